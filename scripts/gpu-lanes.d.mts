@@ -1,0 +1,6 @@
+export type Lane = 'swiftshader' | 'llvmpipe' | 'hardware';
+export const lane: Lane;
+export const browserPath: string;
+export const launchOptions: { args: string[]; executablePath?: string };
+export const launchOptionsWithoutGpu: { args: string[]; executablePath?: string };
+export const vulkanEnvironment: Record<string, string>;

@@ -1,0 +1,11 @@
+// Gives tests in Node a `navigator.gpu`: Dawn from the npm package "webgpu", on llvmpipe where it is installed.
+// DAWN_FLAGS="backend=null" checks shaders and API use on a machine without any Vulkan driver, but computes nothing.
+import { create, globals } from 'webgpu';
+
+Object.assign(globalThis, globals);
+const gpu = create((process.env.DAWN_FLAGS ?? '').split(' ').filter(Boolean));
+// Node 20 has no navigator, later versions have a read-only one.
+Object.defineProperty(globalThis, 'navigator', {
+  value: { gpu, hardwareConcurrency: 2, userAgent: 'node' },
+  configurable: true,
+});
