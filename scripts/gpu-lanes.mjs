@@ -1,8 +1,8 @@
 // The one place that knows browser paths and GPU flags; vite.config.ts, e2e and the scripts read it.
 // GPU_LANE chooses how Chromium reaches a GPU:
-//   swiftshader (default)  Chromium's own software Vulkan: canvas and video work, no f16
+//   swiftshader (Linux)    Chromium's own software Vulkan: canvas and video work, no f16
 //   llvmpipe               Mesa's software Vulkan behind a shim: f16 and subgroups, compute only
-//   hardware               whatever GPU the machine has
+//   hardware (elsewhere)   the GPU that the machine has
 import { existsSync, readFileSync } from 'node:fs';
 
 const settingsFile = new URL('../.gpu-lanes.env', import.meta.url);
@@ -16,7 +16,7 @@ if (existsSync(settingsFile)) {
 const setting = (name) => process.env[name] || settings.get(name) || '';
 const firstExisting = (...paths) => paths.find((path) => existsSync(path)) ?? '';
 
-export const lane = process.env.GPU_LANE || 'swiftshader';
+export const lane = process.env.GPU_LANE || (process.platform === 'linux' ? 'swiftshader' : 'hardware');
 
 const quietFlags = [
   '--no-first-run',
@@ -44,7 +44,7 @@ if (!(lane in laneFlags)) throw new Error(`GPU_LANE is "${lane}"; it can be ${Ob
 /** Path of the browser for the chosen lane; empty when this machine has none. */
 export const browserPath =
   lane === 'llvmpipe'
-    ? setting('CHROMIUM_LVP_PATH')
+    ? setting('CHROMIUM_LLVMPIPE_PATH')
     : setting('CHROMIUM_PATH') ||
       firstExisting('/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/microsoft-edge');
 
