@@ -1,0 +1,140 @@
+import type { ClassType, EnumType, TupleType, Type } from '@cresset/ir';
+import type { Future } from './future.ts';
+import type { Tensor } from './tensor.ts';
+
+/**
+ * A value of a running program (c10::IValue).
+ *
+ * An `int` is a JavaScript bigint and a `float` a number, always: that is how the two stay distinguishable in a Scalar, an
+ * Any or a container, and why 64-bit integers are exact. A `str` is a *byte string*: its code units are the UTF-8 bytes,
+ * since TorchScript indexes, measures and splits strings by bytes (see byte-string.ts). dtype, layout and memory format
+ * are ints, as in TorchScript.
+ */
+export type IValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Complex
+  | Tensor
+  | List
+  | Dict
+  | Tuple
+  | ScriptObject
+  | EnumValue
+  | DeviceValue
+  | FunctionValue
+  | GeneratorValue
+  | Future
+  | Uninitialized;
+
+export class Complex {
+  constructor(
+    readonly re: number,
+    readonly im: number,
+  ) {}
+}
+
+/** A list, shared by reference as in Python. `elementType` is that of the type it was made with. */
+export class List {
+  constructor(
+    readonly elementType: Type,
+    readonly items: IValue[],
+  ) {}
+}
+
+/** What a Dict can have as a key. Complex numbers and tensors count by identity, the others by value. */
+export type DictKey = boolean | bigint | number | string | Tensor | Complex | EnumValue | DeviceValue;
+
+/** A dictionary in insertion order, shared by reference. */
+export class Dict {
+  constructor(
+    readonly keyType: Type,
+    readonly valueType: Type,
+    readonly entries: Map<DictKey, IValue> = new Map(),
+  ) {}
+}
+
+/** A tuple; `type` is set for a named tuple only. */
+export class Tuple {
+  constructor(
+    readonly items: readonly IValue[],
+    readonly type: TupleType | null = null,
+  ) {}
+}
+
+/** An instance of a TorchScript class or module (c10::ivalue::Object): one slot an attribute, in the class's order. */
+export class ScriptObject {
+  readonly slots: IValue[];
+
+  constructor(readonly type: ClassType) {
+    this.slots = [];
+  }
+
+  getAttribute(name: string): IValue {
+    return this.slots[this.type.getAttributeSlot(name)];
+  }
+
+  setAttribute(name: string, value: IValue): void {
+    this.slots[this.type.getAttributeSlot(name)] = value;
+  }
+}
+
+/** A member of an enum. There is one object a member, so identity is equality. */
+export class EnumValue {
+  constructor(
+    readonly type: EnumType,
+    readonly name: string,
+    readonly value: IValue,
+  ) {}
+}
+
+/** A `torch.device`. Programs see the names they were saved with; where work is done is the runtime's choice. */
+export class DeviceValue {
+  private constructor(
+    readonly type: string,
+    readonly index: number | null,
+  ) {}
+
+  static readonly #interned = new Map<string, DeviceValue>();
+
+  /** Parses `cpu`, `cuda:0` and the like; equal devices are one object. */
+  static parse(text: string): DeviceValue {
+    const known = DeviceValue.#interned.get(text);
+    if (known) return known;
+    const match = /^([a-z]+)(?::(\d+))?$/.exec(text);
+    if (!match) throw new RangeError(`Invalid device string: '${text}'`);
+    const device = new DeviceValue(match[1], match[2] === undefined ? null : Number(match[2]));
+    DeviceValue.#interned.set(text, device);
+    return device;
+  }
+
+  toString(): string {
+    return this.index === null ? this.type : `${this.type}:${this.index}`;
+  }
+}
+
+/** A function used as a value; `function` is the compiled function (an ir Function, opaque here). */
+export class FunctionValue {
+  constructor(
+    readonly name: string,
+    readonly fn: object,
+  ) {}
+}
+
+/** A random generator handed to a program. */
+export interface GeneratorValue {
+  readonly kind: 'generator';
+  seed(value: bigint): void;
+}
+
+/** What `prim::Uninitialized` makes: never read by a correct program. */
+export class Uninitialized {
+  static readonly value: Uninitialized = new Uninitialized();
+  private readonly uninitialized = true;
+
+  toString(): string {
+    return this.uninitialized ? 'Uninitialized' : '';
+  }
+}

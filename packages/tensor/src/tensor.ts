@@ -1,0 +1,163 @@
+import { CressetError } from '@cresset/ir';
+import { elementSize, hostArray, isComplex, type HostArray, type ScalarType } from './scalar-type.ts';
+import { Storage } from './storage.ts';
+
+/** Strides, in elements, of a tensor of these sizes in C order. */
+export function contiguousStrides(sizes: readonly number[]): number[] {
+  const strides = new Array<number>(sizes.length);
+  let stride = 1;
+  for (let dim = sizes.length - 1; dim >= 0; dim--) {
+    strides[dim] = stride;
+    stride *= Math.max(sizes[dim], 1);
+  }
+  return strides;
+}
+
+/** Number of elements of a tensor of these sizes. */
+export function numelOf(sizes: readonly number[]): number {
+  let count = 1;
+  for (const size of sizes) count *= size;
+  return count;
+}
+
+/**
+ * A view of a storage: sizes, strides and an offset, all in elements (at::Tensor).
+ *
+ * This class says where elements lie and nothing about what can be computed with them; that is the operators' business.
+ */
+export class Tensor {
+  /** Set by `requires_grad_`; propagated by the executor where gradients are recorded. */
+  requiresGrad = false;
+  /** The accumulated gradient of a leaf. */
+  grad: Tensor | null = null;
+
+  constructor(
+    public storage: Storage,
+    public dtype: ScalarType,
+    public sizes: readonly number[],
+    public strides: readonly number[],
+    public storageOffset = 0,
+  ) {}
+
+  /** A contiguous tensor over new host memory, filled with zeros. */
+  static empty(sizes: readonly number[], dtype: ScalarType): Tensor {
+    const bytes = numelOf(sizes) * elementSize(dtype);
+    return new Tensor(Storage.onHost(new ArrayBuffer(bytes)), dtype, sizes, contiguousStrides(sizes));
+  }
+
+  /** A contiguous tensor over the given elements, which are not copied where they are the whole of their buffer. */
+  static fromArray(data: HostArray, sizes: readonly number[], dtype: ScalarType): Tensor {
+    const expected = numelOf(sizes) * elementSize(dtype);
+    if (data.byteLength !== expected) {
+      throw new CressetError(
+        'TENSOR_DATA_SIZE',
+        `a ${dtype} tensor of shape [${sizes.join(', ')}] takes ${expected} bytes, but ${data.byteLength} were given`,
+      );
+    }
+    const whole = data.byteLength === data.buffer.byteLength && data.buffer instanceof ArrayBuffer;
+    const buffer = whole ? (data.buffer as ArrayBuffer) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice().buffer;
+    return new Tensor(Storage.onHost(buffer), dtype, sizes, contiguousStrides(sizes));
+  }
+
+  get dim(): number {
+    return this.sizes.length;
+  }
+
+  get numel(): number {
+    return numelOf(this.sizes);
+  }
+
+  /** Another view of the same storage. */
+  asStrided(sizes: readonly number[], strides: readonly number[], storageOffset = this.storageOffset): Tensor {
+    const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset);
+    view.requiresGrad = this.requiresGrad;
+    return view;
+  }
+
+  /** Whether elements lie in C order without gaps; strides of dimensions of size 1 do not count. */
+  isContiguous(): boolean {
+    let expected = 1;
+    for (let dim = this.sizes.length - 1; dim >= 0; dim--) {
+      const size = this.sizes[dim];
+      if (size === 0) return true;
+      if (size !== 1) {
+        if (this.strides[dim] !== expected) return false;
+        expected *= size;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The whole storage as an array of this dtype, for reading: element `[i, j]` is at `storageOffset + i*strides[0] +
+   * j*strides[1]` (times two for complex). Throws where the elements are on the device only.
+   */
+  storageArray(): HostArray {
+    return this.#arrayOver(this.storage.hostBytes());
+  }
+
+  /** As `storageArray`, for writing: a device copy becomes stale. */
+  storageArrayForWriting(): HostArray {
+    return this.#arrayOver(this.storage.hostBytesForWriting());
+  }
+
+  #arrayOver(bytes: ArrayBuffer): HostArray {
+    return hostArray(this.dtype, bytes, 0, Math.floor(bytes.byteLength / elementSize(this.dtype)));
+  }
+
+  /**
+   * The elements in C order. A contiguous tensor gives a window onto its storage, any other a copy: do not write to it.
+   * Throws where the elements are on the device only.
+   */
+  contiguousArray(): HostArray {
+    const source = this.storageArray();
+    const width = isComplex(this.dtype) ? 2 : 1;
+    if (this.isContiguous()) {
+      return source.subarray(this.storageOffset * width, (this.storageOffset + this.numel) * width) as HostArray;
+    }
+    const result = hostArray(this.dtype, new ArrayBuffer(this.numel * elementSize(this.dtype)), 0, this.numel);
+    let position = 0;
+    forEachOffset(this.sizes, this.strides, this.storageOffset, (offset) => {
+      for (let part = 0; part < width; part++) result[position++] = source[offset * width + part];
+    });
+    return result;
+  }
+
+  dispose(): void {
+    this.storage.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** Calls `visit` with the storage offset of every element, in C order. */
+export function forEachOffset(
+  sizes: readonly number[],
+  strides: readonly number[],
+  storageOffset: number,
+  visit: (offset: number) => void,
+): void {
+  const rank = sizes.length;
+  if (numelOf(sizes) === 0) return;
+  if (rank === 0) {
+    visit(storageOffset);
+    return;
+  }
+  const inner = sizes[rank - 1];
+  const innerStride = strides[rank - 1];
+  const index = new Array<number>(rank).fill(0);
+  let offset = storageOffset;
+  for (;;) {
+    for (let i = 0, at = offset; i < inner; i++, at += innerStride) visit(at);
+    let dim = rank - 2;
+    for (; dim >= 0; dim--) {
+      offset += strides[dim];
+      if (++index[dim] < sizes[dim]) break;
+      offset -= strides[dim] * sizes[dim];
+      index[dim] = 0;
+    }
+    if (dim < 0) return;
+  }
+}

@@ -1,0 +1,47 @@
+import type { AxisExpr, Expr } from './expr.ts';
+import type { Operand } from './operand.ts';
+
+/** Writes `value`, converted to the operand's dtype, at `offset` elements from the start of its storage. */
+export interface Store {
+  readonly operand: Operand;
+  readonly offset: Expr;
+  readonly value: Expr;
+}
+
+/**
+ * Loops over `axes`, in any order or all at once. Stores that mention `innerAxes` are made once for each of their values
+ * too, the others once for each point of `axes`.
+ *
+ * A reduction whose body mentions no inner axis of the nest but its own is worked out once for each point of `axes` and
+ * shared: that is how softmax and layer norm are one kernel (`axes`: rows, `innerAxes`: columns). With no `innerAxes` and
+ * no reduction it is a pointwise kernel.
+ */
+export interface LoopNest {
+  readonly kind: 'nest';
+  /** The operators it computes, for labels, profiles and the header of the shader: `aten::softmax`. */
+  readonly label: string;
+  readonly axes: readonly AxisExpr[];
+  readonly innerAxes: readonly AxisExpr[];
+  readonly stores: readonly Store[];
+}
+
+/**
+ * `acc[b, m, n] = Σ_k left(b, m, k) · right(b, k, n)`, then the stores, whose values may use the accumulator and any axis
+ * but `k`: matrix products, convolutions (the operands' expressions gather), attention scores, with what comes before and
+ * after fused in. Accumulates in float32.
+ */
+export interface Contraction {
+  readonly kind: 'contraction';
+  readonly label: string;
+  readonly batch: readonly AxisExpr[];
+  readonly m: AxisExpr;
+  readonly n: AxisExpr;
+  readonly k: AxisExpr;
+  /** Mentions batch, m and k. */
+  readonly left: Expr;
+  /** Mentions batch, k and n. */
+  readonly right: Expr;
+  readonly stores: readonly Store[];
+}
+
+export type Kernel = LoopNest | Contraction;
