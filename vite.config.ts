@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import type { Plugin, UserConfig } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { vulkanEnvironment } from './scripts/gpu-lanes.mjs';
 
@@ -12,34 +13,117 @@ const resolve = {
   ],
 };
 
+/**
+ * The published core names its worker as the file beside it, `./worker.js`. Vite would otherwise bundle a second,
+ * complete copy of the library for the worker and name that; here the worker is an entry of its own that shares code
+ * with the core, and the bundler of whoever uses the library does the rest.
+ */
+function workerBesideTheCore(): Plugin {
+  return {
+    name: 'worker-beside-the-core',
+    enforce: 'pre',
+    transform(code) {
+      const source = "new URL('./worker.ts', import.meta.url)";
+      if (!code.includes(source)) return null;
+      return { code: code.replaceAll(source, "new URL(/* @vite-ignore */ './worker.js', import.meta.url)"), map: null };
+    },
+    generateBundle(_options, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== 'chunk') continue;
+        // The mark was for this build only, and bundlers recognise a worker best by a plain string. Line ends stay, so
+        // that source maps keep pointing at the right places.
+        chunk.code = chunk.code.replace(/\/\* @vite-ignore \*\/(\s*)`\.\/worker\.js`/g, '$1"./worker.js"');
+      }
+    },
+  };
+}
+
+const target = 'es2022';
+const libraryFolder = path('packages/cresset/dist');
+
+/** `dist/cresset.js` and `dist/worker.js`, ES modules. */
+const library: UserConfig = {
+  plugins: [workerBesideTheCore()],
+  build: {
+    target,
+    sourcemap: true,
+    outDir: libraryFolder,
+    emptyOutDir: true,
+    lib: {
+      entry: {
+        cresset: path('packages/cresset/src/index.ts'),
+        worker: path('packages/cresset/src/worker.ts'),
+      },
+      formats: ['es'],
+    },
+    rolldownOptions: {
+      // Vite leaves the white space of ES libraries alone unless the bundler itself is told to minify.
+      output: { minify: true, entryFileNames: '[name].js', chunkFileNames: 'shared.js' },
+    },
+  },
+};
+
+/** `dist/cresset.global.js`: one classic script, the library on a page and its own worker when started as one. */
+const libraryScript: UserConfig = {
+  build: {
+    target,
+    sourcemap: true,
+    outDir: libraryFolder,
+    emptyOutDir: false,
+    lib: {
+      entry: path('packages/cresset/src/global.ts'),
+      formats: ['iife'],
+      name: 'cresset',
+      fileName: () => 'cresset.global.js',
+    },
+    rolldownOptions: { output: { minify: true } },
+  },
+};
+
+const playground: UserConfig = {
+  root: path('apps/playground'),
+  // Relative addresses: the built playground can stand in any folder of any server.
+  base: './',
+  build: { target, outDir: path('apps/playground/dist'), emptyOutDir: true },
+};
+
 const gpuTests = '**/*.gpu.test.ts';
+const notTests = ['**/node_modules/**', '**/dist/**'];
 const nodeTests = { environment: 'node', pool: 'forks', maxWorkers: 2 } as const;
 
-export default defineConfig({
+const tests = {
+  projects: [
+    {
+      resolve,
+      test: {
+        ...nodeTests,
+        name: 'unit',
+        include: ['packages/*/src/**/*.test.ts', 'conformance/**/*.test.ts', 'apps/*/**/*.test.ts'],
+        exclude: [gpuTests, ...notTests],
+      },
+    },
+    {
+      resolve,
+      test: {
+        ...nodeTests,
+        name: 'gpu',
+        include: [`packages/${gpuTests}`, `conformance/${gpuTests}`],
+        exclude: notTests,
+        env: vulkanEnvironment,
+        setupFiles: [path('test-setup/node-gpu.ts')],
+        testTimeout: 60_000,
+      },
+    },
+  ],
+};
+
+const modes: Record<string, UserConfig> = { library, 'library-script': libraryScript, playground };
+
+/** `vite build --mode library | library-script | playground`, `vite --mode playground`, and vitest. */
+export default defineConfig(({ mode }) => ({
   resolve,
-  test: {
-    projects: [
-      {
-        resolve,
-        test: {
-          ...nodeTests,
-          name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'conformance/**/*.test.ts', 'apps/*/**/*.test.ts'],
-          exclude: [gpuTests, '**/node_modules/**', '**/dist/**'],
-        },
-      },
-      {
-        resolve,
-        test: {
-          ...nodeTests,
-          name: 'gpu',
-          include: [`packages/${gpuTests}`, `conformance/${gpuTests}`],
-          exclude: ['**/node_modules/**', '**/dist/**'],
-          env: vulkanEnvironment,
-          setupFiles: [path('test-setup/node-gpu.ts')],
-          testTimeout: 60_000,
-        },
-      },
-    ],
-  },
-});
+  // ES workers may share code with the page and be split like it.
+  worker: { format: 'es' },
+  ...modes[mode],
+  test: tests,
+}));

@@ -91,7 +91,10 @@ function installDebianPackages(prefix, codename) {
   const [command, ...start] = [...prefix, 'apt-get'];
   const environment = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
   const apt = (...args) =>
-    run(command, [...start, '-qq', '-o', 'Acquire::Retries=3', ...args], { ...environment, stdio: ['ignore', 'ignore', 'inherit'] });
+    run(command, [...start, '-qq', '-o', 'Acquire::Retries=3', ...args], {
+      ...environment,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   const install = (...args) => apt('install', '-y', '--no-install-recommends', ...args);
 
   const needsBrowser = !findBrowser();

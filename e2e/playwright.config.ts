@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from '@playwright/test';
+import { launchOptions, launchOptionsWithoutGpu } from '../scripts/gpu-lanes.mjs';
+import { pagesAddress, playgroundAddress, ports, viteAppAddress } from './addresses.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const withoutGpu = '**/*.no-gpu.spec.ts';
+
+const server = (command: string, url: string) => ({
+  command,
+  url,
+  cwd: root,
+  // A server that somebody left running may serve an older build.
+  reuseExistingServer: false,
+  timeout: 60_000,
+});
+
+export default defineConfig({
+  testDir: '.',
+  outputDir: '../test-results',
+  timeout: 120_000,
+  // A software GPU uses every core for one page already.
+  workers: 1,
+  reporter: 'list',
+  forbidOnly: Boolean(process.env.CI),
+  use: { baseURL: playgroundAddress, screenshot: 'only-on-failure' },
+  projects: [
+    { name: 'webgpu', testIgnore: withoutGpu, use: { launchOptions } },
+    { name: 'no-gpu', testMatch: withoutGpu, use: { launchOptions: launchOptionsWithoutGpu } },
+  ],
+  webServer: [
+    server(`vite preview --mode playground --port ${ports.playground} --strictPort`, playgroundAddress),
+    server(`node e2e/page-server.mjs ${ports.pages}`, pagesAddress),
+    server(
+      `vite build e2e/vite-app --logLevel warn && vite preview e2e/vite-app --port ${ports.viteApp} --strictPort`,
+      viteAppAddress,
+    ),
+  ],
+});

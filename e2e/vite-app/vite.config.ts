@@ -1,0 +1,4 @@
+import { defineConfig } from 'vite';
+
+// Nothing but what an application needs anyway: the library has to work without any setting of its own.
+export default defineConfig({ build: { target: 'es2022' } });

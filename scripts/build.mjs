@@ -1,0 +1,29 @@
+// Builds what others get: packages/cresset/dist (ES modules, the one-file script, the type declarations) and the
+// playground. Nothing else in the workspace needs a build; packages are consumed as source.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { build } from 'vite';
+import { runToEnd } from './process-group.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const library = join(root, 'packages', 'cresset');
+const declarations = join(library, 'dist', 'declarations');
+const configFile = join(root, 'vite.config.ts');
+
+/** One declaration file for the whole library: the compiler writes one beside each source, the extractor joins them. */
+async function buildDeclarations() {
+  rmSync(declarations, { recursive: true, force: true });
+  const { status } = await runToEnd('tsc', ['-p', join(library, 'tsconfig.declarations.json')]);
+  if (status !== 0) throw new Error('the declarations could not be written; see the messages above');
+  const config = ExtractorConfig.loadFileAndPrepare(join(library, 'api-extractor.json'));
+  const { succeeded } = Extractor.invoke(config, { localBuild: true });
+  rmSync(declarations, { recursive: true, force: true });
+  if (!succeeded) throw new Error('the declarations could not be joined into one file; see the messages above');
+}
+
+await build({ configFile, mode: 'library', logLevel: 'warn' });
+await build({ configFile, mode: 'library-script', logLevel: 'warn' });
+await buildDeclarations();
+await build({ configFile, mode: 'playground', logLevel: 'warn' });

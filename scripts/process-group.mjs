@@ -1,0 +1,72 @@
+// Runs one command in a process group of its own, so that whatever it starts ends with it.
+import { spawn } from 'node:child_process';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const windows = process.platform === 'win32';
+const timeToEndByItself = 10_000;
+
+function signalGroup(pid, signal) {
+  try {
+    process.kill(windows ? pid : -pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+/**
+ * Runs a command of this workspace (node_modules/.bin is on its PATH) and waits for it; what it left running is ended.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ environment?: Record<string, string>, limitMilliseconds?: number, quiet?: boolean }} [options]
+ * @returns {Promise<{ status: number | null, timedOut: boolean, output: string }>}
+ */
+export function runToEnd(command, args, { environment = {}, limitMilliseconds = 0, quiet = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+    const child = spawn(command, args, {
+      cwd: root,
+      detached: !windows,
+      shell: windows,
+      env: { ...process.env, ...environment, PATH: path },
+      stdio: ['ignore', quiet ? 'pipe' : 'inherit', 'inherit'],
+    });
+    let output = '';
+    let timedOut = false;
+    child.stdout?.on('data', (text) => (output += text));
+
+    // A group of its own does not hear the terminal's Ctrl-C.
+    let interrupted = false;
+    const passOn = (signal) => {
+      interrupted = true;
+      signalGroup(child.pid, signal);
+    };
+    process.on('SIGINT', passOn).on('SIGTERM', passOn);
+    const timers = [];
+    if (limitMilliseconds > 0) {
+      timers.push(
+        setTimeout(() => {
+          timedOut = true;
+          // An interrupt first: test runners then close their browsers and servers.
+          signalGroup(child.pid, 'SIGINT');
+          timers.push(setTimeout(() => signalGroup(child.pid, 'SIGKILL'), timeToEndByItself));
+        }, limitMilliseconds),
+      );
+    }
+    const finish = () => {
+      timers.forEach(clearTimeout);
+      process.off('SIGINT', passOn).off('SIGTERM', passOn);
+      if (child.pid) signalGroup(child.pid, 'SIGKILL');
+      if (interrupted) process.exit(130);
+    };
+    child.on('error', (error) => {
+      finish();
+      reject(error);
+    });
+    child.on('exit', (status) => {
+      finish();
+      resolve({ status, timedOut, output });
+    });
+  });
+}

@@ -1,0 +1,123 @@
+// `npm test`: prepares the machine, then runs everything that is checked, to the end whatever fails on the way.
+// The last line is `N passed, N failed`: tests one by one, every other step as one.
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepareMachine } from './prepare-machine.mjs';
+import { runToEnd } from './process-group.mjs';
+
+const minutes = 60_000;
+const skippedStatus = 77;
+const reports = mkdtempSync(join(tmpdir(), 'cresset-test-'));
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const failures = [];
+
+function add(step, { passed, failed, skipped = 0 }) {
+  counts.passed += passed;
+  counts.failed += failed;
+  counts.skipped += skipped;
+  if (failed > 0) failures.push(`${step} (${failed})`);
+}
+
+const readReport = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
+
+/** A runner that fails without a failed test (a file that does not load, a crash) still counts as a failure. */
+const failedAtLeast = (failed, status) => (status === 0 ? failed : Math.max(failed, 1));
+
+const check = (name, command, args = []) => ({
+  name,
+  async run() {
+    const { status } = await runToEnd(command, args, { limitMilliseconds: 12 * minutes });
+    if (status === skippedStatus) return { passed: 0, failed: 0, skipped: 1 };
+    return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  },
+});
+
+const vitest = (name, project) => ({
+  name,
+  async run() {
+    const file = join(reports, `${project}.json`);
+    const args = ['run', '--project', project, '--passWithNoTests'];
+    const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
+    const { status } = await runToEnd('vitest', [...args, ...reporters], { limitMilliseconds: 10 * minutes });
+    const report = readReport(file);
+    return {
+      passed: report?.numPassedTests ?? 0,
+      failed: failedAtLeast(report?.numFailedTests ?? 0, status),
+      skipped: report?.numPendingTests ?? 0,
+    };
+  },
+});
+
+const playwright = (name) => ({
+  name,
+  async run() {
+    const file = join(reports, 'playwright.json');
+    const { status } = await runToEnd(
+      'playwright',
+      ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
+      {
+        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file },
+        limitMilliseconds: 12 * minutes,
+      },
+    );
+    const stats = readReport(file)?.stats;
+    return {
+      passed: (stats?.expected ?? 0) + (stats?.flaky ?? 0),
+      failed: failedAtLeast(stats?.unexpected ?? 0, status),
+      skipped: stats?.skipped ?? 0,
+    };
+  },
+});
+
+const skipped = (name, reason) => ({
+  name,
+  async run() {
+    console.log(`skipped: ${reason}`);
+    return { passed: 0, failed: 0, skipped: 1 };
+  },
+});
+
+function steps(machine) {
+  return [
+    check('format', 'oxfmt', ['--check']),
+    check('lint', 'oxlint', ['--deny-warnings']),
+    check('types', 'tsc', ['-p', '.']),
+    check('dependencies', 'depcruise', [
+      '--config',
+      '.dependency-cruiser.mjs',
+      'packages',
+      'apps',
+      'conformance',
+      'e2e',
+    ]),
+    check('lock file', process.execPath, ['scripts/check-lockfile.mjs']),
+    vitest('unit tests', 'unit'),
+    machine.vulkan ? vitest('GPU tests in Node', 'gpu') : skipped('GPU tests in Node', 'no Vulkan driver'),
+    check('conformance totals', process.execPath, ['scripts/check-conformance.mjs']),
+    check('build', process.execPath, ['scripts/build.mjs']),
+    check('size', process.execPath, ['scripts/check-size.mjs']),
+    check('package', process.execPath, ['scripts/check-package.mjs']),
+    machine.browser ? playwright('end to end') : skipped('end to end', 'no browser'),
+  ];
+}
+
+try {
+  const machine = prepareMachine();
+  for (const step of steps(machine)) {
+    console.log(`\n--- ${step.name}`);
+    const started = performance.now();
+    add(step.name, await step.run());
+    console.log(`--- ${step.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
+} catch (error) {
+  console.error(error.message);
+  add('setup', { passed: 0, failed: 1 });
+} finally {
+  rmSync(reports, { recursive: true, force: true });
+}
+console.log();
+if (failures.length > 0) console.log(`failed: ${failures.join(', ')}`);
+if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exitCode = counts.failed > 0 ? 1 : 0;
