@@ -1,1 +1,15 @@
-export {};
+export * from './alias-info.ts';
+export * from './complex.ts';
+export * from './container-types.ts';
+export * from './error.ts';
+export * from './function-schema.ts';
+export * from './literal-format.ts';
+export * from './named-types.ts';
+export * from './primitive-types.ts';
+export * from './scalar-type.ts';
+export * from './source-range.ts';
+export * from './symbol.ts';
+export * from './tensor-type.ts';
+export * from './type-variables.ts';
+export * from './type.ts';
+export * from './union-type.ts';

@@ -1,0 +1,96 @@
+/**
+ * A float as C++ streams print it with a given number of significant digits (`%g`), used wherever PyTorch prints floats in
+ * graphs and schemas.
+ */
+export function formatSignificant(value: number, digits: number): string {
+  if (Number.isNaN(value)) {
+    return 'nan';
+  }
+  if (!Number.isFinite(value)) {
+    return value > 0 ? 'inf' : '-inf';
+  }
+  if (value === 0) {
+    return Object.is(value, -0) ? '-0' : '0';
+  }
+  const [mantissa, exponentText] = value.toExponential(digits - 1).split('e') as [string, string];
+  const exponent = Number(exponentText);
+  if (exponent < -4 || exponent >= digits) {
+    const sign = exponent < 0 ? '-' : '+';
+    return `${trimZeros(mantissa)}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`;
+  }
+  return trimZeros(value.toFixed(digits - 1 - exponent));
+}
+
+function trimZeros(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+}
+
+/**
+ * A float as PyTorch prints an IValue of type float: `1.`, `0.10000000000000001`, `inf` (PyTorch: IValue's operator<<).
+ */
+export function formatFloat(value: number): string {
+  if (Number.isFinite(value) && Math.floor(value) === value && Math.abs(value) < 1e10) {
+    return Object.is(value, -0) ? '-0.' : `${value}.`;
+  }
+  return formatSignificant(value, 17);
+}
+
+/** A complex number as PyTorch prints an IValue: `1.+2.j`, `-0.+1.j`. */
+export function formatComplex(value: { readonly re: number; readonly im: number }): string {
+  const im = formatFloat(value.im);
+  return `${formatFloat(value.re)}${im.startsWith('-') ? '' : '+'}${im}j`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  "'": "\\'",
+  '"': '\\"',
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
+
+/** A byte string in double quotes, other than printable ASCII as octal escapes (PyTorch: printQuotedString). */
+export function formatQuotedString(bytes: string): string {
+  let out = '"';
+  for (const character of bytes) {
+    const escape = ESCAPES[character];
+    if (escape !== undefined) {
+      out += escape;
+    } else if (character >= ' ' && character <= '~') {
+      out += character;
+    } else {
+      out += `\\${(character.charCodeAt(0) & 0xff).toString(8).padStart(3, '0')}`;
+    }
+  }
+  return `${out}"`;
+}
+
+/** A literal as PyTorch prints an IValue in a schema: `None`, `True`, `3`, `1.`, `[1, 2]`; strings without quotes. */
+export function formatConstant(value: unknown): string {
+  if (value === null) {
+    return 'None';
+  }
+  switch (typeof value) {
+    case 'boolean':
+      return value ? 'True' : 'False';
+    case 'number':
+      return formatFloat(value);
+    case 'bigint':
+    case 'string':
+      return String(value);
+    default:
+      break;
+  }
+  if (Array.isArray(value)) {
+    return `[${value.map(formatConstant).join(', ')}]`;
+  }
+  if (typeof value === 'object' && 're' in value && 'im' in value) {
+    return formatComplex(value as { re: number; im: number });
+  }
+  return String(value);
+}
