@@ -25,11 +25,22 @@ async function runOnce(address) {
   const complaints = [];
   try {
     const page = await browser.newPage();
-    page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    await page.goto(new URL('?headless=1', address).href);
-    const handle = await page.waitForFunction(() => globalThis.__cresset_result, undefined, { timeout: timeToAnswer });
-    return await handle.jsonValue();
+    const broken = new Promise((_resolve, reject) => {
+      page.on('pageerror', reject);
+      page.on(
+        'response',
+        (response) => response.status() >= 500 && reject(new Error(`${response.url()} could not be served`)),
+      );
+    });
+    const answer = async () => {
+      await page.goto(new URL('?headless=1', address).href);
+      const handle = await page.waitForFunction(() => globalThis.__cresset_result, undefined, {
+        timeout: timeToAnswer,
+      });
+      return handle.jsonValue();
+    };
+    return await Promise.race([answer(), broken]);
   } catch (error) {
     const reason = error.name === 'TimeoutError' ? `no answer after ${timeToAnswer / 1000} s` : error.message;
     throw new Error([reason, ...complaints].join('\n  '), { cause: error });
