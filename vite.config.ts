@@ -3,6 +3,13 @@ import type { Plugin, UserConfig } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { vulkanEnvironment } from './scripts/gpu-lanes.mjs';
 
+// Vitest's reporter groups failures with Map.groupBy, which Node 20 does not have yet.
+(Map as { groupBy?: unknown }).groupBy ??= <Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key) => {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+};
+
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
 /** Workspace packages are consumed as source, so nothing has to be built before tests or the playground run. */

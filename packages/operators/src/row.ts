@@ -1,4 +1,4 @@
-import type { ComputeDevice, Expr, ExprType, Kernel } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction } from '@cresset/tensorexpr';
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
 /**
@@ -15,20 +15,35 @@ import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarTy
 export interface OperatorRow {
   readonly schema: string;
   readonly scalar?: ScalarKernel;
-  readonly view?: (args: never) => Results;
+  /** A view of its argument, or null where none is possible: then the row has to compute (`reshape`, `to`). */
+  readonly view?: (args: never) => Results | null;
   readonly shape?: ShapeRule<never>;
   readonly host?: HostKernel<never>;
   readonly lower?: Lowering<never>;
   /** For a pointwise operator: its value as an expression, from which host kernel, lowering and fusion are derived. */
   readonly pointwise?: PointwiseRule;
+  /** For a reduction: its value as an expression over reduced axes, from which host kernel and lowering are derived. */
+  readonly reduction?: ReductionRule;
+  /** Whether the lowering takes these arguments; absent where it takes all. */
+  readonly lowerable?: (args: never) => boolean;
   readonly decomposition?: string;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
   readonly readsNoData?: boolean;
+  /** A `scalar` row that looks into tensors among its arguments (`'{}'.format(x)`): they are brought to the host first. */
+  readonly readsElements?: true;
   /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */
   readonly nondeterministic?: boolean;
+  /** There is an in-place form too, `add_` for `add`; its row is derived when operators are registered. */
+  readonly inPlace?: boolean;
+  /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
+   * `dim_max(max, max_values)`. Its row is derived too. */
+  readonly out?: string;
+  /** On a derived row: the row whose results it writes to `self` or to its `out` arguments. */
+  readonly derived?: { readonly from: OperatorRow; readonly form: 'in-place' | 'out' };
 }
 
-/** Works on IValues as they are: ints are bigints, floats numbers, lists `List`. One argument a schema argument. */
+/** Works on IValues as they are: ints are bigints, floats numbers, lists `List`. One argument a schema argument (those of
+ * a vararg operator all in order); a Tuple of results where the schema returns several, null where it returns none. */
 export type ScalarKernel = (...args: IValue[]) => IValue;
 
 /**
@@ -115,17 +130,50 @@ export type PromotionRule =
   | 'promote-to-float'
   /** Computes in the promoted dtype and gives bool. */
   | 'compare'
-  /** Each argument stays as it is, the result has the dtype of the first. */
+  /** Computes in the dtype of the first tensor, which the result has too. */
   | 'same-as-first'
   /** Arguments become bool, the result is bool. */
   | 'logical';
 
+/** The dtype a pointwise operator computes in and the one its result has. */
+export interface ComputingTypes {
+  readonly computing: ScalarType;
+  readonly result: ScalarType;
+}
+
 export interface PointwiseRule {
-  readonly dtype: PromotionRule;
-  /** Dtypes PyTorch's CPU kernel refuses, with its message core: `"bitwise_not" not implemented for`. */
-  readonly refuses?: (dtype: ScalarType) => string | null;
+  /** A rule, or what follows it where none fits: `promoted` is c10's promotion of all arguments not set `apart`. */
+  readonly dtype: PromotionRule | ((promoted: ScalarType, args: PointwiseArguments) => ComputingTypes);
+  /** Names of arguments that take no part in the promotion and keep their own type (masks, conditions). */
+  readonly apart?: readonly string[];
+  /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused. */
+  readonly refuses?: (dtype: ScalarType, args: PointwiseArguments) => void;
   /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */
-  readonly body: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
+  readonly body?: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
+  /** The value of one element from numbers, for functions the scalar language lacks: host only. */
+  readonly number?: (args: PointwiseArguments, dtype: ScalarType) => number;
+  /** The value of one element where the computing type is complex: host only. Absent where PyTorch refuses. */
+  readonly complex?: (args: PointwiseArguments) => Complex | number | boolean;
+}
+
+/** How a reduction's result follows from elements; see reduction.ts. */
+export interface ReductionRule {
+  /** The dtype of the result; elements are converted to `computing` (default: the result's) first. */
+  readonly dtype: (self: ScalarType, args: PointwiseArguments) => ScalarType;
+  readonly computing?: (self: ScalarType, args: PointwiseArguments) => ScalarType;
+  /** Throws PyTorch's error where the arguments are refused (reducing over nothing, a dtype). */
+  readonly refuses?: (self: Tensor, dims: readonly number[], args: PointwiseArguments) => void;
+  /** `self` is an element, `over(fn, body)` reduces over the reduced axes, `count` is their number of points, `float`. */
+  readonly body: (element: ReductionElement, args: PointwiseArguments) => Expr;
+  /** As `body`, on the elements of one reduced group, for complex numbers: host only. */
+  readonly complex?: (elements: readonly Complex[], args: PointwiseArguments) => Complex | number | boolean;
+}
+
+export interface ReductionElement {
+  readonly self: Expr;
+  readonly count: Expr;
+  readonly type: ExprType;
+  over(fn: ReduceFunction, body: Expr): Expr;
 }
 
 /** Arguments of a pointwise body by name. */

@@ -1,3 +1,4 @@
+export { Complex } from '@cresset/ir';
 export * from './byte-string.ts';
 export * from './device-memory.ts';
 export * from './float16.ts';

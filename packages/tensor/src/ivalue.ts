@@ -1,4 +1,4 @@
-import type { ClassType, EnumType, TupleType, Type } from '@cresset/ir';
+import type { ClassType, Complex, EnumType, TupleType, Type } from '@cresset/ir';
 import type { Future } from './future.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -29,17 +29,13 @@ export type IValue =
   | Future
   | Uninitialized;
 
-export class Complex {
-  constructor(
-    readonly re: number,
-    readonly im: number,
-  ) {}
-}
-
-/** A list, shared by reference as in Python. `elementType` is that of the type it was made with. */
+/**
+ * A list, shared by reference as in Python. `elementType` is that of the type it was made with; only the reader of archives,
+ * which learns it after the elements, sets it later.
+ */
 export class List {
   constructor(
-    readonly elementType: Type,
+    public elementType: Type,
     readonly items: IValue[],
   ) {}
 }
@@ -47,11 +43,11 @@ export class List {
 /** What a Dict can have as a key. Complex numbers and tensors count by identity, the others by value. */
 export type DictKey = boolean | bigint | number | string | Tensor | Complex | EnumValue | DeviceValue;
 
-/** A dictionary in insertion order, shared by reference. */
+/** A dictionary in insertion order, shared by reference. Its types are set as a List's are. */
 export class Dict {
   constructor(
-    readonly keyType: Type,
-    readonly valueType: Type,
+    public keyType: Type,
+    public valueType: Type,
     readonly entries: Map<DictKey, IValue> = new Map(),
   ) {}
 }
@@ -83,11 +79,23 @@ export class ScriptObject {
 
 /** A member of an enum. There is one object a member, so identity is equality. */
 export class EnumValue {
+  static readonly #members = new WeakMap<EnumType, Map<string, EnumValue>>();
+
   constructor(
     readonly type: EnumType,
     readonly name: string,
     readonly value: IValue,
   ) {}
+
+  /** The one object of a member of `type`; undefined where it has no member of that name. */
+  static of(type: EnumType, name: string): EnumValue | undefined {
+    let members = EnumValue.#members.get(type);
+    if (!members) {
+      members = new Map(type.members.map(([each, value]) => [each, new EnumValue(type, each, value as IValue)]));
+      EnumValue.#members.set(type, members);
+    }
+    return members.get(name);
+  }
 }
 
 /** A `torch.device`. Programs see the names they were saved with; where work is done is the runtime's choice. */

@@ -50,12 +50,14 @@ export class Tensor {
     const expected = numelOf(sizes) * elementSize(dtype);
     if (data.byteLength !== expected) {
       throw new CressetError(
-        'TENSOR_DATA_SIZE',
+        'tensor/data-size',
         `a ${dtype} tensor of shape [${sizes.join(', ')}] takes ${expected} bytes, but ${data.byteLength} were given`,
       );
     }
     const whole = data.byteLength === data.buffer.byteLength && data.buffer instanceof ArrayBuffer;
-    const buffer = whole ? (data.buffer as ArrayBuffer) : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice().buffer;
+    const buffer = whole
+      ? (data.buffer as ArrayBuffer)
+      : new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice().buffer;
     return new Tensor(Storage.onHost(buffer), dtype, sizes, contiguousStrides(sizes));
   }
 

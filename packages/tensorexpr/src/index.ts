@@ -3,3 +3,4 @@ export * from './device.ts';
 export * from './expr.ts';
 export * from './kernel.ts';
 export * from './operand.ts';
+export * from './scalar-functions.ts';

@@ -1,0 +1,395 @@
+import { StringType } from '@cresset/ir';
+import { List, Tuple, toBytes, type IValue } from '@cresset/tensor';
+import { OperatorError } from '../errors.ts';
+import type { OperatorRow } from '../row.ts';
+import { wrap } from './int64.ts';
+import { formatBraces, formatPercent, formatValue } from './value-format.ts';
+
+/** Methods of `str` (register_string_ops.cpp). Strings are bytes here, and letters, digits and blanks are ASCII's only. */
+
+const isLower = (character: string): boolean => character >= 'a' && character <= 'z';
+const isUpper = (character: string): boolean => character >= 'A' && character <= 'Z';
+const isLetter = (character: string): boolean => isLower(character) || isUpper(character);
+const isDigit = (character: string): boolean => character >= '0' && character <= '9';
+const isBlank = (character: string): boolean => ' \n\t\f\v\r'.includes(character);
+const toLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+const toUpper = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+
+const listOf = (items: readonly string[]): List => new List(StringType.get(), [...items]);
+
+function clampIndex(index: bigint, length: number): number {
+  const wrapped = index < 0n ? index + BigInt(length) : index;
+  if (wrapped < 0n) return 0;
+  return wrapped > BigInt(length) ? length : Number(wrapped);
+}
+
+/** Start and end of a slice with a step, as Python has them. */
+export function sliceBounds(
+  start: IValue,
+  end: IValue,
+  step: bigint,
+  length: number,
+): { readonly from: number; readonly to: number } {
+  if (step <= 0n) throw new OperatorError('slice step must be positive');
+  const from = start === null ? 0 : clampIndex(start as bigint, length);
+  const to = end === null ? length : clampIndex(end as bigint, length);
+  return { from, to };
+}
+
+function sliceString(text: string, start: IValue, end: IValue, step: bigint): string {
+  const { from, to } = sliceBounds(start, end, step, text.length);
+  if (step === 1n) return text.slice(from, Math.max(from, to));
+  let result = '';
+  for (let at = from; at < to; at += Number(step)) result += text[at];
+  return result;
+}
+
+function characterAt(text: string, index: bigint): string {
+  const at = index < 0n ? index + BigInt(text.length) : index;
+  if (at < 0n || at >= BigInt(text.length)) {
+    const position = BigInt.asUintN(64, at);
+    throw new OperatorError(
+      `basic_string::at: __n (which is ${position}) >= this->size() (which is ${text.length})`,
+      'IndexError',
+    );
+  }
+  return text[Number(at)];
+}
+
+function strip(text: string, characters: string, left: boolean, right: boolean): string {
+  let from = 0;
+  let to = text.length;
+  while (left && from < to && characters.includes(text[from])) from++;
+  while (right && to > from && characters.includes(text[to - 1])) to--;
+  return text.slice(from, to);
+}
+
+function splitOnBlanks(text: string, max: number): string[] {
+  const pieces: string[] = [];
+  let at = 0;
+  for (;;) {
+    while (at < text.length && isBlank(text[at])) at++;
+    if (at >= text.length) return pieces;
+    if (pieces.length === max) {
+      pieces.push(text.slice(at));
+      return pieces;
+    }
+    let end = at;
+    while (end < text.length && !isBlank(text[end])) end++;
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+}
+
+function split(text: string, separator: string | null, max: bigint): string[] {
+  const limit = max < 0n ? Infinity : Number(max);
+  if (separator === null) return splitOnBlanks(text, limit);
+  if (separator === '') throw new OperatorError('ValueError: empty separator');
+  const pieces = text.split(separator);
+  if (pieces.length - 1 <= limit) return pieces;
+  return [...pieces.slice(0, limit), pieces.slice(limit).join(separator)];
+}
+
+function splitFromRight(text: string, separator: string, max: bigint): string[] {
+  if (separator === '') throw new OperatorError('ValueError: empty separator');
+  const pieces = text.split(separator);
+  const limit = max < 0n ? Infinity : Number(max);
+  if (pieces.length - 1 <= limit) return pieces;
+  const head = pieces.length - limit;
+  return [pieces.slice(0, head).join(separator), ...pieces.slice(head)];
+}
+
+function splitLines(text: string, keepEnds: boolean): string[] {
+  const pieces =
+    text.match(/[^\n\r\f\v\x1c-\x1e\x85]*(?:\r\n|[\n\r\f\v\x1c-\x1e\x85])|[^\n\r\f\v\x1c-\x1e\x85]+$/g) ?? [];
+  return keepEnds ? pieces : pieces.map((line) => line.replace(/[\n\r\f\v\x1c-\x1e\x85]+$/, ''));
+}
+
+function partition(text: string, separator: string, at: number, missing: readonly [string, string, string]): Tuple {
+  if (at < 0) return new Tuple(missing);
+  return new Tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
+}
+
+/** The part of a string between optional bounds, in which `find` and the like look. */
+function window(text: string, start: bigint, end: bigint): { readonly from: number; readonly part: string } {
+  const from = clampIndex(start, text.length);
+  // The default of -1 stands for the end; PyTorch counts any negative end from one past the last character.
+  const to = end < 0n ? Math.max(0, text.length + Number(end) + 1) : clampIndex(end, text.length);
+  return { from, part: text.slice(from, Math.max(from, to)) };
+}
+
+function find(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
+  const { from, part: searched } = window(text, start, end);
+  const at = last ? searched.lastIndexOf(part) : searched.indexOf(part);
+  return at < 0 ? -1n : BigInt(at + from);
+}
+
+function findOrThrow(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
+  const at = find(text, part, start, end, last);
+  if (at < 0n) throw new OperatorError('ValueError: substring not found');
+  return at;
+}
+
+function count(text: string, part: string, start: bigint, end: bigint): bigint {
+  const { part: searched } = window(text, start, end);
+  if (part === '') return BigInt(searched.length + 1);
+  return BigInt(searched.split(part).length - 1);
+}
+
+function replace(text: string, old: string, replacement: string, max: bigint): string {
+  const limit = max < 0n ? Infinity : Number(max);
+  if (old === '') {
+    const pieces = [...text];
+    return (
+      pieces.map((piece, at) => (at < limit ? replacement + piece : piece)).join('') +
+      (pieces.length < limit ? replacement : '')
+    );
+  }
+  return split(text, old, max).join(replacement);
+}
+
+function pad(text: string, width: bigint, fill: string, left: (missing: number) => number): string {
+  if (fill.length !== 1) {
+    throw new OperatorError('TypeError: The fill character must be exactly one character long');
+  }
+  const missing = Number(width) - text.length;
+  if (missing <= 0) return text;
+  const before = left(missing);
+  return fill.repeat(before) + text + fill.repeat(missing - before);
+}
+
+function zeroFill(text: string, width: bigint): string {
+  const sign = text.startsWith('-') || text.startsWith('+') ? text[0] : '';
+  const missing = Number(width) - text.length;
+  return missing > 0 ? sign + '0'.repeat(missing) + text.slice(sign.length) : text;
+}
+
+function titleCase(text: string): string {
+  let afterLetter = false;
+  return Array.from(text, (character) => {
+    const cased = afterLetter ? toLower(character) : toUpper(character);
+    afterLetter = isLetter(character);
+    return cased;
+  }).join('');
+}
+
+function isTitleCase(text: string): boolean {
+  let afterLetter = false;
+  let seen = false;
+  for (const character of text) {
+    if (isUpper(character) && afterLetter) return false;
+    if (isLower(character) && !afterLetter) return false;
+    afterLetter = isLetter(character);
+    seen ||= afterLetter;
+  }
+  return seen;
+}
+
+function expandTabs(text: string, tabSize: number): string {
+  let column = 0;
+  return Array.from(text, (character) => {
+    if (character === '\n' || character === '\r') column = 0;
+    else if (character !== '\t') column++;
+    else {
+      const width = tabSize > 0 ? tabSize - (column % tabSize) : 0;
+      column += width;
+      return ' '.repeat(width);
+    }
+    return character;
+  }).join('');
+}
+
+/** All characters pass and there is one at least. */
+const every = (text: string, test: (character: string) => boolean): boolean =>
+  text.length > 0 && Array.from(text).every(test);
+
+/** No letter fails and there is one letter at least. */
+const everyLetter = (text: string, test: (character: string) => boolean): boolean =>
+  Array.from(text).some(isLetter) && Array.from(text).every((character) => !isLetter(character) || test(character));
+
+function radix(value: bigint, prefix: string, base: number): string {
+  return value < 0n ? `-${prefix}${(-value).toString(base)}` : prefix + value.toString(base);
+}
+
+function parseOrdinal(text: string): bigint {
+  if (text.length !== 1) {
+    throw new OperatorError(`String for ord() must be 1 character, found ${text.length}`);
+  }
+  return BigInt(text.charCodeAt(0));
+}
+
+/** MurmurHash64A as libstdc++ has it behind `std::hash`, over little-endian bytes. */
+function hashBytes(bytes: Uint8Array): bigint {
+  const multiplier = 0xc6a4a7935bd1e995n;
+  const mask = (1n << 64n) - 1n;
+  const mixShift = (value: bigint): bigint => value ^ (value >> 47n);
+  let hash = 0xc70f6907n ^ ((BigInt(bytes.length) * multiplier) & mask);
+  const whole = bytes.length & ~7;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < whole; at += 8) {
+    const data = (mixShift((view.getBigUint64(at, true) * multiplier) & mask) * multiplier) & mask;
+    hash = ((hash ^ data) * multiplier) & mask;
+  }
+  if (bytes.length > whole) {
+    let rest = 0n;
+    for (let at = bytes.length - 1; at >= whole; at--) rest = (rest << 8n) | BigInt(bytes[at]);
+    hash = ((hash ^ rest) * multiplier) & mask;
+  }
+  hash = (mixShift(hash) * multiplier) & mask;
+  return wrap(mixShift(hash));
+}
+
+function hashValue(value: IValue): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'boolean') return BigInt(value);
+  if (typeof value === 'string') return hashBytes(toBytes(value));
+  if (typeof value === 'number') {
+    return value === 0 ? 0n : hashBytes(new Uint8Array(new Float64Array([value]).buffer));
+  }
+  throw new OperatorError('unhashable type');
+}
+
+const test = (name: string, predicate: (text: string) => boolean): OperatorRow => ({
+  schema: `aten::${name}(str self) -> bool`,
+  scalar: (self) => predicate(self as string),
+});
+
+const mapped = (name: string, map: (text: string) => string): OperatorRow => ({
+  schema: `aten::${name}(str self) -> str`,
+  scalar: (self) => map(self as string),
+});
+
+const stripped = (name: string, left: boolean, right: boolean): OperatorRow => ({
+  schema: `aten::${name}(str self, str chars=" \\n\\t\\f\\v") -> str`,
+  scalar: (self, characters) => strip(self as string, characters as string, left, right),
+});
+
+const padded = (name: string, left: (missing: number) => number): OperatorRow => ({
+  schema: `aten::${name}(str self, int width, str fillchar=" ") -> str`,
+  scalar: (self, width, fill) => pad(self as string, width as bigint, fill as string, left),
+});
+
+type Search<Result> = (text: string, part: string, start: bigint, end: bigint) => Result;
+
+const searched = (name: string, returns: string, search: Search<IValue>): OperatorRow => ({
+  schema: `aten::${name}(str self, str substr, int start=0, int end=-1) -> ${returns}`,
+  scalar: (self, part, start, end) => search(self as string, part as string, start as bigint, end as bigint),
+});
+
+export const stringRows: readonly OperatorRow[] = [
+  { schema: 'aten::add.str(str a, str b) -> str', scalar: (a, b) => (a as string) + (b as string) },
+  { schema: 'aten::str(t elem) -> str', readsElements: true, scalar: formatValue },
+  {
+    schema: 'aten::format(str self, ...) -> str',
+    readsElements: true,
+    scalar: (self, ...values) => formatBraces(self as string, values),
+  },
+  {
+    schema: 'aten::percentFormat(str self, ...) -> str',
+    readsElements: true,
+    scalar: (self, ...values) => formatPercent(self as string, unpackOne(values)),
+  },
+  { schema: 'aten::len.str(str s) -> int', scalar: (s) => BigInt((s as string).length) },
+  { schema: 'aten::list(str t) -> str[]', scalar: (t) => listOf([...(t as string)]) },
+  {
+    schema: 'aten::__getitem__.str(str s, int index) -> str',
+    scalar: (s, index) => characterAt(s as string, index as bigint),
+  },
+  {
+    schema: 'prim::StringIndex(str string, int index) -> str',
+    scalar: (s, index) => characterAt(s as string, index as bigint),
+  },
+  {
+    schema: 'aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str',
+    scalar: (s, start, end, step) => sliceString(s as string, start, end, step as bigint),
+  },
+  { schema: 'aten::ord(str string) -> int', scalar: (s) => parseOrdinal(s as string) },
+  { schema: 'aten::chr(int i) -> str', scalar: (i) => String.fromCharCode(Number(BigInt.asUintN(8, i as bigint))) },
+  { schema: 'aten::hex(int i) -> str', scalar: (i) => radix(i as bigint, '0x', 16) },
+  { schema: 'aten::oct(int i) -> str', scalar: (i) => radix(i as bigint, '0o', 8) },
+  { schema: 'aten::bin(int i) -> str', scalar: (i) => radix(i as bigint, '0b', 2) },
+  { schema: 'aten::hash.generic(t value) -> int', scalar: hashValue },
+  mapped('upper', toUpper),
+  mapped('lower', toLower),
+  mapped('capitalize', (text) => toUpper(text.slice(0, 1)) + toLower(text.slice(1))),
+  mapped('title', titleCase),
+  mapped('swapcase', (text) =>
+    text.replace(/[a-zA-Z]/g, (letter) => (isLower(letter) ? toUpper(letter) : toLower(letter))),
+  ),
+  test('isupper', (text) => everyLetter(text, isUpper)),
+  test('islower', (text) => everyLetter(text, isLower)),
+  test('istitle', isTitleCase),
+  test('isspace', (text) => every(text, isBlank)),
+  test('isdigit', (text) => every(text, isDigit)),
+  test('isdecimal', (text) => every(text, isDigit)),
+  test('isnumeric', (text) => every(text, isDigit)),
+  test('isalpha', (text) => every(text, isLetter)),
+  test('isalnum', (text) => every(text, (character) => isLetter(character) || isDigit(character))),
+  test('isidentifier', (text) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)),
+  test('isprintable', (text) => Array.from(text).every((character) => character >= ' ' && character <= '~')),
+  stripped('strip', true, true),
+  stripped('lstrip', true, false),
+  stripped('rstrip', false, true),
+  padded('center', (missing) => Math.floor(missing / 2)),
+  padded('ljust', () => 0),
+  padded('rjust', (missing) => missing),
+  {
+    schema: 'aten::zfill(str self, int width) -> str',
+    scalar: (self, width) => zeroFill(self as string, width as bigint),
+  },
+  {
+    schema: 'aten::expandtabs(str self, int tabsize=8) -> str',
+    scalar: (self, tabSize) => expandTabs(self as string, Number(tabSize)),
+  },
+  searched('find', 'int', (text, part, start, end) => find(text, part, start, end, false)),
+  searched('rfind', 'int', (text, part, start, end) => find(text, part, start, end, true)),
+  searched('count', 'int', count),
+  searched('startswith', 'bool', (text, part, start, end) => window(text, start, end).part.startsWith(part)),
+  searched('endswith', 'bool', (text, part, start, end) => window(text, start, end).part.endsWith(part)),
+  {
+    schema: 'aten::index.str(str self, str substr, int start=0, int end=-1) -> int',
+    scalar: (self, part, start, end) =>
+      findOrThrow(self as string, part as string, start as bigint, end as bigint, false),
+  },
+  searched('rindex', 'int', (text, part, start, end) => findOrThrow(text, part, start, end, true)),
+  {
+    schema: 'aten::replace(str self, str old, str new, int max=-1) -> str',
+    scalar: (self, old, replacement, max) =>
+      replace(self as string, old as string, replacement as string, max as bigint),
+  },
+  {
+    schema: 'aten::split.str(str self, str? separator=None, int max=-1) -> str[]',
+    scalar: (self, separator, max) => listOf(split(self as string, separator as string | null, max as bigint)),
+  },
+  {
+    schema: 'aten::rsplit(str self, str separator=" ", int max=-1) -> str[]',
+    scalar: (self, separator, max) => listOf(splitFromRight(self as string, separator as string, max as bigint)),
+  },
+  {
+    schema: 'aten::splitlines(str self, bool keepends=False) -> str[]',
+    scalar: (self, keepEnds) => listOf(splitLines(self as string, keepEnds as boolean)),
+  },
+  {
+    schema: 'aten::partition(str self, str separator) -> (str, str, str)',
+    scalar: (self, separator) => {
+      const text = self as string;
+      return partition(text, separator as string, text.indexOf(separator as string), [text, '', '']);
+    },
+  },
+  {
+    schema: 'aten::rpartition(str self, str separator) -> (str, str, str)',
+    scalar: (self, separator) => {
+      const text = self as string;
+      return partition(text, separator as string, text.lastIndexOf(separator as string), ['', '', text]);
+    },
+  },
+  {
+    schema: 'aten::join(str self, str[] values) -> str',
+    scalar: (self, values) => (values as List).items.join(self as string),
+  },
+];
+
+/** `'%s %s' % (a, b)` gives its operator one tuple, `'%s' % a` the value itself. */
+function unpackOne(values: readonly IValue[]): readonly IValue[] {
+  return values.length === 1 && values[0] instanceof Tuple ? values[0].items : values;
+}
