@@ -48,28 +48,26 @@ export const browserPath =
     : setting('CHROMIUM_PATH') ||
       firstExisting('/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/microsoft-edge');
 
+// Chromium refuses to run its sandbox as root.
+const rootFlags = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+const executable = browserPath ? { executablePath: browserPath } : {};
+
 /** Options for Playwright's `chromium.launch`. */
 export const launchOptions = {
   args: [
     '--enable-unsafe-webgpu',
     '--enable-webgpu-developer-features',
-    ...quietFlags,
     ...laneFlags[lane],
-    // Chromium refuses to run its sandbox as root.
-    ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+    ...quietFlags,
+    ...rootFlags,
   ],
-  ...(browserPath ? { executablePath: browserPath } : {}),
+  ...executable,
 };
 
-/** Options for a launch without any GPU, where `requestAdapter` finds nothing. */
+/** Options for a launch without any GPU: `navigator.gpu` is there and finds no adapter. */
 export const launchOptionsWithoutGpu = {
-  args: [
-    '--disable-gpu',
-    '--disable-software-rasterizer',
-    ...quietFlags,
-    ...launchOptions.args.slice(-1).filter((flag) => flag === '--no-sandbox'),
-  ],
-  ...(browserPath ? { executablePath: browserPath } : {}),
+  args: ['--disable-gpu', '--disable-software-rasterizer', ...quietFlags, ...rootFlags],
+  ...executable,
 };
 
 const vulkanDriver =
