@@ -1,0 +1,614 @@
+import { ErrorReport, type SourceRange } from '@cresset/ir';
+import { lex } from './lexer.ts';
+import { negateNumber, parseNumber } from './number-literal.ts';
+import { splitStringToken, unescapeString, type Dialect, type StringToken } from './string-literal.ts';
+import { TokenStream } from './token-stream.ts';
+import type { Token } from './token.ts';
+import {
+  makeApply,
+  makeIdent,
+  makeTuple,
+  type Attribute,
+  type BinaryOperator,
+  type BinOp,
+  type Expr,
+  type Ident,
+  type UnaryOperator,
+} from './tree.ts';
+
+const PRECEDENCE: Readonly<Record<string, number>> = {
+  or: 2,
+  and: 3,
+  in: 5,
+  'not in': 5,
+  is: 5,
+  'is not': 5,
+  '<': 5,
+  '>': 5,
+  '<=': 5,
+  '>=': 5,
+  '==': 5,
+  '!=': 5,
+  '|': 6,
+  '^': 7,
+  '&': 8,
+  '<<': 9,
+  '>>': 9,
+  '+': 10,
+  '-': 10,
+  '*': 11,
+  '/': 11,
+  '//': 11,
+  '%': 11,
+  '@': 11,
+};
+const NOT_PRECEDENCE = 4;
+const COMPARISON_PRECEDENCE = 5;
+const OR_PRECEDENCE = 6;
+
+/** Kinds of tokens that end a list of expressions separated by commas. */
+const ENDS_EXPRESSION_LIST: ReadonlySet<string> = new Set([
+  'newline',
+  'eof',
+  '=',
+  ')',
+  ']',
+  '}',
+  ':',
+  ';',
+  'in',
+  '+=',
+  '-=',
+  '*=',
+  '/=',
+  '//=',
+  '%=',
+  '@=',
+  '&=',
+  '|=',
+  '^=',
+  '<<=',
+  '>>=',
+  '**=',
+]);
+
+/** Parses expressions by precedence climbing, with Python's precedences (PyTorch: ParserImpl's expressions). */
+export class ExpressionParser {
+  protected readonly stream: TokenStream;
+  protected readonly dialect: Dialect;
+
+  constructor(stream: TokenStream, dialect: Dialect) {
+    this.stream = stream;
+    this.dialect = dialect;
+  }
+
+  parseExp(): Expr {
+    return this.stream.nested(() => {
+      const { stream } = this;
+      const value = this.#parseBinary(0);
+      if (stream.cur.kind !== 'if') {
+        return value;
+      }
+      const keyword = stream.next();
+      const cond = this.#parseBinary(0);
+      stream.expect('else');
+      const falseExpr = this.parseExp();
+      return { kind: 'ternary', range: this.#spanOr(value, falseExpr, keyword), cond, trueExpr: value, falseExpr };
+    });
+  }
+
+  /** `exp`, or a tuple `exp,` or `exp, exp, …` without brackets. */
+  parseExpOrExpTuple(): Expr {
+    const { stream } = this;
+    const first = this.parseExpOrStarred();
+    if (stream.cur.kind !== ',') {
+      return first;
+    }
+    const inputs = [first];
+    while (stream.nextIf(',') && !ENDS_EXPRESSION_LIST.has(stream.cur.kind)) {
+      inputs.push(this.parseExpOrStarred());
+    }
+    return makeTuple(this.#spanOr(first, inputs.at(-1)!), inputs);
+  }
+
+  /** A target of an assignment or loop: no comparison, so that `in` ends it. */
+  parseTarget(): Expr {
+    const { stream } = this;
+    if (stream.cur.kind === '*') {
+      const star = stream.next();
+      const expr = this.#parseBinary(OR_PRECEDENCE);
+      return { kind: 'starred', range: stream.range(star.start, expr.range.end), expr };
+    }
+    return this.#parseBinary(OR_PRECEDENCE);
+  }
+
+  /** The targets of a `for`, up to its `in`. */
+  parseTargetList(): readonly Expr[] {
+    const targets = [this.parseTarget()];
+    while (this.stream.nextIf(',') && this.stream.cur.kind !== 'in') {
+      targets.push(this.parseTarget());
+    }
+    return targets;
+  }
+
+  parseIdent(): Ident {
+    const token = this.stream.expect('ident');
+    return makeIdent(this.stream.rangeOf(token), this.stream.text(token));
+  }
+
+  protected parseExpOrStarred(): Expr {
+    const { stream } = this;
+    if (stream.cur.kind !== '*') {
+      return this.parseExp();
+    }
+    const star = stream.next();
+    const expr = this.parseExp();
+    return { kind: 'starred', range: stream.range(star.start, expr.range.end), expr };
+  }
+
+  /** Reports something that Python has and TorchScript has not, in the words of PyTorch's Python frontend. */
+  protected unsupported(token: Token, what: string): ErrorReport {
+    return new ErrorReport(this.stream.rangeOf(token), `${what} aren't supported`);
+  }
+
+  #parseBinary(minimum: number): Expr {
+    let lhs = this.#parseUnary();
+    for (;;) {
+      const op = this.#binaryOperator();
+      const precedence = op === undefined ? undefined : PRECEDENCE[op];
+      if (op === undefined || precedence === undefined || precedence < minimum) {
+        return lhs;
+      }
+      const token = this.#nextOperator(op);
+      if (precedence === COMPARISON_PRECEDENCE) {
+        lhs = this.#parseComparisons(lhs, op, token);
+      } else {
+        lhs = this.#binary(op as BinaryOperator, lhs, this.#parseBinary(precedence + 1), token);
+      }
+    }
+  }
+
+  /** `a < b <= c` is `(a < b) and (b <= c)`, with `b` evaluated twice, as PyTorch's frontend has it. */
+  #parseComparisons(first: Expr, firstOp: string, firstToken: Token): Expr {
+    let lhs = first;
+    let op: string | undefined = firstOp;
+    let token = firstToken;
+    let result: Expr | undefined;
+    for (;;) {
+      const rhs = this.#parseBinary(OR_PRECEDENCE);
+      const comparison = this.#comparison(op, lhs, rhs, token);
+      result = result === undefined ? comparison : this.#binary('and', result, comparison, token);
+      op = this.#binaryOperator();
+      if (op === undefined || PRECEDENCE[op] !== COMPARISON_PRECEDENCE) {
+        return result;
+      }
+      lhs = rhs;
+      token = this.#nextOperator(op);
+    }
+  }
+
+  #comparison(op: string, lhs: Expr, rhs: Expr, token: Token): Expr {
+    if (op !== 'not in') {
+      return this.#binary(op as BinaryOperator, lhs, rhs, token);
+    }
+    const contains = this.#binary('in', lhs, rhs, token);
+    return { kind: 'unary', range: contains.range, op: 'not', operand: contains };
+  }
+
+  #binary(op: BinaryOperator, lhs: Expr, rhs: Expr, token: Token): BinOp {
+    return { kind: 'binary', range: this.#spanOr(lhs, rhs, token), op, lhs, rhs };
+  }
+
+  /** The operator at the current token, two-word ones joined. */
+  #binaryOperator(): string | undefined {
+    const { kind } = this.stream.cur;
+    const next = this.stream.lookahead().kind;
+    if (kind === 'is' && next === 'not') {
+      return 'is not';
+    }
+    if (kind === 'not') {
+      return next === 'in' ? 'not in' : undefined;
+    }
+    return Object.hasOwn(PRECEDENCE, kind) ? kind : undefined;
+  }
+
+  #nextOperator(op: string): Token {
+    const token = this.stream.next();
+    if (op === 'is not' || op === 'not in') {
+      this.stream.next();
+    }
+    return token;
+  }
+
+  /** A sign, `~`, or `not`, or a power. `inPower`: right of a `**`. */
+  #parseUnary(inPower = false): Expr {
+    const { stream } = this;
+    const { kind } = stream.cur;
+    if (kind === '-' || kind === '~' || kind === '+' || (kind === 'not' && !inPower)) {
+      return stream.nested(() => this.#parseUnaryOperator(kind));
+    }
+    const base = this.#parseBaseExp();
+    if (stream.cur.kind !== '**') {
+      return base;
+    }
+    // `**` binds to the right, more tightly than a sign on its left and less than one on its right.
+    const token = stream.next();
+    return this.#binary('**', base, this.#parseUnary(true), token);
+  }
+
+  #parseUnaryOperator(op: UnaryOperator): Expr {
+    const { stream } = this;
+    const token = stream.next();
+    const operand = op === 'not' ? this.#parseBinary(NOT_PRECEDENCE) : this.#parseUnary();
+    if (op === '-' && operand.kind === 'const') {
+      return { kind: 'const', range: stream.range(token.start, operand.range.end), value: negateNumber(operand.value) };
+    }
+    return { kind: 'unary', range: this.#pythonOr(token.start, operand.range.end, token), op, operand };
+  }
+
+  #parseBaseExp(): Expr {
+    const { stream } = this;
+    let expr = this.#parseAtom();
+    for (;;) {
+      switch (stream.cur.kind) {
+        case '.': {
+          stream.next();
+          const selector = this.#parseSelector();
+          const range = this.dialect === 'python' ? stream.rangeFrom(expr.range.start) : selector.range;
+          expr = { kind: 'select', range, value: expr, selector };
+          break;
+        }
+        case '(':
+          expr = this.#parseCall(expr);
+          break;
+        case '[':
+          expr = this.#parseSubscript(expr);
+          break;
+        default:
+          return expr;
+      }
+    }
+  }
+
+  /** A name after a dot: keywords too, since attributes of saved modules may be called anything. */
+  #parseSelector(): Ident {
+    const { stream } = this;
+    const token = stream.cur;
+    const text = stream.text(token);
+    if (token.kind !== 'ident' && (token.kind !== text || !/^\w+$/.test(text))) {
+      throw stream.expected('ident');
+    }
+    stream.next();
+    return makeIdent(stream.rangeOf(token), text);
+  }
+
+  #parseAtom(): Expr {
+    const { stream } = this;
+    const token = stream.cur;
+    const range = stream.rangeOf(token);
+    switch (token.kind) {
+      case 'number':
+        stream.next();
+        return { kind: 'const', range, value: this.#parseNumber(token) };
+      case 'string':
+        return this.#parseStrings();
+      case 'True':
+      case 'False':
+        stream.next();
+        return { kind: 'bool', range, value: token.kind === 'True' };
+      case 'None':
+        stream.next();
+        return { kind: 'none', range };
+      case '...':
+        stream.next();
+        return { kind: 'dots', range };
+      case '(':
+        return this.#parseParenthesised();
+      case '[':
+        return this.#parseList();
+      case '{':
+        return this.#parseDict();
+      case 'lambda':
+        throw this.unsupported(token, 'Lambda');
+      case 'yield':
+        throw this.unsupported(token, 'Yield');
+      case 'await':
+        throw this.unsupported(token, 'Await');
+      default: {
+        const name = this.parseIdent();
+        return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range: name.range, name };
+      }
+    }
+  }
+
+  #parseNumber(token: Token): ReturnType<typeof parseNumber> {
+    try {
+      return parseNumber(this.stream.text(token));
+    } catch (error) {
+      throw new ErrorReport(this.stream.rangeOf(token), (error as RangeError).message);
+    }
+  }
+
+  #parseParenthesised(): Expr {
+    const { stream } = this;
+    const open = stream.expect('(');
+    if (stream.nextIf(')')) {
+      return makeTuple(stream.rangeFrom(open.start), []);
+    }
+    const inner = this.parseExpOrExpTuple();
+    const result = stream.cur.kind === 'for' ? this.#parseComprehension(inner, open.start) : inner;
+    stream.expect(')');
+    return inner.kind === 'tuple' && this.dialect === 'python' && result === inner
+      ? { ...inner, range: stream.rangeFrom(open.start) }
+      : result;
+  }
+
+  #parseList(): Expr {
+    const { stream } = this;
+    const open = stream.expect('[');
+    const inputs: Expr[] = [];
+    while (stream.cur.kind !== ']') {
+      const element = this.parseExpOrStarred();
+      if (stream.cur.kind === 'for' && inputs.length === 0) {
+        const comprehension = this.#parseComprehension(element, open.start);
+        stream.expect(']');
+        return comprehension;
+      }
+      inputs.push(element);
+      if (!stream.nextIf(',')) {
+        break;
+      }
+    }
+    stream.expect(']');
+    return { kind: 'list', range: this.#bracketRange(open), inputs };
+  }
+
+  /** The `for … in …` after the element of a list comprehension or generator. */
+  #parseComprehension(elt: Expr, start: number): Expr {
+    const [target, iter] = this.#parseComprehensionClause();
+    return { kind: 'list-comp', range: this.stream.rangeFrom(start), elt, target, iter };
+  }
+
+  #parseComprehensionClause(): [target: Expr, iter: Expr] {
+    const { stream } = this;
+    stream.expect('for');
+    const targets = this.parseTargetList();
+    const target = targets.length === 1 && stream.previous.kind !== ',' ? targets[0]! : this.#tupleOf(targets);
+    stream.expect('in');
+    const iter = this.#parseBinary(0);
+    if (stream.cur.kind === 'if') {
+      throw new ErrorReport(stream.rangeOf(stream.cur), 'Comprehension ifs are not supported yet');
+    }
+    if (stream.cur.kind === 'for') {
+      throw new ErrorReport(stream.rangeOf(stream.cur), 'Only a single generator is currently supported');
+    }
+    return [target, iter];
+  }
+
+  #tupleOf(inputs: readonly Expr[]): Expr {
+    return makeTuple(this.#spanOr(inputs[0]!, inputs.at(-1)!), inputs);
+  }
+
+  #parseDict(): Expr {
+    const { stream } = this;
+    const open = stream.expect('{');
+    const keys: Expr[] = [];
+    const values: Expr[] = [];
+    while (stream.cur.kind !== '}') {
+      if (stream.cur.kind === '**') {
+        throw new ErrorReport(stream.rangeOf(stream.cur), 'Dict expansion is not supported');
+      }
+      const key = this.parseExp();
+      if (stream.cur.kind !== ':' && this.dialect === 'python') {
+        throw this.unsupported(open, 'Set');
+      }
+      stream.expect(':');
+      const value = this.parseExp();
+      if (stream.cur.kind === 'for' && keys.length === 0) {
+        const [target, iter] = this.#parseComprehensionClause();
+        stream.expect('}');
+        return { kind: 'dict-comp', range: stream.rangeFrom(open.start), key, value, target, iter };
+      }
+      keys.push(key);
+      values.push(value);
+      if (!stream.nextIf(',')) {
+        break;
+      }
+    }
+    stream.expect('}');
+    return { kind: 'dict', range: this.#bracketRange(open), keys, values };
+  }
+
+  #parseCall(callee: Expr): Expr {
+    const { stream } = this;
+    const open = stream.expect('(');
+    const inputs: Expr[] = [];
+    const attributes: Attribute[] = [];
+    while (stream.cur.kind !== ')') {
+      this.#parseArgument(inputs, attributes);
+      if (!stream.nextIf(',')) {
+        break;
+      }
+    }
+    stream.expect(')');
+    const range = this.dialect === 'python' ? callee.range : stream.rangeOf(open);
+    return makeApply(range, callee, inputs, attributes);
+  }
+
+  #parseArgument(inputs: Expr[], attributes: Attribute[]): void {
+    const { stream } = this;
+    if (stream.cur.kind === '**') {
+      throw new ErrorReport(stream.rangeOf(stream.cur), 'keyword-arg expansion is not supported');
+    }
+    if (stream.cur.kind === 'ident' && stream.lookahead().kind === '=') {
+      const name = this.parseIdent();
+      stream.expect('=');
+      attributes.push({ range: name.range, name, value: this.parseExp() });
+      return;
+    }
+    const start = stream.cur.start;
+    const input = this.parseExpOrStarred();
+    inputs.push(stream.cur.kind === 'for' ? this.#parseComprehension(input, start) : input);
+  }
+
+  #parseSubscript(value: Expr): Expr {
+    const { stream } = this;
+    const open = stream.expect('[');
+    const subscripts: Expr[] = [];
+    let trailingComma = false;
+    while (stream.cur.kind !== ']') {
+      subscripts.push(this.#parseSubscriptExp());
+      trailingComma = stream.nextIf(',');
+      if (!trailingComma) {
+        break;
+      }
+    }
+    const subscriptsRange = stream.rangeFrom(open.start + 1);
+    stream.expect(']');
+    if (subscripts.length === 0) {
+      throw new ErrorReport(stream.rangeFrom(open.start), 'expected an index between the brackets');
+    }
+    const start = this.dialect === 'python' ? value.range.start : open.start;
+    return { kind: 'subscript', range: stream.rangeFrom(start), value, subscripts, subscriptsRange };
+  }
+
+  #parseSubscriptExp(): Expr {
+    const { stream } = this;
+    const { start } = stream.cur;
+    const first = stream.cur.kind === ':' ? undefined : this.parseExpOrStarred();
+    if (!stream.nextIf(':')) {
+      return first!;
+    }
+    const end = this.#parseSliceBound();
+    const step = stream.nextIf(':') ? this.#parseSliceBound() : undefined;
+    return { kind: 'slice', range: stream.rangeFrom(start), start: first, end, step };
+  }
+
+  #parseSliceBound(): Expr | undefined {
+    const { kind } = this.stream.cur;
+    return kind === ',' || kind === ']' || kind === ':' ? undefined : this.parseExp();
+  }
+
+  /** Adjacent literals are one string; any f-string among them makes the whole a call of `format`. */
+  #parseStrings(): Expr {
+    const { stream } = this;
+    const { start } = stream.cur;
+    let text = '';
+    let isFormat = false;
+    const values: Expr[] = [];
+    while (stream.cur.kind === 'string') {
+      const token = stream.next();
+      const parts = splitStringToken(stream.text(token));
+      if (parts.isBytes) {
+        throw this.unsupported(token, 'bytes');
+      }
+      if (parts.isFormat) {
+        isFormat = true;
+        text += this.#parseFormatString(token, parts, values);
+      } else {
+        text += this.#unescape(token, parts, parts.body);
+      }
+    }
+    const range = stream.rangeFrom(start);
+    if (!isFormat) {
+      return { kind: 'string', range, text };
+    }
+    const callee: Expr = {
+      kind: 'select',
+      range,
+      value: { kind: 'string', range, text },
+      selector: makeIdent(range, 'format'),
+    };
+    return makeApply(range, callee, values);
+  }
+
+  /** The format text of an f-string; the expressions in it are added to `values`. */
+  #parseFormatString(token: Token, parts: StringToken, values: Expr[]): string {
+    let text = '';
+    let literal = '';
+    const { body } = parts;
+    for (let at = 0; at < body.length; ) {
+      const character = body[at]!;
+      if ((character === '{' || character === '}') && body[at + 1] === character) {
+        literal += character;
+        at += 2;
+      } else if (character === '{') {
+        text += `${this.#unescape(token, parts, literal)}{}`;
+        literal = '';
+        at = this.#parseReplacementField(token, parts, at + 1, values);
+      } else if (character === '}') {
+        throw new ErrorReport(this.stream.rangeOf(token), "f-string: single '}' is not allowed");
+      } else {
+        literal += character;
+        at++;
+      }
+    }
+    return text + this.#unescape(token, parts, literal);
+  }
+
+  /** Parses the expression that starts at `at` in an f-string's body; returns where the text after its `}` starts. */
+  #parseReplacementField(token: Token, parts: StringToken, at: number, values: Expr[]): number {
+    const { stream } = this;
+    const start = token.start + parts.bodyOffset + at;
+    const bodyEnd = token.start + parts.bodyOffset + parts.body.length;
+    const end = endOfReplacementField(stream.source.text, start, bodyEnd);
+    const range = stream.rangeOf(token);
+    const stop = stream.source.text[end];
+    if (stop === '!') {
+      throw new ErrorReport(range, "Don't support conversion in JoinedStr");
+    }
+    if (stop === ':') {
+      throw new ErrorReport(range, "Don't support formatting in JoinedStr");
+    }
+    if (stop !== '}' || end >= bodyEnd) {
+      throw new ErrorReport(range, "f-string: expecting '}'");
+    }
+    const inner = new ExpressionParser(new TokenStream(stream.source, lex(stream.source, start, end)), this.dialect);
+    values.push(inner.parseExpOrExpTuple());
+    return end + 1 - token.start - parts.bodyOffset;
+  }
+
+  #unescape(token: Token, parts: StringToken, body: string): string {
+    try {
+      // A raw string is read as one in which every backslash was doubled.
+      return unescapeString(parts.isRaw ? body.replaceAll('\\', '\\\\') : body, this.dialect);
+    } catch (error) {
+      throw new ErrorReport(this.stream.rangeOf(token), (error as RangeError).message);
+    }
+  }
+
+  /** PyTorch's Python frontend marks whole operations, its parser of printed code the operator's token. */
+  #spanOr(first: Expr, last: Expr, token?: Token): SourceRange {
+    if (this.dialect === 'serialized') {
+      return token === undefined ? first.range : this.stream.rangeOf(token);
+    }
+    return this.stream.range(first.range.start, last.range.end);
+  }
+
+  #pythonOr(start: number, end: number, token: Token): SourceRange {
+    return this.dialect === 'python' ? this.stream.range(start, end) : this.stream.rangeOf(token);
+  }
+
+  #bracketRange(open: Token): SourceRange {
+    return this.dialect === 'python' ? this.stream.rangeFrom(open.start) : this.stream.rangeOf(open);
+  }
+}
+
+/** Offset of the character that ends the expression of an f-string's field: `}`, `:` or `!` outside of brackets. */
+function endOfReplacementField(text: string, start: number, limit: number): number {
+  let depth = 0;
+  for (let at = start; at < limit; at++) {
+    const character = text[at]!;
+    if (character === '"' || character === "'") {
+      const close = text.indexOf(character, at + 1);
+      at = close === -1 ? limit : close;
+    } else if ('([{'.includes(character)) {
+      depth++;
+    } else if (')]}'.includes(character) && depth > 0) {
+      depth--;
+    } else if (depth === 0 && (character === '}' || character === ':' || (character === '!' && text[at + 1] !== '='))) {
+      return at;
+    }
+  }
+  return limit;
+}

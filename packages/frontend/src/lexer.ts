@@ -1,0 +1,215 @@
+import { ErrorReport, SourceRange, type Source } from '@cresset/ir';
+import { KEYWORDS, OPERATORS, type Token, type TypeComment } from './token.ts';
+
+const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_]*/uy;
+const NUMBER = /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
+const STRING_PREFIX = /^(?:[rRbBuUfF]|[bB][rR]|[rR][bB]|[fF][rR]|[rR][fF])$/;
+const TYPE_COMMENT = '# type:';
+
+/** The tokens of a source text, and the type comments between them. */
+export interface LexedSource {
+  readonly tokens: readonly Token[];
+  readonly typeComments: readonly TypeComment[];
+}
+
+/**
+ * Splits Python text into tokens (PyTorch: Lexer).
+ *
+ * Lines are joined inside brackets and after a backslash. The whole text may be indented: its first line sets the level.
+ * Throws an ErrorReport for a character that starts no token, a string without an end, or indentation that fits no block.
+ */
+export function lex(source: Source, start = 0, end = source.text.length): LexedSource {
+  return new Lexer(source, start, end).run();
+}
+
+class Lexer {
+  readonly #source: Source;
+  readonly #text: string;
+  readonly #end: number;
+  #at: number;
+  #nesting = 0;
+  readonly #indents: number[] = [];
+  readonly #tokens: Token[] = [];
+  readonly #typeComments: TypeComment[] = [];
+
+  constructor(source: Source, start: number, end: number) {
+    this.#source = source;
+    this.#text = source.text;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  run(): LexedSource {
+    this.#indents.push(this.#skipToLineContent());
+    while (this.#at < this.#end) {
+      this.#lexOne();
+    }
+    this.#finish();
+    return { tokens: this.#tokens, typeComments: this.#typeComments };
+  }
+
+  #lexOne(): void {
+    const character = this.#text[this.#at]!;
+    if (character === '\n') {
+      this.#lexNewline();
+    } else if (character === ' ' || character === '\t' || character === '\r' || character === '\f') {
+      this.#at++;
+    } else if (character === '#') {
+      this.#skipComment();
+    } else if (character === '\\' && /\\\r?\n/y.test(this.#text.slice(this.#at, this.#at + 3))) {
+      this.#at = this.#text.indexOf('\n', this.#at) + 1;
+    } else if (character === '"' || character === "'") {
+      this.#lexString(this.#at);
+    } else if (!this.#lexNumber(character) && !this.#lexWord() && !this.#lexOperator()) {
+      throw this.#error(`expected a valid token but found '${character}' here`, this.#at, this.#at + 1);
+    }
+  }
+
+  /** Ends a logical line and opens or closes blocks by the indentation of the next line that holds anything. */
+  #lexNewline(): void {
+    if (this.#nesting > 0) {
+      this.#at++;
+      return;
+    }
+    const newlineAt = this.#at;
+    const depth = this.#skipToLineContent();
+    if (this.#at >= this.#end) {
+      return;
+    }
+    const lineStart = this.#at;
+    const current = this.#indents.at(-1)!;
+    if (depth > current) {
+      this.#indents.push(depth);
+      this.#push('newline', newlineAt, newlineAt + 1);
+      this.#push('indent', newlineAt + 1, lineStart);
+      return;
+    }
+    this.#pushNewline(newlineAt);
+    this.#dedentTo(depth, lineStart);
+  }
+
+  #dedentTo(depth: number, lineStart: number): void {
+    while (this.#indents.at(-1)! > depth) {
+      this.#indents.pop();
+      if (this.#indents.length === 0 || this.#indents.at(-1)! < depth) {
+        throw this.#error(`invalid indent level ${depth}`, lineStart - depth, lineStart);
+      }
+      this.#push('dedent', lineStart, lineStart);
+    }
+  }
+
+  /** Passes blank and comment lines; returns the indentation of the line it stops at. */
+  #skipToLineContent(): number {
+    let lineStart = this.#text[this.#at] === '\n' ? ++this.#at : this.#at;
+    for (;;) {
+      while (this.#at < this.#end && ' \t\r\f'.includes(this.#text[this.#at]!)) {
+        this.#at++;
+      }
+      if (this.#at < this.#end && this.#text[this.#at] === '\n') {
+        lineStart = ++this.#at;
+      } else if (this.#at < this.#end && this.#text[this.#at] === '#') {
+        this.#skipComment();
+      } else {
+        return this.#at - lineStart;
+      }
+    }
+  }
+
+  #skipComment(): void {
+    const newline = this.#text.indexOf('\n', this.#at);
+    const end = newline === -1 ? this.#end : Math.min(newline, this.#end);
+    if (this.#text.startsWith(TYPE_COMMENT, this.#at)) {
+      this.#typeComments.push({ start: this.#at, contentStart: this.#at + TYPE_COMMENT.length, end });
+    }
+    this.#at = end;
+  }
+
+  #lexNumber(first: string): boolean {
+    if (!(first >= '0' && first <= '9') && !(first === '.' && /[0-9]/.test(this.#text[this.#at + 1] ?? ''))) {
+      return false;
+    }
+    NUMBER.lastIndex = this.#at;
+    const match = NUMBER.exec(this.#text);
+    if (match === null) {
+      return false;
+    }
+    this.#push('number', this.#at, this.#at + match[0].length);
+    return true;
+  }
+
+  #lexWord(): boolean {
+    IDENTIFIER.lastIndex = this.#at;
+    const match = IDENTIFIER.exec(this.#text);
+    if (match === null) {
+      return false;
+    }
+    const word = match[0];
+    const next = this.#text[this.#at + word.length];
+    if ((next === '"' || next === "'") && STRING_PREFIX.test(word)) {
+      this.#lexString(this.#at + word.length);
+    } else {
+      this.#push(KEYWORDS.has(word) ? word : 'ident', this.#at, this.#at + word.length);
+    }
+    return true;
+  }
+
+  /** Lexes a string whose opening quote is at `quoteAt`; the token takes in the prefix before it. */
+  #lexString(quoteAt: number): void {
+    const start = this.#at;
+    const quote = this.#text[quoteAt]!;
+    const triple = this.#text.startsWith(quote.repeat(3), quoteAt);
+    const closing = triple ? quote.repeat(3) : quote;
+    let at = quoteAt + closing.length;
+    while (!this.#text.startsWith(closing, at)) {
+      if (at >= this.#end || (!triple && this.#text[at] === '\n')) {
+        throw this.#error(`expected a valid token but found '${quote}' here`, start, start + 1);
+      }
+      at += this.#text[at] === '\\' ? 2 : 1;
+    }
+    this.#push('string', start, at + closing.length);
+  }
+
+  #lexOperator(): boolean {
+    const operator = OPERATORS.find((candidate) => this.#text.startsWith(candidate, this.#at));
+    if (operator !== undefined) {
+      if (operator === '(' || operator === '[' || operator === '{') {
+        this.#nesting++;
+      } else if (operator === ')' || operator === ']' || operator === '}') {
+        this.#nesting = Math.max(0, this.#nesting - 1);
+      }
+      this.#push(operator, this.#at, this.#at + operator.length);
+      return true;
+    }
+    if (this.#text[this.#at] === '!') {
+      this.#push('!', this.#at, this.#at + 1);
+      return true;
+    }
+    return false;
+  }
+
+  /** Whatever the white space at the end, the text ends with its last line finished and all blocks closed. */
+  #finish(): void {
+    const end = this.#end;
+    this.#pushNewline(end);
+    for (; this.#indents.length > 1; this.#indents.pop()) {
+      this.#push('dedent', end, end);
+    }
+    this.#push('eof', end, end);
+  }
+
+  #pushNewline(at: number): void {
+    const last = this.#tokens.at(-1)?.kind;
+    if (last !== undefined && last !== 'newline' && last !== 'indent' && last !== 'dedent') {
+      this.#push('newline', at, Math.min(at + 1, this.#end));
+    }
+  }
+
+  #push(kind: string, start: number, end: number): void {
+    this.#tokens.push({ kind, start, end });
+    this.#at = Math.max(this.#at, end);
+  }
+
+  #error(reason: string, start: number, end: number): ErrorReport {
+    return new ErrorReport(new SourceRange(this.#source, start, end), reason);
+  }
+}

@@ -1,0 +1,477 @@
+import { ErrorReport, type Source } from '@cresset/ir';
+import { ExpressionParser } from './expression-parser.ts';
+import { lex } from './lexer.ts';
+import type { Dialect } from './string-literal.ts';
+import { TokenStream } from './token-stream.ts';
+import { mergeTypeComments } from './type-comment.ts';
+import type { Token, TypeComment } from './token.ts';
+import {
+  makeVar,
+  type BinaryOperator,
+  type ClassDef,
+  type Decl,
+  type Def,
+  type Expr,
+  type Param,
+  type Stmt,
+  type WithItem,
+} from './tree.ts';
+
+const AUGMENTED: ReadonlySet<string> = new Set([
+  '+=',
+  '-=',
+  '*=',
+  '/=',
+  '//=',
+  '%=',
+  '@=',
+  '&=',
+  '|=',
+  '^=',
+  '<<=',
+  '>>=',
+  '**=',
+]);
+
+/** Statements that Python has and TorchScript has not, as PyTorch's Python frontend names them. */
+const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
+  try: 'try blocks',
+  nonlocal: 'nonlocal variables',
+  async: 'async function definitions',
+};
+
+/** A definition at the top of a file. */
+export type Definition = Def | ClassDef;
+
+/**
+ * Parses Python text to a tree: the Python that PyTorch prints into archives (`serialized`), or the TorchScript subset of
+ * Python as people write it (`python`).
+ *
+ * Every method throws an ErrorReport, with the place, for text it cannot parse.
+ */
+export class Parser extends ExpressionParser {
+  readonly #source: Source;
+  readonly #claimedComments = new Set<TypeComment>();
+
+  constructor(source: Source, dialect: Dialect = 'python') {
+    super(new TokenStream(source, lex(source)), dialect);
+    this.#source = source;
+  }
+
+  get atEnd(): boolean {
+    this.#skipSeparators();
+    return this.stream.cur.kind === 'eof';
+  }
+
+  /**
+   * All definitions of a file. Imports, assignments to names and docstrings between them are passed over: the names they bind are
+   * found by the Resolver.
+   */
+  parseDefinitions(): Definition[] {
+    const definitions: Definition[] = [];
+    while (!this.atEnd) {
+      const { kind } = this.stream.cur;
+      if (kind === 'import' || kind === 'from') {
+        this.#skipLine();
+      } else if (kind === 'class') {
+        definitions.push(this.parseClass());
+      } else if (kind === 'def' || kind === '@') {
+        definitions.push(this.#parseDecorated(false));
+      } else if (this.stream.text(this.stream.cur) === 'op_version_set' || kind === 'string') {
+        this.#skipLine();
+      } else {
+        throw new ErrorReport(
+          this.stream.rangeOf(this.stream.cur),
+          `Unexpected token in code import: ${this.stream.cur.kind}`,
+        );
+      }
+    }
+    return definitions;
+  }
+
+  /** An expression that is the whole text. */
+  parseSingleExpression(): Expr {
+    const expr = this.parseExpOrExpTuple();
+    this.stream.nextIf('newline');
+    if (this.stream.cur.kind !== 'eof') {
+      throw this.stream.expected('newline');
+    }
+    return expr;
+  }
+
+  parseClass(decorators: readonly Expr[] = []): ClassDef {
+    const { stream } = this;
+    const start = stream.expect('class').start;
+    const name = this.parseIdent();
+    const superclass = this.#parseSuperclass();
+    stream.expect(':');
+    const body = this.#parseBlock(true);
+    const range = this.dialect === 'python' ? stream.rangeFrom(start) : name.range;
+    return { kind: 'class', range, name, superclass, body, decorators };
+  }
+
+  parseFunction(isMethod: boolean, decorators: readonly Expr[] = []): Def {
+    const { stream } = this;
+    const start = stream.expect('def').start;
+    const name = this.parseIdent();
+    const decl = this.#parseDecl(start);
+    const body = this.#parseBlock(false);
+    const comments = stream.lexed.typeComments.filter(
+      (comment) => comment.start >= start && comment.start < stream.cur.start && !this.#claimedComments.has(comment),
+    );
+    for (const comment of comments) {
+      this.#claimedComments.add(comment);
+    }
+    const typed = mergeTypeComments(this.#source, decl, this.#commentsBefore(comments, body), isMethod, this.dialect);
+    const range = this.dialect === 'python' ? stream.range(start, decl.range.end) : name.range;
+    return { kind: 'def', range, name, decl: typed, statements: body, decorators };
+  }
+
+  /** Printed code types a function only by a comment before its first statement; people put it anywhere. */
+  #commentsBefore(comments: readonly TypeComment[], body: readonly Stmt[]): readonly TypeComment[] {
+    return this.dialect === 'python' ? comments : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
+  }
+
+  #parseDecorated(inClass: boolean): Definition {
+    const { stream } = this;
+    const decorators: Expr[] = [];
+    while (stream.nextIf('@')) {
+      decorators.push(this.parseExp());
+      stream.expect('newline');
+    }
+    return stream.cur.kind === 'class' ? this.parseClass(decorators) : this.parseFunction(inClass, decorators);
+  }
+
+  #parseSuperclass(): Expr | undefined {
+    const { stream } = this;
+    if (!stream.nextIf('(')) {
+      return undefined;
+    }
+    const superclass = stream.cur.kind === ')' ? undefined : this.parseExp();
+    if (stream.nextIf(',') && stream.cur.kind !== ')') {
+      throw new ErrorReport(stream.rangeOf(stream.cur), 'Torchscript does not support class inheritance.');
+    }
+    stream.expect(')');
+    return superclass;
+  }
+
+  #parseDecl(start: number): Decl {
+    const { stream } = this;
+    const open = stream.expect('(');
+    const params: Param[] = [];
+    let kwargOnly = false;
+    while (stream.cur.kind !== ')') {
+      if (stream.cur.kind === '*' && [',', ')'].includes(stream.lookahead().kind)) {
+        stream.next();
+        kwargOnly = true;
+      } else if (stream.cur.kind === '/') {
+        stream.next();
+      } else {
+        const variadic = stream.cur.kind === '*' || stream.cur.kind === '**' ? stream.next().kind : '';
+        params.push(this.#parseParam(kwargOnly, variadic as Param['variadic']));
+        kwargOnly ||= variadic === '*';
+      }
+      if (!stream.nextIf(',')) {
+        break;
+      }
+    }
+    stream.expect(')');
+    const returnType = stream.nextIf('->') ? this.parseExp() : undefined;
+    stream.expect(':');
+    const range = this.dialect === 'python' ? stream.rangeFrom(start) : stream.rangeOf(open);
+    return { range, params, returnType };
+  }
+
+  #parseParam(kwargOnly: boolean, variadic: Param['variadic']): Param {
+    const ident = this.parseIdent();
+    const type = this.stream.nextIf(':') ? this.parseExp() : undefined;
+    const defaultValue = this.stream.nextIf('=') ? this.parseExp() : undefined;
+    return { range: this.stream.rangeFrom(ident.range.start), ident, type, defaultValue, kwargOnly, variadic };
+  }
+
+  /** The statements after a colon: an indented block, or simple statements on the same line. */
+  #parseBlock(inClass: boolean): Stmt[] {
+    const { stream } = this;
+    return stream.nested(() => {
+      const statements: Stmt[] = [];
+      if (!stream.nextIf('newline')) {
+        this.#parseSimpleStatements(statements);
+        return statements;
+      }
+      stream.expect('indent');
+      do {
+        this.#parseStatement(statements, inClass);
+      } while (stream.cur.kind !== 'dedent' && stream.cur.kind !== 'eof');
+      stream.nextIf('dedent');
+      return statements;
+    });
+  }
+
+  /** Adds a compound statement, or the simple statements of one line. */
+  #parseStatement(into: Stmt[], inClass: boolean): void {
+    const { kind } = this.stream.cur;
+    switch (kind) {
+      case 'if':
+        into.push(this.#parseIf());
+        break;
+      case 'while':
+        into.push(this.#parseWhile());
+        break;
+      case 'for':
+        into.push(this.#parseFor());
+        break;
+      case 'with':
+        into.push(this.#parseWith());
+        break;
+      case 'def':
+        into.push(this.parseFunction(inClass));
+        break;
+      case '@':
+        into.push(this.#parseDecorated(inClass));
+        break;
+      case 'class':
+        if (!inClass) {
+          throw this.unsupported(this.stream.cur, 'class definitions');
+        }
+        into.push(this.parseClass());
+        break;
+      default:
+        if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
+          throw this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!);
+        }
+        this.#parseSimpleStatements(into);
+    }
+  }
+
+  #parseSimpleStatements(into: Stmt[]): void {
+    const { stream } = this;
+    do {
+      if (stream.cur.kind === 'newline') {
+        break;
+      }
+      const statement = this.#parseSimpleStatement();
+      // A string that stands alone is a docstring, which PyTorch's Python frontend drops.
+      if (!(this.dialect === 'python' && statement.kind === 'expr' && statement.expr.kind === 'string')) {
+        into.push(statement);
+      } else {
+        into.push({ kind: 'pass', range: statement.range });
+      }
+    } while (stream.nextIf(';'));
+    stream.expect('newline');
+  }
+
+  #parseSimpleStatement(): Stmt {
+    const { stream } = this;
+    const token = stream.cur;
+    switch (token.kind) {
+      case 'return':
+        return this.#parseReturn();
+      case 'raise':
+        return this.#parseRaise();
+      case 'assert':
+        return this.#parseAssert();
+      case 'pass':
+      case 'break':
+      case 'continue':
+        stream.next();
+        return { kind: token.kind, range: stream.rangeOf(token) };
+      case 'del': {
+        stream.next();
+        const target = this.parseExpOrExpTuple();
+        const targets = target.kind === 'tuple' ? target.inputs : [target];
+        return { kind: 'delete', range: this.#statementRange(token), targets };
+      }
+      case 'global': {
+        stream.next();
+        const names = [this.parseIdent()];
+        while (stream.nextIf(',')) {
+          names.push(this.parseIdent());
+        }
+        return { kind: 'global', range: this.#statementRange(token), names };
+      }
+      case 'import':
+        throw this.unsupported(token, 'import statements');
+      case 'from':
+        throw this.unsupported(token, 'import statements');
+      default:
+        return this.#parseExpressionStatement();
+    }
+  }
+
+  #parseReturn(): Stmt {
+    const token = this.stream.next();
+    const { kind } = this.stream.cur;
+    const expr: Expr =
+      kind === 'newline' || kind === ';'
+        ? { kind: 'none', range: this.stream.rangeOf(token) }
+        : this.parseExpOrExpTuple();
+    return { kind: 'return', range: this.#statementRange(token), expr };
+  }
+
+  #parseRaise(): Stmt {
+    const token = this.stream.next();
+    if (this.stream.cur.kind === 'newline') {
+      throw new ErrorReport(this.stream.rangeOf(token), 'raise without an exception is not supported');
+    }
+    const expr = this.parseExp();
+    if (this.stream.nextIf('from')) {
+      this.parseExp();
+    }
+    return { kind: 'raise', range: this.#statementRange(token), expr };
+  }
+
+  #parseAssert(): Stmt {
+    const token = this.stream.next();
+    const test = this.parseExp();
+    const message = this.stream.nextIf(',') ? this.parseExp() : undefined;
+    return { kind: 'assert', range: this.#statementRange(token), test, message };
+  }
+
+  /** An expression, a declaration `a: T`, or an assignment. */
+  #parseExpressionStatement(): Stmt {
+    const { stream } = this;
+    const lhs = this.parseExpOrExpTuple();
+    const range = (): Stmt['range'] =>
+      this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range;
+    const type = stream.nextIf(':') ? this.parseExp() : undefined;
+    const op = stream.cur.kind;
+    if (AUGMENTED.has(op)) {
+      return this.#parseAugAssign(lhs);
+    }
+    if (op !== '=') {
+      return type === undefined
+        ? { kind: 'expr', range: range(), expr: lhs }
+        : { kind: 'assign', range: range(), lhsList: [lhs], rhs: undefined, type };
+    }
+    const lhsList: Expr[] = [];
+    let rhs = lhs;
+    while (stream.nextIf('=')) {
+      lhsList.push(rhs);
+      rhs = this.parseExpOrExpTuple();
+    }
+    if (type !== undefined && lhsList.length > 1) {
+      throw new ErrorReport(type.range, 'Annotated multiple assignment is not supported in python');
+    }
+    return { kind: 'assign', range: range(), lhsList, rhs, type };
+  }
+
+  #parseAugAssign(lhs: Expr): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const rhs = this.parseExpOrExpTuple();
+    if (lhs.kind === 'tuple') {
+      throw new ErrorReport(lhs.range, ' augmented assignment can only have one LHS expression');
+    }
+    const op = token.kind.slice(0, -1) as BinaryOperator;
+    const range = this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range;
+    return { kind: 'aug-assign', range, lhs, op, rhs };
+  }
+
+  #parseIf(): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const cond = this.parseExp();
+    stream.expect(':');
+    const trueBranch = this.#parseBlock(false);
+    let falseBranch: readonly Stmt[] = [];
+    if (stream.nextIf('else')) {
+      stream.expect(':');
+      falseBranch = this.#parseBlock(false);
+    } else if (stream.cur.kind === 'elif') {
+      falseBranch = [stream.nested(() => this.#parseIf())];
+    }
+    return { kind: 'if', range: this.#blockRange(token), cond, trueBranch, falseBranch };
+  }
+
+  #parseWhile(): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const cond = this.parseExp();
+    stream.expect(':');
+    const body = this.#parseBlock(false);
+    this.#refuseLoopElse('while');
+    return { kind: 'while', range: this.#blockRange(token), cond, body };
+  }
+
+  #parseFor(): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const targets = this.parseTargetList();
+    stream.expect('in');
+    const iterable = this.parseExpOrExpTuple();
+    stream.expect(':');
+    const body = this.#parseBlock(false);
+    this.#refuseLoopElse('for');
+    const wraps = targets.length > 1 || this.#endsWithComma(targets);
+    const wrapped: readonly Expr[] = wraps
+      ? [{ kind: 'tuple', range: stream.range(targets[0]!.range.start, targets.at(-1)!.range.end), inputs: targets }]
+      : targets;
+    return { kind: 'for', range: this.#blockRange(token), targets: wrapped, itrs: [iterable], body };
+  }
+
+  /** Whether the targets `a,` are one name to be unpacked. */
+  #endsWithComma(targets: readonly Expr[]): boolean {
+    const { end } = targets.at(-1)!.range;
+    return /^\s*,/.test(this.#source.text.slice(end, end + 8));
+  }
+
+  #refuseLoopElse(what: string): void {
+    if (this.stream.cur.kind === 'else') {
+      throw new ErrorReport(
+        this.stream.rangeOf(this.stream.cur),
+        `else branches of ${what} loops aren't supported`,
+      );
+    }
+  }
+
+  #parseWith(): Stmt {
+    const { stream } = this;
+    const token = stream.next();
+    const targets = [this.#parseWithItem()];
+    while (stream.nextIf(',')) {
+      targets.push(this.#parseWithItem());
+    }
+    stream.expect(':');
+    const body = this.#parseBlock(false);
+    return { kind: 'with', range: this.#blockRange(token), targets, body };
+  }
+
+  #parseWithItem(): WithItem {
+    const target = this.parseExp();
+    if (!this.stream.nextIf('as')) {
+      return { range: target.range, target, variable: undefined };
+    }
+    const ident = this.parseIdent();
+    return { range: target.range, target, variable: makeVar(ident.range, ident.name) };
+  }
+
+  #statementRange(first: Token): Stmt['range'] {
+    return this.dialect === 'python' ? this.stream.rangeFrom(first.start) : this.stream.rangeOf(first);
+  }
+
+  #blockRange(first: Token): Stmt['range'] {
+    return this.dialect === 'python' ? this.stream.range(first.start, this.#lastContentEnd()) : this.stream.rangeOf(first);
+  }
+
+  /** Where the last token with text in it ends. */
+  #lastContentEnd(): number {
+    const { text } = this.#source;
+    let { end } = this.stream.previous;
+    while (end > 0 && /\s/.test(text[end - 1]!)) {
+      end--;
+    }
+    return end;
+  }
+
+  #skipSeparators(): void {
+    while (['newline', ';', 'indent', 'dedent'].includes(this.stream.cur.kind)) {
+      this.stream.next();
+    }
+  }
+
+  #skipLine(): void {
+    while (this.stream.cur.kind !== 'newline' && this.stream.cur.kind !== 'eof') {
+      this.stream.next();
+    }
+  }
+}

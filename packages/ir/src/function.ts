@@ -1,0 +1,102 @@
+import { ErrorReport, CressetError } from './error.ts';
+import type { FunctionSchema } from './function-schema.ts';
+import type { Graph } from './graph.ts';
+import { baseName, type ScriptFunction } from './named-types.ts';
+
+/** Thrown where compiling a function needs that function itself (PyTorch: RecursiveMethodCallError). */
+export class RecursiveCallError extends CressetError {
+  constructor(name: string) {
+    super('compile', `function '${name}' is called recursively. Recursive calls are not supported`);
+    this.name = 'RecursiveCallError';
+  }
+}
+
+/** Compiles a function into the graph of `fn` and sets its schema; run once, when the function is first needed. */
+export type FunctionCreator = (fn: GraphFunction) => void;
+
+/**
+ * A function with a graph (PyTorch: GraphFunction). It is compiled when it is first asked for its schema or graph, so that
+ * functions may name each other in any order.
+ */
+export class GraphFunction implements ScriptFunction {
+  readonly qualifiedName: string;
+  readonly #graph: Graph;
+  #creator: FunctionCreator | undefined;
+  #isBeingDefined = false;
+  #schema: FunctionSchema | undefined;
+  #failure: unknown;
+
+  constructor(qualifiedName: string, graph: Graph, creator?: FunctionCreator) {
+    this.qualifiedName = qualifiedName;
+    this.#graph = graph;
+    this.#creator = creator;
+  }
+
+  get name(): string {
+    return baseName(this.qualifiedName);
+  }
+
+  /** Whether it is compiled. */
+  get isDefined(): boolean {
+    return this.#creator === undefined;
+  }
+
+  /** The schema; throws what compiling the function throws. */
+  get schema(): FunctionSchema {
+    this.ensureDefined();
+    if (this.#schema === undefined) {
+      throw new CressetError('ir/invariant', `function ${this.qualifiedName} has no schema`);
+    }
+    return this.#schema;
+  }
+
+  /** The graph; throws what compiling the function throws. */
+  get graph(): Graph {
+    this.ensureDefined();
+    return this.#graph;
+  }
+
+  /** The graph while its creator fills it; everybody else asks for {@link graph}. */
+  get graphBeingDefined(): Graph {
+    return this.#graph;
+  }
+
+  setSchema(schema: FunctionSchema): this {
+    this.#schema = schema;
+    return this;
+  }
+
+  /**
+   * Compiles the function where that has not happened. Throws a {@link RecursiveCallError} where it is being compiled right now,
+   * or the ErrorReport of the source; that one is thrown again on every further call.
+   */
+  ensureDefined(): void {
+    if (this.#failure !== undefined) {
+      throw this.#failure;
+    }
+    const creator = this.#creator;
+    if (creator === undefined) {
+      return;
+    }
+    if (this.#isBeingDefined) {
+      throw new RecursiveCallError(this.name);
+    }
+    this.#isBeingDefined = true;
+    try {
+      creator(this);
+      this.#creator = undefined;
+    } catch (error) {
+      this.#failure = asCompileError(error, this.name);
+      throw this.#failure;
+    } finally {
+      this.#isBeingDefined = false;
+    }
+  }
+}
+
+/** A source nested beyond the engine's stack is an error of that source. */
+function asCompileError(error: unknown, name: string): unknown {
+  return error instanceof RangeError && /call stack/i.test(error.message)
+    ? new ErrorReport(undefined, `function '${name}' is nested too deeply to be compiled`)
+    : error;
+}
