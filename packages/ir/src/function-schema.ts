@@ -1,4 +1,4 @@
-import { AliasInfo } from './alias-info.ts';
+import type { AliasInfo } from './alias-info.ts';
 import type { Complex } from './complex.ts';
 import { ListType } from './container-types.ts';
 import { CressetError } from './error.ts';

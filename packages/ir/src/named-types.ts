@@ -41,12 +41,12 @@ export class FunctionType extends Type {
 }
 
 /** What an attribute of a class is for. */
-export type AttributeKind = 'attribute' | 'parameter' | 'buffer';
+export type ClassAttributeKind = 'attribute' | 'parameter' | 'buffer';
 
 export interface ClassAttribute {
   readonly name: string;
   readonly type: Type;
-  readonly kind: AttributeKind;
+  readonly kind: ClassAttributeKind;
 }
 
 export interface ClassProperty {
@@ -177,7 +177,7 @@ export class ClassType extends Type {
   }
 
   /** Adds an attribute and returns its slot; throws `ir/type` where the name is taken. */
-  addAttribute(name: string, type: Type, kind: AttributeKind = 'attribute'): number {
+  addAttribute(name: string, type: Type, kind: ClassAttributeKind = 'attribute'): number {
     if (this.#slots.has(name) || this.#constants.has(name)) {
       throw new CressetError(
         'ir/type',
@@ -191,7 +191,7 @@ export class ClassType extends Type {
   }
 
   /** Adds an attribute, or checks that the one there has the type (PyTorch: addOrCheckAttribute). */
-  addOrCheckAttribute(name: string, type: Type, kind: AttributeKind = 'attribute'): number {
+  addOrCheckAttribute(name: string, type: Type, kind: ClassAttributeKind = 'attribute'): number {
     const slot = this.#slots.get(name);
     if (slot === undefined) {
       return this.addAttribute(name, type, kind);

@@ -203,6 +203,11 @@ export class TensorType extends Type {
     return this.with({ shape });
   }
 
+  /** Sizes of which some are unknown; strides kept. */
+  withPartialSizes(sizes: readonly (number | undefined)[]): TensorType {
+    return this.with({ shape: sizes.map((size) => size ?? newShapeSymbol()) });
+  }
+
   /** Contiguous strides; throws `ir/type` unless all sizes are known. */
   contiguous(): TensorType {
     const sizes = this.concreteSizes;

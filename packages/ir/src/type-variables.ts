@@ -1,7 +1,7 @@
 import { AwaitType, DictType, FutureType, ListType, RRefType, TupleType } from './container-types.ts';
 import { CressetError } from './error.ts';
 import { NoneType } from './primitive-types.ts';
-import { Type, VarType } from './type.ts';
+import { type Type, VarType } from './type.ts';
 import { OptionalType, unifyTypeList, unifyTypes } from './union-type.ts';
 
 /** What the type variables of a schema stand for at one call. */
