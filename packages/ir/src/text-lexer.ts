@@ -143,9 +143,12 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   '\n': '',
 };
 
-/** The byte string that a quoted literal stands for (PyTorch: parseStringLiteral). */
+/** The byte string that a quoted literal stands for: escapes undone, characters beyond ASCII as UTF-8 (PyTorch: parseStringLiteral). */
 export function unquoteString(literal: string): string {
-  return literal.slice(1, -1).replace(/\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|[^])/g, (whole, escape: string) => {
+  const bytes = literal
+    .slice(1, -1)
+    .replace(/[\u0080-\u{10ffff}]/gu, (character) => String.fromCharCode(...new TextEncoder().encode(character)));
+  return bytes.replace(/\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|[^])/g, (whole, escape: string) => {
     if (escape.length === 3 && escape.startsWith('x')) {
       return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
     }
