@@ -1,1 +1,10 @@
-export {};
+export * from './byte-source.ts';
+export * from './checkpoint-reader.ts';
+export * from './debug-ranges.ts';
+export * from './foreign-file.ts';
+export * from './pickle-globals.ts';
+export * from './pickle-value.ts';
+export * from './storage-records.ts';
+export * from './unpickler.ts';
+export * from './url-source.ts';
+export * from './zip-reader.ts';

@@ -1,0 +1,174 @@
+import { CressetError } from '@cresset/ir';
+import type { Tensor } from '@cresset/tensor';
+import type { ByteSource } from './byte-source.ts';
+import { archiveRoot, describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint-reader.ts';
+import type { ZipReader } from './zip-reader.ts';
+
+const FRONT_BYTES = 512;
+const TENSORS_LISTED = 6;
+const MAX_SAFETENSORS_HEADER = 100 << 20;
+
+const SAVE_AS_PROGRAM = `In Python, put them into their module and save that as a program:
+    torch.jit.script(model.eval()).save("model.pt")    # or torch.jit.trace(model.eval(), example_input)`;
+
+const SAVE_INSTEAD = `Save the PyTorch model it was made from as TorchScript instead:
+    torch.jit.script(model.eval()).save("model.pt")    # or torch.jit.trace(model.eval(), example_input)`;
+
+/**
+ * The error for a file that is not a zip: it says what the file is and what to do. Codes: `FILE_EMPTY`, `FILE_IS_…`,
+ * `FILE_UNKNOWN`; a pickle that names what it must not gives its own error.
+ */
+export async function foreignFileError(source: ByteSource, zipError: CressetError): Promise<CressetError> {
+  const { name, size } = source;
+  if (size === 0) return new CressetError('FILE_EMPTY', `${name} is empty: it has 0 bytes`);
+  const front = await source.read(0, Math.min(size, FRONT_BYTES));
+  const text = new TextDecoder('latin1').decode(front);
+  // It begins as a zip should: then it is a damaged one, mostly cut short.
+  if (text.startsWith('PK\x03\x04')) return zipError;
+
+  if (isLegacyCheckpoint(front)) return checkpointError(source, null);
+  if (/^\x80[\x02-\x05]/.test(text)) {
+    return new CressetError(
+      'FILE_IS_PICKLE',
+      `${name} is a Python pickle and not a file of PyTorch's own. ${SAVE_INSTEAD}`,
+    );
+  }
+  if (/^\s*(<!doctype html|<html|<head|<\?xml|<!--)/i.test(text)) {
+    return new CressetError(
+      'FILE_IS_HTML',
+      `${name} is a web page (${size} bytes) and not a model: the address is wrong, or the server answered with an error or login page. Open it in a browser tab to see`,
+    );
+  }
+  if (text.startsWith('version https://git-lfs')) {
+    return new CressetError(
+      'FILE_IS_LFS_POINTER',
+      `${name} is a Git LFS pointer (${size} bytes) that stands for the model and not the model: fetch the file itself with 'git lfs pull'`,
+    );
+  }
+  const safetensors = await safetensorsError(source, front);
+  if (safetensors) return safetensors;
+
+  const known = KNOWN_BEGINNINGS.find(({ matches }) => matches(text));
+  if (known) return new CressetError(known.code, `${name} is ${known.what}. ${SAVE_INSTEAD}`);
+  return new CressetError(
+    'FILE_UNKNOWN',
+    `${name} (${size} bytes) is not a TorchScript file: it is no zip and begins with ${JSON.stringify(text.slice(0, 16))}. ${SAVE_INSTEAD}`,
+  );
+}
+
+const KNOWN_BEGINNINGS: readonly { code: string; what: string; matches: (text: string) => boolean }[] = [
+  { code: 'FILE_IS_GGUF', what: 'a GGUF file, made for llama.cpp', matches: (text) => text.startsWith('GGUF') },
+  { code: 'FILE_IS_TFLITE', what: 'a TensorFlow Lite model', matches: (text) => text.startsWith('TFL3', 4) },
+  {
+    code: 'FILE_IS_EXECUTORCH',
+    what: 'an ExecuTorch program (.pte)',
+    matches: (text) => /^ET\d\d/.test(text.slice(4)),
+  },
+  { code: 'FILE_IS_HDF5', what: 'an HDF5 file, as Keras writes it', matches: (text) => text.startsWith('\x89HDF') },
+  {
+    code: 'FILE_IS_GZIP',
+    what: 'compressed with gzip; unpack it first',
+    matches: (text) => text.startsWith('\x1f\x8b'),
+  },
+  {
+    code: 'FILE_IS_TAR',
+    what: 'a tar archive, as PyTorch wrote before 0.2 or a packaged model; unpack it first',
+    matches: (text) => text.startsWith('ustar', 257),
+  },
+  { code: 'FILE_IS_JSON', what: 'a JSON text', matches: (text) => /^\s*[{[]\s*["{[\]}]/.test(text) },
+  // A protocol buffer whose first field is a small ir_version and whose next is a producer, a domain, an opset or the graph.
+  {
+    code: 'FILE_IS_ONNX',
+    what: 'an ONNX model',
+    matches: (text) => /^\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]/.test(text),
+  },
+];
+
+/** A safetensors file begins with the length of a JSON header that lists its tensors. */
+async function safetensorsError(source: ByteSource, front: Uint8Array): Promise<CressetError | null> {
+  if (front.length < 10 || front[8] !== 0x7b) return null;
+  const length = new DataView(front.buffer, front.byteOffset).getBigUint64(0, true);
+  if (length > BigInt(Math.min(source.size - 8, MAX_SAFETENSORS_HEADER))) return null;
+  let header: Record<string, { dtype?: unknown; shape?: unknown }>;
+  try {
+    header = JSON.parse(new TextDecoder().decode(await source.read(8, Number(length)))) as typeof header;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  const tensors = Object.entries(header)
+    .filter(([key]) => key !== '__metadata__')
+    .map(([key, value]) => `${key} ${String(value?.dtype)} [${String(value?.shape)}]`);
+  return new CressetError(
+    'FILE_IS_SAFETENSORS',
+    `${source.name} is a safetensors file: weights and no program, ${listOf(tensors)}. ${SAVE_AS_PROGRAM}`,
+  );
+}
+
+/** The error for a zip that holds no TorchScript program. */
+export async function foreignZipError(source: ByteSource, zip: ZipReader): Promise<CressetError> {
+  const { name } = source;
+  const names = [...zip.entries.keys()];
+  const has = (pattern: RegExp): boolean => names.some((each) => pattern.test(each));
+  if (has(/^[^/]*\/(archive_format|models\/[^/]+\.json)$/) || has(/(^|\/)serialized_exported_program\.json$/)) {
+    return new CressetError(
+      'FILE_IS_EXPORTED_PROGRAM',
+      `${name} is a program of torch.export (.pt2), which is another format than TorchScript. ${SAVE_INSTEAD}`,
+    );
+  }
+  if (has(/(^|\/)model\.json$/) && has(/(^|\/)(tensors|code)\//)) {
+    return new CressetError(
+      'FILE_IS_LEGACY_ARCHIVE',
+      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json). Load it with a PyTorch of that time and save it with a newer one`,
+    );
+  }
+  if (zip.has(`${archiveRoot(zip)}data.pkl`)) return checkpointError(source, zip);
+  if (has(/^MAR-INF\//)) {
+    return new CressetError(
+      'FILE_IS_MAR',
+      `${name} is a TorchServe archive (.mar): unpack it and load the .pt file in it`,
+    );
+  }
+  if (has(/\.npy$/))
+    return new CressetError('FILE_IS_NPZ', `${name} is an archive of NumPy arrays (.npz). ${SAVE_AS_PROGRAM}`);
+  if (has(/(^|\/)(model\.weights\.h5|keras_metadata\.pb)$/))
+    return new CressetError('FILE_IS_KERAS', `${name} is a Keras model. ${SAVE_INSTEAD}`);
+  const inside = names.find((each) => /\.(pt|pth|ptl)$/.test(each));
+  return new CressetError(
+    'FILE_IS_ZIP',
+    `${name} is a zip file without a TorchScript program (${listOf(names)})${inside ? `; unpack it and load '${inside}'` : ''}`,
+  );
+}
+
+async function checkpointError(source: ByteSource, zip: ZipReader | null): Promise<CressetError> {
+  let checkpoint;
+  try {
+    checkpoint = await describeCheckpoint(source, zip);
+  } catch (error) {
+    if (error instanceof CressetError) return error;
+    throw error;
+  }
+  const { tensors, moduleClass } = checkpoint;
+  const list = listOf([...tensors].map(([path, tensor]: [string, Tensor]) => `${path} ${describeTensor(tensor)}`));
+  if (moduleClass !== null) {
+    return new CressetError(
+      'FILE_IS_PICKLED_MODULE',
+      `${source.name} is a pickled nn.Module of class '${moduleClass}' (torch.save of a whole model): its tensors are here, ${list}, but its code is in Python files elsewhere. In Python, save it as a program:
+    torch.jit.script(torch.load("${fileName(source.name)}", weights_only=False).eval()).save("model.pt")    # or torch.jit.trace`,
+    );
+  }
+  return new CressetError(
+    'FILE_IS_CHECKPOINT',
+    `${source.name} is a checkpoint (torch.save): weights and no program, ${list}. ${SAVE_AS_PROGRAM}`,
+  );
+}
+
+function fileName(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1);
+}
+
+function listOf(items: readonly string[]): string {
+  const shown = items.slice(0, TENSORS_LISTED).join('; ');
+  const more = items.length - TENSORS_LISTED;
+  return `${items.length} ${items.length === 1 ? 'entry' : 'entries'}${shown === '' ? '' : `: ${shown}`}${more > 0 ? ` and ${more} more` : ''}`;
+}
