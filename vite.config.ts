@@ -94,6 +94,27 @@ const playground: UserConfig = {
   build: { target, outDir: path('apps/playground/dist'), emptyOutDir: true },
 };
 
+/** The conformance runner, bundled so that Node can start it and its many processes at once. */
+const conformance: UserConfig = {
+  build: {
+    target: 'node20',
+    ssr: true,
+    sourcemap: true,
+    outDir: path('conformance/dist'),
+    rolldownOptions: {
+      input: { main: path('conformance/src/main.ts'), worker: path('conformance/src/worker.ts') },
+    },
+  },
+  ssr: { noExternal: true, external: ['webgpu', 'playwright'] },
+};
+
+/** The page in which cases run in a browser. */
+const conformancePage: UserConfig = {
+  root: path('conformance/page'),
+  base: './',
+  build: { target, outDir: path('conformance/dist/page'), emptyOutDir: true },
+};
+
 const gpuTests = '**/*.gpu.test.ts';
 const notTests = ['**/node_modules/**', '**/dist/**'];
 const nodeTests = { environment: 'node', pool: 'forks', maxWorkers: 2 } as const;
@@ -124,7 +145,13 @@ const tests = {
   ],
 };
 
-const modes: Record<string, UserConfig> = { library, 'library-script': libraryScript, playground };
+const modes: Record<string, UserConfig> = {
+  library,
+  'library-script': libraryScript,
+  playground,
+  conformance,
+  'conformance-page': conformancePage,
+};
 
 /** `vite build --mode library | library-script | playground`, `vite --mode playground`, and vitest. */
 export default defineConfig(({ mode }) => ({

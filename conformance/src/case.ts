@@ -1,0 +1,74 @@
+/** The corpora's formats: one JSON object a line. */
+
+export type JsonIValue =
+  | null
+  | boolean
+  | { readonly tensor: JsonTensor }
+  | { readonly int: string }
+  | { readonly float: number | string }
+  | { readonly complex: readonly [number | string, number | string] }
+  | { readonly str: string }
+  | { readonly list: readonly JsonIValue[]; readonly elem: string }
+  | { readonly tuple: readonly JsonIValue[]; readonly name?: string; readonly fields?: readonly string[] }
+  | { readonly dict: readonly (readonly [JsonIValue, JsonIValue])[]; readonly key: string; readonly value: string }
+  | { readonly device: string }
+  | { readonly dtype: string };
+
+export interface JsonTensor {
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  /** Base64 of the elements, little-endian, in C order of `shape`. */
+  readonly data?: string;
+  /** A file beside the corpus that holds the elements from byte `offset` on, in place of `data`. */
+  readonly bin?: string;
+  readonly offset?: number;
+  readonly strides?: readonly number[];
+}
+
+export interface Call {
+  readonly entry?: string;
+  readonly inputs: readonly JsonIValue[];
+  readonly kwargs?: Readonly<Record<string, JsonIValue>>;
+  readonly output?: JsonIValue;
+  readonly raises?: string;
+  readonly inputs_after?: readonly JsonIValue[];
+}
+
+/** A case of the main format. */
+export interface ProgramCase {
+  readonly id: string;
+  readonly suite: string;
+  readonly file?: string;
+  readonly source?: string;
+  readonly entry?: string;
+  readonly calls?: readonly Call[];
+  readonly compile_error?: string;
+  readonly rtol?: number;
+  readonly atol?: number;
+  readonly shape_only?: boolean;
+  readonly graph?: string;
+  readonly code?: string;
+}
+
+export type Check = 'output' | 'graph' | 'code' | 'grads';
+
+/** Where one case stands: a line of a corpus file. */
+export interface CaseReference {
+  readonly file: string;
+  readonly line: number;
+  readonly id: string;
+  readonly suite: string;
+}
+
+export interface CaseResult {
+  readonly id: string;
+  readonly suite: string;
+  readonly passed: boolean;
+  /** Why it failed, in a form that equal failures share: what the ten commonest reasons are counted by. */
+  readonly reason?: string;
+  /** Operators that ran on the host though a device was asked for, with their counts. */
+  readonly hostFallbacks?: Readonly<Record<string, number>>;
+}
+
+/** Reads files beside a corpus, by path relative to the corpus file. */
+export type FileReader = (path: string) => Promise<Uint8Array>;

@@ -1,0 +1,17 @@
+/** Graph text with values renamed in order of their first appearance, which is that of definition: texts of equal graphs
+ * are equal then. */
+export function withCanonicalNames(text: string): string {
+  const names = new Map<string, number>();
+  return text
+    .replace(/%[\w.]+/g, (name) => {
+      let number = names.get(name);
+      if (number === undefined) names.set(name, (number = names.size));
+      return `%${number}`;
+    })
+    .trim();
+}
+
+/** Drops `# file:line:column` comments from graph text. */
+export function withoutLocations(text: string): string {
+  return text.replace(/ # [^\n"]*:\d+:\d+$/gm, '');
+}
