@@ -1,1 +1,3 @@
-export {};
+export type { ShaderText } from './nest-writer.ts';
+export * from './shader.ts';
+export * from './uniform-layout.ts';

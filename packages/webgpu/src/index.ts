@@ -1,1 +1,2 @@
-export {};
+export * from './request-device.ts';
+export { WebGpuDevice } from './webgpu-device.ts';

@@ -1,0 +1,55 @@
+import type { AxisExpr, Expr } from './expr.ts';
+
+const none: readonly Expr[] = [];
+
+/** The expressions a node is made of, in evaluation order; the extents of a reduction's axes come before its body. */
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'const':
+    case 'param':
+    case 'accumulator':
+    case 'axis':
+      return none;
+    case 'load':
+      return [expr.offset];
+    case 'unary':
+    case 'cast':
+      return [expr.x];
+    case 'binary':
+      return [expr.x, expr.y];
+    case 'select':
+      return [expr.condition, expr.x, expr.y];
+    case 'reduce':
+      return [...expr.axes.map((axis) => axis.extent), expr.body];
+  }
+}
+
+const noAxes: ReadonlySet<AxisExpr> = new Set();
+
+/** Finds which loop axes expressions depend on; remembers every node it has seen. */
+export class FreeAxes {
+  readonly #known = new Map<Expr, ReadonlySet<AxisExpr>>();
+
+  of(expr: Expr): ReadonlySet<AxisExpr> {
+    const known = this.#known.get(expr);
+    if (known) return known;
+    const found = this.#find(expr);
+    this.#known.set(expr, found);
+    return found;
+  }
+
+  #find(expr: Expr): ReadonlySet<AxisExpr> {
+    if (expr.kind === 'axis') return new Set([expr]);
+    let all: ReadonlySet<AxisExpr> = noAxes;
+    for (const child of childrenOf(expr)) all = union(all, this.of(child));
+    if (expr.kind !== 'reduce') return all;
+    const bound = new Set(expr.axes);
+    return new Set([...all].filter((axis) => !bound.has(axis)));
+  }
+}
+
+function union(a: ReadonlySet<AxisExpr>, b: ReadonlySet<AxisExpr>): ReadonlySet<AxisExpr> {
+  if (a.size === 0) return b;
+  if (b.size === 0 || a === b) return a;
+  return new Set([...a, ...b]);
+}

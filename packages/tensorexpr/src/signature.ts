@@ -1,0 +1,190 @@
+import type { Storage } from '@cresset/tensor';
+import { CressetError } from '@cresset/ir';
+import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from './expr.ts';
+import type { Kernel } from './kernel.ts';
+import type { Operand } from './operand.ts';
+
+/** One storage as a kernel uses it, whatever the number of tensors over it. */
+export interface Binding {
+  readonly operand: Operand;
+  /** Some store writes to it: it is bound for writing, loads from it go through the same binding. */
+  readonly stored: boolean;
+}
+
+/** What two launches must have in common to share a compiled kernel, and what each of them brings of its own. */
+export interface KernelSignature {
+  /** A content hash of the structure; values of params and identities of tensors do not count. */
+  readonly key: string;
+  /** In order of first occurrence: the numbers to send along. */
+  readonly params: readonly ParamExpr[];
+  readonly bindings: readonly Binding[];
+  bindingOf(operand: Operand): number;
+}
+
+const typeCodes: Record<ExprType, number> = { float: 1, i32: 2, i64: 3, bool: 4 };
+const kindCodes: Record<Expr['kind'], number> = {
+  const: 11,
+  param: 12,
+  axis: 13,
+  load: 14,
+  unary: 15,
+  binary: 16,
+  select: 17,
+  cast: 18,
+  reduce: 19,
+  accumulator: 20,
+};
+const reduceFunctions = ['sum', 'prod', 'max', 'min', 'any', 'all', 'argmax', 'argmin'];
+const functionCodes = new Map<string, number>(
+  [...unaryFunctions, ...binaryFunctions, ...reduceFunctions].map((name, index) => [name, 32 + index]),
+);
+const seenBefore = 21;
+
+const float64 = new Float64Array(1);
+const float64Words = new Uint32Array(float64.buffer);
+
+class SignatureWalk {
+  // Two independent 32-bit lanes: 64 bits make a collision between a few thousand kernels a non-event.
+  #a = 0x811c9dc5 | 0;
+  #b = 0x9747b28c | 0;
+  readonly params: ParamExpr[] = [];
+  readonly bindings: { operand: Operand; stored: boolean }[] = [];
+  readonly #bindingByStorage = new Map<Storage, number>();
+  readonly #seen = new Map<Expr, number>();
+
+  get key(): string {
+    return `${(this.#a >>> 0).toString(36)}.${(this.#b >>> 0).toString(36)}`;
+  }
+
+  mix(code: number): void {
+    this.#a = Math.imul(this.#a ^ code, 0x01000193);
+    this.#b = Math.imul(this.#b ^ (this.#b >>> 15) ^ code, 0x85ebca6b) + 0x27d4eb2f;
+    this.#a ^= this.#a >>> 13;
+  }
+
+  expr(expr: Expr): void {
+    const earlier = this.#seen.get(expr);
+    if (earlier !== undefined) {
+      this.mix(seenBefore);
+      this.mix(earlier);
+      return;
+    }
+    this.#seen.set(expr, this.#seen.size);
+    this.mix(kindCodes[expr.kind]);
+    this.mix(typeCodes[expr.type]);
+    switch (expr.kind) {
+      case 'const':
+        this.#constant(expr.value);
+        return;
+      case 'param':
+        this.params.push(expr);
+        return;
+      case 'axis':
+        this.expr(expr.extent);
+        return;
+      case 'load':
+        this.operand(expr.operand, false);
+        this.expr(expr.offset);
+        return;
+      case 'unary':
+        this.mix(functionCodes.get(expr.fn)!);
+        this.expr(expr.x);
+        return;
+      case 'binary':
+        this.mix(functionCodes.get(expr.fn)!);
+        this.expr(expr.x);
+        this.expr(expr.y);
+        return;
+      case 'select':
+        this.expr(expr.condition);
+        this.expr(expr.x);
+        this.expr(expr.y);
+        return;
+      case 'cast':
+        this.expr(expr.x);
+        return;
+      case 'reduce':
+        this.mix(functionCodes.get(expr.fn)!);
+        this.mix(expr.axes.length);
+        for (const axis of expr.axes) this.expr(axis);
+        this.expr(expr.body);
+        return;
+      case 'accumulator':
+        return;
+    }
+    expr satisfies never;
+  }
+
+  operand(operand: Operand, stored: boolean): void {
+    const { storage } = operand.tensor;
+    let index = this.#bindingByStorage.get(storage);
+    if (index === undefined) {
+      index = this.bindings.length;
+      this.#bindingByStorage.set(storage, index);
+      this.bindings.push({ operand, stored });
+    } else {
+      const binding = this.bindings[index];
+      if (binding.operand.dtype !== operand.dtype) {
+        throw new CressetError(
+          'DEVICE_MIXED_DTYPES',
+          `a kernel uses one storage as ${binding.operand.dtype} and as ${operand.dtype}: copy one of the two tensors first`,
+        );
+      }
+      if (stored) binding.stored = true;
+    }
+    this.mix(index);
+    this.text(operand.dtype);
+  }
+
+  bindingOf(operand: Operand): number {
+    const index = this.#bindingByStorage.get(operand.tensor.storage);
+    if (index === undefined) throw new TypeError('this operand is not part of the kernel');
+    return index;
+  }
+
+  text(text: string): void {
+    for (let at = 0; at < text.length; at++) this.mix(text.charCodeAt(at));
+  }
+
+  #constant(value: number | bigint | boolean): void {
+    if (typeof value === 'bigint') {
+      this.mix(Number(BigInt.asUintN(32, value)));
+      this.mix(Number(BigInt.asUintN(32, value >> 32n)));
+      return;
+    }
+    float64[0] = Number(value);
+    this.mix(float64Words[0] | 0);
+    this.mix(float64Words[1] | 0);
+  }
+}
+
+/** Reads off a kernel's structure, in one walk over its expressions. */
+export function signatureOf(kernel: Kernel): KernelSignature {
+  const walk = new SignatureWalk();
+  walk.text(kernel.kind);
+  if (kernel.kind === 'nest') {
+    walk.mix(kernel.axes.length);
+    for (const axis of kernel.axes) walk.expr(axis);
+    walk.mix(kernel.innerAxes.length);
+    for (const axis of kernel.innerAxes) walk.expr(axis);
+  } else {
+    walk.mix(kernel.batch.length);
+    for (const axis of kernel.batch) walk.expr(axis);
+    for (const axis of [kernel.m, kernel.n, kernel.k]) walk.expr(axis);
+    walk.expr(kernel.left);
+    walk.expr(kernel.right);
+  }
+  for (const store of kernel.stores) {
+    walk.operand(store.operand, true);
+    walk.expr(store.offset);
+    walk.expr(store.value);
+  }
+  // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
+  for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);
+  return {
+    key: walk.key,
+    params: walk.params,
+    bindings: walk.bindings,
+    bindingOf: (operand) => walk.bindingOf(operand),
+  };
+}

@@ -1,0 +1,87 @@
+import {
+  FreeAxes,
+  type KernelSignature,
+  type LoopNest,
+  type PointSchedule,
+  type RowSchedule,
+  type Store,
+} from '@cresset/tensorexpr';
+import { Scope } from './scope.ts';
+import { ShaderWriter } from './shader-writer.ts';
+import type { UniformLayout } from './uniform-layout.ts';
+
+/** Stores made once for each point of the nest's axes, and those made for each value of the inner axes too. */
+function splitStores(nest: LoopNest): { once: Store[]; inner: Store[] } {
+  const freeAxes = new FreeAxes();
+  const mentionsInner = (store: Store): boolean =>
+    nest.innerAxes.some((axis) => freeAxes.of(store.offset).has(axis) || freeAxes.of(store.value).has(axis));
+  return {
+    once: nest.stores.filter((store) => !mentionsInner(store)),
+    inner: nest.stores.filter(mentionsInner),
+  };
+}
+
+export interface ShaderText {
+  readonly code: string;
+  readonly uniforms: UniformLayout;
+}
+
+function announceNest(writer: ShaderWriter, nest: LoopNest): void {
+  writer.announce(nest.stores.flatMap((store) => [store.offset, store.value]));
+}
+
+/** A nest with one thread for each point of its axes. */
+export function writePointNest(
+  nest: LoopNest,
+  schedule: PointSchedule,
+  signature: KernelSignature,
+  wide: boolean,
+): ShaderText {
+  const writer = new ShaderWriter(signature);
+  announceNest(writer, nest);
+  const body = new Scope(null, '  ');
+  const { workgroupSize } = schedule;
+  body.line(
+    wide ? `let point = i32(thread.x + thread.y * (groups.x * ${workgroupSize}u));` : 'let point = i32(thread.x);',
+  );
+  const total = writer.extentsProduct(nest.axes, body);
+  body.line(`if (point >= ${total}) { return; }`);
+  writer.unflatten(nest.axes, 'point', body);
+  const { once, inner } = splitStores(nest);
+  writer.stores(once, body);
+  if (inner.length > 0) writer.loops(nest.innerAxes, body, (scope) => writer.stores(inner, scope));
+  const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  return { code: writer.assemble(nest.label, builtins, workgroupSize, body), uniforms: writer.uniforms };
+}
+
+/** A nest with one workgroup for each point of its axes. */
+export function writeRowNest(
+  nest: LoopNest,
+  schedule: RowSchedule,
+  signature: KernelSignature,
+  wide: boolean,
+): ShaderText {
+  const writer = new ShaderWriter(signature);
+  announceNest(writer, nest);
+  const body = new Scope(null, '  ');
+  body.line('let lane = i32(thread);');
+  body.line(wide ? 'let row = i32(group.x + group.y * groups.x);' : 'let row = i32(group.x);');
+  const total = writer.extentsProduct(nest.axes, body);
+  body.line(`if (row >= ${total}) { return; }`);
+  writer.unflatten(nest.axes, 'row', body);
+  writer.cooperation = { workgroupSize: schedule.workgroupSize, scope: body };
+  const { once, inner } = splitStores(nest);
+  if (once.length > 0) {
+    // The values depend on nothing in the block: they are worked out before it, by all threads in step.
+    const first = body.open();
+    writer.stores(once, first);
+    body.close('if (lane == 0)', first);
+  }
+  if (inner.length > 0) {
+    writer.sharedLoop(nest.innerAxes, body, schedule.workgroupSize, (scope) => writer.stores(inner, scope));
+  }
+  const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  return { code: writer.assemble(nest.label, builtins, schedule.workgroupSize, body), uniforms: writer.uniforms };
+}

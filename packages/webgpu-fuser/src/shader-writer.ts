@@ -1,0 +1,343 @@
+import {
+  cast,
+  childrenOf,
+  exprTypeOf,
+  FreeAxes,
+  type AxisExpr,
+  type Expr,
+  type KernelSignature,
+  type Operand,
+  type ReduceExpr,
+  type ReduceFunction,
+  type Store,
+} from '@cresset/tensorexpr';
+import { libraryFunctionsIn } from './function-library.ts';
+import { betterCode, binaryCode, castCode, combineCode, neutralElement, unaryCode } from './scalar-functions.ts';
+import type { Scope } from './scope.ts';
+import { UniformLayout } from './uniform-layout.ts';
+import { fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
+
+/** How threads of a workgroup work on a reduction together; null where each thread is by itself. */
+export interface Cooperation {
+  readonly workgroupSize: number;
+  /** The block all threads of the workgroup run through in step. */
+  readonly scope: Scope;
+}
+
+/**
+ * Writes expressions as WGSL. A value goes to the outermost block in which everything it depends on is known, so what does
+ * not change in a loop is worked out before it; a node that is used twice, or that leaves its loop, gets a name.
+ */
+export class ShaderWriter {
+  readonly uniforms: UniformLayout;
+  readonly #signature: KernelSignature;
+  readonly #freeAxes = new FreeAxes();
+  readonly #uses = new Map<Expr, number>();
+  readonly #taken = new Map<string, number>();
+  readonly #workgroupFunctions = new Map<string, string>();
+  cooperation: Cooperation | null = null;
+
+  constructor(signature: KernelSignature) {
+    this.#signature = signature;
+    this.uniforms = new UniformLayout(signature.params.map((param) => param.type));
+  }
+
+  /** Tells the writer of everything it will be asked to write, so that it knows what is used more than once. */
+  announce(roots: readonly Expr[]): void {
+    for (const root of roots) this.#use(root);
+  }
+
+  #use(expr: Expr): void {
+    const uses = this.#uses.get(expr) ?? 0;
+    this.#uses.set(expr, uses + 1);
+    if (uses === 0) for (const child of childrenOf(expr)) this.#use(child);
+  }
+
+  /** A name nobody has yet. */
+  fresh(stem: string): string {
+    const count = this.#taken.get(stem) ?? 0;
+    this.#taken.set(stem, count + 1);
+    return `${stem}${count}`;
+  }
+
+  /** A name for an axis, after its own. */
+  axisName(axis: AxisExpr): string {
+    const stem = axis.name.replaceAll(/[^a-z]/g, '') || 'axis';
+    return this.fresh(stem);
+  }
+
+  /** `expr` as WGSL text that can stand in `scope`. */
+  value(expr: Expr, scope: Scope): string {
+    switch (expr.kind) {
+      case 'const':
+        return literal(expr.type, expr.value);
+      case 'param': {
+        const name = `params.p${this.#signature.params.indexOf(expr)}`;
+        return expr.type === 'bool' ? `(${name} != 0u)` : name;
+      }
+      case 'axis':
+      case 'accumulator': {
+        const name = scope.nameOf(expr);
+        if (name === undefined) throw new TypeError(`${expr.kind} is used where it has no value`);
+        return name;
+      }
+    }
+    const known = scope.nameOf(expr);
+    if (known !== undefined) return known;
+    const home = this.#homeOf(expr, scope);
+    const text = this.#compute(expr, home);
+    if (home === scope && (this.#uses.get(expr) ?? 0) < 2) return text;
+    return this.#name(expr, text, home);
+  }
+
+  /** As `value`, but as a name even where it is used once. */
+  named(expr: Expr, scope: Scope): string {
+    const text = this.value(expr, scope);
+    if (/^[a-z_][\w.]*$/i.test(text)) return text;
+    return this.#name(expr, text, this.#homeOf(expr, scope));
+  }
+
+  #name(expr: Expr, text: string, scope: Scope): string {
+    // A reduction has a name of its own already.
+    const name = /^[a-z]\w*$/.test(text) && expr.kind === 'reduce' ? text : this.fresh('v');
+    if (name !== text) scope.line(`let ${name} = ${text};`);
+    scope.names.set(expr, name);
+    return name;
+  }
+
+  #homeOf(expr: Expr, scope: Scope): Scope {
+    const free = this.#freeAxes.of(expr);
+    let home = scope;
+    while (home.parent) {
+      let depends = false;
+      for (const axis of home.axes) depends ||= free.has(axis);
+      if (depends) break;
+      home = home.parent;
+    }
+    return home;
+  }
+
+  #compute(expr: Expr, scope: Scope): string {
+    switch (expr.kind) {
+      case 'load':
+        return fromStored(expr.operand.dtype, `${this.bufferName(expr.operand)}[${this.value(expr.offset, scope)}]`);
+      case 'unary':
+        return unaryCode(expr.fn, expr.x.type, this.value(expr.x, scope));
+      case 'binary':
+        return binaryCode(expr.fn, expr.x.type, this.value(expr.x, scope), this.value(expr.y, scope));
+      case 'select': {
+        const condition = this.value(expr.condition, scope);
+        const chosen = this.value(expr.x, scope);
+        return `select(${this.value(expr.y, scope)}, ${chosen}, ${condition})`;
+      }
+      case 'cast':
+        return castCode(expr.x.type, expr.type, this.value(expr.x, scope));
+      case 'reduce':
+        return this.#reduce(expr, scope);
+      default:
+        throw new TypeError(`${expr.kind} has no text of its own`);
+    }
+  }
+
+  bufferName(operand: Operand): string {
+    return `buffer${this.#signature.bindingOf(operand)}`;
+  }
+
+  /** Runs `body` for all values of `axes`, one loop in the other. */
+  loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void {
+    if (axes.length === 0) {
+      body(scope);
+      return;
+    }
+    const [axis, ...rest] = axes;
+    const name = this.axisName(axis);
+    const extent = this.value(axis.extent, scope);
+    const inner = scope.open();
+    inner.bind(axis, name);
+    this.loops(rest, inner, body);
+    scope.close(`for (var ${name} = 0; ${name} < ${extent}; ${name}++)`, inner);
+  }
+
+  /** Runs `body` for all values of `axes`, dealt out to the threads of the workgroup; `body` gets the flat position. */
+  sharedLoop(
+    axes: readonly AxisExpr[],
+    scope: Scope,
+    workgroupSize: number,
+    body: (scope: Scope, flat: string) => void,
+  ) {
+    const flat = this.fresh('step');
+    const total = this.extentsProduct(axes, scope);
+    const inner = scope.open();
+    this.unflatten(axes, flat, inner);
+    body(inner, flat);
+    scope.close(`for (var ${flat} = lane; ${flat} < ${total}; ${flat} += ${workgroupSize})`, inner);
+  }
+
+  extentsProduct(axes: readonly AxisExpr[], scope: Scope): string {
+    return axes.map((axis) => this.value(axis.extent, scope)).join(' * ') || '1';
+  }
+
+  /** Gives `axes` their values from a flat position, the last axis running fastest. */
+  unflatten(axes: readonly AxisExpr[], flat: string, scope: Scope): void {
+    let rest = flat;
+    const lines: string[] = [];
+    for (let position = axes.length - 1; position >= 0; position--) {
+      const axis = axes[position];
+      const name = this.axisName(axis);
+      if (position === 0) {
+        lines.push(`let ${name} = ${rest};`);
+      } else {
+        const extent = this.value(axis.extent, scope);
+        const next = this.fresh('rest');
+        lines.push(`let ${name} = ${rest} % ${extent};`, `let ${next} = ${rest} / ${extent};`);
+        rest = next;
+      }
+      scope.bind(axis, name);
+    }
+    for (const line of lines) scope.line(line);
+  }
+
+  #reduce(expr: ReduceExpr, scope: Scope): string {
+    const shared = this.cooperation !== null && this.cooperation.scope === scope;
+    if (expr.fn === 'argmax' || expr.fn === 'argmin') return this.#reduceToPosition(expr, expr.fn, scope, shared);
+    const type = expr.fn === 'any' || expr.fn === 'all' ? 'bool' : expr.body.type;
+    const body = cast(type, expr.body);
+    const total = this.fresh(expr.fn);
+    scope.line(`var ${total} = ${neutralElement(expr.fn, type)};`);
+    const step = (inner: Scope): void =>
+      inner.line(`${total} = ${combineCode(expr.fn, type, total, this.value(body, inner))};`);
+    if (!shared) {
+      this.loops(expr.axes, scope, step);
+      return total;
+    }
+    const { workgroupSize } = this.cooperation!;
+    this.sharedLoop(expr.axes, scope, workgroupSize, step);
+    const combined = this.fresh(expr.fn);
+    scope.line(`let ${combined} = ${this.#workgroupFunction(expr.fn, wgslTypes[type], type)}(${total}, lane);`);
+    return combined;
+  }
+
+  #reduceToPosition(expr: ReduceExpr, fn: 'argmax' | 'argmin', scope: Scope, shared: boolean): string {
+    const { type } = expr.body;
+    const best = this.fresh('best');
+    const position = this.fresh('position');
+    scope.line(`var ${best} = ${neutralElement(fn, type)};`);
+    scope.line(`var ${position} = -1;`);
+    const step = (inner: Scope, flat: string): void => {
+      const candidate = this.named(expr.body, inner);
+      const wins = inner.open();
+      wins.line(`${best} = ${candidate};`);
+      wins.line(`${position} = ${flat};`);
+      inner.close(`if (${position} < 0 || ${betterCode(fn, type, candidate, best)})`, wins);
+    };
+    if (!shared) {
+      const flat = this.fresh('step');
+      scope.line(`var ${flat} = 0;`);
+      this.loops(expr.axes, scope, (inner) => {
+        step(inner, flat);
+        inner.line(`${flat}++;`);
+      });
+      return `i64_from_i32(${position})`;
+    }
+    this.sharedLoop(expr.axes, scope, this.cooperation!.workgroupSize, step);
+    const winner = this.fresh('winner');
+    scope.line(`let ${winner} = ${this.#workgroupPositionFunction(fn, type)}(${best}, ${position}, lane);`);
+    return `i64_from_i32(${winner})`;
+  }
+
+  #workgroupFunction(fn: ReduceFunction, wgslType: string, type: Expr['type']): string {
+    const name = `workgroup_${fn}_${type}`;
+    const { workgroupSize } = this.cooperation!;
+    this.#workgroupFunctions.set(
+      name,
+      `var<workgroup> scratch_${name}: array<${wgslType}, ${workgroupSize}>;
+
+fn ${name}(value: ${wgslType}, lane: i32) -> ${wgslType} {
+  scratch_${name}[lane] = value;
+  workgroupBarrier();
+  for (var width = ${workgroupSize / 2}; width > 0; width = width / 2) {
+    if (lane < width) {
+      scratch_${name}[lane] = ${combineCode(fn, type, `scratch_${name}[lane]`, `scratch_${name}[lane + width]`)};
+    }
+    workgroupBarrier();
+  }
+  return workgroupUniformLoad(&scratch_${name}[0]);
+}`,
+    );
+    return name;
+  }
+
+  #workgroupPositionFunction(fn: 'argmax' | 'argmin', type: Expr['type']): string {
+    const name = `workgroup_${fn}_${type}`;
+    const { workgroupSize } = this.cooperation!;
+    const better = (x: string, best: string) => betterCode(fn, type, `value_${name}[${x}]`, `value_${name}[${best}]`);
+    this.#workgroupFunctions.set(
+      name,
+      `var<workgroup> value_${name}: array<${wgslTypes[type]}, ${workgroupSize}>;
+var<workgroup> position_${name}: array<i32, ${workgroupSize}>;
+
+fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
+  value_${name}[lane] = value;
+  position_${name}[lane] = position;
+  workgroupBarrier();
+  for (var width = ${workgroupSize / 2}; width > 0; width = width / 2) {
+    if (lane < width) {
+      let mine = position_${name}[lane];
+      let other = position_${name}[lane + width];
+      let better = ${better('lane + width', 'lane')};
+      let worse = ${better('lane', 'lane + width')};
+      // Of equals the first wins; a thread that saw nothing has no position.
+      if (other >= 0 && (mine < 0 || better || (!worse && other < mine))) {
+        value_${name}[lane] = value_${name}[lane + width];
+        position_${name}[lane] = other;
+      }
+    }
+    workgroupBarrier();
+  }
+  return workgroupUniformLoad(&position_${name}[0]);
+}`,
+    );
+    return name;
+  }
+
+  /** The stores of one point: all values are worked out before the first is written, for one may read what another writes. */
+  stores(stores: readonly Store[], scope: Scope): void {
+    const lines = stores.map((store) => {
+      const value = this.value(cast(exprTypeOf(store.operand.dtype), store.value), scope);
+      const word = toStored(store.operand.dtype, value);
+      const target = `${this.bufferName(store.operand)}[${this.value(store.offset, scope)}]`;
+      if (stores.length === 1) return `${target} = ${word};`;
+      const name = this.fresh('result');
+      scope.line(`let ${name} = ${word};`);
+      return `${target} = ${name};`;
+    });
+    for (const line of lines) scope.line(line);
+  }
+
+  /** The whole shader around the body of its entry point. */
+  assemble(label: string, builtins: readonly string[], workgroupSize: number | string, body: Scope): string {
+    const parts = [`// ${label}`];
+    let binding = 0;
+    if (this.uniforms.byteLength > 0) {
+      parts.push(
+        `struct Params {\n${this.uniforms.members().join('\n')}\n}\n\n` +
+          `@group(0) @binding(${binding++}) var<uniform> params: Params;`,
+      );
+    }
+    const buffers = this.#signature.bindings.map(({ operand, stored }) => {
+      const access = stored ? 'read_write' : 'read';
+      const type = `array<${storedType(operand.dtype)}>`;
+      return `@group(0) @binding(${binding++}) var<storage, ${access}> ${this.bufferName(operand)}: ${type};`;
+    });
+    parts.push(buffers.join('\n'));
+    const main = `@compute @workgroup_size(${workgroupSize})
+fn main(
+${builtins.map((builtin) => `  ${builtin},`).join('\n')}
+) {
+${body.lines.join('\n')}
+}`;
+    const own = [...this.#workgroupFunctions.values()];
+    parts.push(...libraryFunctionsIn([...own, main].join('\n')), ...own, main);
+    return `${parts.join('\n\n')}\n`;
+  }
+}

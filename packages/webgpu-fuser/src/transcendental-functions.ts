@@ -1,0 +1,312 @@
+/**
+ * Transcendental functions over f32. WGSL has most of them, but promises little: an absolute error of 2^-11 for sines,
+ * 4096 units in the last place for arc tangents. These keep a few units in the last place where PyTorch does.
+ */
+export const transcendentalFunctions: Readonly<Record<string, string>> = {
+  exponential: `fn exponential(x: f32) -> f32 {
+  if (x > 88.72284) { return infinity(); }
+  if (x < -103.98) { return 0.0; }
+  return exp(x);
+}`,
+  exponential2: `fn exponential2(x: f32) -> f32 {
+  if (x >= 128.0) { return infinity(); }
+  if (x < -150.0) { return 0.0; }
+  return exp2(x);
+}`,
+  // exp(x) - 1 loses the digits of a small x; its series does not.
+  expm1: `fn expm1(x: f32) -> f32 {
+  if (abs(x) > 0.5) { return exponential(x) - 1.0; }
+  return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * (0.008333334 + x * (0.0013888889
+    + x * (0.0001984127 + x * 0.000024801588)))))));
+}`,
+  logarithm: `fn logarithm(x: f32) -> f32 {
+  if (x > 0.75 && x < 1.5) { return log1p_near_zero(x - 1.0); }
+  if (x < 0.0) { return nan(); }
+  if (x == 0.0) { return -infinity(); }
+  if (!is_finite(x)) { return x; }
+  return log(x);
+}`,
+  logarithm2: `fn logarithm2(x: f32) -> f32 {
+  if (x > 0.75 && x < 1.5) { return log1p_near_zero(x - 1.0) * 1.442695; }
+  if (x < 0.0) { return nan(); }
+  if (x == 0.0) { return -infinity(); }
+  if (!is_finite(x)) { return x; }
+  return log2(x);
+}`,
+  logarithm10: `fn logarithm10(x: f32) -> f32 {
+  return logarithm2(x) * 0.30103;
+}`,
+  log1p_near_zero: `fn log1p_near_zero(x: f32) -> f32 {
+  let s = x / (2.0 + x);
+  let z = s * s;
+  return 2.0 * s * (1.0 + z * (0.33333334 + z * (0.2 + z * (0.14285715 + z * (0.11111111 + z * 0.09090909)))));
+}`,
+  log1p: `fn log1p(x: f32) -> f32 {
+  if (x > -0.25 && x < 0.5) { return select(log1p_near_zero(x), x, x == 0.0); }
+  if (x > -0.5 && x < 0.0) {
+    // log(1 + x) = log(2 + 2x) - log(2), with both terms far from zero.
+    return log1p_near_zero(1.0 + 2.0 * x) - 0.6931472;
+  }
+  return logarithm(1.0 + x);
+}`,
+  // The quadrant of x and what is left of it, in [-pi/4, pi/4]; pi/2 in three parts whose products are exact.
+  reduce_angle: `fn reduce_angle(x: f32) -> vec2<f32> {
+  if (!(abs(x) <= 8000.0)) { return reduce_large_angle(x); }
+  let quadrant = round(x * 0.63661975);
+  var rest = x - quadrant * 1.5703125;
+  rest = rest - quadrant * 0.0004837512969970703;
+  rest = rest - quadrant * 0.00000007549789954891882;
+  return vec2<f32>(quadrant - 4.0 * floor(quadrant * 0.25), rest);
+}`,
+  // Payne and Hanek: only the bits of 2/pi that matter for this exponent are multiplied, in whole numbers.
+  reduce_large_angle: `fn reduce_large_angle(x: f32) -> vec2<f32> {
+  if (!is_finite(x)) { return vec2<f32>(0.0, nan()); }
+  var two_over_pi = array<u32, 8>(0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u,
+    0x3c439041u, 0xfe5163abu);
+  let bits = bitcast<u32>(x);
+  let mantissa = (bits & 0x7fffffu) | 0x800000u;
+  // Two bits before the point of the product are kept: the bits of 2/pi above them add whole turns.
+  let shift = ((bits >> 23u) & 0xffu) - 120u;
+  let word = shift >> 5u;
+  let rotate = shift & 31u;
+  var parts = array<u32, 3>();
+  for (var i = 0u; i < 3u; i++) {
+    let high = two_over_pi[word + i];
+    let low = two_over_pi[word + i + 1u];
+    parts[i] = select(high << rotate, (high << rotate) | (low >> (32u - rotate)), rotate != 0u);
+  }
+  let low = u32_mul_wide(mantissa, parts[2]);
+  let middle = i64_add(u32_mul_wide(mantissa, parts[1]), vec2<u32>(low.y, 0u));
+  let top = mantissa * parts[0] + middle.y;
+  // The product modulo 4 in fixed point: two bits before the point, the rest behind it.
+  var quadrant = top >> 30u;
+  var fraction = vec2<u32>((middle.x << 2u) | (low.x >> 30u), (top << 2u) | (middle.x >> 30u));
+  var negative = false;
+  if ((fraction.y & 0x80000000u) != 0u) {
+    quadrant = quadrant + 1u;
+    fraction = i64_neg(fraction);
+    negative = true;
+  }
+  var rest = (f32(fraction.y) * 0.00000000023283064365386963 + f32(fraction.x) * 5.421010862427522e-20) * 1.5707964;
+  if (negative) { rest = -rest; }
+  if (x < 0.0) {
+    rest = -rest;
+    quadrant = 4u - (quadrant & 3u);
+  }
+  return vec2<f32>(f32(quadrant & 3u), rest);
+}`,
+  sine_near_zero: `fn sine_near_zero(x: f32) -> f32 {
+  let z = x * x;
+  return x + x * z * (-0.16666654 + z * (0.008332161 - z * 0.00019515296));
+}`,
+  cosine_near_zero: `fn cosine_near_zero(x: f32) -> f32 {
+  let z = x * x;
+  return 1.0 - 0.5 * z + z * z * (0.041666646 + z * (-0.0013887316 + z * 0.000024433157));
+}`,
+  sine: `fn sine(x: f32) -> f32 {
+  let angle = reduce_angle(x);
+  let odd = angle.x == 1.0 || angle.x == 3.0;
+  let value = select(sine_near_zero(angle.y), cosine_near_zero(angle.y), odd);
+  return select(value, -value, angle.x >= 2.0);
+}`,
+  cosine: `fn cosine(x: f32) -> f32 {
+  let angle = reduce_angle(x);
+  let odd = angle.x == 1.0 || angle.x == 3.0;
+  let value = select(cosine_near_zero(angle.y), sine_near_zero(angle.y), odd);
+  return select(value, -value, angle.x == 1.0 || angle.x == 2.0);
+}`,
+  tangent: `fn tangent(x: f32) -> f32 {
+  let angle = reduce_angle(x);
+  let s = sine_near_zero(angle.y);
+  let c = cosine_near_zero(angle.y);
+  return select(s / c, -c / s, angle.x == 1.0 || angle.x == 3.0);
+}`,
+  arc_tangent_positive: `fn arc_tangent_positive(x: f32) -> f32 {
+  var y = 0.0;
+  var r = x;
+  if (x > 2.4142137) {
+    y = 1.5707964;
+    r = -1.0 / x;
+  } else if (x > 0.41421357) {
+    y = 0.7853982;
+    r = (x - 1.0) / (x + 1.0);
+  }
+  let z = r * r;
+  return y + (r + r * z * (-0.33332950 + z * (0.19977711 + z * (-0.13877685 + z * 0.080537446))));
+}`,
+  arc_tangent: `fn arc_tangent(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (is_infinite(x)) { return copy_sign(1.5707964, x); }
+  return copy_sign(arc_tangent_positive(abs(x)), x);
+}`,
+  arc_tangent2: `fn arc_tangent2(y: f32, x: f32) -> f32 {
+  if (is_nan(x) || is_nan(y)) { return nan(); }
+  var angle = 0.0;
+  if (abs(y) == 0.0) {
+    angle = 0.0;
+  } else if (is_infinite(x) && is_infinite(y)) {
+    angle = 0.7853982;
+  } else if (x == 0.0 || is_infinite(y)) {
+    angle = 1.5707964;
+  } else if (!is_infinite(x)) {
+    let a = abs(y);
+    let b = abs(x);
+    // A quotient that would overflow is a right angle.
+    angle = select(arc_tangent_positive(a / b), 1.5707964, b < a * 1e-30);
+  }
+  return copy_sign(select(angle, 3.1415927 - angle, sign_bit(x)), y);
+}`,
+  arc_sine_near_zero: `fn arc_sine_near_zero(x: f32) -> f32 {
+  let z = x * x;
+  return x + x * z * (0.16666752 + z * (0.07495300 + z * (0.045470025 + z * (0.024181311 + z * 0.042163199))));
+}`,
+  arc_sine: `fn arc_sine(x: f32) -> f32 {
+  let size = abs(x);
+  if (!(size <= 1.0)) { return nan(); }
+  if (size <= 0.5) { return arc_sine_near_zero(x); }
+  return copy_sign(1.5707964 - 2.0 * arc_sine_near_zero(sqrt(0.5 * (1.0 - size))), x);
+}`,
+  arc_cosine: `fn arc_cosine(x: f32) -> f32 {
+  let size = abs(x);
+  if (!(size <= 1.0)) { return nan(); }
+  if (size <= 0.5) { return 1.5707964 - arc_sine_near_zero(x); }
+  let half = 2.0 * arc_sine_near_zero(sqrt(0.5 * (1.0 - size)));
+  return select(half, 3.1415927 - half, x < 0.0);
+}`,
+  hyperbolic_sine: `fn hyperbolic_sine(x: f32) -> f32 {
+  let size = abs(x);
+  if (size < 1.0) {
+    let e = expm1(size);
+    return copy_sign(0.5 * (e + e / (e + 1.0)), x);
+  }
+  let root = exponential(0.5 * size);
+  return copy_sign(0.5 * root * root - select(0.0, 0.5 / (root * root), size < 20.0), x);
+}`,
+  hyperbolic_cosine: `fn hyperbolic_cosine(x: f32) -> f32 {
+  let root = exponential(0.5 * abs(x));
+  return 0.5 * root * root + select(0.0, 0.5 / (root * root), abs(x) < 20.0);
+}`,
+  hyperbolic_tangent: `fn hyperbolic_tangent(x: f32) -> f32 {
+  let size = abs(x);
+  if (is_nan(x)) { return x; }
+  if (size > 9.1) { return copy_sign(1.0, x); }
+  let e = expm1(2.0 * size);
+  return copy_sign(e / (e + 2.0), x);
+}`,
+  area_sine: `fn area_sine(x: f32) -> f32 {
+  let size = abs(x);
+  if (!is_finite(x)) { return x; }
+  if (size > 10000.0) { return copy_sign(logarithm(size) + 0.6931472, x); }
+  let square = size * size;
+  return copy_sign(log1p(size + square / (1.0 + sqrt(square + 1.0))), x);
+}`,
+  area_cosine: `fn area_cosine(x: f32) -> f32 {
+  if (!(x >= 1.0)) { return nan(); }
+  if (x > 10000.0) { return logarithm(x) + 0.6931472; }
+  let t = x - 1.0;
+  return log1p(t + sqrt(2.0 * t + t * t));
+}`,
+  area_tangent: `fn area_tangent(x: f32) -> f32 {
+  let size = abs(x);
+  if (!(size <= 1.0)) { return nan(); }
+  if (size == 1.0) { return copy_sign(infinity(), x); }
+  return copy_sign(0.5 * log1p(2.0 * size / (1.0 - size)), x);
+}`,
+  // The Maclaurin series up to 1, then the complement.
+  error_function: `fn error_function(x: f32) -> f32 {
+  let size = abs(x);
+  if (is_nan(x)) { return x; }
+  if (size > 4.0) { return copy_sign(1.0, x); }
+  if (size > 1.0) { return copy_sign(1.0 - error_function_tail(size), x); }
+  let z = x * x;
+  return x * (1.1283792 + z * (-0.37612638 + z * (0.11283792 + z * (-0.026866171 + z * (0.005223978 + z * (-0.00085483270
+    + z * (0.00012055333 + z * (-0.0000149256503 + z * (0.0000016462114 + z * -0.00000016365844)))))))));
+}`,
+  // Chebyshev fit with a relative error of 1.2e-7 (Numerical Recipes, erfcc), x >= 0.
+  error_function_tail: `fn error_function_tail(x: f32) -> f32 {
+  let t = 1.0 / (1.0 + 0.5 * x);
+  let exponent = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (0.27886807
+    + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
+  // x * x is split so that the exponent keeps its last digits.
+  let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+  return t * exponential(-high * high) * exponential(-(x - high) * (x + high) + exponent);
+}`,
+  error_function_complement: `fn error_function_complement(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (x < 0.5) {
+    return select(1.0 - error_function(x), 2.0 - error_function_tail(-x), x < -1.0);
+  }
+  return select(error_function_tail(x), 0.0, x > 10.5);
+}`,
+  // Giles, "Approximating the erfinv function": single precision branch.
+  error_function_inverse: `fn error_function_inverse(x: f32) -> f32 {
+  if (!(abs(x) <= 1.0)) { return nan(); }
+  if (abs(x) == 1.0) { return copy_sign(infinity(), x); }
+  var w = -logarithm((1.0 - x) * (1.0 + x));
+  if (w < 5.0) {
+    w = w - 2.5;
+    return x * (1.50140941 + w * (0.246640727 + w * (-0.00417768164 + w * (-0.00125372503 + w * (0.00021858087
+      + w * (-0.00000439150654 + w * (-0.0000035233877 + w * (0.000000343273939 + w * 0.0000000281022636))))))));
+  }
+  w = sqrt(w) - 3.0;
+  return x * (2.83297682 + w * (1.00167406 + w * (0.00943887047 + w * (-0.0076224613 + w * (0.00573950773
+    + w * (-0.00367342844 + w * (0.00134934322 + w * (0.000100950558 + w * -0.000200214257))))))));
+}`,
+  // Stirling's series, after shifting the argument up.
+  log_gamma_positive: `fn log_gamma_positive(x: f32) -> f32 {
+  if (x > 1e36) { return select(infinity(), x * (log(x) - 1.0), x < 4.08e36); }
+  // Near the zeros at 1 and 2: Taylor's series around them.
+  let a = x - 1.0;
+  if (abs(a) < 0.3) { return log_gamma_near_one(a); }
+  let b = x - 2.0;
+  if (abs(b) < 0.3) { return log_gamma_near_one(b) + log1p(b); }
+  var shifted = x;
+  var product = 1.0;
+  while (shifted < 6.0) {
+    product = product * shifted;
+    shifted = shifted + 1.0;
+  }
+  let z = 1.0 / (shifted * shifted);
+  let series = (0.083333336 + z * (-0.0027777778 + z * 0.0007936508)) / shifted;
+  return (shifted - 0.5) * log(shifted) - shifted + 0.9189385 + series - log(product);
+}`,
+  log_gamma_near_one: `fn log_gamma_near_one(x: f32) -> f32 {
+  return x * (-0.5772157 + x * (0.82246703 + x * (-0.40068563 + x * (0.27058081 + x * (-0.20738555 + x * (0.16955718
+    + x * (-0.14404989 + x * (0.12550967 + x * (-0.11133427 + x * (0.100099458 - x * 0.0909540))))))))));
+}`,
+  log_gamma: `fn log_gamma(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (is_infinite(x)) { return infinity(); }
+  if (x > 0.0) { return log_gamma_positive(x); }
+  let fraction = x - floor(x);
+  if (fraction == 0.0) { return infinity(); }
+  // Reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
+  let s = abs(sine_near_half_turn(fraction));
+  return 1.1447299 - log(s) - log_gamma_positive(1.0 - x);
+}`,
+  sine_near_half_turn: `fn sine_near_half_turn(turn: f32) -> f32 {
+  let folded = min(turn, 1.0 - turn);
+  return select(sine_near_zero(3.1415927 * folded), cosine_near_zero(3.1415927 * (0.5 - folded)), folded > 0.25);
+}`,
+  digamma: `fn digamma(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  if (x == 0.0) { return copy_sign(infinity(), -x); }
+  if (is_infinite(x)) { return select(nan(), x, x > 0.0); }
+  var argument = x;
+  var result = 0.0;
+  if (x < 0.0) {
+    let fraction = x - floor(x);
+    if (fraction == 0.0) { return nan(); }
+    result = -3.1415927 * (sine_near_half_turn(abs(0.5 - fraction)) / sine_near_half_turn(fraction));
+    if (fraction > 0.5) { result = -result; }
+    argument = 1.0 - x;
+  }
+  while (argument < 8.0) {
+    result = result - 1.0 / argument;
+    argument = argument + 1.0;
+  }
+  let z = 1.0 / (argument * argument);
+  let series = z * (0.083333336 + z * (-0.008333334 + z * (0.003968254 - z * 0.004166667)));
+  return result + log(argument) - 0.5 / argument - series;
+}`,
+};

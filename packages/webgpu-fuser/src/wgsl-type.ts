@@ -1,0 +1,92 @@
+import { CressetError } from '@cresset/ir';
+import type { ScalarType } from '@cresset/tensor';
+import { exprTypeOf, type ExprType } from '@cresset/tensorexpr';
+
+/** What a value of this type is in WGSL; an i64 is two words, the low one first. */
+export const wgslTypes: Readonly<Record<ExprType, string>> = {
+  float: 'f32',
+  i32: 'i32',
+  i64: 'vec2<u32>',
+  bool: 'bool',
+};
+
+/** The element type of a storage buffer that holds elements of `dtype`. */
+export function storedType(dtype: ScalarType): string {
+  switch (dtype) {
+    case 'float64':
+    case 'float32':
+    case 'float16':
+    case 'bfloat16':
+      return 'f32';
+    case 'int64':
+      return 'vec2<u32>';
+    case 'bool':
+      return 'u32';
+    case 'uint8':
+    case 'int8':
+    case 'int16':
+    case 'int32':
+      return 'i32';
+    default:
+      throw new CressetError('DEVICE_DTYPE', `tensors of dtype ${dtype} cannot be used on a WebGPU device`);
+  }
+}
+
+/** A loaded word as a value of the type it is computed with. */
+export function fromStored(dtype: ScalarType, word: string): string {
+  return exprTypeOf(dtype) === 'bool' ? `(${word} != 0u)` : word;
+}
+
+/** A value, already of the dtype's computing type, as the word to store. */
+export function toStored(dtype: ScalarType, value: string): string {
+  switch (dtype) {
+    case 'bool':
+      return `select(0u, 1u, ${value})`;
+    case 'uint8':
+      return `(${value} & 0xff)`;
+    case 'int8':
+      return `extractBits(${value}, 0u, 8u)`;
+    case 'int16':
+      return `extractBits(${value}, 0u, 16u)`;
+    case 'float16':
+      return `round_to_half(${value})`;
+    case 'bfloat16':
+      return `round_to_bfloat(${value})`;
+    default:
+      return value;
+  }
+}
+
+const word = new Float32Array(1);
+
+/** A constant of this type. Values that are not finite come from a function: WGSL has no way to write them. */
+export function literal(type: ExprType, value: number | bigint | boolean): string {
+  switch (type) {
+    case 'bool':
+      return value ? 'true' : 'false';
+    case 'i32': {
+      const number = typeof value === 'bigint' ? Number(BigInt.asIntN(32, value)) : Number(value) | 0;
+      return number === -2147483648 ? 'i32(-2147483648)' : String(number);
+    }
+    case 'i64': {
+      const bits = BigInt(typeof value === 'number' ? Math.trunc(value) : value);
+      return `vec2<u32>(${BigInt.asUintN(32, bits)}u, ${BigInt.asUintN(32, bits >> 32n)}u)`;
+    }
+    case 'float':
+      return floatLiteral(Number(value));
+  }
+}
+
+function floatLiteral(value: number): string {
+  if (Number.isNaN(value)) return 'nan()';
+  word[0] = value;
+  const single = word[0];
+  if (!Number.isFinite(single)) return single > 0 ? 'infinity()' : '-infinity()';
+  if (Object.is(single, -0)) return '-0.0';
+  let text = '';
+  for (let digits = 1; digits <= 9; digits++) {
+    text = String(Number(single.toPrecision(digits)));
+    if (Math.fround(Number(text)) === single) break;
+  }
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,88 @@
+import { CressetError } from '@cresset/ir';
+import {
+  bfloatToNumber,
+  halfToNumber,
+  hostArray,
+  numberToBfloat,
+  numberToHalf,
+  type ScalarType,
+} from '@cresset/tensor';
+
+/**
+ * How elements lie in device memory: a 32-bit word each, but for int64, which takes two. Narrow integers and bool are
+ * widened, float16 and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32.
+ */
+export function deviceElementSize(dtype: ScalarType): number {
+  switch (dtype) {
+    case 'int64':
+      return 8;
+    case 'bool':
+    case 'uint8':
+    case 'int8':
+    case 'int16':
+    case 'int32':
+    case 'float16':
+    case 'bfloat16':
+    case 'float32':
+    case 'float64':
+      return 4;
+    default:
+      throw new CressetError('DEVICE_DTYPE', `tensors of dtype ${dtype} cannot be used on a WebGPU device`);
+  }
+}
+
+/** Elements in host layout as the words a device keeps; a window onto the same memory where the layouts agree. */
+export function toDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Uint8Array {
+  switch (dtype) {
+    case 'int32':
+    case 'int64':
+    case 'float32':
+      return bytes;
+    case 'float16':
+      return bytesOf(Float32Array.from(elements(dtype, bytes) as Uint16Array, halfToNumber));
+    case 'bfloat16':
+      return bytesOf(Float32Array.from(elements(dtype, bytes) as Uint16Array, bfloatToNumber));
+    case 'float64':
+      return bytesOf(new Float32Array(elements(dtype, bytes) as Float64Array));
+    default:
+      deviceElementSize(dtype);
+      return bytesOf(new Int32Array(elements(dtype, bytes) as Uint8Array));
+  }
+}
+
+/** The first `count` elements of a device's copy, in host layout, in memory of its own. */
+export function toHostLayout(dtype: ScalarType, device: ArrayBuffer, count: number): ArrayBuffer {
+  switch (dtype) {
+    case 'int32':
+    case 'float32':
+      return device.slice(0, 4 * count);
+    case 'int64':
+      return device.slice(0, 8 * count);
+    case 'float16':
+      return Uint16Array.from(new Float32Array(device, 0, count), numberToHalf).buffer;
+    case 'bfloat16':
+      return Uint16Array.from(new Float32Array(device, 0, count), numberToBfloat).buffer;
+    case 'float64':
+      return new Float64Array(new Float32Array(device, 0, count)).buffer;
+    case 'int8':
+      return new Int8Array(new Int32Array(device, 0, count)).buffer;
+    case 'int16':
+      return new Int16Array(new Int32Array(device, 0, count)).buffer;
+    case 'bool':
+    case 'uint8':
+      return new Uint8Array(new Int32Array(device, 0, count)).buffer;
+    default:
+      throw new CressetError('DEVICE_DTYPE', `tensors of dtype ${dtype} cannot be used on a WebGPU device`);
+  }
+}
+
+function elements(dtype: ScalarType, bytes: Uint8Array) {
+  const width = hostArray(dtype, new ArrayBuffer(0), 0, 0).BYTES_PER_ELEMENT;
+  // A typed array needs an aligned start; bytes cut out of a file may not have one.
+  const aligned = bytes.byteOffset % width === 0 ? bytes : bytes.slice();
+  return hostArray(dtype, aligned.buffer, aligned.byteOffset, Math.floor(aligned.byteLength / width));
+}
+
+function bytesOf(array: Float32Array | Int32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}

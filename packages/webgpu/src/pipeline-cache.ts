@@ -1,0 +1,104 @@
+import { CressetError } from '@cresset/ir';
+import type { Kernel, KernelSignature, Schedule } from '@cresset/tensorexpr';
+import { writeShader, type UniformLayout } from '@cresset/webgpu-fuser';
+
+/** A kernel's shader on this device, compiled or on its way. */
+export interface Program {
+  readonly label: string;
+  readonly code: string;
+  readonly uniforms: UniformLayout;
+  readonly bindGroupLayout: GPUBindGroupLayout;
+  /** What bind groups for this program are keyed by, beside their buffers. */
+  readonly layoutKey: string;
+  /** Null until `ready` resolves. */
+  pipeline: GPUComputePipeline | null;
+  /** Rejects with a CressetError where the shader does not compile. */
+  readonly ready: Promise<void>;
+}
+
+/** Compiles shaders in the background, each structure once. */
+export class PipelineCache {
+  readonly #device: GPUDevice;
+  readonly #programs = new Map<string, Program>();
+  readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
+
+  /** Shaders compiled or being compiled. */
+  get size(): number {
+    return this.#programs.size;
+  }
+
+  get programs(): Iterable<Program> {
+    return this.#programs.values();
+  }
+
+  find(key: string, kernel: Kernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
+    const known = this.#programs.get(key);
+    if (known) return known;
+    const program = this.#compile(kernel, schedule, signature, wide);
+    this.#programs.set(key, program);
+    return program;
+  }
+
+  #compile(kernel: Kernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
+    const { code, uniforms } = writeShader(kernel, schedule, signature, wide);
+    const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
+    const { group, pipeline: layout } = this.#layout(accesses, uniforms.byteLength > 0);
+    const { label } = kernel;
+    // The module's own error says the same as the pipeline's, which is the one that is reported.
+    this.#device.pushErrorScope('validation');
+    const module = this.#device.createShaderModule({ label, code });
+    this.#device.popErrorScope().catch(() => {});
+    const ready = this.#device
+      .createComputePipelineAsync({ label, layout, compute: { module, entryPoint: 'main' } })
+      .then(
+        (pipeline) => {
+          program.pipeline = pipeline;
+        },
+        async (error: unknown) => {
+          throw await compilationError(label, code, module, error);
+        },
+      );
+    // Whoever submits work with this program awaits it; until then a failure is nobody's.
+    ready.catch(() => {});
+    const layoutKey = `${accesses}${uniforms.byteLength}`;
+    const program: Program = { label, code, uniforms, bindGroupLayout: group, layoutKey, pipeline: null, ready };
+    return program;
+  }
+
+  #layout(accesses: string, hasUniforms: boolean) {
+    const key = `${hasUniforms ? 'u' : ''}${accesses}`;
+    let layout = this.#layouts.get(key);
+    if (!layout) {
+      const types: GPUBufferBindingLayout[] = [...accesses].map((access) => ({
+        type: access === 'w' ? 'storage' : 'read-only-storage',
+      }));
+      if (hasUniforms) types.unshift({ type: 'uniform', hasDynamicOffset: true });
+      const group = this.#device.createBindGroupLayout({
+        entries: types.map((buffer, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer })),
+      });
+      layout = { group, pipeline: this.#device.createPipelineLayout({ bindGroupLayouts: [group] }) };
+      this.#layouts.set(key, layout);
+    }
+    return layout;
+  }
+}
+
+async function compilationError(label: string, code: string, module: GPUShaderModule, cause: unknown) {
+  let details = cause instanceof Error ? cause.message : String(cause);
+  try {
+    const { messages } = await module.getCompilationInfo();
+    const lines = messages
+      .filter((message) => message.type === 'error')
+      .map((message) => `${message.lineNum}:${message.linePos} ${message.message}`);
+    if (lines.length > 0) details = lines.join('\n');
+  } catch {
+    // A lost device has no compilation info; the pipeline's own message has to do.
+  }
+  return new CressetError('SHADER_COMPILATION', `the shader of ${label} did not compile:\n${details}\n\n${code}`, {
+    cause,
+  });
+}

@@ -1,0 +1,381 @@
+import { CressetError } from '@cresset/ir';
+import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
+import {
+  chooseSchedule,
+  scheduleKey,
+  signatureOf,
+  type ComputeDevice,
+  type DeviceCapabilities,
+  type DeviceCounters,
+  type Kernel,
+  type KernelSignature,
+} from '@cresset/tensorexpr';
+import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
+import { deviceElementSize, toDeviceLayout, toHostLayout } from './element-layout.ts';
+import { PipelineCache, type Program } from './pipeline-cache.ts';
+import { ReadbackRing } from './readback-ring.ts';
+import { markUse, WorkBatch } from './work-batch.ts';
+
+/** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
+class WebGpuBuffer implements DeviceBuffer {
+  constructor(
+    readonly byteLength: number,
+    public pooled: PooledBuffer | null,
+  ) {}
+}
+
+/** A kernel made ready: everything about a launch but its place in a batch. */
+interface PreparedKernel {
+  readonly program: Program;
+  readonly signature: KernelSignature;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Longer lists of work are submitted in pieces, so that the GPU starts while the rest is still being enqueued. */
+const dispatchesPerBatch = 512;
+const uniformBytesPerBatch = 512 * 256;
+
+/** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
+export class WebGpuDevice implements ComputeDevice {
+  readonly counters: DeviceCounters = {
+    dispatches: 0,
+    submits: 0,
+    uploads: 0,
+    uploadedBytes: 0,
+    readbacks: 0,
+    readbackBytes: 0,
+    shaders: 0,
+    buffersAllocated: 0,
+    liveBytes: 0,
+  };
+  readonly #pool: BufferPool;
+  readonly #pipelines: PipelineCache;
+  readonly #readbacks: ReadbackRing;
+  readonly #uniformBuffer: GPUBuffer;
+  readonly #bindGroups = new Map<string, GPUBindGroup>();
+  #prepared = new WeakMap<Kernel, PreparedKernel>();
+  #batch: WorkBatch;
+  #submittedBatch = -1;
+  /** The batch whose submission the next one has to wait for; null when none is on its way. */
+  #pending: Promise<void> | null = null;
+  #failure: CressetError | null = null;
+  #lost: CressetError | null = null;
+  #disposed = false;
+
+  /** @param owned the device was requested for this object and goes with it. */
+  constructor(
+    readonly gpuDevice: GPUDevice,
+    readonly description: string,
+    readonly capabilities: DeviceCapabilities,
+    readonly owned: boolean,
+  ) {
+    this.#pool = new BufferPool(gpuDevice, (error) => {
+      this.#failure ??= error;
+    });
+    this.#pipelines = new PipelineCache(gpuDevice);
+    this.#readbacks = new ReadbackRing(gpuDevice);
+    this.#uniformBuffer = gpuDevice.createBuffer({
+      label: 'params',
+      size: uniformBytesPerBatch,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+    this.#batch = new WorkBatch(0, uniformBytesPerBatch);
+    void gpuDevice.lost.then((info) => {
+      this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
+    });
+  }
+
+  deviceElementSize(dtype: ScalarType): number {
+    return deviceElementSize(dtype);
+  }
+
+  allocate(byteLength: number): DeviceBuffer {
+    this.#checkUsable();
+    const pooled = this.#pool.take(byteLength);
+    this.counters.buffersAllocated = this.#pool.allocated;
+    this.counters.liveBytes += byteLength;
+    return new WebGpuBuffer(byteLength, pooled);
+  }
+
+  release(buffer: DeviceBuffer): void {
+    const handle = buffer as WebGpuBuffer;
+    if (!handle.pooled) return;
+    this.counters.liveBytes -= handle.byteLength;
+    if (this.#disposed) handle.pooled.gpu.destroy();
+    else this.#pool.give(handle.pooled);
+    handle.pooled = null;
+  }
+
+  upload(buffer: DeviceBuffer, dtype: ScalarType, elements: Uint8Array): void {
+    this.#checkUsable();
+    const handle = buffer as WebGpuBuffer;
+    const words = toDeviceLayout(dtype, elements);
+    if (words.byteLength === 0) return;
+    this.counters.uploads++;
+    this.counters.uploadedBytes += words.byteLength;
+    const target = poolBuffer(handle);
+    if (target.lastBatch <= this.#submittedBatch) {
+      this.#write(target.gpu, words);
+    } else if (words.byteLength >= handle.byteLength) {
+      // Enqueued work still needs the old contents: the new ones get a buffer of their own.
+      const fresh = this.#pool.take(handle.byteLength, this.#submittedBatch);
+      this.counters.buffersAllocated = this.#pool.allocated;
+      this.#pool.give(target);
+      handle.pooled = fresh;
+      this.#write(fresh.gpu, words);
+    } else {
+      this.#uploadInOrder(target, words);
+    }
+  }
+
+  /** Writes a part of a buffer that enqueued work uses, when its turn has come. */
+  #uploadInOrder(target: PooledBuffer, words: Uint8Array): void {
+    const staging = this.#pool.take(words.byteLength, this.#submittedBatch);
+    this.counters.buffersAllocated = this.#pool.allocated;
+    this.#write(staging.gpu, words);
+    this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength: words.byteLength });
+    markUse(staging, this.#batch);
+    markUse(target, this.#batch);
+    this.#pool.give(staging);
+  }
+
+  #write(target: GPUBuffer, words: Uint8Array): void {
+    this.gpuDevice.queue.writeBuffer(target, 0, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
+  }
+
+  async download(buffer: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
+    this.#checkUsable();
+    const byteLength = count * deviceElementSize(dtype);
+    if (byteLength === 0) return new ArrayBuffer(0);
+    const source = poolBuffer(buffer as WebGpuBuffer);
+    const staging = this.#readbacks.take(byteLength);
+    const batch = this.#batch;
+    batch.commands.push({ kind: 'copy', source: source.gpu, target: staging, byteLength });
+    markUse(source, batch);
+    this.counters.readbacks++;
+    this.counters.readbackBytes += byteLength;
+    // Results that are asked for together travel together.
+    await Promise.resolve();
+    if (batch === this.#batch) this.#submitBatch();
+    try {
+      // The map waits for the copy by itself; only the submission has to come first.
+      if (batch.id > this.#submittedBatch) await batch.done;
+      this.#throwFailure();
+      await staging.mapAsync(GPUMapMode.READ, 0, byteLength);
+      await batch.done;
+      this.#throwFailure();
+      return toHostLayout(dtype, staging.getMappedRange(0, byteLength), count);
+    } catch (error) {
+      throw error instanceof CressetError ? error : (this.#lost ?? asCressetError(error));
+    } finally {
+      if (staging.mapState === 'mapped') staging.unmap();
+      if (this.#disposed || this.#lost) staging.destroy();
+      else this.#readbacks.give(staging);
+    }
+  }
+
+  launch(kernel: Kernel): void {
+    this.#checkUsable();
+    let prepared = this.#prepared.get(kernel);
+    if (!prepared) {
+      prepared = this.#prepare(kernel);
+      this.#prepared.set(kernel, prepared);
+    }
+    const { program, signature, x, y } = prepared;
+    if (x === 0) return;
+    if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
+    // Buffers first: a storage's upload must not find itself used by this launch already.
+    const buffers = signature.bindings.map(({ operand, stored }) => {
+      const { storage, dtype } = operand.tensor;
+      const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
+      return poolBuffer(buffer as WebGpuBuffer);
+    });
+    let uniformOffset = -1;
+    if (program.uniforms.byteLength > 0) {
+      const alignment = this.gpuDevice.limits.minUniformBufferOffsetAlignment;
+      let offset = this.#batch.reserve(program.uniforms.byteLength, alignment);
+      if (offset === null) {
+        this.#submitBatch();
+        offset = this.#batch.reserve(program.uniforms.byteLength, alignment)!;
+      }
+      uniformOffset = offset;
+      program.uniforms.write(signature.params, this.#batch.uniformWords, this.#batch.uniformFloats, offset / 4);
+    }
+    const batch = this.#batch;
+    for (const buffer of buffers) markUse(buffer, batch);
+    batch.programs.add(program);
+    batch.dispatches++;
+    batch.commands.push({
+      kind: 'dispatch',
+      program,
+      bindGroup: this.#bindGroup(program, buffers),
+      uniformOffset,
+      x,
+      y,
+    });
+    this.counters.dispatches++;
+  }
+
+  #prepare(kernel: Kernel): PreparedKernel {
+    const signature = signatureOf(kernel);
+    const { maxStorageBuffers, maxWorkgroupsPerDimension } = this.capabilities;
+    if (signature.bindings.length > maxStorageBuffers) {
+      throw new CressetError(
+        'DEVICE_BINDING_LIMIT',
+        `${kernel.label} uses ${signature.bindings.length} tensors at once, but this GPU allows ${maxStorageBuffers}`,
+      );
+    }
+    const { schedule, workgroups } = chooseSchedule(kernel, this.capabilities);
+    const wide = workgroups > maxWorkgroupsPerDimension;
+    const y = wide ? Math.ceil(workgroups / maxWorkgroupsPerDimension) : 1;
+    const x = Math.ceil(workgroups / y);
+    const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
+    const program = this.#pipelines.find(key, kernel, schedule, signature, wide);
+    this.counters.shaders = this.#pipelines.size;
+    return { program, signature, x, y };
+  }
+
+  #bindGroup(program: Program, buffers: readonly PooledBuffer[]): GPUBindGroup {
+    let key = program.layoutKey;
+    for (const buffer of buffers) key += `,${buffer.id}`;
+    let group = this.#bindGroups.get(key);
+    if (!group) {
+      const resources: GPUBufferBinding[] = buffers.map((buffer) => ({ buffer: buffer.gpu }));
+      if (program.uniforms.byteLength > 0) {
+        resources.unshift({ buffer: this.#uniformBuffer, size: program.uniforms.byteLength });
+      }
+      group = this.gpuDevice.createBindGroup({
+        layout: program.bindGroupLayout,
+        entries: resources.map((resource, binding) => ({ binding, resource })),
+      });
+      this.#bindGroups.set(key, group);
+    }
+    return group;
+  }
+
+  async flush(): Promise<void> {
+    this.#checkUsable();
+    const { done } = this.#submitBatch();
+    await done;
+    this.#throwFailure();
+  }
+
+  /** Closes the current batch and sends it off, at once where its shaders are compiled and nothing is ahead of it. */
+  #submitBatch(): WorkBatch {
+    const batch = this.#batch;
+    if (batch.commands.length === 0) {
+      batch.done = this.#pending ?? Promise.resolve();
+      return batch;
+    }
+    this.#batch = new WorkBatch(batch.id + 1, uniformBytesPerBatch);
+    const compiled = [...batch.programs].every((program) => program.pipeline !== null);
+    if (compiled && !this.#pending) {
+      batch.done = this.#encode(batch);
+      return batch;
+    }
+    const submitted = this.#submitLater(batch, this.#pending);
+    const pending = submitted.then(() => {
+      if (this.#pending === pending) this.#pending = null;
+    });
+    this.#pending = pending;
+    batch.done = submitted.then(({ checked }) => checked);
+    return batch;
+  }
+
+  /** Submits a batch when its shaders are compiled and the batches before it are on their way. */
+  async #submitLater(batch: WorkBatch, before: Promise<void> | null): Promise<{ checked: Promise<void> }> {
+    await before;
+    try {
+      await Promise.all([...batch.programs].map((program) => program.ready));
+    } catch (error) {
+      this.#failure ??= asCressetError(error);
+      this.#submittedBatch = batch.id;
+      return { checked: Promise.resolve() };
+    }
+    // In an object: a bare promise would be waited for, and the next batch with it.
+    return { checked: this.#encode(batch) };
+  }
+
+  /** Encodes and submits a batch; the promise resolves when the GPU process has found it valid. */
+  async #encode(batch: WorkBatch): Promise<void> {
+    const { gpuDevice } = this;
+    this.#submittedBatch = batch.id;
+    if (this.#lost || this.#disposed) return;
+    gpuDevice.pushErrorScope('validation');
+    if (batch.uniformBytes > 0) {
+      const size = Math.ceil(batch.uniformBytes / 4) * 4;
+      gpuDevice.queue.writeBuffer(this.#uniformBuffer, 0, batch.uniformWords.buffer, 0, size);
+    }
+    const encoder = gpuDevice.createCommandEncoder();
+    let pass: GPUComputePassEncoder | null = null;
+    let pipeline: GPUComputePipeline | null = null;
+    for (const command of batch.commands) {
+      if (command.kind === 'copy') {
+        pass?.end();
+        pass = null;
+        encoder.copyBufferToBuffer(command.source, 0, command.target, 0, command.byteLength);
+        continue;
+      }
+      if (!pass) {
+        pass = encoder.beginComputePass();
+        pipeline = null;
+      }
+      if (command.program.pipeline !== pipeline) {
+        pipeline = command.program.pipeline;
+        pass.setPipeline(pipeline!);
+      }
+      pass.setBindGroup(0, command.bindGroup, command.uniformOffset >= 0 ? [command.uniformOffset] : []);
+      pass.dispatchWorkgroups(command.x, command.y);
+    }
+    pass?.end();
+    gpuDevice.queue.submit([encoder.finish()]);
+    this.counters.submits++;
+    if (this.#pool.trim(batch.id)) this.#bindGroups.clear();
+    const error = await gpuDevice.popErrorScope().catch(() => null);
+    if (error) {
+      const labels = [...batch.programs].map((program) => program.label).join(', ');
+      this.#failure ??= new CressetError('DEVICE_VALIDATION', `the GPU refused work (${labels}): ${error.message}`);
+    }
+  }
+
+  /** The WGSL of every kernel compiled so far, with its label. */
+  shaders(): { label: string; code: string }[] {
+    return [...this.#pipelines.programs].map(({ label, code }) => ({ label, code }));
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#pool.destroy();
+    this.#readbacks.destroy();
+    this.#bindGroups.clear();
+    this.#prepared = new WeakMap();
+    this.#uniformBuffer.destroy();
+    if (this.owned) this.gpuDevice.destroy();
+  }
+
+  #checkUsable(): void {
+    if (this.#disposed) throw new CressetError('DEVICE_DISPOSED', 'this device was disposed of');
+    if (this.#lost) throw this.#lost;
+  }
+
+  #throwFailure(): void {
+    if (this.#lost) throw this.#lost;
+    const failure = this.#failure;
+    if (!failure) return;
+    // Told once: what comes next may be other work.
+    this.#failure = null;
+    throw failure;
+  }
+}
+
+function poolBuffer(handle: WebGpuBuffer): PooledBuffer {
+  if (!handle.pooled) throw new CressetError('DEVICE_BUFFER_RELEASED', 'this device buffer was released');
+  return handle.pooled;
+}
+
+function asCressetError(error: unknown): CressetError {
+  if (error instanceof CressetError) return error;
+  return new CressetError('DEVICE_ERROR', error instanceof Error ? error.message : String(error), { cause: error });
+}

@@ -1,0 +1,56 @@
+import type { PooledBuffer } from './buffer-pool.ts';
+import type { Program } from './pipeline-cache.ts';
+
+export interface DispatchCommand {
+  readonly kind: 'dispatch';
+  readonly program: Program;
+  readonly bindGroup: GPUBindGroup;
+  /** Byte offset of the params in the batch's uniforms; -1 where there are none. */
+  readonly uniformOffset: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface CopyCommand {
+  readonly kind: 'copy';
+  readonly source: GPUBuffer;
+  readonly target: GPUBuffer;
+  readonly byteLength: number;
+}
+
+export type Command = DispatchCommand | CopyCommand;
+
+/** Work that goes to the GPU in one submission, with the params of its kernels. */
+export class WorkBatch {
+  readonly commands: Command[] = [];
+  readonly programs = new Set<Program>();
+  readonly uniformWords: Int32Array<ArrayBuffer>;
+  readonly uniformFloats: Float32Array<ArrayBuffer>;
+  uniformBytes = 0;
+  dispatches = 0;
+  /** Resolves once the batch was submitted and found valid, or has failed; never rejects. */
+  done: Promise<void> | null = null;
+
+  /** @param id batches are numbered in order of submission. */
+  constructor(
+    readonly id: number,
+    uniformCapacity: number,
+  ) {
+    const uniforms = new ArrayBuffer(uniformCapacity);
+    this.uniformWords = new Int32Array(uniforms);
+    this.uniformFloats = new Float32Array(uniforms);
+  }
+
+  /** Room for `byteLength` bytes of params, at a multiple of `alignment`; null where the batch is full. */
+  reserve(byteLength: number, alignment: number): number | null {
+    const offset = Math.ceil(this.uniformBytes / alignment) * alignment;
+    if (offset + byteLength > this.uniformWords.byteLength) return null;
+    this.uniformBytes = offset + byteLength;
+    return offset;
+  }
+}
+
+/** Notes that a batch uses a buffer: until it is submitted, the buffer must not be written from the host. */
+export function markUse(buffer: PooledBuffer, batch: WorkBatch): void {
+  buffer.lastBatch = batch.id;
+}
