@@ -1,1 +1,18 @@
+export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
+export { copyInto, cloneOf, lowerCopy } from './copy.ts';
+export { OperatorError, type ErrorKind } from './errors.ts';
+export { families } from './families.ts';
+export {
+  canRunOnDevice,
+  isImplemented,
+  notImplemented,
+  outputShapes,
+  runOnDevice,
+  runOnHost,
+  runWithoutData,
+} from './invoke.ts';
+export { computingTypes, hasPointwiseExpr, pointwiseExpr, pointwiseShape, TensorElement } from './pointwise.ts';
+export { allRows, findRow, registerAllOperators } from './register.ts';
 export * from './row.ts';
+export * from './type-promotion.ts';
+export * from './broadcast.ts';

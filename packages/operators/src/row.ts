@@ -33,8 +33,8 @@ export interface OperatorRow {
   readonly readsElements?: true;
   /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */
   readonly nondeterministic?: boolean;
-  /** There is an in-place form too, `add_` for `add`; its row is derived when operators are registered. */
-  readonly inPlace?: boolean;
+  /** There is an in-place form too, `add_` for `add`, with this overload name; its row is derived on registration. */
+  readonly inPlace?: string;
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
    * `dim_max(max, max_values)`. Its row is derived too. */
   readonly out?: string;

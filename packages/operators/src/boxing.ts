@@ -1,0 +1,139 @@
+import {
+  BoolType,
+  FloatType,
+  IntType,
+  ListType,
+  OptionalType,
+  scalarTypeCode,
+  scalarTypeFromCode,
+  StringType,
+  TensorType,
+  type Type,
+} from '@cresset/ir';
+import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import type { OperatorRow, Results, Unboxed } from './row.ts';
+import { parseSignature, type Signature } from './signature.ts';
+
+/** How one operator's IValues become kernel arguments and back, worked out from its schema once. */
+export interface Boxing {
+  readonly signature: Signature;
+  /** Arguments by name. */
+  unbox(args: readonly IValue[]): Record<string, Unboxed>;
+  /** One IValue a result of the schema. */
+  box(results: Results): IValue[];
+}
+
+const boxings = new WeakMap<OperatorRow, Boxing>();
+
+export function boxingOf(row: OperatorRow): Boxing {
+  let boxing = boxings.get(row);
+  if (!boxing) boxings.set(row, (boxing = makeBoxing(row.schema)));
+  return boxing;
+}
+
+function makeBoxing(schema: string): Boxing {
+  const signature = parseSignature(schema);
+  const unboxers = signature.args.map(({ type }) => unboxerOf(type));
+  const boxers = signature.returns.map(({ type }) => boxerOf(type));
+  return {
+    signature,
+    unbox(args) {
+      const unboxed: Record<string, Unboxed> = {};
+      signature.args.forEach(({ name }, at) => (unboxed[name] = unboxers[at](args[at] ?? null)));
+      return unboxed;
+    },
+    box(results) {
+      if (boxers.length === 1) return [boxers[0](results as Unboxed)];
+      return boxers.map((box, at) => box((results as readonly Unboxed[])[at]));
+    },
+  };
+}
+
+type Unboxer = (value: IValue) => Unboxed;
+
+function unboxerOf(type: string): Unboxer {
+  if (type.endsWith('?')) {
+    const inner = unboxerOf(type.slice(0, -1));
+    return (value) => (value === null ? null : inner(value));
+  }
+  if (type.endsWith('[]')) {
+    const inner = unboxerOf(type.slice(0, -2));
+    return (value) => {
+      // `int[1]` takes a single int in a list's place.
+      if (value instanceof List) return value.items.map((item) => inner(item)) as Unboxed;
+      return [inner(value)] as unknown as Unboxed;
+    };
+  }
+  switch (type) {
+    case 'int':
+    case 'SymInt':
+    case 'Layout':
+    case 'MemoryFormat':
+    case 'float':
+      return Number;
+    case 'ScalarType':
+      return (value) => scalarTypeFromCode(value as bigint) ?? null;
+    default:
+      return (value) => value as Unboxed;
+  }
+}
+
+type Boxer = (value: Unboxed) => IValue;
+
+function boxerOf(type: string): Boxer {
+  if (type.endsWith('?')) {
+    const inner = boxerOf(type.slice(0, -1));
+    return (value) => (value === null ? null : inner(value));
+  }
+  if (type.endsWith('[]')) {
+    const inner = boxerOf(type.slice(0, -2));
+    const elementType = typeOf(type.slice(0, -2));
+    return (value) => {
+      if (value instanceof List) return value;
+      return new List(elementType, (value as readonly Unboxed[]).map(inner));
+    };
+  }
+  switch (type) {
+    case 'int':
+    case 'SymInt':
+      return (value) => (typeof value === 'number' ? BigInt(value) : (value as IValue));
+    case 'ScalarType':
+      return (value) => BigInt(scalarTypeCode(value as ScalarType));
+    case '':
+    case 'None':
+      return () => null;
+    default:
+      return (value) => value as IValue;
+  }
+}
+
+function typeOf(type: string): Type {
+  if (type.endsWith('?')) return OptionalType.create(typeOf(type.slice(0, -1)));
+  if (type.endsWith('[]')) return new ListType(typeOf(type.slice(0, -2)));
+  switch (type) {
+    case 'Tensor':
+      return TensorType.get();
+    case 'int':
+    case 'SymInt':
+    case 'ScalarType':
+      return IntType.get();
+    case 'float':
+      return FloatType.get();
+    case 'bool':
+      return BoolType.get();
+    case 'str':
+      return StringType.get();
+    default:
+      throw new TypeError(`no list of ${type} is made by kernels`);
+  }
+}
+
+/** All tensors among kernel arguments, lists included. */
+export function tensorsOf(args: Readonly<Record<string, Unboxed>>): Tensor[] {
+  const tensors: Tensor[] = [];
+  for (const value of Object.values(args)) {
+    if (value instanceof Tensor) tensors.push(value);
+    else if (Array.isArray(value)) tensors.push(...value.filter((item) => item instanceof Tensor));
+  }
+  return tensors;
+}

@@ -1,0 +1,181 @@
+import type { Tensor } from '@cresset/tensor';
+import { check, OperatorError } from './errors.ts';
+
+/** A dimension counted from the end made one from the front (c10::maybe_wrap_dim). A 0-dim tensor has dimension 0 and -1. */
+export function wrapDim(dim: number, rank: number): number {
+  const limit = rank === 0 ? 1 : rank;
+  if (dim < -limit || dim >= limit) {
+    throw new OperatorError(
+      `Dimension out of range (expected to be in range of [${-limit}, ${limit - 1}], but got ${dim})`,
+      'IndexError',
+    );
+  }
+  return dim < 0 ? dim + limit : dim;
+}
+
+/** As `wrapDim`, for operators that refuse 0-dim tensors (maybe_wrap_dim with wrap_scalar false). */
+export function wrapDimOfRanked(dim: number, rank: number): number {
+  check(rank > 0, `Dimension specified as ${dim} but tensor has no dimensions`, 'IndexError');
+  return wrapDim(dim, rank);
+}
+
+/** Wraps each dimension and refuses repetitions (dim_list_to_bitset). */
+export function wrapDims(dims: readonly number[], rank: number): number[] {
+  const wrapped = dims.map((dim) => wrapDim(dim, rank));
+  wrapped.forEach((dim, at) => {
+    check(wrapped.indexOf(dim) === at, `dim ${dim} appears multiple times in the list of dims`);
+  });
+  return wrapped;
+}
+
+/** The dimensions a reduction goes over, ascending: all of them where none are given. */
+export function reducedDims(dims: readonly number[] | null, rank: number): number[] {
+  if (dims === null || dims.length === 0) return Array.from({ length: rank }, (_, dim) => dim);
+  return wrapDims(dims, rank)
+    .filter((dim) => dim < rank)
+    .sort((a, b) => a - b);
+}
+
+/** Sizes after reducing over `dims` (wrapped). */
+export function reducedSizes(sizes: readonly number[], dims: readonly number[], keepdim: boolean): number[] {
+  if (keepdim) return sizes.map((size, dim) => (dims.includes(dim) ? 1 : size));
+  return sizes.filter((_, dim) => !dims.includes(dim));
+}
+
+/** `[2, 3]`, as PyTorch prints sizes. */
+export function sizesText(sizes: readonly number[]): string {
+  return `[${sizes.join(', ')}]`;
+}
+
+/** Resolves one -1 in `shape` so that it has `numel` elements (at::infer_size). */
+export function inferSize(shape: readonly number[], numel: number): number[] {
+  let inferred = -1;
+  let known = 1;
+  shape.forEach((size, dim) => {
+    if (size === -1) {
+      check(inferred === -1, 'only one dimension can be inferred');
+      inferred = dim;
+    } else {
+      check(size >= 0, `invalid shape dimension ${size}`);
+      known *= size;
+    }
+  });
+  const fits = known === numel || (inferred !== -1 && known > 0 && numel % known === 0);
+  check(fits, `shape '${sizesText(shape)}' is invalid for input of size ${numel}`);
+  const result = [...shape];
+  if (inferred !== -1) {
+    check(
+      known !== 0,
+      `cannot reshape tensor of 0 elements into shape ${sizesText(shape)} because the unspecified dimension size -1 can be any value and is ambiguous`,
+    );
+    result[inferred] = numel / known;
+  }
+  return result;
+}
+
+/** Refuses negative sizes, as `empty` does. */
+export function checkSizes(sizes: readonly number[]): void {
+  const negative = sizes.find((size) => size < 0);
+  check(
+    negative === undefined,
+    () => `Trying to create tensor with negative dimension ${negative}: ${sizesText(sizes)}`,
+  );
+}
+
+/** Whether every element has its own place in memory and no place between them is left out. */
+export function isNonOverlappingAndDense(tensor: Tensor): boolean {
+  if (tensor.isContiguous()) return true;
+  const order = tensor.sizes
+    .map((_, dim) => dim)
+    .filter((dim) => tensor.sizes[dim] !== 1)
+    .sort((a, b) => tensor.strides[a] - tensor.strides[b]);
+  let expected = 1;
+  for (const dim of order) {
+    if (tensor.strides[dim] !== expected) return false;
+    expected *= tensor.sizes[dim];
+  }
+  return true;
+}
+
+/** Whether two index tuples may name the same place. Only the certain case counts, as in at::has_internal_overlap. */
+export function overlapsItself(tensor: Tensor): boolean {
+  return tensor.strides.some((stride, dim) => stride === 0 && tensor.sizes[dim] > 1);
+}
+
+/** Refuses to write to a tensor with expanded dimensions (at::assert_no_internal_overlap). */
+export function assertNoInternalOverlap(tensor: Tensor): void {
+  check(
+    !overlapsItself(tensor),
+    'unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor before performing the operation.',
+  );
+}
+
+/** Whether the memory of both meets without being the same elements (at::get_overlap_status is Partial). */
+export function overlapsPartially(a: Tensor, b: Tensor): boolean {
+  if (a === b || a.storage !== b.storage || a.numel === 0 || b.numel === 0) return false;
+  if (!isNonOverlappingAndDense(a) || !isNonOverlappingAndDense(b)) return false;
+  const same =
+    a.storageOffset === b.storageOffset &&
+    a.numel === b.numel &&
+    a.strides.every((stride, dim) => stride === b.strides[dim] || a.sizes[dim] === 1);
+  if (same) return false;
+  return a.storageOffset < b.storageOffset + b.numel && b.storageOffset < a.storageOffset + a.numel;
+}
+
+/** As `assertNoInternalOverlap`, for a tensor written while another one is read (at::assert_no_partial_overlap). */
+export function assertNoPartialOverlap(written: Tensor, read: Tensor): void {
+  check(
+    !overlapsPartially(written, read),
+    'unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.',
+  );
+}
+
+/** Strides with the dense layout of `like`: dimensions stay in its order of strides (at::infer_dense_strides). */
+export function denseStridesLike(like: Tensor): readonly number[] {
+  if (isNonOverlappingAndDense(like)) return like.strides;
+  return stridesInOrder(like.sizes, strideOrder(like.sizes, [like.strides]));
+}
+
+/** Dimensions from the fastest to the slowest, by the operands' strides (TensorIterator::reorder_dimensions). */
+export function strideOrder(sizes: readonly number[], operands: readonly (readonly number[])[]): number[] {
+  const order = sizes.map((_, dim) => sizes.length - 1 - dim);
+  const compare = (a: number, b: number): number => {
+    for (const strides of operands) {
+      if (strides[a] === 0 || strides[b] === 0) continue;
+      if (strides[a] !== strides[b]) return strides[a] - strides[b];
+      if (sizes[a] > sizes[b]) return 1;
+    }
+    return 0;
+  };
+  // An insertion sort that leaves incomparable dimensions where they are: the comparison is no total order.
+  for (let at = 1; at < order.length; at++) {
+    let moving = at;
+    for (let against = at - 1; against >= 0; against--) {
+      const comparison = compare(order[against], order[moving]);
+      if (comparison > 0) {
+        [order[against], order[moving]] = [order[moving], order[against]];
+        moving = against;
+      } else if (comparison < 0) {
+        break;
+      }
+    }
+  }
+  return order;
+}
+
+/** Dense strides where dimension `order[0]` is the fastest. */
+export function stridesInOrder(sizes: readonly number[], order: readonly number[]): number[] {
+  const strides = new Array<number>(sizes.length);
+  let stride = 1;
+  for (const dim of order) {
+    strides[dim] = stride;
+    stride *= Math.max(sizes[dim], 1);
+  }
+  return strides;
+}
+
+/** Strides in elements for a memory format: 1 is channels last (2d), 2 channels last (3d). */
+export function channelsLastStrides(sizes: readonly number[]): number[] {
+  const spatial = sizes.map((_, dim) => dim).slice(2);
+  return stridesInOrder(sizes, [1, ...spatial.reverse(), 0]);
+}

@@ -1,0 +1,194 @@
+import { CressetError } from '@cresset/ir';
+import { contiguousStrides, isComplex, numelOf, Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { boxingOf, tensorsOf } from './boxing.ts';
+import { copyInto, lowerCopy } from './copy.ts';
+import { assertNoInternalOverlap, assertNoPartialOverlap, sizesText } from './dimensions.ts';
+import { check } from './errors.ts';
+import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from './pointwise.ts';
+import { lowerReduction, reductionShape, runReduction } from './reduction.ts';
+import type { HostContext, LoweringContext, OperatorRow, Results, TensorMeta, Unboxed } from './row.ts';
+import { assertCanCast } from './type-promotion.ts';
+
+type Arguments = Record<string, Unboxed>;
+
+/**
+ * The results of an operator that needs no tensor's elements for these arguments: a scalar kernel, a view, a look at sizes.
+ * Null where it has to compute. Throws the operator's error.
+ */
+export function runWithoutData(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] | null {
+  if (row.scalar) return scalarResults(row, args);
+  if (!row.view && !row.readsNoData) return null;
+  const boxing = boxingOf(row);
+  const unboxed = boxing.unbox(args);
+  if (row.view) {
+    const results = row.view(unboxed as never);
+    if (results !== null && results !== undefined) return boxing.box(results);
+  }
+  return row.readsNoData && row.host && !row.shape ? boxing.box(row.host(unboxed as never, [], context)) : null;
+}
+
+function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {
+  const result = row.scalar!(...args);
+  const { returns } = boxingOf(row).signature;
+  if (returns.length === 0) return [];
+  return returns.length > 1 && result instanceof Tuple ? [...result.items] : [result];
+}
+
+/** Whether there is anything to run a row with outside a device; a decomposition is the interpreter's to run. */
+export function isImplemented(row: OperatorRow): boolean {
+  const { scalar, view, host, pointwise, reduction } = row.derived?.from ?? row;
+  return Boolean(scalar ?? view ?? host ?? pointwise ?? reduction);
+}
+
+/** Runs an operator on the host; its tensors must be up to date there. One IValue a result of the schema. */
+export function runOnHost(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] {
+  const early = runWithoutData(row, args, context);
+  if (early) return early;
+  const boxing = boxingOf(row);
+  const unboxed = boxing.unbox(args);
+  if (!row.derived) return boxing.box(computeOnHost(row, unboxed, context));
+  const { from, form } = row.derived;
+  const targets = targetsOf(row, unboxed);
+  if (from.pointwise) {
+    prepareTarget(targets[0], pointwiseShape(from, unboxed), form, unboxed);
+    runPointwise(from, unboxed, targets[0]);
+  } else {
+    const computed = asTensors(computeOnHost(from, functionalArguments(from, unboxed), context));
+    targets.forEach((target, at) => {
+      prepareTarget(target, computed[at], form, unboxed);
+      copyInto(target, computed[at]);
+    });
+  }
+  return targets;
+}
+
+function computeOnHost(row: OperatorRow, args: Arguments, context: HostContext): Results {
+  const outputs = outputShapes(row, args)?.map((meta) => allocateOnHost(meta));
+  if (row.pointwise) runPointwise(row, args, outputs![0]);
+  else if (row.reduction) runReduction(row, args, outputs![0]);
+  else if (row.host) {
+    const results = row.host(args as never, outputs ?? [], context);
+    if (results !== undefined || !outputs) return results;
+  } else throw notImplemented(row);
+  return resultsOf(row, outputs!);
+}
+
+/** What is thrown for an operator that is known to the compiler but has nothing to run. */
+export function notImplemented(row: OperatorRow): CressetError {
+  const { name, overload } = boxingOf(row).signature;
+  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} is not implemented`);
+}
+
+/** Outputs as results: a list where the schema returns one list. */
+function resultsOf(row: OperatorRow, outputs: readonly Tensor[]): Results {
+  const { returns } = boxingOf(row).signature;
+  return returns.length === 1 && !returns[0].type.endsWith('[]') ? outputs[0] : outputs;
+}
+
+const asTensors = (results: Results): Tensor[] =>
+  (Array.isArray(results) ? results : [results]).filter((result) => result instanceof Tensor);
+
+/** Sizes and dtypes of the outputs, null where they depend on data. Throws the operator's error. */
+export function outputShapes(row: OperatorRow, args: Arguments): readonly TensorMeta[] | null {
+  if (row.pointwise) return [pointwiseShape(row, args)];
+  if (row.reduction) return [reductionShape(row, args)];
+  if (!row.shape) return null;
+  const shapes = row.shape(args as never);
+  return Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
+}
+
+function allocateOnHost({ sizes, dtype, strides }: TensorMeta): Tensor {
+  const tensor = Tensor.empty(sizes, dtype);
+  return strides ? tensor.asStrided(sizes, strides) : tensor;
+}
+
+/** The tensors a derived row writes: `self`, or its `out` arguments. */
+function targetsOf(row: OperatorRow, args: Arguments): Tensor[] {
+  if (row.derived!.form === 'in-place') return [args.self as Tensor];
+  const { args: own } = boxingOf(row).signature;
+  const functional = boxingOf(row.derived!.from).signature.args.length;
+  return own.slice(functional).map(({ name }) => args[name] as Tensor);
+}
+
+function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
+  return Object.fromEntries(boxingOf(from).signature.args.map(({ name }) => [name, args[name]]));
+}
+
+/** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
+function prepareTarget(target: Tensor, result: TensorMeta, form: 'in-place' | 'out', args: Arguments): void {
+  assertCanCast(result.dtype, target.dtype);
+  if (!sameSizes(target.sizes, result.sizes)) {
+    check(
+      form === 'out',
+      `output with shape ${sizesText(target.sizes)} doesn't match the broadcast shape ${sizesText(result.sizes)}`,
+    );
+    resize(target, result.sizes);
+  }
+  assertNoInternalOverlap(target);
+  for (const tensor of tensorsOf(args)) assertNoPartialOverlap(target, tensor);
+}
+
+/** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */
+export function resize(tensor: Tensor, sizes: readonly number[]): void {
+  const needed = tensor.storageOffset + numelOf(sizes);
+  const elementBytes = Tensor.empty([1], tensor.dtype).storage.byteLength;
+  if (needed * elementBytes > tensor.storage.byteLength) {
+    const larger = new ArrayBuffer(needed * elementBytes);
+    if (tensor.storage.isOnHost) new Uint8Array(larger).set(new Uint8Array(tensor.storage.hostBytes()));
+    tensor.storage = Storage.onHost(larger);
+  }
+  tensor.sizes = sizes;
+  tensor.strides = contiguousStrides(sizes);
+}
+
+const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((size, dim) => size === b[dim]);
+
+/** Whether `runOnDevice` takes these arguments: there is a lowering, and the dtypes are those a device computes with. */
+export function canRunOnDevice(row: OperatorRow, args: readonly IValue[]): boolean {
+  const source = row.derived?.from ?? row;
+  if (!source.lower && !source.pointwise?.body && !source.reduction) return false;
+  const unboxed = boxingOf(row).unbox(args);
+  const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
+  if (dtypes.some(isComplex)) return false;
+  if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return false;
+  return source.lowerable?.(unboxed as never) ?? true;
+}
+
+/** Runs an operator on a device: allocates its results there and launches its kernels. One IValue a result of the schema. */
+export function runOnDevice(row: OperatorRow, args: readonly IValue[], context: LoweringContext): IValue[] {
+  const boxing = boxingOf(row);
+  const unboxed = boxing.unbox(args);
+  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, unboxed, context)));
+  const { from, form } = row.derived;
+  const targets = targetsOf(row, unboxed);
+  if (from.pointwise) {
+    prepareTarget(targets[0], pointwiseShape(from, unboxed), form, unboxed);
+    lowerPointwise(from, unboxed, targets[0], context);
+  } else {
+    const computed = computeOnDevice(from, functionalArguments(from, unboxed), context);
+    targets.forEach((target, at) => {
+      prepareTarget(target, computed[at], form, unboxed);
+      lowerCopy(target, computed[at], context, boxing.signature.name);
+    });
+  }
+  return targets;
+}
+
+function computeOnDevice(row: OperatorRow, args: Arguments, context: LoweringContext): Tensor[] {
+  const shapes = outputShapes(row, args);
+  if (!shapes) throw notImplemented(row);
+  const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
+  if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
+  else if (row.reduction) lowerReduction(row, args, outputs[0], context);
+  else if (row.lower) row.lower(args as never, outputs, context);
+  else throw notImplemented(row);
+  return outputs;
+}
+
+function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {
+  const count = numelOf(sizes);
+  // Nothing to write: a buffer of no bytes is more trouble than it is worth.
+  if (count === 0) return Tensor.empty(sizes, dtype);
+  return new Tensor(Storage.onDevice(device, dtype, count), dtype, sizes, strides ?? contiguousStrides(sizes));
+}
