@@ -1,4 +1,8 @@
 import type { OperatorRow } from '../row.ts';
+import { convolutionRows } from './convolution.ts';
+import { einsumRows } from './einsum.ts';
+import { matrixProductRows } from './matrix-product.ts';
+import { poolingRows } from './pooling.ts';
 
-/** Operators of neural networks: products, convolutions, pooling, normalisation, attention. */
-export const nnRows: readonly OperatorRow[] = [];
+/** Neural network operators: products, convolutions, pools, norms, recurrent layers, attention, resampling and the rest. */
+export const nnRows: readonly OperatorRow[] = [...matrixProductRows, ...einsumRows, ...convolutionRows, ...poolingRows];

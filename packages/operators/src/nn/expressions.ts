@@ -1,0 +1,28 @@
+import { binary, constant, param, select, type Expr } from '@cresset/tensorexpr';
+
+/** Short names for the expressions that lowerings are made of. */
+
+export const add = (x: Expr, y: Expr): Expr => binary('add', x, y);
+export const sub = (x: Expr, y: Expr): Expr => binary('sub', x, y);
+export const mul = (x: Expr, y: Expr): Expr => binary('mul', x, y);
+export const div = (x: Expr, y: Expr): Expr => binary('div', x, y);
+export const and = (x: Expr, y: Expr): Expr => binary('and', x, y);
+
+/** A float that is part of the kernel. */
+export const float = (value: number): Expr => constant('float', value);
+/** An index or size that is part of the kernel. */
+export const index = (value: number): Expr => constant('i32', value);
+/** A float that may change from launch to launch. */
+export const floatParam = (value: number): Expr => param('float', value);
+/** An index or size that may change from launch to launch. */
+export const indexParam = (value: number): Expr => param('i32', value);
+
+/** `0 <= at < size`. */
+export function within(at: Expr, size: Expr): Expr {
+  return and(binary('ge', at, index(0)), binary('lt', at, size));
+}
+
+/** `value` where all conditions hold, else `otherwise`; without conditions just `value`. */
+export function where(conditions: readonly Expr[], value: Expr, otherwise: Expr): Expr {
+  return conditions.length === 0 ? value : select(conditions.reduce(and), value, otherwise);
+}

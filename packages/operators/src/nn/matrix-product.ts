@@ -1,0 +1,564 @@
+import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { decomposed, kernel, type Forms } from '../builders.ts';
+import { broadcastSizes, expand } from '../broadcast.ts';
+import { sizesText, wrapDim } from '../dimensions.ts';
+import { check, notImplementedFor } from '../errors.ts';
+import type { OperatorRow, Scalar, TensorMeta } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import { addendFinish, joinBatch, lowerProduct } from './product-lowering.ts';
+import { hostProduct, matrices, type Addend, type ProductDims } from './product.ts';
+import { cppTypeName } from './type-names.ts';
+import { transposeView, unsqueezeView } from './views.ts';
+
+/** Matrix products (ATen/native/LinearAlgebra.cpp, Linear.cpp, Blas.cpp): every one is a batch of `[m, k] · [k, n]`. */
+
+/** A product made ready: two batches of matrices with the same leading dimensions, and what is added. */
+interface Product {
+  readonly left: Tensor;
+  readonly right: Tensor;
+  readonly addend?: Addend;
+  readonly dims?: ProductDims;
+}
+
+/** A row whose output is a product; `product` says of which matrices, `view` shows `out` as `[…, m, n]`. */
+function productRow<Args>(
+  schema: string,
+  rule: Forms & {
+    shape: (args: Args) => TensorMeta;
+    product: (args: Args, sizes: readonly number[]) => Product;
+    view?: (out: Tensor, args: Args) => Tensor;
+  },
+): OperatorRow {
+  const label = schema.slice(0, schema.search(/[.(]/));
+  const view = rule.view ?? ((out: Tensor): Tensor => out);
+  return kernel<Args>(schema, {
+    inPlace: rule.inPlace,
+    out: rule.out ?? true,
+    shape: rule.shape,
+    host(args, outputs) {
+      const out = view(outputs[0], args);
+      const { left, right, addend, dims } = rule.product(args, out.sizes);
+      hostProduct(left, right, out, addend, dims);
+    },
+    lower(args, outputs, context) {
+      const out = view(outputs[0], args);
+      const { left, right, addend, dims = matrices } = rule.product(args, out.sizes);
+      const added = addend?.self ?? null;
+      const tensors = dims === matrices ? joinBatch({ left, right, out, added }) : { left, right, out, added };
+      const finish = addend && tensors.added ? addendFinish({ ...addend, self: tensors.added }, out.dtype) : undefined;
+      lowerProduct(label, tensors, context, dims, finish);
+    },
+    lowerable: (args) => !isComplex(rule.shape(args).dtype),
+  });
+}
+
+function checkMatrices(self: Tensor, mat2: Tensor): void {
+  check(
+    self.dtype === mat2.dtype,
+    () =>
+      `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(self.dtype)} != ${cppTypeName(mat2.dtype)}`,
+  );
+  checkInner(self.sizes[0], self.sizes[1], mat2);
+  refuseBool('addmm_impl_cpu_', self.dtype);
+}
+
+function checkInner(rows: number, inner: number, mat2: Tensor): void {
+  check(
+    inner === mat2.sizes[0],
+    () => `mat1 and mat2 shapes cannot be multiplied (${rows}x${inner} and ${mat2.sizes.join('x')})`,
+  );
+}
+
+function refuseBool(kernel: string, dtype: ScalarType): void {
+  if (dtype === 'bool') throw notImplementedFor(kernel, 'Bool');
+}
+
+interface TwoMatrices {
+  readonly self: Tensor;
+  readonly mat2: Tensor;
+}
+
+function mmShape({ self, mat2 }: TwoMatrices): TensorMeta {
+  check(self.dim === 2, 'self must be a matrix');
+  check(mat2.dim === 2, 'mat2 must be a matrix');
+  checkMatrices(self, mat2);
+  return { sizes: [self.sizes[0], mat2.sizes[1]], dtype: self.dtype };
+}
+
+function checkBatches(batch1: Tensor, batch2: Tensor): void {
+  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
+  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
+  const expected = [batch1.sizes[0], batch1.sizes[2]];
+  check(
+    batch2.sizes[0] === expected[0] && batch2.sizes[1] === expected[1],
+    () =>
+      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText(expected)} but got: ${sizesText(batch2.sizes.slice(0, 2))}.`,
+  );
+  checkScalarType(batch1, batch2);
+}
+
+function checkScalarType(expected: Tensor, found: Tensor): void {
+  check(
+    expected.dtype === found.dtype,
+    () => `expected scalar type ${dtypeName(expected.dtype)} but found ${dtypeName(found.dtype)}`,
+  );
+}
+
+function bmmShape({ self, mat2 }: TwoMatrices): TensorMeta {
+  checkBatches(self, mat2);
+  refuseBool('baddbmm_cpu_', self.dtype);
+  return { sizes: [self.sizes[0], self.sizes[1], mat2.sizes[2]], dtype: self.dtype };
+}
+
+const plain = ({ self, mat2 }: TwoMatrices): Product => ({ left: self, right: mat2 });
+
+/** Rows that show a vector as a matrix of one row, of one column. */
+const asRow = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim - 1);
+const asColumn = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim);
+
+interface MatmulArgs {
+  readonly self: Tensor;
+  readonly other: Tensor;
+}
+
+/** Operands of `matmul` as matrices: a vector on the left is a row, on the right a column. */
+function matmulOperands({ self, other }: MatmulArgs): Product {
+  check(
+    self.dim > 0 && other.dim > 0,
+    () => `both arguments to matmul need to be at least 1D, but they are ${self.dim}D and ${other.dim}D`,
+  );
+  checkMatmul(self, other);
+  const left = self.dim === 1 ? asRow(self) : self;
+  const right = other.dim === 1 ? asColumn(other) : other;
+  const batch = broadcastSizes(left.sizes.slice(0, -2), right.sizes.slice(0, -2));
+  return {
+    left: expand(left, [...batch, ...left.sizes.slice(-2)]),
+    right: expand(right, [...batch, ...right.sizes.slice(-2)]),
+  };
+}
+
+/** The errors of the operator that `matmul` turns to for these ranks. */
+function checkMatmul(self: Tensor, other: Tensor): void {
+  const inner = self.sizes[self.dim - 1];
+  if (self.dim === 1 && other.dim === 1) {
+    checkDot(self, other);
+  } else if (other.dim === 1) {
+    checkMatrixVector(self.numel / Math.max(inner, 1), inner, self, other);
+  } else if (other.dim === 2 || self.dim === 1) {
+    const dtypes = { self: cppTypeName(self.dtype), other: cppTypeName(other.dtype) };
+    check(
+      self.dtype === other.dtype,
+      () => `expected m1 and m2 to have the same dtype, but got: ${dtypes.self} != ${dtypes.other}`,
+    );
+    if (other.dim === 2) checkInner(self.numel / Math.max(inner, 1), inner, other);
+    else checkBatchInner(inner, other);
+    refuseBool('addmm_impl_cpu_', self.dtype);
+  } else {
+    checkScalarType(self, other);
+    if (self.dim > 2) broadcastSizes(self.sizes.slice(0, -2), other.sizes.slice(0, -2));
+    checkBatchInner(inner, other);
+    refuseBool('baddbmm_cpu_', self.dtype);
+  }
+}
+
+function checkBatchInner(inner: number, other: Tensor): void {
+  const batch = other.sizes.slice(0, -2).reduce((a, b) => a * b, 1);
+  check(
+    other.sizes[other.dim - 2] === inner,
+    () =>
+      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, other.sizes[other.dim - 2]])}.`,
+  );
+}
+
+function matmulSizes({ self, other }: MatmulArgs): readonly number[] {
+  const { left, right } = matmulOperands({ self, other });
+  const sizes = [...left.sizes.slice(0, -1), right.sizes[right.dim - 1]];
+  if (other.dim === 1) sizes.splice(-1, 1);
+  if (self.dim === 1) sizes.splice(other.dim === 1 ? -1 : -2, 1);
+  return sizes;
+}
+
+function matmulView(out: Tensor, { self, other }: MatmulArgs): Tensor {
+  const rows = self.dim === 1 ? unsqueezeView(out, other.dim === 1 ? out.dim : out.dim - 1) : out;
+  return other.dim === 1 ? asColumn(rows) : rows;
+}
+
+const matmul = (schema: string): OperatorRow =>
+  productRow<MatmulArgs>(schema, {
+    shape: (args) => ({ sizes: matmulSizes(args), dtype: args.self.dtype }),
+    product: matmulOperands,
+    view: matmulView,
+  });
+
+function checkDot(self: Tensor, tensor: Tensor): void {
+  check(
+    self.dim === 1 && tensor.dim === 1,
+    () => `1D tensors expected, but got ${self.dim}D and ${tensor.dim}D tensors`,
+  );
+  const names = [dtypeName(self.dtype), dtypeName(tensor.dtype)];
+  check(
+    self.dtype === tensor.dtype,
+    () => `dot : expected both vectors to have same dtype, but found ${names[0]} and ${names[1]}`,
+  );
+  check(
+    self.numel === tensor.numel,
+    () =>
+      `inconsistent tensor size, expected tensor [${self.numel}] and src [${tensor.numel}] to have the same number of elements, but got ${self.numel} and ${tensor.numel} elements respectively`,
+  );
+}
+
+function checkMatrixVector(rows: number, columns: number, mat: Tensor, vec: Tensor, inputSize = rows): void {
+  check(
+    columns === vec.sizes[0],
+    () => `size mismatch, got input (${inputSize}), mat (${rows}x${columns}), vec (${vec.sizes[0]})`,
+  );
+  const names = [vec, mat, vec].map(({ dtype }) => dtypeName(dtype));
+  check(
+    mat.dtype === vec.dtype,
+    () => `addmv input tensors must have the same dtype, but got ${names[0]}, ${names[1]}, and ${names[2]}`,
+  );
+}
+
+interface Scales {
+  readonly self: Tensor;
+  readonly beta: Scalar;
+  readonly alpha: Scalar;
+}
+
+interface AddmmArgs extends Scales {
+  readonly mat1: Tensor;
+  readonly mat2: Tensor;
+}
+
+function addmmShape({ self, mat1, mat2 }: AddmmArgs): TensorMeta {
+  check(mat1.dim === 2, () => `mat1 must be a matrix, got ${mat1.dim}-D tensor`);
+  check(mat2.dim === 2, () => `mat2 must be a matrix, got ${mat2.dim}-D tensor`);
+  checkMatrices(mat1, mat2);
+  const names = [dtypeName(self.dtype), dtypeName(mat2.dtype)];
+  check(self.dtype === mat2.dtype, () => `self and mat2 must have the same dtype, but got ${names[0]} and ${names[1]}`);
+  const sizes = [mat1.sizes[0], mat2.sizes[1]];
+  expand(self, sizes);
+  return { sizes, dtype: self.dtype };
+}
+
+const addendOf = ({ self, beta, alpha }: Scales, sizes: readonly number[]): Addend => ({
+  self: expand(self, sizes),
+  beta,
+  alpha,
+});
+
+interface AddmvArgs extends Scales {
+  readonly mat: Tensor;
+  readonly vec: Tensor;
+}
+
+function addmvShape({ self, mat, vec }: AddmvArgs): TensorMeta {
+  check(
+    mat.dim === 2 && vec.dim === 1 && self.dim <= 1,
+    () => `vector + matrix @ vector expected, got ${self.dim}, ${mat.dim}, ${vec.dim}`,
+  );
+  const rows = mat.sizes[0];
+  checkMatrixVector(rows, mat.sizes[1], mat, vec, self.numel);
+  check(
+    self.numel === rows || self.numel === 1,
+    () => `size mismatch, got input (${self.numel}), mat (${rows}x${mat.sizes[1]}), vec (${vec.sizes[0]})`,
+  );
+  return { sizes: [rows], dtype: mat.dtype };
+}
+
+interface BatchArgs extends Scales {
+  readonly batch1: Tensor;
+  readonly batch2: Tensor;
+}
+
+function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
+  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
+  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
+  const sizes = [batch1.sizes[0], batch1.sizes[1], batch2.sizes[2]];
+  expand(self, sizes);
+  checkBatches(batch1, batch2);
+  check(self.dtype === batch1.dtype, 'Input dtypes must be the same');
+  refuseBool('baddbmm_cpu_', self.dtype);
+  return { sizes, dtype: self.dtype };
+}
+
+function addbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
+  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
+  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
+  const sizes = [batch1.sizes[1], batch2.sizes[2]];
+  expand(self, sizes);
+  checkBatches(batch1, batch2);
+  return { sizes, dtype: self.dtype };
+}
+
+interface LinearArgs {
+  readonly input: Tensor;
+  readonly weight: Tensor;
+  readonly bias: Tensor | null;
+}
+
+function linearShape({ input, weight, bias }: LinearArgs): TensorMeta {
+  check(
+    input.dim > 0 && weight.dim > 0,
+    () => `both arguments to linear need to be at least 1D, but they are ${input.dim}D and ${weight.dim}D`,
+  );
+  check(weight.dim <= 2, () => `t() expects a tensor with <= 2 dimensions, but self is ${weight.dim}D`);
+  check(bias === null || weight.dim === 2, () => `mat2 must be a matrix, got ${weight.dim}-D tensor`);
+  const right = weight.dim === 2 ? transposeView(weight, 0, 1) : weight;
+  checkMatmul(input, right);
+  const sizes = [...input.sizes.slice(0, -1), ...(weight.dim === 2 ? [weight.sizes[0]] : [])];
+  if (bias) {
+    const names = [dtypeName(bias.dtype), dtypeName(weight.dtype)];
+    check(
+      bias.dtype === weight.dtype,
+      () => `self and mat2 must have the same dtype, but got ${names[0]} and ${names[1]}`,
+    );
+    expand(bias, [sizes.slice(0, -1).reduce((a, b) => a * b, 1), sizes[sizes.length - 1]]);
+  }
+  return { sizes, dtype: input.dtype };
+}
+
+function linearProduct({ input, weight, bias }: LinearArgs, sizes: readonly number[]): Product {
+  const left = input.dim === 1 ? asRow(input) : input;
+  const right = weight.dim === 2 ? transposeView(weight, 0, 1) : asColumn(weight);
+  const { left: a, right: b } = { left, right: expand(right, [...left.sizes.slice(0, -2), ...right.sizes]) };
+  return { left: a, right: b, addend: bias ? { self: expand(bias, sizes), beta: 1n, alpha: 1n } : undefined };
+}
+
+function linearView(out: Tensor, { input, weight }: LinearArgs): Tensor {
+  const columns = weight.dim === 2 ? out : asColumn(out);
+  return input.dim === 1 ? unsqueezeView(columns, 0) : columns;
+}
+
+/** `a · b` summed over dimension `dim` of both, for conjugating forms on real tensors. */
+function vecdotOperands(x: Tensor, y: Tensor, dim: number): Product {
+  const sizes = broadcastSizes(x.sizes, y.sizes);
+  const at = wrapDim(dim, sizes.length);
+  const last = (tensor: Tensor): Tensor => {
+    const full = expand(tensor, sizes);
+    return full.asStrided(
+      [...full.sizes.toSpliced(at, 1), full.sizes[at]],
+      [...full.strides.toSpliced(at, 1), full.strides[at]],
+    );
+  };
+  return { left: asRow(last(x)), right: asColumn(last(y)) };
+}
+
+const matrixView = (out: Tensor): Tensor => out.asStrided([1, 1], [1, 1]);
+
+/** The factors of a chain of products as matrices, where to split it, and the sizes of its result. */
+interface Chain {
+  readonly factors: readonly Tensor[];
+  /** `splits[from][to]`: the last factor of the left part. */
+  readonly splits: readonly (readonly number[])[];
+  readonly sizes: readonly number[];
+}
+
+/** The cheapest order of products, by dynamic programming. */
+function chainOf(tensors: readonly Tensor[]): Chain {
+  check(tensors.length >= 2, () => `multi_dot(): expected at least 2 tensors but got ${tensors.length}`);
+  const last = tensors.length - 1;
+  check(
+    tensors[0].dim === 1 || tensors[0].dim === 2,
+    () => `multi_dot(): the first tensor must be 1D or 2D but got ${tensors[0].dim}D`,
+  );
+  check(
+    tensors[last].dim === 1 || tensors[last].dim === 2,
+    () => `multi_dot(): the last tensor must be 1D or 2D but got ${tensors[last].dim}D`,
+  );
+  const factors = tensors.map((tensor, at) => {
+    if (tensor.dim === 2) return tensor;
+    check(at === 0 || at === last, () => `multi_dot(): tensor ${at} must be 2D but got ${tensor.dim}D`);
+    return at === 0 ? asRow(tensor) : asColumn(tensor);
+  });
+  for (let at = 0; at < last; at++) {
+    check(
+      factors[at].sizes[1] === factors[at + 1].sizes[0],
+      () =>
+        `multi_dot(): tensors ${at} and ${at + 1} with shapes ${sizesText(tensors[at].sizes)} and ${sizesText(tensors[at + 1].sizes)} cannot be multiplied`,
+    );
+  }
+  const edges = [factors[0].sizes[0], ...factors.map((factor) => factor.sizes[1])];
+  const costs = factors.map(() => new Array<number>(factors.length).fill(0));
+  const splits = factors.map(() => new Array<number>(factors.length).fill(0));
+  for (let length = 1; length < factors.length; length++) {
+    for (let from = 0; from + length < factors.length; from++) {
+      const to = from + length;
+      costs[from][to] = Infinity;
+      for (let split = from; split < to; split++) {
+        const cost = costs[from][split] + costs[split + 1][to] + edges[from] * edges[split + 1] * edges[to + 1];
+        if (cost < costs[from][to]) {
+          costs[from][to] = cost;
+          splits[from][to] = split;
+        }
+      }
+    }
+  }
+  const sizes = [...(tensors[0].dim === 2 ? [edges[0]] : []), ...(tensors[last].dim === 2 ? [edges[last + 1]] : [])];
+  return { factors, splits, sizes };
+}
+
+function multiplyChain(
+  tensors: readonly Tensor[],
+  out: Tensor,
+  allocate: (sizes: readonly number[], dtype: ScalarType) => Tensor,
+  multiply: (left: Tensor, right: Tensor, product: Tensor) => void,
+): void {
+  const { factors, splits } = chainOf(tensors);
+  const product = (from: number, to: number, result: Tensor | null): Tensor => {
+    if (from === to) return factors[from];
+    const left = product(from, splits[from][to], null);
+    const right = product(splits[from][to] + 1, to, null);
+    const filled = result ?? allocate([left.sizes[0], right.sizes[1]], out.dtype);
+    multiply(left, right, filled);
+    return filled;
+  };
+  const last = factors.length - 1;
+  let whole = out;
+  if (tensors[0].dim === 1) whole = unsqueezeView(whole, 0);
+  if (tensors[last].dim === 1) whole = asColumn(whole);
+  product(0, last, whole);
+}
+
+/** What `vdot` takes the conjugate of; real numbers are their own. */
+function conjugated(tensor: Tensor): Tensor {
+  if (!isComplex(tensor.dtype)) return tensor;
+  const parts = tensor.contiguousArray().slice() as Float64Array;
+  for (let i = 1; i < parts.length; i += 2) parts[i] = -parts[i];
+  return Tensor.fromArray(parts, tensor.sizes, tensor.dtype);
+}
+
+const linearRow: OperatorRow = productRow<LinearArgs>(
+  'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor',
+  {
+    shape: linearShape,
+    product: linearProduct,
+    view: linearView,
+  },
+);
+
+export const matrixProductRows: readonly OperatorRow[] = [
+  productRow('aten::mm(Tensor self, Tensor mat2) -> Tensor', { shape: mmShape, product: plain }),
+  productRow('aten::bmm(Tensor self, Tensor mat2) -> Tensor', { shape: bmmShape, product: plain }),
+  matmul('aten::matmul(Tensor self, Tensor other) -> Tensor'),
+  matmul('aten::linalg_matmul(Tensor self, Tensor other) -> Tensor'),
+  productRow<{ self: Tensor; vec: Tensor }>('aten::mv(Tensor self, Tensor vec) -> Tensor', {
+    shape({ self, vec }) {
+      check(self.dim === 2 && vec.dim === 1, () => `vector + matrix @ vector expected, got 1, ${self.dim}, ${vec.dim}`);
+      checkMatrixVector(self.sizes[0], self.sizes[1], self, vec);
+      return { sizes: [self.sizes[0]], dtype: self.dtype };
+    },
+    product: ({ self, vec }) => ({ left: self, right: asColumn(vec) }),
+    view: asColumn,
+  }),
+  productRow<{ self: Tensor; tensor: Tensor }>('aten::dot(Tensor self, Tensor tensor) -> Tensor', {
+    shape({ self, tensor }) {
+      checkDot(self, tensor);
+      return { sizes: [], dtype: self.dtype };
+    },
+    product: ({ self, tensor }) => ({ left: asRow(self), right: asColumn(tensor) }),
+    view: matrixView,
+  }),
+  productRow<AddmmArgs>(
+    'aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+    {
+      shape: addmmShape,
+      inPlace: true,
+      product: (args, sizes) => ({ left: args.mat1, right: args.mat2, addend: addendOf(args, sizes) }),
+    },
+  ),
+  productRow<AddmvArgs>(
+    'aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+    {
+      shape: addmvShape,
+      inPlace: true,
+      product: (args, sizes) => ({
+        left: args.mat,
+        right: asColumn(args.vec),
+        addend: { ...addendOf(args, sizes.slice(0, 1)), self: asColumn(expand(args.self, sizes.slice(0, 1))) },
+      }),
+      view: asColumn,
+    },
+  ),
+  productRow<BatchArgs>(
+    'aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+    {
+      shape: baddbmmShape,
+      inPlace: true,
+      product: (args, sizes) => ({ left: args.batch1, right: args.batch2, addend: addendOf(args, sizes) }),
+    },
+  ),
+  productRow<BatchArgs>(
+    'aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+    {
+      shape: addbmmShape,
+      inPlace: true,
+      // The batch is summed over too: one product with two inner dimensions.
+      product: (args, sizes) => ({
+        left: transposeView(args.batch1, 0, 1),
+        right: args.batch2,
+        addend: addendOf(args, sizes),
+        dims: { rows: 1, inner: 2, columns: 1 },
+      }),
+    },
+  ),
+  linearRow,
+  productRow<{ self: Tensor; other: Tensor }>('aten::vdot(Tensor self, Tensor other) -> Tensor', {
+    shape({ self, other }) {
+      checkDot(self, other);
+      return { sizes: [], dtype: self.dtype };
+    },
+    product: ({ self, other }) => ({ left: asRow(conjugated(self)), right: asColumn(other) }),
+    view: matrixView,
+  }),
+  productRow<{ x: Tensor; y: Tensor; dim: number }>(
+    'aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor',
+    {
+      shape({ x, y, dim }) {
+        const { left } = vecdotOperands(x, y, dim);
+        checkScalarType(x, y);
+        return { sizes: left.sizes.slice(0, -2), dtype: x.dtype };
+      },
+      product: ({ x, y, dim }) => vecdotOperands(conjugated(x), y, dim),
+      view: (out) => asColumn(asColumn(out)),
+    },
+  ),
+  decomposed(
+    'aten::outer(Tensor self, Tensor vec2) -> Tensor',
+    `
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    if self.dim() != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.dim()}-D")
+    if vec2.dim() != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D")
+    return self.unsqueeze(1) * vec2
+`,
+    { out: true },
+  ),
+  decomposed(
+    'aten::ger(Tensor self, Tensor vec2) -> Tensor',
+    `
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    return torch.outer(self, vec2)
+`,
+    { out: true },
+  ),
+  decomposed(
+    'aten::chain_matmul(Tensor[] matrices) -> Tensor',
+    `
+def chain_matmul(matrices: List[Tensor]) -> Tensor:
+    if len(matrices) == 1:
+        return matrices[0].clone()
+    return torch.linalg_multi_dot(matrices)
+`,
+  ),
+  kernel<{ tensors: readonly Tensor[] }>('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor', {
+    out: true,
+    shape: ({ tensors }) => ({ sizes: chainOf(tensors).sizes, dtype: tensors[0].dtype }),
+    host: ({ tensors }, [out]) => multiplyChain(tensors, out, Tensor.empty, hostProduct),
+    lower: ({ tensors }, [out], context) =>
+      multiplyChain(tensors, out, context.temporary.bind(context), (left, right, product) =>
+        lowerProduct('aten::linalg_multi_dot', { left, right, out: product }, context),
+      ),
+  }),
+];

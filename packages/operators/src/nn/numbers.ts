@@ -1,0 +1,101 @@
+import {
+  bfloatToNumber,
+  forEachOffset,
+  halfToNumber,
+  numberToBfloat,
+  numberToHalf,
+  type HostArray,
+  type Tensor,
+} from '@cresset/tensor';
+
+/** What host kernels of this family compute with: float32 data as it is, everything else converted. */
+export type FloatArray = Float32Array | Float64Array;
+
+/**
+ * The elements of a real tensor in C order as numbers. float32 and float64 that lie contiguous are a window onto the
+ * storage (do not write to it); int64 beyond 2^53 is rounded.
+ */
+export function readNumbers(tensor: Tensor): FloatArray {
+  const elements = tensor.contiguousArray();
+  switch (tensor.dtype) {
+    case 'float32':
+    case 'float64':
+      return elements as FloatArray;
+    case 'float16':
+      return Float32Array.from(elements as Uint16Array, halfToNumber);
+    case 'bfloat16':
+      return Float32Array.from(elements as Uint16Array, bfloatToNumber);
+    case 'int64':
+      return Float64Array.from(elements as BigInt64Array, Number);
+    default:
+      return Float64Array.from(elements as Int32Array);
+  }
+}
+
+/** Writes numbers, in C order, to a real tensor of any layout, rounded or wrapped to its dtype. */
+export function writeNumbers(out: Tensor, values: ArrayLike<number>): void {
+  const target = out.storageArrayForWriting();
+  const convert = conversionTo(out, target);
+  if (convert === null && out.isContiguous()) {
+    (target as Float32Array).set(values, out.storageOffset);
+    return;
+  }
+  let position = 0;
+  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+    const value = values[position++];
+    (target as unknown as Record<number, number | bigint>)[offset] = convert ? convert(value) : value;
+  });
+}
+
+/** `null` where assigning to the typed array converts as it should. */
+function conversionTo(out: Tensor, target: HostArray): ((value: number) => number | bigint) | null {
+  if (out.dtype === 'float16') return numberToHalf;
+  if (out.dtype === 'bfloat16') return numberToBfloat;
+  if (out.dtype === 'bool') return (value) => (value !== 0 ? 1 : 0);
+  if (target instanceof BigInt64Array)
+    return (value) => (Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n));
+  return null;
+}
+
+/**
+ * Has `compute` fill an array of `out.numel` zeros in C order, and leaves the values in `out`: for contiguous float32 and
+ * float64 the array is the storage itself (with what it held before), for everything else a double array converted after.
+ */
+export function fillNumbers(out: Tensor, compute: (values: FloatArray) => void): void {
+  if ((out.dtype === 'float32' || out.dtype === 'float64') && out.isContiguous()) {
+    const storage = out.storageArrayForWriting() as FloatArray;
+    compute(storage.subarray(out.storageOffset, out.storageOffset + out.numel) as FloatArray);
+    return;
+  }
+  const values = new Float64Array(out.numel);
+  compute(values);
+  writeNumbers(out, values);
+}
+
+/** A matrix somewhere in an array, by strides. */
+export interface Matrix {
+  readonly data: FloatArray;
+  readonly offset: number;
+  readonly rowStride: number;
+  readonly columnStride: number;
+}
+
+/** A real tensor as an array with strides, without a copy where it is float32 or float64. */
+export interface StridedNumbers {
+  readonly data: FloatArray;
+  readonly offset: number;
+  readonly strides: readonly number[];
+}
+
+export function stridedNumbers(tensor: Tensor): StridedNumbers {
+  if (tensor.dtype === 'float32' || tensor.dtype === 'float64') {
+    return { data: tensor.storageArray() as FloatArray, offset: tensor.storageOffset, strides: tensor.strides };
+  }
+  const strides = new Array<number>(tensor.dim);
+  let stride = 1;
+  for (let dim = tensor.dim - 1; dim >= 0; dim--) {
+    strides[dim] = stride;
+    stride *= tensor.sizes[dim];
+  }
+  return { data: readNumbers(tensor), offset: 0, strides };
+}
