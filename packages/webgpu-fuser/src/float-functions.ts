@@ -69,21 +69,13 @@ export const floatFunctions: Readonly<Record<string, string>> = {
   return select(rest, rest + y, rest != 0.0 && (y < 0.0) != (rest < 0.0));
 }`,
   float_floordiv: `fn float_floordiv(x: f32, y: f32) -> f32 {
-  if (y == 0.0) { return divide(x, y); }
+  if (y == 0.0) { return x / y; }
   let rest = float_fmod(x, y);
   var quotient = (x - rest) / y;
   if (rest != 0.0 && (y < 0.0) != (rest < 0.0)) { quotient = quotient - 1.0; }
   if (quotient == 0.0) { return copy_sign(0.0, x / y); }
   let down = floor(quotient);
   return select(down, down + 1.0, quotient - down > 0.5);
-}`,
-  // A division by zero is not defined in WGSL.
-  divide: `fn divide(x: f32, y: f32) -> f32 {
-  if (y == 0.0) {
-    if (x == 0.0 || is_nan(x)) { return nan(); }
-    return select(infinity(), -infinity(), sign_bit(x) != sign_bit(y));
-  }
-  return x / y;
 }`,
   power: `fn power(x: f32, y: f32) -> f32 {
   if (y == 0.0 || x == 1.0) { return 1.0; }
@@ -113,7 +105,7 @@ export const floatFunctions: Readonly<Record<string, string>> = {
   } else if (y == 0.5) {
     result = sqrt(size);
   } else {
-    result = pow(size, y);
+    result = exponential2(y * logarithm2(size));
   }
   if (sign_bit(x)) {
     if (odd) { return -result; }

@@ -121,15 +121,19 @@ export const integerFunctions: Readonly<Record<string, string>> = {
   // The 32 leading bits, with a last bit that says whether anything follows: then one conversion rounds correctly.
   i64_to_float: `fn i64_to_float(a: vec2<u32>) -> f32 {
   let size = i64_abs(a);
-  var result = f32(size.x);
+  var result = u32_to_float(size.x);
   if (size.y != 0u) {
     let shift = 32u - countLeadingZeros(size.y);
     let shifted = u64_shr(size, shift);
     let dropped = size.x & ((1u << (shift & 31u)) - 1u);
     let sticky = select(0u, 1u, select(dropped, size.x, shift == 32u) != 0u);
-    result = f32(shifted | sticky) * bitcast<f32>((127u + shift) << 23u);
+    result = u32_to_float(shifted | sticky) * bitcast<f32>((127u + shift) << 23u);
   }
   return select(result, -result, i64_is_negative(a));
+}`,
+  // Not every adapter's conversion rounds to nearest; its addition does.
+  u32_to_float: `fn u32_to_float(x: u32) -> f32 {
+  return f32(x >> 8u) * 256.0 + f32(x & 0xffu);
 }`,
   u64_shr: `fn u64_shr(a: vec2<u32>, shift: u32) -> u32 {
   if (shift == 32u) { return a.y; }

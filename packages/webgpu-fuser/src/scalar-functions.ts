@@ -94,11 +94,12 @@ const comparisons = {
 const binaryTables: Record<ExprType, Partial<Record<BinaryFunction, Binary>>> = {
   float: {
     ...comparisons,
+    ne: (x, y) => `(!(${x} == ${y}))`,
     add: infix('+'),
     sub: infix('-'),
     mul: infix('*'),
-    div: call2('divide'),
-    truncdiv: (x, y) => `trunc(divide(${x}, ${y}))`,
+    div: infix('/'),
+    truncdiv: (x, y) => `trunc(${x} / ${y})`,
     floordiv: call2('float_floordiv'),
     fmod: call2('float_fmod'),
     remainder: call2('float_remainder'),
@@ -192,7 +193,7 @@ const casts: Record<ExprType, Partial<Record<ExprType, Unary>>> = {
   float: {
     i32: call('float_to_i32'),
     i64: call('i64_from_float'),
-    bool: (x) => `(${x} != 0.0)`,
+    bool: (x) => `(!(${x} == 0.0))`,
   },
   i32: {
     float: call('f32'),

@@ -3,14 +3,23 @@
  * 4096 units in the last place for arc tangents. These keep a few units in the last place where PyTorch does.
  */
 export const transcendentalFunctions: Readonly<Record<string, string>> = {
+  // The built-in function loses a digit for every digit of a large argument.
   exponential: `fn exponential(x: f32) -> f32 {
   if (x > 88.72284) { return infinity(); }
   if (x < -103.98) { return 0.0; }
-  return exp(x);
+  let n = round(x * 1.442695);
+  let r = (x - n * 0.693359375) + n * 0.00021219444;
+  let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
+  let half = i32(n) / 2;
+  return (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(i32(n) - half);
+}`,
+  power_of_two: `fn power_of_two(n: i32) -> f32 {
+  return bitcast<f32>((n + 127) << 23u);
 }`,
   exponential2: `fn exponential2(x: f32) -> f32 {
   if (x >= 128.0) { return infinity(); }
   if (x < -150.0) { return 0.0; }
+  if (is_nan(x)) { return x; }
   return exp2(x);
 }`,
   // exp(x) - 1 loses the digits of a small x; its series does not.
@@ -179,12 +188,17 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
     let e = expm1(size);
     return copy_sign(0.5 * (e + e / (e + 1.0)), x);
   }
-  let root = exponential(0.5 * size);
-  return copy_sign(0.5 * root * root - select(0.0, 0.5 / (root * root), size < 20.0), x);
+  return copy_sign(half_exponential(size) - select(0.0, 0.5 * exponential(-size), size < 20.0), x);
 }`,
   hyperbolic_cosine: `fn hyperbolic_cosine(x: f32) -> f32 {
-  let root = exponential(0.5 * abs(x));
-  return 0.5 * root * root + select(0.0, 0.5 / (root * root), abs(x) < 20.0);
+  let size = abs(x);
+  return half_exponential(size) + select(0.0, 0.5 * exponential(-size), size < 20.0);
+}`,
+  // exp(x) / 2, which is finite for longer than exp(x).
+  half_exponential: `fn half_exponential(x: f32) -> f32 {
+  if (x < 80.0) { return 0.5 * exponential(x); }
+  let root = exponential(0.5 * x);
+  return 0.5 * root * root;
 }`,
   hyperbolic_tangent: `fn hyperbolic_tangent(x: f32) -> f32 {
   let size = abs(x);
@@ -224,6 +238,7 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
 }`,
   // Chebyshev fit with a relative error of 1.2e-7 (Numerical Recipes, erfcc), x >= 0.
   error_function_tail: `fn error_function_tail(x: f32) -> f32 {
+  if (x > 10.5) { return 0.0; }
   let t = 1.0 / (1.0 + 0.5 * x);
   let exponent = -1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418 + t * (-0.18628806 + t * (0.27886807
     + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223 + t * 0.17087277))))))));
@@ -236,7 +251,7 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   if (x < 0.5) {
     return select(1.0 - error_function(x), 2.0 - error_function_tail(-x), x < -1.0);
   }
-  return select(error_function_tail(x), 0.0, x > 10.5);
+  return error_function_tail(x);
 }`,
   // Giles, "Approximating the erfinv function": single precision branch.
   error_function_inverse: `fn error_function_inverse(x: f32) -> f32 {
@@ -278,15 +293,14 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   if (is_nan(x)) { return x; }
   if (is_infinite(x)) { return infinity(); }
   if (x > 0.0) { return log_gamma_positive(x); }
-  let fraction = x - floor(x);
-  if (fraction == 0.0) { return infinity(); }
+  let turn = x - round(x);
+  if (turn == 0.0) { return infinity(); }
   // Reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
-  let s = abs(sine_near_half_turn(fraction));
-  return 1.1447299 - log(s) - log_gamma_positive(1.0 - x);
+  return 1.1447299 - log(sine_of_turn(abs(turn))) - log_gamma_positive(1.0 - x);
 }`,
-  sine_near_half_turn: `fn sine_near_half_turn(turn: f32) -> f32 {
-  let folded = min(turn, 1.0 - turn);
-  return select(sine_near_zero(3.1415927 * folded), cosine_near_zero(3.1415927 * (0.5 - folded)), folded > 0.25);
+  // sin(pi x), 0 <= x <= 0.5.
+  sine_of_turn: `fn sine_of_turn(x: f32) -> f32 {
+  return select(sine_near_zero(3.1415927 * x), cosine_near_zero(3.1415927 * (0.5 - x)), x > 0.25);
 }`,
   digamma: `fn digamma(x: f32) -> f32 {
   if (is_nan(x)) { return x; }
@@ -295,10 +309,9 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   var argument = x;
   var result = 0.0;
   if (x < 0.0) {
-    let fraction = x - floor(x);
-    if (fraction == 0.0) { return nan(); }
-    result = -3.1415927 * (sine_near_half_turn(abs(0.5 - fraction)) / sine_near_half_turn(fraction));
-    if (fraction > 0.5) { result = -result; }
+    let turn = x - round(x);
+    if (turn == 0.0) { return nan(); }
+    result = copy_sign(3.1415927 * (sine_of_turn(0.5 - abs(turn)) / sine_of_turn(abs(turn))), -turn);
     argument = 1.0 - x;
   }
   while (argument < 8.0) {
