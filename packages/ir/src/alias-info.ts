@@ -42,10 +42,15 @@ export class AliasInfo {
   }
 
   toString(): string {
-    const before = [...this.beforeSets].join('|');
-    const after = [...this.afterSets].join('|');
+    const before = printSets(this.beforeSets);
+    const after = printSets(this.afterSets);
     const changed =
       this.beforeSets.size !== this.afterSets.size || [...this.beforeSets].some((set) => !this.afterSets.has(set));
     return `(${before}${this.isWrite ? '!' : ''}${changed ? ` -> ${after}` : ''})`;
   }
+}
+
+/** PyTorch keeps the sets in a hash table, which hands them out last one first. */
+function printSets(sets: ReadonlySet<string>): string {
+  return [...sets].reverse().join('|');
 }

@@ -60,7 +60,7 @@ export class FutureType extends SingleElementType {
   }
 
   override toString(): string {
-    return `Future(${this.elementType.toString()})`;
+    return `Future[${this.elementType.toString()}]`;
   }
 
   protected override annotationStrImpl(printer?: TypePrinter): string {
@@ -82,10 +82,6 @@ export class AwaitType extends SingleElementType {
 
   override str(): string {
     return `Await(${this.elementType.str()})`;
-  }
-
-  override toString(): string {
-    return `Await(${this.elementType.toString()})`;
   }
 
   protected override annotationStrImpl(printer?: TypePrinter): string {
@@ -110,7 +106,7 @@ export class RRefType extends SingleElementType {
   }
 
   override toString(): string {
-    return `RRef(${this.elementType.toString()})`;
+    return `RRef[${this.elementType.toString()}]`;
   }
 
   protected override annotationStrImpl(printer?: TypePrinter): string {

@@ -49,6 +49,11 @@ export class Argument {
     return this.aliasInfo?.isWrite ?? false;
   }
 
+  /** Whether it is an `out=` argument: keyword-only and written to (PyTorch: is_out). */
+  get isOut(): boolean {
+    return this.kwargOnly && this.isWrite;
+  }
+
   get isInferredType(): boolean {
     return this.type instanceof TensorType && this.type.isInferred;
   }
@@ -100,7 +105,7 @@ export class Argument {
       return formatQuotedString(value);
     }
     // Lists of one repeated int stand as that int, as in native_functions.yaml: `int[2] stride=1`.
-    const isIntList = this.type instanceof ListType && this.type.elementType.kind === 'IntType';
+    const isIntList = this.realType instanceof ListType && this.realType.elementType.kind === 'IntType';
     if (isIntList && Array.isArray(value) && value.length > 1 && value.every((item) => item === value[0])) {
       return formatConstant(value[0]!);
     }

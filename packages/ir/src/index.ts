@@ -10,6 +10,7 @@ export * from './error.ts';
 export * from './function-schema.ts';
 export * from './function.ts';
 export * from './graph.ts';
+export * from './ir-parser.ts';
 export * from './lint.ts';
 export * from './literal-format.ts';
 export * from './named-types.ts';

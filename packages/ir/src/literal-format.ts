@@ -54,7 +54,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\v': '\\v',
 };
 
-/** A byte string in double quotes, other than printable ASCII as octal escapes (PyTorch: printQuotedString). */
+/**
+ * A byte string in double quotes, other than printable ASCII as escapes (PyTorch: printQuotedString).
+ *
+ * PyTorch computes the octal digits of a *signed* char, so that bytes of 128 and more get digits below '0'. The same is
+ * done here, for equal texts; {@link unquoteString} reads both forms.
+ */
 export function formatQuotedString(bytes: string): string {
   let out = '"';
   for (const character of bytes) {
@@ -64,10 +69,16 @@ export function formatQuotedString(bytes: string): string {
     } else if (character >= ' ' && character <= '~') {
       out += character;
     } else {
-      out += `\\${(character.charCodeAt(0) & 0xff).toString(8).padStart(3, '0')}`;
+      out += `\\${signedOctal(character.charCodeAt(0))}`;
     }
   }
   return `${out}"`;
+}
+
+function signedOctal(byte: number): string {
+  const signed = byte > 127 ? byte - 256 : byte;
+  const digits = [Math.trunc(signed / 64), Math.trunc((signed % 64) / 8), signed % 8];
+  return String.fromCharCode(...digits.map((digit) => 0x30 + digit));
 }
 
 /** A literal as PyTorch prints an IValue in a schema: `None`, `True`, `3`, `1.`, `[1, 2]`; strings without quotes. */

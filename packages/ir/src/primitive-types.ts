@@ -407,10 +407,6 @@ export class ScalarTypeType extends SingletonType {
   override str(): string {
     return 'ScalarType';
   }
-
-  protected override annotation(): string {
-    return 'int';
-  }
 }
 
 /** A layout in a schema: an int to programs (see Argument.realType). */
@@ -429,10 +425,6 @@ export class LayoutType extends SingletonType {
   override str(): string {
     return 'Layout';
   }
-
-  protected override annotation(): string {
-    return 'int';
-  }
 }
 
 /** A memory format in a schema: an int to programs (see Argument.realType). */
@@ -450,10 +442,6 @@ export class MemoryFormatType extends SingletonType {
 
   override str(): string {
     return 'MemoryFormat';
-  }
-
-  protected override annotation(): string {
-    return 'int';
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AttributeEntry, TensorAttribute } from './attributes.ts';
 import type { Block } from './block.ts';
 import {
+  type DictConstant,
   deviceText,
   isComplexConstant,
   isDeviceConstant,
@@ -14,7 +15,9 @@ import {
 import type { Graph } from './graph.ts';
 import { formatComplex, formatFloat, formatQuotedString, formatSignificant } from './literal-format.ts';
 import type { Node } from './node.ts';
+import { ComplexType, FloatType, IntType, StringType } from './primitive-types.ts';
 import { TypeVerbosity, typeVerbosity } from './tensor-type.ts';
+import type { Type } from './type.ts';
 import type { Value } from './value.ts';
 
 export interface PrintOptions {
@@ -127,10 +130,13 @@ export function printAttribute(attribute: AttributeEntry): string {
     case 'tys':
       return `[${attribute.value.join(', ')}]`;
     case 'is':
+      return printList(IntType.get(), attribute.value);
     case 'fs':
+      return printList(FloatType.get(), attribute.value);
     case 'ss':
+      return printList(StringType.get(), attribute.value);
     case 'cs':
-      return `[${attribute.value.map(printConstant).join(', ')}]`;
+      return printList(ComplexType.get(), attribute.value);
     default:
       return printConstant(attribute.value);
   }
@@ -154,13 +160,13 @@ export function printConstant(value: unknown): string {
     return 'None';
   }
   if (isListConstant(value)) {
-    return value.elementType.kind === 'TensorType' ? '[<Tensors>]' : `[${value.items.map(printConstant).join(', ')}]`;
+    return printList(value.elementType, value.items);
   }
   if (isTupleConstant(value)) {
     return `(${value.items.map(printConstant).join(', ')}${value.items.length === 1 ? ',' : ''})`;
   }
   if (isDictConstant(value)) {
-    return `{${[...value.entries].map(([key, item]) => `${printConstant(key)}: ${printConstant(item)}`).join(', ')}}`;
+    return printDict(value);
   }
   if (isTensorConstant(value)) {
     return printTensor(value);
@@ -175,6 +181,26 @@ export function printConstant(value: unknown): string {
     return `torch.device(${formatQuotedString(deviceText(value))})`;
   }
   return isComplexConstant(value) ? formatComplex(value) : '<Object>';
+}
+
+/** Types that a reader of the members alone would not find again: lists and dicts of them are annotated. */
+const NEED_ANNOTATION: ReadonlySet<string> = new Set(['UnionType', 'OptionalType', 'NumberType', 'AnyType']);
+
+function printList(elementType: Type, items: readonly unknown[]): string {
+  if (elementType.kind === 'TensorType') {
+    return '[<Tensors>]';
+  }
+  const text = `[${items.map(printConstant).join(', ')}]`;
+  return items.length === 0 || NEED_ANNOTATION.has(elementType.kind)
+    ? `annotate(List[${elementType.annotationStr()}], ${text})`
+    : text;
+}
+
+function printDict({ keyType, valueType, entries }: DictConstant): string {
+  const text = `{${[...entries].map(([key, item]) => `${printConstant(key)}: ${printConstant(item)}`).join(', ')}}`;
+  return entries.size === 0 || NEED_ANNOTATION.has(valueType.kind)
+    ? `annotate(Dict[${keyType.annotationStr()}, ${valueType.annotationStr()}],${text})`
+    : text;
 }
 
 function printTensor(tensor: TensorAttribute): string {

@@ -1,5 +1,6 @@
 import { AliasInfo, WILDCARD_SET } from './alias-info.ts';
 import { AwaitType, DictType, FutureType, ListType, RRefType, TupleType } from './container-types.ts';
+import { ClassType } from './named-types.ts';
 import {
   AnyClassType,
   AnyEnumType,
@@ -43,6 +44,10 @@ export interface ParsedType {
   readonly realType: Type;
   readonly aliasInfo: AliasInfo | undefined;
 }
+
+const UNKNOWN_TYPE =
+  'unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for a full list, ' +
+  'please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func ';
 
 /** Type names, what programs see of them, and the type as written where that is another one. */
 const BASE_TYPES: Readonly<Record<string, readonly [type: () => Type, realType?: () => Type]>> = {
@@ -124,9 +129,9 @@ export class SchemaTypeParser {
   /** Reads the annotation of a list, which keeps that of its elements within it. */
   parseContainerAnnotation(elements: AliasInfo | undefined): AliasInfo | undefined {
     const container = this.parseAliasAnnotation();
-    // Elements that are annotated within a list that is not: the list is in no set.
     if (elements !== undefined) {
-      return (container ?? new AliasInfo(false, [], [])).withContainedType(elements);
+      // To write to the elements is to write to the list.
+      return (container ?? new AliasInfo(elements.isWrite, [], [])).withContainedType(elements);
     }
     return container;
   }
@@ -202,7 +207,7 @@ export class SchemaTypeParser {
           return this.#annotated(refined);
         }
       }
-      if (lexer.lookahead.kind === '.' && BASE_TYPES[token.text] === undefined) {
+      if (lexer.lookahead.kind === '.' && !Object.hasOwn(BASE_TYPES, token.text)) {
         return this.#annotated(this.#parseClass());
       }
     }
@@ -226,7 +231,7 @@ export class SchemaTypeParser {
       const variable = new VarType(name);
       return [variable, variable];
     }
-    return this.#lexer.fail(`unknown type specifier`, token);
+    return this.#lexer.fail(UNKNOWN_TYPE, token);
   }
 
   #parseTuple(): ParsedType {
@@ -284,8 +289,10 @@ export class SchemaTypeParser {
     while (this.#lexer.nextIf('.')) {
       name += `.${this.#lexer.expect('ident').text}`;
     }
+    const isCustomClass = name.startsWith('__torch__.torch.classes.');
     return (
       this.#resolveClass?.(name) ??
+      (isCustomClass ? new ClassType(name) : undefined) ??
       this.#lexer.fail(`Unknown custom class type ${name}. Please ensure it is registered.`, first)
     );
   }

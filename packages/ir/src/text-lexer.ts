@@ -9,19 +9,26 @@ export interface Token {
   readonly text: string;
   readonly start: number;
   readonly end: number;
+  /** Whether it is the first of its line, outside of brackets. */
+  readonly isFirstOfLine: boolean;
 }
 
-const KEYWORD_KINDS: Readonly<Record<string, string>> = {
-  '->': 'arrow',
-  '...': 'dots',
-  None: 'None',
-  True: 'True',
-  False: 'False',
-};
+const SPELLED_KINDS: ReadonlyMap<string, string> = new Map([
+  ['->', 'arrow'],
+  ['...', 'dots'],
+]);
 
-/** White space and comments, then one token: number, identifier, string, or a mark. */
+/** Words that are tokens of their own, never identifiers. */
+const KEYWORDS: ReadonlySet<string> = new Set(
+  (
+    'None True False def if else elif while return is and or not global for in raise assert break continue del pass ' +
+    'class import with as Ellipsis'
+  ).split(' '),
+);
+
+/** White space and comments, then one token: number, identifier, string, or a mark (a value's `%name` among them). */
 const TOKEN =
-  /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|[-+*/^%<>=!?:.,;|&~@$()[\]{}])|$)/y;
+  /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|%[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*|[-+*/^%<>=!?:.,;|&~@$()[\]{}])|$)/y;
 
 /** Cuts schema and graph text into tokens, with one token of lookahead; messages are those of PyTorch's Lexer. */
 export class TextLexer {
@@ -29,6 +36,7 @@ export class TextLexer {
   #current: Token;
   #following: Token | undefined;
   #position = 0;
+  #nesting = 0;
 
   constructor(text: string) {
     this.source = new Source(text);
@@ -69,14 +77,9 @@ export class TextLexer {
   /** Returns the current token, which must be of a kind; throws `ir/parse` otherwise. */
   expect(kind: TokenKind): Token {
     if (this.#current.kind !== kind) {
-      this.fail(`expected ${KEYWORD_KINDS[kind] ?? kind} but found '${this.#current.kind}' here`);
+      this.fail(`expected ${kind} but found '${this.#foundKind(this.#current)}' here`);
     }
     return this.next();
-  }
-
-  /** Whether white space stands before the current token. */
-  get spaceBefore(): boolean {
-    return /\s/.test(this.source.text[this.#current.start - 1] ?? ' ');
   }
 
   rangeOf(token: Token): SourceRange {
@@ -113,20 +116,51 @@ export class TextLexer {
       throw new ErrorReport(range, `unexpected character '${text[start]}'`, { code: 'ir/parse' });
     }
     const [, number, ident, string, mark] = match;
-    const tokenText = number ?? ident ?? string ?? mark ?? '';
-    const end = TOKEN.lastIndex;
-    this.#position = end;
-    const kind =
-      KEYWORD_KINDS[tokenText] ??
-      (number !== undefined
-        ? 'number'
-        : ident !== undefined
-          ? 'ident'
-          : string !== undefined
-            ? 'string_literal'
-            : (mark ?? 'eof'));
-    return { kind, text: tokenText, start: end - tokenText.length, end };
+    const word = number ?? ident ?? string ?? mark ?? '';
+    const start = TOKEN.lastIndex - word.length;
+    const isFirstOfLine = this.#nesting === 0 && text.slice(this.#position, start).includes('\n');
+    this.#position = TOKEN.lastIndex;
+    if (mark !== undefined) {
+      this.#nesting = Math.max(0, this.#nesting + nestingOf(mark));
+    }
+    return { kind: kindOf(number, ident, string, mark), text: word, start, end: start + word.length, isFirstOfLine };
   }
+
+  /** What PyTorch's Lexer would have found: where a line begins it makes a token of the line's indentation. */
+  #foundKind(token: Token): TokenKind {
+    if (!token.isFirstOfLine || token.kind === 'eof') {
+      return token.kind;
+    }
+    const { source } = this;
+    const line = source.lineOf(token.start);
+    const indentation = (index: number): number =>
+      /^\s*/.exec(source.text.slice(source.offsetOfLine(index), source.offsetOfLine(index + 1)))![0].length;
+    const change = indentation(line) - indentation(line - 1);
+    return change > 0 ? 'indent' : change < 0 ? 'dedent' : 'newline';
+  }
+}
+
+function kindOf(number?: string, ident?: string, string?: string, mark?: string): TokenKind {
+  if (number !== undefined) {
+    return 'number';
+  }
+  if (ident !== undefined) {
+    return KEYWORDS.has(ident) ? ident : 'ident';
+  }
+  if (string !== undefined) {
+    return 'string_literal';
+  }
+  if (mark === undefined) {
+    return 'eof';
+  }
+  return mark.length > 1 && mark.startsWith('%') ? 'value' : (SPELLED_KINDS.get(mark) ?? mark);
+}
+
+function nestingOf(mark: string): number {
+  if ('([{'.includes(mark)) {
+    return 1;
+  }
+  return ')]}'.includes(mark) ? -1 : 0;
 }
 
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
@@ -148,13 +182,21 @@ export function unquoteString(literal: string): string {
   const bytes = literal
     .slice(1, -1)
     .replace(/[\u0080-\u{10ffff}]/gu, (character) => String.fromCharCode(...new TextEncoder().encode(character)));
-  return bytes.replace(/\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|[^])/g, (whole, escape: string) => {
+  return bytes.replace(/\\((?!000)[./0][)-0][)-0]|x[0-9a-fA-F]{2}|[0-7]{1,3}|[^])/g, (whole, escape: string) => {
     if (escape.length === 3 && escape.startsWith('x')) {
       return String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    }
+    if (/^[./0][)-0]{2}$/.test(escape)) {
+      return String.fromCharCode(256 + signedOctalValue(escape));
     }
     if (/^[0-7]/.test(escape)) {
       return String.fromCharCode(Number.parseInt(escape, 8) & 0xff);
     }
     return SIMPLE_ESCAPES[escape] ?? whole;
   });
+}
+
+/** The value of three digits of which some lie below '0': see {@link formatQuotedString}. */
+function signedOctalValue(digits: string): number {
+  return [...digits].reduce((value, digit) => value * 8 + (digit.charCodeAt(0) - 0x30), 0);
 }
