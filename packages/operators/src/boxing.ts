@@ -87,10 +87,9 @@ function boxerOf(type: string): Boxer {
   }
   if (type.endsWith('[]')) {
     const inner = boxerOf(type.slice(0, -2));
-    const elementType = typeOf(type.slice(0, -2));
     return (value) => {
       if (value instanceof List) return value;
-      return new List(elementType, (value as readonly Unboxed[]).map(inner));
+      return new List(typeOf(type.slice(0, -2)), (value as readonly Unboxed[]).map(inner));
     };
   }
   switch (type) {

@@ -51,13 +51,15 @@ export function expand(tensor: Tensor, sizes: readonly number[]): Tensor {
     }
     return tensor.sizes[dim - lead];
   });
-  target.forEach((size, dim) => {
+  // From the last dimension, as PyTorch does: the first mismatch it meets is the one it names.
+  for (let dim = target.length - 1; dim >= 0; dim--) {
+    const size = target[dim];
     const own = dim < lead ? 1 : tensor.sizes[dim - lead];
     if (own !== size && own !== 1) {
       throw new OperatorError(
         `The expanded size of the tensor (${size}) must match the existing size (${own}) at non-singleton dimension ${dim}.  Target sizes: ${sizesText(sizes)}.  Tensor sizes: ${sizesText(tensor.sizes)}`,
       );
     }
-  });
+  }
   return tensor.asStrided(target, broadcastStrides(tensor.sizes, tensor.strides, target));
 }

@@ -1,4 +1,6 @@
+import { lowerPointwise, pointwiseShape, runPointwise } from './pointwise.ts';
 import type {
+  PointwiseArguments,
   PointwiseRule,
   HostKernel,
   Lowering,
@@ -77,4 +79,19 @@ export function scalar(schema: string, fn: ScalarKernel): OperatorRow {
 /** Known to the compiler only: running it raises an error that names it. */
 export function declared(schema: string): OperatorRow {
   return { schema };
+}
+
+/** Arguments made ready (viewed, filled in), then another pointwise row. */
+export function through<Args>(
+  schema: string,
+  row: OperatorRow,
+  prepare: (args: Args) => PointwiseArguments,
+  forms: Forms = {},
+): OperatorRow {
+  return kernel<Args>(schema, {
+    shape: (args) => pointwiseShape(row, prepare(args)),
+    host: (args, [output]) => runPointwise(row, prepare(args), output),
+    lower: (args, [output], context) => lowerPointwise(row, prepare(args), output, context),
+    ...forms,
+  });
 }

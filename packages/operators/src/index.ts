@@ -16,3 +16,4 @@ export { allRows, findRow, registerAllOperators } from './register.ts';
 export * from './row.ts';
 export * from './type-promotion.ts';
 export * from './broadcast.ts';
+export { formatValue } from './scalar/value-format.ts';

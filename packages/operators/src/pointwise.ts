@@ -381,6 +381,15 @@ export function deviceViews(
   return { axes: target.axes(), target, views };
 }
 
+/** The result of a pointwise row as a new tensor on the host. */
+export function computePointwise(row: OperatorRow, args: PointwiseArguments): Tensor {
+  const { sizes, dtype, strides } = pointwiseShape(row, args);
+  const output = Tensor.empty(sizes, dtype);
+  const laidOut = strides ? output.asStrided(sizes, strides) : output;
+  runPointwise(row, args, laidOut);
+  return laidOut;
+}
+
 /** A body's constant of the type it computes in. */
 export function constantOf(type: ExprType, value: number): Expr {
   if (type === 'i64') return constant(type, toInt64(value));
