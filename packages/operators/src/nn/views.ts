@@ -1,4 +1,4 @@
-import { contiguousStrides, numelOf, type Tensor } from '@cresset/tensor';
+import { contiguousStrides, forEachOffset, numelOf, type Tensor } from '@cresset/tensor';
 
 /** Other views of a tensor's storage, for kernels; arguments are within range. */
 
@@ -64,4 +64,28 @@ export function reshapeView(tensor: Tensor, sizes: readonly number[]): Tensor | 
     chunk--;
   }
   return target < 0 ? tensor.asStrided(sizes, strides) : null;
+}
+
+/** The storage offset of every index into these dimensions, C order, counted from `start`. */
+export function offsetsOf(sizes: readonly number[], strides: readonly number[], start = 0): Int32Array {
+  const offsets = new Int32Array(numelOf(sizes));
+  let position = 0;
+  forEachOffset(sizes, strides, start, (offset) => (offsets[position++] = offset));
+  return offsets;
+}
+
+/** Dimensions `from` up to `to` joined where in every tensor (all of the same sizes there) they lie in memory like one. */
+export function joinDimensions(tensors: readonly Tensor[], from: number, to: number): Tensor[] {
+  const joined = tensors.map((tensor) => ({ tensor, sizes: [...tensor.sizes], strides: [...tensor.strides] }));
+  for (let dim = to - 2; dim >= from; dim--) {
+    const inner = joined[0].sizes[dim + 1];
+    const single = joined[0].sizes[dim] === 1 || inner === 1;
+    if (!single && joined.some(({ strides }) => strides[dim] !== strides[dim + 1] * inner)) continue;
+    const kept = inner === 1 ? dim : dim + 1;
+    for (const { sizes, strides } of joined) {
+      sizes.splice(dim, 2, sizes[dim] * inner);
+      strides.splice(dim, 2, strides[kept]);
+    }
+  }
+  return joined.map(({ tensor, sizes, strides }) => tensor.asStrided(sizes, strides));
 }

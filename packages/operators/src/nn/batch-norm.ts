@@ -1,0 +1,177 @@
+import { Tensor } from '@cresset/tensor';
+import { check } from '../errors.ts';
+import { kernel } from '../builders.ts';
+import type { OperatorRow, TensorMeta } from '../row.ts';
+import { exprTypeOf } from '@cresset/tensorexpr';
+import { channelGroups, channelsFirst, normalizationRow, refuseIntegers } from './normalization.ts';
+import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
+import { readNumbers, writeNumbers } from './numbers.ts';
+
+/** Batch and instance norms (ATen/native/Normalization.cpp). */
+
+interface BatchNormArgs {
+  readonly input: Tensor;
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  readonly running_mean: Tensor | null;
+  readonly running_var: Tensor | null;
+  readonly training: boolean;
+  readonly momentum: number;
+  readonly eps: number;
+}
+
+function checkChannels(args: BatchNormArgs, channels: number): void {
+  for (const name of ['running_mean', 'running_var', 'weight', 'bias'] as const) {
+    const tensor = args[name];
+    check(
+      tensor === null || tensor.numel === channels,
+      () => `${name} should contain ${channels} elements not ${tensor!.numel}`,
+    );
+    if (name === 'running_mean' || name === 'running_var') {
+      check(tensor !== null || args.training, () => `${name} must be defined in evaluation mode`);
+    }
+  }
+}
+
+function batchNormShape(args: BatchNormArgs): TensorMeta {
+  const { input } = args;
+  check(input.dim >= 2, () => `Expected input to have at least 2 dimensions, but got ${input.dim}`);
+  checkChannels(args, input.sizes[1]);
+  refuseIntegers('batch_norm', input.dtype);
+  return { sizes: input.sizes, dtype: input.dtype };
+}
+
+/** Mean and inverse deviation as saved for the gradient: empty where the running ones were used. */
+function statisticsShape({ input, training }: BatchNormArgs): TensorMeta {
+  return { sizes: [training ? input.sizes[1] : 0], dtype: input.dtype };
+}
+
+function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Tensor[]): Normalization {
+  const { input, weight, bias, running_mean: runningMean, running_var: runningVar, training, momentum, eps } = args;
+  const x = channelsFirst(input);
+  const spread = (tensor: Tensor | null): Tensor | null =>
+    tensor && tensor.asStrided(x.sizes, [tensor.strides[0], ...x.sizes.slice(1).map(() => 0)]);
+  const common = {
+    input: x,
+    out: channelsFirst(out),
+    weight: spread(weight),
+    bias: spread(bias),
+    outer: 1,
+    eps,
+    center: true,
+  };
+  if (!training) return { ...common, given: { mean: runningMean!, variance: runningVar! } };
+  return {
+    ...common,
+    saved: rstd && { mean, rstd },
+    running: runningMean && runningVar ? { mean: runningMean, variance: runningVar, momentum } : undefined,
+  };
+}
+
+const operands = 'Tensor input, Tensor? weight, Tensor? bias';
+const optionalRunning = 'Tensor? running_mean, Tensor? running_var';
+const saving = {
+  out: 'out(out, save_mean, save_invstd)',
+  shape: (args: BatchNormArgs): TensorMeta[] => [batchNormShape(args), statisticsShape(args), statisticsShape(args)],
+};
+
+interface InstanceNormArgs extends Omit<BatchNormArgs, 'training'> {
+  readonly use_input_stats: boolean;
+}
+
+function instanceNormShape({ use_input_stats: training, ...args }: InstanceNormArgs): TensorMeta {
+  const { input, running_mean: mean, running_var: variance } = args;
+  check(
+    training || (mean !== null && variance !== null),
+    'Expected running_mean and running_var to be defined when use_input_stats is false',
+  );
+  const [batch, channels] = input.sizes;
+  for (const name of ['weight', 'bias'] as const) {
+    const tensor = args[name];
+    check(
+      tensor === null || tensor.numel === channels,
+      () => `${name} should contain ${batch * channels} elements not ${batch * tensor!.numel}`,
+    );
+  }
+  checkChannels({ ...args, training }, channels);
+  refuseIntegers('batch_norm', input.dtype);
+  return { sizes: input.sizes, dtype: input.dtype };
+}
+
+function instanceNormalization({ use_input_stats: training, ...args }: InstanceNormArgs, out: Tensor): Normalization {
+  if (!training) return batchNormalization({ ...args, training }, [out]);
+  return channelGroups({ ...args, num_groups: args.input.sizes[1] }, out);
+}
+
+/** Each running value moves towards the mean over the batch of the instances' own. */
+function updateInstanceStatistics(
+  args: InstanceNormArgs,
+  mean: Float64Array,
+  variance: Float64Array,
+  count: number,
+): void {
+  const { input, running_mean: runningMean, running_var: runningVar, momentum } = args;
+  const [batch, channels] = input.sizes;
+  const move = (running: Tensor | null, instances: Float64Array, factor: number): void => {
+    if (!running) return;
+    const moved = Float64Array.from(readNumbers(running), (value, channel) => {
+      let sum = 0;
+      for (let n = 0; n < batch; n++) sum += instances[n * channels + channel];
+      return (1 - momentum) * value + (momentum * factor * sum) / batch;
+    });
+    writeNumbers(running, moved);
+  };
+  move(runningMean, mean, 1);
+  move(runningVar, variance, count / (count - 1));
+}
+
+const instanceNorm = kernel<InstanceNormArgs>(
+  `aten::instance_norm(${operands}, ${optionalRunning}, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
+  {
+    shape: instanceNormShape,
+    host(args, [out]) {
+      const { mean, variance, count } = hostNormalize(instanceNormalization(args, out));
+      if (args.use_input_stats) updateInstanceStatistics(args, mean, variance, count);
+    },
+    lower: (args, [out], context) => lowerNormalize('aten::instance_norm', instanceNormalization(args, out), context),
+    lowerable: ({ input, use_input_stats: training, running_mean: mean }) =>
+      exprTypeOf(input.dtype) === 'float' && !(training && mean !== null),
+  },
+);
+
+export const batchNormRows: readonly OperatorRow[] = [
+  normalizationRow<BatchNormArgs>(
+    `aten::batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
+    { shape: batchNormShape, normalization: batchNormalization },
+  ),
+  normalizationRow<BatchNormArgs>(
+    `aten::native_batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
+    { ...saving, normalization: batchNormalization },
+  ),
+  normalizationRow<BatchNormArgs>(
+    `aten::_native_batch_norm_legit(${operands}, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
+    { shape: saving.shape, normalization: batchNormalization },
+  ),
+  normalizationRow<Omit<BatchNormArgs, 'running_mean' | 'running_var'>>(
+    `aten::_native_batch_norm_legit.no_stats(${operands}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
+    {
+      shape: (args) => saving.shape({ ...args, running_mean: null, running_var: null }),
+      normalization: (args, outputs) => batchNormalization({ ...args, running_mean: null, running_var: null }, outputs),
+    },
+  ),
+  normalizationRow<Omit<BatchNormArgs, 'training'>>(
+    `aten::_native_batch_norm_legit_no_training(${operands}, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
+    {
+      shape: (args) => saving.shape({ ...args, training: false }),
+      normalization: (args, outputs) => batchNormalization({ ...args, training: false }, outputs),
+    },
+  ),
+  normalizationRow<Omit<BatchNormArgs, 'training'>>(
+    `aten::_batch_norm_with_update(${operands}, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)`,
+    {
+      shape: (args) => [...saving.shape({ ...args, training: true }), { sizes: [0], dtype: 'uint8' }],
+      normalization: (args, outputs) => batchNormalization({ ...args, training: true }, outputs),
+    },
+  ),
+  instanceNorm,
+];
