@@ -9,7 +9,7 @@ export function renameValuesByDefinitionOrder(text: string): string {
   return text
     .split('\n')
     .map((line) => {
-      if (line.startsWith('with ') || /^graph\(/.test(line)) {
+      if (line.startsWith('with ') || line.startsWith('graph(')) {
         names.clear();
         next = 0;
       }
