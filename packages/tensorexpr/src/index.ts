@@ -4,6 +4,7 @@ export * from './expr.ts';
 export * from './expr-children.ts';
 export * from './index-value.ts';
 export * from './kernel.ts';
+export { normalise, type NormalContraction, type NormalKernel } from './normalise.ts';
 export * from './operand.ts';
 export * from './scalar-functions.ts';
 export * from './schedule.ts';

@@ -1,8 +1,9 @@
 import type { DeviceCapabilities } from './device.ts';
-import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr, ReduceExpr } from './expr.ts';
+import { FreeAxes } from './expr-children.ts';
+import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import type { Contraction, Kernel, LoopNest } from './kernel.ts';
+import type { LoopNest } from './kernel.ts';
+import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
 
 /** One thread for each point of the nest's axes; reductions and inner axes are loops inside it. */
 export interface PointSchedule {
@@ -47,7 +48,7 @@ export function scheduleKey(schedule: Schedule): string {
 }
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
-export function chooseSchedule(kernel: Kernel, capabilities: DeviceCapabilities): Launch {
+export function chooseSchedule(kernel: NormalKernel, capabilities: DeviceCapabilities): Launch {
   return kernel.kind === 'nest' ? scheduleNest(kernel, capabilities) : scheduleContraction(kernel, capabilities);
 }
 
@@ -81,20 +82,7 @@ function longestReduction(nest: LoopNest): number {
   return longest;
 }
 
-function reductionsIn(roots: readonly Expr[]): ReduceExpr[] {
-  const seen = new Set<Expr>();
-  const found: ReduceExpr[] = [];
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'reduce') found.push(expr);
-    for (const child of childrenOf(expr)) visit(child);
-  };
-  for (const root of roots) visit(root);
-  return found;
-}
-
-function scheduleContraction(kernel: Contraction, capabilities: DeviceCapabilities): Launch {
+function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapabilities): Launch {
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
   const tileM = m >= 4 ? 4 : m >= 2 ? 2 : 1;

@@ -1,7 +1,7 @@
 import type { Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from './expr.ts';
-import type { Kernel } from './kernel.ts';
+import type { NormalKernel } from './normalise.ts';
 import type { Operand } from './operand.ts';
 
 /** One storage as a kernel uses it, whatever the number of tensors over it. */
@@ -159,7 +159,7 @@ class SignatureWalk {
 }
 
 /** Reads off a kernel's structure, in one walk over its expressions. */
-export function signatureOf(kernel: Kernel): KernelSignature {
+export function signatureOf(kernel: NormalKernel): KernelSignature {
   const walk = new SignatureWalk();
   walk.text(kernel.kind);
   if (kernel.kind === 'nest') {
@@ -170,7 +170,8 @@ export function signatureOf(kernel: Kernel): KernelSignature {
   } else {
     walk.mix(kernel.batch.length);
     for (const axis of kernel.batch) walk.expr(axis);
-    for (const axis of [kernel.m, kernel.n, kernel.k]) walk.expr(axis);
+    walk.mix(kernel.k.length);
+    for (const axis of [kernel.m, kernel.n, ...kernel.k]) walk.expr(axis);
     walk.expr(kernel.left);
     walk.expr(kernel.right);
   }

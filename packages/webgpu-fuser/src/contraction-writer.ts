@@ -5,9 +5,9 @@ import {
   Rewriter,
   substitute,
   type AxisExpr,
-  type Contraction,
   type Expr,
   type KernelSignature,
+  type NormalContraction,
   type Store,
   type TileSchedule,
 } from '@cresset/tensorexpr';
@@ -17,7 +17,7 @@ import { ShaderWriter } from './shader-writer.ts';
 
 /** A contraction where each thread keeps a tile of results in registers. */
 export function writeTiledContraction(
-  kernel: Contraction,
+  kernel: NormalContraction,
   schedule: TileSchedule,
   signature: KernelSignature,
   wide: boolean,
@@ -69,7 +69,7 @@ export function writeTiledContraction(
       return name;
     }),
   );
-  writer.loops([kernel.k], body, (inner) => {
+  writer.loops(kernel.k, body, (inner) => {
     const leftNames = left.map((value) => writer.named(value, inner));
     const rightNames = right.map((value) => writer.named(value, inner));
     sums.forEach((row, i) => row.forEach((sum, j) => inner.line(`${sum} += ${leftNames[i]} * ${rightNames[j]};`)));

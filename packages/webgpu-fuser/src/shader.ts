@@ -1,4 +1,4 @@
-import type { Kernel, KernelSignature, Schedule } from '@cresset/tensorexpr';
+import type { KernelSignature, NormalKernel, Schedule } from '@cresset/tensorexpr';
 import { writeTiledContraction } from './contraction-writer.ts';
 import { writePointNest, writeRowNest, type ShaderText } from './nest-writer.ts';
 
@@ -8,7 +8,12 @@ import { writePointNest, writeRowNest, type ShaderText } from './nest-writer.ts'
  *
  * @param wide the grid has more workgroups than fit one dimension: workgroup (x, y) is number x + y * (groups in x).
  */
-export function writeShader(kernel: Kernel, schedule: Schedule, signature: KernelSignature, wide: boolean): ShaderText {
+export function writeShader(
+  kernel: NormalKernel,
+  schedule: Schedule,
+  signature: KernelSignature,
+  wide: boolean,
+): ShaderText {
   if (kernel.kind === 'contraction') {
     if (schedule.kind === 'tile') return writeTiledContraction(kernel, schedule, signature, wide);
   } else {

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { Kernel, KernelSignature, Schedule } from '@cresset/tensorexpr';
+import type { KernelSignature, NormalKernel, Schedule } from '@cresset/tensorexpr';
 import { writeShader, type UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device, compiled or on its way. */
@@ -35,7 +35,7 @@ export class PipelineCache {
     return this.#programs.values();
   }
 
-  find(key: string, kernel: Kernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
+  find(key: string, kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
     const known = this.#programs.get(key);
     if (known) return known;
     const program = this.#compile(kernel, schedule, signature, wide);
@@ -43,7 +43,7 @@ export class PipelineCache {
     return program;
   }
 
-  #compile(kernel: Kernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
+  #compile(kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
     const { code, uniforms } = writeShader(kernel, schedule, signature, wide);
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
     const { group, pipeline: layout } = this.#layout(accesses, uniforms.byteLength > 0);

@@ -1,6 +1,5 @@
 import { numberToBfloat, numberToHalf, Tensor, type ScalarType } from '@cresset/tensor';
 import {
-  axis,
   binary,
   binaryFunctions,
   cast,

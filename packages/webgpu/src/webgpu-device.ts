@@ -2,6 +2,7 @@ import { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
 import {
   chooseSchedule,
+  normalise,
   scheduleKey,
   signatureOf,
   type ComputeDevice,
@@ -217,7 +218,8 @@ export class WebGpuDevice implements ComputeDevice {
     this.counters.dispatches++;
   }
 
-  #prepare(kernel: Kernel): PreparedKernel {
+  #prepare(original: Kernel): PreparedKernel {
+    const kernel = normalise(original);
     const signature = signatureOf(kernel);
     const { maxStorageBuffers, maxWorkgroupsPerDimension } = this.capabilities;
     if (signature.bindings.length > maxStorageBuffers) {

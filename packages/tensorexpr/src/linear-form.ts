@@ -1,0 +1,93 @@
+import { binary, constant, param } from './builders.ts';
+import type { AxisExpr, Expr } from './expr.ts';
+import { extentOf, indexValue } from './index-value.ts';
+
+/** An index as `base + Σ coefficient · axis + rest`, with the numbers of this launch. */
+export interface LinearForm {
+  readonly base: number;
+  readonly terms: ReadonlyMap<AxisExpr, number>;
+  /** What is not linear in the axes, such as an index that was loaded; null where everything is. */
+  readonly rest: Expr | null;
+}
+
+/** Takes `i32` expressions apart into linear forms. */
+export class LinearForms {
+  readonly #known = new Map<Expr, LinearForm>();
+
+  of(expr: Expr): LinearForm {
+    let form = this.#known.get(expr);
+    if (!form) {
+      form = this.#find(expr);
+      this.#known.set(expr, form);
+    }
+    return form;
+  }
+
+  #find(expr: Expr): LinearForm {
+    if (expr.kind === 'axis') return { base: 0, terms: new Map([[expr, 1]]), rest: null };
+    const value = indexValue(expr);
+    if (value !== null) return { base: value, terms: new Map(), rest: null };
+    if (expr.kind === 'unary' && expr.fn === 'neg') return scale(this.of(expr.x), -1);
+    if (expr.kind === 'binary') {
+      if (expr.fn === 'add') return sum(this.of(expr.x), this.of(expr.y));
+      if (expr.fn === 'sub') return sum(this.of(expr.x), scale(this.of(expr.y), -1));
+      if (expr.fn === 'mul') {
+        const x = this.of(expr.x);
+        const y = this.of(expr.y);
+        if (isNumber(x)) return scale(y, x.base);
+        if (isNumber(y)) return scale(x, y.base);
+      }
+    }
+    return { base: 0, terms: new Map(), rest: expr };
+  }
+
+  /** The smallest and largest value over all points of the axes; null where the form has a rest. */
+  range(form: LinearForm): { low: number; high: number } | null {
+    if (form.rest) return null;
+    let low = form.base;
+    let high = form.base;
+    for (const [axis, coefficient] of form.terms) {
+      const reach = coefficient * Math.max(extentOf(axis) - 1, 0);
+      if (reach < 0) low += reach;
+      else high += reach;
+    }
+    return { low, high };
+  }
+}
+
+function isNumber(form: LinearForm): boolean {
+  return form.rest === null && form.terms.size === 0;
+}
+
+export function sum(x: LinearForm, y: LinearForm): LinearForm {
+  const terms = new Map(x.terms);
+  for (const [axis, coefficient] of y.terms) {
+    const total = (terms.get(axis) ?? 0) + coefficient;
+    if (total === 0) terms.delete(axis);
+    else terms.set(axis, total);
+  }
+  const rest = x.rest && y.rest ? binary('add', x.rest, y.rest) : (x.rest ?? y.rest);
+  return { base: x.base + y.base, terms, rest };
+}
+
+export function scale(form: LinearForm, factor: number): LinearForm {
+  if (factor === 0) return { base: 0, terms: new Map(), rest: null };
+  if (factor === 1) return form;
+  const terms = new Map([...form.terms].map(([axis, coefficient]) => [axis, coefficient * factor]));
+  return { base: form.base * factor, terms, rest: form.rest && binary('mul', form.rest, param('i32', factor)) };
+}
+
+/**
+ * A linear form as an expression. 0 and 1 are structure, other numbers params. Terms stand in the order of `order`, so
+ * that what changes least comes first and is worked out outside the inner loops.
+ */
+export function linearExpr(form: LinearForm, order: readonly AxisExpr[]): Expr {
+  let expr: Expr = form.base === 0 ? constant('i32', 0) : param('i32', form.base);
+  for (const axis of order) {
+    const coefficient = form.terms.get(axis);
+    if (coefficient === undefined) continue;
+    const term = coefficient === 1 ? axis : binary('mul', axis, param('i32', coefficient));
+    expr = binary('add', expr, term);
+  }
+  return form.rest ? binary('add', expr, form.rest) : expr;
+}

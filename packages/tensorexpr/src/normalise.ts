@@ -1,0 +1,344 @@
+import { axis, constant, param } from './builders.ts';
+import { AxisSplitting } from './axis-splitting.ts';
+import { childrenOf, FreeAxes } from './expr-children.ts';
+import type { AxisExpr, BinaryExpr, Expr, LoadExpr, ReduceExpr } from './expr.ts';
+import { extentOf, pointsOf } from './index-value.ts';
+import type { Contraction, Kernel, LoopNest, Store } from './kernel.ts';
+import { linearExpr, LinearForms, scale, sum, type LinearForm } from './linear-form.ts';
+import { Rewriter } from './substitute.ts';
+
+/** A Contraction whose sum may run over several loops, the outermost first. */
+export interface NormalContraction extends Omit<Contraction, 'k'> {
+  readonly k: readonly AxisExpr[];
+}
+
+/** A kernel in the form that schedules and emitters take. */
+export type NormalKernel = LoopNest | NormalContraction;
+
+/**
+ * Brings a kernel to a form in which kernels that do the same work for the same class of layouts are the same:
+ *
+ * - loops of one step go away, loops whose operands all lie one after the other are merged into one;
+ * - loops are ordered by the strides of the first store, so that neighbouring threads write neighbouring elements;
+ * - flattened indices that are divided again become loops of their own;
+ * - comparisons of indices that come out one way at every point are decided (a convolution without padding);
+ * - offsets become sums of products in loop order, with params for all strides but 0 and 1;
+ * - the same element of the same operand is one node.
+ */
+export function normalise(kernel: Kernel): NormalKernel {
+  return kernel.kind === 'nest' ? normaliseNest(kernel) : normaliseContraction(kernel);
+}
+
+function normaliseNest(nest: LoopNest): LoopNest {
+  if (pointsOf(nest.axes) === 0) return nest;
+  const roots = rootsOf(nest.stores);
+  const reductions = reductionsIn(roots);
+  const splitting = new AxisSplitting(
+    [...nest.axes, ...nest.innerAxes, ...reductions.flatMap(({ axes }) => axes)],
+    roots,
+  );
+  const stores = nest.stores.map((store) => split(store, splitting));
+  let axes = splitting.loops(nest.axes);
+  let innerAxes = splitting.loops(nest.innerAxes);
+  if (innerAxes.length > 0 && !sharesWork(stores, innerAxes)) {
+    axes = [...axes, ...innerAxes];
+    innerAxes = [];
+  }
+  const space = new IterationSpace([], stores);
+  const outer = space.simplify(axes, stores[0]);
+  const inner = space.simplify(
+    innerAxes,
+    stores.find((store) => space.mentions(store, innerAxes)),
+  );
+  return { ...nest, axes: outer, innerAxes: inner, stores: stores.map((store) => space.store(store)) };
+}
+
+/** Whether something is worked out once for all values of the inner axes, or stored outside them. */
+function sharesWork(stores: readonly Store[], innerAxes: readonly AxisExpr[]): boolean {
+  const freeAxes = new FreeAxes();
+  const inside = (expr: Expr): boolean => innerAxes.some((axis) => freeAxes.of(expr).has(axis));
+  if (stores.some((store) => innerAxes.some((axis) => !freeAxes.of(store.offset).has(axis) && extentOf(axis) !== 1)))
+    return true;
+  return reductionsIn(rootsOf(stores)).some((reduction) => !inside(reduction));
+}
+
+function normaliseContraction(kernel: Contraction): NormalContraction {
+  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return { ...kernel, k: [kernel.k] };
+  const roots = [kernel.left, kernel.right, ...rootsOf(kernel.stores)];
+  const splitting = new AxisSplitting([kernel.k, ...kernel.batch], roots);
+  const left = splitting.rewrite(kernel.left);
+  const right = splitting.rewrite(kernel.right);
+  const stores = kernel.stores.map((store) => split(store, splitting));
+  const space = new IterationSpace([left, right], stores);
+  const batch = space.simplify(splitting.loops(kernel.batch));
+  space.keep([kernel.m, kernel.n]);
+  const k = space.simplify(splitting.loops([kernel.k]));
+  return {
+    ...kernel,
+    batch,
+    k,
+    left: space.rewrite(left),
+    right: space.rewrite(right),
+    stores: stores.map((store) => space.store(store)),
+  };
+}
+
+function rootsOf(stores: readonly Store[]): Expr[] {
+  return stores.flatMap((store) => [store.offset, store.value]);
+}
+
+function split(store: Store, splitting: AxisSplitting): Store {
+  return { operand: store.operand, offset: splitting.rewrite(store.offset), value: splitting.rewrite(store.value) };
+}
+
+/** The reductions among the expressions below `roots`. */
+export function reductionsIn(roots: readonly Expr[]): ReduceExpr[] {
+  const seen = new Set<Expr>();
+  const found: ReduceExpr[] = [];
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    if (expr.kind === 'reduce') found.push(expr);
+    for (const child of childrenOf(expr)) visit(child);
+  };
+  for (const root of roots) visit(root);
+  return found;
+}
+
+/** The loops of a kernel while they are dropped, reordered and merged, and the rewriting of its expressions to match. */
+class IterationSpace {
+  readonly #forms = new LinearForms();
+  readonly #freeAxes = new FreeAxes();
+  /** Axes whose value itself is used, not just offsets made of it: they keep their own loop. */
+  readonly #pinned = new Set<AxisExpr>();
+  readonly #offsets: LinearForm[] = [];
+  /** Where an axis went: the loop it became the inner part of, or nothing for one that takes no steps. */
+  readonly #placed = new Map<AxisExpr, AxisExpr | null>();
+  readonly #order: AxisExpr[] = [];
+  readonly #reduceLoops = new Map<string, readonly AxisExpr[]>();
+  readonly #axisIds = new Map<AxisExpr, number>();
+  readonly #loads = new Map<string, LoadExpr>();
+  readonly #operandIds = new Map<unknown, number>();
+  readonly #rewriter = new Rewriter((expr) => this.#replace(expr));
+
+  /** @param roots expressions of the kernel beside its stores. */
+  constructor(roots: readonly Expr[], stores: readonly Store[]) {
+    const seen = new Set<Expr>();
+    const offset = (expr: Expr): void => {
+      const form = this.#forms.of(expr);
+      this.#offsets.push(form);
+      if (form.rest) visit(form.rest);
+    };
+    const owners = new Map<AxisExpr, string>();
+    const visit = (expr: Expr): void => {
+      if (seen.has(expr)) return;
+      seen.add(expr);
+      if (expr.kind === 'axis') this.#pinned.add(expr);
+      if (expr.kind === 'load') {
+        offset(expr.offset);
+        return;
+      }
+      const decided = this.#decide(expr);
+      if (decided) {
+        visit(decided);
+        return;
+      }
+      if (expr.kind === 'reduce') {
+        // Two reductions over different lists with an axis in common could want it merged in different ways.
+        const list = this.#listKey(expr.axes);
+        for (const own of expr.axes) {
+          if ((owners.get(own) ?? list) !== list) this.#pinned.add(own);
+          owners.set(own, list);
+        }
+        visit(expr.body);
+        return;
+      }
+      for (const child of childrenOf(expr)) visit(child);
+    };
+    for (const root of roots) visit(root);
+    for (const store of stores) {
+      offset(store.offset);
+      visit(store.value);
+    }
+  }
+
+  mentions(store: Store, axes: readonly AxisExpr[]): boolean {
+    return axes.some((axis) => this.#freeAxes.of(store.offset).has(axis));
+  }
+
+  /** Axes that stay as they are. */
+  keep(axes: readonly AxisExpr[]): void {
+    for (const kept of axes) {
+      this.#placed.set(kept, kept);
+      this.#order.push(kept);
+    }
+  }
+
+  /** The loops that `axes` become. With `first`, they are put in the order of its strides before neighbours are merged. */
+  simplify(axes: readonly AxisExpr[], first?: Store): AxisExpr[] {
+    let left: AxisExpr[] = [];
+    for (const candidate of axes) {
+      if (extentOf(candidate) === 1) this.#placed.set(candidate, null);
+      else left.push(candidate);
+    }
+    const target = first && this.#forms.of(first.offset);
+    if (target && !target.rest) {
+      const stride = (candidate: AxisExpr): number => Math.abs(target.terms.get(candidate) ?? 0);
+      left = left.sort((a, b) => stride(b) - stride(a));
+    }
+    const loops: AxisExpr[] = [];
+    for (let at = 0; at < left.length;) {
+      const group = [left[at++]];
+      while (at < left.length && this.#canMerge(group.at(-1)!, left[at])) group.push(left[at++]);
+      const loop = group.length === 1 ? group[0] : axis(group[0].name, param('i32', pointsOf(group)));
+      for (const member of group) this.#placed.set(member, member === group.at(-1) ? loop : null);
+      loops.push(loop);
+      this.#order.push(loop);
+    }
+    return loops;
+  }
+
+  #canMerge(outer: AxisExpr, inner: AxisExpr): boolean {
+    if (this.#pinned.has(outer) || this.#pinned.has(inner)) return false;
+    const extent = extentOf(inner);
+    return this.#offsets.every((form) => (form.terms.get(outer) ?? 0) === (form.terms.get(inner) ?? 0) * extent);
+  }
+
+  store(store: Store): Store {
+    return { operand: store.operand, offset: this.#offset(store.offset), value: this.rewrite(store.value) };
+  }
+
+  rewrite(expr: Expr): Expr {
+    return this.#rewriter.rewrite(expr);
+  }
+
+  #offset(expr: Expr): Expr {
+    return linearExpr(this.#place(this.#forms.of(expr)), this.#order);
+  }
+
+  /** A form over the old axes as one over the loops they became. */
+  #place(form: LinearForm): LinearForm {
+    const terms = new Map<AxisExpr, number>();
+    for (const [old, coefficient] of form.terms) {
+      const loop = this.#placed.get(old);
+      if (loop) terms.set(loop, coefficient);
+    }
+    return { base: form.base, terms, rest: form.rest && this.rewrite(form.rest) };
+  }
+
+  #replace(expr: Expr): Expr | null {
+    const decided = this.#decide(expr);
+    if (decided) return this.rewrite(decided);
+    switch (expr.kind) {
+      case 'axis': {
+        const loop = this.#placed.get(expr);
+        return loop === undefined ? null : (loop ?? constant('i32', 0));
+      }
+      case 'load':
+        return this.#load(expr);
+      case 'reduce':
+        return { ...expr, axes: this.#loopsOf(expr.axes), body: this.rewrite(expr.body) };
+      default:
+        return null;
+    }
+  }
+
+  #listKey(axes: readonly AxisExpr[]): string {
+    return axes.map((axis) => this.#idOf(axis)).join();
+  }
+
+  #idOf(axis: AxisExpr): number {
+    let id = this.#axisIds.get(axis);
+    if (id === undefined) {
+      id = this.#axisIds.size;
+      this.#axisIds.set(axis, id);
+    }
+    return id;
+  }
+
+  #loopsOf(axes: readonly AxisExpr[]): readonly AxisExpr[] {
+    const key = this.#listKey(axes);
+    let loops = this.#reduceLoops.get(key);
+    if (!loops) {
+      loops = this.simplify(axes);
+      this.#reduceLoops.set(key, loops);
+    }
+    return loops;
+  }
+
+  #load(expr: LoadExpr): LoadExpr {
+    const form = this.#place(this.#forms.of(expr.offset));
+    const offset = linearExpr(form, this.#order);
+    const { storage } = expr.operand.tensor;
+    let operand = this.#operandIds.get(storage);
+    if (operand === undefined) {
+      operand = this.#operandIds.size;
+      this.#operandIds.set(storage, operand);
+    }
+    if (form.rest) return { ...expr, offset };
+    const terms = [...form.terms].map(([axis, coefficient]) => `${this.#idOf(axis)}*${coefficient}`).sort();
+    const key = `${operand}[${form.base}+${terms.join('+')}]`;
+    const known = this.#loads.get(key);
+    if (known) return known;
+    const load = { ...expr, offset };
+    this.#loads.set(key, load);
+    return load;
+  }
+
+  /** What a comparison, or logic over decided ones, comes to when it is the same at every point. */
+  #decide(expr: Expr): Expr | null {
+    if (expr.kind === 'select') {
+      const condition = this.#truth(expr.condition);
+      return condition === null ? null : condition ? expr.x : expr.y;
+    }
+    if (expr.type !== 'bool' || expr.kind !== 'binary') return null;
+    if (expr.fn === 'and' || expr.fn === 'or') {
+      const absorbing = expr.fn === 'or';
+      const x = this.#truth(expr.x);
+      const y = this.#truth(expr.y);
+      if (x === absorbing || y === absorbing) return constant('bool', absorbing);
+      if (x !== null) return expr.y;
+      return y !== null ? expr.x : null;
+    }
+    const truth = this.#truth(expr);
+    return truth === null ? null : constant('bool', truth);
+  }
+
+  #truth(expr: Expr): boolean | null {
+    if (expr.type !== 'bool') return null;
+    if (expr.kind === 'const') return Boolean(expr.value);
+    if (expr.kind !== 'binary') return null;
+    if (expr.fn === 'and' || expr.fn === 'or') {
+      const absorbing = expr.fn === 'or';
+      const x = this.#truth(expr.x);
+      const y = this.#truth(expr.y);
+      if (x === absorbing || y === absorbing) return absorbing;
+      return x !== null && y !== null ? !absorbing : null;
+    }
+    return expr.x.type === 'i32' ? this.#compare(expr) : null;
+  }
+
+  #compare(expr: BinaryExpr): boolean | null {
+    const difference = sum(this.#forms.of(expr.x), scale(this.#forms.of(expr.y), -1));
+    const range = this.#forms.range(difference);
+    if (!range) return null;
+    const { low, high } = range;
+    const decide = (always: boolean, never: boolean): boolean | null => (always ? true : never ? false : null);
+    switch (expr.fn) {
+      case 'lt':
+        return decide(high < 0, low >= 0);
+      case 'le':
+        return decide(high <= 0, low > 0);
+      case 'gt':
+        return decide(low > 0, high <= 0);
+      case 'ge':
+        return decide(low >= 0, high < 0);
+      case 'eq':
+        return decide(low === 0 && high === 0, low > 0 || high < 0);
+      case 'ne':
+        return decide(low > 0 || high < 0, low === 0 && high === 0);
+      default:
+        return null;
+    }
+  }
+}
