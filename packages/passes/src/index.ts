@@ -1,1 +1,17 @@
-export {};
+export { canonicalize, canonicalizeOutputs } from './canonicalize.ts';
+export { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
+export { poolConstants } from './constant-pooling.ts';
+export { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
+export { eliminateDeadCode } from './dead-code-elimination.ts';
+export { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
+export { fuseGraph, type FuseOptions } from './graph-fuser.ts';
+export { inline } from './inliner.ts';
+export { lowerSimpleTuples } from './lower-tuples.ts';
+export { normalizeOps } from './normalize-ops.ts';
+export {
+  optimizeForInference,
+  runCleanupPasses,
+  type OptimizeOptions,
+  type PassEnvironment,
+} from './optimization-pipeline.ts';
+export { removeTensorMutation } from './remove-tensor-mutation.ts';

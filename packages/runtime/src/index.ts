@@ -1,1 +1,18 @@
-export {};
+export { compileCode, type CodeProvider } from './code-compiler.ts';
+export { printCode } from './code-printer.ts';
+export type { Code, CodeSource } from './code.ts';
+export { Execution } from './execution.ts';
+export {
+  ExecutorCache,
+  GraphExecutor,
+  type ArgumentSpec,
+  type ExecutionPlan,
+  type StepListener,
+} from './graph-executor.ts';
+export { InterpreterState } from './interpreter-state.ts';
+export { defaultLimits, type RuntimeLimits } from './limits.ts';
+export { PhiloxGenerator } from './philox.ts';
+export type { RunCounters } from './run-counters.ts';
+export { RuntimeContext, type RuntimeContextOptions } from './runtime-context.ts';
+export { InterruptedError, TorchScriptError } from './script-error.ts';
+export { runtimeConstants, toIValue } from './constant-value.ts';

@@ -13,7 +13,9 @@ function multiplyHigh(a: number, b: number): number {
   const bLow = b & 0xffff;
   const bHigh = b >>> 16;
   const middle = aHigh * bLow + ((aLow * bLow) >>> 16);
-  return (aHigh * bHigh + Math.floor((aLow * bHigh + (middle % 0x10000)) / 0x10000) + Math.floor(middle / 0x10000)) >>> 0;
+  return (
+    (aHigh * bHigh + Math.floor((aLow * bHigh + (middle % 0x10000)) / 0x10000) + Math.floor(middle / 0x10000)) >>> 0
+  );
 }
 
 /**

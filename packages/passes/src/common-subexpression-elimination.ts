@@ -1,0 +1,42 @@
+import { type Block, type Graph, type Node } from '@cresset/ir';
+import { analyzeAliases, type AliasAnalysis } from './alias-analysis.ts';
+import { nodeKey } from './node-key.ts';
+
+/** Replaces a node that computes what an earlier one did by that one (PyTorch: EliminateCommonSubexpression). */
+export function eliminateCommonSubexpressions(graph: Graph): boolean {
+  return new CommonSubexpressionEliminator(graph).run(graph.block, () => undefined);
+}
+
+type Lookup = (key: string) => Node | undefined;
+
+class CommonSubexpressionEliminator {
+  readonly #aliasDb: AliasAnalysis;
+
+  constructor(graph: Graph) {
+    this.#aliasDb = analyzeAliases(graph);
+  }
+
+  run(block: Block, inParents: Lookup): boolean {
+    const known = new Map<string, Node>();
+    const lookup: Lookup = (key) => known.get(key) ?? inParents(key);
+    let changed = false;
+    for (const node of block.nodes()) {
+      if (node.hasSideEffects() || node.isNondeterministic() || this.#aliasDb.hasWriters(node)) continue;
+      if (node.blocks.length > 0) {
+        for (const inner of node.blocks) changed = this.run(inner, lookup) || changed;
+        continue;
+      }
+      const key = nodeKey(node);
+      if (key === null) continue;
+      const existing = lookup(key);
+      if (!existing) {
+        known.set(key, node);
+      } else if (this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs)) {
+        node.replaceAllUsesWith(existing);
+        node.destroy();
+        changed = true;
+      }
+    }
+    return changed;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Block, Graph, Node } from '@cresset/ir';
+import type { AliasAnalysis } from './alias-analysis.ts';
+import { isMutableType } from './mutable-type.ts';
+import { nodeKey } from './node-key.ts';
+
+/** Moves constants to the front of the graph, equal ones becoming one (PyTorch: ConstantPooling). */
+export function poolConstants(graph: Graph, aliasDb?: AliasAnalysis): boolean {
+  return poolBlock(graph.block, new Map(), aliasDb);
+}
+
+function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasAnalysis | undefined): boolean {
+  let changed = false;
+  // A node that moves to the front would be met again.
+  for (const node of [...block.nodes()]) {
+    for (const inner of node.blocks) changed = poolBlock(inner, pooled, aliasDb) || changed;
+    if (node.kind !== 'prim::Constant') continue;
+    const key = nodeKey(node);
+    const existing = key === null ? undefined : pooled.get(key);
+    if (existing) {
+      if (!mayBecomeOne(node, existing, aliasDb)) continue;
+      node.replaceAllUsesWith(existing);
+      node.destroy();
+      changed = true;
+    } else {
+      if (key !== null) pooled.set(key, node);
+      const first = node.owningGraph.block.paramNode.next;
+      if (node !== first) {
+        node.moveBefore(first);
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+/** Two equal lists are still two lists where one of them is written to; one object has one identity anyway. */
+function mayBecomeOne(node: Node, existing: Node, aliasDb: AliasAnalysis | undefined): boolean {
+  if (!isMutableType(node.output().type)) return true;
+  if (
+    node.kindOf('value') === existing.kindOf('value') &&
+    node.attribute('value').value === existing.attribute('value').value
+  )
+    return true;
+  return aliasDb?.safeToChangeAliasingRelationship(node.outputs, existing.outputs) ?? false;
+}

@@ -1,0 +1,145 @@
+import type { Block, Graph, Node, Value } from '@cresset/ir';
+import type { AliasAnalysis } from './alias-analysis.ts';
+
+export interface DeadCodeOptions {
+  /** Lets writes to memory that nobody looks at later go; without it every write stays. */
+  readonly aliasDb?: AliasAnalysis;
+  /** Also deletes unused nodes with side effects (PyTorch: ALLOW_DELETING_NODES_WITH_SIDE_EFFECTS). */
+  readonly allowSideEffects?: boolean;
+}
+
+/** Removes nodes without effect whose outputs are not used, and unused outputs of If and Loop (PyTorch: EliminateDeadCode). */
+export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
+  return eliminateDeadCodeInBlock(graph.block, options);
+}
+
+/** As `eliminateDeadCode`, for one block and all within it. */
+export function eliminateDeadCodeInBlock(block: Block, options: DeadCodeOptions = {}): boolean {
+  return new DeadCodeEliminator(options).run(block);
+}
+
+class DeadCodeEliminator {
+  readonly #marked = new Set<Node>();
+  readonly #live = new Set<Value>();
+  readonly #sideEffects = new Map<Node, boolean>();
+  #changed = false;
+
+  constructor(private readonly options: DeadCodeOptions) {}
+
+  run(block: Block): boolean {
+    this.#markNode(block.returnNode);
+    this.#markBlock(block);
+    this.#sweep(block);
+    return this.#changed;
+  }
+
+  // ---- marking; each function tells whether it marked anything new
+
+  #markBlock(block: Block): boolean {
+    let marked = false;
+    if (!this.options.allowSideEffects) {
+      for (const node of block.nodes()) {
+        if (this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
+      }
+    }
+    marked = this.#markReturnNode(block) || marked;
+    for (const node of block.reverseNodes()) {
+      if (node.kind === 'prim::Loop') {
+        // What is live at the end of a trip is live at the beginning of the next.
+        while (this.#markBlock(node.blocks[0])) marked = true;
+      } else {
+        for (const inner of node.blocks) marked = this.#markBlock(inner) || marked;
+      }
+      marked = this.#markIfLive(node) || marked;
+    }
+    return marked;
+  }
+
+  #markReturnNode(block: Block): boolean {
+    const { owningNode, returnNode } = block;
+    if (owningNode?.kind !== 'prim::If' && owningNode?.kind !== 'prim::Loop') return this.#markNode(returnNode);
+    const isLoop = owningNode.kind === 'prim::Loop';
+    const offset = isLoop ? 1 : 0;
+    let marked = isLoop && this.#markValue(returnNode.input(0));
+    owningNode.outputs.forEach((output, index) => {
+      const isLive = this.#live.has(output) || (isLoop && this.#live.has(block.inputs[index + 1]));
+      if (isLive) marked = this.#markValue(returnNode.input(index + offset)) || marked;
+    });
+    this.#marked.add(returnNode);
+    return marked;
+  }
+
+  #markIfLive(node: Node): boolean {
+    const isLive =
+      node.outputs.some((output) => this.#live.has(output)) || this.options.aliasDb?.writesToAlias(node, this.#live);
+    return isLive === true && this.#markNode(node);
+  }
+
+  #markNode(node: Node): boolean {
+    if (this.#marked.has(node)) return false;
+    this.#marked.add(node);
+    const owner = node.inBlockList ? node.owningBlock.owningNode : undefined;
+    if (owner) this.#markNode(owner);
+    for (const input of node.inputs) this.#live.add(input);
+    return true;
+  }
+
+  #markValue(value: Value): boolean {
+    if (this.#live.has(value)) return false;
+    this.#live.add(value);
+    return true;
+  }
+
+  #hasSideEffects(node: Node): boolean {
+    let known = this.#sideEffects.get(node);
+    if (known === undefined) {
+      known =
+        node.hasSideEffects() ||
+        node.blocks.some((block) => [...block.nodes()].some((inner) => this.#hasSideEffects(inner))) ||
+        this.#hasUntrackedMutation(node);
+      this.#sideEffects.set(node, known);
+    }
+    return known;
+  }
+
+  #hasUntrackedMutation(node: Node): boolean {
+    if (this.options.aliasDb) return this.options.aliasDb.writesToWildcard(node);
+    return node.kind === 'prim::SetAttr' || node.maybeSchema()?.isMutable === true;
+  }
+
+  // ---- sweeping
+
+  #sweep(block: Block): void {
+    for (const node of block.reverseNodes()) {
+      // First of all, so that what only served them is found dead in the blocks.
+      if (node.kind === 'prim::If') this.#removeDeadIfOutputs(node);
+      else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
+      for (const inner of node.blocks) this.#sweep(inner);
+      if (!this.#marked.has(node) && !node.hasUses()) {
+        node.destroy();
+        this.#changed = true;
+      }
+    }
+  }
+
+  #removeDeadIfOutputs(node: Node): void {
+    for (let index = node.outputs.length - 1; index >= 0; index--) {
+      if (node.output(index).hasUses()) continue;
+      node.eraseOutput(index);
+      for (const block of node.blocks) block.eraseOutput(index);
+      this.#changed = true;
+    }
+  }
+
+  #removeDeadLoopOutputs(node: Node): void {
+    const [body] = node.blocks;
+    for (let index = node.outputs.length - 1; index >= 0; index--) {
+      if (node.output(index).hasUses() || body.inputs[index + 1].hasUses()) continue;
+      node.eraseOutput(index);
+      node.removeInput(index + 2);
+      body.eraseOutput(index + 1);
+      body.eraseInput(index + 1);
+      this.#changed = true;
+    }
+  }
+}

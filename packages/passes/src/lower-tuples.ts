@@ -1,0 +1,46 @@
+import { constantValue, type Block, type Graph, type Node } from '@cresset/ir';
+import { eliminateDeadCode } from './dead-code-elimination.ts';
+
+/** Takes tuples that are made and taken apart again out of the graph (PyTorch: LowerSimpleTuples). */
+export function lowerSimpleTuples(graph: Graph): boolean {
+  const lowered = lowerBlock(graph.block);
+  return eliminateDeadCode(graph) || lowered;
+}
+
+function lowerBlock(block: Block): boolean {
+  let changed = false;
+  for (const node of block.nodes()) {
+    changed = lowerNode(node) || changed;
+    for (const inner of node.blocks) changed = lowerBlock(inner) || changed;
+  }
+  return changed;
+}
+
+function lowerNode(node: Node): boolean {
+  if (!node.kind.startsWith('prim::Tuple') || node.kind === 'prim::TupleConstruct') return false;
+  const construct = node.input(0).node;
+  if (construct.kind !== 'prim::TupleConstruct' || !node.hasUses()) return false;
+  const elements = construct.inputs;
+  switch (node.kind) {
+    case 'prim::TupleUnpack':
+      node.outputs.forEach((output, index) => output.replaceAllUsesWith(elements[index]));
+      return true;
+    case 'prim::TupleIndex': {
+      const index = constantValue(node.input(1));
+      // An index that is computed is allowed where all elements have one type.
+      if (typeof index !== 'bigint') return false;
+      const element = elements.at(Number(index));
+      if (!element) return false;
+      node.output().replaceAllUsesWith(element);
+      return true;
+    }
+    case 'prim::TupleSlice': {
+      const slice = elements.slice(Number(node.i('beg')), Number(node.i('end')));
+      const tuple = node.owningGraph.createTuple(slice).insertBefore(node).copyMetadata(node);
+      node.output().replaceAllUsesWith(tuple.output());
+      return true;
+    }
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,64 @@
+import {
+  isDictConstant,
+  isEnumConstant,
+  isListConstant,
+  isTensorConstant,
+  isTupleConstant,
+  type Node,
+} from '@cresset/ir';
+
+const identities = new WeakMap<object, number>();
+let nextIdentity = 0;
+
+function identityOf(object: object): string {
+  let identity = identities.get(object);
+  if (identity === undefined) identities.set(object, (identity = nextIdentity++));
+  return `#${identity}`;
+}
+
+/**
+ * Text that is equal for nodes that compute the same from the same: kind, inputs, attributes, output types (PyTorch:
+ * HashNode and EqualNode). Null for nodes with blocks or subgraphs, which are never compared.
+ */
+export function nodeKey(node: Node): string | null {
+  if (node.blocks.length > 0) return null;
+  const parts = [node.kind, node.inputs.map((input) => input.unique).join(',')];
+  for (const output of node.outputs)
+    parts.push(output.type.kind === 'ClassType' ? identityOf(output.type) : `${output.type}`);
+  for (const name of node.attributeNames) {
+    const { kind, value } = node.attribute(name);
+    if (kind === 'g' || kind === 'gs') return null;
+    parts.push(`${name}:${kind}=${valueKey(value)}`);
+  }
+  return parts.join('|');
+}
+
+function valueKey(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'number':
+      return Object.is(value, -0) ? '-0f' : `${value}f`;
+    case 'bigint':
+    case 'boolean':
+    case 'undefined':
+      return String(value);
+    default:
+      return value === null ? 'None' : objectKey(value as object);
+  }
+}
+
+function objectKey(value: object): string {
+  if (Array.isArray(value)) return `[${value.map(valueKey).join(',')}]`;
+  // Tensors count by identity: comparing their elements might mean reading them back.
+  if (isTensorConstant(value)) return identityOf(value);
+  if (isListConstant(value)) return `list<${value.elementType.str()}>[${value.items.map(valueKey).join(',')}]`;
+  if (isTupleConstant(value)) return `tuple<${value.type?.str() ?? ''}>(${value.items.map(valueKey).join(',')})`;
+  if (isDictConstant(value)) {
+    const entries = [...value.entries].map(([key, item]) => `${valueKey(key)}:${valueKey(item)}`);
+    return `dict<${value.keyType.str()},${value.valueType.str()}>{${entries.join(',')}}`;
+  }
+  if (isEnumConstant(value)) return `${value.type.qualifiedName}.${value.name}`;
+  if ('re' in value && 'im' in value) return `(${valueKey(value.re)},${valueKey(value.im)})`;
+  return identityOf(value);
+}

@@ -1,0 +1,55 @@
+import type { Graph } from '@cresset/ir';
+import { canonicalizeOutputs } from './canonicalize.ts';
+import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
+import { poolConstants } from './constant-pooling.ts';
+import { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
+import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
+import { fuseGraph, type FuseOptions } from './graph-fuser.ts';
+import { inline } from './inliner.ts';
+import { lowerSimpleTuples } from './lower-tuples.ts';
+import { normalizeOps } from './normalize-ops.ts';
+import { removeTensorMutation } from './remove-tensor-mutation.ts';
+
+/** What the passes need from packages below: running an operator, and compiling the text of a decomposition. */
+export interface PassEnvironment {
+  readonly evaluate: ConstantEvaluator;
+  readonly compileDecomposition: DecompositionCompiler;
+}
+
+export interface OptimizeOptions extends PassEnvironment {
+  /** Groups operators into kernels: where there is a device to run them. */
+  readonly fuse: FuseOptions | null;
+  /** Is told of the graph after every step. */
+  readonly onStep?: ((name: string, graph: Graph) => void) | undefined;
+}
+
+/** Puts a freshly compiled graph into the form PyTorch's compiler gives it (NormalizeOps, runCleanupPasses). */
+export function runCleanupPasses(graph: Graph, { evaluate }: Pick<PassEnvironment, 'evaluate'>): void {
+  normalizeOps(graph);
+  lowerSimpleTuples(graph);
+  propagateConstants(graph, evaluate, { immutableTypesOnly: true });
+  poolConstants(graph);
+  canonicalizeOutputs(graph);
+}
+
+/** Makes a graph ready to run without gradients: calls put in place, what is known worked out, operators fused. */
+export function optimizeForInference(graph: Graph, options: OptimizeOptions): void {
+  const step = (name: string, pass: () => unknown): void => {
+    pass();
+    options.onStep?.(name, graph);
+  };
+  options.onStep?.('compiled', graph);
+  step('inline', () => inline(graph));
+  step('lower tuples', () => lowerSimpleTuples(graph));
+  step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
+  step('propagate constants', () => propagateConstants(graph, options.evaluate));
+  step('pool constants', () => poolConstants(graph));
+  step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
+  if (options.fuse) {
+    const fuse = options.fuse;
+    step('remove tensor mutation', () => removeTensorMutation(graph));
+    step('fuse', () => fuseGraph(graph, fuse));
+  }
+  step('eliminate dead code', () => eliminateDeadCode(graph));
+}

@@ -1,0 +1,24 @@
+import type { Graph } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
+import type { Instruction } from './instruction.ts';
+
+/** A function as the interpreter runs it (torch::jit::Code): a list of instructions over numbered registers. */
+export interface Code {
+  /** For call stacks: `forward`. */
+  readonly name: string;
+  readonly graph: Graph;
+  readonly instructions: readonly Instruction[];
+  readonly constants: readonly IValue[];
+  readonly registerCount: number;
+  /** The arguments lie in registers 0 … parameterCount - 1. */
+  readonly parameterCount: number;
+  /** Registers of lists that never change after they are made and are not kept by what they are given to. */
+  readonly countedLists: ReadonlySet<number>;
+}
+
+/** Something that has code, compiled when it is first called. */
+export interface CodeSource {
+  /** For call stacks and printing. */
+  readonly name: string;
+  code(): Code;
+}

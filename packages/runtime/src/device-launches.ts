@@ -1,0 +1,36 @@
+import type { LoweringContext } from '@cresset/operators';
+import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import type { ComputeDevice, Kernel } from '@cresset/tensorexpr';
+import type { Execution } from './execution.ts';
+import { countOne } from './run-counters.ts';
+
+/** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
+export class DeviceLaunches implements LoweringContext {
+  readonly device: ComputeDevice;
+  readonly #temporaries: Tensor[] = [];
+
+  constructor(
+    private readonly execution: Execution,
+    /** The operator's name in the counts. */
+    private readonly name: string,
+  ) {
+    this.device = execution.context.device!;
+  }
+
+  temporary(sizes: readonly number[], dtype: ScalarType): Tensor {
+    const storage = Storage.onDevice(this.device, dtype, numelOf(sizes));
+    const tensor = new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
+    this.#temporaries.push(tensor);
+    return tensor;
+  }
+
+  launch(kernel: Kernel): void {
+    countOne(this.execution.context.counters.device, this.name);
+    this.device.launch(kernel);
+  }
+
+  /** Frees the temporaries; the device waits with that for the work enqueued so far. */
+  end(): void {
+    for (const tensor of this.#temporaries) tensor.dispose();
+  }
+}

@@ -1,0 +1,92 @@
+import { CressetError } from '@cresset/ir';
+import {
+  boxingOf,
+  canRunOnDevice,
+  isImplemented,
+  notImplemented,
+  outputShapes,
+  runOnDevice,
+  runOnHost,
+  runWithoutData,
+  type OperatorRow,
+} from '@cresset/operators';
+import { numelOf, type IValue, type Storage, type Tensor } from '@cresset/tensor';
+import { DeviceLaunches } from './device-launches.ts';
+import type { Execution } from './execution.ts';
+import type { OperatorBinding } from './operator-binding.ts';
+import { countOne } from './run-counters.ts';
+import { tensorsIn } from './tensors-in.ts';
+
+/** The results of an operator, now or once data has come from the device. */
+export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
+
+/** Up to this many elements in every tensor, work on data that lies on the host is done there: a launch costs more. */
+export const smallWork = 1000;
+
+/**
+ * Calls an operator where it is best done: without data where it needs none; on the host where there is no device, or
+ * little to do on data that is there; on the device where it has a lowering; else on the host after reading its inputs back,
+ * which is counted as a fallback.
+ */
+export function dispatch(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
+  const { row, name } = binding;
+  if (!row) throw new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name} is not implemented`);
+  if (!isImplemented(row)) throw notImplemented(row);
+  const { context, ledger } = execution;
+  if (!context.device) return runOnHost(row, args, context);
+  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context));
+
+  const early = withoutData(row, args, execution);
+  if (early) return early;
+  if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
+  const tensors = tensorsIn(args);
+  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors)) {
+    countOne(context.counters.hostSmall, name);
+    return own(execution, tensors, runOnHost(row, args, context));
+  }
+  if (canRunOnDevice(row, args)) {
+    const launches = new DeviceLaunches(execution, name);
+    try {
+      return own(execution, tensors, runOnDevice(row, args, launches));
+    } finally {
+      launches.end();
+    }
+  }
+  countOne(context.counters.hostFallback, name);
+  return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)));
+}
+
+function withoutData(row: OperatorRow, args: readonly IValue[], { context }: Execution): Invocation | null {
+  try {
+    return runWithoutData(row, args, context);
+  } catch (error) {
+    // It looked at elements after all (`x in [tensor]`): bring them, and ask again.
+    if (!(error instanceof CressetError) || error.code !== 'STORAGE_NOT_ON_HOST') throw error;
+    return afterReadback(args, () => runOnHost(row, args, context));
+  }
+}
+
+/** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
+export function afterReadback<T>(args: readonly IValue[], body: () => T): T | Promise<T> {
+  const away = new Set<Storage>();
+  for (const { storage } of tensorsIn(args)) if (!storage.isOnHost) away.add(storage);
+  if (away.size === 0) return body();
+  return Promise.all([...away].map((storage) => storage.toHost())).then(body);
+}
+
+function isSmall(row: OperatorRow, args: readonly IValue[], tensors: readonly Tensor[]): boolean {
+  if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
+  if (row.derived) return true;
+  const shapes = outputShapes(row, boxingOf(row).unbox(args));
+  return shapes === null || shapes.every(({ sizes }) => numelOf(sizes) <= smallWork);
+}
+
+/** Tells the ledger which storages an operator has made. */
+export function own(execution: Execution, inputs: readonly Tensor[], results: readonly IValue[]): readonly IValue[] {
+  const { ledger } = execution;
+  if (!ledger) return results;
+  for (const { storage } of tensorsIn(results)) {
+    if (!inputs.some((input) => input.storage === storage)) ledger.own(storage);
+  }
+  return results;
+}

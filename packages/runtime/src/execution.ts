@@ -1,0 +1,22 @@
+import type { RuntimeContext } from './runtime-context.ts';
+import { InterruptedError } from './script-error.ts';
+import { StorageLedger } from './storage-ledger.ts';
+
+/** One call of a program from outside, with all the calls and forks within it. */
+export class Execution {
+  /** Null on the host, whose memory the garbage collector looks after. */
+  readonly ledger: StorageLedger | null;
+
+  constructor(
+    readonly context: RuntimeContext,
+    readonly signal: AbortSignal | null = null,
+  ) {
+    this.ledger = context.device ? new StorageLedger() : null;
+  }
+
+  throwIfAborted(): void {
+    if (this.signal?.aborted) {
+      throw new InterruptedError('RUN_ABORTED', 'the run was aborted', { cause: this.signal.reason });
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
+import { optimizeForInference, type DecompositionCompiler } from '@cresset/passes';
+import { evaluateConstant } from './constant-evaluator.ts';
+import { compileCode, type CodeProvider } from './code-compiler.ts';
+import type { Code, CodeSource } from './code.ts';
+
+/** What a plan was made for; another spec is another plan (torch::jit::ArgumentSpec). */
+export interface ArgumentSpec {
+  /** Tensors a fused kernel may bind; 0 on the host, where nothing is fused. */
+  readonly maxFusedTensors: number;
+  readonly gradEnabled: boolean;
+}
+
+/** A graph made ready to run under one ArgumentSpec. */
+export interface ExecutionPlan {
+  readonly graph: Graph;
+  readonly code: Code;
+}
+
+/** Is told of the graph after every pass: for `explain()` and the playground. */
+export type StepListener = (name: string, graph: Graph) => void;
+
+/** Optimises one graph and keeps a plan for every kind of arguments it was called with (torch::jit::GraphExecutor). */
+export class GraphExecutor {
+  readonly #plans = new Map<string, ExecutionPlan>();
+
+  constructor(
+    readonly name: string,
+    readonly graph: Graph,
+    private readonly provider: CodeProvider,
+    private readonly compileDecomposition: DecompositionCompiler,
+  ) {}
+
+  planFor(spec: ArgumentSpec): ExecutionPlan {
+    const key = `${spec.maxFusedTensors} ${spec.gradEnabled}`;
+    let plan = this.#plans.get(key);
+    if (!plan) this.#plans.set(key, (plan = this.makePlan(spec)));
+    return plan;
+  }
+
+  /** Optimises and compiles anew, telling `onStep` how the graph goes along. */
+  makePlan(spec: ArgumentSpec, onStep?: StepListener): ExecutionPlan {
+    const graph = this.graph.copy();
+    optimizeForInference(graph, {
+      evaluate: evaluateConstant,
+      compileDecomposition: this.compileDecomposition,
+      fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
+      onStep,
+    });
+    return { graph, code: compileCode(this.name, graph, this.provider) };
+  }
+}
+
+/** The executors of all functions of a program, for one kind of run. */
+export class ExecutorCache implements CodeProvider {
+  readonly #functions = new WeakMap<ScriptFunction, GraphExecutor>();
+  readonly #graphs = new WeakMap<Graph, GraphExecutor>();
+
+  constructor(
+    readonly spec: () => ArgumentSpec,
+    private readonly compileDecomposition: DecompositionCompiler,
+  ) {}
+
+  executorOf(fn: ScriptFunction): GraphExecutor {
+    let executor = this.#functions.get(fn);
+    if (!executor) {
+      if (!(fn instanceof GraphFunction)) {
+        throw new CressetError('runtime/function', `${fn.qualifiedName} has no graph to run`);
+      }
+      this.#functions.set(fn, (executor = new GraphExecutor(fn.name, fn.graph, this, this.compileDecomposition)));
+    }
+    return executor;
+  }
+
+  ofFunction(fn: ScriptFunction): CodeSource {
+    return { name: fn.name, code: () => this.executorOf(fn).planFor(this.spec()).code };
+  }
+
+  ofGraph(graph: Graph, name: string): CodeSource {
+    return {
+      name,
+      code: () => {
+        let executor = this.#graphs.get(graph);
+        if (!executor)
+          this.#graphs.set(graph, (executor = new GraphExecutor(name, graph, this, this.compileDecomposition)));
+        return executor.planFor(this.spec()).code;
+      },
+    };
+  }
+}

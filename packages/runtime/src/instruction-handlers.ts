@@ -1,0 +1,153 @@
+import { CressetError, type Type } from '@cresset/ir';
+import { formatValue } from '@cresset/operators';
+import { Dict, fromByteString, List, ScriptObject, Tuple, type DictKey, type Future } from '@cresset/tensor';
+import { dispatch } from './dispatch.ts';
+import type { Frame } from './frame.ts';
+import type { InstructionOf, OpCode } from './instruction.ts';
+import type { InterpreterState } from './interpreter-state.ts';
+import { RaisedException } from './script-error.ts';
+import { isInstance } from './value-type.ts';
+
+/** Does what the instruction says; a Promise where that has to be waited for. */
+type Handler<K extends OpCode> = (
+  state: InterpreterState,
+  frame: Frame,
+  instruction: InstructionOf<K>,
+) => Promise<void> | void;
+
+export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
+  OP(state, frame, { operand, inputs, outputs }) {
+    const results = dispatch(operand, frame.getAll(inputs), state.execution);
+    if (!(results instanceof Promise)) return frame.setAll(outputs, results);
+    return results.then((values) => frame.setAll(outputs, values));
+  },
+  FUSION_GROUP(state, frame, { operand, inputs, outputs }) {
+    const results = operand.run(frame.getAll(inputs), state.execution);
+    if (!(results instanceof Promise)) return frame.setAll(outputs, results);
+    return results.then((values) => frame.setAll(outputs, values));
+  },
+  MOVE(_state, frame, { inputs, outputs }) {
+    frame.setAll(outputs, frame.getAll(inputs));
+  },
+  DROP() {},
+  JUMP(_state, frame, { operand }) {
+    frame.programCounter = operand.target;
+  },
+  JUMP_IF_FALSE(_state, frame, { operand, inputs }) {
+    if (frame.get(inputs[0]) !== true) frame.programCounter = operand.target;
+  },
+  LOOP_BEGIN(_state, frame, { outputs }) {
+    frame.set(outputs[0], 0n);
+  },
+  LOOP(_state, frame, { operand, inputs: [maxTripCount, condition, counter], outputs }) {
+    const trip = frame.get(counter) as bigint;
+    if (frame.get(condition) !== true || trip >= (frame.get(maxTripCount) as bigint)) {
+      frame.programCounter = operand.target;
+      return;
+    }
+    frame.set(outputs[0], trip);
+    frame.set(counter, trip + 1n);
+  },
+  LIST_CONSTRUCT(state, frame, { operand, inputs, outputs }) {
+    const list = new List(operand, frame.getAll(inputs));
+    if (!frame.code.countedLists.has(outputs[0])) state.execution.ledger?.pin(list);
+    frame.set(outputs[0], list);
+  },
+  LIST_UNPACK(_state, frame, { inputs, outputs }) {
+    const { items } = frame.get(inputs[0]) as List;
+    if (items.length !== outputs.length) {
+      throw new CressetError(
+        'runtime/unpack',
+        `Expected ${outputs.length} elements in a list but found ${items.length}`,
+      );
+    }
+    frame.setAll(outputs, items);
+  },
+  TUPLE_CONSTRUCT(_state, frame, { operand, inputs, outputs }) {
+    frame.set(outputs[0], new Tuple(frame.getAll(inputs), operand));
+  },
+  TUPLE_UNPACK(_state, frame, { inputs, outputs }) {
+    frame.setAll(outputs, (frame.get(inputs[0]) as Tuple).items);
+  },
+  TUPLE_INDEX(_state, frame, { inputs, outputs }) {
+    const { items } = frame.get(inputs[0]) as Tuple;
+    const index = Number(frame.get(inputs[1]) as bigint);
+    const value = items.at(index);
+    if (value === undefined) throw new CressetError('runtime/index', 'Tuple index out of range');
+    frame.set(outputs[0], value);
+  },
+  TUPLE_SLICE(_state, frame, { operand: { begin, end }, inputs, outputs }) {
+    frame.set(outputs[0], new Tuple((frame.get(inputs[0]) as Tuple).items.slice(begin, end)));
+  },
+  DICT_CONSTRUCT(state, frame, { operand: { keyType, valueType }, inputs, outputs }) {
+    const dict = new Dict(keyType, valueType);
+    for (let i = 0; i < inputs.length; i += 2) {
+      dict.entries.set(frame.get(inputs[i]) as DictKey, frame.get(inputs[i + 1]));
+    }
+    state.execution.ledger?.pin(dict);
+    frame.set(outputs[0], dict);
+  },
+  CREATE_OBJECT(_state, frame, { operand, outputs }) {
+    frame.set(outputs[0], new ScriptObject(operand));
+  },
+  GET_ATTR(_state, frame, { operand: { slot, name }, inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    const value = object.slots[slot];
+    if (value === undefined) {
+      throw new CressetError('runtime/attribute', `attribute '${name}' of ${object.type.str()} has no value yet`);
+    }
+    frame.set(outputs[0], value);
+  },
+  SET_ATTR(state, frame, { operand: { slot }, inputs }) {
+    const value = frame.get(inputs[1]);
+    state.execution.ledger?.pin(value);
+    (frame.get(inputs[0]) as ScriptObject).slots[slot] = value;
+  },
+  ISINSTANCE(_state, frame, { operand, inputs, outputs }) {
+    const value = frame.get(inputs[0]);
+    frame.set(
+      outputs[0],
+      operand.some((type: Type) => isInstance(value, type)),
+    );
+  },
+  CALL(state, frame, { operand, inputs, outputs }) {
+    state.enter(operand.code(), frame.getAll(inputs), outputs);
+  },
+  INTERFACE_CALL(state, frame, { operand, inputs, outputs }) {
+    const args = frame.getAll(inputs);
+    const receiver = args[0] as ScriptObject;
+    state.enter(state.codeOf(receiver.type.getMethod(operand)).code(), args, outputs);
+  },
+  FORK(state, frame, { operand, inputs, outputs }) {
+    frame.set(outputs[0], state.fork(operand.code(), frame.getAll(inputs)));
+  },
+  WAIT(_state, frame, { inputs, outputs }) {
+    const future = frame.get(inputs[0]) as Future;
+    if (!future.isCompleted) return future.settled().then(() => frame.set(outputs[0], future.value()));
+    frame.set(outputs[0], future.value());
+  },
+  ENTER(state, frame, { inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    state.noteEntered(object);
+    state.enter(state.codeOf(object.type.getMethod('__enter__')).code(), [object], outputs);
+  },
+  EXIT(state, frame, { inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    state.noteExited();
+    state.enter(state.codeOf(object.type.getMethod('__exit__')).code(), [object, null, null, null], outputs);
+  },
+  RAISE(_state, frame, { inputs }) {
+    const [message, className] = frame.getAll(inputs);
+    throw new RaisedException(
+      fromByteString(message as string),
+      typeof className === 'string' && className !== '' ? fromByteString(className) : null,
+    );
+  },
+  PRINT(state, frame, { inputs }) {
+    const texts = frame.getAll(inputs).map((value) => fromByteString(formatValue(value)));
+    state.execution.context.print(`${texts.join(' ')}\n`);
+  },
+  RETURN(state, frame, { inputs }) {
+    state.leave(frame.getAll(inputs));
+  },
+};

@@ -1,0 +1,37 @@
+import { parseIr, type Graph } from '@cresset/ir';
+import { registerAllOperators } from '@cresset/operators';
+import type { IValue } from '@cresset/tensor';
+import { runtimeConstants } from './constant-value.ts';
+import { Execution } from './execution.ts';
+import { ExecutorCache } from './graph-executor.ts';
+import { InterpreterState } from './interpreter-state.ts';
+import { RuntimeContext } from './runtime-context.ts';
+
+/** A graph from text with its executor, for tests of what runs below the level of modules. */
+export class Program {
+  readonly graph: Graph;
+  readonly executors = new ExecutorCache(
+    () => ({ maxFusedTensors: 0, gradEnabled: false }),
+    () => {
+      throw new Error('no decompositions here');
+    },
+  );
+
+  constructor(
+    text: string,
+    readonly context = new RuntimeContext({ print: (line) => this.printed.push(line) }),
+  ) {
+    registerAllOperators();
+    this.graph = parseIr(text, { constants: runtimeConstants });
+  }
+
+  readonly printed: string[] = [];
+
+  run(args: readonly IValue[], signal: AbortSignal | null = null): readonly IValue[] | Promise<readonly IValue[]> {
+    const code = this.executors.ofGraph(this.graph, 'program').code();
+    return new InterpreterState(new Execution(this.context, signal), (fn) => this.executors.ofFunction(fn)).run(
+      code,
+      args,
+    );
+  }
+}
