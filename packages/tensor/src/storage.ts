@@ -64,7 +64,7 @@ export class Storage {
   hostBytes(): ArrayBuffer {
     if (this.#host) return this.#host;
     throw new CressetError(
-      'tensor/not-on-host',
+      'STORAGE_NOT_ON_HOST',
       this.#disposed
         ? 'this tensor was disposed of'
         : 'this tensor lies on the device; await its data before reading it on the host',

@@ -50,7 +50,7 @@ export class Tensor {
     const expected = numelOf(sizes) * elementSize(dtype);
     if (data.byteLength !== expected) {
       throw new CressetError(
-        'tensor/data-size',
+        'TENSOR_DATA_SIZE',
         `a ${dtype} tensor of shape [${sizes.join(', ')}] takes ${expected} bytes, but ${data.byteLength} were given`,
       );
     }
