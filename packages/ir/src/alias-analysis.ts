@@ -13,8 +13,6 @@ import type { Use, Value } from './value.ts';
 export interface AliasAnalysisOptions {
   /** Attributes of modules count as values of their own, as in a frozen module. */
   readonly isFrozen?: boolean;
-  /** What a tuple that is only returned holds is told apart. */
-  readonly preciseTuples?: boolean;
 }
 
 /** What {@link analyzeAliases} finds out. */
@@ -98,7 +96,7 @@ const LIST_READERS: ReadonlySet<Symbol> = new Set([
 
 /** Finds out which values of a graph may share memory, and which nodes write where (PyTorch: AliasDb's analysis). */
 export function analyzeAliases(graph: Graph, options: AliasAnalysisOptions): AliasFacts {
-  return new AliasAnalysis(options).run(graph);
+  return new AliasAnalysis(graph, options).run();
 }
 
 class AliasAnalysis implements AliasFacts {
@@ -106,6 +104,7 @@ class AliasAnalysis implements AliasFacts {
   readonly mutableTypes = new MutableTypes();
   readonly elements = new Map<Value, MemoryElement>();
   readonly writes = new Map<Node, MemoryLocations>();
+  readonly #graph: Graph;
   readonly #options: AliasAnalysisOptions;
   /** Wildcards by the Python spelling of their type, which few types share. */
   readonly #wildcardsByName = new Map<string, { type: Type; element: MemoryElement }[]>();
@@ -114,13 +113,14 @@ class AliasAnalysis implements AliasFacts {
   readonly #writtenContainers: (readonly [Node, Value])[] = [];
   readonly #writersToAllWildcards: Node[] = [];
 
-  constructor(options: AliasAnalysisOptions) {
+  constructor(graph: Graph, options: AliasAnalysisOptions) {
+    this.#graph = graph;
     this.#options = options;
   }
 
-  run(graph: Graph): AliasFacts {
-    graph.inputs.forEach((input) => this.#setWildcard(input));
-    this.#analyzeBlock(graph.block);
+  run(): AliasFacts {
+    this.#graph.inputs.forEach((input) => this.#setWildcard(input));
+    this.#analyzeBlock(this.#graph.block);
     const wildcards = [...this.#wildcardValues].map(
       (value) => [this.elements.get(value)!, this.wildcardOf(value.type)!] as const,
     );
@@ -284,7 +284,7 @@ class AliasAnalysis implements AliasFacts {
     // What is put in a container may be anything from then on, unless the only use of the container shows that nothing
     // comes out of it again.
     const [use] = container.uses;
-    if (container.uses.length === 1 && (this.#isListOnlyRead(use) || this.#isTupleOnlyReturned(use))) {
+    if (container.uses.length === 1 && (this.#isListOnlyRead(use) || this.#isOnlyReturned(use))) {
       this.#giveFreshElement(container, false);
       const element = this.#elementOf(container);
       for (const input of node.inputs) {
@@ -310,12 +310,10 @@ class AliasAnalysis implements AliasFacts {
     );
   }
 
-  #isTupleOnlyReturned({ user, offset }: Use): boolean {
-    return (
-      this.#options.preciseTuples === true &&
-      user.input(offset).type.kind === 'TupleType' &&
-      user.kind === 'prim::Return'
-    );
+  /** A list or tuple that the graph gives as it is: who gets it is outside, and escapesScope tells of it. */
+  #isOnlyReturned({ user, offset }: Use): boolean {
+    const { kind } = user.input(offset).type;
+    return (kind === 'TupleType' || kind === 'ListType') && user === this.#graph.returnNode;
   }
 
   // ---- operators with a schema
