@@ -1,5 +1,4 @@
-import { type Block, type Graph, type Node } from '@cresset/ir';
-import { analyzeAliases, type AliasAnalysis } from './alias-analysis.ts';
+import { AliasDb, type Block, type Graph, type Node } from '@cresset/ir';
 import { nodeKey } from './node-key.ts';
 
 /** Replaces a node that computes what an earlier one did by that one (PyTorch: EliminateCommonSubexpression). */
@@ -10,10 +9,10 @@ export function eliminateCommonSubexpressions(graph: Graph): boolean {
 type Lookup = (key: string) => Node | undefined;
 
 class CommonSubexpressionEliminator {
-  readonly #aliasDb: AliasAnalysis;
+  readonly #aliasDb: AliasDb;
 
   constructor(graph: Graph) {
-    this.#aliasDb = analyzeAliases(graph);
+    this.#aliasDb = new AliasDb(graph);
   }
 
   run(block: Block, inParents: Lookup): boolean {

@@ -1,17 +1,17 @@
-import type { Block, Graph, Node } from '@cresset/ir';
-import type { AliasAnalysis } from './alias-analysis.ts';
+import type { AliasDb, Block, Graph, Node } from '@cresset/ir';
 import { isMutableType } from './mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
 /** Moves constants to the front of the graph, equal ones becoming one (PyTorch: ConstantPooling). */
-export function poolConstants(graph: Graph, aliasDb?: AliasAnalysis): boolean {
+export function poolConstants(graph: Graph, aliasDb?: AliasDb): boolean {
   return poolBlock(graph.block, new Map(), aliasDb);
 }
 
-function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasAnalysis | undefined): boolean {
+function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasDb | undefined): boolean {
   let changed = false;
   // A node that moves to the front would be met again.
-  for (const node of [...block.nodes()]) {
+  const nodes = [...block.nodes()];
+  for (const node of nodes) {
     for (const inner of node.blocks) changed = poolBlock(inner, pooled, aliasDb) || changed;
     if (node.kind !== 'prim::Constant') continue;
     const key = nodeKey(node);
@@ -34,7 +34,7 @@ function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasAnalys
 }
 
 /** Two equal lists are still two lists where one of them is written to; one object has one identity anyway. */
-function mayBecomeOne(node: Node, existing: Node, aliasDb: AliasAnalysis | undefined): boolean {
+function mayBecomeOne(node: Node, existing: Node, aliasDb: AliasDb | undefined): boolean {
   if (!isMutableType(node.output().type)) return true;
   if (
     node.kindOf('value') === existing.kindOf('value') &&

@@ -1,5 +1,4 @@
-import { constantValue, tryInsertConstant, type Block, type Graph, type Node } from '@cresset/ir';
-import { analyzeAliases, type AliasAnalysis } from './alias-analysis.ts';
+import { AliasDb, constantValue, tryInsertConstant, type Block, type Graph, type Node } from '@cresset/ir';
 import { eliminateDeadCode } from './dead-code-elimination.ts';
 import { isMutableType } from './mutable-type.ts';
 
@@ -42,7 +41,7 @@ const skippedKinds: ReadonlySet<string> = new Set([
 ]);
 
 class ConstantPropagator {
-  #aliasDb: AliasAnalysis | null = null;
+  #aliasDb: AliasDb | null = null;
   #changed = false;
 
   constructor(
@@ -87,7 +86,7 @@ class ConstantPropagator {
     if (this.immutableTypesOnly) {
       return ![...node.inputs, ...node.outputs].some((value) => isMutableType(value.type));
     }
-    this.#aliasDb ??= analyzeAliases(this.graph);
+    this.#aliasDb ??= new AliasDb(this.graph);
     return !this.#aliasDb.hasWriters(node);
   }
 

@@ -1,9 +1,8 @@
-import type { Block, Graph, Node, Value } from '@cresset/ir';
-import type { AliasAnalysis } from './alias-analysis.ts';
+import type { AliasDb, Block, Graph, Node, Value } from '@cresset/ir';
 
 export interface DeadCodeOptions {
   /** Lets writes to memory that nobody looks at later go; without it every write stays. */
-  readonly aliasDb?: AliasAnalysis;
+  readonly aliasDb?: AliasDb;
   /** Also deletes unused nodes with side effects (PyTorch: ALLOW_DELETING_NODES_WITH_SIDE_EFFECTS). */
   readonly allowSideEffects?: boolean;
 }
@@ -28,7 +27,8 @@ class DeadCodeEliminator {
 
   run(block: Block): boolean {
     this.#markNode(block.returnNode);
-    this.#markBlock(block);
+    // A list that is found live makes its tensors live, and with them writes that come after the list was made.
+    while (this.#markBlock(block));
     this.#sweep(block);
     return this.#changed;
   }
@@ -95,6 +95,7 @@ class DeadCodeEliminator {
     if (known === undefined) {
       known =
         node.hasSideEffects() ||
+        isUnknownOperator(node) ||
         node.blocks.some((block) => [...block.nodes()].some((inner) => this.#hasSideEffects(inner))) ||
         this.#hasUntrackedMutation(node);
       this.#sideEffects.set(node, known);
@@ -142,4 +143,9 @@ class DeadCodeEliminator {
       this.#changed = true;
     }
   }
+}
+
+/** An operator without schema may do anything. */
+function isUnknownOperator(node: Node): boolean {
+  return !node.kind.startsWith('prim::') && node.maybeSchema() === undefined;
 }

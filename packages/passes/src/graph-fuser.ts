@@ -1,5 +1,4 @@
-import type { Block, Graph, Node, Value } from '@cresset/ir';
-import { analyzeAliases, type AliasAnalysis } from './alias-analysis.ts';
+import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
 import { isFusable } from './fusable.ts';
 
 export interface FuseOptions {
@@ -12,7 +11,7 @@ export interface FuseOptions {
  * `Subgraph` holds them (PyTorch: FuseGraph). A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
-  const aliasDb = analyzeAliases(graph);
+  const aliasDb = new AliasDb(graph);
   const blocks = [graph.block];
   for (const node of graph.allNodes()) blocks.push(...node.blocks);
   const planned = blocks.flatMap((block) => new BlockFuser(block, aliasDb, maxTensors).plan());
@@ -30,12 +29,10 @@ class BlockFuser {
 
   constructor(
     private readonly block: Block,
-    private readonly aliasDb: AliasAnalysis,
+    private readonly aliasDb: AliasDb,
     private readonly maxTensors: number,
   ) {
-    this.#writers = [...block.nodes()].filter(
-      (node) => node.blocks.length > 0 || node.hasSideEffects() || aliasDb.hasWrites(node),
-    );
+    this.#writers = [...block.nodes()].filter((node) => node.hasSideEffects() || !aliasDb.writesOf(node).isEmpty);
   }
 
   /** From the last node up, each one draws the makers of its inputs into its group. */

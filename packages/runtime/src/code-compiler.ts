@@ -1,10 +1,10 @@
 import {
   ClassType,
   CressetError,
-  DictType,
-  FunctionType,
-  ListType,
-  TupleType,
+  type DictType,
+  type FunctionType,
+  type ListType,
+  type TupleType,
   type Block,
   type Graph,
   type Node,
@@ -27,7 +27,7 @@ export interface CodeProvider {
   ofGraph(graph: Graph, name: string): CodeSource;
 }
 
-/** Makes the instructions of a graph. Throws `runtime/code` for nodes that no instruction and no operator stands for. */
+/** Makes the instructions of a graph. Throws `RUNTIME_CODE` for nodes that no instruction and no operator stands for. */
 export function compileCode(name: string, graph: Graph, provider: CodeProvider): Code {
   const code = new CodeCompiler(name, graph, provider).compile();
   verifyCode(code);
@@ -90,7 +90,7 @@ class CodeCompiler {
   #registerOf(value: Value): number {
     const register = this.#registers.get(value);
     if (register === undefined) {
-      throw new CressetError('runtime/code', `%${value.debugName} is used before it is defined in ${this.name}`);
+      throw new CressetError('RUNTIME_CODE', `%${value.debugName} is used before it is defined in ${this.name}`);
     }
     return register;
   }

@@ -4,12 +4,12 @@ import { instructionShapes } from './instruction.ts';
 
 /**
  * Checks that code cannot go wrong by itself: operand counts, registers and constants within bounds, jumps to instructions,
- * and an end that is a RETURN or RAISE or a jump. Throws `runtime/code`.
+ * and an end that is a RETURN or RAISE or a jump. Throws `RUNTIME_CODE`.
  */
 export function verifyCode(code: Code): void {
   const { instructions, registerCount, constants } = code;
   const fail = (at: number, message: string): never => {
-    throw new CressetError('runtime/code', `instruction ${at} of ${code.name} (${instructions[at]?.op}): ${message}`);
+    throw new CressetError('RUNTIME_CODE', `instruction ${at} of ${code.name} (${instructions[at]?.op}): ${message}`);
   };
   instructions.forEach((instruction, at) => {
     const shape = instructionShapes[instruction.op];

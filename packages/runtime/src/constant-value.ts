@@ -36,7 +36,7 @@ export const runtimeConstants: ConstantFactory = {
   enumMember: (type, name, value) => new EnumValue(type, name, toIValue(value)),
 };
 
-/** The value of a `prim::Constant`. Throws `runtime/constant` for one that only stands for something in the text. */
+/** The value of a `prim::Constant`. Throws `RUNTIME_CONSTANT` for one that only stands for something in the text. */
 export function constantValue(node: Node): IValue {
   const { type } = node.output();
   if (type instanceof FunctionType) return new FunctionValue(type.function.qualifiedName, type.function);
@@ -65,7 +65,7 @@ export function toIValue(constant: unknown): IValue {
     return DeviceValue.parse(constant.index === null ? constant.type : `${constant.type}:${constant.index}`);
   }
   if (isComplexConstant(constant)) return new Complex(constant.re, constant.im);
-  throw new CressetError('runtime/constant', 'this constant is known by its text only: its value is not there');
+  throw new CressetError('RUNTIME_CONSTANT', 'this constant is known by its text only: its value is not there');
 }
 
 function isRuntimeObject(constant: unknown): boolean {

@@ -16,7 +16,7 @@ export class Execution {
 
   throwIfAborted(): void {
     if (this.signal?.aborted) {
-      throw new InterruptedError('RUN_ABORTED', 'the run was aborted', { cause: this.signal.reason });
+      throw new InterruptedError('ABORTED', 'the run was aborted', { cause: this.signal.reason });
     }
   }
 }

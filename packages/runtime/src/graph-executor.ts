@@ -65,7 +65,7 @@ export class ExecutorCache implements CodeProvider {
     let executor = this.#functions.get(fn);
     if (!executor) {
       if (!(fn instanceof GraphFunction)) {
-        throw new CressetError('runtime/function', `${fn.qualifiedName} has no graph to run`);
+        throw new CressetError('FUNCTION_WITHOUT_GRAPH', `${fn.qualifiedName} has no graph to run`);
       }
       this.#functions.set(fn, (executor = new GraphExecutor(fn.name, fn.graph, this, this.compileDecomposition)));
     }

@@ -16,3 +16,7 @@ export type { RunCounters } from './run-counters.ts';
 export { RuntimeContext, type RuntimeContextOptions } from './runtime-context.ts';
 export { InterruptedError, TorchScriptError } from './script-error.ts';
 export { runtimeConstants, toIValue } from './constant-value.ts';
+export type { Explanation, OperatorUse, Placement } from './explanation.ts';
+export { initializeRuntime } from './initialize.ts';
+export type { RunProfile } from './run-profile.ts';
+export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';

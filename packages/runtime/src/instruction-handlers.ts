@@ -57,7 +57,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const { items } = frame.get(inputs[0]) as List;
     if (items.length !== outputs.length) {
       throw new CressetError(
-        'runtime/unpack',
+        'UNPACK_LENGTH',
         `Expected ${outputs.length} elements in a list but found ${items.length}`,
       );
     }
@@ -73,7 +73,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const { items } = frame.get(inputs[0]) as Tuple;
     const index = Number(frame.get(inputs[1]) as bigint);
     const value = items.at(index);
-    if (value === undefined) throw new CressetError('runtime/index', 'Tuple index out of range');
+    if (value === undefined) throw new CressetError('TUPLE_INDEX', 'Tuple index out of range');
     frame.set(outputs[0], value);
   },
   TUPLE_SLICE(_state, frame, { operand: { begin, end }, inputs, outputs }) {
@@ -94,7 +94,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const object = frame.get(inputs[0]) as ScriptObject;
     const value = object.slots[slot];
     if (value === undefined) {
-      throw new CressetError('runtime/attribute', `attribute '${name}' of ${object.type.str()} has no value yet`);
+      throw new CressetError('ATTRIBUTE_UNSET', `attribute '${name}' of ${object.type.str()} has no value yet`);
     }
     frame.set(outputs[0], value);
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { type List, Tensor, type Tuple, type IValue } from '@cresset/tensor';
 import { Program } from './program-fixture.ts';
 import { RuntimeContext } from './runtime-context.ts';
 import { TorchScriptError } from './script-error.ts';
@@ -169,6 +169,6 @@ graph():
     const controller = new AbortController();
     const run = program.run([], controller.signal);
     setTimeout(() => controller.abort(), 1);
-    await expect(run).rejects.toMatchObject({ code: 'RUN_ABORTED' });
+    await expect(run).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });

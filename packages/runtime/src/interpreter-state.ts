@@ -42,10 +42,7 @@ export class InterpreterState {
       throw new InterruptedError('RUN_LIMIT', `the program called more than ${this.#frames.length} functions deep`);
     }
     if (args.length !== code.parameterCount) {
-      throw new CressetError(
-        'runtime/arguments',
-        `${code.name} takes ${code.parameterCount} values, not ${args.length}`,
-      );
+      throw new CressetError('ARGUMENT_COUNT', `${code.name} takes ${code.parameterCount} values, not ${args.length}`);
     }
     const frame = new Frame(code, this.execution.ledger, resultRegisters);
     for (let i = 0; i < args.length; i++) frame.set(i, args[i]);

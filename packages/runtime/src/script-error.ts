@@ -2,7 +2,7 @@ import { CressetError, formatStackTrace, type StackEntry } from '@cresset/ir';
 
 /** Rethrown as it is: the run ended because somebody asked for it, or would have gone on for ever. */
 export class InterruptedError extends CressetError {
-  constructor(code: 'RUN_ABORTED' | 'RUN_LIMIT', message: string, options?: { cause?: unknown }) {
+  constructor(code: 'ABORTED' | 'RUN_LIMIT', message: string, options?: { cause?: unknown }) {
     super(code, message, options);
     this.name = 'InterruptedError';
   }

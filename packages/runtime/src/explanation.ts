@@ -1,0 +1,65 @@
+import type { Graph, Node } from '@cresset/ir';
+import { isImplemented, type OperatorRow } from '@cresset/operators';
+
+/**
+ * Where an operator of a program would run: on the device; anywhere, since it touches no tensor's elements; on the host, its
+ * inputs being read back; or nowhere yet.
+ */
+export type Placement = 'device' | 'anywhere' | 'host' | 'missing';
+
+export interface OperatorUse {
+  readonly name: string;
+  readonly count: number;
+  readonly placement: Placement;
+}
+
+/** What a method was compiled to. */
+export interface Explanation {
+  readonly method: string;
+  readonly operators: readonly OperatorUse[];
+  /** Groups that become one kernel each: their label and the operators in them. */
+  readonly fusionGroups: readonly { readonly label: string; readonly operators: readonly string[] }[];
+  /** The graph that runs, in PyTorch's text. */
+  readonly graph: string;
+}
+
+/** Lists the operators of an optimised graph, with those of forked and fused graphs, and where they would run. */
+export function explainGraph(method: string, graph: Graph, hasDevice: boolean): Explanation {
+  const uses = new Map<string, { count: number; placement: Placement }>();
+  const fusionGroups: { label: string; operators: string[] }[] = [];
+  const visit = (inner: Graph): void => {
+    for (const node of inner.allNodes()) {
+      if (node.hasAttribute('Subgraph')) visit(node.g('Subgraph'));
+      if (node.kind === 'prim::FusionGroup') fusionGroups.push(describeGroup(node));
+      const placement = placementOf(node, hasDevice);
+      if (placement === null) continue;
+      const name = node.maybeSchema()?.operatorName ?? node.kind;
+      const use = uses.get(name);
+      if (use) use.count++;
+      else uses.set(name, { count: 1, placement });
+    }
+  };
+  visit(graph);
+  const operators = [...uses].map(([name, use]) => ({ name, ...use })).sort((a, b) => b.count - a.count);
+  return { method, operators, fusionGroups, graph: graph.toString({ sourceRanges: false }) };
+}
+
+function describeGroup(node: Node): { label: string; operators: string[] } {
+  const operators = [...node.g('Subgraph').nodes()]
+    .filter((member) => member.kind !== 'prim::Constant')
+    .map((member) => member.kind);
+  return { label: operators.map((name) => name.replace('aten::', '')).join('+'), operators };
+}
+
+/** Null for nodes that are instructions of the interpreter. */
+function placementOf(node: Node, hasDevice: boolean): Placement | null {
+  const operator = node.maybeOperator();
+  if (!operator) return node.kind.startsWith('prim::') ? null : 'missing';
+  const row = operator.row as OperatorRow | undefined;
+  if (!row) return node.kind.startsWith('prim::') ? null : 'missing';
+  const source = row.derived?.from ?? row;
+  if (!isImplemented(row)) return source.decomposition === undefined ? 'missing' : 'anywhere';
+  if (source.scalar || source.readsNoData || (source.view && !source.shape)) return 'anywhere';
+  if (hasDevice && (source.lower || source.pointwise?.body || source.reduction)) return 'device';
+  return 'host';
+}

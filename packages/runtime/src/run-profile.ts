@@ -1,0 +1,50 @@
+import type { DeviceCounters } from '@cresset/tensorexpr';
+import type { RunCounters } from './run-counters.ts';
+
+/** What one call did. Counts are exact; those of the device are shared where two models run on it at once. */
+export interface RunProfile {
+  /** From taking up the call to its result being there (on the device, where it is made there). */
+  readonly milliseconds: number;
+  readonly instructions: number;
+  readonly dispatches: number;
+  readonly submits: number;
+  readonly uploads: number;
+  readonly uploadedBytes: number;
+  readonly readbacks: number;
+  readonly readbackBytes: number;
+  /** Shaders compiled during the call. */
+  readonly shaders: number;
+  /** Bytes on the device after the call. */
+  readonly liveBytes: number;
+  /** Operators (or fused groups) by where they ran, with how often. */
+  readonly onDevice: readonly (readonly [string, number])[];
+  readonly hostSmall: readonly (readonly [string, number])[];
+  readonly hostFallback: readonly (readonly [string, number])[];
+}
+
+const byCount = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
+  [...counts].sort((a, b) => b[1] - a[1]);
+
+export function makeRunProfile(
+  milliseconds: number,
+  run: RunCounters,
+  before: DeviceCounters | null,
+  after: DeviceCounters | null,
+): RunProfile {
+  const since = (name: keyof DeviceCounters): number => (after?.[name] ?? 0) - (before?.[name] ?? 0);
+  return {
+    milliseconds,
+    instructions: run.instructions,
+    dispatches: since('dispatches'),
+    submits: since('submits'),
+    uploads: since('uploads'),
+    uploadedBytes: since('uploadedBytes'),
+    readbacks: since('readbacks'),
+    readbackBytes: since('readbackBytes'),
+    shaders: since('shaders'),
+    liveBytes: after?.liveBytes ?? 0,
+    onDevice: byCount(run.device),
+    hostSmall: byCount(run.hostSmall),
+    hostFallback: byCount(run.hostFallback),
+  };
+}

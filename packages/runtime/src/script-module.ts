@@ -1,0 +1,137 @@
+import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
+import type { DecompositionCompiler } from '@cresset/passes';
+import type { IValue, ScriptObject } from '@cresset/tensor';
+import { Tuple } from '@cresset/tensor';
+import { Execution } from './execution.ts';
+import { explainGraph, type Explanation } from './explanation.ts';
+import { ExecutorCache, type ArgumentSpec, type StepListener } from './graph-executor.ts';
+import { InterpreterState } from './interpreter-state.ts';
+import { emptyRunCounters } from './run-counters.ts';
+import { makeRunProfile, type RunProfile } from './run-profile.ts';
+import type { RuntimeContext } from './runtime-context.ts';
+import { TorchScriptError } from './script-error.ts';
+import { forEachStorage } from './storage-ledger.ts';
+
+export interface ScriptModuleOptions {
+  /** Makes the original source of the program known, so that errors can be told in its terms. */
+  readonly loadDebugTables?: () => Promise<void>;
+  readonly compileDecomposition: DecompositionCompiler;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | null;
+}
+
+/** A module that can be called (torch::jit::Module with an executor for each of its methods). */
+export class ScriptModule {
+  /** What the last call did; null before the first. */
+  lastRun: RunProfile | null = null;
+  readonly #executors: ExecutorCache;
+  readonly #spec: () => ArgumentSpec;
+  #queue: Promise<unknown> = Promise.resolve();
+  #isDisposed = false;
+
+  constructor(
+    readonly object: ScriptObject,
+    readonly unit: CompilationUnit,
+    readonly context: RuntimeContext,
+    private readonly options: ScriptModuleOptions,
+  ) {
+    const capabilities = context.device?.capabilities;
+    this.#spec = () => ({ maxFusedTensors: capabilities?.maxStorageBuffers ?? 0, gradEnabled: context.gradEnabled });
+    this.#executors = new ExecutorCache(this.#spec, options.compileDecomposition);
+  }
+
+  /**
+   * Calls a method of the module, or of one below it: `self`, then one value for each further parameter. Calls made while one is running
+   * wait for it. Rejects with a TorchScriptError where the program fails, with an InterruptedError where it is stopped.
+   */
+  call(method: string, args: readonly IValue[] = [], options: CallOptions = {}): Promise<IValue> {
+    return this.callOn(this.object, method, args, options);
+  }
+
+  callOn(receiver: ScriptObject, method: string, args: readonly IValue[], options: CallOptions = {}): Promise<IValue> {
+    const turn = this.#queue.then(() => this.#run(this.method(method, receiver), [receiver, ...args], options));
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Calls a function that is no method. */
+  callFunction(fn: ScriptFunction, args: readonly IValue[], options: CallOptions = {}): Promise<IValue> {
+    const turn = this.#queue.then(() => this.#run(fn, args, options));
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Throws a CressetError where there is no such method. */
+  method(name: string, receiver: ScriptObject = this.object): ScriptFunction {
+    const method = receiver.type.findMethod(name);
+    if (!method) throw new CressetError('METHOD_NOT_FOUND', `'${receiver.type.str()}' has no method '${name}'`);
+    return method;
+  }
+
+  /** A method's graph as it was compiled. */
+  graphFor(name = 'forward', receiver = this.object): Graph {
+    return this.#executors.executorOf(this.method(name, receiver)).graph;
+  }
+
+  /** A method's graph as it is run. */
+  optimizedGraphFor(name = 'forward', receiver = this.object): Graph {
+    return this.#executors.executorOf(this.method(name, receiver)).planFor(this.#spec()).graph;
+  }
+
+  /** Optimises a method once more and tells of every step. */
+  traceOptimization(onStep: StepListener, name = 'forward', receiver = this.object): void {
+    this.#executors.executorOf(this.method(name, receiver)).makePlan(this.#spec(), onStep);
+  }
+
+  /** Which operators a method runs, and where each of them would run. */
+  explain(name = 'forward', receiver = this.object): Explanation {
+    return explainGraph(name, this.optimizedGraphFor(name, receiver), this.context.device !== null);
+  }
+
+  /** Frees the memory of all tensors of the module. */
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    forEachStorage([this.object], (storage) => storage.dispose());
+  }
+
+  async #run(fn: ScriptFunction, args: readonly IValue[], { signal = null }: CallOptions): Promise<IValue> {
+    if (this.#isDisposed) throw new CressetError('MODEL_DISPOSED', 'this module was disposed of');
+    const { context } = this;
+    const { device } = context;
+    const before = device ? { ...device.counters } : null;
+    const start = performance.now();
+    context.counters = emptyRunCounters();
+    const execution = new Execution(context, signal);
+    try {
+      execution.throwIfAborted();
+      const code = this.#executors.ofFunction(fn).code();
+      const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
+      const results = await state.run(code, args);
+      // Nothing is lost of what was enqueued, and errors of the device come up in this call.
+      await device?.flush();
+      const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
+      execution.ledger?.sweep([value, ...args, this.object]);
+      return value;
+    } catch (error) {
+      execution.ledger?.sweep([...args, this.object]);
+      throw await this.#inOriginalTerms(error);
+    } finally {
+      this.lastRun = makeRunProfile(
+        performance.now() - start,
+        context.counters,
+        before,
+        device ? { ...device.counters } : null,
+      );
+    }
+  }
+
+  /** Debug tables are fetched when there is an error to tell; then it is told again. */
+  async #inOriginalTerms(error: unknown): Promise<unknown> {
+    if (!(error instanceof TorchScriptError) || !this.options.loadDebugTables) return error;
+    await this.options.loadDebugTables();
+    return new TorchScriptError(error.cause, error.callStack);
+  }
+}
