@@ -1,0 +1,9 @@
+import { CompilationCallStack, ErrorReport, type SourceRange } from '@cresset/ir';
+
+/** The functions being compiled, outermost first. Compilation is synchronous, so there is one stack. */
+export const compilationCallStack = new CompilationCallStack();
+
+/** An error at a place of the source, with the call stack of compilation as it is now. */
+export function compileError(range: SourceRange | undefined, reason: string): ErrorReport {
+  return new ErrorReport(range, reason, { calls: compilationCallStack.snapshot() });
+}

@@ -1,0 +1,318 @@
+import {
+  BoolType,
+  constantValue,
+  unifyTypes,
+  type Block,
+  type Graph,
+  type Node,
+  type Type,
+  type Value,
+} from '@cresset/ir';
+import { withBlocksToEnterExit, enterExitToWithBlocks } from './with-blocks.ts';
+
+/**
+ * Turns the nodes that leave a block early into control flow: `prim::LoopContinuation` leaves the innermost loop's body, `prim::ReturnStmt`
+ * the function or closure (PyTorch: TransformExits). What follows a node that may have left runs only where it has not.
+ */
+export function transformExits(graph: Graph): void {
+  enterExitToWithBlocks(graph);
+  new ExitTransformer(graph, 'prim::LoopContinuation').transform(graph.block);
+  new ExitTransformer(graph, 'prim::ReturnStmt').transform(graph.block);
+  inlineConsecutiveIfs(graph.block);
+  withBlocksToEnterExit(graph);
+}
+
+type ExitStatus = 'will' | 'might' | 'wont' | 'throws';
+
+/** Whether a block was left, as a value, and the values it was left with. */
+interface Exit {
+  readonly hasExited: Value;
+  readonly values: readonly Value[];
+}
+
+class ExitTransformer {
+  readonly #graph: Graph;
+  readonly #exitKind: string;
+  readonly #true: Value;
+  readonly #false: Value;
+  /** Stands for a block that always raises: never read. */
+  readonly #throws: Value;
+  readonly #uninitialized: [type: Type, value: Value][] = [];
+  /** The block that exits of the present kind lead out of. */
+  #target: Block | undefined;
+
+  constructor(graph: Graph, exitKind: string) {
+    this.#graph = graph;
+    this.#exitKind = exitKind;
+    [this.#true, this.#false] = graph.withInsertPoint(graph.paramNode.next, () => [
+      graph.insertConstant(true),
+      graph.insertConstant(false),
+    ]) as [Value, Value];
+    this.#throws = this.#uninitializedOf(BoolType.get());
+  }
+
+  transform(block: Block): Exit {
+    const previousTarget = this.#target;
+    if (this.#isTarget(block)) {
+      this.#target = block;
+    }
+    let exit = this.#transformNodes(block);
+    if (this.#target === block) {
+      this.#leaveAt(block, exit);
+      // An exit ends at its target, and an exception may never happen: the loop may not be entered, the closure not called.
+      exit = this.#wont();
+    }
+    this.#target = previousTarget;
+    return exit;
+  }
+
+  #isTarget(block: Block): boolean {
+    const owner = block.owningNode?.kind;
+    return this.#exitKind === 'prim::LoopContinuation'
+      ? owner === 'prim::Loop'
+      : owner === undefined || owner === 'prim::Closure';
+  }
+
+  #transformNodes(block: Block): Exit {
+    let exit = this.#wont();
+    for (let node = block.paramNode.next; node !== block.returnNode; ) {
+      const following = node.next;
+      exit = this.#transformNode(node) ?? exit;
+      const status = this.#statusOf(exit);
+      if (status === 'will' || status === 'throws') {
+        this.#destroyFrom(following, block);
+        return exit;
+      }
+      if (status === 'might') {
+        return following === block.returnNode ? exit : this.#guardFrom(following, block, exit);
+      }
+      node = following;
+    }
+    return exit;
+  }
+
+  /** Undefined for nodes that have nothing to do with exits. */
+  #transformNode(node: Node): Exit | undefined {
+    switch (node.kind) {
+      case 'prim::RaiseException':
+        return { hasExited: this.#throws, values: [] };
+      case 'prim::ReturnStmt':
+      case 'prim::LoopContinuation': {
+        if (node.kind !== this.#exitKind) {
+          return undefined;
+        }
+        const exit = { hasExited: this.#true, values: [...node.inputs] };
+        node.destroy();
+        return exit;
+      }
+      case 'prim::If':
+        return this.#transformIf(node);
+      case 'prim::With':
+        return this.transform(node.blocks[0]!);
+      case 'prim::Closure':
+        this.transform(node.blocks[0]!);
+        return undefined;
+      case 'prim::Loop':
+        return this.#transformLoop(node);
+      default:
+        return undefined;
+    }
+  }
+
+  #wont(): Exit {
+    return { hasExited: this.#false, values: [] };
+  }
+
+  #statusOf({ hasExited }: Exit): ExitStatus {
+    switch (hasExited) {
+      case this.#true:
+        return 'will';
+      case this.#false:
+        return 'wont';
+      case this.#throws:
+        return 'throws';
+      default:
+        return 'might';
+    }
+  }
+
+  /** The block gets the values it was left with, where it was. */
+  #leaveAt(block: Block, exit: Exit): void {
+    const status = this.#statusOf(exit);
+    if (status === 'might') {
+      const node = this.#graph.create('prim::If', [exit.hasExited], 0).insertBefore(block.returnNode);
+      node.addBlock();
+      node.addBlock();
+      addIfOutputs(node, exit.values, [...block.outputs]);
+      replaceBlockOutputs(block, [...node.outputs]);
+    } else if (status === 'will') {
+      replaceBlockOutputs(block, exit.values);
+    }
+  }
+
+  /** A loop that is left for good stops, and hands on whether and with what it was left. */
+  #transformLoop(loop: Node): Exit {
+    const body = loop.blocks[0]!;
+    const exit = this.transform(body);
+    const status = this.#statusOf(exit);
+    if (status === 'wont' || status === 'throws') {
+      return this.#wont();
+    }
+    const graph = this.#graph;
+    graph.withInsertPoint(body, () => {
+      const node = graph.insertNode(graph.create('prim::If', [exit.hasExited], 0));
+      node.addBlock().registerOutput(this.#false);
+      node.addBlock().registerOutput(body.outputs[0]!);
+      body.replaceOutput(0, node.addOutput().setType(BoolType.get()));
+    });
+    const carry = (initial: Value, inBody: Value): Value => {
+      loop.addInput(initial);
+      body.addInput().setType(initial.type);
+      body.registerOutput(inBody);
+      return loop.addOutput().setType(initial.type);
+    };
+    const hasExited = carry(this.#false, exit.hasExited);
+    const values = exit.values.map((value) => carry(this.#uninitializedOf(value.type), value));
+    return { hasExited, values };
+  }
+
+  #transformIf(node: Node): Exit {
+    const [thenBlock, elseBlock] = node.blocks as [Block, Block];
+    let thenExit = this.transform(thenBlock);
+    let elseExit = this.transform(elseBlock);
+    const thenStatus = this.#statusOf(thenExit);
+    const elseStatus = this.#statusOf(elseExit);
+    const status = ifStatus(thenStatus, elseStatus);
+    if (status === 'throws') {
+      return { hasExited: this.#throws, values: [] };
+    }
+    if (status === 'wont') {
+      return this.#wont();
+    }
+    // The branch that is not left has no values to leave with.
+    if (thenStatus === 'wont' || thenStatus === 'throws') {
+      thenExit = { hasExited: thenExit.hasExited, values: this.#uninitializedLike(elseExit.values) };
+    } else if (elseStatus === 'wont' || elseStatus === 'throws') {
+      elseExit = { hasExited: elseExit.hasExited, values: this.#uninitializedLike(thenExit.values) };
+    }
+    let hasExited = this.#true;
+    if (status === 'might') {
+      addIfOutputs(node, [thenExit.hasExited], [elseExit.hasExited]);
+      hasExited = node.outputs.at(-1)!;
+    }
+    addIfOutputs(node, thenExit.values, elseExit.values);
+    const count = thenExit.values.length;
+    return { hasExited, values: node.outputs.slice(node.outputs.length - count) };
+  }
+
+  /** Moves the nodes from `first` on into a branch that is taken where the block has not been left. */
+  #guardFrom(first: Node, block: Block, exit: Exit): Exit {
+    const graph = this.#graph;
+    const guard = graph.create('prim::If', [exit.hasExited], 0).insertBefore(first);
+    const exited = guard.addBlock();
+    const rest = guard.addBlock();
+    for (let node = first; node !== block.returnNode; ) {
+      const following = node.next;
+      node.moveBefore(rest.returnNode);
+      node = following;
+    }
+    const outputs = [...block.outputs];
+    const merged = outputs.map((output) => {
+      exited.registerOutput(this.#uninitializedOf(output.type));
+      rest.registerOutput(output);
+      return guard.addOutput().setType(output.type);
+    });
+    replaceBlockOutputs(block, merged);
+    graph.create(this.#exitKind, exit.values, 0).insertBefore(exited.returnNode);
+    return this.#transformIf(guard);
+  }
+
+  /** Destroys what is never reached; where a value of it is used, nobody will read it. */
+  #destroyFrom(first: Node, block: Block): void {
+    for (let node = block.returnNode.previous; first !== block.returnNode; ) {
+      const before = node.previous;
+      const isLast = node === first;
+      for (const output of node.outputs) {
+        if (output.hasUses()) {
+          output.replaceAllUsesWith(this.#uninitializedOf(output.type));
+        }
+      }
+      node.destroy();
+      if (isLast) {
+        return;
+      }
+      node = before;
+    }
+  }
+
+  #uninitializedLike(values: readonly Value[]): readonly Value[] {
+    return values.map((value) => this.#uninitializedOf(value.type));
+  }
+
+  #uninitializedOf(type: Type): Value {
+    const known = this.#uninitialized.find(([other]) => other === type || other.equals(type));
+    if (known !== undefined) {
+      return known[1];
+    }
+    const value = this.#graph.createUninitialized(type).insertAfter(this.#graph.paramNode).output();
+    this.#uninitialized.push([type, value]);
+    return value;
+  }
+}
+
+/** A branch that raises leaves the other to say how it goes on. */
+function ifStatus(thenStatus: ExitStatus, elseStatus: ExitStatus): ExitStatus {
+  if (thenStatus === 'throws') {
+    return elseStatus;
+  }
+  return elseStatus === 'throws' || thenStatus === elseStatus ? thenStatus : 'might';
+}
+
+function replaceBlockOutputs(block: Block, outputs: readonly Value[]): void {
+  block.removeAllOutputs();
+  outputs.forEach((output) => block.registerOutput(output));
+}
+
+function addIfOutputs(node: Node, trueOutputs: readonly Value[], falseOutputs: readonly Value[]): void {
+  trueOutputs.forEach((trueOutput, index) => {
+    const falseOutput = falseOutputs[index]!;
+    node.blocks[0]!.registerOutput(trueOutput);
+    node.blocks[1]!.registerOutput(falseOutput);
+    node.addOutput().setType(unifyTypes(trueOutput.type, falseOutput.type, true)!);
+  });
+}
+
+/**
+ * Merges an `if` with one right behind it whose condition is a constant in each branch of the first: `if x: return 1` and what
+ * follows become one `if` with an else.
+ */
+function inlineConsecutiveIfs(block: Block): void {
+  for (let node = block.paramNode.next; node !== block.returnNode; ) {
+    node.blocks.forEach(inlineConsecutiveIfs);
+    if (!mergeWithNextIf(node)) {
+      node = node.next;
+    }
+  }
+}
+
+function mergeWithNextIf(first: Node): boolean {
+  const second = first.next;
+  if (first.kind !== 'prim::If' || second.kind !== 'prim::If' || second.input(0).node !== first) {
+    return false;
+  }
+  const { offset } = second.input(0);
+  const conditions = first.blocks.map((branch) => constantValue(branch.outputs[offset]!));
+  // Equal constants are left to constant propagation: merging would copy the code.
+  if (conditions.some((condition) => typeof condition !== 'boolean') || conditions[0] === conditions[1]) {
+    return false;
+  }
+  first.blocks.forEach((branch, index) => {
+    const taken = second.blocks[conditions[index] === true ? 0 : 1]!;
+    branch.cloneFrom(taken, (value) => (value.node === first ? branch.outputs[value.offset]! : value));
+  });
+  for (const output of second.outputs) {
+    output.replaceAllUsesWith(first.addOutput().copyMetadata(output));
+  }
+  second.destroy();
+  return true;
+}

@@ -1,0 +1,18 @@
+import type { ClassType, GraphFunction, SourceRange, Type, Value } from '@cresset/ir';
+import type { SugaredValue } from './sugared-value.ts';
+
+/** Finds what a program's free names mean: where it came from knows (PyTorch: Resolver). */
+export interface Resolver {
+  /** The meaning of a name that is no variable, while `fn` is compiled; undefined where it has none. */
+  resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined;
+
+  /** The type of that, possibly qualified, name; undefined where there is none. */
+  resolveType(name: string, range: SourceRange): Type | undefined;
+}
+
+/** What the first parameter of a method is (PyTorch: Self). */
+export interface Self {
+  readonly classType: ClassType;
+  /** Gives the parameter's value its type, and tells how its attributes are looked up. */
+  makeSugared(value: Value): SugaredValue;
+}
