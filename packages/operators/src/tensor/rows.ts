@@ -2,7 +2,11 @@ import type { OperatorRow } from '../row.ts';
 import { activationRows } from './activation.ts';
 import { arithmeticRows } from './arithmetic.ts';
 import { comparisonRows } from './comparison.ts';
+import { conversionRows } from './conversion.ts';
+import { creationRows } from './creation.ts';
+import { literalRows } from './literals.ts';
 import { unaryRows } from './unary.ts';
+import { viewRows } from './views.ts';
 
 /** Operators on tensors outside `nn`. */
 export const tensorRows: readonly OperatorRow[] = [
@@ -10,4 +14,8 @@ export const tensorRows: readonly OperatorRow[] = [
   ...unaryRows,
   ...activationRows,
   ...comparisonRows,
+  ...conversionRows,
+  ...creationRows,
+  ...literalRows,
+  ...viewRows,
 ];

@@ -1,0 +1,488 @@
+import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { broadcastAll, expand } from '../broadcast.ts';
+import { kernel, view } from '../builders.ts';
+import { copyInto, lowerCopy, partOf, viewAsReal } from '../copy.ts';
+import { inferSize, sizesText } from '../dimensions.ts';
+import { readScalar, scalarToBigint } from '../elements.ts';
+import { check } from '../errors.ts';
+import type { OperatorRow, Results } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import * as views from './view-functions.ts';
+
+/** Views of a tensor, the same ones that change it in place, and copies of views (ATen/native/TensorShape.cpp). */
+
+interface Self {
+  readonly self: Tensor;
+}
+
+/** Changes how `self` itself looks at its storage: `squeeze_` and the like. */
+function inPlaceView<Args extends Self>(schema: string, fn: (args: Args) => Tensor): OperatorRow {
+  return {
+    schema,
+    readsNoData: true,
+    host: (args: Args) => {
+      const { sizes, strides, storageOffset } = fn(args);
+      return Object.assign(args.self, { sizes, strides, storageOffset });
+    },
+  } as OperatorRow;
+}
+
+/** What a view shows, in memory of its own: `squeeze_copy` and the like. */
+function viewCopy<Args>(schema: string, fn: (args: Args) => Results): OperatorRow {
+  const shown = (args: Args): Tensor[] => [fn(args)].flat() as Tensor[];
+  return kernel<Args>(schema, {
+    shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
+    host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
+    lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
+  });
+}
+
+/** A view and, under `<name>_copy`, its copy. */
+function viewAndCopy<Args>(schema: string, fn: (args: Args) => Results): OperatorRow[] {
+  const copied = schema
+    .replace(/^(aten::\w+)/, '$1_copy')
+    .replaceAll('(a -> *)', '')
+    .replaceAll('Tensor(a)', 'Tensor');
+  return [view(schema, fn), viewCopy(copied, fn)];
+}
+
+/** A view where strides allow it, a copy where not. */
+function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => readonly number[]): OperatorRow {
+  const target = (output: Tensor, { self }: Args): Tensor =>
+    output.asStrided(self.sizes, contiguousStrides(self.sizes));
+  return kernel<Args>(schema, {
+    view: (args) => views.tryView(args.self, sizesOf(args)),
+    shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.numel), dtype: args.self.dtype }),
+    host: (args, [output]) => copyInto(target(output, args), args.self),
+    lower: (args, [output], context) => lowerCopy(target(output, args), args.self, context, 'aten::reshape'),
+  });
+}
+
+/** `src` written over a part of a copy of `self`: the inverse of a view. */
+function scattering<Args extends Self & { src: Tensor }>(
+  schema: string,
+  part: (tensor: Tensor, args: Args) => Tensor,
+): OperatorRow {
+  const checkedPart = (tensor: Tensor, args: Args): Tensor => {
+    const shown = part(tensor, args);
+    check(
+      views.sameSizes(shown.sizes, args.src.sizes),
+      () =>
+        `expected src to have a size equal to the slice of self. src size = ${sizesText(args.src.sizes)}, slice size = ${sizesText(shown.sizes)}`,
+    );
+    return shown;
+  };
+  return kernel<Args>(schema, {
+    shape: ({ self }) => ({ sizes: self.sizes, dtype: self.dtype }),
+    host: (args, [output]) => {
+      copyInto(output, args.self);
+      copyInto(checkedPart(output, args), args.src);
+    },
+    lower: (args, [output], context) => {
+      lowerCopy(output, args.self, context);
+      lowerCopy(checkedPart(output, args), args.src, context);
+    },
+    out: true,
+  });
+}
+
+const itself = ({ self }: Self): Tensor => self.asStrided(self.sizes, self.strides);
+
+function reversedDims({ self }: Self): Tensor {
+  return views.permute(
+    self,
+    self.sizes.map((_, dim) => self.dim - 1 - dim),
+  );
+}
+
+function lastTwo(name: string, { self }: Self): Tensor {
+  check(
+    self.dim >= 2,
+    `tensor.${name} is only supported on matrices or batches of matrices. Got ${self.dim}-D tensor.`,
+  );
+  return views.transpose(self, -2, -1);
+}
+
+/** A real tensor is its own conjugate; of a complex one a conjugated copy is made, since there is no conjugate view. */
+function conjugating(schema: string, rearranged: (args: Self) => Tensor): OperatorRow {
+  return kernel<Self>(schema, {
+    view: (args) => (isComplex(args.self.dtype) ? null : rearranged(args)),
+    shape: (args) => ({ sizes: rearranged(args).sizes, dtype: args.self.dtype }),
+    host: (args, [output]) => {
+      copyInto(output, rearranged(args));
+      const parts = output.storageArrayForWriting() as Float32Array;
+      for (let at = 1; at < 2 * output.numel; at += 2) parts[at] = -parts[at];
+    },
+  });
+}
+
+const checkHermitian =
+  (name: string) =>
+  (args: Self): Tensor =>
+    name === 'matrix_H' || args.self.dim > 0 ? lastTwo(name, args) : itself(args);
+
+function viewAsComplex({ self }: Self): Tensor {
+  check(self.dim > 0, 'Input tensor must have one or more dimensions');
+  check(self.sizes.at(-1) === 2, 'Tensor must have a last dimension of size 2');
+  check(self.strides.at(-1) === 1, 'Tensor must have a last dimension with stride 1');
+  check(
+    self.strides.slice(0, -1).every((stride) => stride % 2 === 0) && self.storageOffset % 2 === 0,
+    'Tensor must have a stride divisible by 2 for all but last dimension',
+  );
+  return new Tensor(
+    self.storage,
+    complexType(self.dtype),
+    self.sizes.slice(0, -1),
+    self.strides.slice(0, -1).map((stride) => stride / 2),
+    self.storageOffset / 2,
+  );
+}
+
+/** The same bytes read as another dtype. */
+function reinterpreted({ self, dtype }: Self & { dtype: ScalarType }): Tensor {
+  const from = elementSize(self.dtype);
+  const to = elementSize(dtype);
+  if (from === to) return new Tensor(self.storage, dtype, self.sizes, self.strides, self.storageOffset);
+  check(
+    self.dim > 0,
+    `self.dim() cannot be 0 to view ${dtypeName(self.dtype)} as ${dtypeName(dtype)} (different element sizes)`,
+  );
+  check(
+    self.strides.at(-1) === 1,
+    `self.stride(-1) must be 1 to view ${dtypeName(self.dtype)} as ${dtypeName(dtype)} (different element sizes), but got ${self.strides.at(-1)}`,
+  );
+  const scale = from / to;
+  const last = self.sizes.at(-1)! * scale;
+  check(
+    Number.isInteger(last),
+    `self.size(-1) must be divisible by ${to / from} to view ${dtypeName(self.dtype)} as ${dtypeName(dtype)} (different element sizes), but got ${self.sizes.at(-1)}`,
+  );
+  const strides = self.strides.map((stride, dim) => (dim === self.dim - 1 ? 1 : stride * scale));
+  return new Tensor(self.storage, dtype, self.sizes.with(-1, last), strides, self.storageOffset * scale);
+}
+
+function imaginary({ self }: Self): Tensor {
+  check(isComplex(self.dtype), 'imag is not implemented for tensors with non-complex dtypes.');
+  return partOf(self, 1);
+}
+
+/** `torch.hsplit` and its kin: along a fixed dimension. */
+function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => number): OperatorRow[] {
+  const checkRank = (self: Tensor): void =>
+    check(
+      self.dim >= minRank,
+      `torch.${name} requires a tensor with at least ${minRank} dimension, but got a tensor with ${self.dim} dimensions!`,
+    );
+  return [
+    view<Self & { sections: number }>(
+      `aten::${name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]`,
+      ({ self, sections }) => {
+        checkRank(self);
+        const dim = dimOf(self);
+        check(
+          sections !== 0 && self.sizes[dim] % sections === 0,
+          `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${self.sizes[dim]} is not divisible by the split_size ${sections}!`,
+        );
+        return views.splitInSections(self, sections, dim);
+      },
+    ),
+    view<Self & { indices: readonly number[] }>(
+      `aten::${name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]`,
+      ({ self, indices }) => {
+        checkRank(self);
+        return views.splitAtIndices(self, indices, dimOf(self));
+      },
+    ),
+  ];
+}
+
+function splitByTensor({
+  self,
+  tensor_indices_or_sections: given,
+  dim,
+}: Self & { tensor_indices_or_sections: Tensor; dim: number }): Tensor[] {
+  check(
+    given.dtype === 'int64',
+    `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${given.dtype}`,
+  );
+  check(
+    given.dim <= 1,
+    `tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ${given.dim} dims`,
+  );
+  const numbers = Array.from({ length: given.numel }, (_, at) =>
+    Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1)))),
+  );
+  return given.dim === 0 ? views.splitInSections(self, numbers[0], dim) : views.splitAtIndices(self, numbers, dim);
+}
+
+function diagonalSizes({ A, offset, dim1, dim2 }: { A: Tensor; offset: number; dim1: number; dim2: number }): Tensor {
+  return views.diagonal(A, offset, dim1, dim2);
+}
+
+interface AtLeast {
+  readonly self: Tensor;
+}
+
+/** Up to `rank` dimensions, as numpy adds them. */
+function atLeast(rank: number) {
+  return ({ self }: AtLeast): Tensor => {
+    if (self.dim >= rank) return itself({ self });
+    if (self.dim === 0) return self.asStrided(new Array<number>(rank).fill(1), new Array<number>(rank).fill(1));
+    if (rank === 2) return views.unsqueeze(self, 0);
+    return self.dim === 1 ? views.unsqueeze(views.unsqueeze(self, 0), 2) : views.unsqueeze(self, 2);
+  };
+}
+
+const atLeastRows = (rank: number): OperatorRow[] => [
+  view(`aten::atleast_${rank}d(Tensor self) -> Tensor`, atLeast(rank)),
+  view<{ tensors: readonly Tensor[] }>(`aten::atleast_${rank}d.Sequence(Tensor[] tensors) -> Tensor[]`, ({ tensors }) =>
+    tensors.map((self) => atLeast(rank)({ self })),
+  ),
+];
+
+interface Dims extends Self {
+  readonly dim0: number;
+  readonly dim1: number;
+}
+
+const swapped = ({ self, dim0, dim1 }: Dims): Tensor => views.transpose(self, dim0, dim1);
+const swappedAxes = ({ self, axis0, axis1 }: Self & { axis0: number; axis1: number }): Tensor =>
+  views.transpose(self, axis0, axis1);
+const squeezedAll = ({ self }: Self): Tensor => views.squeeze(self, null);
+const squeezedOne = ({ self, dim }: Self & { dim: number }): Tensor => views.squeeze(self, [dim]);
+const squeezedSome = ({ self, dim }: Self & { dim: readonly number[] }): Tensor => views.squeeze(self, dim);
+const unsqueezed = ({ self, dim }: Self & { dim: number }): Tensor => views.unsqueeze(self, dim);
+const selected = ({ self, dim, index }: Self & { dim: number; index: number }): Tensor =>
+  views.select(self, dim, index);
+
+interface Slice extends Self {
+  readonly dim: number;
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly step: number;
+}
+const sliced = ({ self, dim, start, end, step }: Slice): Tensor => views.slice(self, dim, start, end, step);
+
+interface Narrow extends Self {
+  readonly dim: number;
+  readonly start: number;
+  readonly length: number;
+}
+const narrowed = ({ self, dim, start, length }: Narrow): Tensor => views.narrow(self, dim, start, length);
+
+interface Diagonal extends Self {
+  readonly offset: number;
+  readonly dim1: number;
+  readonly dim2: number;
+}
+const diagonalOf = ({ self, offset, dim1, dim2 }: Diagonal): Tensor => views.diagonal(self, offset, dim1, dim2);
+
+interface Strided extends Self {
+  readonly size: readonly number[];
+  readonly stride: readonly number[];
+  readonly storage_offset: number | null;
+}
+const strided = ({ self, size, stride, storage_offset: offset }: Strided): Tensor =>
+  views.asStrided(self, size, stride, offset);
+
+const expanded = ({ self, size }: Self & { size: readonly number[] }): Tensor => expand(self, size);
+const viewedAs = ({ self, size }: Self & { size: readonly number[] }): Tensor => views.viewed(self, size);
+
+export const viewRows: readonly OperatorRow[] = [
+  ...viewAndCopy('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', viewedAs),
+  ...viewAndCopy('aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)', reinterpreted),
+  view('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', viewedAs),
+  view<Self & { other: Tensor }>('aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
+    views.viewed(self, other.sizes),
+  ),
+  reshaping<Self & { shape: readonly number[] }>(
+    'aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)',
+    ({ shape }) => shape,
+  ),
+  reshaping<Self & { other: Tensor }>(
+    'aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)',
+    ({ other }) => other.sizes,
+  ),
+  reshaping<Self & { start_dim: number; end_dim: number }>(
+    'aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)',
+    ({ self, start_dim: start, end_dim: end }) => views.flattenedSizes(self, start, end),
+  ),
+  reshaping('aten::ravel(Tensor(a) self) -> Tensor(a)', () => [-1]),
+  view<Self & { dim: number; sizes: readonly number[] }>(
+    'aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)',
+    ({ self, dim, sizes }) => views.unflatten(self, dim, sizes),
+  ),
+  ...viewAndCopy<Self & { dims: readonly number[] }>(
+    'aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)',
+    ({ self, dims }) => views.permute(self, dims),
+  ),
+  ...viewAndCopy('aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)', swapped),
+  inPlaceView('aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)', swapped),
+  view('aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)', swapped),
+  inPlaceView('aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)', swapped),
+  view('aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)', swappedAxes),
+  inPlaceView('aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)', swappedAxes),
+  ...viewAndCopy('aten::t(Tensor(a) self) -> Tensor(a)', ({ self }: Self) => views.matrixTranspose(self)),
+  inPlaceView('aten::t_(Tensor(a!) self) -> Tensor(a!)', ({ self }: Self) => views.matrixTranspose(self)),
+  view('aten::numpy_T(Tensor(a) self) -> Tensor(a)', reversedDims),
+  view('aten::numpy_T.a(Tensor(a) self) -> Tensor(a)', reversedDims),
+  view<Self>('aten::mT(Tensor(a) self) -> Tensor(a)', (args) => lastTwo('mT', args)),
+  view<Self>('aten::mT.a(Tensor(a) self) -> Tensor(a)', (args) => lastTwo('mT', args)),
+  ...['mH', 'mH.a', 'adjoint'].map((name) =>
+    conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, checkHermitian('mH')),
+  ),
+  ...['matrix_H', 'matrix_H.a'].map((name) =>
+    conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => {
+      check(
+        self.dim === 2 || self.dim === 0,
+        `tensor.H is only supported on matrices (2-D tensors). Got ${self.dim}-D tensor.`,
+      );
+      return views.matrixTranspose(self);
+    }),
+  ),
+  ...['conj', '_conj'].map((name) => conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, itself)),
+  ...viewAndCopy('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded),
+  view('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', expanded),
+  view<Self & { other: Tensor }>('aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
+    expand(self, other.sizes),
+  ),
+  view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
+    const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
+    return tensors.map((tensor) => expand(tensor, sizes));
+  }),
+  ...viewAndCopy('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
+  ...viewAndCopy('aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)', squeezedOne),
+  ...viewAndCopy('aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)', squeezedSome),
+  inPlaceView('aten::squeeze_(Tensor(a!) self) -> Tensor(a!)', squeezedAll),
+  inPlaceView('aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)', squeezedOne),
+  inPlaceView('aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)', squeezedSome),
+  ...viewAndCopy('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', unsqueezed),
+  inPlaceView('aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)', unsqueezed),
+  ...viewAndCopy('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', selected),
+  ...viewAndCopy(
+    'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
+    sliced,
+  ),
+  ...viewAndCopy('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowed),
+  kernel<Self & { dim: number; start: Tensor; length: number }>(
+    'aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)',
+    {
+      host: ({ self, dim, start, length }) => {
+        check(start.dim === 0 && start.dtype === 'int64', 'start must be an 0-dim integral Tensor.');
+        return views.narrow(self, dim, Number(scalarToBigint(readScalar(start, start.storageOffset))), length);
+      },
+    },
+  ),
+  ...viewAndCopy<Self & { split_size: number; dim: number }>(
+    'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
+    ({ self, split_size: size, dim }) => views.split(self, size, dim),
+  ),
+  view<Self & { split_size: readonly number[]; dim: number }>(
+    'aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]',
+    ({ self, split_size: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+  ),
+  view<Self & { split_sizes: readonly number[]; dim: number }>(
+    'aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]',
+    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+  ),
+  ...viewAndCopy<Self & { split_sizes: readonly number[]; dim: number }>(
+    'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
+    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+  ),
+  view<Self & { split_size: number; dim: number }>(
+    'aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
+    ({ self, split_size: size, dim }) => views.split(self, size, dim),
+  ),
+  view<Self & { split_sizes: readonly number[]; dim: number }>(
+    'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
+    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+  ),
+  view<Self & { chunks: number; dim: number }>(
+    'aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]',
+    ({ self, chunks, dim }) => views.chunk(self, chunks, dim),
+  ),
+  view<Self & { chunks: number; dim: number }>(
+    'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
+    ({ self, chunks, dim }) => views.chunk(self, chunks, dim),
+  ),
+  view<Self & { sections: number; dim: number }>(
+    'aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]',
+    ({ self, sections, dim }) => {
+      check(self.dim > 0, 'tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims');
+      return views.splitInSections(self, sections, dim);
+    },
+  ),
+  view<Self & { indices: readonly number[]; dim: number }>(
+    'aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]',
+    ({ self, indices, dim }) => {
+      check(self.dim > 0, 'tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims');
+      return views.splitAtIndices(self, indices, dim);
+    },
+  ),
+  kernel(
+    'aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]',
+    { host: splitByTensor },
+  ),
+  ...splitAlong('hsplit', 1, (self) => (self.dim === 1 ? 0 : 1)),
+  ...splitAlong('vsplit', 2, () => 0),
+  ...splitAlong('dsplit', 3, () => 2),
+  ...viewAndCopy<Self & { dim: number }>(
+    'aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]',
+    ({ self, dim }) => views.unbind(self, dim),
+  ),
+  ...viewAndCopy<Self & { dimension: number; size: number; step: number }>(
+    'aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)',
+    ({ self, dimension, size, step }) => views.unfold(self, dimension, size, step),
+  ),
+  ...viewAndCopy(
+    'aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)',
+    strided,
+  ),
+  inPlaceView(
+    'aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)',
+    strided,
+  ),
+  ...viewAndCopy('aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)', diagonalOf),
+  view('aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)', diagonalSizes),
+  view<Self & { source: number; destination: number }>(
+    'aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)',
+    ({ self, source, destination }) => views.movedim(self, [source], [destination]),
+  ),
+  view<Self & { source: readonly number[]; destination: readonly number[] }>(
+    'aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)',
+    ({ self, source, destination }) => views.movedim(self, source, destination),
+  ),
+  view<Self>('aten::real(Tensor(a) self) -> Tensor(a)', ({ self }) =>
+    isComplex(self.dtype) ? partOf(self, 0) : itself({ self }),
+  ),
+  view('aten::imag(Tensor(a) self) -> Tensor(a)', imaginary),
+  ...viewAndCopy<Self>('aten::view_as_real(Tensor(a) self) -> Tensor(a)', ({ self }) => {
+    check(isComplex(self.dtype), 'view_as_real is only supported for complex tensors');
+    return viewAsReal(self);
+  }),
+  ...viewAndCopy('aten::view_as_complex(Tensor(a) self) -> Tensor(a)', viewAsComplex),
+  ...viewAndCopy('aten::alias(Tensor(a) self) -> Tensor(a)', itself),
+  ...viewAndCopy('aten::detach(Tensor(a) self) -> Tensor(a)', ({ self }: Self) =>
+    Object.assign(itself({ self }), { requiresGrad: false }),
+  ),
+  ...['resolve_conj', 'resolve_neg', 'positive', 'lift_fresh', '_neg_view'].map((name) =>
+    view<Self>(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self),
+  ),
+  ...[1, 2, 3].flatMap(atLeastRows),
+  scattering<Self & { src: Tensor; dim: number; index: number }>(
+    'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',
+    (self, { dim, index }) => views.select(self, dim, index),
+  ),
+  scattering<Slice & { src: Tensor }>(
+    'aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor',
+    (self, args) => sliced({ ...args, self }),
+  ),
+  scattering<Diagonal & { src: Tensor }>(
+    'aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor',
+    (self, args) => diagonalOf({ ...args, self }),
+  ),
+  scattering<Strided & { src: Tensor }>(
+    'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
+    (self, args) => strided({ ...args, self }),
+  ),
+];
