@@ -94,7 +94,7 @@ export function outputShapes(row: OperatorRow, args: Arguments): readonly Tensor
   if (row.reduction) return [reductionShape(row, args)];
   if (!row.shape) return null;
   const shapes = row.shape(args as never);
-  return Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
+  return shapes === null || Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
 }
 
 function allocateOnHost({ sizes, dtype, strides }: TensorMeta): Tensor {

@@ -84,9 +84,10 @@ export interface TensorMeta {
 
 /**
  * Sizes and dtypes of the outputs from those of the inputs, without reading data; throws PyTorch's error where the
- * arguments do not fit. Used at run time and by shape propagation. One TensorMeta for each tensor output.
+ * arguments do not fit. Used at run time and by shape propagation. One TensorMeta for each tensor output; null where the
+ * sizes depend on data after all, and the host kernel makes its results itself.
  */
-export type ShapeRule<Args> = (args: Args) => TensorMeta | readonly TensorMeta[];
+export type ShapeRule<Args> = (args: Args) => TensorMeta | readonly TensorMeta[] | null;
 
 export interface HostContext {
   /** The default random generator (Philox); its draws follow `manual_seed`. */

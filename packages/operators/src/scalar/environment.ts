@@ -2,7 +2,7 @@ import { IntType, scalarTypeCode, scalarTypeFromCode } from '@cresset/ir';
 import {
   Complex,
   DeviceValue,
-  EnumValue,
+  type EnumValue,
   fromByteString,
   isComplex,
   isFloatingPoint,

@@ -179,6 +179,7 @@ export const listRows: readonly OperatorRow[] = [
   {
     schema: 'aten::Delete.t(t[](a!) self, int idx) -> ()',
     scalar: (self, index) => {
+      if (items(self).length === 0) throw new OperatorError('pop index out of range', 'IndexError');
       items(self).splice(normalizeIndex(index as bigint, items(self).length), 1);
       return null;
     },

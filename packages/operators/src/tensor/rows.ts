@@ -1,9 +1,11 @@
 import type { OperatorRow } from '../row.ts';
 import { activationRows } from './activation.ts';
+import { advancedIndexingRows } from './advanced-indexing.ts';
 import { arithmeticRows } from './arithmetic.ts';
 import { comparisonRows } from './comparison.ts';
 import { conversionRows } from './conversion.ts';
 import { creationRows } from './creation.ts';
+import { gatherScatterRows } from './gather-scatter.ts';
 import { literalRows } from './literals.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
@@ -18,4 +20,6 @@ export const tensorRows: readonly OperatorRow[] = [
   ...creationRows,
   ...literalRows,
   ...viewRows,
+  ...advancedIndexingRows,
+  ...gatherScatterRows,
 ];
