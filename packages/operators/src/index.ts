@@ -11,7 +11,16 @@ export {
   runOnHost,
   runWithoutData,
 } from './invoke.ts';
-export { computingTypes, hasPointwiseExpr, pointwiseExpr, pointwiseShape, TensorElement } from './pointwise.ts';
+export { readScalar } from './elements.ts';
+export {
+  computingTypes,
+  deviceViews,
+  hasPointwiseExpr,
+  pointwiseExpr,
+  pointwiseShape,
+  scalarParam,
+  TensorElement,
+} from './pointwise.ts';
 export { allRows, findRow, registerAllOperators } from './register.ts';
 export * from './row.ts';
 export * from './type-promotion.ts';

@@ -33,7 +33,7 @@ export const runtimeConstants: ConstantFactory = {
   tuple: (items, type) => new Tuple(items.map(toIValue), type),
   device: (text) => DeviceValue.parse(text),
   complex: (re, im) => new Complex(re, im),
-  enumMember: (type, name, value) => new EnumValue(type, name, toIValue(value)),
+  enumMember: (type, name, value) => EnumValue.of(type, name) ?? new EnumValue(type, name, toIValue(value)),
 };
 
 /** The value of a `prim::Constant`. Throws `RUNTIME_CONSTANT` for one that only stands for something in the text. */
@@ -60,7 +60,7 @@ export function toIValue(constant: unknown): IValue {
     return runtimeConstants.dict(constant.keyType, constant.valueType, [...constant.entries]) as Dict;
   }
   if (isTupleConstant(constant)) return runtimeConstants.tuple([...constant.items], constant.type) as Tuple;
-  if (isEnumConstant(constant)) return new EnumValue(constant.type, constant.name, toIValue(constant.value));
+  if (isEnumConstant(constant)) return runtimeConstants.enumMember(constant.type, constant.name, constant.value) as EnumValue;
   if (isDeviceConstant(constant)) {
     return DeviceValue.parse(constant.index === null ? constant.type : `${constant.type}:${constant.index}`);
   }

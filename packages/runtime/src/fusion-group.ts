@@ -1,18 +1,21 @@
-import type { Graph } from '@cresset/ir';
-import type { IValue } from '@cresset/tensor';
-import { dispatch, type Invocation } from './dispatch.ts';
-import type { Execution } from './execution.ts';
+import type { Graph, Node } from '@cresset/ir';
+import { Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
+import { DeviceLaunches } from './device-launches.ts';
+import { dispatch, own, smallWork, type Invocation } from './dispatch.ts';
+import type { Execution } from './execution.ts';
+import { runFused, type PointwiseMember } from './fused-kernel.ts';
 import { bindOperator, type OperatorBinding } from './operator-binding.ts';
+import { MemberError } from './script-error.ts';
+import { tensorsIn } from './tensors-in.ts';
 
 /** An operator of a group; operands are positions in a list of values: the group's inputs, constants, results so far. */
-interface Member {
+interface Member extends PointwiseMember {
   readonly binding: OperatorBinding;
-  readonly inputs: readonly number[];
-  readonly output: number;
+  readonly node: Node;
 }
 
-/** Operators that FuseGraph put together, as the interpreter runs them. */
+/** Operators that FuseGraph put together, as the interpreter runs them: one kernel on a device, one by one elsewhere. */
 export class FusionGroup {
   readonly label: string;
   readonly #members: readonly Member[];
@@ -25,44 +28,80 @@ export class FusionGroup {
     const constants: [number, IValue][] = [];
     const members: Member[] = [];
     for (const node of graph.nodes()) {
-      const position = positions.size;
-      positions.set(node.output(), position);
-      if (node.kind === 'prim::Constant') constants.push([position, constantValue(node)]);
-      else {
+      const output = positions.size;
+      positions.set(node.output(), output);
+      if (node.kind === 'prim::Constant') {
+        constants.push([output, constantValue(node)]);
+      } else {
         const inputs = node.inputs.map((input) => positions.get(input)!);
-        members.push({ binding: bindOperator(node), inputs, output: position });
+        const binding = bindOperator(node);
+        members.push({ binding, row: binding.row!, node, inputs, output });
       }
     }
     this.#constants = constants;
     this.#members = members;
     this.#outputs = graph.outputs.map((output) => positions.get(output)!);
     this.#valueCount = positions.size;
-    this.label = members.map(({ binding }) => binding.name.replace(/^aten::|\..*$/g, '')).join('+');
+    this.label = members.map(({ binding }) => binding.name.replaceAll(/^aten::|\..*$/g, '')).join('+');
   }
 
   run(args: readonly IValue[], execution: Execution): Invocation {
-    const values = new Array<IValue>(this.#valueCount);
+    const values = new Array<IValue>(this.#valueCount).fill(null);
     args.forEach((value, index) => (values[index] = value));
     for (const [position, value] of this.#constants) values[position] = value;
-    return this.#runOneByOne(values, execution, 0);
+    return this.#runFused(args, values, execution) ?? this.#runOneByOne(values, execution, 0);
+  }
+
+  #runFused(args: readonly IValue[], values: readonly IValue[], execution: Execution): readonly IValue[] | null {
+    if (!execution.context.device) return null;
+    const tensors = tensorsIn(args);
+    if (tensors.every(({ storage, numel }) => storage.isOnHost && numel <= smallWork)) return null;
+    const launches = new DeviceLaunches(execution, this.label);
+    try {
+      const results = runFused(this.#members, this.#outputs, values, this.label, launches);
+      return results && own(execution, tensors, results);
+    } finally {
+      launches.end();
+    }
   }
 
   #runOneByOne(values: IValue[], execution: Execution, from: number): Invocation {
     for (let at = from; at < this.#members.length; at++) {
-      const { binding, inputs, output } = this.#members[at];
-      const results = dispatch(
-        binding,
-        inputs.map((input) => values[input]),
-        execution,
-      );
-      if (results instanceof Promise) {
-        return results.then(([value]) => {
-          values[output] = value;
-          return this.#runOneByOne(values, execution, at + 1);
-        });
+      const { binding, node, inputs, output } = this.#members[at];
+      const finish = (results: readonly IValue[]): void => {
+        [values[output]] = results;
+      };
+      try {
+        const results = dispatch(binding, inputs.map((input) => values[input]), execution);
+        if (results instanceof Promise) {
+          return results.then(
+            (done) => {
+              finish(done);
+              return this.#runOneByOne(values, execution, at + 1);
+            },
+            (error: unknown) => {
+              throw new MemberError(node, error);
+            },
+          );
+        }
+        finish(results);
+      } catch (error) {
+        throw new MemberError(node, error);
       }
-      [values[output]] = results;
     }
-    return this.#outputs.map((output) => values[output]);
+    const results = this.#outputs.map((output) => values[output]);
+    this.#freeIntermediates(values, results, execution);
+    return results;
+  }
+
+  #freeIntermediates(values: readonly IValue[], results: readonly IValue[], { ledger }: Execution): void {
+    if (!ledger) return;
+    for (const { output } of this.#members) {
+      const value = values[output];
+      if (!(value instanceof Tensor) || results.includes(value)) continue;
+      // No register holds it: held and given up once, it is freed.
+      ledger.retain(value, false);
+      ledger.release(value, false);
+    }
   }
 }

@@ -5,7 +5,7 @@ import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
 import type { Instruction } from './instruction.ts';
 import type { Execution } from './execution.ts';
-import { InterruptedError, TorchScriptError } from './script-error.ts';
+import { InterruptedError, MemberError, TorchScriptError } from './script-error.ts';
 
 /** Instructions between two looks at the clock and the abort signal. */
 const checkInterval = 1024;
@@ -53,8 +53,13 @@ export class InterpreterState {
   leave(results: readonly IValue[]): void {
     const frame = this.#frames.pop()!;
     const caller = this.#frames.at(-1);
-    if (caller) caller.setAll(frame.resultRegisters, results);
-    else this.#results = results;
+    if (caller) {
+      caller.setAll(frame.resultRegisters, results);
+    } else {
+      // No register holds them from here on: whoever started the program decides about them.
+      for (const result of results) this.execution.ledger?.pin(result);
+      this.#results = results;
+    }
     frame.leave();
   }
 
@@ -62,9 +67,7 @@ export class InterpreterState {
   fork(code: Code, args: readonly IValue[]): Future {
     const future = new Future();
     const complete = (results: readonly IValue[]): void => {
-      const value = results.length === 1 ? results[0] : new Tuple(results);
-      this.execution.ledger?.pin(value);
-      future.markCompleted(value);
+      future.markCompleted(results.length === 1 ? results[0] : new Tuple(results));
     };
     try {
       const results = new InterpreterState(this.execution, this.codeOf).run(code, args);
@@ -144,8 +147,9 @@ export class InterpreterState {
   // ---- errors
 
   /** Closes what `with` opened, gives up all registers, and throws with the program's call stack. */
-  #fail(error: unknown): never | Promise<never> {
-    const entries = this.#callStack();
+  #fail(thrown: unknown): never | Promise<never> {
+    const error = thrown instanceof MemberError ? thrown.cause : thrown;
+    const entries = this.#callStack(thrown instanceof MemberError ? thrown.node : null);
     const report =
       error instanceof InterruptedError || error instanceof TorchScriptError
         ? error
@@ -174,11 +178,13 @@ export class InterpreterState {
   }
 
   /** Where the program is, outermost call first: functions inlined into one graph count as calls. */
-  #callStack(): StackEntry[] {
+  #callStack(innermost: Node | null): StackEntry[] {
     const entries: StackEntry[] = [];
     for (const frame of this.#frames) {
       const at = Math.max(frame.programCounter - 1, 0);
-      entries.push(...stackEntriesOf(frame.code.instructions[at].node, frame.code.name));
+      const { node } = frame.code.instructions[at];
+      const isInnermost = frame === this.#frames.at(-1);
+      entries.push(...stackEntriesOf((isInnermost && innermost) || node, frame.code.name));
     }
     return entries;
   }

@@ -1,4 +1,4 @@
-import { CressetError, formatStackTrace, type StackEntry } from '@cresset/ir';
+import { CressetError, formatStackTrace, type Node, type StackEntry } from '@cresset/ir';
 
 /** Rethrown as it is: the run ended because somebody asked for it, or would have gone on for ever. */
 export class InterruptedError extends CressetError {
@@ -16,6 +16,16 @@ export class RaisedException extends Error {
     readonly pythonClassName: string | null,
   ) {
     super(message);
+  }
+}
+
+/** An operator within a fused group failed: the error is told at its place, not at the group's. */
+export class MemberError extends Error {
+  constructor(
+    readonly node: Node,
+    override readonly cause: unknown,
+  ) {
+    super('an operator of a fused group failed');
   }
 }
 

@@ -1,0 +1,103 @@
+import { parseIr } from '@cresset/ir';
+import { registerAllOperators } from '@cresset/operators';
+import { Execution, ExecutorCache, InterpreterState, RuntimeContext, runtimeConstants } from '@cresset/runtime';
+import { Tensor, type IValue } from '@cresset/tensor';
+import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let device: WebGpuDevice;
+
+beforeAll(async () => {
+  registerAllOperators();
+  device = await requestWebGpuDevice();
+});
+
+afterAll(() => device.dispose());
+
+/** Runs graph text on the device and brings the resulting tensors back. */
+async function run(text: string, args: readonly IValue[]): Promise<{ results: IValue[]; context: RuntimeContext; execution: Execution }> {
+  const context = new RuntimeContext({ device });
+  const executors = new ExecutorCache(
+    () => ({ maxFusedTensors: 8, gradEnabled: false }),
+    () => {
+      throw new Error('no decompositions here');
+    },
+  );
+  const execution = new Execution(context);
+  const code = executors.ofGraph(parseIr(text, { constants: runtimeConstants }), 'test').code();
+  const results = await new InterpreterState(execution, (fn) => executors.ofFunction(fn)).run(code, args);
+  for (const result of results) if (result instanceof Tensor) await result.storage.toHost();
+  return { results: [...results], context, execution };
+}
+
+function random(sizes: readonly number[], seed: number): Tensor {
+  const count = sizes.reduce((a, b) => a * b, 1);
+  const data = Float32Array.from({ length: count }, (_, i) => Math.sin(i * 12.9898 + seed * 78.233) * 2);
+  return Tensor.fromArray(data, sizes, 'float32');
+}
+
+describe('fusion groups on WebGPU', () => {
+  it('runs a chain with broadcasting as one dispatch', async () => {
+    const text = `
+graph(%x : Tensor, %b : Tensor, %s : float):
+  %one : int = prim::Constant[value=1]()
+  %y : Tensor = aten::add(%x, %b, %one)
+  %z : Tensor = aten::mul(%y, %s)
+  %r : Tensor = aten::relu(%z)
+  return (%r)
+`;
+    const x = random([40, 50], 1);
+    const b = random([50], 2);
+    const { results, context } = await run(text, [x, b, 1.5]);
+    expect([...context.counters.device]).toEqual([['add+mul+relu', 1]]);
+    const got = (results[0] as Tensor).contiguousArray();
+    const xs = x.contiguousArray();
+    const bs = b.contiguousArray();
+    for (let i = 0; i < got.length; i++) {
+      expect(Number(got[i])).toBeCloseTo(Math.max((Number(xs[i]) + Number(bs[i % 50])) * 1.5, 0), 5);
+    }
+  });
+
+  it('stores what is used outside, each at its own shape', async () => {
+    const text = `
+graph(%x : Tensor, %b : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %e : Tensor = aten::exp(%b)
+  %y : Tensor = aten::add(%x, %e, %one)
+  return (%e, %y)
+`;
+    const x = random([30, 60], 3);
+    const b = random([60], 4);
+    const { results, context } = await run(text, [x, b]);
+    expect([...context.counters.device]).toEqual([['exp+add', 2]]);
+    const [e, y] = results as Tensor[];
+    expect(e.sizes).toEqual([60]);
+    expect(y.sizes).toEqual([30, 60]);
+    const bs = b.contiguousArray();
+    const xs = x.contiguousArray();
+    e.contiguousArray().forEach((value: unknown, i: number) => expect(Number(value)).toBeCloseTo(Math.exp(Number(bs[i])), 4));
+    const got = y.contiguousArray();
+    for (let i = 0; i < got.length; i++) expect(Number(got[i])).toBeCloseTo(Number(xs[i]) + Math.exp(Number(bs[i % 60])), 4);
+  });
+
+  it('frees what it made at its last use', async () => {
+    const text = `
+graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %m : Tensor = aten::matmul(%x, %x)
+  %n : Tensor = aten::matmul(%m, %x)
+  %p : Tensor = aten::matmul(%n, %m)
+  return (%p)
+`;
+    const x = random([64, 64], 5);
+    const before = device.counters.liveBytes;
+    const { results, execution } = await run(text, [x]);
+    // The input's copy on the device and the result are all that is left.
+    expect(device.counters.liveBytes - before).toBe(2 * 64 * 64 * 4);
+    expect(execution.ledger!.size).toBe(1);
+    (results[0] as Tensor).dispose();
+    x.dispose();
+    await device.flush();
+    expect(device.counters.liveBytes).toBe(before);
+  });
+});

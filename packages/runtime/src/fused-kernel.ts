@@ -1,0 +1,143 @@
+import {
+  boxingOf,
+  deviceViews,
+  hasPointwiseExpr,
+  outputShapes,
+  pointwiseExpr,
+  promotionOperand,
+  readScalar,
+  scalarParam,
+  TensorElement,
+  type OperatorRow,
+  type TensorMeta,
+} from '@cresset/operators';
+import { contiguousStrides, isComplex, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { cast, exprTypeOf, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
+import type { DeviceLaunches } from './device-launches.ts';
+
+/** A pointwise operator of a group; operands are positions in the group's list of values. */
+export interface PointwiseMember {
+  readonly row: OperatorRow;
+  readonly inputs: readonly number[];
+  readonly output: number;
+}
+
+/** A tensor that is computed on the way and never stored: its layout tells what the next operator makes of it. */
+function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
+  return new Tensor(noStorage, dtype, sizes, strides ?? contiguousStrides(sizes));
+}
+const noStorage = Storage.onHost(new ArrayBuffer(0));
+
+/**
+ * Runs pointwise operators as one kernel for each shape among the results. `values` holds the inputs at their positions;
+ * gives the results at `outputs`. Null where a dtype, or a row for these dtypes, has no expression. Throws the error of the
+ * operator whose arguments do not fit.
+ */
+export function runFused(
+  members: readonly PointwiseMember[],
+  outputs: readonly number[],
+  values: readonly IValue[],
+  label: string,
+  launches: DeviceLaunches,
+): Tensor[] | null {
+  const layouts = inferLayouts(members, values);
+  if (!layouts) return null;
+  const results = outputs.map((position) => allocate(layouts[position] as Tensor, launches));
+  for (const group of bySizes(results)) {
+    if (group[0].numel === 0) continue;
+    const positions = group.map((result) => outputs[results.indexOf(result)]);
+    launches.launch(makeNest(members, values, layouts, group, positions, label));
+  }
+  return results;
+}
+
+/** The values with every intermediate result as a tensor without elements. */
+function inferLayouts(members: readonly PointwiseMember[], values: readonly IValue[]): IValue[] | null {
+  const layouts = [...values];
+  for (const { row, inputs, output } of members) {
+    const args = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
+    const dtypes = Object.values(args).flatMap((value) => (value instanceof Tensor ? [value.dtype] : []));
+    if (dtypes.some(isComplex) || !hasPointwiseExpr(row, dtypes)) return null;
+    layouts[output] = layoutOnly(outputShapes(row, args)![0]);
+  }
+  return layouts;
+}
+
+function allocate({ sizes, dtype, strides, numel }: Tensor, { device }: DeviceLaunches): Tensor {
+  if (numel === 0) return Tensor.empty(sizes, dtype);
+  return new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, strides);
+}
+
+function bySizes(tensors: readonly Tensor[]): Tensor[][] {
+  const groups = new Map<string, Tensor[]>();
+  for (const tensor of tensors) {
+    const key = tensor.sizes.join();
+    const group = groups.get(key);
+    if (group) group.push(tensor);
+    else groups.set(key, [tensor]);
+  }
+  return [...groups.values()];
+}
+
+/** One loop over the elements of results of equal sizes; every input is read as if it were broadcast to them. */
+function makeNest(
+  members: readonly PointwiseMember[],
+  values: readonly IValue[],
+  layouts: readonly IValue[],
+  results: readonly Tensor[],
+  positions: readonly number[],
+  label: string,
+): LoopNest {
+  const needed = neededMembers(members, positions);
+  const computed = new Set(needed.map(({ output }) => output));
+  const loaded = new Map<number, Tensor>();
+  for (const { inputs } of needed) {
+    for (const input of inputs) {
+      const value = values[input];
+      if (!computed.has(input) && value instanceof Tensor && !isNumber(value)) loaded.set(input, value);
+    }
+  }
+  const [first, ...others] = results;
+  const { axes, target, views } = deviceViews(first, [...others, ...loaded.values()]);
+  const targets = [target, ...views.slice(0, others.length)];
+  const elements = new Map<number, TensorElement>();
+  [...loaded].forEach(([position, tensor], at) => {
+    elements.set(position, elementOf(views[others.length + at].at(axes), tensor));
+  });
+  for (const { row, inputs, output } of needed) {
+    const args: Record<string, unknown> = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
+    boxingOf(row).signature.args.forEach(({ name }, at) => {
+      const value = layouts[inputs[at]];
+      if (!(value instanceof Tensor)) return;
+      args[name] = elements.get(inputs[at]) ?? elementOf(scalarParam(readScalar(value, value.storageOffset), value.dtype), value);
+    });
+    const { expr } = pointwiseExpr(row, args);
+    elements.set(output, elementOf(expr, layouts[output] as Tensor));
+  }
+  const stores = positions.map((position, at): Store => {
+    const value: Expr = cast(exprTypeOf(results[at].dtype), elements.get(position)!.expr);
+    return { operand: targets[at].operand, offset: targets[at].offsetAt(axes), value };
+  });
+  return { kind: 'nest', label, axes, innerAxes: [], stores };
+}
+
+function elementOf(expr: Expr, tensor: Tensor): TensorElement {
+  return new TensorElement(expr, tensor.dtype, promotionOperand(tensor).category);
+}
+
+/** A tensor without dimensions whose value is on the host travels as a number. */
+function isNumber(tensor: Tensor): boolean {
+  return tensor.dim === 0 && tensor.storage.isOnHost;
+}
+
+function neededMembers(members: readonly PointwiseMember[], positions: readonly number[]): PointwiseMember[] {
+  const wanted = new Set(positions);
+  const needed: PointwiseMember[] = [];
+  for (let at = members.length - 1; at >= 0; at--) {
+    const member = members[at];
+    if (!wanted.has(member.output)) continue;
+    needed.push(member);
+    for (const input of member.inputs) wanted.add(input);
+  }
+  return needed.reverse();
+}
