@@ -1,0 +1,124 @@
+import { init, type Availability, type ScriptModule } from 'cresset';
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { CodePane } from './code-pane.tsx';
+import { DigitsPane, takesDrawings } from './digits-pane.tsx';
+import { ErrorNotice } from './error-notice.tsx';
+import { ExplainPane } from './explain-pane.tsx';
+import { GraphPane } from './graph-pane.tsx';
+import { bundledModel, ModelPicker, type ModelSource } from './model-picker.tsx';
+import { ModulesPane } from './modules-pane.tsx';
+import { deviceName } from './run-figures.tsx';
+import { RunPane } from './run-pane.tsx';
+import { Tabs, type Tab } from './tabs.tsx';
+import { useFileDrop } from './use-file-drop.ts';
+import { useModel, type DeviceChoice, type LoadState } from './use-model.ts';
+
+function Header({ device, onDevice }: { device: DeviceChoice; onDevice: (device: DeviceChoice) => void }) {
+  return (
+    <header class="spread">
+      <div class="brand">
+        <img src="./flame.svg" alt="" />
+        <div>
+          <h1>Cresset</h1>
+          <p>TorchScript in the page, on WebGPU</p>
+        </div>
+      </div>
+      <label class="field">
+        device
+        <select value={device} onChange={(event) => onDevice(event.currentTarget.value as DeviceChoice)}>
+          <option value="auto">auto</option>
+          <option value="webgpu">WebGPU</option>
+          <option value="cpu">CPU</option>
+        </select>
+      </label>
+    </header>
+  );
+}
+
+/** Where the model is: on its way, ready and on which device, or not to be had. */
+function LoadStatus({ state }: { state: LoadState }) {
+  if (state.phase === 'failed') return <p role="status">{state.name} could not be loaded.</p>;
+  if (state.phase === 'ready') {
+    const { place, loadTimings } = state.model;
+    return (
+      <p role="status" class="faint">
+        <strong>{state.name}</strong> is ready on {deviceName(place)}, after {loadTimings.total.toFixed(0)} ms.{' '}
+        {place.reason}
+      </p>
+    );
+  }
+  const { name, loaded, total } = state;
+  return (
+    <div class="stack">
+      <p role="status" class="faint">
+        Loading {name}…
+      </p>
+      <progress aria-label={`Loading ${name}`} {...(total === null ? {} : { value: loaded, max: total })} />
+    </div>
+  );
+}
+
+function MissingGpu({ availability }: { availability: Availability | null }) {
+  if (!availability || availability.available) return null;
+  return (
+    <p role="note">
+      No GPU to compute on: {availability.message} {availability.help}
+    </p>
+  );
+}
+
+function Workbench({ model }: { model: ScriptModule }) {
+  const inspectTabs: Tab[] = [
+    { name: 'Modules', content: () => <ModulesPane model={model} /> },
+    { name: 'Code', content: () => <CodePane model={model} /> },
+    { name: 'Graph', content: () => <GraphPane model={model} /> },
+    { name: 'Explain', content: () => <ExplainPane model={model} /> },
+  ];
+  const runTabs: Tab[] = [
+    { name: 'Draw', content: () => <DigitsPane model={model} /> },
+    { name: 'Call', content: () => <RunPane model={model} /> },
+  ];
+  return (
+    <>
+      <section class="card" aria-label="Run">
+        {takesDrawings(model) ? <Tabs label="Ways to run it" tabs={runTabs} /> : <RunPane model={model} />}
+      </section>
+      <section class="card" aria-label="Look inside">
+        <Tabs label="Look inside" tabs={inspectTabs} />
+      </section>
+    </>
+  );
+}
+
+/** The whole page. */
+export function App() {
+  const [source, setSource] = useState<ModelSource>(bundledModel);
+  const [device, setDevice] = useState<DeviceChoice>('auto');
+  const [availability, setAvailability] = useState<Availability | null>(null);
+  const state = useModel(source, device);
+  useEffect(() => void init().then(setAvailability), []);
+  // A new object each time, so that picking the same model again loads it again.
+  const pick = useCallback((picked: ModelSource) => setSource({ ...picked }), []);
+  const isOver = useFileDrop(useCallback((file: File) => pick({ name: file.name, input: file }), [pick]));
+  return (
+    <div class="page">
+      <Header device={device} onDevice={setDevice} />
+      <section class="card stack" aria-label="Model">
+        <ModelPicker onPick={pick} />
+        <MissingGpu availability={availability} />
+        <LoadStatus state={state} />
+        {state.phase === 'failed' && <ErrorNotice error={state.error} />}
+      </section>
+      {state.phase === 'ready' && (
+        <main>
+          <Workbench key={state.name} model={state.model} />
+        </main>
+      )}
+      {isOver && (
+        <div class="drop-veil" aria-hidden="true">
+          Drop the .pt file anywhere
+        </div>
+      )}
+    </div>
+  );
+}

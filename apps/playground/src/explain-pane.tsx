@@ -1,0 +1,79 @@
+import type { Explanation, ScriptModule } from 'cresset';
+import { useState } from 'preact/hooks';
+import { firstMethod, MethodPicker } from './method-picker.tsx';
+import { useAnswer } from './use-answer.ts';
+import { Waiting } from './waiting.tsx';
+
+const places: Record<Explanation['operators'][number]['placement'], string> = {
+  device: 'GPU',
+  anywhere: 'no work: views and scalars',
+  host: 'host',
+  missing: 'missing',
+};
+
+function ExplanationTables({ explanation }: { explanation: Explanation }) {
+  const missing = explanation.operators.filter(({ placement }) => placement === 'missing');
+  return (
+    <>
+      {missing.length > 0 && (
+        <p role="note">
+          {missing.length === 1 ? 'One operator is' : `${missing.length} operators are`} missing: a run that comes there
+          fails.
+        </p>
+      )}
+      <div class="scroll">
+        <table>
+          <caption>Operators</caption>
+          <thead>
+            <tr>
+              <th scope="col">operator</th>
+              <th scope="col" class="number">
+                uses
+              </th>
+              <th scope="col">runs on</th>
+            </tr>
+          </thead>
+          <tbody>
+            {explanation.operators.map(({ name, count, placement }) => (
+              <tr key={`${name} ${placement}`}>
+                <td>
+                  <code>{name}</code>
+                </td>
+                <td class="number">{count}</td>
+                <td>{places[placement]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div class="scroll">
+        <table>
+          <caption>Fused groups: one kernel each</caption>
+          <tbody>
+            {explanation.fusionGroups.map(({ label, operators }, index) => (
+              <tr key={index}>
+                <th scope="row">{label}</th>
+                <td>
+                  <code>{operators.join(', ')}</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {explanation.fusionGroups.length === 0 && <p class="faint">None in this method.</p>}
+      </div>
+    </>
+  );
+}
+
+/** What a method was compiled to, and where it runs. */
+export function ExplainPane({ model }: { model: ScriptModule }) {
+  const [method, setMethod] = useState(firstMethod(model));
+  const explanation = useAnswer(() => model.explain(method), [model, method]);
+  return (
+    <div class="stack">
+      <MethodPicker model={model} method={method} onChoose={setMethod} />
+      <Waiting answer={explanation}>{(value) => <ExplanationTables explanation={value} />}</Waiting>
+    </div>
+  );
+}

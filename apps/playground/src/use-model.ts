@@ -1,0 +1,47 @@
+import { load, type LoadOptions, type ScriptModule } from 'cresset';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { ModelSource } from './model-picker.tsx';
+
+export type DeviceChoice = NonNullable<LoadOptions['device']>;
+
+export type LoadState =
+  | { readonly phase: 'loading'; readonly name: string; readonly loaded: number; readonly total: number | null }
+  | { readonly phase: 'ready'; readonly name: string; readonly model: ScriptModule }
+  | { readonly phase: 'failed'; readonly name: string; readonly error: unknown };
+
+/** Loads whatever is asked for last; an earlier model is let go of. */
+export function useModel(source: ModelSource, device: DeviceChoice): LoadState {
+  const [state, setState] = useState<LoadState>({ phase: 'loading', name: source.name, loaded: 0, total: null });
+  const current = useRef<ScriptModule | null>(null);
+
+  const open = useCallback(
+    async (signal: AbortSignal) => {
+      const { name, input } = source;
+      setState({ phase: 'loading', name, loaded: 0, total: null });
+      void current.current?.dispose();
+      current.current = null;
+      try {
+        const model = await load(input, {
+          device,
+          signal,
+          onProgress: ({ loaded, total }) => {
+            if (!signal.aborted) setState({ phase: 'loading', name, loaded, total });
+          },
+        });
+        if (signal.aborted) return void model.dispose();
+        current.current = model;
+        setState({ phase: 'ready', name, model });
+      } catch (error) {
+        if (!signal.aborted) setState({ phase: 'failed', name, error });
+      }
+    },
+    [source, device],
+  );
+
+  useEffect(() => {
+    const controller = new AbortController();
+    void open(controller.signal);
+    return () => controller.abort();
+  }, [open]);
+  return state;
+}
