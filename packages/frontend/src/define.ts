@@ -163,7 +163,7 @@ export function defineInterface(
   classDef: ClassDef,
   resolver: Resolver,
   isModule: boolean,
-): InterfaceType {
+): void {
   const typeParser = makeTypeParser(resolver);
   const type = new InterfaceType(qualifiedName, isModule);
   for (const stmt of classDef.body) {
@@ -187,7 +187,6 @@ export function defineInterface(
     type.addMethod(schema.cloneWithArguments([self, ...schema.arguments]));
   }
   unit.registerType(type);
-  return type;
 }
 
 /** A parser of annotations whose names a resolver knows. */

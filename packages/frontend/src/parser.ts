@@ -43,6 +43,11 @@ const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
 /** A definition at the top of a file. */
 export type Definition = Def | ClassDef;
 
+/** The definitions of a file; throws an ErrorReport for text that cannot be parsed. */
+export function parseProgram(source: Source, dialect: Dialect): readonly Definition[] {
+  return new Parser(source, dialect).parseDefinitions();
+}
+
 /**
  * Parses Python text to a tree: the Python that PyTorch prints into archives (`serialized`), or the TorchScript subset of
  * Python as people write it (`python`).

@@ -325,6 +325,11 @@ export class ScriptTypeParser {
     return [new Argument('', this.parseTypeFromExpr(decl.returnType))];
   }
 
+  /** The value of an expression of constants, such as a field's default; throws an ErrorReport where it is none. */
+  evaluateDefault(range: SourceRange, expr: Expr, type?: Expr): Constant {
+    return this.#evaluate(range, [type], [expr], this.#resolver)[0]!;
+  }
+
   /** The value of a class constant `name: Final[T] = value`; throws an ErrorReport for anything else. */
   parseClassConstant(assign: Assign): Constant {
     const { type, rhs } = assign;
@@ -340,7 +345,7 @@ export class ScriptTypeParser {
     if (type.subscripts.length !== 1) {
       throw compileError(type.range, ` expected exactly one element type but found ${type.subscripts.length}`);
     }
-    return this.#evaluate(rhs.range, [type.subscripts[0]], [rhs], this.#resolver)[0]!;
+    return this.evaluateDefault(rhs.range, rhs, type.subscripts[0]);
   }
 }
 
