@@ -1,1 +1,38 @@
-export {};
+import type { Availability } from './availability.ts';
+import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
+import type { ScriptModule } from './script-module.ts';
+import { WORKER_NAME } from './worker-start.ts';
+
+export { CressetError } from '@cresset/ir';
+export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
+export type { DeviceReport, Explanation, ModelSummary, ModuleSummary, OperatorUse, RunProfile, TensorSummary } from '@cresset/runtime';
+export type { Availability, UnavailableReason } from './availability.ts';
+export type { LoadOptions, MemoryReport, ModelInput } from './library.ts';
+export { ScriptModule, type CallOptions, type GraphOptions, type ModelMethod, type ModelPlace } from './script-module.ts';
+export { Tensor, tensor, type DType, type NestedArray, type TensorData, type TensorInput, type TensorOptions } from './tensor.ts';
+export type { ComplexNumber, EnumMember, Input, Output } from './value.ts';
+export { version } from './version.ts';
+
+const library = new Library(
+  () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module', name: WORKER_NAME }),
+);
+
+/**
+ * Loads a TorchScript `.pt` as PyTorch wrote it (torch.jit.load), in a worker and on the GPU where there are such.
+ *
+ * Rejects with a {@link CressetError}: codes starting with `DOWNLOAD_` for transfers, `ZIP_`, `PICKLE_` and `ARCHIVE_` for damaged
+ * files, `FILE_` for files of another kind (the message says which kind and what to do), `ABORTED` for an abort.
+ */
+export function load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
+  return library.load(input, options);
+}
+
+/** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */
+export function init(): Promise<Availability> {
+  return library.init();
+}
+
+/** Memory that loaded models use. */
+export function memory(): Promise<MemoryReport> {
+  return library.memory();
+}

@@ -17,12 +17,7 @@ afterAll(() => device.dispose());
 /** Runs graph text on the device and brings the resulting tensors back. */
 async function run(text: string, args: readonly IValue[]): Promise<{ results: IValue[]; context: RuntimeContext; execution: Execution }> {
   const context = new RuntimeContext({ device });
-  const executors = new ExecutorCache(
-    () => ({ maxFusedTensors: 8, gradEnabled: false }),
-    () => {
-      throw new Error('no decompositions here');
-    },
-  );
+  const executors = new ExecutorCache(() => ({ maxFusedTensors: 8, gradEnabled: false }));
   const execution = new Execution(context);
   const code = executors.ofGraph(parseIr(text, { constants: runtimeConstants }), 'test').code();
   const results = await new InterpreterState(execution, (fn) => executors.ofFunction(fn)).run(code, args);

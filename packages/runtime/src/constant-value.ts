@@ -60,7 +60,8 @@ export function toIValue(constant: unknown): IValue {
     return runtimeConstants.dict(constant.keyType, constant.valueType, [...constant.entries]) as Dict;
   }
   if (isTupleConstant(constant)) return runtimeConstants.tuple([...constant.items], constant.type) as Tuple;
-  if (isEnumConstant(constant)) return runtimeConstants.enumMember(constant.type, constant.name, constant.value) as EnumValue;
+  if (isEnumConstant(constant))
+    return runtimeConstants.enumMember(constant.type, constant.name, constant.value) as EnumValue;
   if (isDeviceConstant(constant)) {
     return DeviceValue.parse(constant.index === null ? constant.type : `${constant.type}:${constant.index}`);
   }

@@ -1,0 +1,45 @@
+import type { SourceRangeFactory } from '@cresset/ir';
+import { DebugRanges } from './debug-ranges.ts';
+import type { ZipReader } from './zip-reader.ts';
+
+/**
+ * The debug tables of an archive. They are fetched when first wanted, which is after an error or for a graph with source lines:
+ * `load` gets their bytes, and each is unpickled at its first question.
+ */
+export class DebugTables {
+  readonly #zip: ZipReader;
+  readonly #tables = new Map<string, DebugRanges>();
+  #loading: Promise<void> | null = null;
+
+  constructor(zip: ZipReader) {
+    this.#zip = zip;
+  }
+
+  /** The table beside a code file; it answers nothing until `load` is done. Undefined where there is none. */
+  tableOf(codeFile: string): SourceRangeFactory | undefined {
+    const name = `${codeFile}.debug_pkl`;
+    if (!this.#zip.has(name)) return undefined;
+    const lookup = (): DebugRanges | undefined => this.#tables.get(name);
+    return { findSourceRangeThatGenerated: (range) => lookup()?.findSourceRangeThatGenerated(range) };
+  }
+
+  /** Fetches the tables of all code files. Never rejects: without a table, messages name the generated code. */
+  load(): Promise<void> {
+    this.#loading ??= this.#fetch();
+    return this.#loading;
+  }
+
+  async #fetch(): Promise<void> {
+    const names = [...this.#zip.entries.keys()].filter((name) => name.endsWith('.debug_pkl'));
+    const read = async (group: readonly string[]): Promise<void> => {
+      const contents = await this.#zip.readAll(group);
+      group.forEach((name, index) => this.#tables.set(name, new DebugRanges(contents[index], name)));
+    };
+    try {
+      await read(names);
+    } catch {
+      // One damaged table must not cost the others.
+      await Promise.allSettled(names.map((name) => read([name])));
+    }
+  }
+}

@@ -1,0 +1,233 @@
+import { AnyType, type CompilationUnit, CressetError, Source, type Type } from '@cresset/ir';
+import { Dict, type IValue, ScriptObject, Tuple } from '@cresset/tensor';
+import { abortable, BlobSource, type ByteSource, MemorySource, throwIfAborted, type TransferOptions } from './byte-source.ts';
+import { archiveRoot, readByteOrder } from './checkpoint-reader.ts';
+import { DebugTables } from './debug-tables.ts';
+import { foreignFileError, foreignZipError } from './foreign-file.ts';
+import { PickleGlobals } from './pickle-globals.ts';
+import type { PickleValue } from './pickle-value.ts';
+import { SourceImporter } from './source-importer.ts';
+import { StorageRecords } from './storage-records.ts';
+import { TypeRestoration } from './type-restoration.ts';
+import { Unpickler } from './unpickler.ts';
+import { openUrl } from './url-source.ts';
+import { ZipReader } from './zip-reader.ts';
+
+/** Versions of the file format that are understood (caffe2::serialize::kMaxSupportedFileFormatVersion). */
+const MAX_FORMAT_VERSION = 10;
+
+/** What a model can be loaded from: an address, a file, or bytes. */
+export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
+
+/** An object whose class has `__setstate__`: that has to be run with `state` before the object is used, inner objects first. */
+export interface PendingState {
+  readonly object: ScriptObject;
+  readonly state: IValue;
+}
+
+/** A TorchScript archive as a program. */
+export interface LoadedModule {
+  readonly module: ScriptObject;
+  readonly unit: CompilationUnit;
+  /** In the order in which `__setstate__` has to be run. */
+  readonly pendingStates: readonly PendingState[];
+  /** The number in `version`: the highest that any operator in the file asks for. */
+  readonly formatVersion: number;
+  /** Code files by name within the archive (`code/__torch__/net.py`). */
+  readonly code: ReadonlyMap<string, Source>;
+  /** What was saved with `_extra_files`. */
+  readonly extraFiles: ReadonlyMap<string, Uint8Array>;
+  /** Where stretches of generated code came from; to be loaded before an error of the program is printed. */
+  readonly debugTables: DebugTables;
+}
+
+/** Opens what a model can be loaded from. */
+export async function openSource(input: ModuleInput, options: TransferOptions = {}): Promise<ByteSource> {
+  if (typeof input === 'string' || input instanceof URL) return openUrl(input, options);
+  if (input instanceof Blob) return new BlobSource(input, options);
+  if (ArrayBuffer.isView(input)) return new MemorySource(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
+  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return new MemorySource(new Uint8Array(input));
+  throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
+}
+
+/**
+ * Reads a `.pt` of `torch.jit.save` (torch.jit.load): classes and functions are compiled when they are first needed, tensors lie on
+ * the host. Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
+ */
+export async function readModule(input: ModuleInput | ByteSource, options: TransferOptions = {}): Promise<LoadedModule> {
+  const { signal, onProgress } = options;
+  throwIfAborted(signal);
+  const source = isByteSource(input) ? input : await openSource(input, options);
+  const result = await abortable(new ModuleReader(source, signal).read(), signal);
+  // What was not needed counts as done.
+  onProgress?.({ loaded: source.size, total: source.size });
+  return result;
+}
+
+function isByteSource(input: ModuleInput | ByteSource): input is ByteSource {
+  return typeof input === 'object' && 'readAll' in input;
+}
+
+class ModuleReader {
+  readonly #source: ByteSource;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(source: ByteSource, signal: AbortSignal | undefined) {
+    this.#source = source;
+    this.#signal = signal;
+  }
+
+  async read(): Promise<LoadedModule> {
+    const zip = await this.#openZip();
+    const root = archiveRoot(zip);
+    if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) throw await foreignZipError(this.#source, zip);
+    const formatVersion = await this.#formatVersion(zip, root);
+    const debugTables = new DebugTables(zip);
+    const [bigEndian, code, dataPickle, constantsPickle] = await Promise.all([
+      readByteOrder(zip, root).then((order) => order === 'big'),
+      readCode(zip, root, debugTables),
+      zip.read(`${root}data.pkl`),
+      zip.has(`${root}constants.pkl`) ? zip.read(`${root}constants.pkl`) : null,
+    ]);
+    throwIfAborted(this.#signal);
+
+    const constants: IValue[] = [];
+    const importer = new SourceImporter({ sourceOf: (file) => code.get(`code/${file}`), constants, formatVersion });
+    const tensors = [
+      new StorageRecords(zip, `${root}constants/`, bigEndian),
+      new StorageRecords(zip, `${root}data/`, bigEndian),
+    ];
+    const constantObjects = new ObjectPickle('constants.pkl', tensors[0], importer);
+    if (constantsPickle) constants.push(...constantObjects.readTuple(constantsPickle));
+    const objects = new ObjectPickle('data.pkl', tensors[1], importer);
+    const module = objects.readModule(dataPickle);
+    for (const records of tensors) {
+      throwIfAborted(this.#signal);
+      await records.load();
+    }
+    return {
+      module,
+      unit: importer.unit,
+      pendingStates: [...constantObjects.pendingStates, ...objects.pendingStates],
+      formatVersion,
+      code,
+      extraFiles: await readExtraFiles(zip, root),
+      debugTables,
+    };
+  }
+
+  async #openZip(): Promise<ZipReader> {
+    try {
+      return await ZipReader.open(this.#source);
+    } catch (error) {
+      if (error instanceof CressetError && error.code.startsWith('ZIP_')) throw await foreignFileError(this.#source, error);
+      throw error;
+    }
+  }
+
+  async #formatVersion(zip: ZipReader, root: string): Promise<number> {
+    // PyTorch moved the record when version 6 came.
+    const name = [`${root}.data/version`, `${root}version`].find((each) => zip.has(each));
+    if (name === undefined) throw new CressetError('ARCHIVE_VERSION', `${this.#source.name} has no version record`);
+    const text = new TextDecoder().decode(await zip.read(name)).trim();
+    const version = /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+    if (!(version >= 1 && version <= MAX_FORMAT_VERSION)) {
+      throw new CressetError(
+        'ARCHIVE_VERSION',
+        `${this.#source.name} has format version '${text.slice(0, 20)}'; versions 1 to ${MAX_FORMAT_VERSION} can be read`,
+      );
+    }
+    return version;
+  }
+}
+
+/** Reads one pickle of TorchScript values. */
+class ObjectPickle {
+  readonly pendingStates: PendingState[] = [];
+  readonly #name: string;
+  readonly #records: StorageRecords;
+  readonly #importer: SourceImporter;
+  readonly #built: ScriptObject[] = [];
+
+  constructor(name: string, records: StorageRecords, importer: SourceImporter) {
+    this.#name = name;
+    this.#records = records;
+    this.#importer = importer;
+  }
+
+  readTuple(pickle: Uint8Array): readonly IValue[] {
+    const value = this.#read(pickle);
+    if (!(value instanceof Tuple)) throw this.#damaged('its value is no tuple');
+    const restoration = new TypeRestoration();
+    value.items.forEach((item, index) => restoration.value(item, AnyType.get(), `constant ${index}`));
+    this.#restore(restoration);
+    return value.items;
+  }
+
+  readModule(pickle: Uint8Array): ScriptObject {
+    const value = this.#read(pickle);
+    if (!(value instanceof ScriptObject)) throw this.#damaged('its value is no module');
+    this.#restore(new TypeRestoration());
+    return value;
+  }
+
+  #read(pickle: Uint8Array): PickleValue {
+    const context = {
+      storage: this.#records.reference.bind(this.#records),
+      resolveClass: (name: string): Type | null => this.#importer.findType(name) ?? null,
+      parseType: (text: string): Type => this.#importer.parseType(text),
+      build: (object: ScriptObject, state: PickleValue): void => this.#build(object, state),
+    };
+    return new Unpickler(pickle, new PickleGlobals(context, this.#name), this.#name).load();
+  }
+
+  #build(object: ScriptObject, state: PickleValue): void {
+    const { type } = object;
+    if (type.findMethod('__setstate__')) {
+      this.pendingStates.push({ object, state: state as IValue });
+      return;
+    }
+    if (!(state instanceof Dict)) throw this.#damaged(`the state of an object of class '${type.qualifiedName}' is no dict`);
+    for (const [name, value] of state.entries) {
+      const slot = type.findAttributeSlot(String(name));
+      if (slot !== undefined) object.slots[slot] = value;
+    }
+    this.#built.push(object);
+  }
+
+  #restore(restoration: TypeRestoration): void {
+    for (const object of this.#built) restoration.object(object);
+    for (const { object, state } of this.pendingStates) {
+      const parameter = object.type.getMethod('__setstate__').schema.arguments[1];
+      restoration.value(state, parameter?.type ?? AnyType.get(), `the state of class '${object.type.qualifiedName}'`);
+    }
+  }
+
+  #damaged(what: string): CressetError {
+    return new CressetError('PICKLE_MALFORMED', `${this.#name} is damaged: ${what}`);
+  }
+}
+
+function hasCode(zip: ZipReader, root: string): boolean {
+  for (const name of zip.entries.keys()) if (name.startsWith(`${root}code/`)) return true;
+  return false;
+}
+
+async function readCode(zip: ZipReader, root: string, tables: DebugTables): Promise<Map<string, Source>> {
+  const names = [...zip.entries.keys()].filter((name) => name.startsWith(`${root}code/`) && name.endsWith('.py'));
+  const contents = await zip.readAll(names);
+  const decoder = new TextDecoder();
+  return new Map(
+    names.map((name, index) => {
+      const file = name.slice(root.length);
+      return [file, new Source(decoder.decode(contents[index]), file, 0, tables.tableOf(name))];
+    }),
+  );
+}
+
+async function readExtraFiles(zip: ZipReader, root: string): Promise<Map<string, Uint8Array>> {
+  const folder = `${root}extra/`;
+  const names = [...zip.entries.keys()].filter((name) => name.startsWith(folder) && name.length > folder.length);
+  const contents = await zip.readAll(names);
+  return new Map(names.map((name, index) => [name.slice(folder.length), contents[index].slice()]));
+}

@@ -1,0 +1,81 @@
+import { findAvailability, type Availability } from './availability.ts';
+import { LoadedFile, makeScriptModule, type ScriptModule } from './script-module.ts';
+import { startInPage, startInWorker, type Placement, type StartWorker } from './worker-start.ts';
+
+/** What a model can be loaded from: an address (relative to the page), a File or Blob, or bytes. */
+export type ModelInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
+
+export interface LoadOptions {
+  /**
+   * Where to compute. `auto` (the default) takes the GPU where there is one, else the CPU; `model.place` says which and why.
+   * `webgpu` rejects where there is no GPU.
+   */
+  readonly device?: 'auto' | 'webgpu' | 'cpu';
+  /** `false` runs the program in this thread, which it keeps busy. By default it runs in a worker that all models share. */
+  readonly worker?: boolean;
+  /** Ends loading; it rejects at once with an error of name `AbortError`. */
+  readonly signal?: AbortSignal;
+  /** Bytes read so far and in total; `loaded` never falls, and `total` is null where the server does not say. */
+  readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+}
+
+/** Memory in use. */
+export interface MemoryReport {
+  /** Models that were loaded and not disposed of. */
+  readonly models: number;
+  /** Bytes on the GPU. */
+  readonly deviceBytes: number;
+}
+
+/** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
+export class Library {
+  readonly #startWorker: StartWorker;
+  #inWorker: Promise<Placement> | null = null;
+  #inPage: Placement | null = null;
+  #nextModel = 1;
+
+  constructor(startWorker: StartWorker) {
+    this.#startWorker = startWorker;
+  }
+
+  async load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
+    const { device = 'auto', signal, onProgress } = options;
+    const placement = await this.#placement(options.worker ?? true);
+    const model = this.#nextModel++;
+    const request = { type: 'load', model, input: wireInput(input), device } as const;
+    const { summary } = await placement.client.request('loaded', request, {
+      ...(signal ? { signal } : {}),
+      ...(onProgress ? { onProgress } : {}),
+    });
+    return makeScriptModule(new LoadedFile(placement, model, summary));
+  }
+
+  init(): Promise<Availability> {
+    return findAvailability();
+  }
+
+  async memory(): Promise<MemoryReport> {
+    const placements = [this.#inPage, await this.#inWorker].filter((each) => each !== null);
+    const reports = await Promise.all(
+      placements.map(async ({ client }) => (await client.request('memory', { type: 'memory' })).report),
+    );
+    const sum = (of: (report: MemoryReport) => number): number => reports.reduce((total, each) => total + of(each), 0);
+    return { models: sum(({ models }) => models), deviceBytes: sum(({ deviceBytes }) => deviceBytes) };
+  }
+
+  #placement(worker: boolean): Promise<Placement> {
+    if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for')));
+    return (this.#inWorker ??= startInWorker(this.#startWorker));
+  }
+}
+
+/** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */
+function wireInput(input: ModelInput): string | Blob | ArrayBuffer {
+  if (typeof input === 'string' || input instanceof URL) {
+    const base = typeof document === 'undefined' ? globalThis.location?.href : document.baseURI;
+    return new URL(input, base).href;
+  }
+  if (input instanceof Blob) return input;
+  const bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
+  return bytes.slice().buffer;
+}

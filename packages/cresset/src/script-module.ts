@@ -1,0 +1,227 @@
+import { CressetError } from '@cresset/ir';
+import type {
+  DeviceReport,
+  Explanation,
+  ModelSummary,
+  ModuleSummary,
+  RunProfile,
+  TensorSummary,
+} from '@cresset/runtime';
+import { Tensor, type DType } from './tensor.ts';
+import { fromWire, toWire, type Input, type Output } from './value.ts';
+import type { Placement } from './worker-start.ts';
+
+export interface CallOptions {
+  /** Arguments by name, after the positional ones. */
+  readonly kwargs?: Readonly<Record<string, Input>>;
+  /** Ends the call at the next instruction; it rejects at once with an error of name `AbortError`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface GraphOptions {
+  /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
+  readonly optimized?: boolean;
+}
+
+/** A call of a method of the model: `model.reset_states()`. */
+export type ModelMethod = (...inputs: Input[]) => Promise<Output>;
+
+/** Where a model runs: on which device, in which thread, and why. */
+export interface ModelPlace extends DeviceReport {
+  /** `page` only where no worker could be had. */
+  readonly thread: 'worker' | 'page';
+  readonly threadReason: string;
+}
+
+/** What modules of one loaded file share. */
+class LoadedFile {
+  disposed = false;
+  lastProfile: RunProfile | null = null;
+
+  constructor(
+    readonly placement: Placement,
+    readonly id: number,
+    readonly summary: ModelSummary,
+  ) {}
+}
+
+/**
+ * A loaded program (torch.jit.ScriptModule). Its methods can be called as properties of their name (`model.encode(x)`), besides
+ * {@link forward}; calls that are made before an earlier one has ended wait for it.
+ */
+export class ScriptModule {
+  readonly #file: LoadedFile;
+  readonly #path: string;
+
+  /** Used by `load`. */
+  constructor(file: LoadedFile, path = '') {
+    this.#file = file;
+    this.#path = path;
+  }
+
+  /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
+  forward(...inputs: Input[]): Promise<Output> {
+    return this.call('forward', inputs);
+  }
+
+  /** Runs a method by name. Throws `ARGUMENT_COUNT`, `ARGUMENT_NAME`, `ARGUMENT_TYPE` where the arguments do not fit it. */
+  async call(method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
+    const { id, placement } = this.#openFile();
+    const kwargs = Object.entries(options.kwargs ?? {}).map(([name, value]) => [name, toWire(value)] as const);
+    const args = inputs.map((input) => toWire(input));
+    const request = { type: 'call', model: id, module: this.#path, method, args, kwargs } as const;
+    const { result } = await placement.client.request('called', request, options.signal ? { signal: options.signal } : {});
+    this.#file.lastProfile = result.profile;
+    return fromWire(result.value);
+  }
+
+  /** A method as a function; the same as the property of that name. */
+  method(name: string): ModelMethod {
+    return (...inputs) => this.call(name, inputs);
+  }
+
+  /** The names of this module's methods. */
+  methods(): readonly string[] {
+    return this.#openFile().summary.modules.find(({ name }) => name === this.#path)?.methods ?? [];
+  }
+
+  /** A method's schema in PyTorch's text, with types and defaults of its parameters. */
+  schema(method = 'forward'): Promise<string> {
+    return this.#text({ about: 'schema', method });
+  }
+
+  /** A method's graph in PyTorch's text (ScriptModule.graph). */
+  graph(method = 'forward', options: GraphOptions = {}): Promise<string> {
+    return this.#text({ about: options.optimized ? 'optimized-graph' : 'graph', method });
+  }
+
+  /** The code of this module's class, as the file has it (ScriptModule.code). */
+  code(): Promise<string> {
+    return this.#text({ about: 'code', name: this.className });
+  }
+
+  /** Qualified name of this module's class. */
+  get className(): string {
+    return this.#openFile().summary.modules.find(({ name }) => name === this.#path)?.className ?? '';
+  }
+
+  /** This module and those below it, by path (`''`, `layer1`, `layer1.0`). */
+  namedModules(): readonly ModuleSummary[] {
+    const below = this.#path === '' ? '' : `${this.#path}.`;
+    return this.#openFile()
+      .summary.modules.filter(({ name }) => name === this.#path || name.startsWith(below))
+      .map((each) => ({ ...each, name: each.name === this.#path ? '' : each.name.slice(below.length) }));
+  }
+
+  /** The module below this one at a path such as `layer1.0`. Throws `NO_MODULE` where there is none. */
+  submodule(path: string): ScriptModule {
+    const full = this.#path === '' ? path : `${this.#path}.${path}`;
+    if (!this.#openFile().summary.modules.some(({ name }) => name === full)) {
+      throw new CressetError('NO_MODULE', `${this.className} has no module '${path}'`);
+    }
+    return makeScriptModule(this.#file, full);
+  }
+
+  /** Names, shapes and dtypes of the parameters, those of modules below among them. A frozen model has none. */
+  namedParameters(): readonly TensorSummary[] {
+    return this.#tensors('parameter');
+  }
+
+  /** Names, shapes and dtypes of the buffers. */
+  namedBuffers(): readonly TensorSummary[] {
+    return this.#tensors('buffer');
+  }
+
+  /** The elements of a parameter or buffer as they are now. */
+  async parameter(name: string): Promise<Tensor> {
+    const { id, placement } = this.#openFile();
+    const request = { type: 'query', model: id, module: this.#path, about: 'tensor', name } as const;
+    const { tensor } = await placement.client.request('tensor', request);
+    return new Tensor(tensor.data, tensor.shape, tensor.dtype as DType);
+  }
+
+  /** All parameters, by name. */
+  async parameters(): Promise<ReadonlyMap<string, Tensor>> {
+    const names = this.namedParameters().map(({ name }) => name);
+    const tensors = await Promise.all(names.map((name) => this.parameter(name)));
+    return new Map(names.map((name, index) => [name, tensors[index]]));
+  }
+
+  /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */
+  async explain(method = 'forward'): Promise<Explanation> {
+    const { id, placement } = this.#openFile();
+    const request = { type: 'query', model: id, module: this.#path, about: 'explain', method } as const;
+    return (await placement.client.request('explained', request)).explanation;
+  }
+
+  /** What the last call did: time, dispatches, submits, uploads, readbacks, and which operators fell back to the host. */
+  get profile(): RunProfile | null {
+    return this.#file.lastProfile;
+  }
+
+  /** Where the model runs, and why there. */
+  get place(): ModelPlace {
+    const { placement, summary } = this.#openFile();
+    return { ...summary.device, thread: placement.thread, threadReason: placement.reason };
+  }
+
+  /** Files that were saved with the model (`_extra_files`), by name. */
+  get extraFiles(): ReadonlyMap<string, Uint8Array> {
+    return new Map(this.#openFile().summary.extraFiles);
+  }
+
+  /** How long loading took, in milliseconds. */
+  get loadTimings(): ModelSummary['timings'] {
+    return this.#openFile().summary.timings;
+  }
+
+  /** Frees the model's memory, on the GPU too. Modules below it end with it. */
+  async dispose(): Promise<void> {
+    if (this.#file.disposed) return;
+    this.#file.disposed = true;
+    await this.#file.placement.client.request('done', { type: 'dispose', model: this.#file.id });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  #openFile(): LoadedFile {
+    if (this.#file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
+    return this.#file;
+  }
+
+  async #text(
+    question: { about: 'graph' | 'optimized-graph' | 'schema'; method: string } | { about: 'code'; name: string },
+  ): Promise<string> {
+    const { id, placement } = this.#openFile();
+    const answer = await placement.client.request('text', { type: 'query', model: id, module: this.#path, ...question });
+    return answer.text;
+  }
+
+  #tensors(kind: TensorSummary['kind']): readonly TensorSummary[] {
+    const below = this.#path === '' ? '' : `${this.#path}.`;
+    return this.#openFile()
+      .summary.tensors.filter((each) => each.kind === kind && each.name.startsWith(below))
+      .map((each) => ({ ...each, name: each.name.slice(below.length) }));
+  }
+}
+
+/** A ScriptModule whose methods are properties: a name that the class above has not is one of the program's. */
+export type CallableScriptModule = ScriptModule & Readonly<Record<string, ModelMethod>>;
+
+export function makeScriptModule(file: LoadedFile, path = ''): ScriptModule {
+  const module = new ScriptModule(file, path);
+  const methods = new Map(module.methods().map((name) => [name, module.method(name)]));
+  return new Proxy(module, {
+    get(target, name) {
+      // Private fields are the target's own, so it has to be the receiver.
+      const own: unknown = Reflect.get(target, name, target);
+      if (own !== undefined || typeof name === 'symbol') return typeof own === 'function' ? own.bind(target) : own;
+      return methods.get(name);
+    },
+    has: (target, name) => Reflect.has(target, name) || methods.has(String(name)),
+  });
+}
+
+export { LoadedFile };

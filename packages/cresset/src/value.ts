@@ -1,0 +1,127 @@
+import { CressetError } from '@cresset/ir';
+import type { WireValue } from '@cresset/runtime';
+import { fromInt64, Tensor, type DType } from './tensor.ts';
+
+/**
+ * What can be given to a model. The schema of what is called decides what a value becomes: a number is an int for an `int`
+ * parameter and a float for a `float`; where the schema does not tell (`Scalar`, `Any`) a number is a float and a bigint an int.
+ * Arrays are lists or tuples, Maps and plain objects dicts, an object with the fields of a named tuple is one, and a text serves
+ * for a device or the name of an enum's member.
+ */
+export type Input =
+  | null
+  | undefined
+  | boolean
+  | number
+  | bigint
+  | string
+  | Tensor
+  | ComplexNumber
+  | readonly Input[]
+  | ReadonlyMap<Input, Input>
+  | { readonly [key: string]: Input };
+
+/** A complex number. */
+export interface ComplexNumber {
+  readonly re: number;
+  readonly im: number;
+}
+
+/** A member of an enum. */
+export interface EnumMember {
+  /** Qualified name of the enum, `__torch__.Color`. */
+  readonly className: string;
+  readonly name: string;
+}
+
+/**
+ * What a model gives. An int is a number where that is exact and a bigint beyond 2^53; lists and tuples are arrays, and a named
+ * tuple's has its fields as properties too; a dict is a Map; an object of a TorchScript class is a plain object with its
+ * attributes; a device is its name.
+ */
+export type Output =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Tensor
+  | ComplexNumber
+  | EnumMember
+  | readonly Output[]
+  | ReadonlyMap<Output, Output>
+  | { readonly [attribute: string]: Output };
+
+const MAX_DEPTH = 200;
+
+/** A value for the worker; elements of tensors are copied, so that the caller keeps its own. */
+export function toWire(value: Input, depth = 0): WireValue {
+  if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT', 'an argument has values within values without end');
+  switch (typeof value) {
+    case 'undefined':
+      return null;
+    case 'boolean':
+    case 'number':
+    case 'bigint':
+    case 'string':
+      return value;
+    case 'object':
+      return value === null ? null : objectToWire(value, depth);
+    default:
+      throw new CressetError('ARGUMENT', `a ${typeof value} cannot be given to a model`);
+  }
+}
+
+function objectToWire(value: Exclude<Input & object, null>, depth: number): WireValue {
+  if (value instanceof Tensor) {
+    const { data, dtype, shape } = value;
+    return { kind: 'tensor', dtype, shape, data: data.slice().buffer as ArrayBuffer };
+  }
+  if (ArrayBuffer.isView(value)) {
+    throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
+  }
+  if (Array.isArray(value)) return (value as readonly Input[]).map((item) => toWire(item, depth + 1));
+  if (value instanceof Map) {
+    const entries = [...(value as ReadonlyMap<Input, Input>)];
+    return { kind: 'dict', entries: entries.map(([key, item]) => [toWire(key, depth + 1), toWire(item, depth + 1)] as const) };
+  }
+  if (isComplex(value)) return { kind: 'complex', re: value.re, im: value.im };
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new CressetError('ARGUMENT', `a ${value.constructor.name} cannot be given to a model`);
+  }
+  const entries = Object.entries(value as { readonly [key: string]: Input });
+  return { kind: 'dict', entries: entries.map(([key, item]) => [key, toWire(item, depth + 1)] as const) };
+}
+
+function isComplex(value: object): value is ComplexNumber {
+  const { re, im } = value as Partial<ComplexNumber>;
+  return typeof re === 'number' && typeof im === 'number' && Object.keys(value).length === 2;
+}
+
+/** A value from the worker. */
+export function fromWire(value: WireValue): Output {
+  if (typeof value === 'bigint') return fromInt64(value);
+  if (value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return (value as readonly WireValue[]).map(fromWire);
+  const part = value as Exclude<typeof value, readonly WireValue[]>;
+  switch (part.kind) {
+    case 'tensor':
+      return new Tensor(part.data, part.shape, part.dtype as DType);
+    case 'tuple': {
+      const items = part.items.map(fromWire);
+      part.fields?.forEach((field, index) => Object.defineProperty(items, field, { value: items[index], enumerable: false }));
+      return items;
+    }
+    case 'dict':
+      return new Map(part.entries.map(([key, item]) => [fromWire(key), fromWire(item)]));
+    case 'complex':
+      return { re: part.re, im: part.im };
+    case 'device':
+      return part.name;
+    case 'enum':
+      return { className: part.className, name: part.name };
+    case 'object':
+      return Object.fromEntries(part.attributes.map(([name, item]) => [name, fromWire(item)]));
+  }
+}

@@ -1,0 +1,93 @@
+import { CressetError } from '@cresset/ir';
+import { inProcessPorts, WorkerClient, WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
+import { requestWebGpuDevice } from '@cresset/webgpu';
+
+/** Starts a Worker with this library's host in it; throws where that is not possible. */
+export type StartWorker = () => Worker;
+
+/** Where programs run. */
+export interface Placement {
+  readonly client: WorkerClient;
+  readonly thread: 'worker' | 'page';
+  /** Why there, where it is not what was asked for. */
+  readonly reason: string;
+}
+
+/** A worker that says nothing for this long has not started: its file is missing, or is not what was expected. */
+const START_TIMEOUT_MS = 20_000;
+
+/** The name by which a worker knows that it is one of ours. */
+export const WORKER_NAME = 'cresset';
+
+/** A host in this thread: in Node, and where a page may not start a worker. */
+export function startInPage(reason: string): Placement {
+  const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+  serve(hostPort);
+  return { client: makeClient(clientPort), thread: 'page', reason };
+}
+
+/** A host in a worker, or in this thread where no worker can be started. */
+export async function startInWorker(startWorker: StartWorker): Promise<Placement> {
+  if (typeof Worker === 'undefined') return startInPage('there are no workers here');
+  let worker: Worker;
+  try {
+    worker = startWorker();
+  } catch (error) {
+    // A script of another origin may not be a worker, and a Content-Security-Policy may forbid them.
+    return announce(startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`));
+  }
+  const port = portOf(worker);
+  const client = makeClient(port);
+  const failure = await firstWord(worker);
+  if (failure !== null) {
+    worker.terminate();
+    return announce(startInPage(`the worker did not start: ${failure}`));
+  }
+  worker.addEventListener('error', (event) => {
+    client.break(new CressetError('WORKER_FAILED', `the worker ended: ${event.message || 'no reason was given'}`));
+  });
+  return { client, thread: 'worker', reason: '' };
+}
+
+/** Makes this thread a host that talks through `port`, and says that it is ready. */
+export function serve(port: Port<Request, FromHost>): void {
+  new WorkerHost(port, { openDevice: () => requestWebGpuDevice() });
+  port.send({ type: 'ready' }, []);
+}
+
+/** The port of a worker's own global scope. */
+export function scopePort(scope: DedicatedWorkerGlobalScope): Port<Request, FromHost> {
+  return {
+    send: (message, transfer) => scope.postMessage(message, transfer),
+    receive: (handler) => scope.addEventListener('message', (event) => handler((event as MessageEvent<Request>).data)),
+  };
+}
+
+function portOf(worker: Worker): Port<FromHost, Request> {
+  return {
+    send: (message, transfer) => worker.postMessage(message, transfer),
+    receive: (handler) => worker.addEventListener('message', (event: MessageEvent<FromHost>) => handler(event.data)),
+  };
+}
+
+function makeClient(port: Port<FromHost, Request>): WorkerClient {
+  return new WorkerClient(port, { onPrint: (text) => console.log(text), onWarning: (text) => console.warn(text) });
+}
+
+/** Resolves with null once the worker has spoken, or with why it did not. */
+function firstWord(worker: Worker): Promise<string | null> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve('it did not answer'), START_TIMEOUT_MS);
+    const settle = (failure: string | null) => (): void => {
+      clearTimeout(timer);
+      resolve(failure);
+    };
+    worker.addEventListener('message', settle(null), { once: true });
+    worker.addEventListener('error', (event) => settle(event.message || 'its script could not be loaded')(), { once: true });
+  });
+}
+
+function announce(placement: Placement): Placement {
+  console.warn(`cresset: models run in the page's own thread, since ${placement.reason}`);
+  return placement;
+}

@@ -1,0 +1,3 @@
+import { scopePort, serve } from './worker-start.ts';
+
+serve(scopePort(self as unknown as DedicatedWorkerGlobalScope));

@@ -1,0 +1,231 @@
+import type { LoadedModule } from '@cresset/archive';
+import { ClassType, CressetError } from '@cresset/ir';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import type { Explanation } from '../explanation.ts';
+import type { RunProfile } from '../run-profile.ts';
+import { RuntimeContext } from '../runtime-context.ts';
+import { ScriptModule } from '../script-module.ts';
+import { bindArguments } from './argument-binding.ts';
+import type { CallRequest, DeviceReport, ModelSummary, ModuleSummary, TensorSummary, WireTensor, WireValue } from './protocol.ts';
+import { reachableTensors, toWire } from './wire-value.ts';
+
+/** What a call came to: its value or its error, and what it took. */
+export interface CallOutcome {
+  readonly value: WireValue;
+  readonly error: unknown;
+  readonly profile: RunProfile;
+}
+
+/** Where a program's words go. */
+export interface ModelOutput {
+  print(text: string): void;
+  warn(text: string): void;
+}
+
+/** A loaded model as its host keeps it. */
+export class HostedModel {
+  readonly #loaded: LoadedModule;
+  readonly #device: ComputeDevice | null;
+  readonly #report: DeviceReport;
+  readonly #module: ScriptModule;
+  /** Modules by path, the model itself under `''`. */
+  readonly #modules: ReadonlyMap<string, ScriptObject>;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(loaded: LoadedModule, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
+    this.#loaded = loaded;
+    this.#device = device;
+    this.#report = report;
+    const context = new RuntimeContext({
+      device,
+      print: (text) => output.print(text),
+      warn: (text) => output.warn(text),
+    });
+    this.#module = new ScriptModule(loaded.module, loaded.unit, context, {
+      loadDebugTables: () => loaded.debugTables.load(),
+    });
+    this.#modules = collectModules(loaded.module);
+  }
+
+  /** Runs what objects of the file need before they can be used: their `__setstate__`. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    for (const { object, state } of this.#loaded.pendingStates) {
+      await this.#module.callOn(object, '__setstate__', [state], { signal });
+    }
+  }
+
+  /** Runs `work` when everything before it has ended. */
+  enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#queue.then(work);
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async call({ module, method, args, kwargs }: CallRequest, signal: AbortSignal): Promise<CallOutcome> {
+    const start = performance.now();
+    const before = this.#device ? { ...this.#device.counters } : null;
+    try {
+      const receiver = this.#receiver(module);
+      const { schema } = this.#module.method(method, receiver);
+      const bound = bindArguments(schema, receiver, args, kwargs);
+      const result = await this.#module.callOn(receiver, method, bound.slice(1), { signal });
+      const value = await this.#toWire(result, schema.returns[0]?.type ?? null);
+      this.#freeTemporaries([...bound.slice(1), result]);
+      return { value, error: null, profile: this.#profile(start, before) };
+    } catch (error) {
+      return { value: null, error, profile: this.#profile(start, before) };
+    }
+  }
+
+  /** The tensors of a result come to the host together: their readbacks are under way at the same time. */
+  async #toWire(value: IValue, type: Parameters<typeof toWire>[1]): Promise<WireValue> {
+    await Promise.all(reachableTensors(value).map((tensor) => tensor.storage.toHost()));
+    return toWire(value, type);
+  }
+
+  /**
+   * Device copies of arguments and results serve nobody once the answer is made, unless the model kept them. Only the copies are
+   * given up: a result may be a constant of the program.
+   */
+  #freeTemporaries(values: readonly IValue[]): void {
+    if (!this.#device) return;
+    const kept = new Set(reachableTensors(this.#loaded.module).map(({ storage }) => storage));
+    for (const value of values) {
+      for (const { storage } of reachableTensors(value)) {
+        if (kept.has(storage) || storage.isDisposed) continue;
+        if (storage.isOnHost) storage.hostBytesForWriting();
+        else storage.dispose();
+      }
+    }
+  }
+
+  /** The run's profile with the readback of its results. */
+  #profile(start: number, before: ComputeDevice['counters'] | null): RunProfile {
+    const run = this.#module.lastRun ?? EMPTY_PROFILE;
+    const after = this.#device?.counters;
+    const since = (name: 'readbacks' | 'readbackBytes' | 'submits'): number =>
+      before && after ? after[name] - before[name] : run[name];
+    return {
+      ...run,
+      milliseconds: performance.now() - start,
+      submits: since('submits'),
+      readbacks: since('readbacks'),
+      readbackBytes: since('readbackBytes'),
+      liveBytes: after?.liveBytes ?? 0,
+    };
+  }
+
+  // ---- questions
+
+  summary(): Omit<ModelSummary, 'timings'> {
+    const modules = [...this.#modules].map(
+      ([name, { type }]): ModuleSummary => ({
+        name,
+        className: type.qualifiedName,
+        methods: type.methods.map((method) => method.name),
+      }),
+    );
+    return {
+      device: this.#report,
+      formatVersion: this.#loaded.formatVersion,
+      modules,
+      tensors: this.#tensors(),
+      extraFiles: [...this.#loaded.extraFiles],
+    };
+  }
+
+  schema(module: string, method: string): string {
+    return this.#module.method(method, this.#receiver(module)).schema.toString();
+  }
+
+  async graph(module: string, method: string, which: 'graph' | 'optimized-graph'): Promise<string> {
+    await this.#loaded.debugTables.load();
+    const receiver = this.#receiver(module);
+    const graph =
+      which === 'graph' ? this.#module.graphFor(method, receiver) : this.#module.optimizedGraphFor(method, receiver);
+    return graph.toString();
+  }
+
+  async explain(module: string, method: string): Promise<Explanation> {
+    return this.#module.explain(method, this.#receiver(module));
+  }
+
+  /** The text of a class, or of the whole file where it is not found in it. */
+  code(className: string): string {
+    const file = `code/${className.slice(0, className.lastIndexOf('.')).replaceAll('.', '/')}.py`;
+    const text = this.#loaded.code.get(file)?.text;
+    if (text === undefined) throw new CressetError('NO_CODE', `the file has no code of class '${className}'`);
+    const name = className.slice(className.lastIndexOf('.') + 1);
+    const blocks = text.split(/^(?=class |def )/m);
+    return blocks.find((block) => block.startsWith(`class ${name}(`) || block.startsWith(`class ${name}:`)) ?? text;
+  }
+
+  async tensor(module: string, name: string): Promise<WireTensor> {
+    const path = module === '' ? name : `${module}.${name}`;
+    const at = path.lastIndexOf('.');
+    const owner = this.#modules.get(path.slice(0, Math.max(at, 0)));
+    const slot = owner?.type.findAttributeSlot(path.slice(at + 1));
+    const value = slot === undefined ? null : owner!.slots[slot];
+    if (!(value instanceof Tensor)) throw new CressetError('NO_PARAMETER', `there is no parameter or buffer '${name}'`);
+    return (await this.#toWire(value, null)) as WireTensor;
+  }
+
+  dispose(): void {
+    this.#module.dispose();
+  }
+
+  #receiver(path: string): ScriptObject {
+    const object = this.#modules.get(path);
+    if (!object) throw new CressetError('NO_MODULE', `there is no module '${path}'`);
+    return object;
+  }
+
+  #tensors(): TensorSummary[] {
+    const found: TensorSummary[] = [];
+    for (const [path, { type, slots }] of this.#modules) {
+      type.attributes.forEach(({ name, kind }, slot) => {
+        const value = slots[slot];
+        if (kind === 'attribute' || !(value instanceof Tensor)) return;
+        const { dtype, sizes } = value;
+        found.push({ name: path === '' ? name : `${path}.${name}`, dtype, shape: [...sizes], kind });
+      });
+    }
+    return found;
+  }
+}
+
+const EMPTY_PROFILE: RunProfile = {
+  milliseconds: 0,
+  instructions: 0,
+  dispatches: 0,
+  submits: 0,
+  uploads: 0,
+  uploadedBytes: 0,
+  readbacks: 0,
+  readbackBytes: 0,
+  shaders: 0,
+  liveBytes: 0,
+  onDevice: [],
+  hostSmall: [],
+  hostFallback: [],
+};
+
+/** Modules that stand in many places have many paths; a file may not make more of them than this. */
+const MAX_MODULES = 100_000;
+
+/** A module and those below it, in the order of their attributes; one that stands in two places has two paths. */
+function collectModules(root: ScriptObject): Map<string, ScriptObject> {
+  const found = new Map<string, ScriptObject>();
+  const visit = (object: ScriptObject, path: string, above: ReadonlySet<ScriptObject>): void => {
+    found.set(path, object);
+    object.type.attributes.forEach(({ name, type }, slot) => {
+      const value = object.slots[slot];
+      const isModule = value instanceof ScriptObject && (type instanceof ClassType ? type : value.type).isModule();
+      if (!isModule || above.has(value) || found.size >= MAX_MODULES) return;
+      visit(value, path === '' ? name : `${path}.${name}`, new Set([...above, value]));
+    });
+  };
+  visit(root, '', new Set([root]));
+  return found;
+}

@@ -1,0 +1,48 @@
+import { CressetError } from '@cresset/ir';
+import { TorchScriptError } from '../script-error.ts';
+import type { WireError } from './protocol.ts';
+
+/**
+ * An error in a running program, on the side that called it: PyTorch's message below the Python call stack, in the author's own
+ * files where the archive tells them.
+ */
+export class ScriptFailure extends CressetError {
+  /** The message alone, without the call stack. */
+  readonly reason: string;
+  /** The Python class that a `raise` named (`builtins.ValueError`), else `RuntimeError`. */
+  readonly pythonClassName: string;
+  /** Whether the program raised it itself, with `raise` or `assert`. */
+  readonly isRaised: boolean;
+
+  constructor(code: string, message: string, script: NonNullable<WireError['script']>) {
+    super(code, message);
+    this.name = 'TorchScriptError';
+    this.reason = script.reason;
+    this.pythonClassName = script.pythonClassName;
+    this.isRaised = script.isRaised;
+  }
+}
+
+export function toWireError(error: unknown): WireError {
+  const known = error instanceof CressetError ? error : null;
+  const script =
+    error instanceof TorchScriptError
+      ? { reason: error.reason, pythonClassName: error.pythonClassName, isRaised: error.isRaised }
+      : null;
+  return {
+    // Anything else is a mistake in this library, and says so rather than pass for the user's.
+    code: known?.code ?? 'INTERNAL',
+    name: known?.name ?? 'CressetError',
+    message: known ? known.message : `internal error: ${error instanceof Error ? error.message : String(error)}`,
+    stack: error instanceof Error ? (error.stack ?? null) : null,
+    script,
+  };
+}
+
+/** The error again, with the stack of the side where it was thrown below that of the caller. */
+export function fromWireError({ code, name, message, stack, script }: WireError): CressetError {
+  const error = script ? new ScriptFailure(code, message, script) : new CressetError(code, message);
+  error.name = name;
+  if (stack && error.stack && !stack.includes(error.stack)) error.stack += `\n  in the worker: ${stack}`;
+  return error;
+}

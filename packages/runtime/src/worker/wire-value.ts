@@ -1,0 +1,324 @@
+import {
+  BoolType,
+  Complex,
+  CressetError,
+  EnumType,
+  FloatType,
+  IntType,
+  StringType,
+  TensorType,
+  AnyType,
+  type TupleType,
+  type Type,
+} from '@cresset/ir';
+import {
+  DeviceValue,
+  Dict,
+  elementSize,
+  EnumValue,
+  fromByteString,
+  List,
+  numelOf,
+  ScriptObject,
+  Storage,
+  contiguousStrides,
+  Tensor,
+  toByteString,
+  Tuple,
+  type DictKey,
+  type IValue,
+} from '@cresset/tensor';
+import type { WireTensor, WireTuple, WireValue } from './protocol.ts';
+
+const MAX_DEPTH = 200;
+/** Values one result may consist of; a tensor counts as one. Shared parts of a value are written out each time they occur. */
+const MAX_VALUES = 5_000_000;
+
+/** The tensors reachable from a value, each once. */
+export function reachableTensors(root: IValue): Tensor[] {
+  const tensors = new Set<Tensor>();
+  const visited = new Set<IValue>();
+  const pending: IValue[] = [root];
+  while (pending.length > 0) {
+    const value = pending.pop()!;
+    if (value === null || typeof value !== 'object' || visited.has(value)) continue;
+    visited.add(value);
+    if (value instanceof Tensor) tensors.add(value);
+    else if (value instanceof List || value instanceof Tuple) for (const item of value.items) pending.push(item);
+    else if (value instanceof Dict) for (const [key, item] of value.entries) pending.push(key, item);
+    else if (value instanceof ScriptObject) pending.push(...value.slots);
+  }
+  return [...tensors];
+}
+
+/**
+ * A program's value for the other side. Tensors must be on the host; their elements are copied into buffers of their own, which the
+ * message can then give away. `type` is the declared one, which has the field names of a named tuple.
+ */
+export function toWire(value: IValue, type: Type | null): WireValue {
+  return new WireWriter().write(value, type, 0);
+}
+
+class WireWriter {
+  #count = 0;
+
+  write(value: IValue, type: Type | null, depth: number): WireValue {
+    if (depth > MAX_DEPTH || ++this.#count > MAX_VALUES) {
+      throw new CressetError('RESULT_TOO_LARGE', 'the result has too many values, or values within values without end');
+    }
+    if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number') return value;
+    if (typeof value === 'string') return fromByteString(value);
+    if (value instanceof Tensor) return tensorToWire(value);
+    const inner = partTypes(type, value);
+    if (value instanceof List) return value.items.map((item) => this.write(item, value.elementType, depth + 1));
+    if (value instanceof Tuple) {
+      const items = value.items.map((item, index) => this.write(item, inner[index] ?? null, depth + 1));
+      return { kind: 'tuple', items, fields: fieldsOf(value, type) };
+    }
+    if (value instanceof Dict) {
+      const { keyType, valueType } = value;
+      const entries = [...value.entries].map(
+        ([key, item]) => [this.write(key, keyType, depth + 1), this.write(item, valueType, depth + 1)] as const,
+      );
+      return { kind: 'dict', entries };
+    }
+    if (value instanceof Complex) return { kind: 'complex', re: value.re, im: value.im };
+    if (value instanceof DeviceValue) return { kind: 'device', name: value.toString() };
+    if (value instanceof EnumValue) return { kind: 'enum', className: value.type.qualifiedName, name: value.name };
+    if (value instanceof ScriptObject) {
+      const attributes = value.type.attributes.map(
+        ({ name, type: declared }, slot) => [name, this.write(value.slots[slot], declared, depth + 1)] as const,
+      );
+      return { kind: 'object', className: value.type.qualifiedName, attributes };
+    }
+    throw new CressetError('RESULT_NOT_TRANSFERABLE', `a result of kind ${value.constructor.name} cannot leave the program`);
+  }
+}
+
+function unwrapOptional(type: Type | null): Type | null {
+  return type?.kind === 'OptionalType' ? (type.containedTypes()[0] ?? null) : type;
+}
+
+function partTypes(type: Type | null, value: IValue): readonly Type[] {
+  const declared = unwrapOptional(type);
+  return declared?.kind === 'TupleType' && value instanceof Tuple ? declared.containedTypes() : [];
+}
+
+function fieldsOf(value: Tuple, type: Type | null): readonly string[] | null {
+  const declared = unwrapOptional(type);
+  const named = value.type ?? (declared?.kind === 'TupleType' ? (declared as TupleType) : null);
+  return named?.fieldNames ?? null;
+}
+
+function tensorToWire(tensor: Tensor): WireTensor {
+  const elements = tensor.contiguousArray();
+  const data = elements.slice().buffer as ArrayBuffer;
+  return { kind: 'tensor', dtype: tensor.dtype, shape: [...tensor.sizes], data };
+}
+
+/** Thrown inside where a value does not have the type wanted; callers name the argument. */
+class Mismatch extends Error {
+  readonly expected: Type;
+  readonly found: string;
+
+  constructor(expected: Type, value: WireValue) {
+    super('value of another type');
+    this.expected = expected;
+    this.found = describe(value);
+  }
+}
+
+/**
+ * A value from the other side as `type` wants it. Throws a CressetError of code `ARGUMENT_TYPE` that names the argument as PyTorch
+ * does.
+ */
+export function fromWire(value: WireValue, type: Type, functionName: string, argumentName: string): IValue {
+  try {
+    return read(value, type, 0);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    const hint =
+      error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
+    throw new CressetError(
+      'ARGUMENT_TYPE',
+      `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
+    );
+  }
+}
+
+function read(value: WireValue, type: Type, depth: number): IValue {
+  if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT_TYPE', 'an argument has values within values without end');
+  switch (type.kind) {
+    case 'TensorType':
+      if (isKind(value, 'tensor')) return tensorFromWire(value);
+      break;
+    case 'IntType':
+      if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value;
+      if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+      break;
+    case 'FloatType':
+      if (typeof value === 'number') return value;
+      if (typeof value === 'bigint') return Number(value);
+      break;
+    case 'ComplexType':
+      if (isKind(value, 'complex')) return new Complex(value.re, value.im);
+      if (typeof value === 'number') return new Complex(value, 0);
+      break;
+    case 'NumberType':
+    case 'AnyType':
+      return readInferred(value, depth);
+    case 'BoolType':
+      if (typeof value === 'boolean') return value;
+      break;
+    case 'StringType':
+      if (typeof value === 'string') return toByteString(value);
+      break;
+    case 'NoneType':
+      if (value === null) return null;
+      break;
+    case 'DeviceObjType':
+      if (isKind(value, 'device')) return deviceOf(value.name, type, value);
+      if (typeof value === 'string') return deviceOf(value, type, value);
+      break;
+    case 'OptionalType':
+      return value === null ? null : read(value, type.containedTypes()[0], depth + 1);
+    case 'UnionType':
+      return readUnion(value, type, depth);
+    case 'ListType':
+      return readList(value, type, depth);
+    case 'TupleType':
+      return readTuple(value, type as TupleType, depth);
+    case 'DictType':
+      return readDict(value, type, depth);
+    case 'EnumType': {
+      const name = isKind(value, 'enum') ? value.name : value;
+      const member = typeof name === 'string' && type instanceof EnumType ? EnumValue.of(type, name) : undefined;
+      if (member) return member;
+      break;
+    }
+    default:
+      break;
+  }
+  throw new Mismatch(type, value);
+}
+
+function isKind<Kind extends string>(value: WireValue, kind: Kind): value is Extract<WireValue, { readonly kind: Kind }> {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind;
+}
+
+function deviceOf(name: string, type: Type, value: WireValue): DeviceValue {
+  if (!/^[a-z]+(:\d+)?$/.test(name)) throw new Mismatch(type, value);
+  return DeviceValue.parse(name);
+}
+
+function readUnion(value: WireValue, type: Type, depth: number): IValue {
+  for (const member of type.containedTypes()) {
+    try {
+      return read(value, member, depth + 1);
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error;
+    }
+  }
+  throw new Mismatch(type, value);
+}
+
+function itemsOf(value: WireValue): readonly WireValue[] | null {
+  if (Array.isArray(value)) return value as readonly WireValue[];
+  return isKind(value, 'tuple') ? value.items : null;
+}
+
+function readList(value: WireValue, type: Type, depth: number): List {
+  const items = itemsOf(value);
+  if (!items) throw new Mismatch(type, value);
+  const [elementType] = type.containedTypes();
+  return new List(elementType, items.map((item) => read(item, elementType, depth + 1)));
+}
+
+function readTuple(value: WireValue, type: TupleType, depth: number): Tuple {
+  let items = itemsOf(value);
+  if (!items && type.fieldNames && isKind(value, 'dict')) {
+    // A plain object with the fields of a named tuple.
+    const byName = new Map(value.entries as [WireValue, WireValue][]);
+    items = type.fieldNames.map((field) => byName.get(field) ?? null);
+  }
+  if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
+  const named = type.fieldNames ? type : null;
+  return new Tuple(items.map((item, index) => read(item, type.elements[index], depth + 1)), named);
+}
+
+function readDict(value: WireValue, type: Type, depth: number): Dict {
+  if (!isKind(value, 'dict')) throw new Mismatch(type, value);
+  const [keyType, valueType] = type.containedTypes();
+  const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
+    // The keys of a plain object are always texts.
+    const typedKey = keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
+    return [read(typedKey, keyType, depth + 1) as DictKey, read(item, valueType, depth + 1)];
+  });
+  return new Dict(keyType, valueType, new Map(entries));
+}
+
+/** Where no type says what a value is to be: a number is a float and a bigint an int. */
+function readInferred(value: WireValue, depth: number): IValue {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value);
+  if (typeof value === 'string') return toByteString(value);
+  if (Array.isArray(value)) {
+    const items = (value as readonly WireValue[]).map((item) => readInferred(item, depth + 1));
+    return new List(commonType(items), items);
+  }
+  const item = value as Exclude<typeof value, readonly WireValue[]>;
+  switch (item.kind) {
+    case 'tensor':
+      return tensorFromWire(item);
+    case 'tuple':
+      return new Tuple((item as WireTuple).items.map((each) => readInferred(each, depth + 1)));
+    case 'dict': {
+      const entries = item.entries.map(([key, each]): [DictKey, IValue] => [
+        readInferred(key, depth + 1) as DictKey,
+        readInferred(each, depth + 1),
+      ]);
+      return new Dict(commonType(entries.map(([key]) => key)), commonType(entries.map(([, each]) => each)), new Map(entries));
+    }
+    case 'complex':
+      return new Complex(item.re, item.im);
+    case 'device':
+      return deviceOf(item.name, AnyType.get(), item);
+    default:
+      throw new Mismatch(AnyType.get(), value);
+  }
+}
+
+function commonType(items: readonly IValue[]): Type {
+  const kinds = items.map((item): Type => {
+    if (item instanceof Tensor) return TensorType.get();
+    if (typeof item === 'bigint') return IntType.get();
+    if (typeof item === 'number') return FloatType.get();
+    if (typeof item === 'boolean') return BoolType.get();
+    return typeof item === 'string' ? StringType.get() : AnyType.get();
+  });
+  // PyTorch takes an empty list to be one of tensors.
+  return kinds.every((kind) => kind === kinds[0]) ? (kinds[0] ?? TensorType.get()) : AnyType.get();
+}
+
+function tensorFromWire({ dtype, shape, data }: WireTensor): Tensor {
+  const expected = numelOf(shape) * elementSize(dtype);
+  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || data.byteLength !== expected) {
+    throw new CressetError(
+      'TENSOR_DATA_SIZE',
+      `a ${dtype} tensor of shape [${shape.join(', ')}] takes ${expected} bytes, but ${data.byteLength} were given`,
+    );
+  }
+  return new Tensor(Storage.onHost(data), dtype, [...shape], contiguousStrides(shape));
+}
+
+/** A value's type as PyTorch would call it. */
+function describe(value: WireValue): string {
+  if (value === null) return 'NoneType';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'number' : 'float';
+  if (typeof value === 'bigint') return 'int';
+  if (typeof value === 'string') return 'str';
+  if (typeof value === 'boolean') return 'bool';
+  if (Array.isArray(value)) return 'List';
+  const { kind } = value as Exclude<typeof value, readonly WireValue[]>;
+  return kind === 'tensor' ? 'Tensor' : kind;
+}

@@ -1,0 +1,114 @@
+import { CressetError } from '@cresset/ir';
+import { abortError, type TransferOptions } from '@cresset/archive';
+import { transferList, type Answer, type FromHost, type Port, type Request } from './protocol.ts';
+import type { RunProfile } from '../run-profile.ts';
+import { fromWireError } from './wire-error.ts';
+
+type RequestBody = Request extends infer Each ? (Each extends Request ? Omit<Each, 'id'> : never) : never;
+
+interface Waiting {
+  resolve(answer: Answer): void;
+  reject(error: CressetError): void;
+  readonly options: TransferOptions;
+}
+
+export interface WorkerClientOptions {
+  /** What programs print. */
+  readonly onPrint?: (text: string) => void;
+  readonly onWarning?: (text: string) => void;
+}
+
+/** The page's end of the protocol: sends requests, and hands each answer to who waits for it. */
+export class WorkerClient {
+  /** The profile of the last call that failed, for who wants to know how far it came. */
+  lastFailureProfile: RunProfile | null = null;
+  readonly #port: Port<FromHost, Request>;
+  readonly #options: WorkerClientOptions;
+  readonly #waiting = new Map<number, Waiting>();
+  #nextId = 1;
+  #broken: CressetError | null = null;
+
+  constructor(port: Port<FromHost, Request>, options: WorkerClientOptions = {}) {
+    this.#port = port;
+    this.#options = options;
+    port.receive((message) => this.#receive(message));
+  }
+
+  /** Sends a request and resolves with its answer, which has to be of `type`. Rejects with a CressetError. */
+  request<Type extends Answer['type']>(
+    type: Type,
+    body: RequestBody,
+    options: TransferOptions = {},
+  ): Promise<Extract<Answer, { readonly type: Type }>> {
+    const { signal } = options;
+    if (this.#broken) return Promise.reject(this.#broken);
+    if (signal?.aborted) return Promise.reject(abortError(signal));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#waiting.delete(id);
+        // The answer may take as long as the host is busy; who aborted need not wait for it.
+        reject(abortError(signal!));
+        this.#port.send({ type: 'abort', id }, []);
+      };
+      const settle = (): void => signal?.removeEventListener('abort', abort);
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#waiting.set(id, {
+        options,
+        resolve: (answer) => {
+          settle();
+          if (answer.type === type) resolve(answer as Extract<Answer, { readonly type: Type }>);
+          else reject(new CressetError('PROTOCOL', `the worker answered '${answer.type}' where '${type}' was expected`));
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      });
+      const message = { ...body, id } as Request;
+      try {
+        this.#port.send(message, transferList(message));
+      } catch (cause) {
+        this.#waiting.delete(id);
+        settle();
+        reject(new CressetError('ARGUMENT', `an argument cannot be sent to the worker: ${String(cause)}`, { cause }));
+      }
+    });
+  }
+
+  /** Ends everything: the other side is gone. */
+  break(error: CressetError): void {
+    this.#broken ??= error;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const each of waiting) each.reject(error);
+  }
+
+  #receive(message: FromHost): void {
+    switch (message.type) {
+      case 'ready':
+        return;
+      case 'print':
+        return this.#options.onPrint?.(message.text);
+      case 'warning':
+        return this.#options.onWarning?.(message.text);
+      case 'progress':
+        return this.#waiting.get(message.id)?.options.onProgress?.(message.progress);
+      default:
+        return this.#answer(message);
+    }
+  }
+
+  #answer(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    // An aborted request's answer comes too late for anybody.
+    if (!waiting) return;
+    this.#waiting.delete(answer.id);
+    if (answer.type === 'failed') {
+      this.lastFailureProfile = answer.profile;
+      waiting.reject(fromWireError(answer.error));
+    } else {
+      waiting.resolve(answer);
+    }
+  }
+}

@@ -1,0 +1,210 @@
+import { readModule, type TransferProgress } from '@cresset/archive';
+import { CressetError } from '@cresset/ir';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import type { RunProfile } from '../run-profile.ts';
+import { InterruptedError } from '../script-error.ts';
+import { HostedModel } from './hosted-model.ts';
+import {
+  transferList,
+  type Answer,
+  type CallRequest,
+  type DeviceChoice,
+  type DeviceReport,
+  type FromHost,
+  type LoadRequest,
+  type MemoryReport,
+  type Port,
+  type QueryRequest,
+  type Request,
+} from './protocol.ts';
+import { toWireError } from './wire-error.ts';
+
+/** What a host cannot make itself. */
+export interface HostEnvironment {
+  /** Opens the GPU. Rejects with a CressetError that says why there is none. */
+  openDevice(): Promise<ComputeDevice>;
+}
+
+/** Progress is reported this often at most, in milliseconds: a page redraws no faster. */
+const PROGRESS_INTERVAL_MS = 30;
+
+type AnswerBody = Answer extends infer Each ? (Each extends Answer ? Omit<Each, 'id'> : never) : never;
+
+/** Carries a failed call's profile to its answer. */
+class FailedCall {
+  constructor(
+    readonly error: unknown,
+    readonly profile: RunProfile,
+  ) {}
+}
+
+/**
+ * The end of the protocol that owns models and runs programs: in a worker, or in the page or Node over `inProcessPorts`.
+ *
+ * Calls of one model wait for each other, in the order in which they came; models do not wait for each other, and an error of one
+ * is nobody else's.
+ */
+export class WorkerHost {
+  readonly #port: Port<Request, FromHost>;
+  readonly #environment: HostEnvironment;
+  readonly #models = new Map<number, HostedModel>();
+  /** One a request that is under way. */
+  readonly #aborts = new Map<number, AbortController>();
+  #device: Promise<ComputeDevice> | null = null;
+
+  constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
+    this.#port = port;
+    this.#environment = environment;
+    port.receive((request) => void this.#receive(request));
+  }
+
+  async #receive(request: Request): Promise<void> {
+    if (request.type === 'abort') {
+      this.#aborts.get(request.id)?.abort();
+      return;
+    }
+    const { id } = request;
+    const abort = new AbortController();
+    this.#aborts.set(id, abort);
+    let answer: Answer;
+    try {
+      answer = { ...(await this.#answer(request, abort.signal)), id } as Answer;
+    } catch (failure) {
+      const call = failure instanceof FailedCall ? failure : null;
+      const error = call ? call.error : failure;
+      this.#forgetLostDevice(error);
+      answer = { type: 'failed', id, error: toWireError(asAbort(error)), profile: call?.profile ?? null };
+    } finally {
+      this.#aborts.delete(id);
+    }
+    this.#port.send(answer, transferList(answer));
+  }
+
+  #answer(request: Exclude<Request, { type: 'abort' }>, signal: AbortSignal): Promise<AnswerBody> {
+    switch (request.type) {
+      case 'load':
+        return this.#load(request, signal);
+      case 'call':
+        return this.#call(request, signal);
+      case 'query':
+        return this.#query(request);
+      case 'dispose':
+        return this.#dispose(request.model);
+      case 'memory':
+        return this.#memory();
+    }
+  }
+
+  async #load(request: LoadRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const start = performance.now();
+    // The GPU is woken while the file travels.
+    const opening = this.#chooseDevice(request.device);
+    opening.catch(() => {});
+    const loaded = await readModule(request.input, { signal, onProgress: this.#progressReporter(request.id) });
+    const read = performance.now();
+    const { device, report } = await opening;
+    const model = new HostedModel(loaded, device, report, {
+      print: (text) => this.#port.send({ type: 'print', text }, []),
+      warn: (text) => this.#port.send({ type: 'warning', text }, []),
+    });
+    await model.prepare(signal);
+    this.#models.set(request.model, model);
+    const end = performance.now();
+    const timings = { total: end - start, read: read - start, device: end - read };
+    return { type: 'loaded', summary: { ...model.summary(), timings } };
+  }
+
+  async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const model = this.#model(request.model);
+    return model.enqueue(async () => {
+      const { value, error, profile } = await model.call(request, signal);
+      if (error !== null) throw new FailedCall(error, profile);
+      return { type: 'called', result: { value, profile } } as const;
+    });
+  }
+
+  async #query(request: QueryRequest): Promise<AnswerBody> {
+    const model = this.#model(request.model);
+    // A question waits for the calls before it: it may read what they write.
+    return model.enqueue(async () => {
+      switch (request.about) {
+        case 'explain':
+          return { type: 'explained', explanation: await model.explain(request.module, request.method) } as const;
+        case 'tensor':
+          return { type: 'tensor', tensor: await model.tensor(request.module, request.name) } as const;
+        case 'code':
+          return { type: 'text', text: model.code(request.name) } as const;
+        case 'schema':
+          return { type: 'text', text: model.schema(request.module, request.method) } as const;
+        default:
+          return { type: 'text', text: await model.graph(request.module, request.method, request.about) } as const;
+      }
+    });
+  }
+
+  async #dispose(id: number): Promise<AnswerBody> {
+    const model = this.#models.get(id);
+    this.#models.delete(id);
+    await model?.enqueue(async () => model.dispose());
+    return { type: 'done' };
+  }
+
+  async #memory(): Promise<AnswerBody> {
+    const device = await this.#device?.catch(() => null);
+    const report: MemoryReport = { models: this.#models.size, deviceBytes: device?.counters.liveBytes ?? 0 };
+    return { type: 'memory', report };
+  }
+
+  #model(id: number): HostedModel {
+    const model = this.#models.get(id);
+    if (!model) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of, or never loaded');
+    return model;
+  }
+
+  async #chooseDevice(choice: DeviceChoice): Promise<{ device: ComputeDevice | null; report: DeviceReport }> {
+    if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
+    try {
+      const device = await (this.#device ??= this.#environment.openDevice());
+      const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : 'there is a GPU';
+      return { device, report: { device: 'webgpu', description: device.description, reason } };
+    } catch (error) {
+      this.#device = null;
+      if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
+      return { device: null, report: cpuReport(`there is no GPU to compute on (${error.message})`) };
+    }
+  }
+
+  /** The next model that is loaded gets a new device; those on the lost one go on saying that it is lost. */
+  #forgetLostDevice(error: unknown): void {
+    for (let each = error; each instanceof Error; each = each.cause) {
+      if (each instanceof CressetError && each.code === 'DEVICE_LOST') this.#device = null;
+    }
+  }
+
+  #progressReporter(id: number): (progress: TransferProgress) => void {
+    let last = -Infinity;
+    let loaded = 0;
+    return (progress) => {
+      const now = performance.now();
+      const isEnd = progress.loaded === progress.total;
+      if (progress.loaded < loaded || (!isEnd && now - last < PROGRESS_INTERVAL_MS)) return;
+      // The end is reported once, however often the source says so.
+      if (isEnd && loaded === progress.loaded && last !== -Infinity) return;
+      last = now;
+      ({ loaded } = progress);
+      this.#port.send({ type: 'progress', id, progress }, []);
+    };
+  }
+}
+
+function cpuReport(reason: string): DeviceReport {
+  return { device: 'cpu', description: 'host', reason };
+}
+
+/** However a run was ended, who aborted it sees the web's name for that. */
+function asAbort(error: unknown): unknown {
+  if (!(error instanceof InterruptedError) || error.code !== 'RUN_ABORTED') return error;
+  const abort = new CressetError('ABORTED', error.message, { cause: error });
+  abort.name = 'AbortError';
+  return abort;
+}
