@@ -1,4 +1,4 @@
-import type { Graph, Node } from '@cresset/ir';
+import { IntType, ListType, type Graph, type Node, type Value } from '@cresset/ir';
 import { rowOf } from './fusable.ts';
 import { inline, insertGraphBefore } from './inliner.ts';
 
@@ -26,22 +26,31 @@ function decomposableNodes(graph: Graph): Node[] {
 function decompose(node: Node, compile: DecompositionCompiler): void {
   const row = rowOf(node)!;
   const source = row.derived?.from ?? row;
-  const body = compile(source.schema, source.decomposition!);
+  const body = compile(source.schema, source.decomposition!).copy();
   inline(body);
   const isOut = row.derived?.form === 'out';
   const args = isOut ? node.inputs.slice(0, body.inputs.length) : node.inputs;
   const targets = isOut ? node.inputs.slice(body.inputs.length) : [node.input(0)];
   const graph = node.owningGraph;
-  let results = insertGraphBefore(node, body, args);
-  if (row.derived) {
-    results = results.map((result, index) =>
-      graph.withInsertPoint(node, () => {
-        const nonBlocking = graph.insertConstant(false);
-        const kind = isOut ? 'aten::_resize_and_copy_' : 'aten::copy_';
-        return graph.insertNode(graph.create(kind, [targets[index], result, nonBlocking])).output();
-      }),
-    );
+  let results = insertGraphBefore(node, body, args, node.callstack);
+  if (results.length === 1 && results[0].type.kind === 'TupleType') {
+    const [tuple] = results;
+    results = [...graph.createTupleUnpack(tuple).insertBefore(node).outputs];
   }
+  if (row.derived) results = results.map((result, index) => insertWrite(node, targets[index], result, isOut));
   node.outputs.forEach((output, index) => output.replaceAllUsesWith(results[index].setType(output.type)));
   node.destroy();
+}
+
+/** Writes a result to the tensor an in-place or `out=` form was given. */
+function insertWrite(node: Node, target: Value, result: Value, resizes: boolean): Value {
+  const graph = node.owningGraph;
+  return graph.withInsertPoint(node, () => {
+    if (resizes) {
+      const sizes = graph.insertNode(graph.create('aten::size', [result]));
+      sizes.output().setType(new ListType(IntType.get()));
+      graph.insertNode(graph.create('aten::resize_', [target, sizes.output(), graph.insertConstant(null)]));
+    }
+    return graph.insertNode(graph.create('aten::copy_', [target, result, graph.insertConstant(false)])).output();
+  });
 }

@@ -109,7 +109,8 @@ function makeNest(
     boxingOf(row).signature.args.forEach(({ name }, at) => {
       const value = layouts[inputs[at]];
       if (!(value instanceof Tensor)) return;
-      args[name] = elements.get(inputs[at]) ?? elementOf(scalarParam(readScalar(value, value.storageOffset), value.dtype), value);
+      args[name] =
+        elements.get(inputs[at]) ?? elementOf(scalarParam(readScalar(value, value.storageOffset), value.dtype), value);
     });
     const { expr } = pointwiseExpr(row, args);
     elements.set(output, elementOf(expr, layouts[output] as Tensor));

@@ -72,7 +72,11 @@ export class FusionGroup {
         [values[output]] = results;
       };
       try {
-        const results = dispatch(binding, inputs.map((input) => values[input]), execution);
+        const results = dispatch(
+          binding,
+          inputs.map((input) => values[input]),
+          execution,
+        );
         if (results instanceof Promise) {
           return results.then(
             (done) => {

@@ -1,6 +1,7 @@
 import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
-import { optimizeForInference, type DecompositionCompiler } from '@cresset/passes';
+import { optimizeForInference } from '@cresset/passes';
 import { evaluateConstant } from './constant-evaluator.ts';
+import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from './code-compiler.ts';
 import type { Code, CodeSource } from './code.ts';
 
@@ -28,7 +29,6 @@ export class GraphExecutor {
     readonly name: string,
     readonly graph: Graph,
     private readonly provider: CodeProvider,
-    private readonly compileDecomposition: DecompositionCompiler,
   ) {}
 
   planFor(spec: ArgumentSpec): ExecutionPlan {
@@ -43,7 +43,7 @@ export class GraphExecutor {
     const graph = this.graph.copy();
     optimizeForInference(graph, {
       evaluate: evaluateConstant,
-      compileDecomposition: this.compileDecomposition,
+      compileDecomposition,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
       onStep,
     });
@@ -56,10 +56,7 @@ export class ExecutorCache implements CodeProvider {
   readonly #functions = new WeakMap<ScriptFunction, GraphExecutor>();
   readonly #graphs = new WeakMap<Graph, GraphExecutor>();
 
-  constructor(
-    readonly spec: () => ArgumentSpec,
-    private readonly compileDecomposition: DecompositionCompiler,
-  ) {}
+  constructor(readonly spec: () => ArgumentSpec) {}
 
   executorOf(fn: ScriptFunction): GraphExecutor {
     let executor = this.#functions.get(fn);
@@ -67,7 +64,7 @@ export class ExecutorCache implements CodeProvider {
       if (!(fn instanceof GraphFunction)) {
         throw new CressetError('FUNCTION_WITHOUT_GRAPH', `${fn.qualifiedName} has no graph to run`);
       }
-      this.#functions.set(fn, (executor = new GraphExecutor(fn.name, fn.graph, this, this.compileDecomposition)));
+      this.#functions.set(fn, (executor = new GraphExecutor(fn.name, fn.graph, this)));
     }
     return executor;
   }
@@ -81,8 +78,7 @@ export class ExecutorCache implements CodeProvider {
       name,
       code: () => {
         let executor = this.#graphs.get(graph);
-        if (!executor)
-          this.#graphs.set(graph, (executor = new GraphExecutor(name, graph, this, this.compileDecomposition)));
+        if (!executor) this.#graphs.set(graph, (executor = new GraphExecutor(name, graph, this)));
         return executor.planFor(this.spec()).code;
       },
     };

@@ -1,5 +1,4 @@
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
-import type { DecompositionCompiler } from '@cresset/passes';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { Tuple } from '@cresset/tensor';
 import { Execution } from './execution.ts';
@@ -15,7 +14,6 @@ import { forEachStorage } from './storage-ledger.ts';
 export interface ScriptModuleOptions {
   /** Makes the original source of the program known, so that errors can be told in its terms. */
   readonly loadDebugTables?: () => Promise<void>;
-  readonly compileDecomposition: DecompositionCompiler;
 }
 
 export interface CallOptions {
@@ -35,11 +33,11 @@ export class ScriptModule {
     readonly object: ScriptObject,
     readonly unit: CompilationUnit,
     readonly context: RuntimeContext,
-    private readonly options: ScriptModuleOptions,
+    private readonly options: ScriptModuleOptions = {},
   ) {
     const capabilities = context.device?.capabilities;
     this.#spec = () => ({ maxFusedTensors: capabilities?.maxStorageBuffers ?? 0, gradEnabled: context.gradEnabled });
-    this.#executors = new ExecutorCache(this.#spec, options.compileDecomposition);
+    this.#executors = new ExecutorCache(this.#spec);
   }
 
   /**
