@@ -2,6 +2,7 @@ import { Block, type ValueMap } from './block.ts';
 import { insertConstant } from './constants.ts';
 import { DictType, ListType, TupleType } from './container-types.ts';
 import { CressetError, invariant } from './error.ts';
+import { insertOperator, type OperatorArgument } from './insert-operator.ts';
 import { lint } from './lint.ts';
 import { ClassType, EnumType, FunctionType, type ScriptFunction } from './named-types.ts';
 import { Node } from './node.ts';
@@ -337,6 +338,21 @@ export class Graph {
    */
   insertConstant(value: unknown, range?: SourceRange, scope?: Scope): Value {
     return insertConstant(this, value, range, scope);
+  }
+
+  /**
+   * Inserts a call of an operator and returns its output; see {@link insertOperator}. Throws `ir/operator` where no overload
+   * takes the arguments, and `ir/invariant` for an operator of several outputs.
+   */
+  insert(
+    name: Symbol,
+    args: readonly OperatorArgument[],
+    kwargs?: Readonly<Record<string, OperatorArgument>>,
+    range?: SourceRange,
+  ): Value {
+    const outputs = insertOperator(this, name, args, kwargs, range);
+    invariant(outputs.length === 1, `${name} has ${outputs.length} outputs: use insertOperator`);
+    return outputs[0];
   }
 
   /** A copy of a node of any graph, in no block yet; `map` gives the values that stand for its inputs. */

@@ -241,7 +241,7 @@ class IrParser {
     if (lexer.isIdent('annotate')) {
       return { kind: 'ival', value: this.#parseConstant(type) };
     }
-    return this.#parseScalarAttribute();
+    return asFloatWherePrintedSo(this.#parseScalarAttribute(), type);
   }
 
   #parseScalarAttribute(): AttributeEntry {
@@ -463,6 +463,13 @@ class IrParser {
     lexer.expect(']');
     return [];
   }
+}
+
+/** Large floats are printed without a point: the type of the constant tells that they are no ints. */
+function asFloatWherePrintedSo(entry: AttributeEntry, type: Type | undefined): AttributeEntry {
+  const isFloat =
+    entry.kind === 'i' && type?.kind === 'FloatType' && (entry.value >= 10n ** 10n || entry.value <= -(10n ** 10n));
+  return isFloat ? { kind: 'f', value: Number(entry.value) } : entry;
 }
 
 function elementTypeOf(type: Type | undefined): Type | undefined {

@@ -1,6 +1,7 @@
 import { CressetError } from './error.ts';
 import type { FunctionSchema } from './function-schema.ts';
 import type { Node } from './node.ts';
+import { sortOverloads } from './overload-order.ts';
 import { parseSchema } from './schema-parser.ts';
 import { evalTypeVariables, matchTypeVariables, type TypeEnv } from './type-variables.ts';
 import type { Symbol } from './symbol.ts';
@@ -65,14 +66,17 @@ function operatorNameOf(schemaText: string): readonly [name: Symbol, overloadNam
   return dot === -1 ? [full, ''] : [full.slice(0, dot), full.slice(dot + 1)];
 }
 
-/** Operators by name, overloads in the order they were registered. */
+/** Operators by name, overloads in the order in which calls are matched against them; see {@link sortOverloads}. */
 export class OperatorRegistry {
   readonly #byName = new Map<Symbol, Operator[]>();
+  /** Overloads in order, made when they are first asked for: sorting needs their schemas parsed. */
+  readonly #sorted = new Map<Symbol, readonly Operator[]>();
 
   /** Adds operators; cheap, since no schema is parsed. A second one of the same name and overload replaces the first. */
   register(declarations: Iterable<OperatorDeclaration>): void {
     for (const declaration of declarations) {
       const operator = new Operator(declaration);
+      this.#sorted.delete(operator.name);
       const overloads = this.#byName.get(operator.name);
       if (overloads === undefined) {
         this.#byName.set(operator.name, [operator]);
@@ -88,7 +92,12 @@ export class OperatorRegistry {
   }
 
   operatorsFor(name: Symbol): readonly Operator[] {
-    return this.#byName.get(name) ?? [];
+    let overloads = this.#sorted.get(name);
+    if (overloads === undefined) {
+      overloads = sortOverloads(this.#byName.get(name) ?? []);
+      this.#sorted.set(name, overloads);
+    }
+    return overloads;
   }
 
   find(name: Symbol, overloadName: string): Operator | undefined {
@@ -102,6 +111,7 @@ export class OperatorRegistry {
   /** For tests only. */
   clear(): void {
     this.#byName.clear();
+    this.#sorted.clear();
   }
 }
 
@@ -113,7 +123,7 @@ export function registerOperators(declarations: Iterable<OperatorDeclaration>): 
   operatorRegistry.register(declarations);
 }
 
-/** Overloads of an operator, in the order they were registered (PyTorch: getAllOperatorsFor). */
+/** Overloads of an operator, in the order in which calls are matched against them (PyTorch: getAllOperatorsFor). */
 export function operatorsFor(name: Symbol): readonly Operator[] {
   return operatorRegistry.operatorsFor(name);
 }

@@ -1,4 +1,4 @@
-/** Lines of source shown before and after the line an error points at (PyTorch: SourceRange::CONTEXT). */
+/** Line ends taken in before and after the line an error points at (PyTorch: SourceRange::CONTEXT). */
 const CONTEXT_LINES = 3;
 
 /**
@@ -175,26 +175,25 @@ export class SourceRange {
   }
 }
 
-function beginOfContext(text: string, start: number, lines: number): number {
+/** PyTorch counts line ends and not lines: of three, the first is that of the line before the range. */
+function beginOfContext(text: string, start: number, lineEnds: number): number {
   let begin = start;
-  for (let line = 0; line <= lines; line++) {
-    const newline = begin === 0 ? -1 : text.lastIndexOf('\n', begin - 1);
-    if (newline === -1) {
+  for (let count = 0; count < lineEnds; count++) {
+    begin = begin === 0 ? -1 : text.lastIndexOf('\n', begin - 1);
+    if (begin === -1) {
       return 0;
     }
-    begin = line === lines ? newline + 1 : newline;
   }
-  return begin;
+  return begin + 1;
 }
 
-function endOfContext(text: string, end: number, lines: number): number {
-  let at = end;
-  for (let line = 0; line <= lines; line++) {
-    const newline = text.indexOf('\n', line === 0 ? at : at + 1);
-    if (newline === -1) {
+function endOfContext(text: string, end: number, lineEnds: number): number {
+  let at = end - 1;
+  for (let count = 0; count < lineEnds; count++) {
+    at = text.indexOf('\n', at + 1);
+    if (at === -1) {
       return text.length;
     }
-    at = newline;
   }
   return at;
 }

@@ -1,4 +1,4 @@
-import { DictType, FutureType, ListType, TupleType } from './container-types.ts';
+import { FutureType, ListType, TupleType } from './container-types.ts';
 import { CressetError } from './error.ts';
 import { ComplexType, FloatType, IntType, NoneType, NumberType } from './primitive-types.ts';
 import { TensorType } from './tensor-type.ts';
@@ -15,7 +15,7 @@ export class OptionalType extends Type {
   readonly kind = 'OptionalType';
   readonly elementType: Type;
 
-  /** Optional of `contained`; an Optional of an Optional is the inner one. */
+  /** Optional of `contained`; an Optional of an Optional is the inner one. Throws `ir/type` for None. */
   static create(contained: Type): OptionalType {
     if (contained instanceof OptionalType) {
       return contained;
@@ -27,6 +27,9 @@ export class OptionalType extends Type {
       }
       const members = contained.members.filter((type) => type.kind !== 'NoneType');
       return new OptionalType(members.length === 1 ? members[0]! : UnionType.create(members));
+    }
+    if (contained.kind === 'NoneType') {
+      throw new CressetError('ir/type', 'an Optional of None has the single type None');
     }
     return new OptionalType(contained);
   }
@@ -320,11 +323,6 @@ function unifyTypesOrNothing(left: Type, right: Type, defaultToUnion: boolean, t
   }
   if (unshapedRight.isSubtypeOf(unshapedLeft)) {
     return unshapedLeft;
-  }
-  if (unshapedLeft instanceof DictType && unshapedRight instanceof DictType) {
-    const key = unifyTypes(unshapedLeft.keyType, unshapedRight.keyType);
-    const value = unifyTypes(unshapedLeft.valueType, unshapedRight.valueType);
-    return key === undefined || value === undefined ? undefined : new DictType(key, value);
   }
   const hintTakesBoth =
     typeHint !== undefined && typeHint !== NoneType.get() && left.isSubtypeOf(typeHint) && right.isSubtypeOf(typeHint);
