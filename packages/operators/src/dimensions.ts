@@ -30,6 +30,7 @@ export function wrapDims(dims: readonly number[], rank: number): number[] {
 
 /** The dimensions a reduction goes over, ascending: all of them where none are given. */
 export function reducedDims(dims: readonly number[] | null, rank: number): number[] {
+  check(rank <= 64, 'only tensors with up to 64 dims are supported');
   if (dims === null || dims.length === 0) return Array.from({ length: rank }, (_, dim) => dim);
   return wrapDims(dims, rank)
     .filter((dim) => dim < rank)

@@ -6,7 +6,9 @@ import { comparisonRows } from './comparison.ts';
 import { conversionRows } from './conversion.ts';
 import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
+import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
+import { reductionRows } from './reductions.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
 
@@ -19,7 +21,9 @@ export const tensorRows: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
+  ...reductionRows,
   ...viewRows,
+  ...joiningRows,
   ...advancedIndexingRows,
   ...gatherScatterRows,
 ];
