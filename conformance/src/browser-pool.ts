@@ -20,10 +20,10 @@ export async function runInBrowser(cases: readonly CaseReference[], options: Opt
   const address = `http://localhost:${(server.address() as AddressInfo).port}/`;
   const results: CaseResult[] = [];
   let page: Page | null = null;
-  let loaded: { file: string; lines: string[] } | null = null;
+  let loaded = { file: '', lines: [''] };
   try {
     for (const { file, line, id, suite } of cases) {
-      if (loaded?.file !== file) loaded = { file, lines: (await readFile(file, 'utf8')).split('\n') };
+      if (loaded.file !== file) loaded = { file, lines: (await readFile(file, 'utf8')).split('\n') };
       page ??= await openPage(() => browser.newPage(), address);
       const answer = await within(options.timeout, runCase(page, options, loaded.lines[line], resolve(dirname(file))));
       if (typeof answer !== 'string') results.push(answer);

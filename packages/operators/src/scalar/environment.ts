@@ -12,6 +12,7 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
+import { declared } from '../builders.ts';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 
@@ -113,6 +114,17 @@ export const environmentRows: readonly OperatorRow[] = [
   },
   { schema: 'prim::unchecked_unwrap_optional(t(a)? optional) -> t(a)', scalar: (optional) => optional },
   { schema: 'prim::id(AnyClassType? x) -> int', scalar: identityOf },
+  // Instructions of the interpreter; their schemas are for the compiler.
+  declared('prim::RaiseException(str msg, str? cls=None) -> ()'),
+  declared('prim::Print(...) -> ()'),
+  declared('prim::unchecked_cast(t x) -> t'),
+  declared('prim::Uninitialized() -> Any'),
+  declared('prim::TupleIndex(Any tup, int i) -> Any'),
+  declared('prim::TupleUnpack(Any tup) -> ...'),
+  declared('prim::tolist(...) -> ...'),
+  declared('prim::ModuleContainerIndex.list(Any self, int ind) -> Any'),
+  declared('prim::ModuleContainerIndex.dict(Any self, str ind) -> Any'),
+  declared('aten::wait(Future(t) self) -> t'),
   {
     schema: 'aten::warn(str message, int stacklevel=2) -> ()',
     readsNoData: true,

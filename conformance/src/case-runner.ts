@@ -1,0 +1,121 @@
+import { CressetError } from '@cresset/ir';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import type { Call, CaseResult, Check, FileReader, JsonIValue, ProgramCase } from './case.ts';
+import { difference, type Tolerance } from './compare.ts';
+import { withCanonicalNames, withoutLocations } from './graph-text.ts';
+import { decodeIValue } from './ivalue-json.ts';
+import { openProgram, type Program } from './program.ts';
+
+/** Longest reason that is printed; equal beginnings count as one reason. */
+const reasonLength = 110;
+
+/** A failed expectation, as against an error of the program. */
+class Mismatch extends Error {}
+
+/** Runs cases one after the other on one device. */
+export class CaseRunner {
+  constructor(
+    readonly device: ComputeDevice | null,
+    readonly checks: readonly Check[],
+  ) {}
+
+  /** Never throws: whatever happens is the case's result. */
+  async run(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
+    const { id, suite } = json;
+    const hostFallbacks: Record<string, number> = {};
+    try {
+      await this.#expect(json, readFile, hostFallbacks);
+      return { id, suite, passed: true, hostFallbacks };
+    } catch (error) {
+      return { id, suite, passed: false, reason: reasonOf(error), hostFallbacks };
+    }
+  }
+
+  async #expect(json: ProgramCase, readFile: FileReader, hostFallbacks: Record<string, number>): Promise<void> {
+    let program: Program;
+    try {
+      program = await openProgram(json, this.device, readFile);
+    } catch (error) {
+      if (json.compile_error === undefined) throw error;
+      expectError(error, json.compile_error);
+      return;
+    }
+    if (json.compile_error !== undefined) throw new Mismatch('compiled, though PyTorch refuses it');
+    try {
+      if (this.checks.includes('graph') && json.graph !== undefined) expectGraph(program, json);
+      if (this.checks.includes('code') && json.code !== undefined) expectCode(program, json);
+      if (this.checks.includes('grads') && 'grads' in json) throw new Mismatch('gradients are not computed yet');
+      if (this.checks.includes('output')) await expectCalls(program, json, readFile);
+    } finally {
+      for (const [operator, count] of program.hostFallbacks()) {
+        hostFallbacks[operator] = (hostFallbacks[operator] ?? 0) + count;
+      }
+      program.dispose();
+    }
+  }
+}
+
+function expectGraph(program: Program, { entry, graph }: ProgramCase): void {
+  const got = withCanonicalNames(withoutLocations(program.graph(entry ?? 'forward')));
+  if (got !== withCanonicalNames(withoutLocations(graph!))) throw new Mismatch('another graph');
+}
+
+function expectCode(program: Program, { entry, code }: ProgramCase): void {
+  if (program.code(entry ?? 'forward').trim() !== code!.trim()) throw new Mismatch('other code');
+}
+
+async function expectCalls(program: Program, json: ProgramCase, readFile: FileReader): Promise<void> {
+  const tolerance: Tolerance = { rtol: json.rtol ?? 0, atol: json.atol ?? 0, shapeOnly: json.shape_only ?? false };
+  for (const call of json.calls ?? []) await expectCall(program, call, json.entry ?? 'forward', tolerance, readFile);
+}
+
+async function expectCall(
+  program: Program,
+  call: Call,
+  entry: string,
+  tolerance: Tolerance,
+  readFile: FileReader,
+): Promise<void> {
+  const inputs = await Promise.all(call.inputs.map((input) => decodeIValue(input, readFile)));
+  const kwargs = new Map<string, Awaited<ReturnType<typeof decodeIValue>>>();
+  for (const [name, value] of Object.entries(call.kwargs ?? {})) kwargs.set(name, await decodeIValue(value, readFile));
+  let output;
+  try {
+    output = await program.call(call.entry ?? entry, inputs, kwargs);
+  } catch (error) {
+    if (call.raises === undefined) throw error;
+    expectError(error, call.raises);
+    return;
+  }
+  if (call.raises !== undefined) throw new Mismatch('returned, though PyTorch raises');
+  await expectEqual(output, call.output ?? null, 'output');
+  for (const [at, want] of (call.inputs_after ?? []).entries()) await expectEqual(inputs[at], want, 'input afterwards');
+
+  async function expectEqual(got: Parameters<typeof difference>[0], want: JsonIValue, name: string): Promise<void> {
+    const found = await difference(got, want, tolerance, readFile, name);
+    if (found) throw new Mismatch(found);
+  }
+}
+
+/** Whether the error is one of ours that says what PyTorch's says. */
+function expectError(error: unknown, message: string): void {
+  if (!(error instanceof CressetError)) throw error;
+  if (!error.message.includes(message)) throw new Mismatch(`raised another message: ${firstLine(error.message)}`);
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Mismatch) return error.message.slice(0, reasonLength);
+  if (error instanceof CressetError) return `${error.code}: ${tellingLine(error.message)}`.slice(0, reasonLength);
+  return `not a CressetError: ${error instanceof Error ? `${error.name}: ${firstLine(error.message)}` : String(error)}`.slice(
+    0,
+    reasonLength,
+  );
+}
+
+const firstLine = (message: string): string => message.trim().split('\n')[0];
+
+/** An error of a program carries its traceback before the message proper. */
+function tellingLine(message: string): string {
+  const lines = message.trim().split('\n');
+  return lines[0].startsWith('The following operation failed') ? lines.at(-1)! : lines[0];
+}

@@ -1,0 +1,117 @@
+import { readModule } from '@cresset/archive';
+import { defineFunctions, NATIVE_RESOLVER, Parser, type Def } from '@cresset/frontend';
+import { ClassType, CompilationUnit, CressetError, type GraphFunction, Source, type FunctionSchema } from '@cresset/ir';
+import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { ScriptObject, type IValue } from '@cresset/tensor';
+import type { FileReader, ProgramCase } from './case.ts';
+
+/** A case's program, ready to be called. */
+export interface Program {
+  call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue>;
+  /** The canonical text of a method's or function's graph, as compiled. */
+  graph(entry: string): string;
+  /** PyTorch's printed Python of it. */
+  code(entry: string): string;
+  /** Operators that ran on the host for want of a kernel, with counts, over all calls so far. */
+  hostFallbacks(): ReadonlyMap<string, number>;
+  dispose(): void;
+}
+
+/** Loads or compiles the program of a case, with all that its entry needs. */
+export async function openProgram(
+  json: ProgramCase,
+  device: ComputeDevice | null,
+  readFile: FileReader,
+): Promise<Program> {
+  initializeRuntime();
+  const context = new RuntimeContext({ device, print: () => undefined, warn: () => undefined });
+  const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);
+  // Compiling is lazy; an error in it has to come up here, where cases expect it.
+  program.prepare(json.entry ?? 'forward');
+  return program;
+}
+
+async function loadFile(file: string, context: RuntimeContext, readFile: FileReader): Promise<OpenProgram> {
+  const { module, unit, pendingStates, debugTables } = await readModule(await readFile(file));
+  const runner = new ScriptModule(module, unit, context, { loadDebugTables: () => debugTables.load() });
+  for (const { object, state } of pendingStates) await runner.callOn(object, '__setstate__', [state]);
+  return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module);
+}
+
+function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenProgram {
+  const unit = new CompilationUnit();
+  const defs = new Parser(new Source(source ?? '', '<source>')).parseDefinitions() as readonly Def[];
+  defineFunctions(unit, defs, { prefix: '__torch__', resolver: NATIVE_RESOLVER });
+  const object = new ScriptObject(new ClassType('__torch__.Functions'));
+  const runner = new ScriptModule(object, unit, context);
+  const functionOf = (name: string): GraphFunction => {
+    const fn = unit.findFunction(`__torch__.${name}`);
+    if (!fn) throw new CressetError('METHOD_NOT_FOUND', `there is no function '${name}'`);
+    return fn;
+  };
+  return new OpenProgram(runner, functionOf, null);
+}
+
+class OpenProgram implements Program {
+  readonly #fallbacks = new Map<string, number>();
+
+  constructor(
+    private readonly runner: ScriptModule,
+    private readonly functionOf: (name: string) => GraphFunction,
+    private readonly self: ScriptObject | null,
+  ) {}
+
+  prepare(entry: string): void {
+    this.functionOf(entry).ensureDefined();
+  }
+
+  async call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue> {
+    const fn = this.functionOf(entry);
+    const args = bindArguments(fn.schema, this.self ? [this.self, ...inputs] : inputs, kwargs);
+    try {
+      return await this.runner.callFunction(fn, args);
+    } finally {
+      for (const [operator, count] of this.runner.lastRun?.hostFallback ?? []) {
+        this.#fallbacks.set(operator, (this.#fallbacks.get(operator) ?? 0) + count);
+      }
+    }
+  }
+
+  graph(entry: string): string {
+    return String(this.functionOf(entry).graph);
+  }
+
+  code(): string {
+    throw new CressetError('NOT_PRINTED', 'programs are not printed as Python yet');
+  }
+
+  hostFallbacks(): ReadonlyMap<string, number> {
+    return this.#fallbacks;
+  }
+
+  dispose(): void {
+    this.runner.dispose();
+  }
+}
+
+/** Positional arguments, then keywords, then defaults (FunctionSchema::checkAndNormalizeInputs). */
+function bindArguments(
+  schema: FunctionSchema,
+  given: readonly IValue[],
+  kwargs: ReadonlyMap<string, IValue>,
+): readonly IValue[] {
+  if (given.length > schema.arguments.length) {
+    throw new CressetError(
+      'ARGUMENT_COUNT',
+      `expected at most ${schema.arguments.length} argument(s) but received ${given.length}`,
+    );
+  }
+  return schema.arguments.map(({ name, defaultValue }, at) => {
+    if (at < given.length) return given[at];
+    const named = kwargs.get(name);
+    if (named !== undefined) return named;
+    if (defaultValue === undefined) throw new CressetError('ARGUMENT_COUNT', `missing value for argument '${name}'`);
+    return toIValue(defaultValue);
+  });
+}
