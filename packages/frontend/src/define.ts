@@ -117,7 +117,9 @@ export function declareHooks(
 ): void {
   const { classType } = options.self;
   for (const def of defs) {
-    const fn = unit.registerFunction(makeFunction(unit, def, options.resolver, options));
+    // A hook may be registered on a module more than once, and runs as often.
+    const name = qualifiedName(options.prefix, def);
+    const fn = unit.findFunction(name) ?? unit.registerFunction(makeFunction(unit, def, options.resolver, options));
     if (kind === 'forward') {
       classType.addForwardHook(fn);
     } else {
@@ -132,9 +134,13 @@ function makeFunction(
   resolver: Resolver,
   { prefix, self, mangle }: DefineOptions,
 ): GraphFunction {
-  const name = prefix === undefined || prefix === '' ? def.name.name : `${prefix}.${def.name.name}`;
+  const name = qualifiedName(prefix, def);
   const unique = mangle === true && unit.findFunction(name) !== undefined ? unit.mangle(name) : name;
   return new GraphFunction(unique, new Graph(), (fn) => compileFunction(unit, def, resolver, self, fn));
+}
+
+function qualifiedName(prefix: string | undefined, def: Def): string {
+  return prefix === undefined || prefix === '' ? def.name.name : `${prefix}.${def.name.name}`;
 }
 
 function compileFunction(

@@ -1,4 +1,4 @@
-import type { GraphFunction, SourceRange, Type } from '@cresset/ir';
+import { Complex, type GraphFunction, type SourceRange, type Type } from '@cresset/ir';
 import type { Resolver } from './resolver.ts';
 import { BuiltinFunction, SimpleValue } from './simple-value.ts';
 import { SpecialFormValue } from './special-form-value.ts';
@@ -43,12 +43,20 @@ const PRINTED_NAMES: ReadonlyMap<string, SugaredValue> = new Map<string, Sugared
   ['uninitialized', new SpecialFormValue('prim::Uninitialized')],
 ]);
 
+/** Numbers that Python has no literals for. */
+const PRINTED_NUMBERS: ReadonlyMap<string, number | Complex> = new Map<string, number | Complex>([
+  ['inf', Infinity],
+  ['nan', NaN],
+  ['infj', new Complex(0, Infinity)],
+  ['nanj', new Complex(0, NaN)],
+]);
+
 /** Meaning of a name in printed code, without those of the program itself; `inf` and `nan` are numbers there. */
 export function resolvePrintedName(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
-  if (name === 'inf' || name === 'nan') {
-    return new SimpleValue(fn.graphBeingDefined.insertConstant(name === 'inf' ? Infinity : NaN, range));
-  }
-  return PRINTED_NAMES.get(name);
+  const number = PRINTED_NUMBERS.get(name);
+  return number === undefined
+    ? PRINTED_NAMES.get(name)
+    : new SimpleValue(fn.graphBeingDefined.insertConstant(number, range));
 }
 
 /** Knows the names of printed code and no others (PyTorch: NativeResolver). */

@@ -8,12 +8,14 @@ import {
   matchTypeVariables,
   TensorType,
   VarType,
+  type Constant,
   type Graph,
   type SourceRange,
   type Type,
   type TypeEnv,
   type Value,
 } from '@cresset/ir';
+import { List, type IValue } from '@cresset/tensor';
 import { compileError } from './compilation-error.ts';
 import { convertibleToList, tryConvertToType, unwrapOptional } from './implicit-conversion.ts';
 import { NamedValue } from './named-value.ts';
@@ -182,7 +184,7 @@ class SchemaMatcher {
       this.#usedKwargs.add(kwarg);
       actual = this.#call.kwargs[kwarg];
     } else if (argument.defaultValue !== undefined) {
-      actual = NamedValue.ofConstant(argument.defaultValue, this.#call.range);
+      actual = NamedValue.ofConstant(defaultConstant(argument), this.#call.range);
     } else {
       this.#fail(`Argument ${argument.name} not provided.\n`);
       return false;
@@ -265,6 +267,15 @@ class SchemaMatcher {
     this.#failures?.push(`\n${this.#schema}:\n${reason}`);
     return undefined;
   }
+}
+
+/** The default of an argument, a list as a list of the argument's element type. */
+function defaultConstant(argument: Argument): Constant {
+  const value = argument.defaultValue!;
+  const type = unwrapOptional(argument.type);
+  return Array.isArray(value) && type instanceof ListType
+    ? (new List(type.elementType, [...(value as IValue[])]) as unknown as Constant)
+    : value;
 }
 
 /** Whether a single number stands for a list of a fixed length, as in `stride=2`. */
