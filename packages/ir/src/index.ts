@@ -30,6 +30,8 @@ export * from './schema-parser.ts';
 export * from './schema-type-parser.ts';
 export * from './scope.ts';
 export * from './source-range.ts';
+export * from './subgraph-matcher.ts';
+export * from './subgraph-rewriter.ts';
 export * from './subgraph.ts';
 export * from './symbol.ts';
 export * from './tensor-type.ts';

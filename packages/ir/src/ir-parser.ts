@@ -100,7 +100,10 @@ class IrParser {
     lexer.expect('=');
     const others = node.attributeNames.map((attribute) => [attribute, node.attribute(attribute)] as const);
     others.forEach(([attribute]) => node.removeAttribute(attribute));
-    node.setG('Subgraph', new IrParser(lexer, this.#options).parse().graph);
+    node.setG(
+      'Subgraph',
+      lexer.nested(() => new IrParser(lexer, this.#options).parse().graph),
+    );
     others.forEach(([attribute, entry]) => node.setAttribute(attribute, entry));
   }
 
@@ -167,7 +170,7 @@ class IrParser {
     this.#setOutputTypes(node, outputs, token);
     block.appendNode(node);
     while (lexer.current.kind === 'ident' && /^block\d+$/.test(lexer.current.text)) {
-      this.#parseBlock(node.addBlock());
+      lexer.nested(() => this.#parseBlock(node.addBlock()));
     }
     outputs.forEach(({ name }, index) => this.#values.set(name, node.output(index)));
   }
@@ -338,6 +341,10 @@ class IrParser {
 
   /** A constant as the printer writes it within an ival attribute. */
   #parseConstant(type: Type | undefined): unknown {
+    return this.#lexer.nested(() => this.#parseNestedConstant(type));
+  }
+
+  #parseNestedConstant(type: Type | undefined): unknown {
     const lexer = this.#lexer;
     if (lexer.isIdent('annotate')) {
       lexer.next();

@@ -39,8 +39,8 @@ export class Node extends Attributes {
   #inList = false;
   #isDestroyed = false;
   #position = 0;
-  /** The operator this node was last matched to; null: none fits. Forgotten when inputs or their types change. */
-  #operator: Operator | null | undefined;
+  /** The operator this node was last matched to. Forgotten when inputs or their types change. */
+  #operator: Operator | undefined;
 
   /** Made by {@link Graph.create} and by blocks only. */
   constructor(graph: Graph, kind: Symbol) {
@@ -522,10 +522,8 @@ export class Node extends Attributes {
 
   /** The operator whose schema fits kind and inputs, or undefined (PyTorch: maybeOperator). */
   maybeOperator(): Operator | undefined {
-    if (this.#operator === undefined) {
-      this.#operator = findOperatorMatching(this) ?? null;
-    }
-    return this.#operator ?? undefined;
+    this.#operator ??= findOperatorMatching(this);
+    return this.#operator;
   }
 
   /** The operator whose schema fits kind and inputs; throws `ir/operator` where none does. */

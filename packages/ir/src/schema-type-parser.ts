@@ -111,19 +111,24 @@ export class SchemaTypeParser {
 
   /** Reads a type with its alias annotation. */
   parseType(): ParsedType {
-    let { type, realType, aliasInfo } = this.#parseUnsuffixed();
-    for (;;) {
-      if (this.#lexer.current.kind === '[' && this.#lexer.lookahead.kind === ']') {
-        this.#lexer.next();
-        this.#lexer.next();
-        [type, realType] = wrap(type, realType, (inner) => new ListType(inner));
-        aliasInfo = this.parseContainerAnnotation(aliasInfo);
-      } else if (this.#lexer.nextIf('?')) {
-        [type, realType] = wrap(type, realType, (inner) => OptionalType.create(inner));
-      } else {
-        return { type, realType, aliasInfo };
-      }
+    return this.#lexer.nested(() => this.#parseSuffixes(this.#parseUnsuffixed()));
+  }
+
+  /** `[]` and `?` after a type. */
+  #parseSuffixes(parsed: ParsedType): ParsedType {
+    const { type, realType, aliasInfo } = parsed;
+    if (this.#lexer.current.kind === '[' && this.#lexer.lookahead.kind === ']') {
+      this.#lexer.next();
+      this.#lexer.next();
+      const [list, realList] = wrap(type, realType, (inner) => new ListType(inner));
+      const annotated = { type: list, realType: realList, aliasInfo: this.parseContainerAnnotation(aliasInfo) };
+      return this.#lexer.nested(() => this.#parseSuffixes(annotated));
     }
+    if (this.#lexer.nextIf('?')) {
+      const [optional, realOptional] = wrap(type, realType, (inner) => OptionalType.create(inner));
+      return this.#lexer.nested(() => this.#parseSuffixes({ type: optional, realType: realOptional, aliasInfo }));
+    }
+    return parsed;
   }
 
   /** Reads the annotation of a list, which keeps that of its elements within it. */

@@ -30,6 +30,9 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 const TOKEN =
   /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|%[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*|[-+*/^%<>=!?:.,;|&~@$()[\]{}])|$)/y;
 
+/** How deep brackets, blocks and subgraphs may lie within each other: far beyond any program, within any stack. */
+const MAX_DEPTH = 500;
+
 /** Cuts schema and graph text into tokens, with one token of lookahead; messages are those of PyTorch's Lexer. */
 export class TextLexer {
   readonly source: Source;
@@ -37,6 +40,7 @@ export class TextLexer {
   #following: Token | undefined;
   #position = 0;
   #nesting = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.source = new Source(text);
@@ -89,6 +93,17 @@ export class TextLexer {
   /** Throws an {@link ErrorReport} with code `ir/parse` at a token. */
   fail(reason: string, token: Token = this.#current): never {
     throw new ErrorReport(this.rangeOf(token), reason, { code: 'ir/parse' });
+  }
+
+  /** Runs `parse` one level deeper; throws `ir/parse` where the text nests without end. */
+  nested<T>(parse: () => T): T {
+    if (this.#depth >= MAX_DEPTH) {
+      this.fail('the text is nested too deeply');
+    }
+    this.#depth++;
+    const result = parse();
+    this.#depth--;
+    return result;
   }
 
   /** Reads `item (separator item)*`, with brackets where given; with an end, the list may be empty. */
