@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import type { Tensor } from '@cresset/tensor';
 import { check } from '../errors.ts';
 import { kernel } from '../builders.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';

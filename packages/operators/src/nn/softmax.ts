@@ -5,7 +5,7 @@ import { wrapDim } from '../dimensions.ts';
 import { notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
-import { add, div, float, sub } from './expressions.ts';
+import { div, float, sub } from './expressions.ts';
 import { fillNumbers, readNumbers } from './numbers.ts';
 
 /** Softmax and its logarithm over one dimension (ATen/native/SoftMax.cpp). */

@@ -115,3 +115,98 @@ case("softmax.int", ints(3, 4), 1)
 case("log_softmax.int", r(3, 7), -1)
 case("_safe_softmax", torch.full((2, 3), float("-inf")), 1)
 case("softmax.int", torch.tensor(2.0), 0)
+
+# Attention
+for kw in [{}, {"is_causal": True}, {"scale": 0.5}]:
+    case("scaled_dot_product_attention", r(2, 3, 5, 4), r(2, 3, 6, 4), r(2, 3, 6, 7), **kw)
+case("scaled_dot_product_attention", r(2, 5, 4), r(2, 5, 4), r(2, 5, 4), is_causal=True)
+case("scaled_dot_product_attention", r(2, 3, 5, 4), r(2, 3, 6, 4), r(2, 3, 6, 4), r(5, 6))
+case("scaled_dot_product_attention", r(2, 3, 5, 4), r(2, 3, 6, 4), r(2, 3, 6, 4), r(2, 1, 5, 6) > 0)
+case("scaled_dot_product_attention", r(2, 4, 5, 4), r(2, 2, 6, 4), r(2, 2, 6, 4), enable_gqa=True)
+case("scaled_dot_product_attention", r(1, 1, 2, 3), r(1, 1, 2, 3), r(1, 1, 2, 3), torch.zeros(2, 2) > 1)
+case("scaled_dot_product_attention", r(1, 2, 3, dtype=torch.float16), r(1, 2, 3, dtype=torch.float16), r(1, 2, 3, dtype=torch.float16))
+case("scaled_dot_product_attention", r(1, 2, 3), r(1, 2, 3).double(), r(1, 2, 3))
+case("scaled_dot_product_attention", r(1, 2, 3), r(1, 2, 4), r(1, 2, 3))
+case("_scaled_dot_product_attention_math", r(2, 3, 5, 4), r(2, 3, 6, 4), r(2, 3, 6, 7), r(5, 6) > 0)
+
+# Embedding
+case("embedding", r(7, 5), ints(2, 3, low=0, high=7))
+case("embedding", r(7, 5, dtype=torch.float16), ints(3, low=0, high=7, dtype=torch.int32), 2)
+case("embedding", r(3, 4), torch.tensor([5]))
+bags = (r(7, 5), ints(8, low=0, high=7), torch.tensor([0, 3, 3, 6]))
+for mode in [0, 1, 2]:
+    case("_embedding_bag_forward_only", *bags, False, mode)
+    case("_embedding_bag_forward_only", *bags, False, mode, False, None, True, 2)
+case("_embedding_bag_forward_only", *bags, False, 0, False, r(8))
+case("embedding_bag", *bags, False, 1)
+
+# Recurrent layers
+def weights(gates, inputs, hidden, layers=1, directions=1, biases=True, projection=0):
+    out = []
+    for layer in range(layers):
+        for _ in range(directions):
+            size = inputs if layer == 0 else (projection or hidden) * directions
+            out += [r(gates * hidden, size) / 4, r(gates * hidden, projection or hidden) / 4]
+            if biases:
+                out += [r(gates * hidden) / 4, r(gates * hidden) / 4]
+            if projection:
+                out += [r(projection, hidden) / 4]
+    return out
+
+
+case("lstm.input", r(4, 3, 5), [r(1, 3, 6), r(1, 3, 6)], weights(4, 5, 6), True, 1, 0.0, False, False, False)
+case("lstm.input", r(3, 4, 5), [r(4, 3, 6), r(4, 3, 6)], weights(4, 5, 6, 2, 2), True, 2, 0.0, False, True, True)
+case("lstm.input", r(4, 2, 5), [r(2, 2, 3), r(2, 2, 6)], weights(4, 5, 6, 1, 2, True, 3), True, 1, 0.0, False, True, False)
+case("gru.input", r(4, 3, 5), r(4, 3, 6), weights(3, 5, 6, 2, 2), True, 2, 0.0, False, True, False)
+case("gru.input", r(4, 3, 5).transpose(0, 1), r(1, 4, 6), weights(3, 5, 6, 1, 1, False), False, 1, 0.0, False, False, False)
+case("rnn_tanh.input", r(4, 3, 5), r(1, 3, 6), weights(1, 5, 6), True, 1, 0.0, False, False, False)
+case("rnn_relu.input", r(4, 3, 5), r(1, 3, 6), weights(1, 5, 6), True, 1, 0.0, False, False, False)
+packed = torch.tensor([3, 2, 2, 1])
+case("lstm.data", r(8, 5), packed, [r(4, 3, 6), r(4, 3, 6)], weights(4, 5, 6, 2, 2), True, 2, 0.0, False, True)
+case("gru.data", r(8, 5), packed, r(2, 3, 6), weights(3, 5, 6, 1, 2), True, 1, 0.0, False, True)
+case("lstm_cell", r(3, 5), [r(3, 6), r(3, 6)], *weights(4, 5, 6))
+case("gru_cell", r(3, 5), r(3, 6), *weights(3, 5, 6))
+case("rnn_tanh_cell", r(3, 5), r(3, 6), *weights(1, 5, 6, biases=False))
+case("rnn_relu_cell", r(3, 5), r(3, 6), *weights(1, 5, 6))
+case("_pack_padded_sequence", r(4, 3, 2), torch.tensor([4, 3, 1]), False)
+case("_pack_padded_sequence", r(3, 4, 2), torch.tensor([4, 4, 2]), True)
+case("_pad_packed_sequence", r(8, 5), packed, True, -1.5, 6)
+case("_pad_packed_sequence", r(8, 5), packed, False, 0.0, -1)
+
+# Padding
+case("pad", r(2, 3), [1, 2])
+case("pad", r(2, 3), [1, 2, -1, 1], "constant", 0.5)
+case("constant_pad_nd", ints(2, 3), [1, 2, 0, 1], 7)
+case("constant_pad_nd", r(2, 3) > 0, [1, 0], True)
+case("pad", r(2, 3, 4), [2, 3], "reflect")
+case("pad", r(2, 3, 4, 5), [1, 2, 3, 0], "reflect")
+case("pad", r(2, 3, 4, 5), [1, 2, 3, -1], "replicate")
+case("pad", r(1, 2, 3, 4, 3), [1, 2, 3, 0, 1, 1], "circular")
+case("reflection_pad1d", r(3, 4), [1, 3])
+case("replication_pad3d", r(1, 2, 3, 2, 3), [1, 2, 0, 1, 2, 0])
+case("pad", r(1, 2, 3), [3, 3], "reflect")
+case("pad", r(1, 2, 3), [1, 1], "foo")
+
+# Rearrangement
+case("pixel_shuffle", r(2, 8, 3, 2), 2)
+case("pixel_shuffle", r(9, 2, 2), 3)
+case("pixel_unshuffle", r(2, 2, 4, 6), 2)
+case("channel_shuffle", r(2, 6, 3, 2), 3)
+case("pixel_shuffle", r(1, 3, 2, 2), 2)
+
+# Resampling
+case("upsample_nearest1d", r(2, 3, 5), [8])
+case("upsample_nearest2d", r(1, 2, 4, 5), [7, 3])
+case("upsample_nearest2d.vec", r(1, 2, 4, 5), None, [2.0, 1.5])
+case("_upsample_nearest_exact2d", r(1, 2, 4, 5), [7, 3])
+case("upsample_nearest3d", r(1, 2, 2, 3, 2), [3, 5, 4])
+case("upsample_linear1d", r(2, 3, 5), [8], False)
+case("upsample_linear1d", r(2, 3, 5), [8], True)
+case("upsample_bilinear2d", r(1, 2, 4, 5), [7, 3], False)
+case("upsample_bilinear2d", r(1, 2, 4, 5), [7, 3], True)
+case("upsample_bilinear2d.vec", r(1, 2, 4, 5), None, False, [2.0, 1.7])
+case("upsample_trilinear3d", r(1, 2, 2, 3, 2), [3, 5, 4], False)
+case("upsample_bicubic2d", r(1, 2, 4, 5), [7, 3], False)
+case("upsample_bicubic2d", r(1, 2, 4, 5), [7, 3], True)
+case("_upsample_bilinear2d_aa", r(1, 2, 8, 7), [3, 4], False)
+case("_upsample_bicubic2d_aa", r(1, 2, 8, 7), [3, 9], False)

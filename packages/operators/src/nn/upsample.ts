@@ -1,0 +1,177 @@
+import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../builders.ts';
+import { check, notImplementedFor } from '../errors.ts';
+import type { LoweringContext, OperatorRow } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import { antialiasedTaps, type AntialiasFilter } from './antialias.ts';
+import { add, mul } from './expressions.ts';
+import { fillNumbers, readNumbers, type FloatArray } from './numbers.ts';
+import { tapExprs, tapsAt, type ResamplingDimension, type ResamplingMode, type Tap } from './resampling-weights.ts';
+
+/** Resizing (ATen/native/UpSample*.cpp): separable, one dimension after the other. */
+
+interface UpsampleArgs {
+  readonly self?: Tensor;
+  readonly input?: Tensor;
+  readonly output_size: readonly number[] | null;
+  readonly align_corners?: boolean;
+  readonly scale_factors?: readonly number[] | null;
+  readonly scales?: number | null;
+  readonly scales_d?: number | null;
+  readonly scales_h?: number | null;
+  readonly scales_w?: number | null;
+}
+
+interface Method {
+  readonly name: string;
+  readonly mode: ResamplingMode;
+  readonly rank: 1 | 2 | 3;
+  readonly antialias?: AntialiasFilter;
+}
+
+const inputOf = ({ self, input }: UpsampleArgs): Tensor => (self ?? input)!;
+
+const axisNames = ['D', 'H', 'W'];
+
+function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[] {
+  const { mode, rank } = method;
+  const input = inputOf(args);
+  const factors = args.scale_factors ?? null;
+  if (args.input) {
+    check(
+      (args.output_size === null) !== (factors === null),
+      'Must specify exactly one of output_size and scale_factors',
+    );
+  }
+  const spatial = input.sizes.slice(2);
+  const outputs = args.output_size ?? spatial.map((size, dim) => Math.floor(size * factors![dim]));
+  check(outputs.length === rank, () => `It is expected output_size equals to ${rank}, but got size ${outputs.length}`);
+  check(input.dim === rank + 2, () => `It is expected input_size equals to ${rank + 2}, but got size ${input.dim}`);
+  const shown = (sizes: readonly number[]): string =>
+    sizes.map((size, dim) => `${axisNames.slice(-rank)[dim]}: ${size}`).join(', ');
+  check(
+    [...spatial, ...outputs].every((size) => size > 0),
+    () =>
+      `Input and output sizes should be greater than 0, but got input (${shown(spatial)})${rank === 1 ? ' and' : ''} output (${shown(outputs)})`,
+  );
+  const given = rank === 1 ? [args.scales] : [args.scales_d, args.scales_h, args.scales_w].slice(-rank);
+  return outputs.map((outputSize, dim) => ({
+    mode,
+    inputSize: spatial[dim],
+    outputSize,
+    alignCorners: args.align_corners ?? false,
+    scale: factors?.[dim] ?? given[dim] ?? null,
+  }));
+}
+
+function refuse({ name, mode }: Method, { dtype }: Tensor): void {
+  const bytes = dtype === 'uint8' && mode !== 'cubic';
+  if (!isFloatingPoint(dtype) && !bytes && dtype !== 'uint8') {
+    throw notImplementedFor(`${name}_channels_last`, dtypeName(dtype));
+  }
+}
+
+/** One dimension resampled: `count` planes of `size · inner` become planes of `taps.length · inner`. */
+function resampleDimension(
+  input: FloatArray,
+  taps: readonly (readonly Tap[])[],
+  size: number,
+  inner: number,
+): Float64Array {
+  const planes = input.length / (size * inner);
+  const output = new Float64Array(planes * taps.length * inner);
+  for (let plane = 0; plane < planes; plane++) {
+    for (let o = 0; o < taps.length; o++) {
+      const to = (plane * taps.length + o) * inner;
+      for (const { at, weight } of taps[o]) {
+        const from = (plane * size + at) * inner;
+        for (let i = 0; i < inner; i++) output[to + i] += weight * input[from + i];
+      }
+    }
+  }
+  return output;
+}
+
+function hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): void {
+  const input = inputOf(args);
+  let values = readNumbers(input);
+  dimensionsOf(method, args).forEach((dimension, at) => {
+    const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
+    const taps = method.antialias
+      ? antialiasedTaps(dimension, method.antialias)
+      : Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o));
+    values = resampleDimension(values, taps, dimension.inputSize, inner);
+  });
+  const bytes = out.dtype === 'uint8';
+  fillNumbers(out, (result) => {
+    if (bytes) for (let i = 0; i < result.length; i++) result[i] = Math.min(Math.max(Math.round(values[i]), 0), 255);
+    else result.set(values);
+  });
+}
+
+function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const target = new TensorView(out);
+  const input = new TensorView(inputOf(args));
+  const axes = target.axes();
+  const taps = dimensionsOf(method, args).map((dimension, dim) => tapExprs(dimension, axes[2 + dim]));
+  // The weighted sum over all combinations of taps, innermost dimension first.
+  const sample = (dim: number, at: readonly Expr[]): Expr => {
+    if (dim === taps.length) return input.at([axes[0], axes[1], ...at]);
+    return taps[dim]
+      .map((tap) => {
+        const value = sample(dim + 1, [...at, tap.at]);
+        return tap.weight ? mul(tap.weight, value) : value;
+      })
+      .reduce(add);
+  };
+  const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: sample(0, []) }];
+  context.launch({ kind: 'nest', label: `aten::${method.name}`, axes, innerAxes: [], stores });
+}
+
+function upsampleRows(method: Method): OperatorRow[] {
+  const { name, mode, rank, antialias } = method;
+  const align = mode.startsWith('nearest') ? '' : ', bool align_corners';
+  const scales =
+    rank === 1
+      ? 'float? scales=None'
+      : ['d', 'h', 'w']
+          .slice(-rank)
+          .map((axis) => `float? scales_${axis}=None`)
+          .join(', ');
+  const row = (schema: string, out: boolean): OperatorRow =>
+    kernel<UpsampleArgs>(schema, {
+      out,
+      shape(args) {
+        const dimensions = dimensionsOf(method, args);
+        const input = inputOf(args);
+        refuse(method, input);
+        return {
+          sizes: [...input.sizes.slice(0, 2), ...dimensions.map(({ outputSize }) => outputSize)],
+          dtype: input.dtype,
+        };
+      },
+      host: (args, [result]) => hostUpsample(method, args, result),
+      lower: (args, [result], context) => lowerUpsample(method, args, result, context),
+      lowerable: (args) => !antialias && exprTypeOf(inputOf(args).dtype) === 'float',
+    });
+  return [
+    row(`aten::${name}(Tensor self, SymInt[${rank}] output_size${align}, ${scales}) -> Tensor`, true),
+    row(`aten::${name}.vec(Tensor input, SymInt[]? output_size${align}, float[]? scale_factors) -> Tensor`, false),
+  ];
+}
+
+export const resamplingRows: readonly OperatorRow[] = [
+  ...([1, 2, 3] as const).flatMap((rank) => [
+    ...upsampleRows({ name: `upsample_nearest${rank}d`, mode: 'nearest', rank }),
+    ...upsampleRows({ name: `_upsample_nearest_exact${rank}d`, mode: 'nearest_exact', rank }),
+  ]),
+  ...upsampleRows({ name: 'upsample_linear1d', mode: 'linear', rank: 1 }),
+  ...upsampleRows({ name: 'upsample_bilinear2d', mode: 'linear', rank: 2 }),
+  ...upsampleRows({ name: 'upsample_trilinear3d', mode: 'linear', rank: 3 }),
+  ...upsampleRows({ name: 'upsample_bicubic2d', mode: 'cubic', rank: 2 }),
+  ...upsampleRows({ name: '_upsample_bilinear2d_aa', mode: 'linear', rank: 2, antialias: 'linear' }),
+  ...upsampleRows({ name: '_upsample_bicubic2d_aa', mode: 'cubic', rank: 2, antialias: 'cubic' }),
+  ...upsampleRows({ name: '_upsample_lanczos2d_aa', mode: 'cubic', rank: 2, antialias: 'lanczos' }),
+];
