@@ -78,16 +78,17 @@ export function scale(form: LinearForm, factor: number): LinearForm {
 }
 
 /**
- * A linear form as an expression. 0 and 1 are structure, other numbers params. Terms stand in the order of `order`, so
- * that what changes least comes first and is worked out outside the inner loops.
+ * A linear form as an expression. 0 and 1 are structure, other numbers params. What is not linear stands first and terms
+ * in the order of `order`, so that what changes least is worked out outside the inner loops.
  */
 export function linearExpr(form: LinearForm, order: readonly AxisExpr[]): Expr {
-  let expr: Expr = form.base === 0 ? constant('i32', 0) : param('i32', form.base);
+  const base = form.base === 0 ? constant('i32', 0) : param('i32', form.base);
+  let expr: Expr = form.rest ? binary('add', base, form.rest) : base;
   for (const axis of order) {
     const coefficient = form.terms.get(axis);
     if (coefficient === undefined) continue;
     const term = coefficient === 1 ? axis : binary('mul', axis, param('i32', coefficient));
     expr = binary('add', expr, term);
   }
-  return form.rest ? binary('add', expr, form.rest) : expr;
+  return expr;
 }

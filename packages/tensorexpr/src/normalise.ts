@@ -76,7 +76,8 @@ function normaliseContraction(kernel: Contraction): NormalContraction {
   return {
     ...kernel,
     batch,
-    k,
+    // What decides about the borders of an image goes outside, long and plain loops inside.
+    k: space.innermostPlain(k),
     left: space.rewrite(left),
     right: space.rewrite(right),
     stores: stores.map((store) => space.store(store)),
@@ -164,6 +165,12 @@ class IterationSpace {
 
   mentions(store: Store, axes: readonly AxisExpr[]): boolean {
     return axes.some((axis) => this.#freeAxes.of(store.offset).has(axis));
+  }
+
+  /** The loops in an order of their own, where it does not matter: those whose value is used outside, then by length. */
+  innermostPlain(loops: readonly AxisExpr[]): AxisExpr[] {
+    const pinned = (loop: AxisExpr): number => (this.#pinned.has(loop) ? 1 : 0);
+    return [...loops].sort((a, b) => pinned(b) - pinned(a) || extentOf(a) - extentOf(b));
   }
 
   /** Axes that stay as they are. */

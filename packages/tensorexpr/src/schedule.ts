@@ -5,10 +5,12 @@ import { extentOf, pointsOf } from './index-value.ts';
 import type { LoopNest } from './kernel.ts';
 import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
 
-/** One thread for each point of the nest's axes; reductions and inner axes are loops inside it. */
+/** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */
 export interface PointSchedule {
   readonly kind: 'point';
   readonly workgroupSize: number;
+  /** Points a thread takes, `workgroupSize` apart from each other. */
+  readonly pointsPerThread: number;
 }
 
 /** One workgroup for each point of the nest's axes: its threads share reductions and inner axes. */
@@ -39,7 +41,7 @@ export interface Launch {
 export function scheduleKey(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'point':
-      return `p${schedule.workgroupSize}`;
+      return `p${schedule.workgroupSize},${schedule.pointsPerThread}`;
     case 'row':
       return `r${schedule.workgroupSize}`;
     case 'tile':
@@ -49,32 +51,47 @@ export function scheduleKey(schedule: Schedule): string {
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
 export function chooseSchedule(kernel: NormalKernel, capabilities: DeviceCapabilities): Launch {
-  return kernel.kind === 'nest' ? scheduleNest(kernel, capabilities) : scheduleContraction(kernel, capabilities);
+  if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
+  return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
 }
 
-/** Below this many rows a GPU has too few threads to give each row only one. */
+function points(count: number, workgroupSize: number, pointsPerThread: number): Launch {
+  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread };
+  return { schedule, workgroups: Math.ceil(count / (workgroupSize * pointsPerThread)) };
+}
+
+/** From this many rows on, a thread for each of them keeps a GPU busy. */
 const manyRows = 16384;
 
 function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch {
-  const points = pointsOf(nest.axes);
-  const inner = pointsOf(nest.innerAxes);
-  const row = Math.max(inner, longestReduction(nest));
-  const parallelRow = capabilities.software ? points < 8 && row >= 256 : row >= 32 && (points < manyRows || row >= 512);
-  if (points > 0 && parallelRow) {
+  const count = pointsOf(nest.axes);
+  const row = rowLength(nest);
+  if (count > 0 && row >= 32 && (count < manyRows || row >= 512)) {
     const largest = Math.min(256, capabilities.maxWorkgroupSize);
     let workgroupSize = 32;
     while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
-    return { schedule: { kind: 'row', workgroupSize }, workgroups: points };
+    return { schedule: { kind: 'row', workgroupSize }, workgroups: count };
   }
-  const workgroupSize = Math.min(64, capabilities.maxWorkgroupSize);
-  return { schedule: { kind: 'point', workgroupSize }, workgroups: Math.ceil(points / workgroupSize) };
+  return points(count, Math.min(64, capabilities.maxWorkgroupSize), 1);
 }
 
-/** The most steps among reductions that are worked out once for a point of the nest's axes; 0 where there is none. */
-function longestReduction(nest: LoopNest): number {
+/**
+ * A software adapter runs the threads of a workgroup on one core, some at a time in one vector. Barriers cost it more than
+ * they save, and every workgroup costs something: a little work a point asks for few and large ones.
+ */
+function scheduleNestInSoftware(nest: LoopNest): Launch {
+  const count = pointsOf(nest.axes);
+  const row = rowLength(nest);
+  if (count === 1 && row >= 1024) return { schedule: { kind: 'row', workgroupSize: 8 }, workgroups: 1 };
+  if (row >= 64) return points(count, 8, 1);
+  return count >= 8192 ? points(count, 64, 16) : points(count, count <= 8 ? 8 : 64, 1);
+}
+
+/** How many steps a point of the nest takes: its inner axes, or a reduction that is worked out once for the point. */
+function rowLength(nest: LoopNest): number {
   const inner = new Set<AxisExpr>(nest.innerAxes);
   const freeAxes = new FreeAxes();
-  let longest = 0;
+  let longest = pointsOf(nest.innerAxes);
   for (const reduce of reductionsIn(nest.stores.flatMap((store) => [store.offset, store.value]))) {
     if ([...freeAxes.of(reduce)].some((axis) => inner.has(axis))) continue;
     longest = Math.max(longest, pointsOf(reduce.axes));
@@ -85,10 +102,40 @@ function longestReduction(nest: LoopNest): number {
 function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapabilities): Launch {
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
-  const tileM = m >= 4 ? 4 : m >= 2 ? 2 : 1;
-  const tileN = n >= 256 ? 4 : 1;
-  const threadsN = Math.min(n <= 8 ? 8 : n <= 16 ? 16 : 32, capabilities.maxWorkgroupSize);
-  const threadsM = capabilities.software ? 1 : Math.max(1, Math.min(8, Math.ceil(m / tileM)));
+  const batch = pointsOf(kernel.batch);
+  const schedule = capabilities.software ? tileInSoftware(m, n) : tileOnGpu(batch, m, n, capabilities);
+  const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
-  return { schedule: { kind: 'tile', threadsN, threadsM, tileM, tileN }, workgroups: pointsOf(kernel.batch) * tiles };
+  return { schedule, workgroups: batch * tiles };
+}
+
+/** Loads are what costs: large tiles, rows the same for all threads, columns next to each other. */
+function tileInSoftware(m: number, n: number): TileSchedule {
+  const tileM = evenTile(m, 8);
+  const tileN = evenTile(Math.ceil(n / 8), 8);
+  const threadsN = n >= 4 * 8 * tileN ? 32 : 8;
+  return { kind: 'tile', threadsN, threadsM: 1, tileM, tileN };
+}
+
+/** Tiles as large as leaves enough of them to fill a GPU. */
+function tileOnGpu(batch: number, m: number, n: number, capabilities: DeviceCapabilities): TileSchedule {
+  const threads = Math.min(256, capabilities.maxWorkgroupSize);
+  const threadsN = Math.min(16, powerOfTwoFrom(n));
+  const threadsM = Math.min(threads / threadsN, powerOfTwoFrom(m));
+  const enough = 256;
+  let tile = 4;
+  const count = (): number => batch * Math.ceil(m / (tile * threadsM)) * Math.ceil(n / (tile * threadsN));
+  while (tile > 1 && count() < enough) tile /= 2;
+  return { kind: 'tile', threadsN, threadsM, tileM: Math.min(tile, evenTile(m, tile)), tileN: tile };
+}
+
+/** The smallest of the usual sizes that covers `extent` in as few tiles as the largest allowed does. */
+function evenTile(extent: number, largest: number): number {
+  const tiles = Math.ceil(extent / largest);
+  const needed = Math.ceil(extent / Math.max(tiles, 1));
+  return [1, 2, 3, 4, 5, 6, 8].find((size) => size >= needed) ?? largest;
+}
+
+function powerOfTwoFrom(extent: number): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(extent, 1)));
 }

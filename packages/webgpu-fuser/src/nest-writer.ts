@@ -30,7 +30,7 @@ function announceNest(writer: ShaderWriter, nest: LoopNest): void {
   writer.announce(nest.stores.flatMap((store) => [store.offset, store.value]));
 }
 
-/** A nest with one thread for each point of its axes. */
+/** A nest whose points are dealt out to threads. */
 export function writePointNest(
   nest: LoopNest,
   schedule: PointSchedule,
@@ -40,19 +40,34 @@ export function writePointNest(
   const writer = new ShaderWriter(signature);
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
-  const { workgroupSize } = schedule;
-  body.line(
-    wide ? `let point = i32(thread.x + thread.y * (groups.x * ${workgroupSize}u));` : 'let point = i32(thread.x);',
-  );
+  const { workgroupSize, pointsPerThread } = schedule;
   const total = writer.extentsProduct(nest.axes, body);
-  body.line(`if (point >= ${total}) { return; }`);
-  writer.unflatten(nest.axes, 'point', body);
-  const { once, inner } = splitStores(nest);
-  writer.stores(once, body);
-  if (inner.length > 0) writer.loops(nest.innerAxes, body, (scope) => writer.stores(inner, scope));
   const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  if (pointsPerThread === 1) {
+    const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+    body.line(`let point = i32(${flat});`);
+    body.line(`if (point >= ${total}) { return; }`);
+    writePoint(writer, nest, body);
+  } else {
+    // Threads of a workgroup go through a stretch of points side by side.
+    builtins[0] = '@builtin(workgroup_id) group: vec3<u32>';
+    builtins.push('@builtin(local_invocation_index) lane: u32');
+    const stretch = workgroupSize * pointsPerThread;
+    body.line(`let first = i32(${wide ? '(group.x + group.y * groups.x)' : 'group.x'} * ${stretch}u);`);
+    body.line(`let end = min(first + ${stretch}, ${total});`);
+    const inner = body.open();
+    writePoint(writer, nest, inner);
+    body.close(`for (var point = first + i32(lane); point < end; point += ${workgroupSize})`, inner);
+  }
   return { code: writer.assemble(nest.label, builtins, workgroupSize, body), uniforms: writer.uniforms };
+}
+
+function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
+  writer.unflatten(nest.axes, 'point', scope);
+  const { once, inner } = splitStores(nest);
+  writer.stores(once, scope);
+  if (inner.length > 0) writer.loops(nest.innerAxes, scope, (innermost) => writer.stores(inner, innermost));
 }
 
 /** A nest with one workgroup for each point of its axes. */

@@ -167,6 +167,23 @@ function total(sizes: number[], reduced: number[], fn: 'sum' | 'argmax' = 'sum')
   };
 }
 
+/** A product with one row: a nest with a sum, as matrix-vector products are lowered. */
+function vector(n: number, k: number, transposed: boolean): Case {
+  const a = new TensorView(random(k));
+  const b = new TensorView(transposed ? random(n, k) : random(k, n));
+  const output = Tensor.empty([n], 'float32');
+  const out = new TensorView(output);
+  const [j] = out.axes('n');
+  const s = axis('k', a.sizes[0]);
+  const product = binary('mul', a.at([s]), transposed ? b.at([j, s]) : b.at([s, j]));
+  return {
+    name: `${transposed ? 'linear' : 'matmul'} 1x${n}x${k}`,
+    output,
+    flops: 2 * n * k,
+    kernel: nest('aten::mv', [j], [], out, [j], reduce('sum', [s], product)),
+  };
+}
+
 const gelu = (x: Expr): Expr =>
   binary(
     'mul',
@@ -179,8 +196,10 @@ const cases: (() => Case)[] = [
   () => linear(1024, 1024, 1024, false),
   () => linear(512, 512, 512, true),
   () => linear(128, 768, 768, true),
-  () => linear(1, 1024, 1024, true),
-  () => linear(1, 4096, 1024, true),
+  () => vector(1024, 1024, true),
+  () => vector(4096, 1024, true),
+  () => vector(512, 128, true),
+  () => vector(1024, 1024, false),
   () => linear(8, 1024, 1024, true),
   () => linear(64, 64, 64, false, 16),
   () => convolution(64, 64, 56, 3, 1),
