@@ -362,4 +362,3 @@ function emitAugmentedItem(e: Emitter, stmt: AugAssign, lhs: Subscript, containe
   const augmented = emitBuiltinCall(stmt.range, e.graph, augmentedOperator(stmt, element), args);
   emitBuiltinCall(stmt.range, e.graph, 'aten::_set_item', [target, index, NamedValue.of(augmented, stmt.range)]);
 }
-

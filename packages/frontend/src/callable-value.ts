@@ -56,10 +56,7 @@ function schemaOf(callee: ScriptFunction, range: SourceRange): FunctionSchema {
     return callee.schema;
   } catch (error) {
     if (error instanceof RecursiveCallError) {
-      throw compileError(
-        range,
-        ` function '${callee.name}' is called recursively. Recursive calls are not supported`,
-      );
+      throw compileError(range, ` function '${callee.name}' is called recursively. Recursive calls are not supported`);
     }
     throw error;
   }
@@ -170,7 +167,9 @@ export class ClassValue extends SugaredValue {
   }
 
   override attr(range: SourceRange, _fn: GraphFunction, field: string): SugaredValue {
-    const hook = [...this.type.forwardHooks, ...this.type.forwardPreHooks].find((candidate) => candidate.name === field);
+    const hook = [...this.type.forwardHooks, ...this.type.forwardPreHooks].find(
+      (candidate) => candidate.name === field,
+    );
     const fn = hook ?? this.type.findStaticMethod(field);
     if (fn !== undefined) {
       return new FunctionValue(fn);

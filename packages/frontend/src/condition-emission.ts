@@ -98,7 +98,10 @@ function emitPlainCondition(e: Emitter, expr: Expr): CondValue {
 export function emitToBool(e: Emitter, range: SourceRange, value: Value): Value {
   let result: Value;
   try {
-    result = e.environment.getSugaredVar('bool', range).call(range, e.fn, [NamedValue.of(value, range)], [], 0).asValue(range, e.fn);
+    result = e.environment
+      .getSugaredVar('bool', range)
+      .call(range, e.fn, [NamedValue.of(value, range)], [], 0)
+      .asValue(range, e.fn);
   } catch (error) {
     if (error instanceof CressetError) {
       throw compileError(range, `Could not cast value of type ${value.type.reprStr()} to bool`);
@@ -118,7 +121,9 @@ function canBeNone(value: Value): Noneness {
     return 'always';
   }
   const { type } = value;
-  return type instanceof OptionalType || (type instanceof UnionType && type.canHoldType(NoneType.get())) ? 'maybe' : 'never';
+  return type instanceof OptionalType || (type instanceof UnionType && type.canHoldType(NoneType.get()))
+    ? 'maybe'
+    : 'never';
 }
 
 /** `is` and `is not`: known now where the types tell whether one is None. */
@@ -415,7 +420,12 @@ function mergeVariable(e: Emitter, range: SourceRange, name: string, whenTrue: B
 
 /** Throws an ErrorReport unless a special form is called with that many arguments and no keywords. */
 export function checkInputCount(apply: Apply, minimum: number, maximum = minimum): void {
-  const name = apply.callee.kind === 'var' ? apply.callee.name.name : apply.callee.kind === 'select' ? apply.callee.selector.name : 'it';
+  const name =
+    apply.callee.kind === 'var'
+      ? apply.callee.name.name
+      : apply.callee.kind === 'select'
+        ? apply.callee.selector.name
+        : 'it';
   const found = apply.inputs.length;
   if (found < minimum || found > maximum) {
     const expected =
@@ -428,4 +438,3 @@ export function checkInputCount(apply: Apply, minimum: number, maximum = minimum
     throw compileError(apply.range, `${name} takes no keyword arguments`);
   }
 }
-

@@ -63,7 +63,8 @@ const EVALUATORS: Readonly<Record<string, Evaluator>> = {
     return new Dict(keyType, valueType, entries);
   },
   'prim::unchecked_cast': ([value]) => value,
-  'aten::Float': ([value]) => (typeof value === 'bigint' || typeof value === 'boolean' ? Number(value) : asNumber(value)),
+  'aten::Float': ([value]) =>
+    typeof value === 'bigint' || typeof value === 'boolean' ? Number(value) : asNumber(value),
   'aten::Int': ([value]) => (typeof value === 'boolean' || typeof value === 'bigint' ? BigInt(value) : undefined),
   'aten::Complex': ([value]) => (typeof value === 'number' ? (new Complex(value, 0) as IValue) : undefined),
   'aten::neg': ([value]) => (typeof value === 'bigint' || typeof value === 'number' ? -value : undefined),

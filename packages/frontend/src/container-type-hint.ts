@@ -1,4 +1,13 @@
-import { AnyListType, DictType, ListType, OptionalType, UnionType, unifyTypes, type SourceRange, type Type } from '@cresset/ir';
+import {
+  AnyListType,
+  DictType,
+  ListType,
+  OptionalType,
+  UnionType,
+  unifyTypes,
+  type SourceRange,
+  type Type,
+} from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
 
 /** What an annotation leaves open for a list or dict written out in the source. */

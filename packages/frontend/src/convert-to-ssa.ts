@@ -1,11 +1,4 @@
-import {
-  unifyTypes,
-  type Block,
-  type Graph,
-  type Node,
-  type Type,
-  type Value,
-} from '@cresset/ir';
+import { unifyTypes, type Block, type Graph, type Node, type Type, type Value } from '@cresset/ir';
 import { isMeaningfulName } from './environment.ts';
 import { transformExits } from './exit-transform.ts';
 

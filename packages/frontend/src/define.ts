@@ -251,4 +251,3 @@ function useCompilerForBuiltins(): void {
     return defineFunctions(unit, defs, { resolver: NATIVE_RESOLVER });
   });
 }
-

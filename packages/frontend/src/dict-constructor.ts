@@ -31,9 +31,7 @@ export function emitDictConstructor(e: Emitter, original: Apply, typeHint: Type 
   const copied = emitDictCopy(e, apply, typeHint);
   if (copied !== undefined) {
     addKeywords(e, apply, copied);
-    return new SimpleValue(
-      typeHint instanceof UnionType ? e.graph.insertUncheckedCast(copied, typeHint) : copied,
-    );
+    return new SimpleValue(typeHint instanceof UnionType ? e.graph.insertUncheckedCast(copied, typeHint) : copied);
   }
   if (isEmptyContainer(apply)) {
     apply = { ...apply, inputs: [] };
@@ -76,9 +74,7 @@ function emitDictCopy(e: Emitter, apply: Apply, typeHint: Type | undefined): Val
 
 function isEmptyContainer(apply: Apply): boolean {
   const [input] = apply.inputs;
-  return (
-    (input?.kind === 'dict' && input.keys.length === 0) || (input?.kind === 'list' && input.inputs.length === 0)
-  );
+  return (input?.kind === 'dict' && input.keys.length === 0) || (input?.kind === 'list' && input.inputs.length === 0);
 }
 
 function emitEmptyDict(e: Emitter, apply: Apply, hint: Type | undefined): SugaredValue {

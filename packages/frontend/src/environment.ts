@@ -15,13 +15,7 @@ import {
   type Type,
   type Value,
 } from '@cresset/ir';
-import {
-  AssertionErrorValue,
-  ClassValue,
-  MagicMethod,
-  NamedTupleConstructor,
-  PrintValue,
-} from './callable-value.ts';
+import { AssertionErrorValue, ClassValue, MagicMethod, NamedTupleConstructor, PrintValue } from './callable-value.ts';
 import { compileError } from './compilation-error.ts';
 import { tryConvertToType } from './implicit-conversion.ts';
 import type { Resolver } from './resolver.ts';

@@ -75,7 +75,7 @@ class ExitTransformer {
 
   #transformNodes(block: Block): Exit {
     let exit = this.#wont();
-    for (let node = block.paramNode.next; node !== block.returnNode; ) {
+    for (let node = block.paramNode.next; node !== block.returnNode;) {
       const following = node.next;
       exit = this.#transformNode(node) ?? exit;
       const status = this.#statusOf(exit);
@@ -211,7 +211,7 @@ class ExitTransformer {
     const guard = graph.create('prim::If', [exit.hasExited], 0).insertBefore(first);
     const exited = guard.addBlock();
     const rest = guard.addBlock();
-    for (let node = first; node !== block.returnNode; ) {
+    for (let node = first; node !== block.returnNode;) {
       const following = node.next;
       node.moveBefore(rest.returnNode);
       node = following;
@@ -229,7 +229,7 @@ class ExitTransformer {
 
   /** Destroys what is never reached; where a value of it is used, nobody will read it. */
   #destroyFrom(first: Node, block: Block): void {
-    for (let node = block.returnNode.previous; first !== block.returnNode; ) {
+    for (let node = block.returnNode.previous; first !== block.returnNode;) {
       const before = node.previous;
       const isLast = node === first;
       for (const output of node.outputs) {
@@ -287,7 +287,7 @@ function addIfOutputs(node: Node, trueOutputs: readonly Value[], falseOutputs: r
  * follows become one `if` with an else.
  */
 function inlineConsecutiveIfs(block: Block): void {
-  for (let node = block.paramNode.next; node !== block.returnNode; ) {
+  for (let node = block.paramNode.next; node !== block.returnNode;) {
     node.blocks.forEach(inlineConsecutiveIfs);
     if (!mergeWithNextIf(node)) {
       node = node.next;

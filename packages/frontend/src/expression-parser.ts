@@ -527,7 +527,7 @@ export class ExpressionParser {
     let text = '';
     let literal = '';
     const { body } = parts;
-    for (let at = 0; at < body.length; ) {
+    for (let at = 0; at < body.length;) {
       const character = body[at]!;
       if ((character === '{' || character === '}') && body[at + 1] === character) {
         literal += character;

@@ -32,14 +32,7 @@ import { ScriptTypeParser, type ConstantEvaluator } from './script-type-parser.t
 import { SimpleValue } from './simple-value.ts';
 import { emitApplySpecialForm } from './special-form-emission.ts';
 import { SpecialFormValue } from './special-form-value.ts';
-import {
-  emitAssert,
-  emitBreakOrContinue,
-  emitDelete,
-  emitRaise,
-  emitReturn,
-  emitWith,
-} from './statement-emission.ts';
+import { emitAssert, emitBreakOrContinue, emitDelete, emitRaise, emitReturn, emitWith } from './statement-emission.ts';
 import { emitSubscript } from './subscript-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import { kindToString, type Apply, type Attribute, type Const, type Def, type Expr, type Stmt } from './tree.ts';
@@ -131,12 +124,7 @@ class FunctionEmitter implements Emitter {
     return new FunctionSchema(def.name.name, '', args, [new Argument('', type)]);
   }
 
-  #emitFormalArguments(
-    def: Def,
-    self: Self | undefined,
-    schema: FunctionSchema,
-    block: Block,
-  ): readonly Argument[] {
+  #emitFormalArguments(def: Def, self: Self | undefined, schema: FunctionSchema, block: Block): readonly Argument[] {
     const args: Argument[] = [];
     const { params } = def.decl;
     if (self !== undefined) {
@@ -279,7 +267,9 @@ class FunctionEmitter implements Emitter {
   #emitSimpleExpr(expr: Expr, typeHint: Type | undefined): Value {
     switch (expr.kind) {
       case 'binary':
-        return ['and', 'or', 'is', 'is not'].includes(expr.op) ? this.emitCondExpr(expr).value : emitBinaryOp(this, expr);
+        return ['and', 'or', 'is', 'is not'].includes(expr.op)
+          ? this.emitCondExpr(expr).value
+          : emitBinaryOp(this, expr);
       case 'unary':
         return expr.op === 'not' ? this.emitCondExpr(expr).value : emitUnaryOp(this, expr);
       case 'const':
@@ -359,7 +349,8 @@ class FunctionEmitter implements Emitter {
       }
       return this.materializeInt(value, expr.range);
     }
-    const key = value instanceof Complex ? `complex ${value.re} ${value.im}` : `float ${Object.is(value, -0) ? '-0' : value}`;
+    const key =
+      value instanceof Complex ? `complex ${value.re} ${value.im}` : `float ${Object.is(value, -0) ? '-0' : value}`;
     return this.#materialize(key, value, expr.range);
   }
 

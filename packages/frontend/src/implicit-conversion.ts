@@ -129,4 +129,3 @@ function convertScalar(range: SourceRange | undefined, graph: Graph, type: Type,
   }
   return value;
 }
-

@@ -10,6 +10,7 @@ export * from './parser.ts';
 export * from './resolver.ts';
 export * from './schema-matching.ts';
 export * from './script-type-parser.ts';
+export * from './script.ts';
 export * from './simple-self.ts';
 export * from './simple-value.ts';
 export * from './special-form-value.ts';

@@ -124,4 +124,3 @@ export class IterableTree extends SugaredValue {
     return this.#children.flatMap((child) => (child instanceof IterableTree ? child.#leaves() : [child]));
   }
 }
-

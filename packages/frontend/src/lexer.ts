@@ -2,7 +2,8 @@ import { ErrorReport, SourceRange, type Source } from '@cresset/ir';
 import { KEYWORDS, OPERATORS, type Token, type TypeComment } from './token.ts';
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_]*/uy;
-const NUMBER = /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
+const NUMBER =
+  /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
 const STRING_PREFIX = /^(?:[rRbBuUfF]|[bB][rR]|[rR][bB]|[fF][rR]|[rR][fF])$/;
 const TYPE_COMMENT = '# type:';
 

@@ -1,11 +1,4 @@
-import {
-  Complex,
-  constantValue,
-  StringType,
-  TupleType,
-  type Symbol,
-  type Value,
-} from '@cresset/ir';
+import { Complex, constantValue, StringType, TupleType, type Symbol, type Value } from '@cresset/ir';
 import { emitBuiltinCall } from './builtin-call.ts';
 import { MagicMethod } from './callable-value.ts';
 import type { Emitter } from './emitter.ts';
@@ -67,9 +60,11 @@ export function emitBinaryOp(e: Emitter, expr: BinOp): Value {
 /** `-x`, `~x` and `+x`; of a constant, the constant that comes out. */
 export function emitUnaryOp(e: Emitter, expr: UnaryOp): Value {
   const operand = e.emitExpr(expr.operand);
-  const [symbol, method] = { '-': ['aten::neg', '__neg__'], '~': ['aten::bitwise_not', '__invert__'], '+': ['aten::pos', '__pos__'] }[
-    expr.op as '-' | '~' | '+'
-  ] as [Symbol, string];
+  const [symbol, method] = {
+    '-': ['aten::neg', '__neg__'],
+    '~': ['aten::bitwise_not', '__invert__'],
+    '+': ['aten::pos', '__pos__'],
+  }[expr.op as '-' | '~' | '+'] as [Symbol, string];
   const constant = evaluateUnary(expr.op, constantValue(operand));
   if (constant !== undefined) {
     return e.graph.insertConstant(constant, expr.range);

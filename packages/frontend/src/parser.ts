@@ -134,7 +134,9 @@ export class Parser extends ExpressionParser {
 
   /** Printed code types a function only by a comment before its first statement; people put it anywhere. */
   #commentsBefore(comments: readonly TypeComment[], body: readonly Stmt[]): readonly TypeComment[] {
-    return this.dialect === 'python' ? comments : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
+    return this.dialect === 'python'
+      ? comments
+      : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
   }
 
   #parseDecorated(inClass: boolean): Definition {
@@ -336,8 +338,7 @@ export class Parser extends ExpressionParser {
   #parseExpressionStatement(): Stmt {
     const { stream } = this;
     const lhs = this.parseExpOrExpTuple();
-    const range = (): Stmt['range'] =>
-      this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range;
+    const range = (): Stmt['range'] => (this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range);
     const type = stream.nextIf(':') ? this.parseExp() : undefined;
     const op = stream.cur.kind;
     if (AUGMENTED.has(op)) {
@@ -422,10 +423,7 @@ export class Parser extends ExpressionParser {
 
   #refuseLoopElse(what: string): void {
     if (this.stream.cur.kind === 'else') {
-      throw new ErrorReport(
-        this.stream.rangeOf(this.stream.cur),
-        `else branches of ${what} loops aren't supported`,
-      );
+      throw new ErrorReport(this.stream.rangeOf(this.stream.cur), `else branches of ${what} loops aren't supported`);
     }
   }
 
@@ -455,7 +453,9 @@ export class Parser extends ExpressionParser {
   }
 
   #blockRange(first: Token): Stmt['range'] {
-    return this.dialect === 'python' ? this.stream.range(first.start, this.#lastContentEnd()) : this.stream.rangeOf(first);
+    return this.dialect === 'python'
+      ? this.stream.range(first.start, this.#lastContentEnd())
+      : this.stream.rangeOf(first);
   }
 
   /** Where the last token with text in it ends. */

@@ -149,7 +149,9 @@ class SchemaMatcher {
       inputs: this.#inputs,
       // A variable that nothing bound stands for a list or optional without a known element.
       returnTypes: returns.map((result) => evalTypeVariables(result.type, this.#env) ?? result.type),
-      returnFieldNames: returns.every((result) => result.name !== '') ? returns.map((result) => result.name) : undefined,
+      returnFieldNames: returns.every((result) => result.name !== '')
+        ? returns.map((result) => result.name)
+        : undefined,
     };
   }
 
@@ -300,4 +302,3 @@ function typeMismatch(argument: Argument, actual: Type, whyNot: readonly string[
   }
   return text + whyNot.join('');
 }
-

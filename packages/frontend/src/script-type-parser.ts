@@ -143,10 +143,7 @@ export class ScriptTypeParser {
     }
     const name = dottedName(expr);
     if (name === undefined) {
-      throw compileError(
-        expr.range,
-        `Expression of type ${kindToString(expr)} cannot be used in a type expression`,
-      );
+      throw compileError(expr.range, `Expression of type ${kindToString(expr)} cannot be used in a type expression`);
     }
     return this.#namedType(name, expr.range);
   }
@@ -162,7 +159,8 @@ export class ScriptTypeParser {
       return type;
     }
     if (MISSING_CONTAINED.has(bare)) {
-      const example = bare === 'Dict' ? 'Dict[int, int]' : bare === 'Union' ? 'Union[int, Optional[float]]' : `${bare}[int]`;
+      const example =
+        bare === 'Dict' ? 'Dict[int, int]' : bare === 'Union' ? 'Union[int, Optional[float]]' : `${bare}[int]`;
       throw compileError(
         range,
         `Attempted to use ${bare} without a contained type. Please add a contained type, e.g. ${example}`,

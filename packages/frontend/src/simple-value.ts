@@ -486,13 +486,9 @@ export class MethodValue extends SugaredValue {
       return (type as ClassType).getMethod(name).schema;
     } catch (error) {
       if (error instanceof RecursiveCallError) {
-        throw compileError(
-          range,
-          ` method '${name}' is called recursively. Recursive calls are not supported`,
-        );
+        throw compileError(range, ` method '${name}' is called recursively. Recursive calls are not supported`);
       }
       throw error;
     }
   }
 }
-

@@ -162,10 +162,7 @@ function emitSliceObject(e: Emitter, apply: Apply): SugaredValue {
   if (values.length === 2 || values.length === 3) {
     return new SliceValue(values[0], values[1], values[2]);
   }
-  throw compileError(
-    apply.range,
-    `slice accepts exactly 1, 2 or 3 arguments, got: ${values.length}`,
-  );
+  throw compileError(apply.range, `slice accepts exactly 1, 2 or 3 arguments, got: ${values.length}`);
 }
 
 /** `enumerate(x, start)` is a zip of a range and x. */
@@ -226,15 +223,19 @@ function emitListConstructor(
   if (iterable instanceof SimpleValue) {
     const { type } = iterable.value;
     if (type instanceof ListType || type instanceof StringType) {
-      return new SimpleValue(
-        emitBuiltinCall(range, e.graph, 'aten::list', [NamedValue.of(iterable.value, range)]),
-      );
+      return new SimpleValue(emitBuiltinCall(range, e.graph, 'aten::list', [NamedValue.of(iterable.value, range)]));
     }
   }
   const iterName = e.createTempName('$_iter');
   e.environment.setSugaredVar(range, iterName, iterable);
   const element = makeVar(range, e.createTempName('$_elem'));
-  const comprehension: Expr = { kind: 'list-comp', range, elt: element, target: element, iter: makeVar(range, iterName) };
+  const comprehension: Expr = {
+    kind: 'list-comp',
+    range,
+    elt: element,
+    target: element,
+    iter: makeVar(range, iterName),
+  };
   return new SimpleValue(e.emitExpr(comprehension, typeHint));
 }
 
@@ -282,4 +283,3 @@ function emitForkedCall(
 ): Value {
   return forked.call(range, e.fn, args, kwargs, 1).asValue(range, e.fn);
 }
-

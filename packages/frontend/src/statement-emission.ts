@@ -146,10 +146,7 @@ function enteredType(object: Value, range: SourceRange): Type {
   const enter = type.findMethod('__enter__');
   const exit = type.findMethod('__exit__');
   if (enter === undefined || exit === undefined) {
-    throw compileError(
-      range,
-      'Object returned by with item expression does not define __enter__ and __exit__ methods',
-    );
+    throw compileError(range, 'Object returned by with item expression does not define __enter__ and __exit__ methods');
   }
   if (enter.schema.arguments.length !== 1) {
     throw compileError(range, '__enter__ must have only one argument and one return value');

@@ -92,10 +92,7 @@ function emitSlice(e: Emitter, range: SourceRange, value: Value, dim: Value | un
 /** `x[i, j:k, None, …]`: ints, slices, None and ellipsis become views, one after the other; tensors one `aten::index`. */
 function emitMultidimSlicing(e: Emitter, range: SourceRange, value: Value, subscripts: readonly Expr[]): Value {
   if (!value.type.isSubtypeOf(TensorType.get())) {
-    throw compileError(
-      range,
-      'Unsupported operation: attempted to use multidimensional indexing on a non-tensor type',
-    );
+    throw compileError(range, 'Unsupported operation: attempted to use multidimensional indexing on a non-tensor type');
   }
   const { sliced, tensorIndices } = emitIntAndSliceIndexing(e, range, value, subscripts);
   return tensorIndices.length === 0 ? sliced : emitIndex(e, range, sliced, tensorIndices);
@@ -151,7 +148,12 @@ export function emitIntAndSliceIndexing(
 }
 
 function emitOnDim(e: Emitter, range: SourceRange, operator: string, ...args: readonly Value[]): Value {
-  return emitBuiltinCall(range, e.graph, operator, args.map((arg) => NamedValue.of(arg, range)));
+  return emitBuiltinCall(
+    range,
+    e.graph,
+    operator,
+    args.map((arg) => NamedValue.of(arg, range)),
+  );
 }
 
 /** A subscript and the dimension it applies to, after those before it (or, after an ellipsis, behind it) were applied. */
@@ -206,11 +208,7 @@ function emitPlace(e: Emitter, range: SourceRange, subscript: Expr, dim: number)
     index = emitBuiltinCall(range, e.graph, 'aten::tensor', [NamedValue.of(index, range)], [dtype]);
   }
   const { type } = index;
-  if (
-    !type.isSubtypeOf(NoneType.get()) &&
-    type !== IntType.get() &&
-    !type.isSubtypeOf(OptionalType.ofTensor())
-  ) {
+  if (!type.isSubtypeOf(NoneType.get()) && type !== IntType.get() && !type.isSubtypeOf(OptionalType.ofTensor())) {
     throw compileError(
       range,
       `Unsupported operation: indexing tensor with unsupported index type '${type.reprStr()}'. Only ints, slices, lists and tensors are supported`,

@@ -315,9 +315,17 @@ export type Stmt =
 
 export const makeIdent = (range: SourceRange, name: string): Ident => ({ range, name });
 
-export const makeVar = (range: SourceRange, name: string): Var => ({ kind: 'var', range, name: makeIdent(range, name) });
+export const makeVar = (range: SourceRange, name: string): Var => ({
+  kind: 'var',
+  range,
+  name: makeIdent(range, name),
+});
 
-export const makeTuple = (range: SourceRange, inputs: readonly Expr[]): TupleLiteral => ({ kind: 'tuple', range, inputs });
+export const makeTuple = (range: SourceRange, inputs: readonly Expr[]): TupleLiteral => ({
+  kind: 'tuple',
+  range,
+  inputs,
+});
 
 export const makeApply = (
   range: SourceRange,

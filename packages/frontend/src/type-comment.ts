@@ -33,10 +33,7 @@ export function mergeTypeComments(
   }
   const last = used.findIndex((comment) => /^\s*\(\s*\.\.\.\s*\)\s*->/.test(contentOf(source, comment)));
   if (last === -1) {
-    throw new ErrorReport(
-      decl.range,
-      "Return type line '# type: (...) -> ...' not found on multiline type annotation",
-    );
+    throw new ErrorReport(decl.range, "Return type line '# type: (...) -> ...' not found on multiline type annotation");
   }
   const params = used.slice(0, last).map((comment) => parseType(source, comment, dialect));
   return withTypes(decl, { params, returnType: parse(used[last]!).returnType }, isMethod);
@@ -47,7 +44,10 @@ function contentOf(source: Source, comment: TypeComment): string {
 }
 
 function parseType(source: Source, comment: TypeComment, dialect: Dialect): Expr {
-  return new ExpressionParser(new TokenStream(source, lex(source, comment.contentStart, comment.end)), dialect).parseExp();
+  return new ExpressionParser(
+    new TokenStream(source, lex(source, comment.contentStart, comment.end)),
+    dialect,
+  ).parseExp();
 }
 
 function withTypes(decl: Decl, signature: CommentSignature, isMethod: boolean): Decl {
@@ -60,8 +60,8 @@ function withTypes(decl: Decl, signature: CommentSignature, isMethod: boolean): 
         `${isMethod ? 'method' : 'function'} parameters (${expected})`,
     );
   }
-  const params = decl.params.map(
-    (param, index): Param => (index < skipped ? param : { ...param, type: signature.params[index - skipped] }),
+  const params = decl.params.map((param, index): Param =>
+    index < skipped ? param : { ...param, type: signature.params[index - skipped] },
   );
   return { range: decl.range, params, returnType: signature.returnType };
 }
@@ -91,4 +91,3 @@ class SignatureParser extends ExpressionParser {
     }
   }
 }
-

@@ -21,7 +21,7 @@ export function enterExitToWithBlocks(graph: Graph): void {
     const node = graph.create('prim::With', [], 0);
     const body = node.addBlock();
     const exitBlock = node.addBlock();
-    for (let inner = enter.next; inner !== exit; ) {
+    for (let inner = enter.next; inner !== exit;) {
       const following = inner.next;
       inner.moveBefore(body.returnNode);
       inner = following;

@@ -1,0 +1,211 @@
+import {
+  ClassType,
+  EnumType,
+  FloatType,
+  IntType,
+  Source,
+  StringType,
+  TupleType,
+  type CompilationUnit,
+  type NamedType,
+  type Type,
+} from '@cresset/ir';
+import { compileError } from './compilation-error.ts';
+import { dataclassMethods } from './dataclass.ts';
+import { declareFunctions, declareProperties, defineInterface, makeTypeParser, type PropertyDef } from './define.ts';
+import { parseProgram } from './parser.ts';
+import type { Resolver } from './resolver.ts';
+import { dottedName, type ScriptTypeParser } from './script-type-parser.ts';
+import { SimpleSelf } from './simple-self.ts';
+import type { Assign, ClassDef, Def, Expr } from './tree.ts';
+
+/** Names of decorators that keep a method out of a class: it exists in Python only. */
+const IGNORED_DECORATORS = /(^|\.)(ignore|unused)$/;
+
+/** Makes types of the classes that people write: TorchScript classes, named tuples, enums, interfaces, dataclasses. */
+export class ClassDefiner {
+  readonly #unit: CompilationUnit;
+  readonly #resolver: Resolver;
+  readonly #typeParser: ScriptTypeParser;
+
+  constructor(unit: CompilationUnit, resolver: Resolver) {
+    this.#unit = unit;
+    this.#resolver = resolver;
+    this.#typeParser = makeTypeParser(resolver);
+  }
+
+  /** Registers the type in the unit; its methods are compiled when they are needed, `__init__` at once. */
+  define(qualifiedName: string, classDef: ClassDef): NamedType {
+    const base = (classDef.superclass === undefined ? '' : (dottedName(classDef.superclass) ?? '')).split('.').at(-1)!;
+    const decorators = classDef.decorators.map(decoratorName);
+    if (base === 'NamedTuple') {
+      return this.#defineNamedTuple(qualifiedName, classDef);
+    }
+    if (base === 'Enum' || base === 'IntEnum') {
+      return this.#defineEnum(qualifiedName, classDef);
+    }
+    if (decorators.some((name) => name.endsWith('interface'))) {
+      defineInterface(this.#unit, qualifiedName, classDef, this.#resolver, base === 'Module');
+      return this.#unit.getType(qualifiedName)!;
+    }
+    if (base !== '' && base !== 'object') {
+      throw compileError(classDef.range, 'Torchscript does not support class inheritance.');
+    }
+    return this.#defineClass(qualifiedName, classDef, decorators.includes('dataclass'));
+  }
+
+  #defineClass(qualifiedName: string, classDef: ClassDef, isDataclass: boolean): ClassType {
+    const members = new ClassMembers(classDef);
+    const unresolved = members.assignments
+      .filter((assign) => assign.rhs !== undefined && !isFinal(assign))
+      .map((assign) => dottedName(assign.lhsList[0]!) ?? '');
+    const type = new ClassType(qualifiedName, {
+      compilationUnit: this.#unit,
+      unresolvedClassAttributes: isDataclass ? [] : unresolved,
+    });
+    this.#unit.registerType(type);
+    for (const assign of members.assignments.filter(isFinal)) {
+      type.addConstant(dottedName(assign.lhsList[0]!)!, this.#typeParser.parseClassConstant(assign));
+    }
+    const self = new SimpleSelf(type);
+    const options = { prefix: qualifiedName, resolver: this.#resolver, self };
+    const synthesized = isDataclass ? this.#dataclassMethods(classDef, members) : [];
+    const methods = declareFunctions(this.#unit, [...synthesized, ...members.methods], options);
+    declareProperties(this.#unit, members.properties, options);
+    for (const fn of declareFunctions(this.#unit, members.staticMethods, {
+      prefix: qualifiedName,
+      resolver: this.#resolver,
+    })) {
+      type.addStaticMethod(fn);
+    }
+    methods.find((fn) => fn.name === '__init__')?.ensureDefined();
+    return type;
+  }
+
+  #dataclassMethods(classDef: ClassDef, members: ClassMembers): readonly Def[] {
+    const text = dataclassMethods(classDef, members.assignments, new Set(members.methods.map((def) => def.name.name)));
+    return parseProgram(new Source(text, '<dataclass>'), 'python') as readonly Def[];
+  }
+
+  #defineNamedTuple(qualifiedName: string, classDef: ClassDef): TupleType {
+    const names: string[] = [];
+    const types: Type[] = [];
+    const defaults = new Map<string, unknown>();
+    for (const stmt of classDef.body) {
+      if (stmt.kind === 'pass' || stmt.kind === 'def') {
+        continue;
+      }
+      const name = stmt.kind === 'assign' ? dottedName(stmt.lhsList[0]!) : undefined;
+      if (stmt.kind !== 'assign' || stmt.type === undefined || name === undefined) {
+        throw compileError(
+          stmt.range,
+          'Unexpected statement in NamedTuple body: only attribute annotations are currently supported.',
+        );
+      }
+      names.push(name);
+      types.push(this.#typeParser.parseTypeFromExpr(stmt.type));
+      if (stmt.rhs !== undefined) {
+        defaults.set(name, this.#typeParser.evaluateDefault(stmt.range, stmt.rhs, stmt.type));
+      }
+    }
+    const type = TupleType.createNamed(qualifiedName, names, types, defaults);
+    this.#unit.registerType(type);
+    return type;
+  }
+
+  #defineEnum(qualifiedName: string, classDef: ClassDef): EnumType {
+    const members = classDef.body.flatMap((stmt): (readonly [string, unknown])[] => {
+      if (stmt.kind !== 'assign' || stmt.rhs === undefined) {
+        return [];
+      }
+      return [[dottedName(stmt.lhsList[0]!)!, this.#typeParser.evaluateDefault(stmt.range, stmt.rhs)]];
+    });
+    const types = new Set(members.map(([, value]) => enumValueType(value)));
+    const [valueType] = types;
+    if (types.size !== 1 || valueType === undefined) {
+      throw compileError(
+        classDef.range,
+        `Enum class '${classDef.name.name}' must have values of one type: int, float or str`,
+      );
+    }
+    const type = new EnumType(qualifiedName, valueType, members, this.#unit);
+    this.#unit.registerType(type);
+    return type;
+  }
+}
+
+function enumValueType(value: unknown): Type | undefined {
+  switch (typeof value) {
+    case 'bigint':
+      return IntType.get();
+    case 'number':
+      return FloatType.get();
+    case 'string':
+      return StringType.get();
+    default:
+      return undefined;
+  }
+}
+
+function decoratorName(expr: Expr): string {
+  return dottedName(expr.kind === 'apply' ? expr.callee : expr) ?? '';
+}
+
+function isFinal(assign: Assign): boolean {
+  return (
+    assign.type?.kind === 'subscript' &&
+    /(^|\.)Final$/.test(dottedName(assign.type.value) ?? '') &&
+    assign.rhs !== undefined
+  );
+}
+
+/** The statements of a class's body, sorted by what they define. */
+class ClassMembers {
+  readonly methods: Def[] = [];
+  readonly staticMethods: Def[] = [];
+  readonly properties: PropertyDef[] = [];
+  readonly assignments: Assign[] = [];
+
+  constructor(classDef: ClassDef) {
+    const setters = new Map<string, Def>();
+    const getters: Def[] = [];
+    for (const stmt of classDef.body) {
+      if (stmt.kind === 'assign') {
+        this.assignments.push(stmt);
+      } else if (stmt.kind === 'def') {
+        this.#sort(stmt, getters, setters);
+      } else if (stmt.kind !== 'pass') {
+        throw compileError(stmt.range, `Unexpected statement kind in class body: ${stmt.kind}`);
+      }
+    }
+    for (const getter of getters) {
+      const name = getter.name.name;
+      const setter = setters.get(name);
+      this.properties.push({
+        name,
+        getter: renamed(getter, `__${name}_getter`),
+        setter: setter === undefined ? undefined : renamed(setter, `__${name}_setter`),
+      });
+    }
+  }
+
+  #sort(def: Def, getters: Def[], setters: Map<string, Def>): void {
+    const decorators = def.decorators.map(decoratorName);
+    if (decorators.some((name) => IGNORED_DECORATORS.test(name))) {
+      return;
+    }
+    if (decorators.includes('staticmethod')) {
+      this.staticMethods.push(def);
+    } else if (decorators.includes('property')) {
+      getters.push(def);
+    } else if (decorators.some((name) => name.endsWith('.setter'))) {
+      setters.set(def.name.name, def);
+    } else {
+      this.methods.push(def);
+    }
+  }
+}
+
+function renamed(def: Def, name: string): Def {
+  return { ...def, name: { ...def.name, name } };
+}

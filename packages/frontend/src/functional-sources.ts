@@ -1,0 +1,2 @@
+/** TorchScript texts of functions that are Python in PyTorch, by module. */
+export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {};

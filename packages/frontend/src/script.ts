@@ -1,0 +1,130 @@
+import { CompilationUnit, Source, type GraphFunction, type NamedType, type SourceRange, type Type } from '@cresset/ir';
+import { FunctionValue, SugaredEnumClass } from './callable-value.ts';
+import { ClassValue, NamedTupleConstructor } from './callable-value.ts';
+import { ClassDefiner } from './class-definition.ts';
+import { compilationCallStack } from './compilation-error.ts';
+import { declareFunctions } from './define.ts';
+import { functionalLibrary } from './functional-library.ts';
+import { parseProgram } from './parser.ts';
+import { resolvePythonName } from './python-modules.ts';
+import type { Resolver } from './resolver.ts';
+import type { SugaredValue } from './sugared-value.ts';
+import type { ClassDef, Def } from './tree.ts';
+
+export interface ScriptOptions {
+  /** The unit that takes the definitions; a new one where there is none. */
+  readonly unit?: CompilationUnit | undefined;
+  /** How error messages call the text. */
+  readonly filename?: string | undefined;
+  /** Knows names that the text does not define: modules, functions and types of the caller. */
+  readonly resolver?: Resolver | undefined;
+}
+
+const NAMESPACE = '__torch__';
+
+/**
+ * Compiles the functions and classes of TorchScript source as people write it (PyTorch: `torch.jit.script` on each of them, and
+ * `CompilationUnit.define`). They see each other in any order. Throws an ErrorReport where anything does not compile.
+ */
+export function script(source: string, options: ScriptOptions = {}): CompilationUnit {
+  const { unit, functions } = declareScript(source, options);
+  functions.forEach((fn) => fn.ensureDefined());
+  return unit;
+}
+
+/** As {@link script}, but compiles nothing that is not asked for. */
+export function declareScript(
+  source: string,
+  options: ScriptOptions = {},
+): { readonly unit: CompilationUnit; readonly functions: readonly GraphFunction[] } {
+  useCompilerForLibrary();
+  const unit = options.unit ?? new CompilationUnit();
+  const program = new ScriptProgram(unit, options.resolver);
+  const functions = program.add(new Source(source, options.filename ?? '<string>'));
+  return { unit, functions };
+}
+
+/** The definitions of one text, and the names they can use. */
+class ScriptProgram implements Resolver {
+  readonly #unit: CompilationUnit;
+  readonly #outer: Resolver | undefined;
+  readonly #classes = new Map<string, ClassDef>();
+  readonly #definer: ClassDefiner;
+
+  constructor(unit: CompilationUnit, outer: Resolver | undefined) {
+    this.#unit = unit;
+    this.#outer = outer;
+    this.#definer = new ClassDefiner(unit, this);
+  }
+
+  add(source: Source): readonly GraphFunction[] {
+    const definitions = parseProgram(source, 'python');
+    const defs: Def[] = [];
+    for (const definition of definitions) {
+      if (definition.kind === 'class') {
+        this.#classes.set(definition.name.name, definition);
+      } else {
+        defs.push(definition);
+      }
+    }
+    const functions = declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
+    for (const name of [...this.#classes.keys()]) {
+      this.#typeNamed(name);
+    }
+    return functions;
+  }
+
+  /** A class is defined when its name is first met, so that classes may stand in any order. */
+  #typeNamed(name: string): NamedType | undefined {
+    const qualifiedName = `${NAMESPACE}.${name}`;
+    const known = this.#unit.getType(qualifiedName);
+    const classDef = this.#classes.get(name);
+    if (known !== undefined || classDef === undefined) {
+      return known;
+    }
+    this.#classes.delete(name);
+    return compilationCallStack.within(name, () => this.#definer.define(qualifiedName, classDef));
+  }
+
+  resolveType(name: string, range: SourceRange): Type | undefined {
+    return this.#typeNamed(name) ?? this.#unit.getType(name) ?? this.#outer?.resolveType(name, range);
+  }
+
+  resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
+    const type = this.#typeNamed(name);
+    if (type !== undefined) {
+      return typeAsValue(type);
+    }
+    const known = this.#unit.findFunction(`${NAMESPACE}.${name}`);
+    return known === undefined
+      ? (this.#outer?.resolveValue(name, fn, range) ?? resolvePythonName(name))
+      : new FunctionValue(known);
+  }
+}
+
+function typeAsValue(type: NamedType): SugaredValue | undefined {
+  switch (type.kind) {
+    case 'ClassType':
+      return new ClassValue(type);
+    case 'TupleType':
+      return new NamedTupleConstructor(type);
+    case 'EnumType':
+      return new SugaredEnumClass(type);
+    default:
+      return undefined;
+  }
+}
+
+function useCompilerForLibrary(): void {
+  functionalLibrary.useCompiler((unit, namespace, source) => {
+    const defs = parseProgram(source, 'python') as readonly Def[];
+    const resolver: Resolver = {
+      resolveValue: (name) => {
+        const sibling = unit.findFunction(`${namespace}.${name}`);
+        return sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling);
+      },
+      resolveType: () => undefined,
+    };
+    return declareFunctions(unit, defs, { prefix: namespace, resolver });
+  });
+}
