@@ -170,6 +170,8 @@ class CodeCompiler {
       }
       case 'prim::isinstance':
         return this.#emitNode('ISINSTANCE', node, node.tys('types'));
+      case 'prim::tolist':
+        return this.#emitNode('TO_LIST', node, node.output().type);
       case 'prim::CallFunction':
         return this.#emitNode(
           'CALL',

@@ -46,6 +46,7 @@ function printOperand(instruction: Instruction): string {
       return `@${instruction.operand.target}`;
     case 'LIST_CONSTRUCT':
     case 'CREATE_OBJECT':
+    case 'TO_LIST':
       return instruction.operand.str();
     case 'INTERFACE_CALL':
       return instruction.operand;

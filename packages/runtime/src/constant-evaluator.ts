@@ -9,7 +9,12 @@ import { isInstance } from './value-type.ts';
 const maxElements = 1 << 14;
 
 /** What a kernel says while constants are worked out is not the program's output. */
-const silentContext: HostContext = { generator: new PhiloxGenerator(), print: () => undefined, warn: () => undefined };
+const silentContext: HostContext = {
+  generator: new PhiloxGenerator(),
+  gradEnabled: false,
+  print: () => undefined,
+  warn: () => undefined,
+};
 
 /** Runs a node on constants, as constant propagation asks for it; null where it cannot be run, or only with an error. */
 export function evaluateConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {

@@ -1,11 +1,12 @@
 import { CressetError, type Type } from '@cresset/ir';
 import { formatValue } from '@cresset/operators';
 import { Dict, fromByteString, List, ScriptObject, Tuple, type DictKey, type Future } from '@cresset/tensor';
-import { dispatch } from './dispatch.ts';
+import { afterReadback, dispatch } from './dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
 import { RaisedException } from './script-error.ts';
+import { tensorToList } from './tensor-to-list.ts';
 import { isInstance } from './value-type.ts';
 
 /** Does what the instruction says; a Promise where that has to be waited for. */
@@ -109,6 +110,10 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       outputs[0],
       operand.some((type: Type) => isInstance(value, type)),
     );
+  },
+  TO_LIST(_state, frame, { operand, inputs, outputs }) {
+    const tensor = frame.get(inputs[0]) as Tensor;
+    return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)));
   },
   CALL(state, frame, { operand, inputs, outputs }) {
     state.enter(operand.code(), frame.getAll(inputs), outputs);

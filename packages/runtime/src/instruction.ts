@@ -34,6 +34,8 @@ export interface InstructionOperands {
   readonly GET_ATTR: { readonly slot: number; readonly name: string };
   readonly SET_ATTR: { readonly slot: number; readonly name: string };
   readonly ISINSTANCE: readonly Type[];
+  /** Inputs: tensor, number of dimensions, code of the element type. */
+  readonly TO_LIST: Type;
   /** Calls code that is known when the instruction is made. */
   readonly CALL: CodeSource;
   /** Calls the method of this name of the class its first input turns out to have. */
@@ -99,6 +101,7 @@ export const instructionShapes: Readonly<Record<OpCode, InstructionShape>> = {
   GET_ATTR: { inputs: 1, outputs: 1 },
   SET_ATTR: { inputs: 2, outputs: 0 },
   ISINSTANCE: { inputs: 1, outputs: 1 },
+  TO_LIST: { inputs: 3, outputs: 1 },
   CALL: { inputs: null, outputs: null },
   INTERFACE_CALL: { inputs: null, outputs: null },
   FORK: { inputs: null, outputs: 1 },
