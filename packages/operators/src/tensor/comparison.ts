@@ -98,13 +98,15 @@ const extreme = (fn: 'max' | 'min' | 'fmax' | 'fmin', x: Expr, y: Expr): Expr =>
 const pairRow = (name: string, rule: PointwiseRule & Forms): OperatorRow =>
   pointwise(`aten::${name}(Tensor self, Tensor other) -> Tensor`, rule);
 
+const extremeRule = (name: string, fn: 'max' | 'min' | 'fmax' | 'fmin'): PointwiseRule & Forms => ({
+  dtype: 'promote',
+  refuses: (dtype) => check(!isComplex(dtype), `${name} does not support complex inputs.`),
+  body: ({ self, other }) => extreme(fn, self, other),
+  inPlace: false,
+});
+
 const extremeRow = (name: string, fn: 'max' | 'min' | 'fmax' | 'fmin'): OperatorRow =>
-  pairRow(name, {
-    dtype: 'promote',
-    refuses: (dtype) => check(!isComplex(dtype), `${name} does not support complex inputs.`),
-    body: ({ self, other }) => extreme(fn, self, other),
-    inPlace: false,
-  });
+  pairRow(name, extremeRule(name, fn));
 
 const clamping: PointwiseRule = {
   dtype: 'promote',
@@ -329,6 +331,8 @@ export const comparisonRows: readonly OperatorRow[] = [
   ...shift('bitwise_right_shift', '__rshift__', 'shr'),
   extremeRow('maximum', 'max'),
   extremeRow('minimum', 'min'),
+  pointwise('aten::max.other(Tensor self, Tensor other) -> Tensor', { ...extremeRule('maximum', 'max'), out: 'out' }),
+  pointwise('aten::min.other(Tensor self, Tensor other) -> Tensor', { ...extremeRule('minimum', 'min'), out: 'out' }),
   extremeRow('fmax', 'fmax'),
   extremeRow('fmin', 'fmin'),
   pointwise('aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', clamping),

@@ -470,8 +470,7 @@ function grid(tensors: readonly Tensor[], indexing: string): Tensor[] {
       sizes,
     ),
   );
-  if (!swaps) return grids;
-  return [grids[1], grids[0], ...grids.slice(2)].map((each) => views.transpose(each, 0, 1));
+  return swaps ? [grids[1], grids[0], ...grids.slice(2)] : grids;
 }
 
 /** Zeros, and a tensor copied into a part of them. */

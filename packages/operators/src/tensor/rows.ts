@@ -8,6 +8,7 @@ import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
+import { randomRows } from './random.ts';
 import { reductionRows } from './reductions.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
@@ -21,6 +22,7 @@ export const tensorRows: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
+  ...randomRows,
   ...reductionRows,
   ...viewRows,
   ...joiningRows,

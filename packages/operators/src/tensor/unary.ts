@@ -3,7 +3,7 @@ import { binary, constant, select, unary, type Expr, type ExprType, type UnaryFu
 import { pointwise, type Forms } from '../builders.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import { constantOf } from '../pointwise.ts';
-import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
+import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
 
@@ -82,6 +82,8 @@ const realResult = (promoted: ScalarType): { computing: ScalarType; result: Scal
   computing: promoted,
   result: realType(promoted),
 });
+
+const sameTypes = (dtype: ScalarType): ComputingTypes => ({ computing: dtype, result: dtype });
 
 const realFloatingResult = (promoted: ScalarType): { computing: ScalarType; result: ScalarType } =>
   realResult(toFloating(promoted));
@@ -212,9 +214,11 @@ export const unaryRows: readonly OperatorRow[] = [
   rounding('trunc', 'trunc'),
   pointwise('aten::round.decimals(Tensor self, *, int decimals) -> Tensor', { dtype: 'promote', body: roundDecimals }),
   same('frac', (self) => binary('sub', self, unary('trunc', self)), undefined, { refuses: refuseIntegral('frac_cpu') }),
-  same(
+  // A power with an integer exponent: of a bool tensor it is an integer.
+  unaryRow(
     'square',
-    (self, type) => binary(type === 'bool' ? 'and' : 'mul', self, self),
+    (promoted) => sameTypes(promoted === 'bool' ? 'int64' : promoted),
+    (self) => binary('mul', self, self),
     (z) => complex.multiply(z, z),
   ),
   same(
