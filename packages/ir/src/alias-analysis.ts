@@ -64,7 +64,7 @@ const EXTRACTORS: ReadonlySet<Symbol> = new Set([
   'prim::GetAttr',
 ]);
 
-/** Each output is the input of the same index, for as many inputs as there are outputs. */
+/** Each output is the input of the same index; checks have one more output, whether they hold. */
 const FORWARDERS: ReadonlySet<Symbol> = new Set([
   'prim::unchecked_cast',
   'prim::profile',
@@ -168,7 +168,8 @@ class AliasAnalysis implements AliasFacts {
     } else if (EXTRACTORS.has(kind)) {
       node.outputs.forEach((output) => this.#setWildcard(output));
     } else if (FORWARDERS.has(kind)) {
-      this.#mapAliases(node.outputs, node.inputs.slice(0, node.outputs.length));
+      const count = Math.min(node.inputs.length, node.outputs.length);
+      this.#mapAliases(node.outputs.slice(0, count), node.inputs.slice(0, count));
     } else if (CONTAINERS.has(kind)) {
       this.#analyzeContainer(node);
     } else if (UNKNOWN_EFFECTS.has(kind)) {

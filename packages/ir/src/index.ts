@@ -34,6 +34,7 @@ export * from './subgraph-matcher.ts';
 export * from './subgraph-rewriter.ts';
 export * from './subgraph.ts';
 export * from './symbol.ts';
+export * from './tensor-text.ts';
 export * from './tensor-type.ts';
 export * from './text-lexer.ts';
 export * from './topological-move.ts';
