@@ -5,6 +5,7 @@ import { convolutionRows } from './convolution.ts';
 import { dropoutFamilyRows } from './dropout.ts';
 import { einsumRows } from './einsum.ts';
 import { embeddingRows } from './embedding.ts';
+import { fftRows } from './fft.ts';
 import { matrixProductRows } from './matrix-product.ts';
 import { normalizationRows } from './normalization.ts';
 import { packedSequenceRows } from './packed-sequence.ts';
@@ -13,6 +14,8 @@ import { pixelShuffleRows } from './pixel-shuffle.ts';
 import { poolingRows } from './pooling.ts';
 import { recurrentRows } from './recurrent.ts';
 import { softmaxRows } from './softmax.ts';
+import { sortRows } from './sort.ts';
+import { stftRows } from './stft.ts';
 import { transformerRows } from './transformer.ts';
 import { resamplingRows } from './upsample.ts';
 
@@ -32,6 +35,9 @@ export const nnRows: readonly OperatorRow[] = [
   ...paddingRows,
   ...pixelShuffleRows,
   ...recurrentRows,
+  ...sortRows,
+  ...fftRows,
+  ...stftRows,
   ...transformerRows,
   ...resamplingRows,
 ];

@@ -210,3 +210,44 @@ case("upsample_bicubic2d", r(1, 2, 4, 5), [7, 3], False)
 case("upsample_bicubic2d", r(1, 2, 4, 5), [7, 3], True)
 case("_upsample_bilinear2d_aa", r(1, 2, 8, 7), [3, 4], False)
 case("_upsample_bicubic2d_aa", r(1, 2, 8, 7), [3, 9], False)
+
+# Sorting
+distinct = torch.randperm(24).reshape(2, 4, 3) / 4
+case("sort", distinct)
+case("sort", distinct, 1, True)
+case("sort.stable", ints(3, 7), stable=True, dim=1)
+case("sort.stable", r(3, 7), stable=True, dim=0, descending=True)
+case("sort", torch.tensor([1.0, float("nan"), -2.0, float("inf")]))
+case("argsort.stable", r(3, 7), stable=True)
+case("sort", torch.tensor(3.0))
+case("topk", distinct, 2, 1)
+case("topk", distinct, 3, -1, False)
+case("topk", r(2, 3), 5)
+case("kthvalue", distinct, 2, 1)
+case("kthvalue", distinct, 2, 1, True)
+
+# Fourier transforms
+def c(*sizes):
+    return torch.complex(r(*sizes), r(*sizes))
+
+
+for name in ["fft_fft", "fft_ifft", "fft_irfft", "fft_hfft"]:
+    case(name, c(2, 6))
+    case(name, c(7, 3), 8, 0, "ortho")
+    case(name, c(9), None, -1, "forward")
+for name in ["fft_rfft", "fft_ihfft"]:
+    case(name, r(2, 7))
+    case(name, r(5, 4), 6, 0, "ortho")
+for name in ["fft_fft2", "fft_ifft2", "fft_irfft2", "fft_hfft2"]:
+    case(name, c(2, 4, 5))
+for name in ["fft_fftn", "fft_irfftn", "fft_hfftn"]:
+    case(name, c(3, 4, 5), [2, 6], [0, 2])
+case("fft_rfftn", r(3, 4, 5))
+case("fft_ihfftn", r(3, 4))
+case("fft_fft", r(3), 0)
+case("stft", r(30), 8, None, None, None, False, None, True)
+case("stft", r(2, 30), 8, 3, 6, r(6), True, None, False)
+case("stft.center", r(2, 30), 8, 3, 6, r(6), True, "reflect", False, None, True)
+spectrum = torch.stft(r(2, 30), 8, 2, return_complex=True, window=torch.hann_window(8))
+case("istft", spectrum, 8, 2, None, torch.hann_window(8))
+case("istft", spectrum, 8, 2, None, torch.hann_window(8), length=25)

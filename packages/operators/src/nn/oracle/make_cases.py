@@ -33,7 +33,7 @@ def number(value):
 
 def encode(value):
     if isinstance(value, torch.Tensor):
-        flat = value.detach().contiguous().reshape(-1)
+        flat = value.detach().resolve_conj().contiguous().reshape(-1)
         if flat.is_complex():
             flat = torch.view_as_real(flat).reshape(-1)
         text = {"tensor": str(value.dtype)[6:], "shape": list(value.shape), "data": [number(v) for v in flat.tolist()]}

@@ -78,6 +78,7 @@ for (const row of nnRows.flatMap((own) => [own, ...variantsOf(own)]))
   rows.set(row.schema.slice(0, row.schema.indexOf('(')), row);
 
 const host: HostContext = {
+  gradEnabled: false,
   generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 0, nextNormal: () => 0 },
   print: () => undefined,
   warn: () => undefined,

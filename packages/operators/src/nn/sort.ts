@@ -1,0 +1,251 @@
+import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
+import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { lowerCopy } from '../copy.ts';
+import { decomposed, kernel } from '../builders.ts';
+import { reducedSizes, wrapDim } from '../dimensions.ts';
+import { check, notImplementedFor } from '../errors.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import { and, index } from './expressions.ts';
+import { readNumbers } from './numbers.ts';
+import { narrowView } from './views.ts';
+
+/** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order. */
+
+/** Longest line that a device sorts by counting: every element is compared with every other. */
+const longestCounted = 4096;
+
+type Keys = ArrayLike<number> | ArrayLike<bigint>;
+
+/** Elements in C order to compare by; int64 stay exact. */
+function keysOf(self: Tensor): Keys {
+  return self.dtype === 'int64' ? (self.contiguousArray() as BigInt64Array) : readNumbers(self);
+}
+
+/** Whether `x` comes before `y` in ascending order; NaN comes last. */
+function isLess(x: number | bigint, y: number | bigint): boolean {
+  return x < y || (Number.isNaN(y) && !Number.isNaN(x));
+}
+
+/** Calls `visit` with each line along `dim`: where its first element lies in C order and how far apart its elements are. */
+function forEachLine(
+  sizes: readonly number[],
+  dim: number,
+  visit: (start: number, step: number, line: number) => void,
+): void {
+  const size = sizes[dim] ?? 1;
+  const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
+  const total = sizes.reduce((product, length) => product * length, 1);
+  let line = 0;
+  for (let block = 0; block < total; block += size * step) {
+    for (let start = block; start < block + step; start++) visit(start, step, line++);
+  }
+}
+
+/** The order of one line: positions along it, first to last. */
+function orderOf(keys: Keys, start: number, step: number, size: number, descending: boolean): Int32Array {
+  const order = Int32Array.from({ length: size }, (_, at) => at);
+  return order.sort((a, b) => {
+    const x = keys[start + a * step];
+    const y = keys[start + b * step];
+    const less = descending ? isLess(y, x) : isLess(x, y);
+    if (less) return -1;
+    const more = descending ? isLess(x, y) : isLess(y, x);
+    return more ? 1 : a - b;
+  });
+}
+
+/** Fills contiguous `values` and `indices` with the first elements of every sorted line, as many as they have room for. */
+function hostSort(self: Tensor, dim: number, descending: boolean, values: Tensor | null, indices: Tensor): void {
+  const keys = keysOf(self);
+  const source = self.contiguousArray() as unknown as number[];
+  const size = self.sizes[dim] ?? 1;
+  const kept = indices.sizes[dim] ?? 1;
+  const places = indices.storageArrayForWriting() as BigInt64Array;
+  const target = values && (values.storageArrayForWriting() as HostArray as unknown as number[]);
+  forEachLine(self.sizes, dim, (start, step, line) => {
+    const order = orderOf(keys, start, step, size, descending);
+    const outer = Math.floor(line / step);
+    const first = outer * kept * step + (line % step);
+    for (let at = 0; at < kept; at++) {
+      places[first + at * step] = BigInt(order[at]);
+      if (target) target[first + at * step] = source[start + order[at] * step];
+    }
+  });
+}
+
+/** Each element goes to the place given by how many come before it. */
+function lowerSort(
+  label: string,
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  values: Tensor | null,
+  indices: Tensor,
+  context: LoweringContext,
+): void {
+  if (indices.numel === 0) return;
+  const asLine = (tensor: Tensor): Tensor => (tensor.dim === 0 ? tensor.asStrided([1], [1]) : tensor);
+  const kept = asLine(indices).sizes[dim];
+  const whole = asLine(self).sizes[dim];
+  // With room for the first few only, all are sorted aside and those few copied.
+  const [sortedValues, sortedIndices] = [values, indices].map((out) =>
+    out && kept < whole ? context.temporary(self.sizes, out.dtype) : out,
+  );
+  const input = new TensorView(asLine(self));
+  const axes = input.axes();
+  const line = axes[dim];
+  const other = axis('j', line.extent);
+  const element = input.at(axes);
+  const rival = input.at(axes.map((own) => (own === line ? other : own)));
+  const isNaN = (x: Expr): Expr => unary('isnan', x);
+  const less = (x: Expr, y: Expr): Expr => {
+    if (x.type === 'bool') return and(unary('not', x), y);
+    const smaller = binary('lt', x, y);
+    return x.type === 'float' ? binary('or', smaller, and(isNaN(y), unary('not', isNaN(x)))) : smaller;
+  };
+  const [before, after] = descending
+    ? [less(element, rival), less(rival, element)]
+    : [less(rival, element), less(element, rival)];
+  const tied = and(unary('not', after), binary('lt', other, line));
+  const rank = reduce('sum', [other], select(binary('or', before, tied), index(1), index(0)));
+  const at = axes.map((own) => (own === line ? rank : own));
+  const store = (out: Tensor, value: Expr) => {
+    const view = new TensorView(asLine(out));
+    return { operand: view.operand, offset: view.offsetAt(at), value };
+  };
+  const stores = [store(sortedIndices!, cast('i64', line))];
+  if (sortedValues) stores.push(store(sortedValues, element));
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+  if (kept === whole) return;
+  lowerCopy(indices, narrowView(sortedIndices!, dim, 0, kept), context, label);
+  if (values && sortedValues) lowerCopy(values, narrowView(sortedValues, dim, 0, kept), context, label);
+}
+
+interface SortArgs {
+  readonly self: Tensor;
+  readonly dim?: number;
+  readonly descending?: boolean;
+}
+
+function refuseComplex(self: Tensor): void {
+  if (isComplex(self.dtype)) throw notImplementedFor('sort_stable', dtypeName(self.dtype));
+}
+
+const lineLength = (self: Tensor, dim: number): number => self.sizes[wrapDim(dim, self.dim)] ?? 1;
+
+function sortRow(schema: string, wants: 'both' | 'indices', out?: string): OperatorRow {
+  const label = schema.slice(0, schema.search(/[.(]/));
+  const dimOf = ({ self, dim = -1 }: SortArgs): number => wrapDim(dim, self.dim);
+  return kernel<SortArgs>(schema, {
+    out,
+    shape(args): TensorMeta[] {
+      const { self } = args;
+      dimOf(args);
+      refuseComplex(self);
+      const values: TensorMeta = { sizes: self.sizes, dtype: self.dtype };
+      const indices: TensorMeta = { sizes: self.sizes, dtype: 'int64' };
+      return wants === 'both' ? [values, indices] : [indices];
+    },
+    host(args, outputs) {
+      const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
+      hostSort(args.self, dimOf(args), args.descending ?? false, values, indices);
+    },
+    lower(args, outputs, context) {
+      const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
+      lowerSort(label, args.self, dimOf(args), args.descending ?? false, values, indices, context);
+    },
+    lowerable: (args) => lineLength(args.self, dimOf(args)) <= longestCounted,
+  });
+}
+
+interface TopkArgs {
+  readonly self: Tensor;
+  readonly k: number;
+  readonly dim: number;
+  readonly largest: boolean;
+}
+
+const topk = kernel<TopkArgs>(
+  'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
+  {
+    out: 'values(values, indices)',
+    shape({ self, k, dim }) {
+      const at = wrapDim(dim, self.dim);
+      check(k >= 0 && k <= (self.sizes[at] ?? 1), 'selected index k out of range');
+      if (isComplex(self.dtype)) throw notImplementedFor('topk_cpu', dtypeName(self.dtype));
+      const sizes = self.dim === 0 ? [] : self.sizes.with(at, k);
+      return [
+        { sizes, dtype: self.dtype },
+        { sizes, dtype: 'int64' },
+      ];
+    },
+    host: ({ self, dim, largest }, [values, indices]) =>
+      hostSort(self, wrapDim(dim, self.dim), largest, values, indices),
+    lower: ({ self, dim, largest }, [values, indices], context) =>
+      lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, values, indices, context),
+    lowerable: ({ self, dim }) => lineLength(self, dim) <= longestCounted,
+  },
+);
+
+interface KthvalueArgs {
+  readonly self: Tensor;
+  readonly k: number;
+  readonly dim: number;
+  readonly keepdim: boolean;
+}
+
+const kthvalue = kernel<KthvalueArgs>(
+  'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
+  {
+    out: 'values(values, indices)',
+    shape({ self, k, dim, keepdim }) {
+      const at = wrapDim(dim, self.dim);
+      const size = self.sizes[at] ?? 1;
+      check(size > 0, () => `kthvalue(): Expected reduction dim ${at} to have non-zero size.`, 'IndexError');
+      check(k >= 1 && k <= size, () => `kthvalue(): selected number k out of range for dimension ${at}`);
+      const sizes = self.dim === 0 ? [] : reducedSizes(self.sizes, [at], keepdim);
+      return [
+        { sizes, dtype: self.dtype },
+        { sizes, dtype: 'int64' },
+      ];
+    },
+    host({ self, k, dim }, [values, indices]) {
+      const at = wrapDim(dim, self.dim);
+      const keys = keysOf(self);
+      const source = self.contiguousArray() as unknown as number[];
+      const target = values.storageArrayForWriting() as HostArray as unknown as number[];
+      const places = indices.storageArrayForWriting() as BigInt64Array;
+      forEachLine(self.sizes, at, (start, step, line) => {
+        const place = orderOf(keys, start, step, self.sizes[at] ?? 1, false)[k - 1];
+        target[line] = source[start + place * step];
+        places[line] = BigInt(place);
+      });
+    },
+  },
+);
+
+export const sortRows: readonly OperatorRow[] = [
+  sortRow(
+    'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+    'both',
+    'values(values, indices)',
+  ),
+  sortRow(
+    'aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+    'both',
+    'values_stable(values, indices)',
+  ),
+  sortRow('aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor', 'indices'),
+  sortRow('aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor', 'indices'),
+  decomposed(
+    'aten::msort(Tensor self) -> Tensor',
+    `
+def msort(self: Tensor) -> Tensor:
+    return torch.sort(self, 0)[0]
+`,
+    { out: true },
+  ),
+  topk,
+  kthvalue,
+];

@@ -1,0 +1,275 @@
+import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { kernel } from '../builders.ts';
+import { check } from '../errors.ts';
+import type { OperatorRow, TensorMeta } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import { sizesText } from '../dimensions.ts';
+import { readComplex } from './fft.ts';
+import { fourierPlan } from './fourier-transform.ts';
+import { writeNumbers } from './numbers.ts';
+import { writeComplex } from './product.ts';
+
+/** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft, istft), on the host. */
+
+interface StftArgs {
+  readonly self: Tensor;
+  readonly n_fft: number;
+  readonly hop_length: number | null;
+  readonly win_length: number | null;
+  readonly window: Tensor | null;
+  readonly center?: boolean;
+  readonly pad_mode?: string;
+  readonly normalized: boolean;
+  readonly onesided: boolean | null;
+  readonly return_complex: boolean | null;
+}
+
+interface StftPlan {
+  readonly hop: number;
+  readonly onesided: boolean;
+  readonly complexResult: boolean;
+  readonly batch: number;
+  /** Samples after padding, of which `margin` at either end are reflections. */
+  readonly length: number;
+  readonly margin: number;
+  readonly bins: number;
+  readonly frames: number;
+}
+
+/** The arguments as PyTorch shows them in front of a complaint. */
+function callText(
+  { self, n_fft: size, window, normalized, onesided, return_complex: complexResult }: StftArgs,
+  hop: number,
+  win: number,
+): string {
+  const shown = (value: boolean | null): string => (value === null ? 'None' : value ? '1' : '0');
+  const windowText = window ? `torch.${dtypeName(window.dtype)}Tensor{${sizesText(window.sizes)}}` : 'None';
+  return `stft(torch.${dtypeName(self.dtype)}Tensor${sizesText(self.sizes)}, n_fft=${size}, hop_length=${hop}, win_length=${win}, window=${windowText}, normalized=${shown(normalized)}, onesided=${shown(onesided)}, return_complex=${shown(complexResult)}, align_to_window=None) : `;
+}
+
+function planOf(args: StftArgs): StftPlan {
+  const { self, n_fft: size, window } = args;
+  const complexInput = isComplex(self.dtype) || (window !== null && isComplex(window.dtype));
+  check(
+    args.return_complex !== null || complexInput,
+    'stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release.',
+  );
+  const complexResult = args.return_complex ?? true;
+  const hop = args.hop_length ?? Math.floor(size / 4);
+  const win = args.win_length ?? size;
+  const complain =
+    (expected: string): (() => string) =>
+    () =>
+      callText(args, hop, win) + expected;
+  check(self.dim === 1 || self.dim === 2, complain('expected a 1D or 2D tensor'));
+  const samples = self.sizes[self.dim - 1];
+  const margin = args.center ? Math.floor(size / 2) : 0;
+  const length = samples + 2 * margin;
+  check(
+    margin === 0 || args.pad_mode !== 'reflect' || margin < samples,
+    () =>
+      `Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (${margin}, ${margin}) at dimension 2 of input ${sizesText([1, self.dim === 2 ? self.sizes[0] : 1, samples])}`,
+  );
+  check(size > 0 && size <= length, complain(`expected 0 < n_fft < ${length}, but got n_fft=${size}`));
+  check(hop > 0, complain(`expected hop_length > 0, but got hop_length=${hop}`));
+  check(win > 0 && win <= size, complain(`expected 0 < win_length <= n_fft, but got win_length=${win}`));
+  check(
+    window === null || (window.dim === 1 && window.sizes[0] === win),
+    () =>
+      callText(args, hop, win) +
+      `expected a 1D window tensor of size equal to win_length=${win}, but got window with size ${sizesText(window!.sizes)}`,
+  );
+  const onesided = args.onesided ?? !complexInput;
+  check(!(onesided && complexInput), 'Cannot have onesided output if window or input is complex');
+  return {
+    hop,
+    onesided,
+    complexResult,
+    batch: self.dim === 2 ? self.sizes[0] : 1,
+    length,
+    margin,
+    bins: onesided ? Math.floor(size / 2) + 1 : size,
+    frames: 1 + Math.floor((length - size) / hop),
+  };
+}
+
+/** The window in the middle of a frame, zeros around it; ones where none is given. */
+function windowOf(window: Tensor | null, size: number, win: number): { re: Float64Array; im: Float64Array } {
+  const re = new Float64Array(size);
+  const im = new Float64Array(size);
+  const start = Math.floor((size - win) / 2);
+  const values = window && readComplex(window);
+  for (let i = 0; i < win; i++) {
+    re[start + i] = values ? values.re[i] : 1;
+    im[start + i] = values ? values.im[i] : 0;
+  }
+  return { re, im };
+}
+
+/** The sample that a position of the padded signal takes, or -1 for a zero. */
+function paddedIndex(at: number, samples: number, mode: string | undefined): number {
+  if (at >= 0 && at < samples) return at;
+  if (mode === 'constant') return -1;
+  if (mode === 'replicate') return at < 0 ? 0 : samples - 1;
+  if (mode === 'circular') return (at + samples) % samples;
+  return at < 0 ? -at : 2 * (samples - 1) - at;
+}
+
+function hostStft(args: StftArgs, out: Tensor): void {
+  const { self, n_fft: size } = args;
+  const { hop, batch, margin, bins, frames } = planOf(args);
+  const signal = readComplex(self);
+  const window = windowOf(args.window, size, args.win_length ?? size);
+  const samples = self.sizes[self.dim - 1];
+  const scale = args.normalized ? 1 / Math.sqrt(size) : 1;
+  const plan = fourierPlan(size);
+  const [re, im] = [new Float64Array(batch * bins * frames), new Float64Array(batch * bins * frames)];
+  const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
+  for (let b = 0; b < batch; b++) {
+    for (let frame = 0; frame < frames; frame++) {
+      for (let i = 0; i < size; i++) {
+        const from = paddedIndex(frame * hop + i - margin, samples, args.pad_mode);
+        const x = from < 0 ? 0 : signal.re[b * samples + from];
+        const y = from < 0 ? 0 : signal.im[b * samples + from];
+        lineRe[i] = x * window.re[i] - y * window.im[i];
+        lineIm[i] = x * window.im[i] + y * window.re[i];
+      }
+      plan.run(lineRe, lineIm, false);
+      for (let bin = 0; bin < bins; bin++) {
+        re[(b * bins + bin) * frames + frame] = lineRe[bin] * scale;
+        im[(b * bins + bin) * frames + frame] = lineIm[bin] * scale;
+      }
+    }
+  }
+  if (isComplex(out.dtype)) writeComplex(out, re, im);
+  else
+    writeNumbers(
+      out,
+      Float64Array.from({ length: 2 * re.length }, (_, i) => (i % 2 === 0 ? re : im)[i >> 1]),
+    );
+}
+
+function stftShape(args: StftArgs): TensorMeta {
+  const { complexResult, bins, frames } = planOf(args);
+  const batch = args.self.dim === 2 ? [args.self.sizes[0]] : [];
+  const dtype: ScalarType = complexResult ? complexType(args.self.dtype) : realType(args.self.dtype);
+  return { sizes: [...batch, bins, frames, ...(complexResult ? [] : [2])], dtype };
+}
+
+interface IstftArgs extends Omit<StftArgs, 'pad_mode'> {
+  readonly center: boolean;
+  readonly length: number | null;
+}
+
+interface IstftPlan {
+  readonly hop: number;
+  readonly win: number;
+  readonly onesided: boolean;
+  readonly batch: number;
+  readonly bins: number;
+  readonly frames: number;
+  /** The part of the overlapped frames that is the signal. */
+  readonly start: number;
+  readonly samples: number;
+}
+
+function istftPlan(args: IstftArgs): IstftPlan {
+  const { self, n_fft: size, center, length } = args;
+  check(
+    isComplex(self.dtype),
+    'istft requires a complex-valued input tensor matching the output from stft with return_complex=True.',
+  );
+  const hop = args.hop_length ?? Math.floor(size / 4);
+  const win = args.win_length ?? size;
+  const onesided = args.onesided ?? !(args.return_complex ?? false);
+  const [bins, frames] = self.sizes.slice(-2);
+  const shown = (value: number | boolean | null): string => (value === null ? 'None' : String(Number(value)));
+  const windowText = args.window
+    ? `torch.${dtypeName(args.window.dtype)}Tensor{${sizesText(args.window.sizes)}}`
+    : 'None';
+  const call = (): string =>
+    `istft(CPU${dtypeName(self.dtype)}Type${sizesText(self.sizes)}, n_fft=${size}, hop_length=${hop}, win_length=${win}, window=${windowText}, center=${shown(center)}, normalized=${shown(args.normalized)}, onesided=${shown(args.onesided)}, length=${shown(length)}, return_complex=${shown(args.return_complex)}) `;
+  check(self.numel > 0, () => `${call()}: input tensor cannot be empty.`);
+  check(
+    self.dim === 2 || self.dim === 3,
+    () => `${call()}: expected a tensor with 2 or 3 dimensions, but got ${self.dim}`,
+  );
+  const expected = onesided ? Math.floor(size / 2) + 1 : size;
+  check(
+    bins === expected,
+    () =>
+      `${call()}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft${onesided ? ' / 2 + 1' : ''} when onesided=${onesided ? 'True' : 'False'}, but got ${bins}`,
+  );
+  check(hop > 0 && hop <= win, () => `${call()}: expected 0 < hop_length <= win_length`);
+  check(win > 0 && win <= size, () => `${call()}: expected 0 < win_length <= n_fft`);
+  const total = size + hop * (frames - 1);
+  const start = center ? Math.floor(size / 2) : 0;
+  const end = length !== null ? start + length : center ? total - Math.floor(size / 2) : total;
+  return { hop, win, onesided, batch: self.dim === 3 ? self.sizes[0] : 1, bins, frames, start, samples: end - start };
+}
+
+function hostIstft(args: IstftArgs, out: Tensor): void {
+  const { self, n_fft: size } = args;
+  const { hop, win, onesided, batch, bins, frames, start, samples } = istftPlan(args);
+  const spectrum = readComplex(self);
+  const window = windowOf(args.window, size, win).re;
+  const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
+  const plan = fourierPlan(size);
+  const total = size + hop * (frames - 1);
+  const envelope = new Float64Array(total);
+  for (let frame = 0; frame < frames; frame++) {
+    for (let i = 0; i < size; i++) envelope[frame * hop + i] += window[i] * window[i];
+  }
+  const inside = envelope.subarray(start, Math.min(start + samples, total));
+  check(
+    inside.every((value) => value > 1e-11),
+    () => `istft(CPU${dtypeName(self.dtype)}Type${sizesText(self.sizes)}, n_fft=${size}) window overlap add min: 1`,
+  );
+  const [re, im] = [new Float64Array(batch * samples), new Float64Array(batch * samples)];
+  const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
+  for (let b = 0; b < batch; b++) {
+    for (let frame = 0; frame < frames; frame++) {
+      for (let bin = 0; bin < size; bin++) {
+        const mirrored = onesided && bin >= bins;
+        const at = (b * bins + (mirrored ? size - bin : bin)) * frames + frame;
+        const real = onesided && (bin === 0 || 2 * bin === size);
+        lineRe[bin] = spectrum.re[at];
+        lineIm[bin] = real ? 0 : mirrored ? -spectrum.im[at] : spectrum.im[at];
+      }
+      plan.run(lineRe, lineIm, true);
+      for (let i = 0; i < size; i++) {
+        const to = frame * hop + i - start;
+        if (to < 0 || to >= samples) continue;
+        const weight = (window[i] * scale) / envelope[frame * hop + i];
+        re[b * samples + to] += lineRe[i] * weight;
+        im[b * samples + to] += lineIm[i] * weight;
+      }
+    }
+  }
+  if (isComplex(out.dtype)) writeComplex(out, re, im);
+  else writeNumbers(out, re);
+}
+
+const stftOptions = 'bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None';
+const framing = 'int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None';
+
+const stft = (schema: string): OperatorRow =>
+  kernel<StftArgs>(schema, { shape: stftShape, host: (args, [out]) => hostStft(args, out) });
+
+export const stftRows: readonly OperatorRow[] = [
+  stft(`aten::stft(Tensor self, ${framing}, ${stftOptions}) -> Tensor`),
+  stft(
+    `aten::stft.center(Tensor self, ${framing}, bool center=True, str pad_mode="reflect", ${stftOptions}) -> Tensor`,
+  ),
+  kernel<IstftArgs>(
+    `aten::istft(Tensor self, ${framing}, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor`,
+    {
+      shape(args) {
+        const { samples } = istftPlan(args);
+        const dtype = args.return_complex ? args.self.dtype : realType(args.self.dtype);
+        return { sizes: args.self.dim === 3 ? [args.self.sizes[0], samples] : [samples], dtype };
+      },
+      host: (args, [out]) => hostIstft(args, out),
+    },
+  ),
+];
