@@ -38,11 +38,11 @@ export class AliasDb {
     return this.#facts.mutableTypes.isMutable(value.type);
   }
 
-  /** The element of a mutable value; throws `ir/invariant` for a value that came into the graph later. */
+  /** The element of a mutable value; throws `IR_INVARIANT` for a value that came into the graph later. */
   #elementOf(value: Value): MemoryElement {
     const element = this.#facts.elements.get(value);
     if (element === undefined) {
-      throw new CressetError('ir/invariant', `the AliasDb does not know of %${value.debugName}`);
+      throw new CressetError('IR_INVARIANT', `the AliasDb does not know of %${value.debugName}`);
     }
     return element;
   }
@@ -247,7 +247,7 @@ function forEachWithin(node: Node, visit: (node: Node) => void): void {
 function requireSameType(left: Value, right: Value): void {
   if (!unshapedType(left.type).equals(unshapedType(right.type))) {
     throw new CressetError(
-      'ir/invariant',
+      'IR_INVARIANT',
       `Types must be strictly equal if you are replacing aliasing information. Got existing: '${left.type.reprStr()}', new_value: '${right.type.reprStr()}'`,
     );
   }

@@ -43,7 +43,7 @@ export type AttributeEntry = {
 /**
  * The attributes of a node, in the order they were set (PyTorch: the attribute half of Node).
  *
- * Names are without `attr::`. Setters return the node, so that they chain; getters throw `ir/attribute` where there is no
+ * Names are without `attr::`. Setters return the node, so that they chain; getters throw `IR_ATTRIBUTE` where there is no
  * attribute of that name and kind.
  */
 export abstract class Attributes {
@@ -69,7 +69,7 @@ export abstract class Attributes {
   attribute(name: string): AttributeEntry {
     const entry = this.#entries?.get(name);
     if (entry === undefined) {
-      throw new CressetError('ir/attribute', `required keyword attribute '${name}' is undefined`);
+      throw new CressetError('IR_ATTRIBUTE', `required keyword attribute '${name}' is undefined`);
     }
     return entry;
   }
@@ -189,7 +189,7 @@ export abstract class Attributes {
     const entry = this.attribute(name);
     if (entry.kind !== kind) {
       throw new CressetError(
-        'ir/attribute',
+        'IR_ATTRIBUTE',
         `required keyword attribute '${name}' has the wrong type: it is ${entry.kind}, not ${kind}`,
       );
     }

@@ -161,7 +161,7 @@ export class Block {
     }
   }
 
-  /** Takes everything out of it. Throws `ir/invariant` while a value of it is used outside. */
+  /** Takes everything out of it. Throws `IR_INVARIANT` while a value of it is used outside. */
   clear(): void {
     this.removeAllOutputs();
     for (const node of this.reverseNodes()) {

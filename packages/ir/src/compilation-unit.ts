@@ -48,10 +48,10 @@ export class CompilationUnit {
     return this.types.filter((type) => type instanceof ClassType);
   }
 
-  /** Throws `ir/invariant` where the name is taken. */
+  /** Throws `IR_INVARIANT` where the name is taken. */
   registerFunction(fn: GraphFunction): GraphFunction {
     if (this.#functions.has(fn.qualifiedName)) {
-      throw new CressetError('ir/invariant', `method '${fn.qualifiedName}' already defined.`);
+      throw new CressetError('IR_INVARIANT', `method '${fn.qualifiedName}' already defined.`);
     }
     this.#functions.set(fn.qualifiedName, fn);
     return fn;
@@ -61,11 +61,11 @@ export class CompilationUnit {
     return this.#functions.get(qualifiedName);
   }
 
-  /** Throws `ir/invariant` where there is none. */
+  /** Throws `IR_INVARIANT` where there is none. */
   getFunction(qualifiedName: string): GraphFunction {
     const fn = this.#functions.get(qualifiedName);
     if (fn === undefined) {
-      throw new CressetError('ir/invariant', `attempted to get undefined function '${qualifiedName}'`);
+      throw new CressetError('IR_INVARIANT', `attempted to get undefined function '${qualifiedName}'`);
     }
     return fn;
   }
@@ -74,11 +74,11 @@ export class CompilationUnit {
     this.#functions.delete(qualifiedName);
   }
 
-  /** Throws `ir/invariant` for a type without a name, or where the name is taken. */
+  /** Throws `IR_INVARIANT` for a type without a name, or where the name is taken. */
   registerType(type: NamedType): void {
     const name = type instanceof TupleType ? type.name : type.qualifiedName;
     if (name === undefined || this.#types.has(name)) {
-      throw new CressetError('ir/invariant', `class '${name ?? type.str()}' already defined.`);
+      throw new CressetError('IR_INVARIANT', `class '${name ?? type.str()}' already defined.`);
     }
     this.#types.set(name, type);
   }

@@ -23,12 +23,12 @@ import type { Scope } from './scope.ts';
 import type { SourceRange } from './source-range.ts';
 import type { Value } from './value.ts';
 
-/** Inserts a `prim::Constant` at the insert point; throws `ir/invariant` for a value that no graph can hold. */
+/** Inserts a `prim::Constant` at the insert point; throws `IR_INVARIANT` for a value that no graph can hold. */
 export function insertConstant(graph: Graph, value: unknown, range?: SourceRange, scope?: Scope): Value {
   const constant = tryInsertConstant(graph, value, range, scope);
   if (constant === undefined) {
     throw new CressetError(
-      'ir/invariant',
+      'IR_INVARIANT',
       `Unsupported value kind: ${typeOfConstant(value)?.reprStr() ?? typeof value}`,
     );
   }

@@ -129,7 +129,7 @@ const DICT_KEY_KINDS: ReadonlySet<string> = new Set([
   'DeviceObjType',
 ]);
 
-/** `Dict[K, V]`: mutable, therefore invariant. Throws `ir/type` for a key type that PyTorch does not take. */
+/** `Dict[K, V]`: mutable, therefore invariant. Throws `IR_TYPE` for a key type that PyTorch does not take. */
 export class DictType extends Type {
   readonly kind = 'DictType';
   readonly keyType: Type;
@@ -139,7 +139,7 @@ export class DictType extends Type {
     super();
     if (!DICT_KEY_KINDS.has(keyType.kind)) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `Cannot create dict for key type '${keyType.str()}', only int, float, complex, Tensor, device and string keys are supported`,
       );
     }
@@ -187,7 +187,7 @@ export class TupleType extends Type {
     super();
     if (named !== undefined && named.fieldNames.length !== elements.length) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `NamedTuple has ${named.fieldNames.length} names for ${elements.length} fields`,
       );
     }

@@ -6,13 +6,13 @@ import type { SourceRange } from './source-range.ts';
  * `code` is stable across versions and meant for programs; `message` is meant for people and follows PyTorch's wording
  * where PyTorch has one. Codes of this package:
  *
- * - `ir/invariant`: a graph was used against its rules (a used value destroyed, a node of another graph, …)
- * - `ir/attribute`: a node has no attribute of that name or kind
- * - `ir/lint`: a graph failed verification
- * - `ir/type`: a type was built or used against its rules
- * - `ir/operator`: no such operator, or no overload fits
- * - `ir/parse`: text (a schema or a graph) could not be parsed
- * - `compile`: source text could not be compiled (the default of {@link ErrorReport})
+ * - `IR_INVARIANT`: a graph was used against its rules (a used value destroyed, a node of another graph, …)
+ * - `IR_ATTRIBUTE`: a node has no attribute of that name or kind
+ * - `IR_LINT`: a graph failed verification
+ * - `IR_TYPE`: a type was built or used against its rules
+ * - `IR_OPERATOR`: no such operator, or no overload fits
+ * - `IR_PARSE`: text (a schema or a graph) could not be parsed
+ * - `COMPILE`: source text could not be compiled (the default of {@link ErrorReport})
  */
 export class CressetError extends Error {
   readonly code: string;
@@ -24,10 +24,10 @@ export class CressetError extends Error {
   }
 }
 
-/** Throws a {@link CressetError} with code `ir/invariant` unless `condition` holds (PyTorch: TORCH_INTERNAL_ASSERT). */
+/** Throws a {@link CressetError} with code `IR_INVARIANT` unless `condition` holds (PyTorch: TORCH_INTERNAL_ASSERT). */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) {
-    throw new CressetError('ir/invariant', message);
+    throw new CressetError('IR_INVARIANT', message);
   }
 }
 
@@ -86,7 +86,7 @@ export class ErrorReport extends CressetError {
   ) {
     const calls = options.calls ?? [];
     super(
-      options.code ?? 'compile',
+      options.code ?? 'COMPILE',
       formatReport(range, reason, calls),
       options.cause === undefined ? undefined : { cause: options.cause },
     );

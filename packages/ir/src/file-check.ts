@@ -50,7 +50,7 @@ export class FileCheck {
     return this;
   }
 
-  /** Throws a CressetError with code `ir/file-check`, saying what was not found and where, unless all checks hold. */
+  /** Throws a CressetError with code `IR_FILE_CHECK`, saying what was not found and where, unless all checks hold. */
   run(subject: { toString(): string }): void {
     const text = subject.toString();
     let last: Found = { start: 0, end: 0 };
@@ -121,5 +121,5 @@ function endOfLine(text: string, from: number): number {
 
 function fail(reason: string, text: string, at: number): never {
   const line = text.slice(0, at).split('\n').length;
-  throw new CressetError('ir/file-check', `${reason} from line ${line} of:\n${text}`);
+  throw new CressetError('IR_FILE_CHECK', `${reason} from line ${line} of:\n${text}`);
 }

@@ -123,7 +123,7 @@ export class FunctionSchema {
   readonly isVararg: boolean;
   readonly isVarret: boolean;
 
-  /** Throws `ir/type` where an argument without default follows one with a default. */
+  /** Throws `IR_TYPE` where an argument without default follows one with a default. */
   constructor(
     name: string,
     overloadName: string,
@@ -247,7 +247,7 @@ export class FunctionSchema {
         sawDefault = true;
       } else if (sawDefault && argument.type.kind !== 'ListType') {
         throw new CressetError(
-          'ir/type',
+          'IR_TYPE',
           `Non-default positional argument follows default argument. Parameter ${argument.name} in ${this}`,
         );
       }

@@ -6,7 +6,7 @@ import { baseName, type ScriptFunction } from './named-types.ts';
 /** Thrown where compiling a function needs that function itself (PyTorch: RecursiveMethodCallError). */
 export class RecursiveCallError extends CressetError {
   constructor(name: string) {
-    super('compile', `function '${name}' is called recursively. Recursive calls are not supported`);
+    super('COMPILE', `function '${name}' is called recursively. Recursive calls are not supported`);
     this.name = 'RecursiveCallError';
   }
 }
@@ -45,7 +45,7 @@ export class GraphFunction implements ScriptFunction {
   get schema(): FunctionSchema {
     this.ensureDefined();
     if (this.#schema === undefined) {
-      throw new CressetError('ir/invariant', `function ${this.qualifiedName} has no schema`);
+      throw new CressetError('IR_INVARIANT', `function ${this.qualifiedName} has no schema`);
     }
     return this.#schema;
   }

@@ -232,7 +232,7 @@ export class Graph {
     return this.#createTyped('prim::EnumValue', [member], expectType(member, EnumType).valueType);
   }
 
-  /** Throws `ir/type` where a value is no subtype of `elementType`. */
+  /** Throws `IR_TYPE` where a value is no subtype of `elementType`. */
   createList(elementType: Type, values: readonly Value[]): Node {
     for (const value of values) {
       requireSubtype(value, elementType, 'a list');
@@ -247,7 +247,7 @@ export class Graph {
     return node;
   }
 
-  /** Throws `ir/type` where a key or value is no subtype of its type. */
+  /** Throws `IR_TYPE` where a key or value is no subtype of its type. */
   createDict(keyType: Type, valueType: Type, keys: readonly Value[], values: readonly Value[]): Node {
     invariant(keys.length === values.length, 'createDict: unequal numbers of keys and values');
     const inputs: Value[] = [];
@@ -271,7 +271,7 @@ export class Graph {
     return this.create('prim::SetAttr', [object, value], 0).setS('name', field);
   }
 
-  /** Throws `ir/type` where the object's class has no such attribute. */
+  /** Throws `IR_TYPE` where the object's class has no such attribute. */
   createGetAttr(object: Value, field: string): Node {
     return this.#createTyped('prim::GetAttr', [object], expectType(object, ClassType).getAttribute(field)).setS(
       'name',
@@ -299,7 +299,7 @@ export class Graph {
     return this.insertNode(this.#createTyped('prim::unchecked_cast', [value], type)).output();
   }
 
-  /** `tensor.tolist()` to a list type; throws `ir/type` for an element type it cannot give. */
+  /** `tensor.tolist()` to a list type; throws `IR_TYPE` for an element type it cannot give. */
   insertToList(value: Value, type: Type): Value {
     let element = type;
     let dim = 0n;
@@ -310,7 +310,7 @@ export class Graph {
     const code = TO_LIST_ELEMENTS[element.kind];
     if (code === undefined) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `${element.reprStr()} is not one of the supported element types for tolist: int, float, complex, bool`,
       );
     }
@@ -334,15 +334,15 @@ export class Graph {
   /**
    * Inserts a `prim::Constant`; see constant-value.ts for what a graph can hold.
    *
-   * An int is a bigint: a JavaScript number makes a float. Throws `ir/invariant` for a value that no graph can hold.
+   * An int is a bigint: a JavaScript number makes a float. Throws `IR_INVARIANT` for a value that no graph can hold.
    */
   insertConstant(value: unknown, range?: SourceRange, scope?: Scope): Value {
     return insertConstant(this, value, range, scope);
   }
 
   /**
-   * Inserts a call of an operator and returns its output; see {@link insertOperator}. Throws `ir/operator` where no overload
-   * takes the arguments, and `ir/invariant` for an operator of several outputs.
+   * Inserts a call of an operator and returns its output; see {@link insertOperator}. Throws `IR_OPERATOR` where no overload
+   * takes the arguments, and `IR_INVARIANT` for an operator of several outputs.
    */
   insert(
     name: Symbol,
@@ -374,13 +374,13 @@ export class Graph {
     return copy;
   }
 
-  /** A copy with everything in it; throws `ir/invariant` where the graph uses a value it does not define. */
+  /** A copy with everything in it; throws `IR_INVARIANT` where the graph uses a value it does not define. */
   copy(): Graph {
     const graph = new Graph(this.currentScope);
     graph.opVersion = this.opVersion;
     graph.block.cloneFrom(this.block, (value) => {
       throw new CressetError(
-        'ir/invariant',
+        'IR_INVARIANT',
         `Graph::copy() encountered a use of a value %${value.debugName} not in scope. Run lint!`,
       );
     });
@@ -391,7 +391,7 @@ export class Graph {
     this.block.remapTypes(map);
   }
 
-  /** Verifies the graph; throws `ir/lint` where it is broken. */
+  /** Verifies the graph; throws `IR_LINT` where it is broken. */
   lint(): void {
     lint(this);
   }
@@ -413,7 +413,7 @@ function* allNodesOf(block: Block): IterableIterator<Node> {
 
 function expectType<T extends Type>(value: Value, type: abstract new (...args: never[]) => T): T {
   if (!(value.type instanceof type)) {
-    throw new CressetError('ir/type', `%${value.debugName} is a ${value.type.reprStr()}, not a ${type.name}`);
+    throw new CressetError('IR_TYPE', `%${value.debugName} is a ${value.type.reprStr()}, not a ${type.name}`);
   }
   return value.type;
 }
@@ -422,7 +422,7 @@ function requireSubtype(value: Value, type: Type, of: string): void {
   const whyNot: string[] = [];
   if (!value.type.isSubtypeOf(type, whyNot)) {
     throw new CressetError(
-      'ir/type',
+      'IR_TYPE',
       `Expected a value of type '${type.reprStr()}' for ${of} but found '${value.type.reprStr()}'\n${whyNot.join('\n')}`,
     );
   }

@@ -21,7 +21,7 @@ interface Match {
 /**
  * Inserts a call of an operator, with constants made into nodes and defaults filled in, and returns its outputs (PyTorch:
  * Graph::insert). The first overload that takes the arguments as they are is used; nothing is converted. Throws
- * `ir/operator` where none does.
+ * `IR_OPERATOR` where none does.
  */
 export function insertOperator(
   graph: Graph,
@@ -38,7 +38,7 @@ export function insertOperator(
     }
   }
   throw new CressetError(
-    'ir/operator',
+    'IR_OPERATOR',
     reasons.length === 0 ? `Unknown operator ${name}` : `Arguments for call are not valid.\n${reasons.join('\n')}`,
   );
 }

@@ -34,7 +34,7 @@ export interface ParsedIr {
 /**
  * Reads a graph's text (PyTorch: parseIR), and beyond PyTorch's parser subgraphs, tuples and dicts. Names of node outputs
  * are not kept (as in PyTorch), those of inputs are. A complex attribute with a real part is refused, as PyTorch does.
- * Throws an ErrorReport with code `ir/parse`.
+ * Throws an ErrorReport with code `IR_PARSE`.
  */
 export function parseIr(text: string, options: ParseIrOptions = {}): Graph {
   return parseIrWithNames(text, options).graph;

@@ -176,11 +176,11 @@ export class ClassType extends Type {
     return this.#attributes.length;
   }
 
-  /** Adds an attribute and returns its slot; throws `ir/type` where the name is taken. */
+  /** Adds an attribute and returns its slot; throws `IR_TYPE` where the name is taken. */
   addAttribute(name: string, type: Type, kind: ClassAttributeKind = 'attribute'): number {
     if (this.#slots.has(name) || this.#constants.has(name)) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `attempting to add an attribute '${name}' to ${this.reprStr()} but a field of the same name already exists`,
       );
     }
@@ -199,7 +199,7 @@ export class ClassType extends Type {
     const known = this.#attributes[slot]!;
     if (!type.isSubtypeOf(known.type)) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `${type.reprStr()} is not compatible with the type ${known.type.reprStr()} for the field '${name}'`,
       );
     }
@@ -215,7 +215,7 @@ export class ClassType extends Type {
     return slot === undefined ? undefined : this.#attributes[slot]!.type;
   }
 
-  /** The type of an attribute; throws `ir/type` where there is none. */
+  /** The type of an attribute; throws `IR_TYPE` where there is none. */
   getAttribute(name: string): Type {
     return this.#attributes[this.getAttributeSlot(name)]!.type;
   }
@@ -224,11 +224,11 @@ export class ClassType extends Type {
     return this.#slots.get(name);
   }
 
-  /** The slot of an attribute; throws `ir/type` where there is none. */
+  /** The slot of an attribute; throws `IR_TYPE` where there is none. */
   getAttributeSlot(name: string): number {
     const slot = this.#slots.get(name);
     if (slot === undefined) {
-      throw new CressetError('ir/type', `${this.reprStr()} does not have a field with name '${name}'`);
+      throw new CressetError('IR_TYPE', `${this.reprStr()} does not have a field with name '${name}'`);
     }
     return slot;
   }
@@ -256,7 +256,7 @@ export class ClassType extends Type {
   addConstant(name: string, value: unknown): void {
     if (this.#slots.has(name) || this.#constants.has(name)) {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `attempting to add a constant '${name}' to ${this.reprStr()} but a field of the same name already exists`,
       );
     }
@@ -273,10 +273,10 @@ export class ClassType extends Type {
     return this.#methods;
   }
 
-  /** Throws `ir/type` where a method of that name is there. */
+  /** Throws `IR_TYPE` where a method of that name is there. */
   addMethod(method: ScriptFunction): void {
     if (this.findMethod(method.name) !== undefined) {
-      throw new CressetError('ir/type', `Can't redefine method: ${method.name} on class: ${this.reprStr()}`);
+      throw new CressetError('IR_TYPE', `Can't redefine method: ${method.name} on class: ${this.reprStr()}`);
     }
     this.#methods.push(method);
   }
@@ -285,11 +285,11 @@ export class ClassType extends Type {
     return this.#methods.find((method) => method.name === name);
   }
 
-  /** Throws `ir/type` where there is none of that name. */
+  /** Throws `IR_TYPE` where there is none of that name. */
   getMethod(name: string): ScriptFunction {
     const method = this.findMethod(name);
     if (method === undefined) {
-      throw new CressetError('ir/type', `Couldn't find method: '${name}' on class: '${this.reprStr()}'`);
+      throw new CressetError('IR_TYPE', `Couldn't find method: '${name}' on class: '${this.reprStr()}'`);
     }
     return method;
   }
@@ -305,7 +305,7 @@ export class ClassType extends Type {
 
   addStaticMethod(method: ScriptFunction): void {
     if (this.findStaticMethod(method.name) !== undefined || this.findMethod(method.name) !== undefined) {
-      throw new CressetError('ir/type', `Can't redefine method: ${method.name} on class: ${this.reprStr()}`);
+      throw new CressetError('IR_TYPE', `Can't redefine method: ${method.name} on class: ${this.reprStr()}`);
     }
     this.#staticMethods.push(method);
   }
@@ -320,7 +320,7 @@ export class ClassType extends Type {
 
   addProperty(name: string, getter: ScriptFunction, setter?: ScriptFunction): void {
     if (this.findProperty(name) !== undefined) {
-      throw new CressetError('ir/type', `Property named ${name} already exists!`);
+      throw new CressetError('IR_TYPE', `Property named ${name} already exists!`);
     }
     this.#properties.push({ name, getter, setter });
   }
@@ -433,7 +433,7 @@ export class EnumType extends Type {
   readonly members: readonly (readonly [name: string, value: unknown])[];
   readonly compilationUnit: object | undefined;
 
-  /** Throws `ir/type` unless the members are ints, floats or strings. */
+  /** Throws `IR_TYPE` unless the members are ints, floats or strings. */
   constructor(
     qualifiedName: string,
     valueType: Type,
@@ -443,7 +443,7 @@ export class EnumType extends Type {
     super();
     if (valueType.kind !== 'IntType' && valueType.kind !== 'FloatType' && valueType.kind !== 'StringType') {
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `Cannot create Enum with value type '${valueType.str()}', only int, float and string are supported`,
       );
     }

@@ -64,7 +64,7 @@ export class Node extends Attributes {
     return this.#blocks;
   }
 
-  /** Input number `index`; without an index the only input, and throws `ir/invariant` where there are more or none. */
+  /** Input number `index`; without an index the only input, and throws `IR_INVARIANT` where there are more or none. */
   input(index?: number): Value {
     invariant(
       index !== undefined || this.#inputs.length === 1,
@@ -75,7 +75,7 @@ export class Node extends Attributes {
     return value;
   }
 
-  /** Output number `index`; without an index the only output, and throws `ir/invariant` where there are more or none. */
+  /** Output number `index`; without an index the only output, and throws `IR_INVARIANT` where there are more or none. */
   output(index?: number): Value {
     invariant(
       index !== undefined || this.#outputs.length === 1,
@@ -86,7 +86,7 @@ export class Node extends Attributes {
     return value;
   }
 
-  /** The block it is or was inserted in; throws `ir/invariant` where it never was. */
+  /** The block it is or was inserted in; throws `IR_INVARIANT` where it never was. */
   get owningBlock(): Block {
     invariant(this.#owningBlock !== undefined, `${this.kind} is in no block`);
     return this.#owningBlock;
@@ -208,11 +208,11 @@ export class Node extends Attributes {
     inputs.forEach((input) => this.addInput(input));
   }
 
-  /** The input at the place of a schema's argument; throws `ir/operator` where there is no such argument. */
+  /** The input at the place of a schema's argument; throws `IR_OPERATOR` where there is no such argument. */
   namedInput(name: string): Value {
     const index = this.schema().argumentIndexWithName(name);
     if (index === undefined) {
-      throw new CressetError('ir/operator', `Couldn't find an argument called ${name} in ${this.schema()}`);
+      throw new CressetError('IR_OPERATOR', `Couldn't find an argument called ${name} in ${this.schema()}`);
     }
     return this.input(index);
   }
@@ -238,7 +238,7 @@ export class Node extends Attributes {
     return value;
   }
 
-  /** Takes an output away; throws `ir/invariant` while it is used. */
+  /** Takes an output away; throws `IR_INVARIANT` while it is used. */
   eraseOutput(index: number): void {
     const value = this.output(index);
     invariant(!value.hasUses(), `cannot erase %${value.debugName}: it is used by ${value.uses[0]?.user.kind}`);
@@ -273,7 +273,7 @@ export class Node extends Attributes {
     return block;
   }
 
-  /** Takes a block away with all that is in it; throws `ir/invariant` while a value of it is used outside. */
+  /** Takes a block away with all that is in it; throws `IR_INVARIANT` while a value of it is used outside. */
   eraseBlock(index: number): void {
     const block = this.#blocks[index];
     invariant(block !== undefined, `${this.kind} has no block ${index}`);
@@ -396,7 +396,7 @@ export class Node extends Attributes {
     this.#inList = false;
   }
 
-  /** Takes it out of the graph for good; throws `ir/invariant` while an output is used. */
+  /** Takes it out of the graph for good; throws `IR_INVARIANT` while an output is used. */
   destroy(): void {
     invariant(!this.#isDestroyed, `${this.kind} was destroyed already`);
     const used = this.#outputs.find((output) => output.hasUses());
@@ -471,7 +471,7 @@ export class Node extends Attributes {
         }
       }
     }
-    throw new CressetError('ir/invariant', `${this.kind} and ${other.kind} are in different graphs`);
+    throw new CressetError('IR_INVARIANT', `${this.kind} and ${other.kind} are in different graphs`);
   }
 
   /** Whether `dominator` always runs before it. */
@@ -495,7 +495,7 @@ export class Node extends Attributes {
         return node.owningBlock;
       }
     }
-    throw new CressetError('ir/invariant', `${this.kind} and ${other.kind} are in different graphs`);
+    throw new CressetError('IR_INVARIANT', `${this.kind} and ${other.kind} are in different graphs`);
   }
 
   /** How many blocks lie between it and the graph (PyTorch: blocksFromGraphBlock). */
@@ -526,12 +526,12 @@ export class Node extends Attributes {
     return this.#operator;
   }
 
-  /** The operator whose schema fits kind and inputs; throws `ir/operator` where none does. */
+  /** The operator whose schema fits kind and inputs; throws `IR_OPERATOR` where none does. */
   operator(): Operator {
     const operator = this.maybeOperator();
     if (operator === undefined) {
       const inputs = this.#inputs.map((input) => `${input.type}`).join(', ');
-      throw new CressetError('ir/operator', `Schema not found for node: ${this.kind}(${inputs})`);
+      throw new CressetError('IR_OPERATOR', `Schema not found for node: ${this.kind}(${inputs})`);
     }
     return operator;
   }
@@ -540,7 +540,7 @@ export class Node extends Attributes {
     return this.maybeOperator()?.schema;
   }
 
-  /** Throws `ir/operator` where no operator fits. */
+  /** Throws `IR_OPERATOR` where no operator fits. */
   schema(): FunctionSchema {
     return this.operator().schema;
   }

@@ -44,7 +44,7 @@ export class Operator {
     this.row = declaration.row;
   }
 
-  /** Throws `ir/parse` where the text it was registered with is malformed. */
+  /** Throws `IR_PARSE` where the text it was registered with is malformed. */
   get schema(): FunctionSchema {
     this.#schema ??= parseSchema(this.#schemaText);
     return this.#schema;
@@ -61,7 +61,7 @@ function operatorNameOf(schemaText: string): readonly [name: Symbol, overloadNam
   const full = (bracket === -1 ? schemaText : schemaText.slice(0, bracket)).trim();
   const dot = full.indexOf('.', full.indexOf('::') + 2);
   if (full === '') {
-    throw new CressetError('ir/parse', `a schema has no name: '${schemaText}'`);
+    throw new CressetError('IR_PARSE', `a schema has no name: '${schemaText}'`);
   }
   return dot === -1 ? [full, ''] : [full.slice(0, dot), full.slice(dot + 1)];
 }

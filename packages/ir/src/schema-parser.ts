@@ -17,7 +17,7 @@ const NAMED_CONSTANTS: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * Parses a schema's text, `aten::add.Tensor(Tensor self, …) -> Tensor` (PyTorch: parseSchema). Throws `ir/parse`.
+ * Parses a schema's text, `aten::add.Tensor(Tensor self, …) -> Tensor` (PyTorch: parseSchema). Throws `IR_PARSE`.
  *
  * @param resolveClass makes the types of dotted class names; without it they are refused
  */
@@ -26,7 +26,7 @@ export function parseSchema(text: string, resolveClass?: ClassResolver): Functio
   const { name, overloadName } = parser.parseName();
   if (parser.lexer.current.kind !== '(') {
     throw new CressetError(
-      'ir/parse',
+      'IR_PARSE',
       `Tried to parse a function schema but only the operator name was given: '${text}'`,
     );
   }
@@ -35,7 +35,7 @@ export function parseSchema(text: string, resolveClass?: ClassResolver): Functio
   return schema;
 }
 
-/** Parses `aten::add.Tensor` (PyTorch: parseName). Throws `ir/parse`. */
+/** Parses `aten::add.Tensor` (PyTorch: parseName). Throws `IR_PARSE`. */
 export function parseOperatorName(text: string): { readonly name: string; readonly overloadName: string } {
   const parser = new SchemaParser(text);
   const name = parser.parseName();

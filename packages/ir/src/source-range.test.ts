@@ -72,6 +72,6 @@ describe('ErrorReport', () => {
       "'inner' is being compiled since it was called from 'outer'\n  File \"model.py\", line 15\n",
     );
     expect(calls.snapshot()).toEqual([]);
-    expect([report.code, report.reason]).toEqual(['compile', 'bad thing']);
+    expect([report.code, report.reason]).toEqual(['COMPILE', 'bad thing']);
   });
 });

@@ -20,14 +20,14 @@ export interface PatternMatch {
  *
  * A pattern is a graph without blocks. Its inputs stand for any value; its other values fit only where they have as many
  * uses, unless they are outputs. String attributes of the pattern are regular expressions; a node `match::module[name="…"]`
- * stands for a `prim::GetAttr` that gives a module whose class name ends so. Throws `ir/invariant` for a pattern with blocks
+ * stands for a `prim::GetAttr` that gives a module whose class name ends so. Throws `IR_INVARIANT` for a pattern with blocks
  * or without outputs.
  */
 export function findPatternMatches(pattern: Graph, graph: Graph): PatternMatch[] {
   const [result] = pattern.outputs;
   const isSimple = [...pattern.nodes()].every((node) => node.blocks.length === 0);
   if (!isSimple || result === undefined) {
-    throw new CressetError('ir/invariant', 'a pattern has outputs and no blocks');
+    throw new CressetError('IR_INVARIANT', 'a pattern has outputs and no blocks');
   }
   const matches: PatternMatch[] = [];
   for (const anchor of graph.allNodes()) {

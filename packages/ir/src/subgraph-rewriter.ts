@@ -21,7 +21,7 @@ interface RewritePattern {
 export class SubgraphRewriter {
   readonly #patterns: RewritePattern[] = [];
 
-  /** Throws `ir/parse` for text that is no graph, `ir/invariant` where inputs and outputs do not correspond. */
+  /** Throws `IR_PARSE` for text that is no graph, `IR_INVARIANT` where inputs and outputs do not correspond. */
   registerRewritePattern(pattern: string, replacement: string): this {
     const parsed = parseIrWithNames(pattern);
     const { graph } = parseIrWithNames(replacement);

@@ -19,11 +19,11 @@ export function unqualifiedName(symbol: Symbol): string {
   return at === -1 ? symbol : symbol.slice(at + 2);
 }
 
-/** Returns `text` as a Symbol; throws `ir/parse` unless it has the form `namespace::name` (PyTorch: fromQualString). */
+/** Returns `text` as a Symbol; throws `IR_PARSE` unless it has the form `namespace::name` (PyTorch: fromQualString). */
 export function symbolFromQualString(text: string): Symbol {
   const at = text.indexOf('::');
   if (at <= 0 || at + 2 === text.length) {
-    throw new CressetError('ir/parse', `malformed symbol '${text}': expected namespace::name`);
+    throw new CressetError('IR_PARSE', `malformed symbol '${text}': expected namespace::name`);
   }
   return text;
 }

@@ -208,11 +208,11 @@ export class TensorType extends Type {
     return this.with({ shape: sizes.map((size) => size ?? newShapeSymbol()) });
   }
 
-  /** Contiguous strides; throws `ir/type` unless all sizes are known. */
+  /** Contiguous strides; throws `IR_TYPE` unless all sizes are known. */
   contiguous(): TensorType {
     const sizes = this.concreteSizes;
     if (sizes === undefined) {
-      throw new CressetError('ir/type', `cannot give contiguous strides to ${this}: its sizes are not known`);
+      throw new CressetError('IR_TYPE', `cannot give contiguous strides to ${this}: its sizes are not known`);
     }
     return this.withSizes(sizes);
   }

@@ -78,7 +78,7 @@ export class TextLexer {
     return this.#current.kind === 'ident' && this.#current.text === text;
   }
 
-  /** Returns the current token, which must be of a kind; throws `ir/parse` otherwise. */
+  /** Returns the current token, which must be of a kind; throws `IR_PARSE` otherwise. */
   expect(kind: TokenKind): Token {
     if (this.#current.kind !== kind) {
       this.fail(`expected ${kind} but found '${this.#foundKind(this.#current)}' here`);
@@ -90,12 +90,12 @@ export class TextLexer {
     return new SourceRange(this.source, token.start, token.end);
   }
 
-  /** Throws an {@link ErrorReport} with code `ir/parse` at a token. */
+  /** Throws an {@link ErrorReport} with code `IR_PARSE` at a token. */
   fail(reason: string, token: Token = this.#current): never {
-    throw new ErrorReport(this.rangeOf(token), reason, { code: 'ir/parse' });
+    throw new ErrorReport(this.rangeOf(token), reason, { code: 'IR_PARSE' });
   }
 
-  /** Runs `parse` one level deeper; throws `ir/parse` where the text nests without end. */
+  /** Runs `parse` one level deeper; throws `IR_PARSE` where the text nests without end. */
   nested<T>(parse: () => T): T {
     if (this.#depth >= MAX_DEPTH) {
       this.fail('the text is nested too deeply');
@@ -128,7 +128,7 @@ export class TextLexer {
     if (match === null) {
       const start = this.#position + /^(?:\s|#[^\n]*)*/.exec(text.slice(this.#position))![0].length;
       const range = new SourceRange(this.source, start, start + 1);
-      throw new ErrorReport(range, `unexpected character '${text[start]}'`, { code: 'ir/parse' });
+      throw new ErrorReport(range, `unexpected character '${text[start]}'`, { code: 'IR_PARSE' });
     }
     const [, number, ident, string, mark] = match;
     const word = number ?? ident ?? string ?? mark ?? '';

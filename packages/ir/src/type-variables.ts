@@ -50,7 +50,7 @@ export function matchTypeVariables(formal: Type, actual: Type, env: TypeEnv): st
     }
     return firstFailure(formal.containedTypes(), actual.containedTypes(), env);
   }
-  throw new CressetError('ir/type', `Unhandled free variable container: ${formal.reprStr()}`);
+  throw new CressetError('IR_TYPE', `Unhandled free variable container: ${formal.reprStr()}`);
 }
 
 function bindVariable(formal: VarType, actual: Type, env: TypeEnv): string | undefined {

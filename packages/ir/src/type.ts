@@ -128,13 +128,13 @@ export abstract class Type {
   withContained(contained: readonly Type[]): Type {
     const current = this.containedTypes();
     if (current.length !== contained.length) {
-      throw new CressetError('ir/type', `${this.str()} contains ${current.length} types, not ${contained.length}`);
+      throw new CressetError('IR_TYPE', `${this.str()} contains ${current.length} types, not ${contained.length}`);
     }
     return current.every((type, index) => type === contained[index]) ? this : this.createWithContained(contained);
   }
 
   protected createWithContained(_contained: readonly Type[]): Type {
-    throw new CressetError('ir/type', `type with contained types did not overload createWithContained: ${this.str()}`);
+    throw new CressetError('IR_TYPE', `type with contained types did not overload createWithContained: ${this.str()}`);
   }
 
   /** Whether a type variable occurs in it. */

@@ -15,7 +15,7 @@ export class OptionalType extends Type {
   readonly kind = 'OptionalType';
   readonly elementType: Type;
 
-  /** Optional of `contained`; an Optional of an Optional is the inner one. Throws `ir/type` for None. */
+  /** Optional of `contained`; an Optional of an Optional is the inner one. Throws `IR_TYPE` for None. */
   static create(contained: Type): OptionalType {
     if (contained instanceof OptionalType) {
       return contained;
@@ -29,7 +29,7 @@ export class OptionalType extends Type {
       return new OptionalType(members.length === 1 ? members[0]! : UnionType.create(members));
     }
     if (contained.kind === 'NoneType') {
-      throw new CressetError('ir/type', 'an Optional of None has the single type None');
+      throw new CressetError('IR_TYPE', 'an Optional of None has the single type None');
     }
     return new OptionalType(contained);
   }
@@ -103,13 +103,13 @@ export class UnionType extends Type {
   readonly kind = 'UnionType';
   readonly members: readonly Type[];
 
-  /** Throws `ir/type` where only one type is left after unification. */
+  /** Throws `IR_TYPE` where only one type is left after unification. */
   static create(types: readonly Type[]): UnionType | OptionalType {
     const members = standardizeUnionMembers(types);
     if (members.length < 2) {
       const names = types.map((type) => type.reprStr()).join(', ');
       throw new CressetError(
-        'ir/type',
+        'IR_TYPE',
         `After type unification was performed, the Union with the original types {${names}} has the single type ` +
           `${members[0]?.reprStr() ?? ''}. Use the common supertype instead of creating a Union type`,
       );

@@ -90,11 +90,11 @@ export class Value {
 
   /**
    * Names the value; '' takes its name away. Where another value has the name, that one is renamed to `name.1`,
-   * `name.2`, … so that the newest keeps it. Throws `ir/invariant` for a plain number.
+   * `name.2`, … so that the newest keeps it. Throws `IR_INVARIANT` for a plain number.
    */
   setDebugName(name: string): this {
     if (!Value.isValidName(name)) {
-      throw new CressetError('ir/invariant', `Invalid name: '${name}'`);
+      throw new CressetError('IR_INVARIANT', `Invalid name: '${name}'`);
     }
     const names = this.owningGraph.valueNames;
     if (this.#name !== '') {
@@ -164,16 +164,29 @@ export class Value {
 
   /** Bookkeeping of Node: a use that is gone. */
   forgetUse(user: Node, offset: number): void {
-    const index = this.#uses.findIndex((use) => use.user === user && use.offset === offset);
-    invariant(index !== -1, `no use of %${this.debugName} as input ${offset} of ${user.kind} is recorded`);
-    this.#uses.splice(index, 1);
+    this.#uses.splice(this.#indexOfUse(user, offset), 1);
   }
 
   /** Bookkeeping of Node: input `from` of `user` has become input `to`. */
   moveUse(user: Node, from: number, to: number): void {
-    const index = this.#uses.findIndex((use) => use.user === user && use.offset === from);
-    invariant(index !== -1, `no use of %${this.debugName} as input ${from} of ${user.kind} is recorded`);
-    this.#uses[index] = { user, offset: to };
+    this.#uses[this.#indexOfUse(user, from)] = { user, offset: to };
+  }
+
+  /** Looks from both ends at once: nodes go in order or in reverse, and a constant may have tens of thousands of uses. */
+  #indexOfUse(user: Node, offset: number): number {
+    const uses = this.#uses;
+    for (let low = 0, high = uses.length - 1; low <= high; low++, high--) {
+      if (uses[low].user === user && uses[low].offset === offset) {
+        return low;
+      }
+      if (uses[high].user === user && uses[high].offset === offset) {
+        return high;
+      }
+    }
+    throw new CressetError(
+      'IR_INVARIANT',
+      `no use of %${this.debugName} as input ${offset} of ${user.kind} is recorded`,
+    );
   }
 }
 
