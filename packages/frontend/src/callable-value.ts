@@ -166,6 +166,16 @@ export class ClassValue extends SugaredValue {
     return new SimpleValue(self);
   }
 
+  /** Of a class itself: attributes belong to its objects. */
+  override hasAttr(_range: SourceRange, _fn: GraphFunction, field: string): boolean {
+    return (
+      this.type.findMethod(field) !== undefined ||
+      this.type.findStaticMethod(field) !== undefined ||
+      this.type.hasConstant(field) ||
+      this.type.unresolvedClassAttributes.includes(field)
+    );
+  }
+
   override attr(range: SourceRange, _fn: GraphFunction, field: string): SugaredValue {
     const hook = [...this.type.forwardHooks, ...this.type.forwardPreHooks].find(
       (candidate) => candidate.name === field,

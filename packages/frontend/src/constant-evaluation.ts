@@ -17,7 +17,7 @@ export function evaluateConstantGraph(graph: Graph): readonly Constant[] {
 function valueOf(value: Value, known: Map<Value, IValue>): IValue {
   const result = known.get(value);
   if (result === undefined) {
-    throw new CressetError('compile', `cannot evaluate ${value.node.kind} for a default value: it is no constant`);
+    throw new CressetError('COMPILE', `cannot evaluate ${value.node.kind} for a default value: it is no constant`);
   }
   return result;
 }

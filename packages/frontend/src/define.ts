@@ -15,11 +15,13 @@ import { compilationCallStack, compileError } from './compilation-error.ts';
 import { evaluateConstantGraph } from './constant-evaluation.ts';
 import { convertToSSA } from './convert-to-ssa.ts';
 import { emitDefinition } from './function-emitter.ts';
+import { liftClosures } from './lift-closures.ts';
 import { eraseListLiterals } from './list-literals.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
 import type { Resolver, Self } from './resolver.ts';
 import { ScriptTypeParser, type ConstantEvaluator } from './script-type-parser.ts';
 import { Parser } from './parser.ts';
+import { SpecialFormValue } from './special-form-value.ts';
 import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr } from './tree.ts';
 
 /** A getter with its setter, where a class has one. */
@@ -158,6 +160,7 @@ function compileFunction(
     convertToSSA(graph);
     canonicalizeModifiedLoops(graph);
     eraseListLiterals(graph);
+    liftClosures(graph, unit.cleanupPasses);
     unit.cleanupPasses(graph);
   });
 }
@@ -239,7 +242,8 @@ function isBroadcasting(type: Expr): boolean {
 function resolverWithAnnotate(resolver: Resolver | undefined): Resolver {
   const other = resolver ?? NATIVE_RESOLVER;
   return {
-    resolveValue: (name, fn, range) => other.resolveValue(name === ANNOTATE ? 'annotate' : name, fn, range),
+    resolveValue: (name, fn, range) =>
+      name === ANNOTATE ? new SpecialFormValue('prim::annotate') : other.resolveValue(name, fn, range),
     resolveType: (name, range) => other.resolveType(name, range),
   };
 }

@@ -39,12 +39,6 @@ export function emitDictConstructor(e: Emitter, original: Apply, typeHint: Type 
   if (apply.inputs.length === 0 && apply.attributes.length === 0) {
     return emitEmptyDict(e, apply, hint);
   }
-  const [input] = apply.inputs;
-  if (input?.kind === 'dict-comp') {
-    const dict = e.emitExpr(input, hint);
-    addKeywords(e, apply, dict);
-    return new SimpleValue(dict);
-  }
   apply = withPairs(apply);
   checkInputCount(apply, 1);
   const dict = emitFromPairs(e, apply, hint);
@@ -54,8 +48,8 @@ export function emitDictConstructor(e: Emitter, original: Apply, typeHint: Type 
 
 function emitDictCopy(e: Emitter, apply: Apply, typeHint: Type | undefined): Value | undefined {
   const [input] = apply.inputs;
-  // Literals and comprehensions have cases of their own, and would be emitted twice.
-  if (input === undefined || input.kind === 'dict-comp' || input.kind === 'list' || input.kind === 'dict') {
+  // A list of pairs has a case of its own, and would be emitted twice.
+  if (input === undefined || input.kind === 'list') {
     return undefined;
   }
   let value: SugaredValue;
@@ -89,24 +83,19 @@ function emitEmptyDict(e: Emitter, apply: Apply, hint: Type | undefined): Sugare
   return new SimpleValue(e.graph.insertNode(node).output());
 }
 
-/** Dict literals and keywords as a list of pairs. */
+/** Pairs and keywords as one list of pairs. */
 function withPairs(apply: Apply): Apply {
   const { range } = apply;
   const [input] = apply.inputs;
-  let pairs: readonly Expr[] | undefined;
-  if (input?.kind === 'dict') {
-    pairs = input.keys.map((key, index) => makeTuple(range, [key, input.values[index]!]));
-  } else if (input === undefined || input.kind === 'list') {
-    pairs = input?.inputs ?? [];
-  }
-  if (pairs === undefined) {
+  if (input !== undefined && input.kind !== 'list') {
     return apply;
   }
   const keywords = apply.attributes.map((attribute) => {
     const key: Expr = { kind: 'string', range, text: toByteString(attribute.name.name) };
     return makeTuple(range, [key, attribute.value]);
   });
-  return { ...apply, inputs: [{ kind: 'list', range, inputs: [...pairs, ...keywords] }], attributes: [] };
+  const pairs: Expr = { kind: 'list', range, inputs: [...(input?.inputs ?? []), ...keywords] };
+  return { ...apply, inputs: [pairs], attributes: [] };
 }
 
 function emitFromPairs(e: Emitter, apply: Apply, hint: Type | undefined): Value {

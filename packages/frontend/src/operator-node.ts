@@ -24,7 +24,7 @@ export function insertOperator(
   if (operator === undefined) {
     node.destroy();
     const types = inputs.map((input) => input.type.reprStr()).join(', ');
-    throw new CressetError('ir/operator', `no overload of ${kind} takes (${types})`);
+    throw new CressetError('IR_OPERATOR', `no overload of ${kind} takes (${types})`);
   }
   const output = node.output().setType(operator.schema.returns[0]!.type);
   node.setOperator(operator);

@@ -40,6 +40,20 @@ const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
   async: 'async function definitions',
 };
 
+const VARIADIC_MESSAGE =
+  "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
+
+const MUTABLE_DEFAULT_MESSAGE =
+  'Mutable default parameters are not supported because Python binds them to the function and they persist across ' +
+  'function calls.\n As a workaround, make the default None and instantiate the mutable parameter within the body of the function. Got a mutable default';
+
+function isMutableLiteral(expr: Expr): boolean {
+  return (
+    ['list', 'dict', 'list-comp', 'dict-comp'].includes(expr.kind) ||
+    (expr.kind === 'tuple' && expr.inputs.some(isMutableLiteral))
+  );
+}
+
 /** A definition at the top of a file. */
 export type Definition = Def | ClassDef;
 
@@ -193,7 +207,16 @@ export class Parser extends ExpressionParser {
     const ident = this.parseIdent();
     const type = this.stream.nextIf(':') ? this.parseExp() : undefined;
     const defaultValue = this.stream.nextIf('=') ? this.parseExp() : undefined;
-    return { range: this.stream.rangeFrom(ident.range.start), ident, type, defaultValue, kwargOnly, variadic };
+    const range = this.stream.rangeFrom(ident.range.start);
+    if (this.dialect === 'python') {
+      if (variadic !== '' || (kwargOnly && defaultValue !== undefined)) {
+        throw new ErrorReport(range, VARIADIC_MESSAGE);
+      }
+      if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
+        throw new ErrorReport(range, `${MUTABLE_DEFAULT_MESSAGE} on parameter ${ident.name}`);
+      }
+    }
+    return { range, ident, type, defaultValue, kwargOnly, variadic };
   }
 
   /** The statements after a colon: an indented block, or simple statements on the same line. */

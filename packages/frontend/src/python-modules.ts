@@ -19,7 +19,8 @@ class PythonConstant extends SugaredValue {
   }
 
   override kind(): string {
-    return 'python value';
+    const type = typeof this.#value === 'bigint' ? 'int' : typeof this.#value === 'number' ? 'float' : 'bool';
+    return `value of type '${type}'`;
   }
 
   override asValue(range: SourceRange, fn: GraphFunction): ReturnType<SimpleValue['asValue']> {
@@ -123,7 +124,22 @@ const PREFIXED: Readonly<Record<string, string>> = {
   'torch.fft': 'fft_',
 };
 
+/** Functions of `math` that TorchScript has. */
+const MATH_FUNCTIONS: ReadonlySet<string> = new Set(
+  (
+    'acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh degrees erf erfc exp expm1 fabs factorial floor fmod ' +
+    'frexp gamma gcd isfinite isinf isnan ldexp lgamma log log10 log1p modf pow radians remainder sin sinh sqrt tan tanh ' +
+    'phase rect'
+  ).split(' '),
+);
+
+/** Modules whose functions all have keyword-only arguments with defaults. */
+const UNSCRIPTABLE_MODULES: ReadonlySet<string> = new Set(['torch.masked', 'torch.signal.windows']);
+
 const MODULES: ReadonlySet<string> = new Set([
+  'torch.masked',
+  'torch.signal',
+  'torch.signal.windows',
   'torch.nn',
   'torch.nn.functional',
   'torch.nn.init',
@@ -174,20 +190,30 @@ export class PythonModule extends SugaredValue {
   }
 
   #function(name: string, field: string): SugaredValue | undefined {
+    if (UNSCRIPTABLE_MODULES.has(this.#name)) {
+      return undefined;
+    }
     const library = functionalLibrary.find(name);
     if (library !== undefined) {
       return new FunctionValue(library);
     }
     const symbol = RENAMED[name] ?? `aten::${PREFIXED[this.#name] ?? ''}${field}`;
     const exists = operatorsFor(symbol).length > 0 || builtinFunctionTable.functionsFor(symbol).length > 0;
+    if (this.#name === 'math' || this.#name === 'cmath') {
+      return exists && MATH_FUNCTIONS.has(field) ? new BuiltinFunction(symbol) : undefined;
+    }
     // An operator that is not there is reported when it is called, with those of similar names.
-    return exists || this.#name === 'torch' || Object.hasOwn(RENAMED, name) ? new BuiltinFunction(symbol) : undefined;
+    const isPlausible = this.#name === 'torch' && !field.startsWith('__');
+    return exists || isPlausible || Object.hasOwn(RENAMED, name) ? new BuiltinFunction(symbol) : undefined;
   }
 
   #missing(field: string): string {
-    return this.#name === 'math'
-      ? `Python builtin <built-in function ${field}> is currently not supported in Torchscript`
-      : `module '${this.#name}' has no attribute '${field}'`;
+    if (this.#name === 'math' || this.#name === 'cmath') {
+      return `Python builtin <built-in function ${field}> is currently not supported in Torchscript`;
+    }
+    return UNSCRIPTABLE_MODULES.has(this.#name)
+      ? "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
+      : `'module' object has no attribute ${field}`;
   }
 }
 
@@ -249,6 +275,11 @@ const ALIASES: Readonly<Record<string, string>> = {
   F: 'torch.nn.functional',
   nn: 'torch.nn',
 };
+
+/** Whether a name is that of an exception class of Python. */
+export function isExceptionName(name: string): boolean {
+  return name === 'AssertionError' || EXCEPTIONS.has(name);
+}
 
 /** The meaning of a name in user's source that the source itself does not define. */
 export function resolvePythonName(name: string): SugaredValue | undefined {

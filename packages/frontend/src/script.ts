@@ -1,12 +1,18 @@
 import { CompilationUnit, Source, type GraphFunction, type NamedType, type SourceRange, type Type } from '@cresset/ir';
-import { FunctionValue, SugaredEnumClass } from './callable-value.ts';
-import { ClassValue, NamedTupleConstructor } from './callable-value.ts';
+import {
+  ClassValue,
+  ExceptionValue,
+  FunctionValue,
+  NamedTupleConstructor,
+  SugaredEnumClass,
+} from './callable-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
 import { functionalLibrary } from './functional-library.ts';
 import { parseProgram } from './parser.ts';
-import { resolvePythonName } from './python-modules.ts';
+import { isExceptionName, resolvePythonName } from './python-modules.ts';
+import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
@@ -16,6 +22,8 @@ export interface ScriptOptions {
   readonly unit?: CompilationUnit | undefined;
   /** How error messages call the text. */
   readonly filename?: string | undefined;
+  /** Name of the Python module that the text stands for: part of the names of its classes. None is as `__main__` is. */
+  readonly module?: string | undefined;
   /** Knows names that the text does not define: modules, functions and types of the caller. */
   readonly resolver?: Resolver | undefined;
 }
@@ -39,7 +47,7 @@ export function declareScript(
 ): { readonly unit: CompilationUnit; readonly functions: readonly GraphFunction[] } {
   useCompilerForLibrary();
   const unit = options.unit ?? new CompilationUnit();
-  const program = new ScriptProgram(unit, options.resolver);
+  const program = new ScriptProgram(unit, options);
   const functions = program.add(new Source(source, options.filename ?? '<string>'));
   return { unit, functions };
 }
@@ -50,10 +58,13 @@ class ScriptProgram implements Resolver {
   readonly #outer: Resolver | undefined;
   readonly #classes = new Map<string, ClassDef>();
   readonly #definer: ClassDefiner;
+  readonly #exceptions = new Map<string, ExceptionValue>();
+  readonly #module: string | undefined;
 
-  constructor(unit: CompilationUnit, outer: Resolver | undefined) {
+  constructor(unit: CompilationUnit, { resolver, module }: ScriptOptions) {
     this.#unit = unit;
-    this.#outer = outer;
+    this.#outer = resolver;
+    this.#module = module;
     this.#definer = new ClassDefiner(unit, this);
   }
 
@@ -62,7 +73,7 @@ class ScriptProgram implements Resolver {
     const defs: Def[] = [];
     for (const definition of definitions) {
       if (definition.kind === 'class') {
-        this.#classes.set(definition.name.name, definition);
+        this.#addClass(definition);
       } else {
         defs.push(definition);
       }
@@ -74,9 +85,20 @@ class ScriptProgram implements Resolver {
     return functions;
   }
 
+  #addClass(definition: ClassDef): void {
+    const { name } = definition.name;
+    const base = definition.superclass === undefined ? '' : (dottedName(definition.superclass) ?? '');
+    if (isExceptionName(base) || this.#exceptions.has(base)) {
+      // Of an exception only the name counts.
+      this.#exceptions.set(name, new ExceptionValue(this.#module === undefined ? name : `${this.#module}.${name}`));
+    } else {
+      this.#classes.set(name, definition);
+    }
+  }
+
   /** A class is defined when its name is first met, so that classes may stand in any order. */
   #typeNamed(name: string): NamedType | undefined {
-    const qualifiedName = `${NAMESPACE}.${name}`;
+    const qualifiedName = `${NAMESPACE}.${this.#module === undefined ? '' : `${this.#module}.`}${name}`;
     const known = this.#unit.getType(qualifiedName);
     const classDef = this.#classes.get(name);
     if (known !== undefined || classDef === undefined) {
@@ -94,6 +116,10 @@ class ScriptProgram implements Resolver {
     const type = this.#typeNamed(name);
     if (type !== undefined) {
       return typeAsValue(type);
+    }
+    const exception = this.#exceptions.get(name);
+    if (exception !== undefined) {
+      return exception;
     }
     const known = this.#unit.findFunction(`${NAMESPACE}.${name}`);
     return known === undefined

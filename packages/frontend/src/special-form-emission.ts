@@ -151,18 +151,21 @@ function emitCreateObject(e: Emitter, apply: Apply): SugaredValue {
   return new SimpleValue(e.graph.insertNode(e.graph.createObject(value.type).setSourceRange(apply.range)).output());
 }
 
+/** `slice(start, stop, step)`; what is None or left out becomes the number that says as much for a step forward. */
 function emitSliceObject(e: Emitter, apply: Apply): SugaredValue {
   if (apply.attributes.length > 0) {
     throw compileError(apply.range, 'Slice does not accept any keyword arguments');
   }
-  const values = e.emitValues(apply.inputs, true).map((value) => (value.mustBeNone() ? undefined : value));
-  if (values.length === 1) {
-    return new SliceValue(undefined, values[0], undefined);
+  const values = e.emitValues(apply.inputs, true);
+  if (values.length === 0 || values.length > 3) {
+    throw compileError(apply.range, `slice accepts exactly 1, 2 or 3 arguments, got: ${values.length}`);
   }
-  if (values.length === 2 || values.length === 3) {
-    return new SliceValue(values[0], values[1], values[2]);
-  }
-  throw compileError(apply.range, `slice accepts exactly 1, 2 or 3 arguments, got: ${values.length}`);
+  const [start, stop, step] = values.length === 1 ? [undefined, values[0]] : values;
+  const orDefault = (value: Value | undefined, missing: bigint): Value =>
+    value === undefined || value.type.isSubtypeOf(NoneType.get())
+      ? e.graph.insertConstant(missing, apply.range)
+      : value;
+  return new SliceValue(orDefault(start, 0n), orDefault(stop, INT64_MAX), orDefault(step, 1n));
 }
 
 /** `enumerate(x, start)` is a zip of a range and x. */

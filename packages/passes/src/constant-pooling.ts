@@ -1,13 +1,15 @@
-import type { AliasDb, Block, Graph, Node } from '@cresset/ir';
+import { AliasDb, type Block, type Graph, type Node } from '@cresset/ir';
 import { isMutableType } from './mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
 /** Moves constants to the front of the graph, equal ones becoming one (PyTorch: ConstantPooling). */
 export function poolConstants(graph: Graph, aliasDb?: AliasDb): boolean {
-  return poolBlock(graph.block, new Map(), aliasDb);
+  // Asked only where two lists are equal, and made only then. Moving constants changes nothing that it knows.
+  let known = aliasDb;
+  return poolBlock(graph.block, new Map(), () => (known ??= new AliasDb(graph)));
 }
 
-function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasDb | undefined): boolean {
+function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: () => AliasDb): boolean {
   let changed = false;
   // A node that moves to the front would be met again.
   const nodes = [...block.nodes()];
@@ -34,12 +36,12 @@ function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: AliasDb | u
 }
 
 /** Two equal lists are still two lists where one of them is written to; one object has one identity anyway. */
-function mayBecomeOne(node: Node, existing: Node, aliasDb: AliasDb | undefined): boolean {
+function mayBecomeOne(node: Node, existing: Node, aliasDb: () => AliasDb): boolean {
   if (!isMutableType(node.output().type)) return true;
   if (
     node.kindOf('value') === existing.kindOf('value') &&
     node.attribute('value').value === existing.attribute('value').value
   )
     return true;
-  return aliasDb?.safeToChangeAliasingRelationship(node.outputs, existing.outputs) ?? false;
+  return aliasDb().safeToChangeAliasingRelationship(node.outputs, existing.outputs);
 }
