@@ -15,7 +15,12 @@ export function allRows(): OperatorRow[] {
 export function registerAllOperators(): void {
   if (operatorRegistry.find('aten::add', 'Tensor')) return;
   registerOperators(
-    allRows().map((row) => ({ schema: row.schema, row, nondeterministic: row.nondeterministic ?? false })),
+    allRows().map((row) => ({
+      schema: row.schema,
+      row,
+      nondeterministic: row.nondeterministic ?? false,
+      aliasAnalysis: row.hasSideEffects ? 'conservative' : 'from-schema',
+    })),
   );
 }
 

@@ -33,6 +33,8 @@ export interface OperatorRow {
   readonly readsElements?: true;
   /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */
   readonly nondeterministic?: boolean;
+  /** It does something beside making its results and writing to its arguments: it is never removed or moved. */
+  readonly hasSideEffects?: boolean;
   /** There is an in-place form too, `add_` for `add`, with this overload name; its row is derived on registration. */
   readonly inPlace?: string;
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
@@ -92,6 +94,8 @@ export type ShapeRule<Args> = (args: Args) => TensorMeta | readonly TensorMeta[]
 export interface HostContext {
   /** The default random generator (Philox); its draws follow `manual_seed`. */
   readonly generator: RandomGenerator;
+  /** `torch.is_grad_enabled()`, which a program may set. */
+  gradEnabled: boolean;
   /** Shows what a program prints. */
   print(text: string): void;
   /** Shows a program's or a kernel's warning once. */

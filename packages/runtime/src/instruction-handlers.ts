@@ -1,6 +1,6 @@
 import { CressetError, type Type } from '@cresset/ir';
 import { formatValue } from '@cresset/operators';
-import { Dict, fromByteString, List, ScriptObject, Tuple, type DictKey, type Future } from '@cresset/tensor';
+import { Dict, fromByteString, List, ScriptObject, Tuple, type DictKey, type Future, type Tensor } from '@cresset/tensor';
 import { afterReadback, dispatch } from './dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';

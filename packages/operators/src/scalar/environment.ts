@@ -136,6 +136,21 @@ export const environmentRows: readonly OperatorRow[] = [
     readsNoData: true,
     host: ({ seed }: { seed: number }, _outputs, context) => context.generator.manualSeed(BigInt(seed)),
   },
+  {
+    // Not to be worked out ahead of a run: the program may change it.
+    schema: 'aten::is_grad_enabled() -> bool',
+    nondeterministic: true,
+    readsNoData: true,
+    host: (_args, _outputs, context) => context.gradEnabled,
+  },
+  {
+    schema: 'aten::set_grad_enabled(bool val) -> ()',
+    hasSideEffects: true,
+    readsNoData: true,
+    host: ({ val }: { val: boolean }, _outputs, context) => {
+      context.gradEnabled = val;
+    },
+  },
   always('aten::is_scripting() -> bool', true),
   always('aten::_get_tracing_state() -> bool', false),
   always('aten::has_torch_function(...) -> bool', false),
