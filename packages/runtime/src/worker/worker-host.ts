@@ -2,6 +2,7 @@ import { readModule, type TransferProgress } from '@cresset/archive';
 import { CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { RunProfile } from '../run-profile.ts';
+import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../script-error.ts';
 import { HostedModel } from './hosted-model.ts';
 import {
@@ -53,6 +54,7 @@ export class WorkerHost {
   #device: Promise<ComputeDevice> | null = null;
 
   constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
+    initializeRuntime();
     this.#port = port;
     this.#environment = environment;
     port.receive((request) => void this.#receive(request));

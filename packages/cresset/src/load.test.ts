@@ -1,0 +1,32 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { CressetError, load, tensor, Tensor, TorchScriptError, type ScriptModule } from './index.ts';
+
+const shared = new URL('../../../../shared/models/', import.meta.url);
+const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, shared)));
+
+async function failure(work: Promise<unknown>): Promise<CressetError> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CressetError);
+  return error as CressetError;
+}
+
+describe.skipIf(!existsSync(shared))('load, over the corpus beside the project', () => {
+  it('runs silero-vad chunk by chunk, with its state', async () => {
+    const model = await load(read('silero-vad/silero_vad.pt'), { device: 'cpu' });
+    expect(model.place).toMatchObject({ device: 'cpu', thread: 'page' });
+    expect(model.methods()).toContain('forward');
+    const first = (await model.forward(tensor(new Float32Array(512), { shape: [1, 512] }), 16000)) as Tensor;
+    expect(first.shape).toEqual([1, 1]);
+    expect(model.profile!.instructions).toBeGreaterThan(0);
+    await model.call('reset_states', []);
+    const error = await failure(model.forward(tensor(new Float32Array(100), { shape: [1, 100] }), 16000));
+    console.log(error.code, error.message.slice(-900));
+    expect(error).toBeInstanceOf(TorchScriptError);
+    await model.dispose();
+    expect((await failure((async () => model.forward())())).code).toBe('MODEL_DISPOSED');
+  });
+});
