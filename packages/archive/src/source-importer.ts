@@ -13,6 +13,7 @@ import {
   StringType,
   TupleType,
   type Type,
+  unshapedType,
 } from '@cresset/ir';
 import {
   type Assign,
@@ -310,6 +311,8 @@ class ConstantTable extends SugaredValue {
     if (!(index < this.#constants.length)) {
       throw new CressetError('ARCHIVE_NO_CONSTANT', `the file's code uses constant '${field}', of which the file has ${this.#constants.length}`);
     }
-    return new SimpleValue(fn.graphBeingDefined.insertConstant(this.#constants[index], range));
+    // What is known of a constant's sizes must not become part of the types of what it is put into.
+    const value = fn.graphBeingDefined.insertConstant(this.#constants[index], range);
+    return new SimpleValue(value.setType(unshapedType(value.type)));
   }
 }
