@@ -68,14 +68,6 @@ export class Argument {
     return new Argument(this.name, this.type, { realType, N, defaultValue, kwargOnly, aliasInfo });
   }
 
-  /** PyTorch: Argument::isBackwardCompatibleWith is not this; it is isSubtypeOfList's rule for one argument. */
-  isSubtypeOf(other: Argument, asMethod: boolean, whyNot?: WhyNot): boolean {
-    if (!asMethod && this.name !== other.name) {
-      return false;
-    }
-    return this.type.isSubtypeOf(other.type, whyNot);
-  }
-
   /** As schemas spell it: `Tensor(a!)? self`, `int[2] stride=1`. */
   toString(): string {
     const isOptional = this.realType instanceof OptionalType;
@@ -181,30 +173,10 @@ export class FunctionSchema {
    */
   isSubtypeOf(other: FunctionSchema, asMethod: boolean, whyNot?: WhyNot): boolean {
     const start = asMethod ? 1 : 0;
-    const own = this.arguments;
-    const theirs = other.arguments;
-    // Arguments beyond the other's must have defaults, and the other's must not be keyword-only where ours are not.
-    if (own.length < theirs.length || this.returns.length !== other.returns.length) {
-      whyNot?.push('Number of arguments or returns differs\n');
-      return false;
-    }
-    for (let index = start; index < theirs.length; index++) {
-      const mine = own[index]!;
-      const their = theirs[index]!;
-      if (
-        mine.name !== their.name ||
-        mine.kwargOnly !== their.kwargOnly ||
-        !their.type.isSubtypeOf(mine.type, whyNot)
-      ) {
-        return false;
-      }
-      if (their.defaultValue !== undefined && mine.defaultValue === undefined) {
-        return false;
-      }
-    }
+    // Functions are contravariant in what they take and covariant in what they give.
     return (
-      own.slice(theirs.length).every((argument) => argument.defaultValue !== undefined) &&
-      this.returns.every((result, index) => result.isSubtypeOf(other.returns[index]!, true, whyNot))
+      areSubtypes(other.arguments.slice(start), this.arguments.slice(start), whyNot) &&
+      areSubtypes(this.returns, other.returns, whyNot)
     );
   }
 
@@ -253,4 +225,14 @@ export class FunctionSchema {
       }
     }
   }
+}
+
+function areSubtypes(children: readonly Argument[], parents: readonly Argument[], whyNot?: WhyNot): boolean {
+  return (
+    children.length === parents.length &&
+    children.every((child, index) => {
+      const parent = parents[index];
+      return child.name === parent.name && child.type.isSubtypeOf(parent.type, whyNot);
+    })
+  );
 }
