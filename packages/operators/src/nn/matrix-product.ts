@@ -527,10 +527,8 @@ export const matrixProductRows: readonly OperatorRow[] = [
     'aten::outer(Tensor self, Tensor vec2) -> Tensor',
     `
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
-    if self.dim() != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument self, but got {self.dim()}-D")
-    if vec2.dim() != 1:
-        raise RuntimeError(f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D")
+    assert self.dim() == 1, f"outer: Expected 1-D argument self, but got {self.dim()}-D"
+    assert vec2.dim() == 1, f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D"
     return self.unsqueeze(1) * vec2
 `,
     { out: true },

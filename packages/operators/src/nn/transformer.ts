@@ -23,7 +23,7 @@ def _native_multi_head_attention(query: Tensor, key: Tensor, value: Tensor, embe
     v = torch.linear(value, weights[2], biases[2]).view([batch, key.size(1), num_head, head_size]).transpose(1, 2)
     bias: Optional[Tensor] = None
     if mask is not None:
-        hidden = mask.to(torch.bool)
+        hidden = mask != 0
         if mask_type is not None:
             if mask_type == 1:
                 hidden = hidden.view([batch, 1, 1, key.size(1)])
