@@ -1,5 +1,13 @@
 import type {
-  AccumulatorExpr, AxisExpr, BinaryFunction, Expr, ExprType, ParamExpr, ReduceExpr, ReduceFunction, UnaryFunction,
+  AccumulatorExpr,
+  AxisExpr,
+  BinaryFunction,
+  Expr,
+  ExprType,
+  ParamExpr,
+  ReduceExpr,
+  ReduceFunction,
+  UnaryFunction,
 } from './expr.ts';
 
 export function constant(type: ExprType, value: number | bigint | boolean): Expr {

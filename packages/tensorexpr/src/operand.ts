@@ -38,7 +38,9 @@ export class TensorView {
   constructor(readonly tensor: Tensor) {
     this.operand = { tensor, dtype: tensor.dtype };
     this.sizes = tensor.sizes.map((size) => param('i32', size));
-    this.#strides = tensor.strides.map((stride) => (stride === 0 || stride === 1 ? constant('i32', stride) : param('i32', stride)));
+    this.#strides = tensor.strides.map((stride) =>
+      stride === 0 || stride === 1 ? constant('i32', stride) : param('i32', stride),
+    );
     this.#offset = tensor.storageOffset === 0 ? constant('i32', 0) : param('i32', tensor.storageOffset);
   }
 
