@@ -1,6 +1,6 @@
 import { readModule } from '@cresset/archive';
-import { defineFunctions, NATIVE_RESOLVER, Parser, type Def } from '@cresset/frontend';
-import { ClassType, CompilationUnit, CressetError, type GraphFunction, Source, type FunctionSchema } from '@cresset/ir';
+import { declareScript } from '@cresset/frontend';
+import { ClassType, CressetError, type GraphFunction, type FunctionSchema } from '@cresset/ir';
 import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, type IValue } from '@cresset/tensor';
@@ -40,9 +40,8 @@ async function loadFile(file: string, context: RuntimeContext, readFile: FileRea
 }
 
 function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenProgram {
-  const unit = new CompilationUnit();
-  const defs = new Parser(new Source(source ?? '', '<source>')).parseDefinitions() as readonly Def[];
-  defineFunctions(unit, defs, { prefix: '__torch__', resolver: NATIVE_RESOLVER });
+  // The cases were made from files of that name.
+  const { unit } = declareScript(source ?? '', { filename: '<source>', module: 'program' });
   const object = new ScriptObject(new ClassType('__torch__.Functions'));
   const runner = new ScriptModule(object, unit, context);
   const functionOf = (name: string): GraphFunction => {
