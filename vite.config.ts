@@ -100,7 +100,6 @@ const conformance: UserConfig = {
     target: 'node20',
     ssr: true,
     sourcemap: true,
-    outDir: path('conformance/dist'),
     rolldownOptions: {
       input: { main: path('conformance/src/main.ts'), worker: path('conformance/src/worker.ts') },
     },
@@ -112,7 +111,7 @@ const conformance: UserConfig = {
 const conformancePage: UserConfig = {
   root: path('conformance/page'),
   base: './',
-  build: { target, outDir: path('conformance/dist/page'), emptyOutDir: true },
+  build: { target, emptyOutDir: true },
 };
 
 const gpuTests = '**/*.gpu.test.ts';
