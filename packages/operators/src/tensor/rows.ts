@@ -1,6 +1,7 @@
 import type { OperatorRow } from '../row.ts';
 import { activationRows } from './activation.ts';
 import { advancedIndexingRows } from './advanced-indexing.ts';
+import { aliasRows } from './aliases.ts';
 import { arithmeticRows } from './arithmetic.ts';
 import { comparisonRows } from './comparison.ts';
 import { conversionRows } from './conversion.ts';
@@ -8,13 +9,15 @@ import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
+import { orderStatisticRows } from './order-statistics.ts';
 import { randomRows } from './random.ts';
 import { reductionRows } from './reductions.ts';
+import { scanRows } from './scans.ts';
+import { searchingRows } from './searching.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
 
-/** Operators on tensors outside `nn`. */
-export const tensorRows: readonly OperatorRow[] = [
+const named: readonly OperatorRow[] = [
   ...arithmeticRows,
   ...unaryRows,
   ...activationRows,
@@ -22,6 +25,9 @@ export const tensorRows: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
+  ...scanRows,
+  ...orderStatisticRows,
+  ...searchingRows,
   ...randomRows,
   ...reductionRows,
   ...viewRows,
@@ -29,3 +35,6 @@ export const tensorRows: readonly OperatorRow[] = [
   ...advancedIndexingRows,
   ...gatherScatterRows,
 ];
+
+/** Operators on tensors outside `nn`, with second names. */
+export const tensorRows: readonly OperatorRow[] = [...named, ...aliasRows(named)];

@@ -1,6 +1,14 @@
-import { isComplex, isFloatingPoint, isIntegral, Complex, realType, type ScalarType } from '@cresset/tensor';
+import {
+  isComplex,
+  isFloatingPoint,
+  isIntegral,
+  Complex,
+  realType,
+  type ScalarType,
+  type Tensor,
+} from '@cresset/tensor';
 import { binary, constant, select, unary, type Expr, type ExprType, type UnaryFunction } from '@cresset/tensorexpr';
-import { pointwise, type Forms } from '../builders.ts';
+import { pointwise, through, type Forms } from '../builders.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import { constantOf } from '../pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
@@ -146,6 +154,13 @@ const anyPart =
     test(z.re) || test(z.im);
 const isInfinite = (x: number): boolean => Math.abs(x) === Infinity;
 
+const magnitude = unaryRow(
+  'abs',
+  realResult,
+  (self, type) => (type === 'bool' ? self : unary('abs', self)),
+  complex.magnitude,
+);
+
 export const unaryRows: readonly OperatorRow[] = [
   floating('acos', 'acos', complex.acos),
   floating('acosh', 'acosh', complex.acosh),
@@ -184,7 +199,9 @@ export const unaryRows: readonly OperatorRow[] = [
   floating('rad2deg', (self) => binary('mul', self, number(180 / Math.PI))),
   pointwise('aten::logit(Tensor self, float? eps=None) -> Tensor', { dtype: 'promote-to-float', body: logit }),
 
-  unaryRow('abs', realResult, (self, type) => (type === 'bool' ? self : unary('abs', self)), complex.magnitude),
+  magnitude,
+  // What the builtin `abs` of a tensor is.
+  through('prim::abs(Tensor x) -> Tensor', magnitude, ({ x }: { x: Tensor }) => ({ self: x })),
   unaryRow(
     'angle',
     realFloatingResult,

@@ -1,0 +1,191 @@
+import { Tensor } from '@cresset/tensor';
+import { kernel } from '../builders.ts';
+import { contiguousOf } from '../copy.ts';
+import { reducedSizes, wrapDim } from '../dimensions.ts';
+import { numberReader } from '../elements.ts';
+import { check } from '../errors.ts';
+import { writeEach } from '../fill.ts';
+import type { OperatorRow, TensorMeta } from '../row.ts';
+import { movedim } from './view-functions.ts';
+
+/** Medians, modes and quantiles (ATen/native/Sorting.cpp). */
+
+interface Along {
+  readonly self: Tensor;
+  readonly dim?: number | null;
+  readonly keepdim?: boolean;
+}
+
+/** The elements along a dimension, one group for each of the others; all of them in one group where there is none. */
+function groupsOf({ self, dim }: Along): Float64Array[] {
+  const flat = contiguousOf(dim === undefined || dim === null || self.dim === 0 ? self : movedim(self, [dim], [-1]));
+  const read = numberReader(flat);
+  const size = dim === undefined || dim === null || self.dim === 0 ? flat.numel : flat.sizes.at(-1)!;
+  const count = size === 0 ? 0 : flat.numel / size;
+  return Array.from({ length: count }, (_, group) =>
+    Float64Array.from({ length: size }, (__, at) => read(flat.storageOffset + group * size + at)),
+  );
+}
+
+function groupSizes({ self, dim, keepdim }: Along): number[] {
+  if (dim === undefined || dim === null) return keepdim ? self.sizes.map(() => 1) : [];
+  return self.dim === 0 ? [] : reducedSizes(self.sizes, [wrapDim(dim, self.dim)], keepdim === true);
+}
+
+const ascending = (a: number, b: number): number =>
+  Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b;
+
+/** A value of a group and where it is. */
+interface Found {
+  readonly value: number;
+  readonly index: number;
+}
+
+/** The lower one of the two in the middle; NaN where there is one, unless those are left out. */
+function medianOf(group: Float64Array, ignoresNaN: boolean): Found {
+  const firstNaN = group.findIndex(Number.isNaN);
+  if (!ignoresNaN && firstNaN !== -1) return { value: NaN, index: firstNaN };
+  const order = Array.from(group.keys()).sort((a, b) => ascending(group[a], group[b]) || a - b);
+  const count = group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0);
+  const index = order[Math.max(Math.floor((count - 1) / 2), 0)] ?? 0;
+  return { value: group[index] ?? NaN, index };
+}
+
+/** The smallest of the values that occur most often, and where it is last. */
+function modeOf(group: Float64Array): Found {
+  const counts = new Map<number, number>();
+  for (const value of group) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const [value] = [...counts].reduce((best, each) =>
+    each[1] > best[1] || (each[1] === best[1] && ascending(each[0], best[0]) < 0) ? each : best,
+  );
+  return { value, index: group.lastIndexOf(value) };
+}
+
+function alongMeta(name: string, args: Along): TensorMeta[] {
+  const { self, dim } = args;
+  const at = wrapDim(dim!, self.dim);
+  check(
+    self.dim === 0 || self.sizes[at] !== 0,
+    `${name}(): Expected reduction dim ${at} to have non-zero size.`,
+    'IndexError',
+  );
+  const sizes = groupSizes(args);
+  return [
+    { sizes, dtype: self.dtype },
+    { sizes, dtype: 'int64' },
+  ];
+}
+
+const alongRow = (name: string, args: string, find: (group: Float64Array) => Found, out: string): OperatorRow =>
+  kernel<Along>(`aten::${name}(Tensor self, ${args}, bool keepdim=False) -> (Tensor values, Tensor indices)`, {
+    shape: (given) => alongMeta(name.split('.')[0], given),
+    host: (given, [values, indices]) => {
+      const found = groupsOf(given).map(find);
+      writeEach(values, (at) => found[at].value);
+      writeEach(indices, (at) => found[at].index);
+    },
+    out: `${out}(values, indices)`,
+  });
+
+const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
+  const find = (group: Float64Array): Found => medianOf(group, name === 'nanmedian');
+  return [
+    kernel<Along>(`aten::${name}(Tensor self) -> Tensor`, {
+      shape: ({ self }) => ({ sizes: [], dtype: self.dtype }),
+      host: (args, [output]) => {
+        const [group] = groupsOf(args);
+        writeEach(output, () => (group ? find(group).value : NaN));
+      },
+      out: true,
+    }),
+    alongRow(`${name}.dim`, 'int dim', find, 'dim_values'),
+  ];
+};
+
+interface Quantile extends Along {
+  readonly q: Tensor | number;
+  readonly interpolation: string;
+}
+
+const interpolations = ['linear', 'lower', 'higher', 'midpoint', 'nearest'];
+
+const pointsOf = (q: Tensor | number): number[] => {
+  if (!(q instanceof Tensor)) return [q];
+  const read = numberReader(q);
+  return Array.from({ length: q.numel }, (_, at) => read(q.storageOffset + at * (q.strides[0] ?? 0)));
+};
+
+function checkQuantile(name: string, { self, q, interpolation }: Quantile): void {
+  check(self.numel > 0, `${name}() input tensor must be non-empty`);
+  check(
+    self.dtype === 'float32' || self.dtype === 'float64',
+    `${name}() input tensor must be either float or double dtype`,
+  );
+  if (q instanceof Tensor) {
+    check(q.dim <= 1, `${name}() q must be a scalar or 1D tensor`);
+    check(q.dtype === self.dtype, `${name}() q tensor must be same dtype as the input tensor`);
+  }
+  check(
+    interpolations.includes(interpolation),
+    `${name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ${interpolation}`,
+  );
+}
+
+function quantileOf(sorted: Float64Array, count: number, q: number, interpolation: string): number {
+  const rank = q * (count - 1);
+  const below = Math.floor(rank);
+  const above = Math.ceil(rank);
+  switch (interpolation) {
+    case 'lower':
+      return sorted[below];
+    case 'higher':
+      return sorted[above];
+    case 'nearest':
+      return sorted[rank - below < 0.5 ? below : rank - below > 0.5 ? above : below % 2 === 0 ? below : above];
+    case 'midpoint':
+      return sorted[below] + (sorted[above] - sorted[below]) * (below === above ? 0 : 0.5);
+    default:
+      return sorted[below] + (sorted[above] - sorted[below]) * (rank - below);
+  }
+}
+
+function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): OperatorRow {
+  const q = form === '' ? 'Tensor q' : 'float q';
+  return kernel<Quantile>(
+    `aten::${name}${form}(Tensor self, ${q}, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor`,
+    {
+      shape: (args) => {
+        checkQuantile(name, args);
+        const lead = args.q instanceof Tensor && args.q.dim === 1 ? [args.q.numel] : [];
+        return { sizes: [...lead, ...groupSizes(args)], dtype: args.self.dtype };
+      },
+      host: (args, [output]) => {
+        const points = pointsOf(args.q);
+        check(
+          points.every((point) => point >= 0 && point <= 1),
+          () =>
+            `${name}() q ${form === '' ? 'values ' : ''}must be in the range [0, 1]${form === '' ? '' : ` but got ${points[0]}`}`,
+        );
+        const groups = groupsOf(args).map((group) => group.sort(ascending));
+        const counts = groups.map((group) => group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0));
+        writeEach(output, (at) => {
+          const group = groups[at % groups.length];
+          const count = counts[at % groups.length];
+          if (count === 0 || (name === 'quantile' && count < group.length)) return NaN;
+          return quantileOf(group, count, points[Math.floor(at / groups.length)], args.interpolation);
+        });
+      },
+      out: true,
+    },
+  );
+}
+
+export const orderStatisticRows: readonly OperatorRow[] = [
+  ...medianRows('median'),
+  ...medianRows('nanmedian'),
+  alongRow('mode', 'int dim=-1', modeOf, 'values'),
+  quantileRow('quantile', ''),
+  quantileRow('quantile', '.scalar'),
+  quantileRow('nanquantile', ''),
+  quantileRow('nanquantile', '.scalar'),
+];
