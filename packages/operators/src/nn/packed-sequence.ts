@@ -1,91 +1,80 @@
-import { Tensor } from '@cresset/tensor';
-import { kernel } from '../builders.ts';
-import { scalarWriter } from '../elements.ts';
-import { check } from '../errors.ts';
-import { copyInto } from '../copy.ts';
-import type { OperatorRow, Scalar } from '../row.ts';
-import { narrowView, selectView, transposeView } from './views.ts';
+import { decomposed } from '../builders.ts';
+import type { OperatorRow } from '../row.ts';
 
-/** Sequences of different lengths laid step after step, and back (ATen/native/PackedSequence.cpp). On the host: lengths
- * decide sizes. */
-
-interface PackArgs {
-  readonly input: Tensor;
-  readonly lengths: Tensor;
-  readonly batch_first: boolean;
-}
-
-function pack({ input, lengths, batch_first: batchFirst }: PackArgs): Tensor[] {
-  const steps = batchFirst ? transposeView(input, 0, 1) : input;
-  const counts = Array.from(lengths.contiguousArray(), Number);
-  check(lengths.dtype === 'int64', "'lengths' argument should be a 1D CPU int64 tensor");
-  check(steps.numel > 0, 'Cannot pack empty tensors.');
-  check(
-    counts.length === steps.sizes[1],
-    () =>
-      `Expected \`len(lengths)\` to be equal to batch_size, but got ${counts.length} (batch_size=${steps.sizes[1]})`,
-  );
-  counts.forEach((length, at) => {
-    check(length > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0");
-    check(
-      at === 0 || counts[at - 1] >= length,
-      '`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability.',
-    );
-  });
-  const batchSizes = Array.from({ length: counts[0] }, (_, t) => counts.filter((length) => length > t).length);
-  const total = counts.reduce((sum, length) => sum + length, 0);
-  const data = Tensor.empty([total, ...steps.sizes.slice(2)], input.dtype);
-  let start = 0;
-  batchSizes.forEach((count, t) => {
-    copyInto(narrowView(data, 0, start, count), narrowView(selectView(steps, 0, t), 0, 0, count));
-    start += count;
-  });
-  return [data, Tensor.fromArray(BigInt64Array.from(batchSizes, BigInt), [batchSizes.length], 'int64')];
-}
-
-interface PadArgs {
-  readonly data: Tensor;
-  readonly batch_sizes: Tensor;
-  readonly batch_first: boolean;
-  readonly padding_value: Scalar;
-  readonly total_length: number;
-}
-
-function pad({
-  data,
-  batch_sizes: sizes,
-  batch_first: batchFirst,
-  padding_value: padding,
-  total_length: total,
-}: PadArgs): Tensor[] {
-  const batchSizes = Array.from(sizes.contiguousArray(), Number);
-  const batch = batchSizes[0];
-  const longest = batchSizes.length;
-  check(
-    total <= 0 || total >= longest,
-    () =>
-      `Expected total_length to be at least the length of the longest sequence in input, but got total_length=${total} and max sequence length being ${longest}`,
-  );
-  const steps = total > 0 ? total : longest;
-  const padded = Tensor.empty([steps, batch, ...data.sizes.slice(1)], data.dtype);
-  const write = scalarWriter(padded);
-  for (let at = 0; at < padded.numel; at++) write(at, padding);
-  let start = 0;
-  batchSizes.forEach((count, t) => {
-    copyInto(narrowView(selectView(padded, 0, t), 0, 0, count), narrowView(data, 0, start, count));
-    start += count;
-  });
-  const lengths = Array.from({ length: batch }, (_, b) => BigInt(batchSizes.filter((count) => count > b).length));
-  const result = batchFirst ? transposeView(padded, 0, 1) : padded;
-  return [result, Tensor.fromArray(BigInt64Array.from(lengths), [batch], 'int64')];
-}
-
+/**
+ * Sequences of different lengths laid step after step, and back (ATen/native/PackedSequence.cpp). Lengths decide sizes, so
+ * they are read on the host; elements move by one index_select, wherever they are.
+ */
 export const packedSequenceRows: readonly OperatorRow[] = [
-  kernel<PackArgs>('aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)', {
-    host: pack,
-  }),
-  kernel<PadArgs>(
+  decomposed(
+    'aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)',
+    `
+def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Tuple[Tensor, Tensor]:
+    assert input.numel() > 0, "Cannot pack empty tensors."
+    steps = input
+    if batch_first:
+        steps = input.transpose(0, 1)
+    batch = steps.size(1)
+    counts: List[int] = lengths.tolist()
+    assert len(counts) == batch, f"Expected \`len(lengths)\` to be equal to batch_size, but got {len(counts)} (batch_size={batch})"
+    for at in range(batch):
+        assert counts[at] > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        if at > 0:
+            assert counts[at - 1] >= counts[at], "\`lengths\` array must be sorted in decreasing order when \`enforce_sorted\` is True. You can pass \`enforce_sorted=False\` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
+    longest = counts[0]
+    rows: List[int] = []
+    batch_sizes: List[int] = []
+    count = batch
+    for t in range(longest):
+        while counts[count - 1] <= t:
+            count -= 1
+        batch_sizes.append(count)
+        for at in range(count):
+            rows.append(t * batch + at)
+    sizes = steps.size()
+    flat = steps.narrow(0, 0, longest).reshape([longest * batch] + sizes[2:])
+    return flat.index_select(0, torch.tensor(rows)), torch.tensor(batch_sizes)
+`,
+  ),
+  decomposed(
     'aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)',
-    { host: pad },
+    `
+def _pad_packed_sequence(data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: number,
+                         total_length: int) -> Tuple[Tensor, Tensor]:
+    counts: List[int] = batch_sizes.tolist()
+    longest = len(counts)
+    batch = counts[0]
+    steps = longest
+    if total_length > 0:
+        assert total_length >= longest, f"Expected total_length to be at least the length of the longest sequence in input, but got total_length={total_length} and max sequence length being {longest}"
+        steps = total_length
+    rows: List[int] = []
+    missing: List[bool] = []
+    lengths: List[int] = []
+    for at in range(batch):
+        lengths.append(0)
+    start = 0
+    for t in range(steps):
+        count = 0
+        if t < longest:
+            count = counts[t]
+        for at in range(batch):
+            missing.append(at >= count)
+            if at < count:
+                rows.append(start + at)
+                lengths[at] += 1
+            else:
+                rows.append(0)
+        start += count
+    rest = data.size()[1:]
+    ones: List[int] = []
+    for size in rest:
+        ones.append(1)
+    padded = data.index_select(0, torch.tensor(rows)).reshape([steps, batch] + rest)
+    padded = padded.masked_fill(torch.tensor(missing).reshape([steps, batch] + ones), padding_value)
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    return padded, torch.tensor(lengths)
+`,
   ),
 ];
