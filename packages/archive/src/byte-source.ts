@@ -1,4 +1,5 @@
 import { CressetError } from '@cresset/ir';
+import { batchRanges } from './range-batches.ts';
 
 /** How far a transfer has come, in bytes. `loaded` never falls; `total` is null where the server does not say. */
 export interface TransferProgress {
@@ -118,7 +119,15 @@ export class BlobSource implements ByteSource {
     return new Uint8Array(bytes);
   }
 
-  readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
-    return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
+  async readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    const results = new Array<Uint8Array>(ranges.length);
+    for (const { extent, members } of batchRanges(ranges, [...ranges.keys()])) {
+      const bytes = await this.read(extent.offset, extent.length);
+      for (const index of members) {
+        const start = ranges[index].offset - extent.offset;
+        results[index] = bytes.subarray(start, start + ranges[index].length);
+      }
+    }
+    return results;
   }
 }

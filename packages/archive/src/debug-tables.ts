@@ -7,7 +7,7 @@ import type { ZipReader } from './zip-reader.ts';
  * `load` gets their bytes, and each is unpickled at its first question.
  */
 export class DebugTables {
-  readonly #zip: ZipReader;
+  #zip: ZipReader;
   readonly #tables = new Map<string, DebugRanges>();
   #loading: Promise<void> | null = null;
 
@@ -29,8 +29,17 @@ export class DebugTables {
     return this.#loading;
   }
 
+  /** Lets go of a file that is in memory as a whole: only the tables are kept, as they lie in it. */
+  async release(): Promise<void> {
+    this.#zip = await this.#zip.subset(this.#names());
+  }
+
+  #names(): string[] {
+    return [...this.#zip.entries.keys()].filter((name) => name.endsWith('.debug_pkl'));
+  }
+
   async #fetch(): Promise<void> {
-    const names = [...this.#zip.entries.keys()].filter((name) => name.endsWith('.debug_pkl'));
+    const names = this.#names();
     const read = async (group: readonly string[]): Promise<void> => {
       const contents = await this.#zip.readAll(group);
       group.forEach((name, index) => this.#tables.set(name, new DebugRanges(contents[index], name)));

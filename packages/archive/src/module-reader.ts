@@ -1,6 +1,13 @@
 import { AnyType, type CompilationUnit, CressetError, Source, type Type } from '@cresset/ir';
 import { Dict, type IValue, ScriptObject, Tuple } from '@cresset/tensor';
-import { abortable, BlobSource, type ByteSource, MemorySource, throwIfAborted, type TransferOptions } from './byte-source.ts';
+import {
+  abortable,
+  BlobSource,
+  type ByteSource,
+  MemorySource,
+  throwIfAborted,
+  type TransferOptions,
+} from './byte-source.ts';
 import { archiveRoot, readByteOrder } from './checkpoint-reader.ts';
 import { DebugTables } from './debug-tables.ts';
 import { foreignFileError, foreignZipError } from './foreign-file.ts';
@@ -45,7 +52,8 @@ export interface LoadedModule {
 export async function openSource(input: ModuleInput, options: TransferOptions = {}): Promise<ByteSource> {
   if (typeof input === 'string' || input instanceof URL) return openUrl(input, options);
   if (input instanceof Blob) return new BlobSource(input, options);
-  if (ArrayBuffer.isView(input)) return new MemorySource(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
+  if (ArrayBuffer.isView(input))
+    return new MemorySource(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
   if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return new MemorySource(new Uint8Array(input));
   throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
 }
@@ -54,7 +62,10 @@ export async function openSource(input: ModuleInput, options: TransferOptions = 
  * Reads a `.pt` of `torch.jit.save` (torch.jit.load): classes and functions are compiled when they are first needed, tensors lie on
  * the host. Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
  */
-export async function readModule(input: ModuleInput | ByteSource, options: TransferOptions = {}): Promise<LoadedModule> {
+export async function readModule(
+  input: ModuleInput | ByteSource,
+  options: TransferOptions = {},
+): Promise<LoadedModule> {
   const { signal, onProgress } = options;
   throwIfAborted(signal);
   const source = isByteSource(input) ? input : await openSource(input, options);
@@ -105,13 +116,15 @@ class ModuleReader {
       throwIfAborted(this.#signal);
       await records.load();
     }
+    const extraFiles = await readExtraFiles(zip, root);
+    if (this.#source instanceof MemorySource) await debugTables.release();
     return {
       module,
       unit: importer.unit,
       pendingStates: [...constantObjects.pendingStates, ...objects.pendingStates],
       formatVersion,
       code,
-      extraFiles: await readExtraFiles(zip, root),
+      extraFiles,
       debugTables,
     };
   }
@@ -120,7 +133,8 @@ class ModuleReader {
     try {
       return await ZipReader.open(this.#source);
     } catch (error) {
-      if (error instanceof CressetError && error.code.startsWith('ZIP_')) throw await foreignFileError(this.#source, error);
+      if (error instanceof CressetError && error.code.startsWith('ZIP_'))
+        throw await foreignFileError(this.#source, error);
       throw error;
     }
   }
@@ -174,7 +188,7 @@ class ObjectPickle {
   #read(pickle: Uint8Array): PickleValue {
     const context = {
       storage: this.#records.reference.bind(this.#records),
-      resolveClass: (name: string): Type | null => this.#importer.findType(name) ?? null,
+      resolveClass: (name: string): Type | null => this.#importer.resolveType(name) ?? null,
       parseType: (text: string): Type => this.#importer.parseType(text),
       build: (object: ScriptObject, state: PickleValue): void => this.#build(object, state),
     };
@@ -187,7 +201,8 @@ class ObjectPickle {
       this.pendingStates.push({ object, state: state as IValue });
       return;
     }
-    if (!(state instanceof Dict)) throw this.#damaged(`the state of an object of class '${type.qualifiedName}' is no dict`);
+    if (!(state instanceof Dict))
+      throw this.#damaged(`the state of an object of class '${type.qualifiedName}' is no dict`);
     for (const [name, value] of state.entries) {
       const slot = type.findAttributeSlot(String(name));
       if (slot !== undefined) object.slots[slot] = value;

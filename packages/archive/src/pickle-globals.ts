@@ -155,12 +155,6 @@ export class PickleGlobals implements PickleEnvironment {
         return instance;
       });
     }
-    if (qualifiedName.startsWith('__torch__.torch.classes.')) {
-      throw new CressetError(
-        'UNSUPPORTED_CUSTOM_CLASS',
-        `${this.#name} holds an object of the C++ class '${qualifiedName.slice('__torch__.'.length)}', which exists only in PyTorch built with it. Quantised layers are saved so: save the model before quantisation`,
-      );
-    }
     throw new CressetError(
       'ARCHIVE_NO_CLASS',
       `${this.#name} holds an object of class '${qualifiedName}', which the file's code does not define`,
@@ -282,7 +276,7 @@ export class PickleGlobals implements PickleEnvironment {
     if (
       !(rebuild instanceof PickleGlobal) ||
       !rebuild.call ||
-      !/^torch\._utils\._rebuild_/.test(rebuild.qualifiedName)
+      !rebuild.qualifiedName.startsWith('torch._utils._rebuild_')
     ) {
       throw this.#malformed('has a tensor that is rebuilt in an unknown way');
     }

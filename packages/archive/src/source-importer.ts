@@ -50,6 +50,16 @@ export interface ImportedArchive {
 }
 
 const ROOT = '__torch__';
+/** Where the classes stand that are written in C++. */
+const CUSTOM_CLASSES = '__torch__.torch.classes.';
+
+/** The error for an object of a class that is written in C++. */
+export function customClassError(qualifiedName: string): CressetError {
+  return new CressetError(
+    'UNSUPPORTED_CUSTOM_CLASS',
+    `the file uses the C++ class '${qualifiedName.slice('__torch__.'.length)}', which exists only in PyTorch built with it. Quantised layers are saved so: save the model before quantisation`,
+  );
+}
 
 /**
  * Compiles the code of an archive into one CompilationUnit, each class and function when its qualified name is first asked for
@@ -93,6 +103,7 @@ export class SourceImporter implements Resolver {
   // ---- Resolver
 
   resolveType(name: string): Type | undefined {
+    if (name.startsWith(CUSTOM_CLASSES)) throw customClassError(name);
     return this.findType(name);
   }
 
@@ -171,7 +182,10 @@ export class SourceImporter implements Resolver {
     for (const statement of definition.body) {
       const name = statement.kind === 'assign' ? nameOf(statement.lhsList[0]) : undefined;
       if (statement.kind !== 'assign' || name === undefined || !statement.type) {
-        throw compileError(statement.range, 'Unexpected statement in NamedTuple body: only attribute annotations are currently supported.');
+        throw compileError(
+          statement.range,
+          'Unexpected statement in NamedTuple body: only attribute annotations are currently supported.',
+        );
       }
       fieldNames.push(name);
       fieldTypes.push(this.#typeParser.parseTypeFromExpr(statement.type));
@@ -188,12 +202,16 @@ export class SourceImporter implements Resolver {
       const name = statement.kind === 'assign' ? nameOf(statement.lhsList[0]) : undefined;
       const value = statement.kind === 'assign' && statement.rhs ? literalOf(statement.rhs) : undefined;
       if (name === undefined || value === undefined) {
-        throw compileError(statement.range, 'Unexpected statement in Enum class body: only enum attribute definitions are currently supported.');
+        throw compileError(
+          statement.range,
+          'Unexpected statement in Enum class body: only enum attribute definitions are currently supported.',
+        );
       }
       members.push([name, value]);
     }
     const [, first] = members[0] ?? ['', 0n];
-    const valueType = typeof first === 'string' ? StringType.get() : typeof first === 'bigint' ? IntType.get() : FloatType.get();
+    const valueType =
+      typeof first === 'string' ? StringType.get() : typeof first === 'bigint' ? IntType.get() : FloatType.get();
     this.unit.registerType(new EnumType(qualifiedName, valueType, members, this.unit));
   }
 }
@@ -238,13 +256,20 @@ class ClassBody {
       return;
     }
     // `__annotations__["0"] = T`: an attribute whose name is no identifier.
-    const subscript = target.kind === 'subscript' && nameOf(target.value) === '__annotations__' ? target.subscripts[0] : undefined;
-    if (subscript?.kind !== 'string' || !assign.rhs) throw compileError(assign.range, 'Unexpected statement kind in class body');
+    const subscript =
+      target.kind === 'subscript' && nameOf(target.value) === '__annotations__' ? target.subscripts[0] : undefined;
+    if (subscript?.kind !== 'string' || !assign.rhs)
+      throw compileError(assign.range, 'Unexpected statement kind in class body');
     this.attributes.push({ name: subscript.text, annotation: assign.rhs });
   }
 }
 
-const NAME_LISTS: ReadonlySet<string> = new Set(['__parameters__', '__buffers__', '__forward_hooks__', '__forward_pre_hooks__']);
+const NAME_LISTS: ReadonlySet<string> = new Set([
+  '__parameters__',
+  '__buffers__',
+  '__forward_hooks__',
+  '__forward_pre_hooks__',
+]);
 
 function namesIn({ rhs, range }: Assign): ReadonlySet<string> {
   if (rhs?.kind !== 'list') throw compileError(range, 'expected a list of names');
@@ -309,7 +334,10 @@ class ConstantTable extends SugaredValue {
   override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
     const index = /^c\d{1,9}$/.test(field) ? Number(field.slice(1)) : NaN;
     if (!(index < this.#constants.length)) {
-      throw new CressetError('ARCHIVE_NO_CONSTANT', `the file's code uses constant '${field}', of which the file has ${this.#constants.length}`);
+      throw new CressetError(
+        'ARCHIVE_NO_CONSTANT',
+        `the file's code uses constant '${field}', of which the file has ${this.#constants.length}`,
+      );
     }
     // What is known of a constant's sizes must not become part of the types of what it is put into.
     const value = fn.graphBeingDefined.insertConstant(this.#constants[index], range);

@@ -57,7 +57,8 @@ export class TypeRestoration {
       value.items.forEach((item, index) => pending.push({ value: item, type: type.containedTypes()[index], depth }));
     } else {
       // Declared as Any: its parts have still to be values of a program.
-      for (const item of value instanceof Dict ? value.entries.values() : value.items) pending.push({ value: item, type, depth });
+      for (const item of value instanceof Dict ? value.entries.values() : value.items)
+        pending.push({ value: item, type, depth });
     }
   }
 }
@@ -105,7 +106,9 @@ function hasType(value: IValue, type: Type): boolean {
     case 'AnyTupleType':
       return value instanceof Tuple;
     case 'ClassType':
-      return value instanceof ScriptObject && type instanceof ClassType && value.type.qualifiedName === type.qualifiedName;
+      return (
+        value instanceof ScriptObject && type instanceof ClassType && value.type.qualifiedName === type.qualifiedName
+      );
     case 'InterfaceType':
     case 'AnyClassType':
       return value instanceof ScriptObject;

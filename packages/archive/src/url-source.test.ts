@@ -53,7 +53,9 @@ describe('openUrl', () => {
   it('reads by ranges where the server has them, near ones together', async () => {
     const requests: string[] = [];
     const progress: number[] = [];
-    const source = await openUrl(await serve(withRanges(requests)), { onProgress: ({ loaded }) => progress.push(loaded) });
+    const source = await openUrl(await serve(withRanges(requests)), {
+      onProgress: ({ loaded }) => progress.push(loaded),
+    });
     expect(source.size).toBe(file.length);
     expect(await source.read(1000, 10)).toEqual(file.subarray(1000, 1010));
     expect(requests).toEqual(['bytes=0-1048575']);
@@ -128,7 +130,10 @@ describe('openUrl', () => {
   it('names HTTP failures and unreachable servers', async () => {
     const url = await serve((_, response) => response.writeHead(404).end('not here'));
     const error = await failure(openUrl(url));
-    expect([error.code, error.message]).toEqual(['DOWNLOAD_FAILED', `${url} answered with HTTP status 404 (Not Found)`]);
+    expect([error.code, error.message]).toEqual([
+      'DOWNLOAD_FAILED',
+      `${url} answered with HTTP status 404 (Not Found)`,
+    ]);
     expect((await failure(openUrl('http://127.0.0.1:9/x.pt'))).code).toBe('DOWNLOAD_FAILED');
   });
 

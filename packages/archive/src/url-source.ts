@@ -8,13 +8,10 @@ import {
   type ByteSource,
   type TransferOptions,
 } from './byte-source.ts';
+import { batchRanges, BATCH_BYTES } from './range-batches.ts';
 
 /** The first request asks for this much: a smaller file comes whole with it. */
 const FIRST_REQUEST_BYTES = 1 << 20;
-/** Stretches nearer to each other than this are fetched as one: bytes thrown away cost less than a request. */
-const GAP_BYTES = 64 << 10;
-/** No single request is for more, except where one stretch is: a broken connection then costs little. */
-const REQUEST_BYTES = 16 << 20;
 /** Requests under way at a time; browsers allow six a server with HTTP/1.1. */
 const PARALLEL_REQUESTS = 4;
 const ATTEMPTS = 3;
@@ -86,7 +83,7 @@ class RangedUrlSource implements ByteSource {
       if (offset + length <= this.#front.byteLength) results[index] = this.#front.subarray(offset, offset + length);
       else missing.push(index);
     });
-    const batches = coalesce(ranges, missing);
+    const batches = batchRanges(ranges, missing);
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < batches.length) {
@@ -163,29 +160,6 @@ class RangedUrlSource implements ByteSource {
 
 const TRANSIENT: ReadonlySet<string> = new Set(['DOWNLOAD_TRUNCATED', 'DOWNLOAD_FAILED']);
 
-interface Batch {
-  readonly extent: ByteRange;
-  readonly members: readonly number[];
-}
-
-/** Groups ranges that lie near each other into requests. */
-function coalesce(ranges: readonly ByteRange[], indices: readonly number[]): Batch[] {
-  const sorted = indices.toSorted((a, b) => ranges[a].offset - ranges[b].offset);
-  const batches: { start: number; end: number; members: number[] }[] = [];
-  for (const index of sorted) {
-    const { offset, length } = ranges[index];
-    const last = batches.at(-1);
-    const end = offset + length;
-    if (last && offset - last.end <= GAP_BYTES && Math.max(end, last.end) - last.start <= REQUEST_BYTES) {
-      last.end = Math.max(last.end, end);
-      last.members.push(index);
-    } else {
-      batches.push({ start: offset, end, members: [index] });
-    }
-  }
-  return batches.map(({ start, end, members }) => ({ extent: { offset: start, length: end - start }, members }));
-}
-
 async function request(address: string, range: ByteRange | null, signal: AbortSignal | undefined): Promise<Response> {
   const headers: Record<string, string> = range
     ? { Range: `bytes=${range.offset}-${range.offset + range.length - 1}` }
@@ -259,7 +233,7 @@ async function readBody(
   if (!response.body) return new Uint8Array(0);
   const reader = response.body.getReader();
   // An announced size is a claim: memory is taken as bytes come, beyond a first modest piece.
-  let buffer = new Uint8Array(Math.min(expected, REQUEST_BYTES));
+  let buffer = new Uint8Array(Math.min(expected, BATCH_BYTES));
   let loaded = 0;
   try {
     for (;;) {

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { inflateSync } from 'fflate';
-import type { ByteSource } from './byte-source.ts';
+import type { ByteRange, ByteSource } from './byte-source.ts';
 import { crc32 } from './crc32.ts';
 
 const LOCAL_HEADER = 0x04034b50;
@@ -95,6 +95,16 @@ export class ZipReader {
     return entries.map((entry, index) => this.#contents(entry, stretches[index]));
   }
 
+  /** A reader of these entries alone, which holds no more of the file than they take. */
+  async subset(names: readonly string[]): Promise<ZipReader> {
+    const entries = names.map((name) => this.entry(name));
+    const stretches = await this.#source.readAll(
+      entries.map(({ headerOffset, limit }) => ({ offset: headerOffset, length: limit - headerOffset })),
+    );
+    const pieces = new Map(entries.map(({ headerOffset }, index) => [headerOffset, stretches[index].slice()]));
+    return new ZipReader(new PiecesSource(this.#source.name, this.#source.size, pieces), entries);
+  }
+
   #checkReadable(entry: ZipEntry): void {
     const { name, method, size, compressedSize } = entry;
     if (entry.encrypted)
@@ -164,6 +174,34 @@ export class ZipReader {
 
   #damaged(what: string): CressetError {
     return new CressetError('ZIP_DAMAGED', `${this.#source.name} is damaged: ${what}`);
+  }
+}
+
+/** The stretches of a file that some of its entries take. */
+class PiecesSource implements ByteSource {
+  readonly name: string;
+  readonly size: number;
+  readonly #pieces: ReadonlyMap<number, Uint8Array>;
+
+  constructor(name: string, size: number, pieces: ReadonlyMap<number, Uint8Array>) {
+    this.name = name;
+    this.size = size;
+    this.#pieces = pieces;
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const piece = this.#pieces.get(offset);
+    if (!piece || length > piece.byteLength) {
+      throw new CressetError(
+        'ARCHIVE_TRUNCATED',
+        `bytes ${offset} to ${offset + length} of ${this.name} were not kept`,
+      );
+    }
+    return piece.subarray(0, length);
+  }
+
+  readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
   }
 }
 

@@ -56,6 +56,11 @@ export async function findAvailability(): Promise<Availability> {
   } catch (error) {
     const code = error instanceof CressetError ? error.code : '';
     const reason = REASONS[code] ?? 'no-device';
-    return { available: false, reason, message: error instanceof Error ? error.message : String(error), help: HELP[reason] };
+    return {
+      available: false,
+      reason,
+      message: error instanceof Error ? error.message : String(error),
+      help: HELP[reason],
+    };
   }
 }

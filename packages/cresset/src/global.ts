@@ -12,7 +12,8 @@ export { Tensor, tensor } from './tensor.ts';
 export { version } from './version.ts';
 
 // Known only while the script itself runs.
-const ownAddress = typeof document === 'undefined' ? null : ((document.currentScript as HTMLScriptElement | null)?.src ?? null);
+const ownAddress =
+  typeof document === 'undefined' ? null : ((document.currentScript as HTMLScriptElement | null)?.src ?? null);
 
 const library = new Library(() => {
   if (!ownAddress) throw new Error('the script does not know its own address');

@@ -1,3 +1,4 @@
+import { CressetError } from '@cresset/ir';
 import { findAvailability, type Availability } from './availability.ts';
 import { LoadedFile, makeScriptModule, type ScriptModule } from './script-module.ts';
 import { startInPage, startInWorker, type Placement, type StartWorker } from './worker-start.ts';
@@ -71,11 +72,24 @@ export class Library {
 
 /** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */
 function wireInput(input: ModelInput): string | Blob | ArrayBuffer {
-  if (typeof input === 'string' || input instanceof URL) {
-    const base = typeof document === 'undefined' ? globalThis.location?.href : document.baseURI;
-    return new URL(input, base).href;
-  }
+  if (typeof input === 'string' || input instanceof URL) return resolveAddress(input);
   if (input instanceof Blob) return input;
-  const bytes = ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength) : new Uint8Array(input);
-  return bytes.slice().buffer;
+  if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength).slice().buffer;
+  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return input.slice();
+  throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
+}
+
+function resolveAddress(address: string | URL): string {
+  const base = typeof document === 'undefined' ? globalThis.location?.href : document.baseURI;
+  try {
+    return new URL(address, base).href;
+  } catch (cause) {
+    throw new CressetError(
+      'ARGUMENT',
+      `'${String(address)}' is no address${base ? '' : ' (there is no page that it could be relative to)'}`,
+      {
+        cause,
+      },
+    );
+  }
 }

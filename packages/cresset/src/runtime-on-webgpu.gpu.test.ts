@@ -15,7 +15,10 @@ beforeAll(async () => {
 afterAll(() => device.dispose());
 
 /** Runs graph text on the device and brings the resulting tensors back. */
-async function run(text: string, args: readonly IValue[]): Promise<{ results: IValue[]; context: RuntimeContext; execution: Execution }> {
+async function run(
+  text: string,
+  args: readonly IValue[],
+): Promise<{ results: IValue[]; context: RuntimeContext; execution: Execution }> {
   const context = new RuntimeContext({ device });
   const executors = new ExecutorCache(() => ({ maxFusedTensors: 8, gradEnabled: false }));
   const execution = new Execution(context);
@@ -70,9 +73,12 @@ graph(%x : Tensor, %b : Tensor):
     expect(y.sizes).toEqual([30, 60]);
     const bs = b.contiguousArray();
     const xs = x.contiguousArray();
-    e.contiguousArray().forEach((value: unknown, i: number) => expect(Number(value)).toBeCloseTo(Math.exp(Number(bs[i])), 4));
+    e.contiguousArray().forEach((value: unknown, i: number) =>
+      expect(Number(value)).toBeCloseTo(Math.exp(Number(bs[i])), 4),
+    );
     const got = y.contiguousArray();
-    for (let i = 0; i < got.length; i++) expect(Number(got[i])).toBeCloseTo(Number(xs[i]) + Math.exp(Number(bs[i % 60])), 4);
+    for (let i = 0; i < got.length; i++)
+      expect(Number(got[i])).toBeCloseTo(Number(xs[i]) + Math.exp(Number(bs[i % 60])), 4);
   });
 
   it('frees what it made at its last use', async () => {
@@ -94,5 +100,25 @@ graph(%x : Tensor):
     x.dispose();
     await device.flush();
     expect(device.counters.liveBytes).toBe(before);
+  });
+});
+
+describe('memory of tensors in containers', () => {
+  it('keeps what a list that changes holds, and frees the rest', async () => {
+    const text = `
+graph(%x : Tensor):
+  %zero : int = prim::Constant[value=0]()
+  %list : Tensor[] = prim::ListConstruct()
+  %m : Tensor = aten::matmul(%x, %x)
+  %same : Tensor[] = aten::append(%list, %m)
+  %n : Tensor = aten::matmul(%x, %x)
+  %again : Tensor[] = aten::append(%list, %n)
+  %first : Tensor = aten::__getitem__(%list, %zero)
+  %r : Tensor = aten::matmul(%first, %x)
+  return (%r)
+`;
+    const x = random([64, 64], 6);
+    const { results } = await run(text, [x]);
+    expect((results[0] as Tensor).contiguousArray().some((value) => Number(value) !== 0)).toBe(true);
   });
 });

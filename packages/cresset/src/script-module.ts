@@ -70,7 +70,11 @@ export class ScriptModule {
     const kwargs = Object.entries(options.kwargs ?? {}).map(([name, value]) => [name, toWire(value)] as const);
     const args = inputs.map((input) => toWire(input));
     const request = { type: 'call', model: id, module: this.#path, method, args, kwargs } as const;
-    const { result } = await placement.client.request('called', request, options.signal ? { signal: options.signal } : {});
+    const { result } = await placement.client.request(
+      'called',
+      request,
+      options.signal ? { signal: options.signal } : {},
+    );
     this.#file.lastProfile = result.profile;
     return fromWire(result.value);
   }
@@ -195,7 +199,12 @@ export class ScriptModule {
     question: { about: 'graph' | 'optimized-graph' | 'schema'; method: string } | { about: 'code'; name: string },
   ): Promise<string> {
     const { id, placement } = this.#openFile();
-    const answer = await placement.client.request('text', { type: 'query', model: id, module: this.#path, ...question });
+    const answer = await placement.client.request('text', {
+      type: 'query',
+      model: id,
+      module: this.#path,
+      ...question,
+    });
     return answer.text;
   }
 

@@ -177,8 +177,12 @@ function fromTypedArray(
   const isBits = name === 'Uint16Array' && (dtype === 'float16' || dtype === 'bfloat16');
   const own = isBits ? dtype : TYPED_ARRAYS[name];
   if (own === undefined && dtype === undefined) {
-    const hint = name === 'Uint16Array' ? "'float16' or 'bfloat16' for bits of such numbers, or 'int32'" : "for instance 'int64'";
-    throw new CressetError('TENSOR_DTYPE', `PyTorch has no dtype that a ${name} could be: say which one is meant, ${hint}`);
+    const hint =
+      name === 'Uint16Array' ? "'float16' or 'bfloat16' for bits of such numbers, or 'int32'" : "for instance 'int64'";
+    throw new CressetError(
+      'TENSOR_DTYPE',
+      `PyTorch has no dtype that a ${name} could be: say which one is meant, ${hint}`,
+    );
   }
   const target = dtype ?? own!;
   const width = isComplexType(target) ? 2 : 1;
@@ -206,7 +210,12 @@ function fromNested(data: NestedArray, shape: readonly number[] | undefined, dty
   return fromElements(flat, checkedShape(shape ?? natural, flat.length / width), target);
 }
 
-function flatten(data: NestedArray, nesting: readonly number[], depth: number, into: (number | bigint | boolean)[]): void {
+function flatten(
+  data: NestedArray,
+  nesting: readonly number[],
+  depth: number,
+  into: (number | bigint | boolean)[],
+): void {
   if (depth === nesting.length) {
     if (typeof data !== 'number' && typeof data !== 'bigint' && typeof data !== 'boolean') throw uneven(nesting, depth);
     into.push(data);

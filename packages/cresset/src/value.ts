@@ -83,7 +83,10 @@ function objectToWire(value: Exclude<Input & object, null>, depth: number): Wire
   if (Array.isArray(value)) return (value as readonly Input[]).map((item) => toWire(item, depth + 1));
   if (value instanceof Map) {
     const entries = [...(value as ReadonlyMap<Input, Input>)];
-    return { kind: 'dict', entries: entries.map(([key, item]) => [toWire(key, depth + 1), toWire(item, depth + 1)] as const) };
+    return {
+      kind: 'dict',
+      entries: entries.map(([key, item]) => [toWire(key, depth + 1), toWire(item, depth + 1)] as const),
+    };
   }
   if (isComplex(value)) return { kind: 'complex', re: value.re, im: value.im };
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -110,7 +113,9 @@ export function fromWire(value: WireValue): Output {
       return new Tensor(part.data, part.shape, part.dtype as DType);
     case 'tuple': {
       const items = part.items.map(fromWire);
-      part.fields?.forEach((field, index) => Object.defineProperty(items, field, { value: items[index], enumerable: false }));
+      part.fields?.forEach((field, index) =>
+        Object.defineProperty(items, field, { value: items[index], enumerable: false }),
+      );
       return items;
     }
     case 'dict':

@@ -34,7 +34,9 @@ export async function startInWorker(startWorker: StartWorker): Promise<Placement
     worker = startWorker();
   } catch (error) {
     // A script of another origin may not be a worker, and a Content-Security-Policy may forbid them.
-    return announce(startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`));
+    return announce(
+      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`),
+    );
   }
   const port = portOf(worker);
   const client = makeClient(port);
@@ -51,8 +53,7 @@ export async function startInWorker(startWorker: StartWorker): Promise<Placement
 
 /** Makes this thread a host that talks through `port`, and says that it is ready. */
 export function serve(port: Port<Request, FromHost>): void {
-  new WorkerHost(port, { openDevice: () => requestWebGpuDevice() });
-  port.send({ type: 'ready' }, []);
+  new WorkerHost(port, { openDevice: () => requestWebGpuDevice() }).listen();
 }
 
 /** The port of a worker's own global scope. */
@@ -83,7 +84,9 @@ function firstWord(worker: Worker): Promise<string | null> {
       resolve(failure);
     };
     worker.addEventListener('message', settle(null), { once: true });
-    worker.addEventListener('error', (event) => settle(event.message || 'its script could not be loaded')(), { once: true });
+    worker.addEventListener('error', (event) => settle(event.message || 'its script could not be loaded')(), {
+      once: true,
+    });
   });
 }
 

@@ -58,7 +58,11 @@ function placementOf(node: Node, hasDevice: boolean): Placement | null {
   const row = operator.row as OperatorRow | undefined;
   if (!row) return node.kind.startsWith('prim::') ? null : 'missing';
   const source = row.derived?.from ?? row;
-  if (!isImplemented(row)) return source.decomposition === undefined ? 'missing' : 'anywhere';
+  if (!isImplemented(row)) {
+    if (source.decomposition !== undefined) return 'anywhere';
+    // Those of the language itself are instructions, whatever their rows say.
+    return node.kind.startsWith('prim::') ? null : 'missing';
+  }
   if (source.scalar || source.readsNoData || (source.view && !source.shape)) return 'anywhere';
   if (hasDevice && (source.lower || source.pointwise?.body || source.reduction)) return 'device';
   return 'host';

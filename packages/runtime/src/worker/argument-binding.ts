@@ -34,7 +34,10 @@ export function bindArguments(
     } else if (argument.defaultValue !== undefined) {
       bound.push(toIValue(argument.defaultValue));
     } else {
-      throw new CressetError('ARGUMENT_COUNT', `${schema.name}() is missing value for argument '${argument.name}'. Declaration: ${schema}`);
+      throw new CressetError(
+        'ARGUMENT_COUNT',
+        `${schema.name}() is missing value for argument '${argument.name}'. Declaration: ${schema}`,
+      );
     }
   }
   const [unknown] = byName.keys();

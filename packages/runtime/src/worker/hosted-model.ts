@@ -7,7 +7,15 @@ import type { RunProfile } from '../run-profile.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
 import { bindArguments } from './argument-binding.ts';
-import type { CallRequest, DeviceReport, ModelSummary, ModuleSummary, TensorSummary, WireTensor, WireValue } from './protocol.ts';
+import type {
+  CallRequest,
+  DeviceReport,
+  ModelSummary,
+  ModuleSummary,
+  TensorSummary,
+  WireTensor,
+  WireValue,
+} from './protocol.ts';
 import { reachableTensors, toWire } from './wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
@@ -119,13 +127,11 @@ export class HostedModel {
   // ---- questions
 
   summary(): Omit<ModelSummary, 'timings'> {
-    const modules = [...this.#modules].map(
-      ([name, { type }]): ModuleSummary => ({
-        name,
-        className: type.qualifiedName,
-        methods: type.methods.map((method) => method.name),
-      }),
-    );
+    const modules = [...this.#modules].map(([name, { type }]): ModuleSummary => ({
+      name,
+      className: type.qualifiedName,
+      methods: type.methods.map((method) => method.name),
+    }));
     return {
       device: this.#report,
       formatVersion: this.#loaded.formatVersion,

@@ -4,7 +4,10 @@ import type { Port } from './protocol.ts';
  * Two ends of a channel within one thread, for a host without a worker: in Node, in tests, or where a page may not start one.
  * Messages arrive in order and never during `send`, as between threads; their contents are handed over as they are.
  */
-export function inProcessPorts<ToHost, FromHost>(): readonly [client: Port<FromHost, ToHost>, host: Port<ToHost, FromHost>] {
+export function inProcessPorts<ToHost, FromHost>(): readonly [
+  client: Port<FromHost, ToHost>,
+  host: Port<ToHost, FromHost>,
+] {
   const toHost = new Lane<ToHost>();
   const toClient = new Lane<FromHost>();
   return [

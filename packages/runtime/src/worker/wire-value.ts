@@ -66,7 +66,8 @@ class WireWriter {
     if (depth > MAX_DEPTH || ++this.#count > MAX_VALUES) {
       throw new CressetError('RESULT_TOO_LARGE', 'the result has too many values, or values within values without end');
     }
-    if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number') return value;
+    if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number')
+      return value;
     if (typeof value === 'string') return fromByteString(value);
     if (value instanceof Tensor) return tensorToWire(value);
     const inner = partTypes(type, value);
@@ -91,7 +92,10 @@ class WireWriter {
       );
       return { kind: 'object', className: value.type.qualifiedName, attributes };
     }
-    throw new CressetError('RESULT_NOT_TRANSFERABLE', `a result of kind ${value.constructor.name} cannot leave the program`);
+    throw new CressetError(
+      'RESULT_NOT_TRANSFERABLE',
+      `a result of kind ${value.constructor.name} cannot leave the program`,
+    );
   }
 }
 
@@ -137,8 +141,7 @@ export function fromWire(value: WireValue, type: Type, functionName: string, arg
     return read(value, type, 0);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    const hint =
-      error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
+    const hint = error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
     throw new CressetError(
       'ARGUMENT_TYPE',
       `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
@@ -202,7 +205,10 @@ function read(value: WireValue, type: Type, depth: number): IValue {
   throw new Mismatch(type, value);
 }
 
-function isKind<Kind extends string>(value: WireValue, kind: Kind): value is Extract<WireValue, { readonly kind: Kind }> {
+function isKind<Kind extends string>(
+  value: WireValue,
+  kind: Kind,
+): value is Extract<WireValue, { readonly kind: Kind }> {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind;
 }
 
@@ -231,7 +237,10 @@ function readList(value: WireValue, type: Type, depth: number): List {
   const items = itemsOf(value);
   if (!items) throw new Mismatch(type, value);
   const [elementType] = type.containedTypes();
-  return new List(elementType, items.map((item) => read(item, elementType, depth + 1)));
+  return new List(
+    elementType,
+    items.map((item) => read(item, elementType, depth + 1)),
+  );
 }
 
 function readTuple(value: WireValue, type: TupleType, depth: number): Tuple {
@@ -243,7 +252,10 @@ function readTuple(value: WireValue, type: TupleType, depth: number): Tuple {
   }
   if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
   const named = type.fieldNames ? type : null;
-  return new Tuple(items.map((item, index) => read(item, type.elements[index], depth + 1)), named);
+  return new Tuple(
+    items.map((item, index) => read(item, type.elements[index], depth + 1)),
+    named,
+  );
 }
 
 function readDict(value: WireValue, type: Type, depth: number): Dict {
@@ -251,7 +263,8 @@ function readDict(value: WireValue, type: Type, depth: number): Dict {
   const [keyType, valueType] = type.containedTypes();
   const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
     // The keys of a plain object are always texts.
-    const typedKey = keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
+    const typedKey =
+      keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
     return [read(typedKey, keyType, depth + 1) as DictKey, read(item, valueType, depth + 1)];
   });
   return new Dict(keyType, valueType, new Map(entries));
@@ -277,7 +290,11 @@ function readInferred(value: WireValue, depth: number): IValue {
         readInferred(key, depth + 1) as DictKey,
         readInferred(each, depth + 1),
       ]);
-      return new Dict(commonType(entries.map(([key]) => key)), commonType(entries.map(([, each]) => each)), new Map(entries));
+      return new Dict(
+        commonType(entries.map(([key]) => key)),
+        commonType(entries.map(([, each]) => each)),
+        new Map(entries),
+      );
     }
     case 'complex':
       return new Complex(item.re, item.im);

@@ -58,7 +58,8 @@ export class WorkerClient {
         resolve: (answer) => {
           settle();
           if (answer.type === type) resolve(answer as Extract<Answer, { readonly type: Type }>);
-          else reject(new CressetError('PROTOCOL', `the worker answered '${answer.type}' where '${type}' was expected`));
+          else
+            reject(new CressetError('PROTOCOL', `the worker answered '${answer.type}' where '${type}' was expected`));
         },
         reject: (error) => {
           settle();

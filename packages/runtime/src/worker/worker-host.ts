@@ -57,7 +57,12 @@ export class WorkerHost {
     initializeRuntime();
     this.#port = port;
     this.#environment = environment;
-    port.receive((request) => void this.#receive(request));
+  }
+
+  /** Starts to answer requests, and says that it does. */
+  listen(): void {
+    this.#port.receive((request) => void this.#receive(request));
+    this.#port.send({ type: 'ready' }, []);
   }
 
   async #receive(request: Request): Promise<void> {
@@ -167,7 +172,8 @@ export class WorkerHost {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
-      const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : 'there is a GPU';
+      const found = device.capabilities.software ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
+      const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : found;
       return { device, report: { device: 'webgpu', description: device.description, reason } };
     } catch (error) {
       this.#device = null;

@@ -1,0 +1,133 @@
+import { readFileSync } from 'node:fs';
+import { CressetError } from '@cresset/ir';
+import { describe, expect, it } from 'vitest';
+import { inProcessPorts } from './in-process-ports.ts';
+import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
+import { WorkerClient } from './worker-client.ts';
+import { WorkerHost } from './worker-host.ts';
+
+const digits = readFileSync(new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url));
+
+/** A client and a host within this thread; no GPU. */
+function connect(): WorkerClient {
+  const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+  new WorkerHost(hostPort, {
+    openDevice: () => Promise.reject(new CressetError('WEBGPU_NO_API', 'this browser has no WebGPU')),
+  }).listen();
+  return new WorkerClient(clientPort);
+}
+
+async function connectAndLoad(): Promise<WorkerClient> {
+  const client = connect();
+  await client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'auto' });
+  return client;
+}
+
+/** A vertical stroke, a picture that the model takes. */
+function picture(): WireTensor {
+  const ink = new Float32Array(28 * 28);
+  for (let row = 5; row < 22; row++) ink[row * 28 + 14] = 1;
+  return { kind: 'tensor', dtype: 'float32', shape: [1, 1, 28, 28], data: ink.buffer };
+}
+
+const call = (args: WireTensor[], method = 'forward') =>
+  ({ type: 'call', model: 1, module: '', method, args, kwargs: [] }) as const;
+
+async function failure(work: Promise<unknown>): Promise<CressetError> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CressetError);
+  return error as CressetError;
+}
+
+describe('WorkerHost', () => {
+  it('says what it loaded, and why it runs where it does', async () => {
+    const client = connect();
+    const progress: number[] = [];
+    const { summary } = await client.request(
+      'loaded',
+      { type: 'load', model: 1, input: new Blob([digits]) as unknown as Blob, device: 'auto' },
+      { onProgress: ({ loaded }) => progress.push(loaded) },
+    );
+    expect(summary.device).toMatchObject({ device: 'cpu', reason: expect.stringContaining('no WebGPU') });
+    expect(summary.modules[0]).toMatchObject({ name: '', methods: expect.arrayContaining(['forward']) });
+    expect(summary.tensors.length).toBeGreaterThan(0);
+    expect(progress).toEqual(progress.toSorted((a, b) => a - b));
+    expect(progress.at(-1)).toBe(digits.length);
+  });
+
+  it("refuses device 'webgpu' where there is none, and goes on working", async () => {
+    const client = connect();
+    const input = new Uint8Array(digits).buffer;
+    const error = await failure(client.request('loaded', { type: 'load', model: 1, input, device: 'webgpu' }));
+    expect(error.code).toBe('WEBGPU_NO_API');
+    await client.request('loaded', { type: 'load', model: 2, input: new Uint8Array(digits).buffer, device: 'cpu' });
+  });
+
+  it('runs calls in the order they came, and one that fails hurts no other', async () => {
+    const client = await connectAndLoad();
+    const order: string[] = [];
+    const note = (name: string) => (): void => void order.push(name);
+    const first = client.request('called', call([picture()]));
+    const bad = client.request('called', call([]));
+    const last = client.request('called', call([picture()]));
+    await Promise.allSettled([first.then(note('first')), bad.catch(note('bad')), last.then(note('last'))]);
+    expect(order).toEqual(['first', 'bad', 'last']);
+    expect((await failure(bad)).code).toBe('ARGUMENT_COUNT');
+    const [a, b] = await Promise.all([first, last]);
+    const scores = (value: unknown): Float32Array =>
+      new Float32Array(
+        ((value as WireTuple).kind === 'tuple' ? ((value as WireTuple).items[0] as WireTensor) : (value as WireTensor))
+          .data,
+      );
+    expect(scores(a.result.value)).toEqual(scores(b.result.value));
+    expect(a.result.profile.instructions).toBeGreaterThan(0);
+  });
+
+  it("tells a program's error in terms of its author's source", async () => {
+    const client = await connectAndLoad();
+    const blank: WireTensor = { ...picture(), data: new ArrayBuffer(28 * 28 * 4) };
+    const error = await failure(client.request('called', call([blank])));
+    expect(error).toMatchObject({
+      code: 'SCRIPT_RAISED',
+      name: 'TorchScriptError',
+      pythonClassName: 'builtins.ValueError',
+    });
+    expect(error.message).toContain('original code');
+    expect(error.message).toMatch(/File ".*digit_classifier\.py", line \d+, in forward/);
+  });
+
+  it('ends an aborted request at once', async () => {
+    const client = await connectAndLoad();
+    const abort = new AbortController();
+    const running = client.request('called', call([picture()]), { signal: abort.signal });
+    abort.abort();
+    expect((await failure(running)).name).toBe('AbortError');
+    await client.request('called', call([picture()]));
+  });
+
+  it('answers questions about the program', async () => {
+    const client = await connectAndLoad();
+    const about = { type: 'query', model: 1, module: '' } as const;
+    const { text: graph } = await client.request('text', { ...about, about: 'graph', method: 'forward' });
+    expect(graph).toMatch(/^graph\(%self/);
+    const { text: code } = await client.request('text', {
+      ...about,
+      about: 'code',
+      name: '__torch__.digit_classifier.DigitClassifier',
+    });
+    expect(code).toMatch(/^class DigitClassifier\(Module\):/);
+    const { explanation } = await client.request('explained', { ...about, about: 'explain', method: 'forward' });
+    expect(explanation.operators.length).toBeGreaterThan(0);
+    expect(explanation.operators.filter(({ placement }) => placement === 'missing')).toEqual([]);
+  });
+
+  it('forgets a model that was disposed of', async () => {
+    const client = await connectAndLoad();
+    await client.request('done', { type: 'dispose', model: 1 });
+    expect((await failure(client.request('called', call([picture()])))).code).toBe('MODEL_DISPOSED');
+    expect((await client.request('memory', { type: 'memory' })).report.models).toBe(0);
+  });
+});
