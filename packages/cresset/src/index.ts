@@ -1,7 +1,6 @@
 import type { Availability } from './availability.ts';
 import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
 import type { ScriptModule } from './script-module.ts';
-import { WORKER_NAME } from './worker-start.ts';
 
 export { CressetError } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
@@ -35,9 +34,8 @@ export {
 export type { ComplexNumber, EnumMember, Input, Output } from './value.ts';
 export { version } from './version.ts';
 
-const library = new Library(
-  () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module', name: WORKER_NAME }),
-);
+// Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
+const library = new Library(() => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }));
 
 /**
  * Loads a TorchScript `.pt` as PyTorch wrote it (torch.jit.load), in a worker and on the GPU where there are such.

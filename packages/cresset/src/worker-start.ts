@@ -16,7 +16,7 @@ export interface Placement {
 /** A worker that says nothing for this long has not started: its file is missing, or is not what was expected. */
 const START_TIMEOUT_MS = 20_000;
 
-/** The name by which a worker knows that it is one of ours. */
+/** The name by which a worker of the classic script knows that it is one of ours. */
 export const WORKER_NAME = 'cresset';
 
 /** A host in this thread: in Node, and where a page may not start a worker. */
