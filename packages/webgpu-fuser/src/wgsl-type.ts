@@ -77,6 +77,8 @@ export function literal(type: ExprType, value: number | bigint | boolean): strin
   }
 }
 
+const largestSingle = 3.4028234663852886e38;
+
 function floatLiteral(value: number): string {
   if (Number.isNaN(value)) return 'nan()';
   word[0] = value;
@@ -84,9 +86,10 @@ function floatLiteral(value: number): string {
   if (!Number.isFinite(single)) return single > 0 ? 'infinity()' : '-infinity()';
   if (Object.is(single, -0)) return '-0.0';
   let text = '';
-  for (let digits = 1; digits <= 9; digits++) {
+  for (let digits = 1; digits <= 17; digits++) {
     text = String(Number(single.toPrecision(digits)));
-    if (Math.fround(Number(text)) === single) break;
+    // The shortest digits of the largest float32 are more than it.
+    if (Math.fround(Number(text)) === single && Math.abs(Number(text)) <= largestSingle) break;
   }
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
