@@ -34,11 +34,11 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (!isImplemented(row)) throw notImplemented(row);
   const { context, ledger } = execution;
   if (!context.device) return runOnHost(row, args, context);
+  if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context));
 
   const early = withoutData(row, args, execution);
   if (early) return early;
-  if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
   const tensors = tensorsIn(args);
   if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors)) {
     countOne(context.counters.hostSmall, name);

@@ -1,10 +1,21 @@
 import { CressetError, type Type } from '@cresset/ir';
 import { formatValue } from '@cresset/operators';
-import { Dict, fromByteString, List, ScriptObject, Tuple, type DictKey, type Future, type Tensor } from '@cresset/tensor';
+import {
+  Dict,
+  fromByteString,
+  List,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type DictKey,
+  type Future,
+  type IValue,
+} from '@cresset/tensor';
 import { afterReadback, dispatch } from './dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
+import type { OperatorBinding } from './operator-binding.ts';
 import { RaisedException } from './script-error.ts';
 import { tensorToList } from './tensor-to-list.ts';
 import { isInstance } from './value-type.ts';
@@ -19,8 +30,8 @@ type Handler<K extends OpCode> = (
 export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   OP(state, frame, { operand, inputs, outputs }) {
     const results = dispatch(operand, frame.getAll(inputs), state.execution);
-    if (!(results instanceof Promise)) return frame.setAll(outputs, results);
-    return results.then((values) => frame.setAll(outputs, values));
+    if (results instanceof Promise) return results.then((values) => setResults(state, frame, operand, outputs, values));
+    setResults(state, frame, operand, outputs, results);
   },
   FUSION_GROUP(state, frame, { operand, inputs, outputs }) {
     const results = operand.run(frame.getAll(inputs), state.execution);
@@ -156,3 +167,20 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     state.leave(frame.getAll(inputs));
   },
 };
+
+/** Tensors in a list or dict that may change later are left to the sweep at the end of the run. */
+function setResults(
+  { execution: { ledger } }: InterpreterState,
+  frame: Frame,
+  { returnsContainers }: OperatorBinding,
+  outputs: readonly number[],
+  results: readonly IValue[],
+): void {
+  if (ledger && returnsContainers) {
+    outputs.forEach((register, at) => {
+      const value = results[at];
+      if (!(value instanceof Tensor) && !frame.code.countedLists.has(register)) ledger.pin(value);
+    });
+  }
+  frame.setAll(outputs, results);
+}
