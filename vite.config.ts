@@ -37,9 +37,11 @@ function workerBesideTheCore(): Plugin {
     generateBundle(_options, bundle) {
       for (const chunk of Object.values(bundle)) {
         if (chunk.type !== 'chunk') continue;
-        // The mark was for this build only, and bundlers recognise a worker best by a plain string. Line ends stay, so
-        // that source maps keep pointing at the right places.
-        chunk.code = chunk.code.replace(/\/\* @vite-ignore \*\/(\s*)`\.\/worker\.js`/g, '$1"./worker.js"');
+        // The mark was for this build only, and bundlers recognise a worker and its type by plain strings only. Line
+        // ends stay, so that source maps keep pointing at the right places.
+        chunk.code = chunk.code
+          .replace(/\/\* @vite-ignore \*\/(\s*)`\.\/worker\.js`/g, '$1"./worker.js"')
+          .replace(/("\.\/worker\.js",import\.meta\.url\),\{type:)`module`/g, '$1"module"');
       }
     },
   };

@@ -1,6 +1,6 @@
 // Serves plain pages around the built library: node e2e/page-server.mjs PORT
 //   /dist/...       packages/cresset/dist
-//   /models/...     the playground's bundled files
+//   /models/...     the playground's bundled model and its expected answer
 //   /shared/...     ../shared beside this project, where that folder exists
 //   /...            e2e/pages
 // `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only.
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const folder = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const folders = {
   dist: folder('../packages/cresset/dist/'),
-  models: folder('../apps/playground/public/'),
+  models: folder('../apps/playground/public/models/'),
   shared: folder('../../shared/'),
 };
 const pages = folder('pages/');

@@ -6,7 +6,9 @@ import type { Options } from './command-line.ts';
 
 /** What the pool tells a worker process, and back: one case at a time. */
 export type WorkerRequest = { readonly reference: CaseReference };
-export type WorkerReply = { readonly result: CaseResult };
+export type WorkerReply = { readonly ready: true } | { readonly result: CaseResult };
+
+type Outcome = { readonly result: CaseResult } | { readonly failure: string };
 
 const script = fileURLToPath(new URL('./worker.js', import.meta.url));
 
@@ -21,7 +23,7 @@ export async function runInProcesses(cases: readonly CaseReference[], options: O
     let child: ChildProcess | null = null;
     while (next < cases.length) {
       const at = next++;
-      child ??= start(options);
+      child ??= await start(options);
       const reply = await runOne(child, cases[at], options.timeout);
       if ('result' in reply) results[at] = reply.result;
       else {
@@ -37,29 +39,32 @@ export async function runInProcesses(cases: readonly CaseReference[], options: O
   return results;
 }
 
-function start(options: Options): ChildProcess {
-  return fork(script, [options.device, options.checks.join(',')], {
+async function start(options: Options): Promise<ChildProcess> {
+  const child = fork(script, [options.device, options.checks.join(',')], {
     env: { ...process.env, ...vulkanEnvironment },
     // The Vulkan driver talks on stderr; a crash shows as the end of the process.
     stdio: ['ignore', 'ignore', process.env.CONFORMANCE_STDERR ? 'inherit' : 'ignore', 'ipc'],
     execArgv: ['--max-old-space-size=6144', '--stack-size=4000'],
     serialization: 'advanced',
   });
+  // A process that cannot even start would fail every case alike: that is an error of the runner.
+  await new Promise<void>((resolve, reject) => {
+    child.once('message', () => resolve());
+    child.once('exit', () => reject(new Error('a worker process did not start; CONFORMANCE_STDERR=1 shows why')));
+  });
+  child.removeAllListeners('exit');
+  return child;
 }
 
-function runOne(
-  child: ChildProcess,
-  reference: CaseReference,
-  seconds: number,
-): Promise<WorkerReply | { readonly failure: string }> {
+function runOne(child: ChildProcess, reference: CaseReference, seconds: number): Promise<Outcome> {
   return new Promise((resolve) => {
-    const settle = (answer: WorkerReply | { readonly failure: string }): void => {
+    const settle = (answer: Outcome): void => {
       clearTimeout(timer);
       child.off('message', onMessage);
       child.off('exit', onExit);
       resolve(answer);
     };
-    const onMessage = (reply: unknown): void => settle(reply as WorkerReply);
+    const onMessage = (reply: unknown): void => settle(reply as Outcome);
     const onExit = (code: number | null, signal: string | null): void =>
       settle({ failure: `the process ended (${signal ?? code})` });
     const timer = setTimeout(() => settle({ failure: `no result after ${seconds} s` }), seconds * 1000);

@@ -31,3 +31,5 @@ process.on('message', async ({ reference }: WorkerRequest) => {
   const result = await runner.run(JSON.parse(lines[reference.line]), readBeside);
   process.send?.({ result } satisfies WorkerReply);
 });
+
+process.send?.({ ready: true } satisfies WorkerReply);

@@ -5,9 +5,9 @@ const operatorList = (operators: RunProfile['hostFallback']) =>
 
 const total = (operators: RunProfile['hostFallback']) => operators.reduce((sum, [, count]) => sum + count, 0);
 
-/** Name of the device in few words. */
+/** Name of the device in few words: `CPU`, `WebGPU (SwiftShader Device)`. */
 export function deviceName({ device, description }: ModelPlace): string {
-  return `${device === 'webgpu' ? 'WebGPU' : 'CPU'}${description ? ` (${description})` : ''}`;
+  return device === 'webgpu' ? description : 'CPU';
 }
 
 /** What the last run took and did. */

@@ -1,6 +1,6 @@
 import type { Availability } from './availability.ts';
 import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
-import type { ScriptModule } from './script-module.ts';
+import type { ModelMethod, ScriptModule } from './script-module.ts';
 
 export { CressetError } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
@@ -42,9 +42,14 @@ const library = new Library(() => new Worker(new URL('./worker.ts', import.meta.
  *
  * Rejects with a {@link CressetError}: codes starting with `DOWNLOAD_` for transfers, `ZIP_`, `PICKLE_` and `ARCHIVE_` for damaged
  * files, `FILE_` for files of another kind (the message says which kind and what to do), `ABORTED` for an abort.
+ *
+ * @typeParam Method names of methods beside `forward` that are called as properties: `load<'encode'>(…)`.
  */
-export function load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
-  return library.load(input, options);
+export function load<Method extends string = never>(
+  input: ModelInput,
+  options: LoadOptions = {},
+): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
+  return library.load(input, options) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
 }
 
 /** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */

@@ -216,9 +216,7 @@ export class ScriptModule {
   }
 }
 
-/** A ScriptModule whose methods are properties: a name that the class above has not is one of the program's. */
-export type CallableScriptModule = ScriptModule & Readonly<Record<string, ModelMethod>>;
-
+/** A ScriptModule whose methods are properties, those of the program that the class has not itself. */
 export function makeScriptModule(file: LoadedFile, path = ''): ScriptModule {
   const module = new ScriptModule(file, path);
   const methods = new Map(module.methods().map((name) => [name, module.method(name)]));

@@ -12,7 +12,7 @@ export function canonicalizeModifiedLoops(graph: Graph): void {
 }
 
 function canonicalizeBlock(block: Block): void {
-  for (const node of [...block.nodes()]) {
+  for (const node of Array.from(block.nodes())) {
     node.blocks.forEach(canonicalizeBlock);
     if (node.kind === 'prim::Loop' && isModifiedLoop(node)) {
       canonicalizeLoop(node);

@@ -146,7 +146,7 @@ class LoopContinuations {
   }
 
   #assign(block: Block): void {
-    for (const node of [...block.nodes()]) {
+    for (const node of Array.from(block.nodes())) {
       switch (node.kind) {
         case 'prim::If':
           node.blocks.forEach((inner) => this.#assign(inner));
@@ -196,14 +196,14 @@ class LoopContinuations {
 }
 
 function moveNodesBefore(node: Node, block: Block): void {
-  for (const inner of [...block.nodes()]) {
+  for (const inner of Array.from(block.nodes())) {
     inner.moveBefore(node);
   }
 }
 
 /** Evaluates the condition of a loop, its second block, before the loop and at the end of its body. */
 function inlineLoopConditions(block: Block): void {
-  for (const node of [...block.nodes()]) {
+  for (const node of Array.from(block.nodes())) {
     node.blocks.forEach(inlineLoopConditions);
     if (node.kind === 'prim::Loop') {
       inlineLoopCondition(node);
@@ -230,7 +230,7 @@ class EraseLoadStores {
   run(block: Block): void {
     const scope = new BlockScope<Value>(this.#scope);
     this.#scope = scope;
-    for (const node of [...block.nodes()]) {
+    for (const node of Array.from(block.nodes())) {
       switch (node.kind) {
         case 'prim::Store':
           scope.set(node.s('name'), node.input());

@@ -11,7 +11,7 @@ export function liftClosures(graph: Graph, cleanup: CleanupPasses): void {
 }
 
 function liftInBlock(block: Block, cleanup: CleanupPasses): void {
-  for (const node of [...block.nodes()]) {
+  for (const node of Array.from(block.nodes())) {
     if (node.kind === 'prim::Closure') {
       liftClosure(node, cleanup);
     } else {
@@ -51,7 +51,7 @@ function liftClosure(closure: Node, cleanup: CleanupPasses): void {
 }
 
 function forkInBlock(block: Block, cleanup: CleanupPasses): void {
-  for (const node of [...block.nodes()]) {
+  for (const node of Array.from(block.nodes())) {
     if (node.kind === 'prim::forkClosure') {
       inlineForkedClosure(node, cleanup);
     } else {

@@ -1,11 +1,11 @@
-import { ListType, type Graph } from '@cresset/ir';
+import type { Graph, ListType } from '@cresset/ir';
 
 /**
  * Makes the empty list literals that are left lists of tensors, and removes those that a call has turned into a list of its own type (PyTorch:
  * eraseListLiterals).
  */
 export function eraseListLiterals(graph: Graph): void {
-  for (const node of [...graph.allNodes()]) {
+  for (const node of Array.from(graph.allNodes())) {
     if (node.kind !== 'prim::EmptyListLiteral') {
       continue;
     }

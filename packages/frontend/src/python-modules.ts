@@ -1,8 +1,8 @@
 import { operatorsFor, scalarTypeCode, type GraphFunction, type ScalarTypeName, type SourceRange } from '@cresset/ir';
 import { builtinFunctionTable } from './builtin-function-table.ts';
-import { ExceptionValue, FunctionValue } from './callable-value.ts';
+import { ExceptionValue } from './callable-value.ts';
 import { compileError } from './compilation-error.ts';
-import { functionalLibrary } from './functional-library.ts';
+import { functionalLibrary } from './functional/library.ts';
 import { LegacyTensorConstructor } from './legacy-tensor-constructor.ts';
 import { OpsValue } from './native-resolver.ts';
 import { BuiltinFunction, SimpleValue } from './simple-value.ts';
@@ -68,6 +68,7 @@ const DTYPES: Readonly<Record<string, ScalarTypeName>> = {
 const CODES: Readonly<Record<string, bigint>> = {
   contiguous_format: 0n,
   preserve_format: 1n,
+  legacy_contiguous_format: 0n,
   channels_last: 2n,
   channels_last_3d: 3n,
   strided: 0n,
@@ -195,7 +196,7 @@ export class PythonModule extends SugaredValue {
     }
     const library = functionalLibrary.find(name);
     if (library !== undefined) {
-      return new FunctionValue(library);
+      return library;
     }
     const symbol = RENAMED[name] ?? `aten::${PREFIXED[this.#name] ?? ''}${field}`;
     const exists = operatorsFor(symbol).length > 0 || builtinFunctionTable.functionsFor(symbol).length > 0;

@@ -9,7 +9,7 @@ import {
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
-import { functionalLibrary } from './functional-library.ts';
+import { functionalLibrary } from './functional/library.ts';
 import { parseProgram } from './parser.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
@@ -79,7 +79,7 @@ class ScriptProgram implements Resolver {
       }
     }
     const functions = declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
-    for (const name of [...this.#classes.keys()]) {
+    for (const name of this.#classes.keys()) {
       this.#typeNamed(name);
     }
     return functions;

@@ -19,7 +19,7 @@ import { emitDictConstructor } from './dict-constructor.ts';
 import type { Emitter } from './emitter.ts';
 import { tryConvertToType, tupleElements } from './implicit-conversion.ts';
 import { IterableTree, RangeValue } from './iterable-value.ts';
-import { LegacyTensorConstructor } from './legacy-tensor-constructor.ts';
+import type { LegacyTensorConstructor } from './legacy-tensor-constructor.ts';
 import { NamedValue } from './named-value.ts';
 import { SimpleValue } from './simple-value.ts';
 import { emitIndex } from './subscript-emission.ts';

@@ -36,7 +36,7 @@ export function withBlocksToEnterExit(graph: Graph): void {
   const nodes = [...graph.allNodes()].filter((node) => node.kind === 'prim::With');
   for (const node of nodes) {
     for (const block of node.blocks) {
-      for (const inner of [...block.nodes()]) {
+      for (const inner of Array.from(block.nodes())) {
         inner.moveBefore(node);
       }
     }

@@ -534,6 +534,34 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     { out: true },
   ),
   decomposed(
+    'aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
+    `
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) -> Tensor:
+    assert vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D"
+    assert vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D"
+    product = vec1.unsqueeze(1) * vec2
+    if beta == 0:
+        return product * alpha
+    return self * beta + product * alpha
+`,
+    { inPlace: true, out: true },
+  ),
+  decomposed(
+    'aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor',
+    `
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tensor]) -> Tensor:
+    assert input1.dim() == input2.dim(), f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}"
+    for at in range(input1.dim() - 1):
+        assert input1.size(at) == input2.size(at), f"bilinear(): input batch dimensions do not match at dim {at}: got {input1.size(at)} and {input2.size(at)}"
+    assert input1.size(-1) == weight.size(1), f"bilinear(): input1 size does not match weight size: got {input1.size(-1)} but expected {weight.size(1)}"
+    assert input2.size(-1) == weight.size(2), f"bilinear(): input2 size does not match weight size: got {input2.size(-1)} but expected {weight.size(2)}"
+    result = torch.einsum("...i,oij,...j->...o", [input1, weight, input2])
+    if bias is not None:
+        result = result + bias
+    return result
+`,
+  ),
+  decomposed(
     'aten::ger(Tensor self, Tensor vec2) -> Tensor',
     `
 def ger(self: Tensor, vec2: Tensor) -> Tensor:

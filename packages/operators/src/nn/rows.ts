@@ -1,11 +1,14 @@
 import type { OperatorRow } from '../row.ts';
 import { attentionRows } from './attention.ts';
 import { batchNormRows } from './batch-norm.ts';
+import { classLossRows } from './class-loss.ts';
 import { convolutionRows } from './convolution.ts';
+import { distanceRows } from './distance.ts';
 import { dropoutFamilyRows } from './dropout.ts';
 import { einsumRows } from './einsum.ts';
 import { embeddingRows } from './embedding.ts';
 import { fftRows } from './fft.ts';
+import { lossRows } from './loss.ts';
 import { matrixProductRows } from './matrix-product.ts';
 import { normalizationRows } from './normalization.ts';
 import { packedSequenceRows } from './packed-sequence.ts';
@@ -38,6 +41,9 @@ export const nnRows: readonly OperatorRow[] = [
   ...sortRows,
   ...fftRows,
   ...stftRows,
+  ...distanceRows,
+  ...lossRows,
+  ...classLossRows,
   ...transformerRows,
   ...resamplingRows,
 ];
