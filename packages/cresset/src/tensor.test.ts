@@ -1,0 +1,83 @@
+import { CressetError } from '@cresset/ir';
+import { describe, expect, it } from 'vitest';
+import { tensor, type Tensor } from './tensor.ts';
+
+const described = (value: Tensor): unknown[] => [value.dtype, value.shape, value.tolist()];
+
+function codeOf(make: () => unknown): string {
+  try {
+    make();
+  } catch (error) {
+    expect(error).toBeInstanceOf(CressetError);
+    return (error as CressetError).code;
+  }
+  return 'no error';
+}
+
+describe('tensor', () => {
+  it('takes nested arrays, and infers what JavaScript tells', () => {
+    expect(
+      described(
+        tensor([
+          [1, 2, 3],
+          [4, 5, 6],
+        ]),
+      ),
+    ).toEqual([
+      'float32',
+      [2, 3],
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ]);
+    expect(described(tensor([1n, -2n]))).toEqual(['int64', [2], [1, -2]]);
+    expect(described(tensor([true, false]))).toEqual(['bool', [2], [true, false]]);
+    expect(described(tensor(3))).toEqual(['float32', [], 3]);
+    expect(described(tensor([[]]))).toEqual(['float32', [1, 0], [[]]]);
+  });
+
+  it('takes typed arrays as their own type, copied', () => {
+    const source = new Float32Array([1, 2]);
+    const made = tensor(source);
+    source[0] = 9;
+    expect(described(made)).toEqual(['float32', [2], [1, 2]]);
+    expect(described(tensor(new Uint8ClampedArray([255]), [1, 1]))).toEqual(['uint8', [1, 1], [[255]]]);
+    expect(described(tensor(new BigInt64Array([2n ** 60n])))).toEqual(['int64', [1], [2n ** 60n]]);
+    expect(described(tensor(new Uint8Array([0, 7]), { dtype: 'bool' }))).toEqual(['bool', [2], [false, true]]);
+  });
+
+  it('takes half precision as bits, or rounds to it', () => {
+    expect(described(tensor(new Uint16Array([0x3c00, 0xc000]), { dtype: 'float16' }))).toEqual([
+      'float16',
+      [2],
+      [1, -2],
+    ]);
+    expect(described(tensor(new Uint16Array([0x3f80]), { dtype: 'bfloat16' }))).toEqual(['bfloat16', [1], [1]]);
+    expect(described(tensor([0.1], { dtype: 'float16' }))).toEqual(['float16', [1], [0.0999755859375]]);
+    expect(codeOf(() => tensor(new Uint16Array([1])))).toBe('TENSOR_DTYPE');
+  });
+
+  it('converts to the dtype asked for', () => {
+    expect(described(tensor([1, 2], { dtype: 'int64' }))).toEqual(['int64', [2], [1, 2]]);
+    expect(described(tensor(new Float64Array([1.5, 2]), { dtype: 'float32' }))).toEqual(['float32', [2], [1.5, 2]]);
+    expect(described(tensor([[1, 2]], { dtype: 'complex64' }))).toEqual(['complex64', [1], [[1, 2]]]);
+    expect(codeOf(() => tensor([1.5], { dtype: 'int64' }))).toBe('TENSOR_DTYPE');
+    expect(codeOf(() => tensor([1], { dtype: 'float8' as 'float32' }))).toBe('TENSOR_DTYPE');
+  });
+
+  it('refuses shapes that the data does not fill', () => {
+    expect(codeOf(() => tensor([1, 2, 3], { shape: [2, 2] }))).toBe('TENSOR_SHAPE');
+    expect(codeOf(() => tensor([[1, 2], [3]]))).toBe('TENSOR_SHAPE');
+    expect(codeOf(() => tensor([1, [2]]))).toBe('TENSOR_SHAPE');
+    expect(codeOf(() => tensor([1], { shape: [-1] }))).toBe('TENSOR_SHAPE');
+  });
+
+  it('gives its one element, and nothing once disposed of', () => {
+    const one = tensor([[7]], { dtype: 'int64' });
+    expect(one.item()).toBe(7);
+    expect(codeOf(() => tensor([1, 2]).item())).toBe('TENSOR_ITEM');
+    one.dispose();
+    expect(codeOf(() => one.data)).toBe('TENSOR_DISPOSED');
+  });
+});
