@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { CompilationUnit, parseSchema, registerOperators, Source } from '@cresset/ir';
+import { describe, expect, it } from 'vitest';
+import { declareScript, script } from '../script.ts';
+import { parseProgram } from '../parser.ts';
+import { functionalLibrary } from './library.ts';
+import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './sources.ts';
+
+const reference = (name: string): string =>
+  fileURLToPath(new URL(`../../../../../shared/reference/${name}`, import.meta.url));
+
+/** All operators' schemas, and PyTorch's own signatures of the functions: facts that stand beside the project, where they do. */
+const isThere = existsSync(reference('aten-schemas.txt'));
+
+function readSchemas(): readonly string[] {
+  const lines = readFileSync(reference('aten-schemas.txt'), 'utf8').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+interface LibraryFacts {
+  readonly functions: Readonly<Record<string, { readonly schema?: string | null }>>;
+}
+
+describe.skipIf(!isThere)('the functional library (needs ../shared/reference)', () => {
+  if (isThere) {
+    registerOperators(readSchemas().map((schema) => ({ schema })));
+    declareScript('', { unit: new CompilationUnit() });
+  }
+
+  for (const [module, text] of Object.entries(FUNCTIONAL_SOURCES)) {
+    for (const definition of parseProgram(new Source(text), 'python')) {
+      const { name } = definition.name;
+      if (definition.kind !== 'def') continue;
+      it(`${module}.${name} compiles`, () => {
+        const found = functionalLibrary.find(`${module}.${name}`);
+        expect(found).toBeDefined();
+        const fn = functionalLibrary.functionNamed(`${module}.${name}`)!;
+        expect(() => fn.graph.lint()).not.toThrow();
+      });
+    }
+  }
+
+  it('has the signatures that PyTorch has', () => {
+    const facts = JSON.parse(readFileSync(reference('functional-lib.json'), 'utf8')) as LibraryFacts;
+    const wrong: string[] = [];
+    let compared = 0;
+    for (const [name, { schema }] of Object.entries(facts.functions)) {
+      const fn = functionalLibrary.functionNamed(name);
+      if (!fn || !schema || !schema.startsWith(`${fn.name}(`)) continue;
+      compared++;
+      const ours = fn.schema.arguments.map((argument) => `${argument}`).join(', ');
+      const theirs = parseSchema(schema)
+        .arguments.map((argument) => `${argument}`)
+        .join(', ');
+      if (ours !== theirs) wrong.push(`${name}: (${ours}), not (${theirs})`);
+    }
+    expect(compared).toBeGreaterThan(50);
+    expect(wrong).toEqual([]);
+  });
+
+  it('picks the form with indices by a constant', () => {
+    expect(Object.keys(BOOLEAN_DISPATCHED)).toContain('max_pool2d');
+    const unit = script(`
+def f(x):
+    return F.max_pool2d(x, 2)
+def g(x):
+    return F.max_pool2d(x, 2, return_indices=True)
+`);
+    expect(`${unit.getFunction('__torch__.f').graph}`).toContain('name="_max_pool2d"');
+    expect(`${unit.getFunction('__torch__.g').graph}`).toContain('name="max_pool2d_with_indices"');
+  });
+
+  it('picks the overload of interpolate by the types', () => {
+    const unit = script('def f(x):\n    return F.interpolate(x, scale_factor=2.0)\n');
+    expect(`${unit.getFunction('__torch__.f').graph}`).toContain('interpolate');
+  });
+});

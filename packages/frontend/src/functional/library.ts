@@ -1,0 +1,100 @@
+import { CompilationUnit, constantValue, Source, type GraphFunction, type SourceRange } from '@cresset/ir';
+import { FunctionValue } from '../callable-value.ts';
+import { compileError } from '../compilation-error.ts';
+import type { NamedValue } from '../named-value.ts';
+import { SugaredValue } from '../sugared-value.ts';
+import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './sources.ts';
+
+const FUNCTIONAL = 'torch.nn.functional';
+
+/** Declares the functions of a TorchScript text in a unit, under a namespace. */
+export type LibraryCompiler = (unit: CompilationUnit, namespace: string, source: Source) => readonly GraphFunction[];
+
+/**
+ * Functions of PyTorch that are written in Python there, such as those of `torch.nn.functional`: TorchScript text that is parsed when one of
+ * them is first asked for, and compiled function by function.
+ */
+class FunctionalLibrary {
+  #unit: CompilationUnit | undefined;
+  #compile: LibraryCompiler | undefined;
+
+  /** Hands in the compiler, which this file cannot import: it asks for these functions itself. */
+  useCompiler(compile: LibraryCompiler): void {
+    this.#compile = compile;
+  }
+
+  /** The meaning of a full Python name, or undefined. */
+  find(pythonName: string): SugaredValue | undefined {
+    const dispatched = pythonName.startsWith(`${FUNCTIONAL}.`)
+      ? BOOLEAN_DISPATCHED[pythonName.slice(FUNCTIONAL.length + 1)]
+      : undefined;
+    if (dispatched !== undefined) {
+      const [position, whenTrue, whenFalse] = dispatched;
+      const functions = [whenTrue, whenFalse].map((name) => this.functionNamed(`${FUNCTIONAL}.${name}`)!);
+      return new BooleanDispatchValue(position, new FunctionValue(functions[0]!), new FunctionValue(functions[1]!));
+    }
+    const fn = this.functionNamed(pythonName);
+    if (fn !== undefined) {
+      return new FunctionValue(fn);
+    }
+    const overloads = this.#overloads(pythonName);
+    return overloads.length === 0 ? undefined : new FunctionValue(...overloads);
+  }
+
+  #overloads(pythonName: string): readonly GraphFunction[] {
+    const overloads: GraphFunction[] = [];
+    for (;;) {
+      const overload = this.functionNamed(`${pythonName}__${overloads.length}`);
+      if (overload === undefined) {
+        return overloads;
+      }
+      overloads.push(overload);
+    }
+  }
+
+  /** The function of that name itself: not what an overloaded or dispatched name means. */
+  functionNamed(pythonName: string): GraphFunction | undefined {
+    if (this.#unit === undefined && this.#compile !== undefined) {
+      this.#unit = new CompilationUnit();
+      for (const [namespace, text] of Object.entries(FUNCTIONAL_SOURCES)) {
+        this.#compile(this.#unit, `__torch__.${namespace}`, new Source(text, `${namespace.replaceAll('.', '/')}.py`));
+      }
+    }
+    return this.#unit?.findFunction(`__torch__.${pythonName}`);
+  }
+}
+
+/** One of two functions, by an argument that must be a constant (PyTorch: BooleanDispatchValue). */
+class BooleanDispatchValue extends SugaredValue {
+  readonly #position: number;
+  readonly #whenTrue: SugaredValue;
+  readonly #whenFalse: SugaredValue;
+
+  constructor(position: number, whenTrue: SugaredValue, whenFalse: SugaredValue) {
+    super();
+    this.#position = position;
+    this.#whenTrue = whenTrue;
+    this.#whenFalse = whenFalse;
+  }
+
+  override kind(): string {
+    return 'boolean dispatch';
+  }
+
+  override call(
+    range: SourceRange,
+    fn: GraphFunction,
+    args: readonly NamedValue[],
+    kwargs: readonly NamedValue[],
+    binders: number,
+  ): SugaredValue {
+    const argument = args[this.#position] ?? kwargs.find(({ name }) => name === 'return_indices');
+    const value = argument === undefined ? false : constantValue(argument.value(fn.graphBeingDefined));
+    if (typeof value !== 'boolean') {
+      throw compileError(range, 'value for boolean dispatch was not constant');
+    }
+    return (value ? this.#whenTrue : this.#whenFalse).call(range, fn, args, kwargs, binders);
+  }
+}
+
+export const functionalLibrary = new FunctionalLibrary();
