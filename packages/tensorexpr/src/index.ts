@@ -6,6 +6,7 @@ export * from './index-value.ts';
 export * from './kernel.ts';
 export { normalise, type NormalContraction, type NormalKernel } from './normalise.ts';
 export * from './operand.ts';
+export { reductionStages, type TemporaryTensor } from './reduction-stages.ts';
 export * from './scalar-functions.ts';
 export * from './schedule.ts';
 export * from './signature.ts';

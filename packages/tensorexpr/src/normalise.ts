@@ -29,7 +29,7 @@ export function normalise(kernel: Kernel): NormalKernel {
   return kernel.kind === 'nest' ? normaliseNest(kernel) : normaliseContraction(kernel);
 }
 
-function normaliseNest(nest: LoopNest): LoopNest {
+export function normaliseNest(nest: LoopNest): LoopNest {
   if (pointsOf(nest.axes) === 0) return nest;
   const roots = rootsOf(nest.stores);
   const reductions = reductionsIn(roots);

@@ -4,6 +4,7 @@ import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import type { LoopNest } from './kernel.ts';
 import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
+import { blockedSums } from './reduction-stages.ts';
 
 /** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */
 export interface PointSchedule {
@@ -31,8 +32,9 @@ export interface TileSchedule {
 
 export type Schedule = PointSchedule | RowSchedule | TileSchedule;
 
-/** A schedule with the size of its grid for this launch. No workgroups at all: there is nothing to do. */
+/** A kernel as its schedule has it, with the size of its grid. No workgroups at all: there is nothing to do. */
 export interface Launch {
+  readonly kernel: NormalKernel;
   readonly schedule: Schedule;
   readonly workgroups: number;
 }
@@ -55,9 +57,10 @@ export function chooseSchedule(kernel: NormalKernel, capabilities: DeviceCapabil
   return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
 }
 
-function points(count: number, workgroupSize: number, pointsPerThread: number): Launch {
+function points(nest: LoopNest, workgroupSize: number, pointsPerThread: number): Launch {
   const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread };
-  return { schedule, workgroups: Math.ceil(count / (workgroupSize * pointsPerThread)) };
+  const workgroups = Math.ceil(pointsOf(nest.axes) / (workgroupSize * pointsPerThread));
+  return { kernel: blockedSums(nest), schedule, workgroups };
 }
 
 /** From this many rows on, a thread for each of them keeps a GPU busy. */
@@ -70,9 +73,9 @@ function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch 
     const largest = Math.min(256, capabilities.maxWorkgroupSize);
     let workgroupSize = 32;
     while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
-    return { schedule: { kind: 'row', workgroupSize }, workgroups: count };
+    return { kernel: nest, schedule: { kind: 'row', workgroupSize }, workgroups: count };
   }
-  return points(count, Math.min(64, capabilities.maxWorkgroupSize), 1);
+  return points(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
 }
 
 /**
@@ -82,9 +85,11 @@ function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch 
 function scheduleNestInSoftware(nest: LoopNest): Launch {
   const count = pointsOf(nest.axes);
   const row = rowLength(nest);
-  if (count === 1 && row >= 1024) return { schedule: { kind: 'row', workgroupSize: 8 }, workgroups: 1 };
-  if (row >= 64) return points(count, 8, 1);
-  return count >= 8192 ? points(count, 64, 16) : points(count, count <= 8 ? 8 : 64, 1);
+  if (count === 1 && row >= 1024) {
+    return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8 }, workgroups: 1 };
+  }
+  if (row >= 64) return points(nest, 8, 1);
+  return count >= 8192 ? points(nest, 64, 16) : points(nest, count <= 8 ? 8 : 64, 1);
 }
 
 /** How many steps a point of the nest takes: its inner axes, or a reduction that is worked out once for the point. */
@@ -106,7 +111,7 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
   const schedule = capabilities.software ? tileInSoftware(m, n) : tileOnGpu(batch, m, n, capabilities);
   const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
-  return { schedule, workgroups: batch * tiles };
+  return { kernel, schedule, workgroups: batch * tiles };
 }
 
 /** Loads are what costs: large tiles, rows the same for all threads, columns next to each other. */

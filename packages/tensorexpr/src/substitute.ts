@@ -61,7 +61,13 @@ export class Rewriter {
   }
 }
 
-/** Replaces whole nodes by others wherever they occur. */
+/** Replaces whole nodes by others wherever they occur; an axis only where it is free, not where a reduction loops over it. */
 export function substitute(expr: Expr, replacements: ReadonlyMap<Expr, Expr>): Expr {
-  return new Rewriter((node) => replacements.get(node) ?? null).rewrite(expr);
+  return new Rewriter((node) => {
+    const found = replacements.get(node);
+    if (found) return found;
+    if (node.kind !== 'reduce' || !node.axes.some((axis) => replacements.has(axis))) return null;
+    const free = new Map([...replacements].filter(([from]) => !node.axes.includes(from as AxisExpr)));
+    return free.size === 0 ? node : { ...node, body: substitute(node.body, free) };
+  }).rewrite(expr);
 }

@@ -1,8 +1,9 @@
 import { CressetError } from '@cresset/ir';
-import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
+import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
 import {
   chooseSchedule,
   normalise,
+  reductionStages,
   scheduleKey,
   signatureOf,
   type ComputeDevice,
@@ -10,6 +11,7 @@ import {
   type DeviceCounters,
   type Kernel,
   type KernelSignature,
+  type NormalKernel,
 } from '@cresset/tensorexpr';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, toDeviceLayout, toHostLayout } from './element-layout.ts';
@@ -178,11 +180,31 @@ export class WebGpuDevice implements ComputeDevice {
 
   launch(kernel: Kernel): void {
     this.#checkUsable();
-    let prepared = this.#prepared.get(kernel);
-    if (!prepared) {
-      prepared = this.#prepare(kernel);
-      this.#prepared.set(kernel, prepared);
+    const known = this.#prepared.get(kernel);
+    if (known) {
+      this.#enqueue(known);
+      return;
     }
+    const normal = normalise(kernel);
+    if (normal.kind === 'nest') {
+      const temporaries: Tensor[] = [];
+      const stages = reductionStages(normal, this.capabilities, (sizes, dtype) => {
+        const storage = Storage.onDevice(this, dtype, numelOf(sizes));
+        temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
+        return temporaries.at(-1)!;
+      });
+      if (stages.length > 1) {
+        for (const stage of stages) this.#enqueue(this.#prepare(stage));
+        for (const temporary of temporaries) temporary.dispose();
+        return;
+      }
+    }
+    const prepared = this.#prepare(normal);
+    this.#prepared.set(kernel, prepared);
+    this.#enqueue(prepared);
+  }
+
+  #enqueue(prepared: PreparedKernel): void {
     const { program, signature, x, y } = prepared;
     if (x === 0) return;
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
@@ -218,8 +240,8 @@ export class WebGpuDevice implements ComputeDevice {
     this.counters.dispatches++;
   }
 
-  #prepare(original: Kernel): PreparedKernel {
-    const kernel = normalise(original);
+  #prepare(normal: NormalKernel): PreparedKernel {
+    const { kernel, schedule, workgroups } = chooseSchedule(normal, this.capabilities);
     const signature = signatureOf(kernel);
     const { maxStorageBuffers, maxWorkgroupsPerDimension } = this.capabilities;
     if (signature.bindings.length > maxStorageBuffers) {
@@ -228,7 +250,6 @@ export class WebGpuDevice implements ComputeDevice {
         `${kernel.label} uses ${signature.bindings.length} tensors at once, but this GPU allows ${maxStorageBuffers}`,
       );
     }
-    const { schedule, workgroups } = chooseSchedule(kernel, this.capabilities);
     const wide = workgroups > maxWorkgroupsPerDimension;
     const y = wide ? Math.ceil(workgroups / maxWorkgroupsPerDimension) : 1;
     const x = Math.ceil(workgroups / y);

@@ -1,0 +1,154 @@
+import type { ScalarType, Tensor } from '@cresset/tensor';
+import { axis, binary, cast, constant, param, reduce, select } from './builders.ts';
+import type { DeviceCapabilities } from './device.ts';
+import { FreeAxes } from './expr-children.ts';
+import type { AxisExpr, Expr, ExprType, ReduceExpr, ReduceFunction } from './expr.ts';
+import { extentOf, pointsOf } from './index-value.ts';
+import type { LoopNest, Store } from './kernel.ts';
+import { normaliseNest, reductionsIn } from './normalise.ts';
+import { TensorView } from './operand.ts';
+import { Rewriter, substitute } from './substitute.ts';
+
+/** Makes a contiguous tensor on the device for what one stage hands to the next. */
+export type TemporaryTensor = (sizes: readonly number[], dtype: ScalarType) => Tensor;
+
+/**
+ * Long reductions of few points leave most of a device idle. Their loops are cut into chunks: a stage of its own reduces
+ * every chunk, and the nest reduces what the chunks came to. Gives the nests to run, in order; most often the one.
+ */
+export function reductionStages(
+  nest: LoopNest,
+  capabilities: DeviceCapabilities,
+  temporary: TemporaryTensor,
+): LoopNest[] {
+  const points = pointsOf(nest.axes);
+  const { fewPoints, longRow, chunks } = capabilities.software
+    ? { fewPoints: 16, longRow: 4096, chunks: 32 }
+    : { fewPoints: 128, longRow: 16384, chunks: 256 };
+  if (points === 0 || points >= fewPoints) return [nest];
+  const stages: LoopNest[] = [];
+  const done = new Set<ReduceExpr>();
+  let rest = nest;
+  for (;;) {
+    const next = longReduction(rest, longRow, done);
+    if (!next) return [...stages, rest];
+    const { stage, replacement } = chunked(rest, next, Math.ceil(chunks / points) * 4, temporary);
+    done.add(replacement);
+    stages.push(normaliseNest(stage));
+    rest = { ...rest, stores: rest.stores.map((store) => replaced(store, next, replacement)) };
+  }
+}
+
+/** A reduction over many elements that is worked out once for a point, and contains no other such one. */
+function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet<ReduceExpr>): ReduceExpr | null {
+  const freeAxes = new FreeAxes();
+  const inner = new Set(nest.innerAxes);
+  const outer = new Set(nest.axes);
+  const candidates = reductionsIn(nest.stores.flatMap((store) => [store.offset, store.value])).filter(
+    (reduction) =>
+      !done.has(reduction) &&
+      reduction.fn !== 'argmax' &&
+      reduction.fn !== 'argmin' &&
+      pointsOf(reduction.axes) >= longRow &&
+      [...freeAxes.of(reduction)].every((free) => outer.has(free) && !inner.has(free)),
+  );
+  const contains = (one: ReduceExpr, other: ReduceExpr): boolean => reductionsIn([one.body]).includes(other);
+  return candidates.find((one) => !candidates.some((other) => other !== one && contains(one, other))) ?? null;
+}
+
+const chunkTypes: Record<ExprType, ScalarType> = { float: 'float32', i32: 'int32', i64: 'int64', bool: 'bool' };
+
+function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporary: TemporaryTensor) {
+  const longest = reduction.axes.reduce((best, own) => (extentOf(own) > extentOf(best) ? own : best));
+  const extent = extentOf(longest);
+  const size = Math.ceil(extent / Math.min(chunks, extent));
+  const count = Math.ceil(extent / size);
+  const chunk = axis('c', param('i32', count));
+  const within = axis(longest.name, param('i32', size));
+  const element = binary('add', binary('mul', chunk, param('i32', size)), within);
+  const type = reduction.type;
+  const body = substitute(cast(type, reduction.body), new Map<Expr, Expr>([[longest, element]]));
+  const guarded =
+    count * size === extent
+      ? body
+      : select(binary('lt', element, longest.extent), body, neutralElement(reduction.fn, type));
+  const parts = new TensorView(temporary([...nest.axes.map(extentOf), count], chunkTypes[type]));
+  const axes = [...nest.axes, chunk];
+  const loops = reduction.axes.map((own) => (own === longest ? within : own));
+  const stage: LoopNest = {
+    kind: 'nest',
+    label: `${nest.label} (chunks)`,
+    axes,
+    innerAxes: [],
+    stores: [{ operand: parts.operand, offset: parts.offsetAt(axes), value: reduce(reduction.fn, loops, guarded) }],
+  };
+  const part = axis('c', param('i32', count));
+  return { stage, replacement: reduce(reduction.fn, [part], parts.at([...nest.axes, part])) };
+}
+
+function replaced(store: Store, reduction: ReduceExpr, replacement: ReduceExpr): Store {
+  const map = new Map<Expr, Expr>([[reduction, replacement]]);
+  return { operand: store.operand, offset: substitute(store.offset, map), value: substitute(store.value, map) };
+}
+
+function neutralElement(fn: ReduceFunction, type: ExprType): Expr {
+  switch (fn) {
+    case 'any':
+      return constant('bool', false);
+    case 'all':
+      return constant('bool', true);
+    case 'sum':
+      return constant(type, type === 'i64' ? 0n : 0);
+    case 'prod':
+      return constant(type, type === 'i64' ? 1n : 1);
+    default:
+      return extreme(type, fn === 'min');
+  }
+}
+
+function extreme(type: ExprType, largest: boolean): Expr {
+  switch (type) {
+    case 'float':
+      return constant(type, largest ? Infinity : -Infinity);
+    case 'i32':
+      return constant(type, largest ? 2147483647 : -2147483648);
+    case 'i64':
+      return constant(type, largest ? 2n ** 63n - 1n : -(2n ** 63n));
+    case 'bool':
+      return constant(type, largest);
+  }
+}
+
+/** Steps after which a float sum starts a new partial sum: the error grows with the length of one, not of all. */
+const sumBlock = 128;
+
+/**
+ * Long float sums that one thread works out, as sums of sums over blocks: added one after the other, a million equal
+ * terms lose three of seven digits.
+ */
+export function blockedSums(nest: LoopNest): LoopNest {
+  const rewriter = new Rewriter((expr, self) => {
+    const last = expr.kind === 'reduce' ? expr.axes.at(-1) : undefined;
+    if (expr.kind !== 'reduce' || expr.fn !== 'sum' || expr.type !== 'float') return null;
+    if (!last || extentOf(last) < 4 * sumBlock) return null;
+    return blockedSum({ ...expr, body: self.rewrite(expr.body) }, last);
+  });
+  const stores = nest.stores.map(({ operand, offset, value }) => ({
+    operand,
+    offset: rewriter.rewrite(offset),
+    value: rewriter.rewrite(value),
+  }));
+  return { ...nest, stores };
+}
+
+function blockedSum(reduction: ReduceExpr, last: AxisExpr): ReduceExpr {
+  const extent = extentOf(last);
+  const count = Math.ceil(extent / sumBlock);
+  const block = axis(last.name, param('i32', count));
+  const within = axis(last.name, constant('i32', sumBlock));
+  const element = binary('add', binary('mul', block, constant('i32', sumBlock)), within);
+  const body = substitute(reduction.body, new Map<Expr, Expr>([[last, element]]));
+  const guarded =
+    count * sumBlock === extent ? body : select(binary('lt', element, last.extent), body, constant('float', 0));
+  return reduce('sum', [...reduction.axes.slice(0, -1), block], reduce('sum', [within], guarded));
+}
