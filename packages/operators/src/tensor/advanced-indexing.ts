@@ -204,7 +204,7 @@ interface IndexPutArguments extends IndexArguments {
 }
 
 const indexPutRule: KernelRule<IndexPutArguments> = {
-  shape: ({ self }): TensorMeta => self,
+  shape: ({ self }): TensorMeta => ({ sizes: self.sizes, dtype: self.dtype }),
   host: ({ self, indices, values, accumulate }, [output]) => {
     copyInto(output, self);
     check(
