@@ -1,9 +1,17 @@
 import { readModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
-import { ClassType, CressetError, type GraphFunction, type FunctionSchema } from '@cresset/ir';
+import {
+  ClassType,
+  CressetError,
+  type GraphFunction,
+  type FunctionSchema,
+  IntType,
+  FloatType,
+  type Type,
+} from '@cresset/ir';
 import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject, type IValue } from '@cresset/tensor';
+import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 
 /** A case's program, ready to be called. */
@@ -106,11 +114,18 @@ function bindArguments(
       `expected at most ${schema.arguments.length} argument(s) but received ${given.length}`,
     );
   }
-  return schema.arguments.map(({ name, defaultValue }, at) => {
-    if (at < given.length) return given[at];
+  return schema.arguments.map(({ name, type, defaultValue }, at) => {
+    if (at < given.length) return asNumberWhereAsked(given[at], type);
     const named = kwargs.get(name);
-    if (named !== undefined) return named;
+    if (named !== undefined) return asNumberWhereAsked(named, type);
     if (defaultValue === undefined) throw new CressetError('ARGUMENT_COUNT', `missing value for argument '${name}'`);
     return toIValue(defaultValue);
   });
+}
+
+/** Python hands a tensor of one element to a parameter that is a number as that number. */
+function asNumberWhereAsked(value: IValue, type: Type): IValue {
+  if (!(value instanceof Tensor) || !(type instanceof IntType || type instanceof FloatType)) return value;
+  const element = Number(value.contiguousArray()[0]);
+  return type instanceof IntType ? BigInt(Math.trunc(element)) : element;
 }

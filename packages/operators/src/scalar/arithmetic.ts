@@ -48,7 +48,9 @@ function divideIntsWithRemainder(x: bigint, y: bigint): Tuple {
   return new Tuple([floorDivide(x, y), pythonRemainder(x, y)]);
 }
 
-const mixedDivmod = (x: IValue, y: IValue): Tuple => divideWithRemainder(Number(x), Number(y));
+// PyTorch takes the two as single floats where one of them is an int.
+const mixedDivmod = (x: IValue, y: IValue): Tuple =>
+  divideWithRemainder(Math.fround(Number(x)), Math.fround(Number(y)));
 
 function copySign(a: number, b: number): number {
   const negative = b < 0 || Object.is(b, -0);

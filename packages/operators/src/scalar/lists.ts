@@ -3,7 +3,7 @@ import { List, Tensor, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { valuesEqual } from './comparison.ts';
-import { sliceBounds } from './strings.ts';
+import { slicePositions } from './strings.ts';
 import { wrap } from './int64.ts';
 import { formatValue } from './value-format.ts';
 
@@ -31,11 +31,11 @@ function insertionPoint(index: bigint, length: number): number {
 }
 
 function slice(list: List, start: IValue, end: IValue, step: bigint): List {
-  const { from, to } = sliceBounds(start, end, step, list.items.length);
-  if (step === 1n) return new List(list.elementType, list.items.slice(from, Math.max(from, to)));
-  const picked: IValue[] = [];
-  for (let at = from; at < to; at += Number(step)) picked.push(list.items[at]);
-  return new List(list.elementType, picked);
+  const positions = slicePositions(start, end, step, list.items.length);
+  return new List(
+    list.elementType,
+    positions.map((at) => list.items[at]),
+  );
 }
 
 function repeat(list: List, count: bigint): IValue[] {
@@ -293,6 +293,15 @@ export const listRows: readonly OperatorRow[] = [
     ],
     ['int', 'float', 'bool'],
   ),
+  ...(['eq', 'ne'] as const).map((name): OperatorRow => ({
+    schema: `aten::${name}.Tensor_list(Tensor[] a, Tensor[] b) -> bool`,
+    readsElements: true,
+    scalar: (a, b) => {
+      const isEqual =
+        items(a).length === items(b).length && items(a).every((item, at) => elementsEqual(item, items(b)[at]));
+      return isEqual === (name === 'eq');
+    },
+  })),
   ...extremum('max'),
   ...extremum('min'),
   {

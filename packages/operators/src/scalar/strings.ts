@@ -1,5 +1,5 @@
 import { StringType } from '@cresset/ir';
-import { List, Tuple, toBytes, type IValue } from '@cresset/tensor';
+import { List, Tensor, Tuple, toBytes, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { wrap } from './int64.ts';
@@ -23,25 +23,31 @@ function clampIndex(index: bigint, length: number): number {
   return wrapped > BigInt(length) ? length : Number(wrapped);
 }
 
-/** Start and end of a slice with a step, as Python has them. */
-export function sliceBounds(
-  start: IValue,
-  end: IValue,
-  step: bigint,
-  length: number,
-): { readonly from: number; readonly to: number } {
-  if (step <= 0n) throw new OperatorError('slice step must be positive');
-  const from = start === null ? 0 : clampIndex(start as bigint, length);
-  const to = end === null ? length : clampIndex(end as bigint, length);
-  return { from, to };
+/** The positions that `[start:end:step]` takes of a sequence, as Python has it; past either end counts as that end. */
+export function slicePositions(start: IValue, end: IValue, step: bigint, length: number): number[] {
+  if (step === 0n) throw new OperatorError('List slice should have non-zero step', 'ValueError');
+  const positions: number[] = [];
+  if (step > 0n) {
+    const stop = end === null ? length : clampIndex(end as bigint, length);
+    const from = start === null ? 0 : clampIndex(start as bigint, length);
+    for (let at = from; at < stop; at += Number(step)) positions.push(at);
+    return positions;
+  }
+  const last = length - 1;
+  const clampDown = (index: bigint): number => {
+    const wrapped = index < 0n ? index + BigInt(length) : index;
+    if (wrapped < 0n) return -1;
+    return wrapped > BigInt(last) ? last : Number(wrapped);
+  };
+  const stop = end === null ? -1 : clampDown(end as bigint);
+  for (let at = start === null ? last : clampDown(start as bigint); at > stop; at += Number(step)) positions.push(at);
+  return positions;
 }
 
 function sliceString(text: string, start: IValue, end: IValue, step: bigint): string {
-  const { from, to } = sliceBounds(start, end, step, text.length);
-  if (step === 1n) return text.slice(from, Math.max(from, to));
-  let result = '';
-  for (let at = from; at < to; at += Number(step)) result += text[at];
-  return result;
+  return slicePositions(start, end, step, text.length)
+    .map((at) => text[at])
+    .join('');
 }
 
 function characterAt(text: string, index: bigint): string {
@@ -239,7 +245,19 @@ function hashBytes(bytes: Uint8Array): bigint {
   return wrap(mixShift(hash));
 }
 
+const tensorIdentities = new WeakMap<Tensor, bigint>();
+let tensorsHashed = 0n;
+
+/** Tensors are hashed by what they are, not by what they hold. */
+function hashTensor(tensor: Tensor): bigint {
+  let identity = tensorIdentities.get(tensor);
+  if (identity === undefined) tensorIdentities.set(tensor, (identity = ++tensorsHashed));
+  return identity;
+}
+
 function hashValue(value: IValue): bigint {
+  if (value === null) return 0n;
+  if (value instanceof Tensor) return hashTensor(value);
   if (typeof value === 'bigint') return value;
   if (typeof value === 'boolean') return BigInt(value);
   if (typeof value === 'string') return hashBytes(toBytes(value));

@@ -221,7 +221,9 @@ export function formatPercent(template: string, values: readonly IValue[]): stri
       }
       case 'c': {
         const value = next();
-        return typeof value === 'string' ? value : String.fromCharCode(Number(value));
+        if (typeof value === 'bigint') return String.fromCharCode(Number(BigInt.asUintN(8, value)));
+        if (typeof value === 'string' && value.length === 1) return value;
+        throw new OperatorError(`%c requires an int or char for formatting, but got ${tagName(value)}`);
       }
       case '':
         throw new OperatorError('Incomplete format specifier');
@@ -233,7 +235,24 @@ export function formatPercent(template: string, values: readonly IValue[]): stri
   return text;
 }
 
+/** What PyTorch calls the kind of a value (IValue::tagKind). */
+function tagName(value: IValue): string {
+  if (value === null) return 'None';
+  switch (typeof value) {
+    case 'string':
+      return 'String';
+    case 'boolean':
+      return 'Bool';
+    case 'bigint':
+      return 'Int';
+    case 'number':
+      return 'Double';
+  }
+  if (value instanceof List) return 'GenericList';
+  return value instanceof Dict ? 'GenericDict' : value.constructor.name;
+}
+
 function requireNumber(specifier: string, value: IValue): void {
   if (typeof value === 'bigint' || typeof value === 'number') return;
-  throw new OperatorError(`%${specifier} requires a number for formatting, but got ${typeof value}`);
+  throw new OperatorError(`%${specifier} requires a number for formatting, but got ${tagName(value)}`);
 }
