@@ -19,11 +19,13 @@ export default defineConfig({
   testDir: '.',
   outputDir: '../test-results',
   timeout: 120_000,
+  // A software GPU on a busy machine takes seconds for what a GPU does at once.
+  expect: { timeout: 20_000 },
   // A software GPU uses every core for one page already.
   workers: 1,
   reporter: 'list',
   forbidOnly: Boolean(process.env.CI),
-  use: { baseURL: playgroundAddress, screenshot: 'only-on-failure' },
+  use: { baseURL: playgroundAddress, screenshot: 'only-on-failure', actionTimeout: 30_000 },
   projects: [
     { name: 'webgpu', testIgnore: withoutGpu, use: { launchOptions } },
     { name: 'no-gpu', testMatch: withoutGpu, use: { launchOptions: launchOptionsWithoutGpu } },

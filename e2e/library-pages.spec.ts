@@ -1,0 +1,65 @@
+import { expect, test } from '@playwright/test';
+import { pagesAddress, viteAppAddress } from './addresses.ts';
+import { expectOnGpuInWorker, expectPyTorchsAnswer, runDigits } from './digits.ts';
+
+const pages = [
+  { name: 'the ES module on a plain page', address: `${pagesAddress}module.html` },
+  { name: 'the one-file script on a plain page', address: `${pagesAddress}script-tag.html` },
+  { name: 'the ES module under a strict policy', address: `${pagesAddress}strict/module.html` },
+  { name: 'the one-file script under a strict policy', address: `${pagesAddress}strict/script-tag.html` },
+];
+
+for (const { name, address } of pages) {
+  test(`${name} runs a model from a URL on WebGPU in a Worker`, async ({ page }) => {
+    const complaints: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+    await page.addInitScript(() => {
+      addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective}`));
+    });
+    const response = await page.goto(address);
+    const policy = response?.headers()['content-security-policy'];
+    expect(policy).toBe(address.includes('/strict/') ? "script-src 'self'; worker-src 'self'" : undefined);
+
+    const run = await runDigits(page, new URL('models/digits.pt', address).href);
+    expectPyTorchsAnswer(run);
+    expectOnGpuInWorker(run);
+    expect(page.workers()).toHaveLength(1);
+    expect(complaints).toEqual([]);
+  });
+}
+
+test('a built Vite application runs a model', async ({ page }) => {
+  await page.goto(viteAppAddress);
+  const run = await runDigits(page, 'models/digits.pt');
+  expectPyTorchsAnswer(run);
+  expectOnGpuInWorker(run);
+});
+
+test('a warm run of the digits compiles nothing, reads back once and takes few dispatches and submits', async ({
+  page,
+}) => {
+  await page.goto(`${pagesAddress}module.html`);
+  const { profile } = await runDigits(page, 'models/digits.pt');
+  expect(profile).toMatchObject({ readbacks: 1, shaders: 0 });
+  expect(profile.dispatches).toBeLessThanOrEqual(21);
+  expect(profile.submits).toBeLessThanOrEqual(Math.ceil(profile.dispatches / 16));
+});
+
+test('the CPU gives the same answer', async ({ page }) => {
+  await page.goto(`${pagesAddress}module.html`);
+  const run = await runDigits(page, 'models/digits.pt', 'cpu');
+  expectPyTorchsAnswer(run);
+  expect(run.place).toMatchObject({ device: 'cpu', thread: 'worker' });
+});
+
+test('a server that knows no ranges will do', async ({ page }) => {
+  await page.goto(`${pagesAddress}module.html`);
+  expectPyTorchsAnswer(await runDigits(page, 'models/digits.pt?ranges=no'));
+});
+
+test('init finds the GPU', async ({ page }) => {
+  await page.goto(`${pagesAddress}module.html`);
+  await page.waitForFunction(() => 'cresset' in globalThis);
+  const found = await page.evaluate(() => globalThis.cresset.init());
+  expect(found).toMatchObject({ available: true });
+});
