@@ -88,6 +88,11 @@ describe('printing', () => {
 describe('strings', () => {
   test('split', () => {
     expect(run('aten::split.str', 'a,b c\nd,e', null, -1n)).toEqual(new List(StringType.get(), ['a,b', 'c', 'd,e']));
+    expect(run('aten::split.str', ' a b  c', null, 1n)).toEqual(new List(StringType.get(), ['a', 'b', 'c']));
+    // Each byte of U+2028 parts words: those of a hot drink among them.
+    expect(run('aten::split.str', 'a\xe2\x98\x95b', null, -1n)).toEqual(new List(StringType.get(), ['a', '\x98\x95b']));
+    expect(run('aten::splitlines', 'a\r\nb\n', false)).toEqual(new List(StringType.get(), ['a', '', 'b']));
+    expect(run('aten::splitlines', 'a\r\nb', true)).toEqual(new List(StringType.get(), ['a', '\r', '', '\n', 'b']));
     expect(run('aten::rsplit', 'a,b,c', ',', 1n)).toEqual(new List(StringType.get(), ['a,b', 'c']));
   });
   test('cases', () => {

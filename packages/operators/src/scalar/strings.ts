@@ -70,26 +70,28 @@ function strip(text: string, characters: string, left: boolean, right: boolean):
   return text.slice(from, to);
 }
 
-function splitOnBlanks(text: string, max: number): string[] {
+/**
+ * The bytes at which PyTorch ends a line: it lists U+2028 and U+2029 among the characters, and then compares bytes, so that each
+ * byte of theirs is one.
+ */
+const lineEnds = '\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9';
+const separators = `${lineEnds} \t`;
+
+/** Without a separator `max` does not count in PyTorch. */
+function splitOnBlanks(text: string): string[] {
   const pieces: string[] = [];
-  let at = 0;
-  for (;;) {
-    while (at < text.length && isBlank(text[at])) at++;
-    if (at >= text.length) return pieces;
-    if (pieces.length === max) {
-      pieces.push(text.slice(at));
-      return pieces;
-    }
-    let end = at;
-    while (end < text.length && !isBlank(text[end])) end++;
-    pieces.push(text.slice(at, end));
-    at = end;
+  let start = 0;
+  for (let at = 0; at <= text.length; at++) {
+    if (at < text.length && !separators.includes(text[at])) continue;
+    if (at > start) pieces.push(text.slice(start, at));
+    start = at + 1;
   }
+  return pieces;
 }
 
 function split(text: string, separator: string | null, max: bigint): string[] {
   const limit = max < 0n ? Infinity : Number(max);
-  if (separator === null) return splitOnBlanks(text, limit);
+  if (separator === null) return splitOnBlanks(text);
   if (separator === '') throw new OperatorError('ValueError: empty separator');
   const pieces = text.split(separator);
   if (pieces.length - 1 <= limit) return pieces;
@@ -105,10 +107,18 @@ function splitFromRight(text: string, separator: string, max: bigint): string[] 
   return [pieces.slice(0, head).join(separator), ...pieces.slice(head)];
 }
 
+/** PyTorch counts `\r\n` as two ends of lines, and with `keepEnds` makes each end a piece of its own. */
 function splitLines(text: string, keepEnds: boolean): string[] {
-  const pieces =
-    text.match(/[^\n\r\f\v\x1c-\x1e\x85]*(?:\r\n|[\n\r\f\v\x1c-\x1e\x85])|[^\n\r\f\v\x1c-\x1e\x85]+$/g) ?? [];
-  return keepEnds ? pieces : pieces.map((line) => line.replace(/[\n\r\f\v\x1c-\x1e\x85]+$/, ''));
+  const pieces: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (!lineEnds.includes(text[at])) continue;
+    pieces.push(text.slice(start, at));
+    if (keepEnds) pieces.push(text[at]);
+    start = at + 1;
+  }
+  if (start < text.length) pieces.push(text.slice(start));
+  return pieces;
 }
 
 function partition(text: string, separator: string, at: number, missing: readonly [string, string, string]): Tuple {
