@@ -1,8 +1,11 @@
 import {
   CompilationUnit,
+  CressetError,
+  ErrorReport,
   Graph,
   GraphFunction,
   InterfaceType,
+  RecursiveCallError,
   Source,
   Argument,
   type Constant,
@@ -155,7 +158,11 @@ function compileFunction(
   const callName = self === undefined ? fn.name : `${self.classType.name}.${fn.name}`;
   compilationCallStack.within(callName, () => {
     compilationCallStack.updatePendingRange(def.range);
-    emitDefinition(def, fn, resolver, self, evaluateConstants);
+    try {
+      emitDefinition(def, fn, resolver, self, evaluateConstants);
+    } catch (error) {
+      throw withPlace(error);
+    }
     const graph = fn.graphBeingDefined;
     convertToSSA(graph);
     canonicalizeModifiedLoops(graph);
@@ -163,6 +170,14 @@ function compileFunction(
     liftClosures(graph, unit.cleanupPasses);
     unit.cleanupPasses(graph);
   });
+}
+
+/** What types and graphs refuse while a function is emitted is an error at the place that is being emitted. */
+function withPlace(error: unknown): unknown {
+  if (!(error instanceof CressetError) || error instanceof ErrorReport || error instanceof RecursiveCallError) {
+    return error;
+  }
+  return compileError(compilationCallStack.snapshot().at(-1)?.callerRange, error.message);
 }
 
 /** An interface from its class definition: the schemas of its methods, whose bodies are empty. */
