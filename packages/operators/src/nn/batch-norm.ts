@@ -35,8 +35,11 @@ function checkChannels(args: BatchNormArgs, channels: number): void {
 
 function batchNormShape(args: BatchNormArgs): TensorMeta {
   const { input } = args;
-  check(input.dim >= 2, () => `Expected input to have at least 2 dimensions, but got ${input.dim}`);
-  checkChannels(args, input.sizes[1]);
+  check(
+    input.dim >= 2 || input.numel === 0,
+    () => `Expected input to have at least 2 dimensions, but got ${input.dim}`,
+  );
+  checkChannels(args, input.sizes[1] ?? 0);
   refuseIntegers('batch_norm', input.dtype);
   return { sizes: input.sizes, dtype: input.dtype };
 }

@@ -130,7 +130,7 @@ function nllRow(name: string, withTotal: boolean): OperatorRow {
     ? ['Tensor? weight', 'int reduction', 'SymInt ignore_index']
     : ['Tensor? weight=None', 'int reduction=1', 'SymInt ignore_index=-100'];
   const result = withTotal ? '(Tensor output, Tensor total_weight)' : 'Tensor';
-  const forms: Forms = withTotal ? { out: 'output(output, total_weight)' } : { out: name !== 'nll_loss_nd' };
+  const forms: Forms = withTotal ? {} : { out: name !== 'nll_loss_nd' };
   return kernel<NllArgs>(`aten::${name}(Tensor self, Tensor target, ${defaults.join(', ')}) -> ${result}`, {
     ...forms,
     shape(args) {
@@ -225,6 +225,7 @@ const multiMargin = kernel<MultiMarginArgs>(
     shape({ self, target, p, weight, reduction }) {
       check(Number(p) === 1 || Number(p) === 2, 'only p == 1 and p == 2 supported');
       const { count, classes } = rowsOf(self);
+      check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       check(
         self.dim <= 2 && self.numel > 0,
         () => `Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${sizesText(self.sizes)}`,
@@ -319,7 +320,6 @@ export const classLossRows: readonly OperatorRow[] = [
   kernel<MultiLabelArgs>(
     'aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)',
     {
-      out: 'output(output, is_target)',
       shape: (args) => [multiLabelShape(args), { sizes: args.target.sizes, dtype: args.self.dtype }],
       host: hostMultiLabel,
     },

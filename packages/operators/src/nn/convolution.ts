@@ -1,5 +1,5 @@
 import { isComplex, type Tensor } from '@cresset/tensor';
-import { kernel } from '../builders.ts';
+import { decomposed, kernel } from '../builders.ts';
 import { sizesText } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
@@ -13,15 +13,16 @@ import { unsqueezeView } from './views.ts';
 function convolutionRow<Args>(
   schema: string,
   canonical: (args: Args) => ConvolutionArgs,
-  unbatchedName = '',
+  batch: Batching | null = null,
 ): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
   /** With a batch dimension, whether or not the input has one. */
   const resolve = (args: Args): { convolution: Convolution; batched: boolean } => {
     const given = canonical(args);
     const { input, weight } = given;
-    const batched = unbatchedName === '' || weight.dim < 3 || batchify(input, weight.dim - 2, unbatchedName);
+    const batched = batch === null || weight.dim < 3 || batchify(input, batch);
     const full = batched ? given : { ...given, input: unsqueezeView(input, 0) };
+    if (batch?.named) checkNamedPadding(full.input, weight);
     return { convolution: convolutionOf(full), batched };
   };
   const batchedOut = (out: Tensor, batched: boolean): Tensor => (batched ? out : unsqueezeView(out, 0));
@@ -45,14 +46,30 @@ function convolutionRow<Args>(
   });
 }
 
+/** For operators that take input without a batch dimension: how many spatial dimensions there are. */
+interface Batching {
+  readonly name: string;
+  readonly rank: number;
+  /** The padding is given as `same` or `valid`. */
+  readonly named: boolean;
+}
+
 /** Whether the input has a batch dimension (batchify). */
-function batchify(input: Tensor, rank: number, name: string): boolean {
+function batchify(input: Tensor, { name, rank }: Batching): boolean {
   check(
     input.dim === rank + 1 || input.dim === rank + 2,
     () =>
       `Expected ${rank + 1}D (unbatched) or ${rank + 2}D (batched) input to ${name}, but got input of size: ${sizesText(input.sizes)}`,
   );
   return input.dim === rank + 2;
+}
+
+function checkNamedPadding(input: Tensor, weight: Tensor): void {
+  check(
+    input.dim === weight.dim,
+    () =>
+      `Expected ${weight.dim}-dimensional input for ${weight.dim}-dimensional weight${sizesText(weight.sizes)}, but got ${input.dim}-dimensional input of size ${sizesText(input.sizes)} instead`,
+  );
 }
 
 interface ForwardArgs {
@@ -106,8 +123,16 @@ const forwardRows = ([1, 2, 3] as const).flatMap((rank) => {
   const front = `Tensor input, Tensor weight, Tensor? bias=None, ${list} stride=${ones}`;
   const back = `${list} dilation=${ones}, SymInt groups=1) -> Tensor`;
   return [
-    convolutionRow(`aten::${name}(${front}, ${list} padding=${zeros[rank]}, ${back}`, forward(rank), name),
-    convolutionRow(`aten::${name}.padding(${front}, str padding="valid", ${back}`, forward(rank), name),
+    convolutionRow(`aten::${name}(${front}, ${list} padding=${zeros[rank]}, ${back}`, forward(rank), {
+      name,
+      rank,
+      named: false,
+    }),
+    convolutionRow(`aten::${name}.padding(${front}, str padding="valid", ${back}`, forward(rank), {
+      name,
+      rank,
+      named: true,
+    }),
   ];
 });
 
@@ -119,7 +144,7 @@ const transposedRows = ([1, 2, 3] as const).map((rank) => {
     `aten::${name}${rank === 1 ? '' : '.input'}(Tensor input, Tensor weight, Tensor? bias=None, ${list} stride=${ones}, ` +
       `${list} padding=${zeros[rank]}, ${list} output_padding=${zeros[rank]}, SymInt groups=1, ${list} dilation=${ones}) -> Tensor`,
     transposed,
-    name,
+    { name, rank, named: false },
   );
 });
 
@@ -143,5 +168,16 @@ export const convolutionRows: readonly OperatorRow[] = [
   convolutionRow(
     'aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor',
     (args: ForwardArgs) => forward(args.weight.dim - 2)(args),
+  ),
+  decomposed(
+    'aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor',
+    `
+def conv_tbc(self: Tensor, weight: Tensor, bias: Tensor, pad: int) -> Tensor:
+    assert self.dim() == 3, "Input must have 3 dims: time, batch, in_channel"
+    assert weight.dim() == 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."
+    rows = torch.conv1d(self.permute([1, 2, 0]), weight.permute([2, 1, 0]), bias, [1], [pad])
+    return rows.permute([2, 0, 1])
+`,
+    { out: true },
   ),
 ];

@@ -109,7 +109,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     'aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
     `
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    return reduce(torch.log1p(torch.exp(-target * self)), reduction)
+    return reduce(torch.log1p(torch.exp(-(self * target))), reduction)
 `,
     true,
   ),
@@ -126,6 +126,7 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction:
     'aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
     `
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    assert input1.dim() == input2.dim() and input1.dim() == target.dim(), f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
     return reduce(torch.clamp_min(-target * (input1 - input2) + margin, 0), reduction)
 `,
   ),

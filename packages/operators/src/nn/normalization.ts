@@ -7,7 +7,7 @@ import { check, notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
-import { permuteView, reshapeView } from './views.ts';
+import { permuteView, reshapeView, unsqueezeView } from './views.ts';
 
 /** Layer, group and root mean square norms (ATen/native/layer_norm.cpp, group_norm.cpp). Batch norms: batch-norm.ts. */
 
@@ -243,5 +243,6 @@ export const normalizationRows: readonly OperatorRow[] = [
 
 /** A view `[C, N, positions…]`: the groups of a batch norm are its channels. */
 export function channelsFirst(tensor: Tensor): Tensor {
+  if (tensor.dim < 2) return unsqueezeView(tensor, 1);
   return permuteView(tensor, [1, 0, ...tensor.sizes.map((_, dim) => dim).slice(2)]);
 }

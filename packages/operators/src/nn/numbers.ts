@@ -12,7 +12,7 @@ import {
 export type FloatArray = Float32Array | Float64Array;
 
 /**
- * The elements of a real tensor in C order as numbers. float32 and float64 that lie contiguous are a window onto the
+ * The elements of a tensor in C order as numbers; of a complex one the real parts. float32 and float64 that lie contiguous are a window onto the
  * storage (do not write to it); int64 beyond 2^53 is rounded.
  */
 export function readNumbers(tensor: Tensor): FloatArray {
@@ -27,6 +27,9 @@ export function readNumbers(tensor: Tensor): FloatArray {
       return Float32Array.from(elements as Uint16Array, bfloatToNumber);
     case 'int64':
       return Float64Array.from(elements as BigInt64Array, Number);
+    case 'complex64':
+    case 'complex128':
+      return Float64Array.from({ length: tensor.numel }, (_, i) => elements[2 * i] as number);
     default:
       return Float64Array.from(elements as Int32Array);
   }

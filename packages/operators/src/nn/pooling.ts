@@ -323,7 +323,15 @@ function adaptivePool(name: string, rank: number, { self, output_size }: Adaptiv
       `${name}(): Expected ${rank + 1}D or ${rank + 2}D tensor, but got${isMax ? ':' : ''} ${sizesText(self.sizes)}`,
   );
   const outputs = output_size.length === 1 && rank > 1 ? new Array<number>(rank).fill(output_size[0]) : output_size;
-  check(outputs.length === rank, () => `${name}: output_size must be ${rank}`);
+  check(outputs.length === rank, () =>
+    rank === 1
+      ? `${name}() argument 'output_size' should contain one int (got ${outputs.length})`
+      : `${name}: output_size must be ${rank}`,
+  );
+  check(!isMax || outputs.every((size) => size >= 0), () => {
+    const sizes = [...self.sizes.slice(0, -rank), ...(rank === 1 ? [1] : []), ...outputs];
+    return `Trying to create tensor with negative dimension ${outputs.find((size) => size < 0)}: ${sizesText(sizes)}`;
+  });
   self.sizes.forEach((size, dim) => {
     check(
       size > 0 || dim < self.dim - rank || outputs.every((value) => value === 0),
@@ -410,6 +418,7 @@ const poolsOfRank = (rank: 1 | 2 | 3): OperatorRow[] => {
   const adaptiveAverage = `adaptive_avg_pool${rank}d`;
   const maxKernel = rank === 1 ? 'max_pool1d_impl' : maxName;
   const sliding = (args: SlidingArgs): Pool => slidingPool(maxName, rank, args);
+  const indexed = (args: SlidingArgs): Pool => slidingPool(`${maxName}_with_indices`, rank, args);
   const averaging = (args: AverageArgs): Pool => {
     averageDivisor(args);
     return slidingPool(averageName, rank, args);
@@ -430,7 +439,7 @@ const poolsOfRank = (rank: 1 | 2 | 3): OperatorRow[] => {
     maxPoolRow(
       `aten::${maxName}_with_indices${maxArgs} -> (Tensor, Tensor)`,
       rank === 1 ? 'max_pool2d' : maxKernel,
-      sliding,
+      indexed,
       true,
       pair,
     ),

@@ -8,6 +8,7 @@ import { dropoutFamilyRows } from './dropout.ts';
 import { einsumRows } from './einsum.ts';
 import { embeddingRows } from './embedding.ts';
 import { fftRows } from './fft.ts';
+import { gridSamplerRows } from './grid-sampler.ts';
 import { lossRows } from './loss.ts';
 import { matrixProductRows } from './matrix-product.ts';
 import { normalizationRows } from './normalization.ts';
@@ -16,10 +17,12 @@ import { paddingRows } from './padding.ts';
 import { pixelShuffleRows } from './pixel-shuffle.ts';
 import { poolingRows } from './pooling.ts';
 import { recurrentRows } from './recurrent.ts';
+import { rescalingRows } from './rescaling.ts';
 import { softmaxRows } from './softmax.ts';
 import { sortRows } from './sort.ts';
 import { stftRows } from './stft.ts';
 import { transformerRows } from './transformer.ts';
+import { unfoldRows } from './unfold.ts';
 import { resamplingRows } from './upsample.ts';
 
 /** Neural network operators: products, convolutions, pools, norms, recurrent layers, attention, resampling and the rest. */
@@ -44,6 +47,9 @@ export const nnRows: readonly OperatorRow[] = [
   ...distanceRows,
   ...lossRows,
   ...classLossRows,
+  ...rescalingRows,
   ...transformerRows,
   ...resamplingRows,
+  ...gridSamplerRows,
+  ...unfoldRows,
 ];

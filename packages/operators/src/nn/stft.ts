@@ -181,7 +181,8 @@ function istftPlan(args: IstftArgs): IstftPlan {
   );
   const hop = args.hop_length ?? Math.floor(size / 4);
   const win = args.win_length ?? size;
-  const onesided = args.onesided ?? !(args.return_complex ?? false);
+  // A spectrum with a bin for each sample is two-sided.
+  const onesided = args.onesided ?? self.sizes[self.dim - 2] !== size;
   const [bins, frames] = self.sizes.slice(-2);
   const shown = (value: number | boolean | null): string => (value === null ? 'None' : String(Number(value)));
   const windowText = args.window

@@ -251,3 +251,29 @@ case("stft.center", r(2, 30), 8, 3, 6, r(6), True, "reflect", False, None, True)
 spectrum = torch.stft(r(2, 30), 8, 2, return_complex=True, window=torch.hann_window(8))
 case("istft", spectrum, 8, 2, None, torch.hann_window(8))
 case("istft", spectrum, 8, 2, None, torch.hann_window(8), length=25)
+
+# Sliding blocks and sampling
+case("im2col", r(2, 3, 5, 6), [2, 3], [1, 2], [1, 0], [2, 1])
+case("im2col", ints(3, 4, 4), [2, 2], [1, 1], [0, 0], [1, 1])
+case("col2im", r(2, 12, 12), [4, 5], [2, 2], [1, 1], [0, 0], [1, 1])
+case("col2im", r(12, 12), [5, 7], [2, 3], [1, 1], [1, 0], [2, 2])
+case("im2col", r(1, 2, 3, 3), [4, 4], [1, 1], [0, 0], [1, 1])
+for mode in [0, 1, 2]:
+    for padding in [0, 1, 2]:
+        case("grid_sampler", r(1, 2, 4, 5), r(1, 3, 3, 2) / 2 + 0.01, mode, padding, padding == 1)
+case("grid_sampler_3d", r(1, 1, 3, 4, 2), r(1, 2, 2, 2, 3) / 2 + 0.01, 0, 2, True)
+case("grid_sampler_3d", r(1, 1, 3, 4, 2), r(1, 2, 2, 2, 3) / 2 + 0.01, 1, 0, False)
+
+# Losses of classes, distances
+labels = torch.tensor([0, 3, 1, -100])
+for reduction in [0, 1, 2]:
+    case("nll_loss", r(4, 5), labels, r(5).abs(), reduction)
+    case("nll_loss2d", r(2, 3, 2, 2), ints(2, 2, 2, low=0, high=3), None, reduction, 1)
+    case("multi_margin_loss", r(3, 4), torch.tensor([0, 3, 1]), 2, 0.5, r(4), reduction)
+    case("multilabel_margin_loss", r(3, 4), torch.tensor([[0, 2, -1, 1], [3, -1, 0, 0], [-1, 0, 0, 0]]), reduction)
+case("nll_loss_forward", r(4, 5), labels, None, 1, -100)
+case("nll_loss_nd", r(3), torch.tensor(1))
+case("nll_loss_nd", r(3, 2), torch.tensor([0, 1, 5]))
+for p in [0.0, 1.0, 2.0, 3.0, float("inf")]:
+    case("cdist", r(2, 3, 4), r(5, 4), p)
+case("pdist", r(4, 3), 2.0)
