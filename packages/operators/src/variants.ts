@@ -46,7 +46,7 @@ function outSchema({ name, args, returns }: Signature, spec: string): string {
     ),
   ];
   if (!args.some(({ keywordOnly }) => keywordOnly)) texts.push('*');
-  const results = returns.map((result, at) => `Tensor(${letter(at)}!)${result.name && ` ${names[at]}`}`);
+  const results = returns.map((result, at) => `Tensor(${letter(at)}!)${result.name && ` ${result.name}`}`);
   const returned = results.length === 1 ? results[0] : `(${results.join(', ')})`;
   return `${name}.${overload}(${[...texts, ...outs].filter(Boolean).join(', ')}) -> ${returned}`;
 }

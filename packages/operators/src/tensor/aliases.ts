@@ -41,16 +41,27 @@ const secondNames: Readonly<Record<string, string>> = {
   special_polygamma: 'polygamma',
   special_psi: 'digamma',
   special_sinc: 'sinc',
-  special_xlogy: 'xlogy',
 };
 
 const nameOf = (schema: string): string => /^aten::(\w+)/.exec(schema)?.[1] ?? '';
+
+/** What a second name leaves out: `special` functions have no in-place form, `true_divide` no rounding mode. */
+function renamed(row: OperatorRow, name: string, alias: string): OperatorRow {
+  const schema = row.schema.replace(`aten::${name}`, `aten::${alias}`);
+  const isScalar = /^aten::\w+\.Scalar/.test(schema);
+  return {
+    ...row,
+    schema,
+    ...(alias.startsWith('special_') && { inPlace: undefined }),
+    ...(isScalar && ['divide', 'multiply', 'subtract', 'true_divide'].includes(alias) && { out: undefined }),
+  };
+}
 
 /** The rows again, under the second names of those that have one. */
 export function aliasRows(rows: readonly OperatorRow[]): OperatorRow[] {
   return Object.entries(secondNames).flatMap(([alias, name]) =>
     rows
-      .filter(({ schema }) => nameOf(schema) === name)
-      .map((row) => ({ ...row, schema: row.schema.replace(`aten::${name}`, `aten::${alias}`) })),
+      .filter(({ schema }) => nameOf(schema) === name && !(alias === 'true_divide' && schema.includes('rounding_mode')))
+      .map((row) => renamed(row, name, alias)),
   );
 }

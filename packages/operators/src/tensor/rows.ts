@@ -14,6 +14,7 @@ import { randomRows } from './random.ts';
 import { reductionRows } from './reductions.ts';
 import { scanRows } from './scans.ts';
 import { searchingRows } from './searching.ts';
+import { specialRows } from './special.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
 
@@ -25,6 +26,7 @@ const named: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
+  ...specialRows,
   ...scanRows,
   ...orderStatisticRows,
   ...searchingRows,
