@@ -536,7 +536,7 @@ function diagEmbedMeta({ self, offset, dim1, dim2 }: DiagEmbed): TensorMeta {
   const [a, b] = [wrapDim(dim1, rank), wrapDim(dim2, rank)];
   check(a !== b, `diagonal dimensions cannot be identical ${dim1}, ${dim2}`);
   const size = self.sizes.at(-1)! + Math.abs(offset);
-  const sizes = [...self.sizes.slice(0, -1)];
+  const sizes = self.sizes.slice(0, -1);
   for (const dim of [a, b].sort((x, y) => x - y)) sizes.splice(dim, 0, size);
   return { sizes, dtype: self.dtype };
 }

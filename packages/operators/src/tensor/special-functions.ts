@@ -96,9 +96,9 @@ function besselY(order: 0 | 1, x: number): number {
     for (let k = 1; 2 * k < j.length; k++) sum += ((k % 2 === 1 ? 1 : -1) * j[2 * k]) / k;
     return (2 / Math.PI) * (Math.log(x / 2) + gamma) * j[0] + (4 / Math.PI) * sum;
   }
-  for (let k = 1; 2 * k + 1 < j.length; k++)
-    sum += ((k % 2 === 1 ? -1 : 1) * (2 * k + 1) * j[2 * k + 1]) / (k * (k + 1));
-  return (2 / Math.PI) * (-1 / x + (Math.log(x / 2) + gamma - 1) * j[1] - 2 * sum);
+  // Y₁ = −Y₀′, term by term.
+  for (let k = 1; 2 * k + 1 < j.length; k++) sum += ((k % 2 === 1 ? 1 : -1) * (j[2 * k - 1] - j[2 * k + 1])) / k;
+  return (2 / Math.PI) * ((Math.log(x / 2) + gamma) * j[1] - j[0] / x - sum);
 }
 
 export const besselJ0 = (x: number): number => besselJ(0, x);

@@ -158,7 +158,7 @@ function reinterpreted({ self, dtype }: Self & { dtype: ScalarType }): Tensor {
     `self.size(-1) must be divisible by ${to / from} to view ${dtypeName(self.dtype)} as ${dtypeName(dtype)} (different element sizes), but got ${self.sizes.at(-1)}`,
   );
   const strides = self.strides.map((stride, dim) => (dim === self.dim - 1 ? 1 : stride * scale));
-  return new Tensor(self.storage, dtype, self.sizes.with(-1, last), strides, self.storageOffset * scale);
+  return new Tensor(self.storage, dtype, self.sizes.with(self.dim - 1, last), strides, self.storageOffset * scale);
 }
 
 function imaginary({ self }: Self): Tensor {
