@@ -77,7 +77,10 @@ class OpenProgram implements Program {
     const fn = this.functionOf(entry);
     const args = bindArguments(fn.schema, this.self ? [this.self, ...inputs] : inputs, kwargs);
     try {
-      return await this.runner.callFunction(fn, args);
+      // A method is called as from Python: with the hooks that stand around it.
+      return await (this.self
+        ? this.runner.callOn(this.self, entry, args.slice(1))
+        : this.runner.callFunction(fn, args));
     } finally {
       for (const [operator, count] of this.runner.lastRun?.hostFallback ?? []) {
         this.#fallbacks.set(operator, (this.#fallbacks.get(operator) ?? 0) + count);
@@ -118,9 +121,16 @@ function bindArguments(
     if (at < given.length) return asNumberWhereAsked(given[at], type);
     const named = kwargs.get(name);
     if (named !== undefined) return asNumberWhereAsked(named, type);
-    if (defaultValue === undefined) throw new CressetError('ARGUMENT_COUNT', `missing value for argument '${name}'`);
+    if (defaultValue === undefined) throw missingArgument(schema, name);
     return toIValue(defaultValue);
   });
+}
+
+function missingArgument(schema: FunctionSchema, name: string): CressetError {
+  return new CressetError(
+    'ARGUMENT_COUNT',
+    `${schema.name}() is missing value for argument '${name}'. Declaration: ${schema}`,
+  );
 }
 
 /** Python hands a tensor of one element to a parameter that is a number as that number. */

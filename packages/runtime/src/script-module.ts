@@ -49,7 +49,7 @@ export class ScriptModule {
   }
 
   callOn(receiver: ScriptObject, method: string, args: readonly IValue[], options: CallOptions = {}): Promise<IValue> {
-    const turn = this.#queue.then(() => this.#run(this.method(method, receiver), [receiver, ...args], options));
+    const turn = this.#queue.then(() => this.#callMethod(receiver, method, args, options));
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
@@ -93,6 +93,31 @@ export class ScriptModule {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
     forEachStorage([this.object], (storage) => storage.dispose());
+  }
+
+  /** Hooks stand around `forward` where it is called from outside; calls within a program have them compiled in. */
+  async #callMethod(
+    receiver: ScriptObject,
+    method: string,
+    args: readonly IValue[],
+    options: CallOptions,
+  ): Promise<IValue> {
+    const fn = this.method(method, receiver);
+    if (method !== 'forward') return this.#run(fn, [receiver, ...args], options);
+    const { forwardPreHooks, forwardHooks } = receiver.type;
+    let inputs = args;
+    for (const hook of forwardPreHooks) {
+      const changed = await this.#run(hook, [receiver, new Tuple(inputs)], options);
+      if (changed !== null) inputs = changed instanceof Tuple ? changed.items : [changed];
+    }
+    let result = await this.#run(fn, [receiver, ...inputs], options);
+    const profile = this.lastRun;
+    for (const hook of forwardHooks) {
+      const changed = await this.#run(hook, [receiver, new Tuple(inputs), result], options);
+      if (changed !== null) result = changed;
+    }
+    this.lastRun = profile;
+    return result;
   }
 
   async #run(fn: ScriptFunction, args: readonly IValue[], { signal = null }: CallOptions): Promise<IValue> {
