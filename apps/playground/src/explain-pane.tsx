@@ -11,8 +11,14 @@ const places: Record<Explanation['operators'][number]['placement'], string> = {
   missing: 'missing',
 };
 
+/** What deserves a look first: what is missing, then what is slow, then what works. */
+const placeOrder = ['missing', 'host', 'device', 'anywhere'];
+
 function ExplanationTables({ explanation }: { explanation: Explanation }) {
   const missing = explanation.operators.filter(({ placement }) => placement === 'missing');
+  const sorted = explanation.operators.toSorted(
+    (a, b) => placeOrder.indexOf(a.placement) - placeOrder.indexOf(b.placement) || b.count - a.count,
+  );
   return (
     <>
       {missing.length > 0 && (
@@ -34,7 +40,7 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
             </tr>
           </thead>
           <tbody>
-            {explanation.operators.map(({ name, count, placement }) => (
+            {sorted.map(({ name, count, placement }) => (
               <tr key={`${name} ${placement}`}>
                 <td>
                   <code>{name}</code>

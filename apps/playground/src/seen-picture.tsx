@@ -16,7 +16,7 @@ export function SeenPicture({ pixels, side }: { pixels: ArrayLike<number> | null
   return (
     <div class="seen">
       <canvas ref={canvas} width={side} height={side} aria-hidden="true" />
-      <p class="faint">What the network sees after the model’s own code has cut it out and centred it</p>
+      <p class="faint">What the network sees: cut out and centred by the model’s own code</p>
     </div>
   );
 }
