@@ -176,9 +176,10 @@ export function signatureOf(kernel: NormalKernel): KernelSignature {
     walk.expr(kernel.right);
   }
   for (const store of kernel.stores) {
+    // Values first: what is read is bound before what is written.
+    walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
-    walk.expr(store.value);
   }
   // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
   for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);

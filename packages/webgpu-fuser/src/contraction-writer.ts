@@ -76,7 +76,7 @@ export function writeTiledContraction(
   });
   results.forEach((row, i) =>
     row.forEach(({ stores }, j) => {
-      const inside = body.open();
+      const inside = body.open(true);
       writer.stores(stores, inside);
       const m = writer.value(rows[i], body);
       const n = writer.value(columns[j], body);

@@ -9,6 +9,8 @@ export class Scope {
   constructor(
     readonly parent: Scope | null,
     readonly indent: string,
+    /** A condition, not a loop: what is used once in it needs no working out before it. */
+    readonly isGuard = false,
   ) {}
 
   line(text: string): void {
@@ -16,8 +18,8 @@ export class Scope {
   }
 
   /** A block one level deeper; `close` appends it here. */
-  open(): Scope {
-    return new Scope(this, `${this.indent}  `);
+  open(isGuard = false): Scope {
+    return new Scope(this, `${this.indent}  `, isGuard);
   }
 
   /** Appends a finished inner block between `head {` and `}`. */

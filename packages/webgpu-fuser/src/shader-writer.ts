@@ -108,6 +108,7 @@ export class ShaderWriter {
   #homeOf(expr: Expr, scope: Scope): Scope {
     const free = this.#freeAxes.of(expr);
     let home = scope;
+    if (scope.isGuard && (this.#uses.get(expr) ?? 0) < 2) return scope;
     while (home.parent) {
       let depends = false;
       for (const axis of home.axes) depends ||= free.has(axis);

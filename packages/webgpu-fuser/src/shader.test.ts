@@ -1,0 +1,370 @@
+import { Tensor } from '@cresset/tensor';
+import {
+  accumulator,
+  axis,
+  binary,
+  chooseSchedule,
+  constant,
+  normalise,
+  param,
+  reduce,
+  signatureOf,
+  TensorView,
+  unary,
+  type DeviceCapabilities,
+  type Kernel,
+} from '@cresset/tensorexpr';
+import { expect, test } from 'vitest';
+import { writeShader } from './shader.ts';
+
+const gpu: DeviceCapabilities = {
+  f16: false,
+  subgroupSize: 0,
+  immediates: false,
+  software: false,
+  maxWorkgroupSize: 256,
+  maxWorkgroupStorage: 16384,
+  maxStorageBuffers: 8,
+  maxBindingBytes: 2 ** 27,
+  maxWorkgroupsPerDimension: 65535,
+};
+
+function shader(kernel: Kernel, capabilities = gpu): string {
+  const launch = chooseSchedule(normalise(kernel), capabilities);
+  return writeShader(launch.kernel, launch.schedule, signatureOf(launch.kernel), false).code;
+}
+
+const view = (sizes: number[], dtype: 'float32' | 'int64' = 'float32') => new TensorView(Tensor.empty(sizes, dtype));
+
+function softmax(rows: number, columns: number): Kernel {
+  const [x, out] = [view([rows, columns]), view([rows, columns])];
+  const [i, j] = out.axes();
+  const r = axis('r', x.sizes[1]);
+  const largest = reduce('max', [r], x.at([i, r]));
+  const total = reduce('sum', [r], unary('exp', binary('sub', x.at([i, r]), largest)));
+  const value = binary('div', unary('exp', binary('sub', x.at([i, j]), largest)), total);
+  const stores = [{ operand: out.operand, offset: out.offsetAt([i, j]), value }];
+  return { kind: 'nest', label: 'aten::softmax', axes: [i], innerAxes: [j], stores };
+}
+
+test('contiguous operands are one loop, and a scalar is a param', () => {
+  const [x, out] = [view([8, 16, 32]), view([8, 16, 32])];
+  const axes = out.axes();
+  const value = binary('add', binary('mul', x.at(axes), param('float', 3)), constant('float', 0.1));
+  const code = shader({
+    kind: 'nest',
+    label: 'aten::mul, aten::add',
+    axes,
+    innerAxes: [],
+    stores: [{ operand: out.operand, offset: out.offsetAt(axes), value }],
+  });
+  expect(code).toMatchInlineSnapshot(`
+    "// aten::mul, aten::add
+
+    struct Params {
+      p0: i32,
+      p1: f32,
+    }
+
+    @group(0) @binding(0) var<uniform> params: Params;
+
+    @group(0) @binding(1) var<storage, read> buffer0: array<f32>;
+    @group(0) @binding(2) var<storage, read_write> buffer1: array<f32>;
+
+    @compute @workgroup_size(64)
+    fn main(
+      @builtin(global_invocation_id) thread: vec3<u32>,
+    ) {
+      let point = i32(thread.x);
+      if (point >= params.p0) { return; }
+      let i0 = point;
+      buffer1[i0] = ((buffer0[i0] * params.p1) + 0.1);
+    }
+    "
+  `);
+});
+
+test('a bias of the last dimension leaves two loops', () => {
+  const [x, bias, out] = [view([8, 16, 32]), view([32]), view([8, 16, 32])];
+  const axes = out.axes();
+  const sum = binary('add', x.at(axes), bias.at([axes[2]]));
+  const code = shader({
+    kind: 'nest',
+    label: 'aten::add, aten::mul',
+    axes,
+    innerAxes: [],
+    stores: [{ operand: out.operand, offset: out.offsetAt(axes), value: binary('mul', sum, sum) }],
+  });
+  expect(code).toMatchInlineSnapshot(`
+    "// aten::add, aten::mul
+
+    struct Params {
+      p0: i32,
+      p1: i32,
+      p2: i32,
+      p3: i32,
+    }
+
+    @group(0) @binding(0) var<uniform> params: Params;
+
+    @group(0) @binding(1) var<storage, read> buffer0: array<f32>;
+    @group(0) @binding(2) var<storage, read> buffer1: array<f32>;
+    @group(0) @binding(3) var<storage, read_write> buffer2: array<f32>;
+
+    @compute @workgroup_size(64)
+    fn main(
+      @builtin(global_invocation_id) thread: vec3<u32>,
+    ) {
+      let point = i32(thread.x);
+      if (point >= params.p0 * params.p1) { return; }
+      let k0 = point % params.p1;
+      let rest0 = point / params.p1;
+      let i0 = rest0;
+      let v0 = (buffer0[((i0 * params.p2) + k0)] + buffer1[k0]);
+      buffer2[((i0 * params.p3) + k0)] = (v0 * v0);
+    }
+    "
+  `);
+});
+
+test('softmax on a GPU: a workgroup a row', () => {
+  expect(shader(softmax(100, 64))).toMatchInlineSnapshot(`
+    "// aten::softmax
+
+    struct Params {
+      p0: i32,
+      p1: i32,
+      p2: i32,
+      p3: i32,
+      p4: i32,
+      p5: i32,
+    }
+
+    @group(0) @binding(0) var<uniform> params: Params;
+
+    @group(0) @binding(1) var<storage, read> buffer0: array<f32>;
+    @group(0) @binding(2) var<storage, read_write> buffer1: array<f32>;
+
+    fn is_nan(x: f32) -> bool {
+      return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+    }
+
+    fn max_nan(x: f32, y: f32) -> f32 {
+      return select(select(max(x, y), y, is_nan(y)), x, is_nan(x));
+    }
+
+    fn infinity() -> f32 {
+      var bits = 0x7f800000u;
+      return bitcast<f32>(bits);
+    }
+
+    fn power_of_two(n: i32) -> f32 {
+      return bitcast<f32>((n + 127) << 23u);
+    }
+
+    fn exponential(x: f32) -> f32 {
+      if (x > 88.72284) { return infinity(); }
+      if (x < -103.98) { return 0.0; }
+      let n = round(x * 1.442695);
+      let r = (x - n * 0.693359375) + n * 0.00021219444;
+      let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
+      let half = i32(n) / 2;
+      return (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(i32(n) - half);
+    }
+
+    var<workgroup> scratch_workgroup_max_float: array<f32, 32>;
+
+    fn workgroup_max_float(value: f32, lane: i32) -> f32 {
+      scratch_workgroup_max_float[lane] = value;
+      workgroupBarrier();
+      for (var width = 16; width > 0; width = width / 2) {
+        if (lane < width) {
+          scratch_workgroup_max_float[lane] = max_nan(scratch_workgroup_max_float[lane], scratch_workgroup_max_float[lane + width]);
+        }
+        workgroupBarrier();
+      }
+      return workgroupUniformLoad(&scratch_workgroup_max_float[0]);
+    }
+
+    var<workgroup> scratch_workgroup_sum_float: array<f32, 32>;
+
+    fn workgroup_sum_float(value: f32, lane: i32) -> f32 {
+      scratch_workgroup_sum_float[lane] = value;
+      workgroupBarrier();
+      for (var width = 16; width > 0; width = width / 2) {
+        if (lane < width) {
+          scratch_workgroup_sum_float[lane] = (scratch_workgroup_sum_float[lane] + scratch_workgroup_sum_float[lane + width]);
+        }
+        workgroupBarrier();
+      }
+      return workgroupUniformLoad(&scratch_workgroup_sum_float[0]);
+    }
+
+    @compute @workgroup_size(32)
+    fn main(
+      @builtin(local_invocation_index) thread: u32,
+      @builtin(workgroup_id) group: vec3<u32>,
+    ) {
+      let lane = i32(thread);
+      let row = i32(group.x);
+      if (row >= params.p0) { return; }
+      let i0 = row;
+      let v0 = (i0 * params.p2);
+      var max0 = -infinity();
+      let v1 = (i0 * params.p4);
+      for (var step1 = lane; step1 < params.p3; step1 += 32) {
+        let r0 = step1;
+        let v2 = buffer0[(v1 + r0)];
+        max0 = max_nan(max0, v2);
+      }
+      let max1 = workgroup_max_float(max0, lane);
+      var sum0 = 0.0;
+      for (var step2 = lane; step2 < params.p3; step2 += 32) {
+        let r1 = step2;
+        let v3 = buffer0[(v1 + r1)];
+        sum0 = (sum0 + exponential((v3 - max1)));
+      }
+      let sum1 = workgroup_sum_float(sum0, lane);
+      let v4 = (i0 * params.p5);
+      for (var step0 = lane; step0 < params.p1; step0 += 32) {
+        let j0 = step0;
+        buffer1[(v4 + j0)] = (exponential((buffer0[(v0 + j0)] - max1)) / sum1);
+      }
+    }
+    "
+  `);
+});
+
+test('softmax on a software adapter: a thread a row', () => {
+  const code = shader(softmax(100, 64), { ...gpu, software: true });
+  expect(code.slice(code.indexOf('@compute'))).toMatchInlineSnapshot(`
+    "@compute @workgroup_size(8)
+    fn main(
+      @builtin(global_invocation_id) thread: vec3<u32>,
+    ) {
+      let point = i32(thread.x);
+      if (point >= params.p0) { return; }
+      let i0 = point;
+      let v0 = (i0 * params.p2);
+      var max0 = -infinity();
+      let v1 = (i0 * params.p4);
+      for (var r0 = 0; r0 < params.p3; r0++) {
+        let v2 = buffer0[(v1 + r0)];
+        max0 = max_nan(max0, v2);
+      }
+      var sum0 = 0.0;
+      for (var r1 = 0; r1 < params.p3; r1++) {
+        let v3 = buffer0[(v1 + r1)];
+        sum0 = (sum0 + exponential((v3 - max0)));
+      }
+      let v4 = (i0 * params.p5);
+      for (var j0 = 0; j0 < params.p1; j0++) {
+        buffer1[(v4 + j0)] = (exponential((buffer0[(v0 + j0)] - max0)) / sum0);
+      }
+    }
+    "
+  `);
+});
+
+test('a product of matrices', () => {
+  const [a, b, out] = [view([6, 100]), view([100, 8]), view([6, 8])];
+  const [m, n] = out.axes('mn');
+  const k = axis('k', a.sizes[1]);
+  const code = shader(
+    {
+      kind: 'contraction',
+      label: 'aten::mm, aten::relu',
+      batch: [],
+      m,
+      n,
+      k,
+      left: a.at([m, k]),
+      right: b.at([k, n]),
+      stores: [{ operand: out.operand, offset: out.offsetAt([m, n]), value: unary('neg', accumulator) }],
+    },
+    { ...gpu, software: true },
+  );
+  expect(code.slice(code.indexOf('@compute'))).toMatchInlineSnapshot(`
+    "@compute @workgroup_size(8)
+    fn main(
+      @builtin(local_invocation_id) local: vec3<u32>,
+      @builtin(workgroup_id) group: vec3<u32>,
+    ) {
+      let tile = i32(group.x);
+      let tiles_n = (params.p1 + 7) / 8;
+      let tiles_m = (params.p0 + 5) / 6;
+      let first_m = (tile / tiles_n % tiles_m) * 6;
+      let first_n = (tile % tiles_n) * 8 + i32(local.x);
+      let m0 = first_m;
+      let m1 = first_m + 1;
+      let m2 = first_m + 2;
+      let m3 = first_m + 3;
+      let m4 = first_m + 4;
+      let m5 = first_m + 5;
+      let n0 = first_n;
+      var sum0 = 0.0;
+      var sum1 = 0.0;
+      var sum2 = 0.0;
+      var sum3 = 0.0;
+      var sum4 = 0.0;
+      var sum5 = 0.0;
+      let v0 = (m0 * params.p3);
+      let v2 = (m1 * params.p3);
+      let v4 = (m2 * params.p3);
+      let v6 = (m3 * params.p3);
+      let v8 = (m4 * params.p3);
+      let v10 = (m5 * params.p3);
+      for (var k0 = 0; k0 < params.p2; k0++) {
+        let v1 = buffer0[(v0 + k0)];
+        let v3 = buffer0[(v2 + k0)];
+        let v5 = buffer0[(v4 + k0)];
+        let v7 = buffer0[(v6 + k0)];
+        let v9 = buffer0[(v8 + k0)];
+        let v11 = buffer0[(v10 + k0)];
+        let v12 = buffer1[(n0 + (k0 * params.p4))];
+        sum0 += v1 * v12;
+        sum1 += v3 * v12;
+        sum2 += v5 * v12;
+        sum3 += v7 * v12;
+        sum4 += v9 * v12;
+        sum5 += v11 * v12;
+      }
+      if (m0 < params.p0 && n0 < params.p1) {
+        buffer2[((m0 * params.p5) + n0)] = (-sum0);
+      }
+      if (m1 < params.p0 && n0 < params.p1) {
+        buffer2[((m1 * params.p5) + n0)] = (-sum1);
+      }
+      if (m2 < params.p0 && n0 < params.p1) {
+        buffer2[((m2 * params.p5) + n0)] = (-sum2);
+      }
+      if (m3 < params.p0 && n0 < params.p1) {
+        buffer2[((m3 * params.p5) + n0)] = (-sum3);
+      }
+      if (m4 < params.p0 && n0 < params.p1) {
+        buffer2[((m4 * params.p5) + n0)] = (-sum4);
+      }
+      if (m5 < params.p0 && n0 < params.p1) {
+        buffer2[((m5 * params.p5) + n0)] = (-sum5);
+      }
+    }
+    "
+  `);
+});
+
+test('64-bit integers bring along what they need, once', () => {
+  const [x, out] = [view([5], 'int64'), view([5], 'int64')];
+  const [i] = out.axes();
+  const product = binary('mul', x.at([i]), param('i64', 3n));
+  const code = shader({
+    kind: 'nest',
+    label: 'aten::mul',
+    axes: [i],
+    innerAxes: [],
+    stores: [{ operand: out.operand, offset: i, value: binary('add', product, constant('i64', -1n)) }],
+  });
+  expect(code.match(/fn \w+/g)?.sort()).toEqual(['fn i64_add', 'fn i64_mul', 'fn main', 'fn u32_mul_wide']);
+  expect(code).toContain(
+    'buffer1[i0] = i64_add(i64_mul(buffer0[i0], params.p1), vec2<u32>(4294967295u, 4294967295u));',
+  );
+});
