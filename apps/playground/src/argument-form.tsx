@@ -86,6 +86,11 @@ export function ArgumentForm({ parameter, choice, onChange }: Properties) {
           {defaultText === undefined ? 'None' : `default, ${defaultText}`}
         </label>
       )}
+      {!isTensorType(type) && typeText.includes('Tensor') && (
+        <p class="faint">
+          Tensors are nested arrays, int64 where all numbers are whole, or <code>{'{"dtype": …, "data": …}'}</code>
+        </p>
+      )}
       {!(canBeLeftOut && choice.isLeftOut) && <Fields choice={choice} onChange={onChange} />}
     </fieldset>
   );

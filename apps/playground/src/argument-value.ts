@@ -103,6 +103,17 @@ function parseJson(text: string): unknown {
   }
 }
 
+type TensorJson = NestedArray | { readonly dtype: DType; readonly data: NestedArray };
+
+const isWhole = (data: NestedArray): boolean =>
+  Array.isArray(data) ? data.every(isWhole) : typeof data === 'number' && Number.isInteger(data);
+
+/** A tensor within other values, where there is no field to choose a dtype by: whole numbers are int64, as in Python. */
+function tensorOf(json: TensorJson): Tensor {
+  if (typeof json === 'object' && 'data' in json) return tensor(json.data, { dtype: json.dtype });
+  return tensor(json, isWhole(json) ? { dtype: 'int64' } : {});
+}
+
 /** Makes tensors of the nested arrays that stand where the type wants tensors; the library does the rest by the schema. */
 function withTensors(value: unknown, type: ValueType): Input {
   if (value === null) return null;
@@ -120,7 +131,7 @@ function withTensors(value: unknown, type: ValueType): Input {
         ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withTensors(item, type.value)]))
         : (value as Input);
     case 'named':
-      return type.name === 'Tensor' ? tensor(value as NestedArray) : (value as Input);
+      return type.name === 'Tensor' ? tensorOf(value as TensorJson) : (value as Input);
   }
 }
 
