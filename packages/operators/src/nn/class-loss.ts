@@ -225,7 +225,6 @@ const multiMargin = kernel<MultiMarginArgs>(
     shape({ self, target, p, weight, reduction }) {
       check(Number(p) === 1 || Number(p) === 2, 'only p == 1 and p == 2 supported');
       const { count, classes } = rowsOf(self);
-      check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       check(
         self.dim <= 2 && self.numel > 0,
         () => `Expected non-empty vector or matrix with optional 0-dim batch size, but got: ${sizesText(self.sizes)}`,
@@ -235,6 +234,7 @@ const multiMargin = kernel<MultiMarginArgs>(
         () =>
           `multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [${count}], but got ${sizesText(target.sizes)}. Input has shape ${sizesText(self.sizes)}.`,
       );
+      check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       check(
         weight === null || weight.numel === classes,
         () => `inconsistent weight size, expected ${classes} but got ${sizesText(weight!.sizes)}`,

@@ -22,7 +22,6 @@ function convolutionRow<Args>(
     const { input, weight } = given;
     const batched = batch === null || weight.dim < 3 || batchify(input, batch);
     const full = batched ? given : { ...given, input: unsqueezeView(input, 0) };
-    if (batch?.named) checkNamedPadding(full.input, weight);
     return { convolution: convolutionOf(full), batched };
   };
   const batchedOut = (out: Tensor, batched: boolean): Tensor => (batched ? out : unsqueezeView(out, 0));
@@ -50,8 +49,6 @@ function convolutionRow<Args>(
 interface Batching {
   readonly name: string;
   readonly rank: number;
-  /** The padding is given as `same` or `valid`. */
-  readonly named: boolean;
 }
 
 /** Whether the input has a batch dimension (batchify). */
@@ -62,14 +59,6 @@ function batchify(input: Tensor, { name, rank }: Batching): boolean {
       `Expected ${rank + 1}D (unbatched) or ${rank + 2}D (batched) input to ${name}, but got input of size: ${sizesText(input.sizes)}`,
   );
   return input.dim === rank + 2;
-}
-
-function checkNamedPadding(input: Tensor, weight: Tensor): void {
-  check(
-    input.dim === weight.dim,
-    () =>
-      `Expected ${weight.dim}-dimensional input for ${weight.dim}-dimensional weight${sizesText(weight.sizes)}, but got ${input.dim}-dimensional input of size ${sizesText(input.sizes)} instead`,
-  );
 }
 
 interface ForwardArgs {
@@ -93,8 +82,13 @@ const forward = (rank: number) => {
 };
 
 /** Half of what `same` needs, which may end in .5: then there is one more behind than in front. */
-function namedPadding(padding: string, { weight, stride, dilation }: Omit<ForwardArgs, 'padding'>): number[] {
+function namedPadding(padding: string, { input, weight, stride, dilation }: Omit<ForwardArgs, 'padding'>): number[] {
   const rank = weight.dim - 2;
+  check(
+    input.dim <= weight.dim,
+    () =>
+      `Expected ${weight.dim}-dimensional input for ${weight.dim}-dimensional weight${sizesText(weight.sizes)}, but got ${input.dim}-dimensional input of size ${sizesText(input.sizes)} instead`,
+  );
   check(padding === 'same' || padding === 'valid', () => `Invalid padding string: '${padding}'`);
   if (padding === 'valid') return new Array<number>(rank).fill(0);
   check(stride.length === rank || stride.length === 1, () => `stride cannot broadcast to ${rank} dimensions`);
@@ -126,12 +120,10 @@ const forwardRows = ([1, 2, 3] as const).flatMap((rank) => {
     convolutionRow(`aten::${name}(${front}, ${list} padding=${zeros[rank]}, ${back}`, forward(rank), {
       name,
       rank,
-      named: false,
     }),
     convolutionRow(`aten::${name}.padding(${front}, str padding="valid", ${back}`, forward(rank), {
       name,
       rank,
-      named: true,
     }),
   ];
 });
@@ -144,7 +136,7 @@ const transposedRows = ([1, 2, 3] as const).map((rank) => {
     `aten::${name}${rank === 1 ? '' : '.input'}(Tensor input, Tensor weight, Tensor? bias=None, ${list} stride=${ones}, ` +
       `${list} padding=${zeros[rank]}, ${list} output_padding=${zeros[rank]}, SymInt groups=1, ${list} dilation=${ones}) -> Tensor`,
     transposed,
-    { name, rank, named: false },
+    { name, rank },
   );
 });
 

@@ -76,7 +76,7 @@ def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
     if dim < 0:
         own = dim + self.dim()
     norms = slice_norms(self, float(p), own)
-    factors = torch.where(norms > maxnorm, maxnorm / (norms + 1e-07), torch.ones_like(norms))
+    factors = torch.where(norms > maxnorm, torch.reciprocal(norms + 1e-07) * maxnorm, torch.ones_like(norms))
     return self * factors
 ${sliceNorms}`,
     { inPlace: true, out: true },

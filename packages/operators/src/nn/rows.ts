@@ -22,6 +22,8 @@ import { softmaxRows } from './softmax.ts';
 import { sortRows } from './sort.ts';
 import { stftRows } from './stft.ts';
 import { transformerRows } from './transformer.ts';
+import { unpoolingRows } from './unpooling.ts';
+import { windowRows } from './window-functions.ts';
 import { unfoldRows } from './unfold.ts';
 import { resamplingRows } from './upsample.ts';
 
@@ -48,6 +50,8 @@ export const nnRows: readonly OperatorRow[] = [
   ...lossRows,
   ...classLossRows,
   ...rescalingRows,
+  ...unpoolingRows,
+  ...windowRows,
   ...transformerRows,
   ...resamplingRows,
   ...gridSamplerRows,

@@ -211,8 +211,9 @@ function istftPlan(args: IstftArgs): IstftPlan {
 
 function hostIstft(args: IstftArgs, out: Tensor): void {
   const { self, n_fft: size } = args;
-  const { hop, win, onesided, batch, bins, frames, start, samples } = istftPlan(args);
+  const { hop, win, batch, bins, frames, start, samples } = istftPlan(args);
   const spectrum = readComplex(self);
+  const real = !(args.return_complex ?? false);
   const window = windowOf(args.window, size, win).re;
   const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
   const plan = fourierPlan(size);
@@ -231,11 +232,12 @@ function hostIstft(args: IstftArgs, out: Tensor): void {
   for (let b = 0; b < batch; b++) {
     for (let frame = 0; frame < frames; frame++) {
       for (let bin = 0; bin < size; bin++) {
-        const mirrored = onesided && bin >= bins;
+        // A real signal follows from the first half of its spectrum.
+        const mirrored = real && bin > size / 2;
         const at = (b * bins + (mirrored ? size - bin : bin)) * frames + frame;
-        const real = onesided && (bin === 0 || 2 * bin === size);
+        const unpaired = real && (bin === 0 || 2 * bin === size);
         lineRe[bin] = spectrum.re[at];
-        lineIm[bin] = real ? 0 : mirrored ? -spectrum.im[at] : spectrum.im[at];
+        lineIm[bin] = unpaired ? 0 : mirrored ? -spectrum.im[at] : spectrum.im[at];
       }
       plan.run(lineRe, lineIm, true);
       for (let i = 0; i < size; i++) {

@@ -277,3 +277,14 @@ case("nll_loss_nd", r(3, 2), torch.tensor([0, 1, 5]))
 for p in [0.0, 1.0, 2.0, 3.0, float("inf")]:
     case("cdist", r(2, 3, 4), r(5, 4), p)
 case("pdist", r(4, 3), 2.0)
+
+# Windows and unpooling
+for name in ["hann_window", "hamming_window", "blackman_window", "bartlett_window", "kaiser_window"]:
+    case(name, 7)
+    case(f"{name}.periodic", 8, False)
+case("hamming_window.periodic_alpha_beta", 6, True, 0.6, 0.3)
+case("kaiser_window.beta", 6, False, 5.0)
+case("max_unpool2d", r(1, 2, 2, 2), torch.tensor([[[[0, 3], [9, 10]], [[5, 2], [8, 15]]]]), [4, 4])
+case("max_unpool2d", r(1, 1, 2, 2), torch.tensor([[[[0, 1], [2, 30]]]]), [4, 4])
+case("fractional_max_pool2d", r(2, 2, 7, 6), [2, 3], [3, 2], torch.rand(2, 2, 2))
+case("fractional_max_pool3d", r(1, 2, 5, 6, 5), [2, 2, 2], [3, 3, 2], torch.rand(1, 2, 3))

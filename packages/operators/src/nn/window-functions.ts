@@ -1,0 +1,77 @@
+import { isFloatingPoint, type ScalarType } from '@cresset/tensor';
+import { kernel } from '../builders.ts';
+import { check } from '../errors.ts';
+import type { OperatorRow } from '../row.ts';
+import { writeNumbers } from './numbers.ts';
+import { cppTypeName } from './type-names.ts';
+
+/** Windows of signals (ATen/native/TensorFactories.cpp); a periodic one is the symmetric one of a point more, without it. */
+
+interface WindowArgs {
+  readonly window_length: number;
+  readonly periodic?: boolean;
+  readonly alpha?: number;
+  readonly beta?: number;
+  readonly dtype: ScalarType | null;
+}
+
+/** Value at `t` from 0 to 1 over the window. */
+type Shape = (t: number, args: WindowArgs) => number;
+
+const cosine = (k: number, t: number): number => Math.cos(2 * Math.PI * k * t);
+
+/** The modified Bessel function of order 0, by its series: terms fall off fast for the arguments windows have. */
+function besselI0(x: number): number {
+  let term = 1;
+  let sum = 1;
+  for (let k = 1; term > sum * 1e-17; k++) {
+    term *= (x / (2 * k)) ** 2;
+    sum += term;
+  }
+  return sum;
+}
+
+const shapes: Record<string, Shape> = {
+  hann: (t) => 0.5 - 0.5 * cosine(1, t),
+  hamming: (t, { alpha = 0.54, beta = 0.46 }) => alpha - beta * cosine(1, t),
+  blackman: (t) => 0.42 - 0.5 * cosine(1, t) + 0.08 * cosine(2, t),
+  bartlett: (t) => (t <= 0.5 ? 2 * t : 2 - 2 * t),
+  kaiser: (t, { beta = 12 }) => besselI0(beta * Math.sqrt(Math.max(1 - (2 * t - 1) ** 2, 0))) / besselI0(beta),
+};
+
+const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+
+function windowRow(name: string, overload: string, parameters: string): OperatorRow {
+  return kernel<WindowArgs>(
+    `aten::${name}_window${overload}(int window_length${parameters}, *, ${options}) -> Tensor`,
+    {
+      readsNoData: true,
+      shape({ window_length: length, dtype }) {
+        const type = dtype ?? 'float32';
+        check(
+          isFloatingPoint(type),
+          () =>
+            `${name}_window expects floating point dtypes, got: TensorOptions(dtype=${cppTypeName(type)}, device=cpu, layout=Strided (default), requires_grad=false (default), pinned_memory=false, memory_format=(nullopt))`,
+        );
+        check(length >= 0, () => `${name}_window requires non-negative window_length, got window_length=${length}`);
+        return { sizes: [length], dtype: type };
+      },
+      host(args, [out]) {
+        const { window_length: length, periodic = true } = args;
+        const last = periodic ? length : length - 1;
+        const value = (i: number): number => (length === 1 ? 1 : shapes[name](i / last, args));
+        writeNumbers(
+          out,
+          Float64Array.from({ length }, (_, i) => value(i)),
+        );
+      },
+    },
+  );
+}
+
+export const windowRows: readonly OperatorRow[] = [
+  ...Object.keys(shapes).flatMap((name) => [windowRow(name, '', ''), windowRow(name, '.periodic', ', bool periodic')]),
+  windowRow('hamming', '.periodic_alpha', ', bool periodic, float alpha'),
+  windowRow('hamming', '.periodic_alpha_beta', ', bool periodic, float alpha, float beta'),
+  windowRow('kaiser', '.beta', ', bool periodic, float beta'),
+];
