@@ -18,7 +18,7 @@ export interface WebGpuDeviceOptions {
   readonly device?: GPUDevice;
   /** Which adapter to ask for; the fast one unless told otherwise. */
   readonly powerPreference?: GPUPowerPreference;
-  /** Measures the time of every kernel where the adapter can (`timestamp-query`); see `WebGpuDevice.takeTimings`. */
+  /** Asks for `timestamp-query`, where the adapter has it, so that `WebGpuDevice.timing` can measure kernels. */
   readonly timestamps?: boolean;
 }
 

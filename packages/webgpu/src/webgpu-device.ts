@@ -15,6 +15,7 @@ import {
 } from '@cresset/tensorexpr';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, toDeviceLayout, toHostLayout } from './element-layout.ts';
+import { KernelTimer, type KernelTiming } from './kernel-timer.ts';
 import { PipelineCache, type Program } from './pipeline-cache.ts';
 import { ReadbackRing } from './readback-ring.ts';
 import { markUse, WorkBatch } from './work-batch.ts';
@@ -52,11 +53,17 @@ export class WebGpuDevice implements ComputeDevice {
     buffersAllocated: 0,
     liveBytes: 0,
   };
+  /**
+   * Measures every kernel on the GPU, where the device was made with timestamps: each gets a pass of its own, which costs
+   * some of the time that is measured. Off unless set.
+   */
+  timing = false;
   readonly #pool: BufferPool;
   readonly #pipelines: PipelineCache;
   readonly #readbacks: ReadbackRing;
   readonly #uniformBuffer: GPUBuffer;
   readonly #bindGroups = new Map<string, GPUBindGroup>();
+  readonly #timer: KernelTimer | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
   #batch: WorkBatch;
   #submittedBatch = -1;
@@ -84,6 +91,7 @@ export class WebGpuDevice implements ComputeDevice {
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
     this.#batch = new WorkBatch(0, uniformBytesPerBatch);
+    this.#timer = gpuDevice.features.has('timestamp-query') ? new KernelTimer(gpuDevice) : null;
     void gpuDevice.lost.then((info) => {
       this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
     });
@@ -331,6 +339,7 @@ export class WebGpuDevice implements ComputeDevice {
       gpuDevice.queue.writeBuffer(this.#uniformBuffer, 0, batch.uniformWords.buffer, 0, size);
     }
     const encoder = gpuDevice.createCommandEncoder();
+    const timer = this.timing && batch.dispatches > 0 ? this.#timer?.batch(batch.dispatches) : undefined;
     let pass: GPUComputePassEncoder | null = null;
     let pipeline: GPUComputePipeline | null = null;
     for (const command of batch.commands) {
@@ -340,8 +349,9 @@ export class WebGpuDevice implements ComputeDevice {
         encoder.copyBufferToBuffer(command.source, 0, command.target, 0, command.byteLength);
         continue;
       }
-      if (!pass) {
-        pass = encoder.beginComputePass();
+      if (timer) pass?.end();
+      if (!pass || timer) {
+        pass = encoder.beginComputePass({ timestampWrites: timer?.pass(command.program.label) });
         pipeline = null;
       }
       if (command.program.pipeline !== pipeline) {
@@ -352,14 +362,22 @@ export class WebGpuDevice implements ComputeDevice {
       pass.dispatchWorkgroups(command.x, command.y);
     }
     pass?.end();
+    timer?.resolve(encoder);
     gpuDevice.queue.submit([encoder.finish()]);
     this.counters.submits++;
+    if (timer) this.#timer?.collect(timer);
     if (this.#pool.trim(batch.id)) this.#bindGroups.clear();
     const error = await gpuDevice.popErrorScope().catch(() => null);
     if (error) {
       const labels = [...batch.programs].map((program) => program.label).join(', ');
       this.#failure ??= new CressetError('DEVICE_VALIDATION', `the GPU refused work (${labels}): ${error.message}`);
     }
+  }
+
+  /** GPU time by kernel while `timing` was on, since the last call; empty where the device cannot measure it. */
+  async takeTimings(): Promise<KernelTiming[]> {
+    await this.flush();
+    return (await this.#timer?.take()) ?? [];
   }
 
   /** The WGSL of every kernel compiled so far, with its label. */
