@@ -10,10 +10,11 @@ import {
   type ExprType,
 } from '@cresset/tensorexpr';
 import { kernel, pointwise, through, type Forms } from '../builders.ts';
-import { readScalar } from '../elements.ts';
+import { numberReader, readScalar } from '../elements.ts';
 import { check, notImplementedFor } from '../errors.ts';
+import { writeEach } from '../fill.ts';
 import { forEachRun, walkOf } from '../tensor-iterator.ts';
-import { cloneOf } from '../copy.ts';
+import { cloneOf, contiguousOf } from '../copy.ts';
 import { computePointwise } from '../pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
@@ -241,6 +242,33 @@ const closeness: PointwiseRule & Forms = {
   out: false,
 };
 
+/** x = mantissa · 2ⁿ with a mantissa in [0.5, 1). */
+function splitExponent(x: number): { mantissa: number; exponent: number } {
+  if (x === 0 || !Number.isFinite(x)) return { mantissa: x, exponent: 0 };
+  let exponent = Math.max(-1023, Math.floor(Math.log2(Math.abs(x))) + 1);
+  let mantissa = x * 2 ** -exponent;
+  while (Math.abs(mantissa) < 0.5) [mantissa, exponent] = [mantissa * 2, exponent - 1];
+  while (Math.abs(mantissa) >= 1) [mantissa, exponent] = [mantissa / 2, exponent + 1];
+  return { mantissa, exponent };
+}
+
+const frexp = kernel<{ self: Tensor }>('aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)', {
+  shape: ({ self }) => {
+    check(isFloatingPoint(self.dtype), 'torch.frexp() only supports floating-point dtypes');
+    return [
+      { sizes: self.sizes, dtype: self.dtype },
+      { sizes: self.sizes, dtype: 'int32' },
+    ];
+  },
+  host: ({ self }, [mantissa, exponent]) => {
+    const whole = contiguousOf(self);
+    const read = numberReader(whole);
+    writeEach(mantissa, (at) => splitExponent(read(whole.storageOffset + at)).mantissa);
+    writeEach(exponent, (at) => splitExponent(read(whole.storageOffset + at)).exponent);
+  },
+  out: 'Tensor_out(mantissa, exponent)',
+});
+
 const closenessRow = pointwise(
   'aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor',
   closeness,
@@ -417,6 +445,13 @@ export const comparisonRows: readonly OperatorRow[] = [
   pointwise('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', { ...ldexp, inPlace: '' }),
   wholeNumbers('gcd', greatestCommonDivisor),
   wholeNumbers('lcm', (a, b) => (a === 0 || b === 0 ? 0 : Math.abs((a / greatestCommonDivisor(a, b)) * b))),
+  frexp,
+  pointwise('aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor', {
+    dtype: 'same-as-first',
+    apart: ['mask'],
+    body: ({ grad_output: grad, mask, scale }) => binary('mul', select(mask, grad, number(0)), number(scale)),
+    inPlace: false,
+  }),
   closenessRow,
   kernel<PointwiseArguments>(
     'aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool',

@@ -15,6 +15,7 @@ import { copyInto, lowerCopy } from '../copy.ts';
 import { channelsLastStrides, wrapDim } from '../dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../elements.ts';
 import { check, OperatorError } from '../errors.ts';
+import { fillInto } from '../fill.ts';
 import { resize } from '../invoke.ts';
 import type { OperatorRow, Scalar } from '../row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
@@ -214,6 +215,20 @@ export const conversionRows: readonly OperatorRow[] = [
     lower: ({ self, src }, [output], context) => lowerCopy(output, expand(src, self.sizes), context),
     inPlace: true,
     out: true,
+  }),
+  ...['int', 'float'].map((type) =>
+    kernel<Self & { other: number }>(`aten::copy_.${type}(Tensor(a!) self, ${type} other) -> Tensor(a!)`, {
+      host: ({ self, other }) => {
+        fillInto(self, other);
+        return self;
+      },
+    }),
+  ),
+  kernel<Self & { other: Tensor }>('aten::copy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
+    host: ({ self, other }) => {
+      copyInto(self, expand(other, self.sizes));
+      return self;
+    },
   }),
   reading('aten::item(Tensor self) -> Scalar', itemOf),
   reading('aten::_local_scalar_dense(Tensor self) -> Scalar', itemOf),

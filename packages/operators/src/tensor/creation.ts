@@ -9,15 +9,15 @@ import {
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
-import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
-import { kernel, type Forms } from '../builders.ts';
+import { binary, cast, constant, select, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { kernel, pointwise, type Forms } from '../builders.ts';
 import { broadcastSizes } from '../broadcast.ts';
 import { copyInto, partOf } from '../copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder, wrapDim } from '../dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerFill, lowerGenerated, writeEach } from '../fill.ts';
-import { scalarParam } from '../pointwise.ts';
+import { runPointwise, scalarParam } from '../pointwise.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { defaultDtype, scalarDtype } from '../type-promotion.ts';
 
@@ -387,6 +387,17 @@ interface Parts {
   readonly imag: Tensor;
 }
 
+interface Polar {
+  readonly abs: Tensor;
+  readonly angle: Tensor;
+}
+
+const polarPart = (fn: 'cos' | 'sin'): OperatorRow =>
+  pointwise(`aten::polar.${fn}(Tensor abs, Tensor angle) -> Tensor`, {
+    dtype: 'promote',
+    body: ({ abs, angle }) => binary('mul', abs, unary(fn, angle)),
+  });
+
 export const creationRows: readonly OperatorRow[] = [
   ...constants('zeros', 0n),
   ...constants('ones', 1n),
@@ -458,6 +469,20 @@ export const creationRows: readonly OperatorRow[] = [
     host: ({ real, imag }, [output]) => {
       copyInto(partOf(output, 0), real);
       copyInto(partOf(output, 1), imag);
+    },
+    out: true,
+  }),
+  kernel<Polar>('aten::polar(Tensor abs, Tensor angle) -> Tensor', {
+    shape: ({ abs, angle }) => {
+      check(
+        isFloatingPoint(abs.dtype) && abs.dtype === angle.dtype,
+        () => `Expected object of scalar type ${abs.dtype} but got scalar type ${angle.dtype} for second argument`,
+      );
+      return { sizes: broadcastSizes(abs.sizes, angle.sizes), dtype: complexType(abs.dtype) };
+    },
+    host: ({ abs, angle }, [output]) => {
+      runPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0));
+      runPointwise(polarPart('sin'), { abs, angle }, partOf(output, 1));
     },
     out: true,
   }),

@@ -1,4 +1,12 @@
-import { Complex, isComplex, isFloatingPoint, isIntegral, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import {
+  Complex,
+  isComplex,
+  isFloatingPoint,
+  isIntegral,
+  realType,
+  type ScalarType,
+  type Tensor,
+} from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel, reduction, type Forms } from '../builders.ts';
 import { sizesText } from '../dimensions.ts';

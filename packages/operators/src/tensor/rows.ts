@@ -4,6 +4,7 @@ import { advancedIndexingRows } from './advanced-indexing.ts';
 import { aliasRows } from './aliases.ts';
 import { arithmeticRows } from './arithmetic.ts';
 import { comparisonRows } from './comparison.ts';
+import { compositeRows } from './composites.ts';
 import { conversionRows } from './conversion.ts';
 import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
@@ -17,6 +18,7 @@ import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
+import { windowFunctionRows } from './windows.ts';
 
 const named: readonly OperatorRow[] = [
   ...arithmeticRows,
@@ -27,6 +29,8 @@ const named: readonly OperatorRow[] = [
   ...creationRows,
   ...literalRows,
   ...specialRows,
+  ...compositeRows,
+  ...windowFunctionRows,
   ...scanRows,
   ...orderStatisticRows,
   ...searchingRows,
