@@ -1,4 +1,5 @@
-import { CressetError } from '@cresset/ir';
+import { Complex, CressetError, formatTensorText } from '@cresset/ir';
+import { bfloatToNumber, halfToNumber } from './float16.ts';
 import { elementSize, hostArray, isComplex, type HostArray, type ScalarType } from './scalar-type.ts';
 import { Storage } from './storage.ts';
 
@@ -123,6 +124,20 @@ export class Tensor {
       for (let part = 0; part < width; part++) result[position++] = source[offset * width + part];
     });
     return result;
+  }
+
+  /** How graphs show this tensor as a constant: its elements where they are few, and on the host. */
+  graphText(): string {
+    return this.storage.isOnHost ? formatTensorText(this.dtype, this.sizes, () => this.#elements()) : '<Tensor>';
+  }
+
+  #elements(): ArrayLike<number | bigint | Complex> {
+    const array = this.contiguousArray();
+    if (this.dtype === 'float16') return Array.from(array as Uint16Array, halfToNumber);
+    if (this.dtype === 'bfloat16') return Array.from(array as Uint16Array, bfloatToNumber);
+    if (!isComplex(this.dtype)) return array;
+    const parts = this.dtype === 'complex32' ? Array.from(array as Uint16Array, halfToNumber) : (array as Float64Array);
+    return Array.from({ length: this.numel }, (_, index) => new Complex(parts[2 * index], parts[2 * index + 1]));
   }
 
   dispose(): void {
