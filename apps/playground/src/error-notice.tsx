@@ -1,22 +1,35 @@
+import { TorchScriptError } from 'cresset';
+
 interface DescribedError {
   readonly title: string;
-  readonly detail: string;
+  readonly reason: string;
+  /** Where in the author's Python it happened. */
+  readonly trace: string | null;
 }
 
-/** What to show of anything thrown: the code where there is one, and the message with its Python call stack. */
+/** What to show of anything thrown: the code where there is one, the message, and the Python call stack. */
 export function describeError(error: unknown): DescribedError {
-  if (!(error instanceof Error)) return { title: 'Error', detail: String(error) };
+  if (!(error instanceof Error)) return { title: 'Error', reason: String(error), trace: null };
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
-  return { title: `${error.name}${code}`, detail: error.message.trim() };
+  const title = `${error.name}${code}`;
+  if (error instanceof TorchScriptError) {
+    return { title, reason: `${error.pythonClassName}: ${error.reason}`, trace: error.message.trim() };
+  }
+  return { title, reason: error.message.trim(), trace: null };
 }
 
 /** Says what went wrong, aloud too. */
 export function ErrorNotice({ error }: { error: unknown }) {
-  const { title, detail } = describeError(error);
+  const { title, reason, trace } = describeError(error);
   return (
     <div role="alert" class="stack">
       <h3>{title}</h3>
-      <pre tabIndex={0}>{detail}</pre>
+      <p class="reason">{reason}</p>
+      {trace && (
+        <pre tabIndex={0} role="region" aria-label="Call stack">
+          {trace}
+        </pre>
+      )}
     </div>
   );
 }
