@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   cast,
   childrenOf,

@@ -1,12 +1,9 @@
 import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, constant, select, unary, type Expr } from '@cresset/tensorexpr';
-import { kernel, pointwise, through } from '../builders.ts';
+import { pointwise, through } from '../builders.ts';
 import { wrapDim } from '../dimensions.ts';
-import { numberReader, numberWriter } from '../elements.ts';
 import { check, notImplementedFor } from '../errors.ts';
-import { lowerPointwise } from '../pointwise.ts';
-import type { OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../row.ts';
-import { forEachRun, StridedCursor, walkOf } from '../tensor-iterator.ts';
+import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { sigmoidOf } from './unary.ts';
 
@@ -126,18 +123,6 @@ function halves({ self, dim }: { self: Tensor; dim: number }): { self: Tensor; g
   return { self: half(0), gate: half(size / 2) };
 }
 
-interface RandomizedRelu {
-  readonly self: Tensor;
-  readonly lower: Scalar;
-  readonly upper: Scalar;
-  readonly training: boolean;
-}
-
-const leakyReluRow = pointwise(
-  'aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor',
-  activation('leaky_relu_cpu', ({ self, negative_slope: slope }) => leakyRelu(self, slope)),
-);
-
 export const activationRows: readonly OperatorRow[] = [
   pointwise('aten::relu(Tensor self) -> Tensor', {
     dtype: 'same-as-first',
@@ -150,7 +135,10 @@ export const activationRows: readonly OperatorRow[] = [
     out: false,
   }),
   pointwise('aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor', hardtanh),
-  leakyReluRow,
+  pointwise(
+    'aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor',
+    activation('leaky_relu_cpu', ({ self, negative_slope: slope }) => leakyRelu(self, slope)),
+  ),
   pointwise('aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor', {
     dtype: 'same-as-first',
     body: ({ self, threshold, value }) => select(binary('le', self, threshold), value, self),
@@ -219,28 +207,4 @@ export const activationRows: readonly OperatorRow[] = [
   preluKernel,
   through('aten::prelu(Tensor self, Tensor weight) -> Tensor', preluKernel, channelWeights),
   through('aten::glu(Tensor self, int dim=-1) -> Tensor', gate, halves, { out: true }),
-  kernel<RandomizedRelu>(
-    'aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor',
-    {
-      shape: ({ self }) => ({ sizes: self.sizes, dtype: self.dtype }),
-      host: ({ self, lower, upper, training }, [output], { generator }) => {
-        const [low, high] = [Number(lower), Number(upper)];
-        const read = numberReader(self);
-        const write = numberWriter(output);
-        const targets = new StridedCursor(output.sizes, walkOf(output));
-        forEachRun(self.sizes, walkOf(self), (offset, stride, count) => {
-          for (let i = 0; i < count; i++) {
-            const x = read(offset + i * stride);
-            const slope = training ? low + (high - low) * generator.nextUniform() : (low + high) / 2;
-            targets.advance(1, (to) => write(to, x > 0 ? x : x * slope));
-          }
-        });
-      },
-      lower: ({ self, lower, upper }, [output], context) =>
-        lowerPointwise(leakyReluRow, { self, negative_slope: (Number(lower) + Number(upper)) / 2 }, output, context),
-      lowerable: ({ training }) => !training,
-      inPlace: true,
-      nondeterministic: true,
-    },
-  ),
 ];

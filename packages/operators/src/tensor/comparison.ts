@@ -446,12 +446,6 @@ export const comparisonRows: readonly OperatorRow[] = [
   wholeNumbers('gcd', greatestCommonDivisor),
   wholeNumbers('lcm', (a, b) => (a === 0 || b === 0 ? 0 : Math.abs((a / greatestCommonDivisor(a, b)) * b))),
   frexp,
-  pointwise('aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor', {
-    dtype: 'same-as-first',
-    apart: ['mask'],
-    body: ({ grad_output: grad, mask, scale }) => binary('mul', select(mask, grad, number(0)), number(scale)),
-    inPlace: false,
-  }),
   closenessRow,
   kernel<PointwiseArguments>(
     'aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool',

@@ -5,7 +5,6 @@ import {
   isComplex,
   isFloatingPoint,
   isIntegral,
-  promoteTypes,
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
@@ -19,7 +18,7 @@ import { fillInto } from '../fill.ts';
 import { resize } from '../invoke.ts';
 import type { OperatorRow, Scalar } from '../row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
-import { canCast, promotionOperand, resultTypeOf } from '../type-promotion.ts';
+import { promotionOperand, resultTypeOf } from '../type-promotion.ts';
 import { metaLike, stridesForFormat } from './creation.ts';
 import { sameSizes } from './view-functions.ts';
 
@@ -141,11 +140,6 @@ const answersFalse = [
   'is_xla',
   'is_xpu',
 ];
-
-interface ToTypes {
-  readonly type1: ScalarType;
-  readonly type2: ScalarType;
-}
 
 interface Resize extends Self {
   readonly size: readonly number[];
@@ -316,18 +310,10 @@ export const conversionRows: readonly OperatorRow[] = [
         storageOffset: source.storageOffset,
       }),
   ),
-  property<{ from_: ScalarType; to: ScalarType }>(
-    'aten::can_cast(ScalarType from_, ScalarType to) -> bool',
-    ({ from_, to }) => canCast(from_, to),
-  ),
-  property<ToTypes>('aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType', ({ type1, type2 }) =>
-    promoteTypes(type1, type2),
-  ),
   ...[
     ['Tensor', 'Tensor tensor, Tensor other'],
     ['Scalar', 'Tensor tensor, Scalar other'],
     ['Scalar_Tensor', 'Scalar scalar, Tensor tensor'],
-    ['Scalar_Scalar', 'Scalar scalar1, Scalar scalar2'],
   ].map(([overload, args]) =>
     property<Record<string, Tensor | Scalar>>(`aten::result_type.${overload}(${args}) -> ScalarType`, (values) =>
       resultTypeOf(Object.values(values).map(promotionOperand)),

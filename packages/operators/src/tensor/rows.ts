@@ -18,7 +18,6 @@ import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
-import { windowFunctionRows } from './windows.ts';
 
 const named: readonly OperatorRow[] = [
   ...arithmeticRows,
@@ -30,7 +29,6 @@ const named: readonly OperatorRow[] = [
   ...literalRows,
   ...specialRows,
   ...compositeRows,
-  ...windowFunctionRows,
   ...scanRows,
   ...orderStatisticRows,
   ...searchingRows,
