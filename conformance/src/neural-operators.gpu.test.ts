@@ -1,0 +1,41 @@
+import { canRunOnDevice, runOnDevice, type LoweringContext } from '@cresset/operators';
+import { Storage, Tensor, contiguousStrides, numelOf, type ScalarType } from '@cresset/tensor';
+import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/nn/oracle/oracle-case.ts';
+
+/** Lowerings of neural network operators as shaders, against what PyTorch's CPU computes. */
+
+let device: WebGpuDevice;
+beforeAll(async () => {
+  device = await requestWebGpuDevice();
+});
+afterAll(() => device.dispose());
+
+const lowered = oracleCases.filter(({ example }) => {
+  const row = rowOf(example);
+  return example.raises === undefined && !row.decomposition && canRunOnDevice(row, argumentsOf(row, example.args));
+});
+
+describe('lowerings on the device', () => {
+  it.each(lowered)('$name', async ({ example }) => {
+    const row = rowOf(example);
+    const args = argumentsOf(row, example.args);
+    const temporaries: Tensor[] = [];
+    const context: LoweringContext = {
+      device,
+      temporary(sizes: readonly number[], dtype: ScalarType) {
+        const storage = Storage.onDevice(device, dtype, numelOf(sizes));
+        const tensor = new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
+        temporaries.push(tensor);
+        return tensor;
+      },
+      launch: (kernel) => device.launch(kernel),
+    };
+    const results = runOnDevice(row, args, context);
+    const tensors = [...results, ...args].flat().filter((value) => value instanceof Tensor);
+    await Promise.all(tensors.map((tensor) => tensor.storage.toHost()));
+    expectResults(results, args, row, example);
+    for (const tensor of [...tensors, ...temporaries]) tensor.dispose();
+  });
+});
