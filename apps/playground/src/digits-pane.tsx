@@ -53,6 +53,10 @@ function useFinding(model: ScriptModule, strokes: readonly Stroke[]) {
     }
     isRunning.current = false;
   }, [model]);
+  useEffect(() => {
+    // Shaders are compiled at a model's first run; better before the first stroke than during it.
+    classify(model, digitStrokes[0]).catch(setError);
+  }, [model]);
   useEffect(() => void run(), [run, strokes]);
   return { finding, error };
 }
