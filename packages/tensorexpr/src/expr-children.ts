@@ -30,6 +30,11 @@ const noAxes: ReadonlySet<AxisExpr> = new Set();
 export class FreeAxes {
   readonly #known = new Map<Expr, ReadonlySet<AxisExpr>>();
 
+  /** Says that an expression changes with these axes, though they do not occur in it. */
+  declare(expr: Expr, axes: readonly AxisExpr[]): void {
+    this.#known.set(expr, new Set(axes));
+  }
+
   of(expr: Expr): ReadonlySet<AxisExpr> {
     const known = this.#known.get(expr);
     if (known) return known;

@@ -28,19 +28,15 @@ export function writeTiledContraction(
   const columns = instances(kernel.n, tileN);
   const left = rows.map((row) => cast('float', substitute(kernel.left, new Map([[kernel.m, row]]))));
   const right = columns.map((column) => cast('float', substitute(kernel.right, new Map([[kernel.n, column]]))));
-  const results = rows.map((row) =>
-    columns.map((column) => {
-      const sum: Expr = { ...accumulator };
-      const replacements = new Map<Expr, Expr>([
-        [kernel.m, row],
-        [kernel.n, column],
-      ]);
-      const stores = kernel.stores.map((store) => inTile(store, sum, replacements));
-      return { sum, stores };
-    }),
-  );
-  const allStores = results.flat().flatMap((result) => result.stores);
-  writer.announce([...left, ...right, ...allStores.flatMap((store) => [store.offset, store.value])]);
+  // Results are stored by one piece of code in a loop over the tile: a copy for each would take long to compile.
+  const [row, column] = [axis(kernel.m.name, kernel.m.extent), axis(kernel.n.name, kernel.n.extent)];
+  const sum: Expr = { ...accumulator };
+  const places = new Map<Expr, Expr>([
+    [kernel.m, row],
+    [kernel.n, column],
+  ]);
+  const stores = kernel.stores.map((store) => inTile(store, sum, places));
+  writer.announce([...left, ...right, ...stores.flatMap((store) => [store.offset, store.value])]);
 
   const body = new Scope(null, '  ');
   body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
@@ -59,30 +55,32 @@ export function writeTiledContraction(
     body.line('let batch = tile / (tiles_n * tiles_m);');
     writer.unflatten(kernel.batch, 'batch', body);
   }
-  rows.forEach((row, index) => bindInstance(writer, body, row, 'first_m', index * threadsM));
-  columns.forEach((column, index) => bindInstance(writer, body, column, 'first_n', index * threadsN));
-  const sums = results.map((row) =>
-    row.map(({ sum }) => {
-      const name = writer.fresh('sum');
-      body.line(`var ${name} = 0.0;`);
-      body.names.set(sum, name);
-      return name;
-    }),
-  );
+  rows.forEach((instance, index) => bindInstance(writer, body, instance, 'first_m', index * threadsM));
+  columns.forEach((instance, index) => bindInstance(writer, body, instance, 'first_n', index * threadsN));
+  const sums = rows.map(() => columns.map(() => writer.fresh('sum')));
+  for (const name of sums.flat()) body.line(`var ${name} = 0.0;`);
   writer.loops(kernel.k, body, (inner) => {
     const leftNames = left.map((value) => writer.named(value, inner));
     const rightNames = right.map((value) => writer.named(value, inner));
-    sums.forEach((row, i) => row.forEach((sum, j) => inner.line(`${sum} += ${leftNames[i]} * ${rightNames[j]};`)));
+    sums.forEach((names, i) =>
+      names.forEach((name, j) => inner.line(`${name} += ${leftNames[i]} * ${rightNames[j]};`)),
+    );
   });
-  results.forEach((row, i) =>
-    row.forEach(({ stores }, j) => {
-      const inside = body.open(true);
-      writer.stores(stores, inside);
-      const m = writer.value(rows[i], body);
-      const n = writer.value(columns[j], body);
-      body.close(`if (${m} < ${extentM} && ${n} < ${extentN})`, inside);
-    }),
-  );
+  const cells = tileM * tileN;
+  const storing = cells > 1 ? body.open() : body;
+  let result = sums[0][0];
+  if (cells > 1) {
+    body.line(`var results = array<f32, ${cells}>(${sums.flat().join(', ')});`);
+    result = 'results[cell]';
+  }
+  bindInstance(writer, storing, row, 'first_m', cells > 1 ? times(`(cell / ${tileN})`, threadsM) : 0);
+  bindInstance(writer, storing, column, 'first_n', cells > 1 ? times(`(cell % ${tileN})`, threadsN) : 0);
+  writer.bindAccumulator(sum, result, [row, column], storing);
+  const inside = storing.open(true);
+  writer.stores(stores, inside);
+  const [m, n] = [writer.value(row, storing), writer.value(column, storing)];
+  storing.close(`if (${m} < ${extentM} && ${n} < ${extentN})`, inside);
+  if (cells > 1) body.close(`for (var cell = 0; cell < ${cells}; cell++)`, storing);
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);
@@ -93,10 +91,20 @@ function instances(original: AxisExpr, count: number): AxisExpr[] {
   return Array.from({ length: count }, () => axis(original.name, original.extent));
 }
 
-function bindInstance(writer: ShaderWriter, body: Scope, instance: AxisExpr, first: string, offset: number): void {
+function times(factor: string, count: number): string {
+  return count === 1 ? factor : `${factor} * ${count}`;
+}
+
+function bindInstance(
+  writer: ShaderWriter,
+  scope: Scope,
+  instance: AxisExpr,
+  first: string,
+  offset: number | string,
+): void {
   const name = writer.axisName(instance);
-  body.line(`let ${name} = ${first}${offset > 0 ? ` + ${offset}` : ''};`);
-  body.bind(instance, name);
+  scope.line(`let ${name} = ${first}${offset === 0 ? '' : ` + ${offset}`};`);
+  scope.bind(instance, name);
 }
 
 function inTile(store: Store, sum: Expr, axes: ReadonlyMap<Expr, Expr>): Store {

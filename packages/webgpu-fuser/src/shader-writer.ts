@@ -47,6 +47,12 @@ export class ShaderWriter {
     for (const root of roots) this.#use(root);
   }
 
+  /** Gives an accumulator the value it has for each point of `axes`. */
+  bindAccumulator(expr: Expr, name: string, axes: readonly AxisExpr[], scope: Scope): void {
+    this.#freeAxes.declare(expr, axes);
+    scope.names.set(expr, name);
+  }
+
   #use(expr: Expr): void {
     const uses = this.#uses.get(expr) ?? 0;
     this.#uses.set(expr, uses + 1);

@@ -329,23 +329,13 @@ test('a product of matrices', () => {
         sum4 += v9 * v12;
         sum5 += v11 * v12;
       }
-      if (m0 < params.p0 && n0 < params.p1) {
-        buffer2[((m0 * params.p5) + n0)] = (-sum0);
-      }
-      if (m1 < params.p0 && n0 < params.p1) {
-        buffer2[((m1 * params.p5) + n0)] = (-sum1);
-      }
-      if (m2 < params.p0 && n0 < params.p1) {
-        buffer2[((m2 * params.p5) + n0)] = (-sum2);
-      }
-      if (m3 < params.p0 && n0 < params.p1) {
-        buffer2[((m3 * params.p5) + n0)] = (-sum3);
-      }
-      if (m4 < params.p0 && n0 < params.p1) {
-        buffer2[((m4 * params.p5) + n0)] = (-sum4);
-      }
-      if (m5 < params.p0 && n0 < params.p1) {
-        buffer2[((m5 * params.p5) + n0)] = (-sum5);
+      var results = array<f32, 6>(sum0, sum1, sum2, sum3, sum4, sum5);
+      for (var cell = 0; cell < 6; cell++) {
+        let m6 = first_m + (cell / 1);
+        let n1 = first_n + (cell % 1) * 8;
+        if (m6 < params.p0 && n1 < params.p1) {
+          buffer2[((m6 * params.p5) + n1)] = (-results[cell]);
+        }
       }
     }
     "

@@ -387,7 +387,13 @@ describe('contractions', () => {
     const [vl, vr, vb, vo] = [left, right, bias, output].map((tensor) => new TensorView(tensor));
     const [z, i, j] = vo.axes('bmn');
     const s = axis('k', vl.sizes[2]);
-    const value = binary('max', binary('add', accumulator, vb.at([j])), constant('float', 0));
+    // A node of the sum alone that is used twice, and one that mentions a column.
+    const squashed = unary('tanh', accumulator);
+    const value = binary(
+      'add',
+      binary('mul', squashed, squashed),
+      binary('max', binary('add', accumulator, vb.at([j])), constant('float', 0)),
+    );
     const [result] = await run(
       {
         kind: 'contraction',
@@ -403,10 +409,10 @@ describe('contractions', () => {
       output,
     );
     const expected = [...indices([b, m, n])].map(([batch, row, column]) => {
-      let sum = element(bias, [column]);
+      let sum = 0;
       for (let step = 0; step < k; step++)
         sum += element(left, [batch, row, step]) * element(right, [batch, step, column]);
-      return Math.max(sum, 0);
+      return Math.tanh(sum) ** 2 + Math.max(sum + element(bias, [column]), 0);
     });
     expectClose(result, expected, 1e-4);
   }
