@@ -144,12 +144,15 @@ const instanceNorm = kernel<InstanceNormArgs>(
 
 export const batchNormRows: readonly OperatorRow[] = [
   // One number a channel, as a view that broadcasts over a batch of `ndim` dimensions.
-  view<{ self: Tensor; ndim: number }>('aten::_ncf_unsqueeze(Tensor(a) self, int ndim) -> Tensor(a)', ({ self, ndim }) => {
-    const [stride] = self.strides;
-    const trailing = Math.max(ndim - 2, 0);
-    const ones = (count: number): number[] => new Array<number>(count).fill(1);
-    return self.asStrided([1, self.numel, ...ones(trailing)], [stride, stride, ...ones(trailing)]);
-  }),
+  view<{ self: Tensor; ndim: number }>(
+    'aten::_ncf_unsqueeze(Tensor(a) self, int ndim) -> Tensor(a)',
+    ({ self, ndim }) => {
+      const [stride] = self.strides;
+      const trailing = Math.max(ndim - 2, 0);
+      const ones = (count: number): number[] => new Array<number>(count).fill(1);
+      return self.asStrided([1, self.numel, ...ones(trailing)], [stride, stride, ...ones(trailing)]);
+    },
+  ),
   normalizationRow<BatchNormArgs>(
     `aten::batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
     { shape: batchNormShape, normalization: batchNormalization },

@@ -150,6 +150,7 @@ function gatherColumns(
 ): void {
   const [inDepth, inHeight, inWidth] = input;
   const [, outHeight, outWidth] = output;
+  const step = stride[2];
   let row = 0;
   for (let c = 0; c < channels; c++) {
     for (let kd = 0; kd < kernel[0]; kd++) {
@@ -157,6 +158,8 @@ function gatherColumns(
         for (let kw = 0; kw < kernel[2]; kw++) {
           let at = row++ * width;
           const shift = kw * dilation[2] - padding[2];
+          const inside = Math.ceil(-shift / step);
+          const outside = Math.floor((inWidth - 1 - shift) / step) + 1;
           let position = start;
           const end = start + width;
           while (position < end) {
@@ -172,10 +175,13 @@ function gatherColumns(
               columns.fill(0, at, at + length);
             } else {
               const base = ((c * inDepth + id) * inHeight + ih) * inWidth;
-              for (let i = 0; i < length; i++) {
-                const iw = (ow + i) * stride[2] + shift;
-                columns[at + i] = iw >= 0 && iw < inWidth ? plane[base + iw] : 0;
-              }
+              // Positions before `first` and from `beyond` on lie in the padding.
+              const first = Math.min(Math.max(inside - ow, 0), length);
+              const beyond = Math.max(Math.min(outside - ow, length), first);
+              let from = base + (ow + first) * step + shift;
+              for (let i = 0; i < first; i++) columns[at + i] = 0;
+              for (let i = first; i < beyond; i++, from += step) columns[at + i] = plane[from];
+              for (let i = beyond; i < length; i++) columns[at + i] = 0;
             }
             at += length;
             position += length;

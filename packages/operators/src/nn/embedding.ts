@@ -1,13 +1,11 @@
-import { type Tensor } from '@cresset/tensor';
+import { elementSize, type HostArray, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, constant, exprTypeOf, reduce, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
 import { check } from '../errors.ts';
-import { copyInto } from '../copy.ts';
 import { dtypeName } from '../type-promotion.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { add, and, div, float, index, indexParam, mul } from './expressions.ts';
 import { fillNumbers, readNumbers, writeNumbers } from './numbers.ts';
-import { selectView } from './views.ts';
 
 /** Rows of a table by index, one by one or summed in bags (ATen/native/Embedding.cpp, EmbeddingBag.cpp). */
 
@@ -24,6 +22,9 @@ function checkIndices(indices: Tensor, name: string): void {
   );
 }
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: HostArray): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
 const embedding = kernel<EmbeddingArgs>(
   'aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor',
   {
@@ -35,10 +36,13 @@ const embedding = kernel<EmbeddingArgs>(
     },
     host({ weight, indices }, [out]) {
       const [rows, features] = weight.sizes;
-      const flat = out.asStrided([indices.numel, features], [features, 1]);
+      // Rows are copied as they lie in memory, whatever their dtype.
+      const width = elementSize(weight.dtype) * features;
+      const table = bytesOf(weight.contiguousArray());
+      const target = bytesOf(out.storageArrayForWriting());
       readNumbers(indices).forEach((row: number, at: number) => {
         check(row >= 0 && row < rows, 'index out of range in self');
-        copyInto(selectView(flat, 0, at), selectView(weight, 0, row));
+        target.set(table.subarray(row * width, (row + 1) * width), at * width);
       });
     },
     lower({ weight, indices }, [out], context) {

@@ -106,7 +106,21 @@ function pack(
   const panels = Math.ceil(lines / tile);
   const size = panels * tile * length;
   const packed = data instanceof Float32Array ? new Float32Array(size) : new Float64Array(size);
-  for (let line = 0; line < lines; line++) {
+  const whole = lineStride === 1 ? lines - (lines % tile) : 0;
+  // Lines that lie side by side are read four at a time, in the order they lie in memory.
+  for (let line = 0; line < whole; line += tile) {
+    let to = line * length;
+    let from = offset + line;
+    for (let i = 0; i < length; i++) {
+      packed[to] = data[from];
+      packed[to + 1] = data[from + 1];
+      packed[to + 2] = data[from + 2];
+      packed[to + 3] = data[from + 3];
+      to += tile;
+      from += step;
+    }
+  }
+  for (let line = whole; line < lines; line++) {
     let to = (line - (line % tile)) * length + (line % tile);
     let from = offset + line * lineStride;
     for (let i = 0; i < length; i++) {

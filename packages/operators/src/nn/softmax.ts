@@ -49,11 +49,19 @@ function softmaxLine(
     return;
   }
   let sum = 0;
-  for (let i = 0, at = start; i < size; i++, at += step) sum += Math.exp(input[at] - most);
-  const log = Math.log(sum);
-  for (let i = 0, at = start; i < size; i++, at += step) {
-    values[at] = kind === 'log_softmax' ? input[at] - most - log : Math.exp(input[at] - most) / sum;
+  if (kind === 'log_softmax') {
+    for (let i = 0, at = start; i < size; i++, at += step) sum += Math.exp(input[at] - most);
+    const log = Math.log(sum);
+    for (let i = 0, at = start; i < size; i++, at += step) values[at] = input[at] - most - log;
+    return;
   }
+  for (let i = 0, at = start; i < size; i++, at += step) {
+    const power = Math.exp(input[at] - most);
+    values[at] = power;
+    sum += power;
+  }
+  const scale = 1 / sum;
+  for (let i = 0, at = start; i < size; i++, at += step) values[at] *= scale;
 }
 
 export function lowerSoftmax(
