@@ -7,6 +7,8 @@ import { numberReader } from '../elements.ts';
 import { check, OperatorError } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
+import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
+import * as views from './view-functions.ts';
 
 /** `x[i, mask, :, j]` and assignment to it (ATen/native/TensorAdvancedIndexing.cpp). */
 
@@ -224,7 +226,31 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
       offsets.forEach((offset, at) => move(offset, sources[at]));
     }
   },
+  lowerable: ({ self, indices, values, accumulate }) => {
+    if (dependsOnMask(indices)) return false;
+    const dim = onlyIndexed(indices);
+    const index = indices[dim];
+    if (!index || index.dim > 1 || (values.dtype !== self.dtype && values.dim > 0)) return false;
+    return isGatherable(self, index.numel, accumulate ? 'sum' : null);
+  },
+  lower: ({ self, indices, values, accumulate }, [output], context) => {
+    const dim = onlyIndexed(indices);
+    const index = indices[dim]!;
+    const plan = planIndex(self, indices);
+    // The values have the indexed dimension where the index is a vector, and none where it is a single position.
+    const shown = valuesFor(plan.sizes, values);
+    const view = new TensorView(index.dim === 1 ? shown : views.unsqueeze(shown, dim));
+    const value = (k: Expr, axes: readonly AxisExpr[]): Expr => view.at(axes.map((own, at) => (at === dim ? k : own)));
+    const writes = sliceWrites(self, dim, index, value, accumulate ? 'sum' : null);
+    lowerGatheredWrites(self, output, writes, context, 'aten::index_put');
+  },
 };
+
+/** The one dimension that is indexed; -1 where there are several. */
+function onlyIndexed(indices: Indices): number {
+  const dims = indices.flatMap((index, dim) => (index ? [dim] : []));
+  return dims.length === 1 ? dims[0] : -1;
+}
 
 const indexPutNames: Partial<Record<ScalarType, string>> = {
   float32: 'Float', float64: 'Double', float16: 'Half', bfloat16: 'BFloat16', int64: 'Long', int32: 'Int', int16: 'Short',

@@ -1,5 +1,5 @@
 import { numelOf, Tensor } from '@cresset/tensor';
-import { TensorView } from '@cresset/tensorexpr';
+import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../broadcast.ts';
 import { kernel, type KernelRule } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
@@ -8,8 +8,10 @@ import { numberReader, numberWriter, scalarWriter } from '../elements.ts';
 import { check, notImplementedFor, OperatorError } from '../errors.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
+import { scalarParam } from '../pointwise.ts';
 import { launchCopy, wrappedPosition } from './advanced-indexing.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
+import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 
@@ -114,6 +116,18 @@ function scatterRule<Args extends Indexed>(
         how: combination(args),
         includesSelf: includesSelf(args),
       });
+    },
+    lowerable: (args) => {
+      const { self, dim, index } = args;
+      return self.dim > 0 && isGatherable(self, index.sizes[wrapDim(dim, self.dim)], combination(args));
+    },
+    lower: (args, [output], context) => {
+      const { self, dim, index } = args;
+      const wrapped = wrapDim(dim, self.dim);
+      const values = source(args);
+      const value = values instanceof Tensor ? elementsAlong(values, wrapped) : () => scalarParam(values, self.dtype);
+      const writes = elementWrites(self, wrapped, index, value, combination(args), includesSelf(args));
+      lowerGatheredWrites(self, output, writes, context, 'aten::scatter');
     },
   };
 }
@@ -377,6 +391,15 @@ const indexRows: readonly OperatorRow[] = [
       copyInto(output, args.self);
       combineSlices(output, args, 'sum', timesScalar(args.alpha));
     },
+    lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, 'sum'),
+    lower: ({ self, dim, index, source, alpha }, [output], context) => {
+      const wrapped = wrapDim(dim, self.dim);
+      const element = elementsAlong(source, wrapped);
+      const factor = scalarParam(alpha, self.dtype);
+      const scaled = (k: Expr, axes: readonly AxisExpr[]): Expr => binary('mul', element(k, axes), factor);
+      const writes = sliceWrites(self, wrapped, index, alpha === 1n ? element : scaled, 'sum');
+      lowerGatheredWrites(self, output, writes, context, 'aten::index_add');
+    },
   }),
   kernel('aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor', {
     inPlace: true,
@@ -399,6 +422,12 @@ const indexRows: readonly OperatorRow[] = [
         (position, size) => `index_copy_(): ${complaint(position, size)}`,
       );
       moveSlices(output, source, wrapped, (slice) => [positions[slice], slice], positions.length);
+    },
+    lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
+    lower: ({ self, dim, index, source }, [output], context) => {
+      const wrapped = wrapDim(dim, self.dim);
+      const writes = sliceWrites(self, wrapped, index, elementsAlong(source, wrapped));
+      lowerGatheredWrites(self, output, writes, context, 'aten::index_copy');
     },
   }),
   ...(['Scalar', 'Tensor'] as const).map((type) =>
@@ -427,6 +456,12 @@ const indexRows: readonly OperatorRow[] = [
           for (const place of sliceOffsets(output, wrapped, position < 0 ? position + size : position))
             write(place, filling);
         }
+      },
+      lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
+      lower: ({ self, dim, index, value }, [output], context) => {
+        const filling = value instanceof Tensor ? new TensorView(value).at([]) : scalarParam(value, self.dtype);
+        const writes = sliceWrites(self, wrapDim(dim, self.dim), index, () => filling);
+        lowerGatheredWrites(self, output, writes, context, 'aten::index_fill');
       },
     }),
   ),
