@@ -1,5 +1,5 @@
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
-import type { IValue, ScriptObject } from '@cresset/tensor';
+import type { IValue, ScriptObject, Storage } from '@cresset/tensor';
 import { Tuple } from '@cresset/tensor';
 import { Execution } from './execution.ts';
 import { explainGraph, type Explanation } from './explanation.ts';
@@ -18,6 +18,8 @@ export interface ScriptModuleOptions {
 
 export interface CallOptions {
   readonly signal?: AbortSignal | null;
+  /** Brings the tensors of the result to the host, in one submission with the work that makes them. */
+  readonly resultToHost?: boolean;
 }
 
 /** A module that can be called (torch::jit::Module with an executor for each of its methods). */
@@ -120,7 +122,8 @@ export class ScriptModule {
     return result;
   }
 
-  async #run(fn: ScriptFunction, args: readonly IValue[], { signal = null }: CallOptions): Promise<IValue> {
+  async #run(fn: ScriptFunction, args: readonly IValue[], options: CallOptions): Promise<IValue> {
+    const { signal = null, resultToHost = false } = options;
     if (this.#isDisposed) throw new CressetError('MODEL_DISPOSED', 'this module was disposed of');
     const { context } = this;
     const { device } = context;
@@ -133,9 +136,12 @@ export class ScriptModule {
       const code = this.#executors.ofFunction(fn).code();
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);
-      // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await device?.flush();
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
+      const wanted = new Set<Storage>();
+      if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
+      const readbacks = [...wanted].map((storage) => storage.toHost());
+      // Nothing is lost of what was enqueued, and errors of the device come up in this call.
+      await Promise.all([...readbacks, device?.flush()]);
       execution.ledger?.sweep([value, ...args, this.object]);
       return value;
     } catch (error) {

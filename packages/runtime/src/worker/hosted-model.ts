@@ -77,7 +77,7 @@ export class HostedModel {
       const receiver = this.#receiver(module);
       const { schema } = this.#module.method(method, receiver);
       const bound = bindArguments(schema, receiver, args, kwargs);
-      const result = await this.#module.callOn(receiver, method, bound.slice(1), { signal });
+      const result = await this.#module.callOn(receiver, method, bound.slice(1), { signal, resultToHost: true });
       const value = await this.#toWire(result, schema.returns[0]?.type ?? null);
       this.#freeTemporaries([...bound.slice(1), result]);
       return { value, error: null, profile: this.#profile(start, before) };
@@ -86,7 +86,7 @@ export class HostedModel {
     }
   }
 
-  /** The tensors of a result come to the host together: their readbacks are under way at the same time. */
+  /** Hooks may have put other tensors into the result than the program, so here the rest comes to the host. */
   async #toWire(value: IValue, type: Parameters<typeof toWire>[1]): Promise<WireValue> {
     await Promise.all(reachableTensors(value).map((tensor) => tensor.storage.toHost()));
     return toWire(value, type);
