@@ -37,7 +37,8 @@ function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: () => Alias
 
 /** Two equal lists are still two lists where one of them is written to; one object has one identity anyway. */
 function mayBecomeOne(node: Node, existing: Node, aliasDb: () => AliasDb): boolean {
-  if (!isMutableType(node.output().type)) return true;
+  // None has no value.
+  if (!isMutableType(node.output().type) || !node.hasAttribute('value')) return true;
   if (
     node.kindOf('value') === existing.kindOf('value') &&
     node.attribute('value').value === existing.attribute('value').value

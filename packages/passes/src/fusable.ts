@@ -8,6 +8,19 @@ export function rowOf(node: Node): OperatorRow | null {
 
 /** Whether a node computes each element of its one result from elements at the same place (row.pointwise), out of place. */
 export function isFusable(node: Node): boolean {
+  return rowOf(node)?.pointwise?.body !== undefined && returnsOneTensor(node);
+}
+
+/**
+ * Whether a node is computed by kernels of its own (a product, a convolution, a reduction), whose last step can take in what pointwise
+ * operators make of its result.
+ */
+export function isAnchor(node: Node): boolean {
   const row = rowOf(node);
-  return row?.pointwise?.body !== undefined && node.outputs.length === 1 && node.output().type.kind === 'TensorType';
+  if (!row || row.derived || row.view || row.scalar || row.nondeterministic || row.readsNoData) return false;
+  return (row.lower !== undefined || row.reduction !== undefined) && returnsOneTensor(node);
+}
+
+function returnsOneTensor(node: Node): boolean {
+  return node.outputs.length === 1 && node.output().type.kind === 'TensorType';
 }

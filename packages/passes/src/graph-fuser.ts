@@ -1,5 +1,5 @@
 import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
-import { isFusable } from './fusable.ts';
+import { isAnchor, isFusable } from './fusable.ts';
 
 export interface FuseOptions {
   /** Bound on tensors that a group reads and writes: a kernel can be given so many buffers. */
@@ -8,7 +8,8 @@ export interface FuseOptions {
 
 /**
  * Groups operators that compute one element from elements at the same place into `prim::FusionGroup` nodes, whose attribute
- * `Subgraph` holds them (PyTorch: FuseGraph). A group stands where its last operator stood.
+ * `Subgraph` holds them (PyTorch: FuseGraph). A group may begin with one operator of another kind, its anchor: a product or
+ * convolution whose result the others only change element by element. A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
   const aliasDb = new AliasDb(graph);
@@ -66,10 +67,11 @@ class BlockFuser {
   #candidates(group: ReadonlySet<Node>): Node[] {
     const found = new Set<Node>();
     for (const member of group) {
+      if (!isFusable(member)) continue;
       for (const { node } of member.inputs) {
-        if (node.kind.startsWith('prim::')) continue;
-        if (node.owningBlock === this.block && !group.has(node) && !this.#groupOf.has(node) && isFusable(node))
-          found.add(node);
+        if (node.kind.startsWith('prim::') || node.owningBlock !== this.block) continue;
+        if (group.has(node) || this.#groupOf.has(node)) continue;
+        if (isFusable(node) || isAnchor(node)) found.add(node);
       }
     }
     return [...found].sort((a, b) => (a.isBefore(b) ? 1 : -1));
@@ -80,7 +82,7 @@ class BlockFuser {
     const usesFit = node.outputs.every((output) =>
       output.uses.every(({ user }) => group.has(user) || this.#atLevel(user).isAfter(last)),
     );
-    if (!usesFit || this.#isWrittenBetween(node, last)) return false;
+    if (!usesFit || this.#isWrittenBetween(node, last) || !anchorFits(node, group)) return false;
     return tensorCount(new Set([...group, node])) <= this.maxTensors;
   }
 
@@ -99,6 +101,14 @@ class BlockFuser {
   }
 }
 
+/** A group has one anchor, which is computed first: it uses no other member, and members are all that use it. */
+function anchorFits(node: Node, group: ReadonlySet<Node>): boolean {
+  const anchor = [...group].find((member) => !isFusable(member));
+  if (isFusable(node)) return !anchor?.inputs.some((input) => input.node === node);
+  if (anchor || node.inputs.some((input) => group.has(input.node))) return false;
+  return node.output().uses.every(({ user }) => group.has(user));
+}
+
 function tensorCount(members: ReadonlySet<Node>): number {
   const tensors = new Set<Value>();
   for (const node of members) {
@@ -109,7 +119,7 @@ function tensorCount(members: ReadonlySet<Node>): number {
 }
 
 function isTensor(value: Value): boolean {
-  return value.type.kind === 'TensorType' || value.type.kind === 'OptionalType';
+  return value.type.kind === 'TensorType' || (value.type.kind === 'OptionalType' && !value.mustBeNone());
 }
 
 /** Moves the nodes into the subgraph of a new `prim::FusionGroup`; constants go along. */

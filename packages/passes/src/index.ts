@@ -15,3 +15,5 @@ export {
   type PassEnvironment,
 } from './optimization-pipeline.ts';
 export { removeTensorMutation } from './remove-tensor-mutation.ts';
+export { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
+export { decomposeBatchNorm } from './decompose-batch-norm.ts';

@@ -1,14 +1,18 @@
 import type { Graph } from '@cresset/ir';
+import type { ScriptObject } from '@cresset/tensor';
 import { canonicalizeOutputs } from './canonicalize.ts';
 import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 import { poolConstants } from './constant-pooling.ts';
 import { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
 import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { decomposeBatchNorm } from './decompose-batch-norm.ts';
 import { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
+import { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
 import { fuseGraph, type FuseOptions } from './graph-fuser.ts';
 import { inline } from './inliner.ts';
 import { lowerSimpleTuples } from './lower-tuples.ts';
 import { normalizeOps } from './normalize-ops.ts';
+import { hoistRankQueries } from './rank-queries.ts';
 import { removeTensorMutation } from './remove-tensor-mutation.ts';
 
 /** What the passes need from packages below: running an operator, and compiling the text of a decomposition. */
@@ -18,6 +22,10 @@ export interface PassEnvironment {
 }
 
 export interface OptimizeOptions extends PassEnvironment {
+  /** The object the graph's first input will be, where the graph may be made for that one alone. */
+  readonly self?: ScriptObject | null;
+  /** Attributes, as `class.name`, that turned out to change between runs. */
+  readonly unstableAttributes?: ReadonlySet<string>;
   /** Groups operators into kernels: where there is a device to run them. */
   readonly fuse: FuseOptions | null;
   /** Is told of the graph after every step. */
@@ -33,14 +41,22 @@ export function runCleanupPasses(graph: Graph, { evaluate }: Pick<PassEnvironmen
   canonicalizeOutputs(graph);
 }
 
-/** Makes a graph ready to run without gradients: calls put in place, what is known worked out, operators fused. */
-export function optimizeForInference(graph: Graph, options: OptimizeOptions): void {
+/** Makes a graph ready to run without gradients: calls put in place, what is known worked out, operators fused.
+ * Gives what has to hold, where it was made for one object. */
+export function optimizeForInference(graph: Graph, options: OptimizeOptions): readonly AttributeGuard[] {
+  let guards: readonly AttributeGuard[] = [];
   const step = (name: string, pass: () => unknown): void => {
     pass();
     options.onStep?.(name, graph);
   };
   options.onStep?.('compiled', graph);
   step('inline', () => inline(graph));
+  const { self } = options;
+  if (self) {
+    step('fold attributes', () => {
+      guards = foldModuleAttributes(graph, self, options.unstableAttributes);
+    });
+  }
   step('lower tuples', () => lowerSimpleTuples(graph));
   step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
@@ -49,7 +65,12 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): vo
   if (options.fuse) {
     const fuse = options.fuse;
     step('remove tensor mutation', () => removeTensorMutation(graph));
+    step('decompose batch norm', () => decomposeBatchNorm(graph));
+    step('hoist rank queries', () => hoistRankQueries(graph));
+    step('pool constants', () => poolConstants(graph));
+    step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
     step('fuse', () => fuseGraph(graph, fuse));
   }
   step('eliminate dead code', () => eliminateDeadCode(graph));
+  return guards;
 }

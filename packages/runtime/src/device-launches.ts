@@ -10,7 +10,7 @@ export class DeviceLaunches implements LoweringContext {
   readonly #temporaries: Tensor[] = [];
 
   constructor(
-    private readonly execution: Execution,
+    protected readonly execution: Execution,
     /** The operator's name in the counts. */
     private readonly name: string,
   ) {

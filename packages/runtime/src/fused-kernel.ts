@@ -11,9 +11,16 @@ import {
   type OperatorRow,
   type TensorMeta,
 } from '@cresset/operators';
-import { contiguousStrides, isComplex, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
-import { cast, exprTypeOf, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
-import type { DeviceLaunches } from './device-launches.ts';
+import {
+  contiguousStrides,
+  isComplex,
+  numelOf,
+  Storage,
+  Tensor,
+  type DeviceMemory,
+  type IValue,
+} from '@cresset/tensor';
+import { cast, exprTypeOf, type Expr, type Kernel, type LoopNest, type Store } from '@cresset/tensorexpr';
 
 /** A pointwise operator of a group; operands are positions in the group's list of values. */
 export interface PointwiseMember {
@@ -23,7 +30,7 @@ export interface PointwiseMember {
 }
 
 /** A tensor that is computed on the way and never stored: its layout tells what the next operator makes of it. */
-function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
+export function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
   return new Tensor(noStorage, dtype, sizes, strides ?? contiguousStrides(sizes));
 }
 const noStorage = Storage.onHost(new ArrayBuffer(0));
@@ -38,21 +45,22 @@ export function runFused(
   outputs: readonly number[],
   values: readonly IValue[],
   label: string,
-  launches: DeviceLaunches,
+  launch: (kernel: Kernel) => void,
+  device: DeviceMemory,
 ): Tensor[] | null {
   const layouts = inferLayouts(members, values);
   if (!layouts) return null;
-  const results = outputs.map((position) => allocate(layouts[position] as Tensor, launches));
+  const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, device));
   for (const group of bySizes(results)) {
     if (group[0].numel === 0) continue;
     const positions = group.map((result) => outputs[results.indexOf(result)]);
-    launches.launch(makeNest(members, values, layouts, group, positions, label));
+    launch(makeNest(members, values, layouts, group, positions, label));
   }
   return results;
 }
 
 /** The values with every intermediate result as a tensor without elements. */
-function inferLayouts(members: readonly PointwiseMember[], values: readonly IValue[]): IValue[] | null {
+export function inferLayouts(members: readonly PointwiseMember[], values: readonly IValue[]): IValue[] | null {
   const layouts = [...values];
   for (const { row, inputs, output } of members) {
     const args = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
@@ -63,7 +71,7 @@ function inferLayouts(members: readonly PointwiseMember[], values: readonly IVal
   return layouts;
 }
 
-function allocate({ sizes, dtype, strides, numel }: Tensor, { device }: DeviceLaunches): Tensor {
+export function allocateLike({ sizes, dtype, strides, numel }: Tensor, device: DeviceMemory): Tensor {
   if (numel === 0) return Tensor.empty(sizes, dtype);
   return new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, strides);
 }
@@ -104,7 +112,21 @@ function makeNest(
   [...loaded].forEach(([position, tensor], at) => {
     elements.set(position, elementOf(views[others.length + at].at(axes), tensor));
   });
-  for (const { row, inputs, output } of needed) {
+  composeMembers(needed, layouts, elements);
+  const stores = positions.map((position, at): Store => {
+    const value: Expr = cast(exprTypeOf(results[at].dtype), elements.get(position)!.expr);
+    return { operand: targets[at].operand, offset: targets[at].offsetAt(axes), value };
+  });
+  return { kind: 'nest', label, axes, innerAxes: [], stores };
+}
+
+/** Adds the expression of each member's result to `elements`, which hold those of the tensors that are loaded. */
+export function composeMembers(
+  members: readonly PointwiseMember[],
+  layouts: readonly IValue[],
+  elements: Map<number, TensorElement>,
+): void {
+  for (const { row, inputs, output } of members) {
     const args: Record<string, unknown> = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
     boxingOf(row).signature.args.forEach(({ name }, at) => {
       const value = layouts[inputs[at]];
@@ -115,19 +137,14 @@ function makeNest(
     const { expr } = pointwiseExpr(row, args);
     elements.set(output, elementOf(expr, layouts[output] as Tensor));
   }
-  const stores = positions.map((position, at): Store => {
-    const value: Expr = cast(exprTypeOf(results[at].dtype), elements.get(position)!.expr);
-    return { operand: targets[at].operand, offset: targets[at].offsetAt(axes), value };
-  });
-  return { kind: 'nest', label, axes, innerAxes: [], stores };
 }
 
-function elementOf(expr: Expr, tensor: Tensor): TensorElement {
+export function elementOf(expr: Expr, tensor: Tensor): TensorElement {
   return new TensorElement(expr, tensor.dtype, promotionOperand(tensor).category);
 }
 
 /** A tensor without dimensions whose value is on the host travels as a number. */
-function isNumber(tensor: Tensor): boolean {
+export function isNumber(tensor: Tensor): boolean {
   return tensor.dim === 0 && tensor.storage.isOnHost;
 }
 

@@ -1,9 +1,11 @@
 import type { Graph, Node } from '@cresset/ir';
+import { canRunOnDevice, OperatorError } from '@cresset/operators';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
-import { DeviceLaunches } from './device-launches.ts';
+import { CapturedLaunches } from './captured-launches.ts';
 import { dispatch, own, smallWork, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
+import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type PointwiseMember } from './fused-kernel.ts';
 import { bindOperator, type OperatorBinding } from './operator-binding.ts';
 import { MemberError } from './script-error.ts';
@@ -19,6 +21,9 @@ interface Member extends PointwiseMember {
 export class FusionGroup {
   readonly label: string;
   readonly #members: readonly Member[];
+  readonly #pointwise: readonly Member[];
+  /** The one member that is no pointwise operator, where there is one; it uses no result of the others. */
+  readonly #anchor: Member | null;
   readonly #constants: readonly (readonly [position: number, value: IValue])[];
   readonly #outputs: readonly number[];
   readonly #valueCount: number;
@@ -40,6 +45,8 @@ export class FusionGroup {
     }
     this.#constants = constants;
     this.#members = members;
+    this.#pointwise = members.filter(({ row }) => row.pointwise);
+    this.#anchor = members.find(({ row }) => !row.pointwise) ?? null;
     this.#outputs = graph.outputs.map((output) => positions.get(output)!);
     this.#valueCount = positions.size;
     this.label = members.map(({ binding }) => binding.name.replaceAll(/^aten::|\..*$/g, '')).join('+');
@@ -52,17 +59,62 @@ export class FusionGroup {
     return this.#runFused(args, values, execution) ?? this.#runOneByOne(values, execution, 0);
   }
 
-  #runFused(args: readonly IValue[], values: readonly IValue[], execution: Execution): readonly IValue[] | null {
+  #runFused(args: readonly IValue[], values: IValue[], execution: Execution): Invocation | null {
     if (!execution.context.device) return null;
     const tensors = tensorsIn(args);
     if (tensors.every(({ storage, numel }) => storage.isOnHost && numel <= smallWork)) return null;
-    const launches = new DeviceLaunches(execution, this.label);
+    const launches = new CapturedLaunches(execution, this.label);
     try {
-      const results = runFused(this.#members, this.#outputs, values, this.label, launches);
+      const results = this.#anchor
+        ? this.#runFromAnchor(this.#anchor, values, execution, launches)
+        : this.#launchPointwise(values, launches);
       return results && own(execution, tensors, results);
+    } catch (error) {
+      // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator.
+      if (error instanceof OperatorError) return null;
+      throw error;
     } finally {
       launches.end();
     }
+  }
+
+  #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
+    const members = this.#pointwise;
+    return runFused(
+      members,
+      this.#outputs,
+      values,
+      this.label,
+      (kernel) => launches.launchNow(kernel),
+      launches.device,
+    );
+  }
+
+  #runFromAnchor(
+    anchor: Member,
+    values: IValue[],
+    execution: Execution,
+    launches: CapturedLaunches,
+  ): readonly IValue[] | null {
+    if (
+      !canRunOnDevice(
+        anchor.row,
+        anchor.inputs.map((input) => values[input]),
+      )
+    )
+      return null;
+    const done = runWithEpilogue(anchor, this.#pointwise, this.#outputs, values, this.label, launches);
+    if (!done) return null;
+    if ('results' in done) return done.results;
+    values[anchor.output] = done.anchor;
+    const { ledger } = execution;
+    ledger?.own(done.anchor.storage);
+    const results = this.#launchPointwise(values, launches);
+    if (results && !results.includes(done.anchor)) {
+      ledger?.retain(done.anchor, false);
+      ledger?.release(done.anchor, false);
+    }
+    return results;
   }
 
   #runOneByOne(values: IValue[], execution: Execution, from: number): Invocation {

@@ -1,5 +1,6 @@
 import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
-import { optimizeForInference } from '@cresset/passes';
+import { optimizeForInference, type AttributeGuard } from '@cresset/passes';
+import type { ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from './code-compiler.ts';
@@ -16,6 +17,8 @@ export interface ArgumentSpec {
 export interface ExecutionPlan {
   readonly graph: Graph;
   readonly code: Code;
+  /** What has to hold for it to be right. */
+  readonly guards: readonly AttributeGuard[];
 }
 
 /** Is told of the graph after every pass: for `explain()` and the playground. */
@@ -24,6 +27,9 @@ export type StepListener = (name: string, graph: Graph) => void;
 /** Optimises one graph and keeps a plan for every kind of arguments it was called with (torch::jit::GraphExecutor). */
 export class GraphExecutor {
   readonly #plans = new Map<string, ExecutionPlan>();
+  readonly #plansOfObjects = new WeakMap<ScriptObject, Map<string, ExecutionPlan>>();
+  /** Attributes that changed between two runs: plans do not count on them any more. */
+  readonly #unstableAttributes = new Set<string>();
 
   constructor(
     readonly name: string,
@@ -31,23 +37,35 @@ export class GraphExecutor {
     private readonly provider: CodeProvider,
   ) {}
 
-  planFor(spec: ArgumentSpec): ExecutionPlan {
+  /** @param self the object a method is called on, where the plan may be made for that one */
+  planFor(spec: ArgumentSpec, self: ScriptObject | null = null): ExecutionPlan {
     const key = `${spec.maxFusedTensors} ${spec.gradEnabled}`;
-    let plan = this.#plans.get(key);
-    if (!plan) this.#plans.set(key, (plan = this.makePlan(spec)));
+    const plans = self ? this.#plansOf(self) : this.#plans;
+    let plan = plans.get(key);
+    const broken = plan?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
+    for (const { attribute } of broken) this.#unstableAttributes.add(attribute);
+    if (!plan || broken.length > 0) plans.set(key, (plan = this.makePlan(spec, self)));
     return plan;
   }
 
+  #plansOf(self: ScriptObject): Map<string, ExecutionPlan> {
+    let plans = this.#plansOfObjects.get(self);
+    if (!plans) this.#plansOfObjects.set(self, (plans = new Map()));
+    return plans;
+  }
+
   /** Optimises and compiles anew, telling `onStep` how the graph goes along. */
-  makePlan(spec: ArgumentSpec, onStep?: StepListener): ExecutionPlan {
+  makePlan(spec: ArgumentSpec, self: ScriptObject | null = null, onStep?: StepListener): ExecutionPlan {
     const graph = this.graph.copy();
-    optimizeForInference(graph, {
+    const guards = optimizeForInference(graph, {
       evaluate: evaluateConstant,
       compileDecomposition,
+      self,
+      unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
       onStep,
     });
-    return { graph, code: compileCode(this.name, graph, this.provider) };
+    return { graph, code: compileCode(this.name, graph, this.provider), guards };
   }
 }
 

@@ -1,6 +1,5 @@
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
-import type { IValue, ScriptObject, Storage } from '@cresset/tensor';
-import { Tuple } from '@cresset/tensor';
+import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution } from './execution.ts';
 import { explainGraph, type Explanation } from './explanation.ts';
 import { ExecutorCache, type ArgumentSpec, type StepListener } from './graph-executor.ts';
@@ -77,12 +76,12 @@ export class ScriptModule {
 
   /** A method's graph as it is run. */
   optimizedGraphFor(name = 'forward', receiver = this.object): Graph {
-    return this.#executors.executorOf(this.method(name, receiver)).planFor(this.#spec()).graph;
+    return this.#executors.executorOf(this.method(name, receiver)).planFor(this.#spec(), receiver).graph;
   }
 
   /** Optimises a method once more and tells of every step. */
   traceOptimization(onStep: StepListener, name = 'forward', receiver = this.object): void {
-    this.#executors.executorOf(this.method(name, receiver)).makePlan(this.#spec(), onStep);
+    this.#executors.executorOf(this.method(name, receiver)).makePlan(this.#spec(), receiver, onStep);
   }
 
   /** Which operators a method runs, and where each of them would run. */
@@ -133,7 +132,8 @@ export class ScriptModule {
     const execution = new Execution(context, signal);
     try {
       execution.throwIfAborted();
-      const code = this.#executors.ofFunction(fn).code();
+      const self = args[0] instanceof ScriptObject ? args[0] : null;
+      const { code } = this.#executors.executorOf(fn).planFor(this.#spec(), self);
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);

@@ -1,0 +1,189 @@
+import {
+  boxingOf,
+  broadcastStrides,
+  outputShapes,
+  runOnDevice,
+  type OperatorRow,
+  type TensorElement,
+} from '@cresset/operators';
+import { contiguousStrides, Tensor, type IValue, type Storage } from '@cresset/tensor';
+import {
+  binary,
+  cast,
+  childrenOf,
+  constant,
+  exprTypeOf,
+  param,
+  type Expr,
+  type Kernel,
+  type LoadExpr,
+  type Store,
+} from '@cresset/tensorexpr';
+import type { CapturedLaunches } from './captured-launches.ts';
+import {
+  allocateLike,
+  composeMembers,
+  elementOf,
+  inferLayouts,
+  isNumber,
+  layoutOnly,
+  type PointwiseMember,
+} from './fused-kernel.ts';
+
+/** The operator whose kernels the others are put into the last of. */
+export interface Anchor {
+  readonly row: OperatorRow;
+  readonly inputs: readonly number[];
+  readonly output: number;
+}
+
+/** What became of a group with an anchor: all its results, or only the anchor's. */
+export type AnchorResult = { readonly results: Tensor[] } | { readonly anchor: Tensor };
+
+/**
+ * Runs an operator on the device and what pointwise operators make of its result, element by element, in its last kernel: instead of the
+ * operator's own value that kernel stores the group's. Where shapes or kernels do not allow it, only the operator is run. Null where the
+ * shape of its result is not known beforehand; nothing is done then.
+ */
+export function runWithEpilogue(
+  anchor: Anchor,
+  members: readonly PointwiseMember[],
+  outputs: readonly number[],
+  values: readonly IValue[],
+  label: string,
+  launches: CapturedLaunches,
+): AnchorResult | null {
+  const args = anchor.inputs.map((input) => values[input]);
+  const metas = outputShapes(anchor.row, boxingOf(anchor.row).unbox(args));
+  if (!metas) return null;
+  const meta = metas[0];
+  const withAnchor = [...values];
+  withAnchor[anchor.output] = layoutOnly(meta);
+  const layouts = inferLayouts(members, withAnchor);
+  const [result] = runOnDevice(anchor.row, args, launches) as [Tensor];
+  const kernels = launches.kernels.splice(0);
+  const store = layouts && meta.dtype === 'float32' ? onlyStoreTo(result.storage, kernels) : null;
+  const fits = outputs.every((position) => hasLayoutOf(layouts?.[position] as Tensor, result));
+  if (!layouts || !store || !fits || result.numel === 0) {
+    for (const kernel of kernels) launches.launchNow(kernel);
+    return { anchor: result };
+  }
+  const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, launches.device));
+  const elements = new Map([[anchor.output, elementOf(store.value, result)]]);
+  loadOperands(members, values, result.sizes, store.offset, elements);
+  composeMembers(members, layouts, elements);
+  const stores = outputs.map((position, at): Store => {
+    const { expr } = elements.get(position)!;
+    return {
+      operand: { tensor: results[at], dtype: results[at].dtype },
+      offset: store.offset,
+      value: cast(exprTypeOf(results[at].dtype), expr),
+    };
+  });
+  const last = kernels.pop()!;
+  for (const kernel of kernels) launches.launchNow(kernel);
+  launches.launchNow({ ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] });
+  result.dispose();
+  return { results };
+}
+
+/** The store of the last kernel, where it is the only one to this storage and nothing reads it. */
+function onlyStoreTo(storage: Storage, kernels: readonly Kernel[]): Store | null {
+  const last = kernels.at(-1);
+  const stores = kernels.flatMap((kernel) => kernel.stores.filter(({ operand }) => operand.tensor.storage === storage));
+  const [store] = stores;
+  if (stores.length !== 1 || !last?.stores.includes(store)) return null;
+  return kernels.some((kernel) => reads(kernel, storage)) ? null : store;
+}
+
+function reads(kernel: Kernel, storage: Storage): boolean {
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): boolean => {
+    if (seen.has(expr)) return false;
+    seen.add(expr);
+    return (expr.kind === 'load' && expr.operand.tensor.storage === storage) || childrenOf(expr).some(visit);
+  };
+  const roots = kernel.stores.flatMap(({ value, offset }) => [value, offset]);
+  if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
+  return roots.some(visit);
+}
+
+/** Whether an element of one lies at the same offset as that of the other: both fill their storage in C order. */
+function hasLayoutOf(tensor: Tensor, result: Tensor): boolean {
+  return (
+    result.storageOffset === 0 &&
+    result.isContiguous() &&
+    tensor.isContiguous() &&
+    tensor.dim === result.dim &&
+    tensor.sizes.every((size, dim) => size === result.sizes[dim])
+  );
+}
+
+/** Reads the group's other tensors at the place whose offset in the result is `place`. */
+function loadOperands(
+  members: readonly PointwiseMember[],
+  values: readonly IValue[],
+  sizes: readonly number[],
+  place: Expr,
+  elements: Map<number, TensorElement>,
+): void {
+  const indices = new PlaceIndices(sizes, place);
+  for (const { inputs } of members) {
+    for (const input of inputs) {
+      const value = values[input];
+      if (!elements.has(input) && value instanceof Tensor && !isNumber(value)) {
+        elements.set(input, elementOf(indices.load(value), value));
+      }
+    }
+  }
+}
+
+/** Where operands of other layouts have the element that lies at `place` of a result in C order. */
+class PlaceIndices {
+  readonly #strides: readonly number[];
+  readonly #indices = new Map<number, Expr>();
+
+  constructor(
+    private readonly sizes: readonly number[],
+    private readonly place: Expr,
+  ) {
+    this.#strides = contiguousStrides(sizes);
+  }
+
+  load(tensor: Tensor): LoadExpr {
+    return {
+      kind: 'load',
+      type: exprTypeOf(tensor.dtype),
+      operand: { tensor, dtype: tensor.dtype },
+      offset: this.#offsetIn(tensor),
+    };
+  }
+
+  #offsetIn(tensor: Tensor): Expr {
+    const strides = broadcastStrides(tensor.sizes, tensor.strides, this.sizes);
+    const start = tensor.storageOffset === 0 ? constant('i32', 0) : param('i32', tensor.storageOffset);
+    const isAlike = strides.every((stride, dim) => this.sizes[dim] === 1 || stride === this.#strides[dim]);
+    if (isAlike) return binary('add', this.place, start);
+    return strides.reduce<Expr>((offset, stride, dim) => {
+      if (stride === 0 || this.sizes[dim] === 1) return offset;
+      return binary('add', offset, binary('mul', this.#index(dim), number(stride)));
+    }, start);
+  }
+
+  /** The index in one dimension, worked out from the place. */
+  #index(dim: number): Expr {
+    let index = this.#indices.get(dim);
+    if (!index) {
+      const quotient = binary('truncdiv', this.place, number(this.#strides[dim]));
+      const isFirst = this.sizes.slice(0, dim).every((size) => size === 1);
+      index = isFirst ? quotient : binary('fmod', quotient, number(this.sizes[dim]));
+      this.#indices.set(dim, index);
+    }
+    return index;
+  }
+}
+
+/** A stride or size: 1 is structure, other values come with the call. */
+function number(value: number): Expr {
+  return value === 1 ? constant('i32', 1) : param('i32', value);
+}
