@@ -9,6 +9,7 @@ import {
   FloatType,
   type Type,
 } from '@cresset/ir';
+import { canonicalize } from '@cresset/passes';
 import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
@@ -89,7 +90,7 @@ class OpenProgram implements Program {
   }
 
   graph(entry: string): string {
-    return String(this.functionOf(entry).graph);
+    return canonicalize(this.functionOf(entry).graph).toString();
   }
 
   code(): string {

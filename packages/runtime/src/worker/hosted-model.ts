@@ -1,5 +1,6 @@
 import type { LoadedModule } from '@cresset/archive';
 import { ClassType, CressetError } from '@cresset/ir';
+import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
@@ -150,7 +151,7 @@ export class HostedModel {
     const receiver = this.#receiver(module);
     const graph =
       which === 'graph' ? this.#module.graphFor(method, receiver) : this.#module.optimizedGraphFor(method, receiver);
-    return graph.toString();
+    return canonicalize(graph).toString();
   }
 
   async explain(module: string, method: string): Promise<Explanation> {
