@@ -237,9 +237,38 @@ def ${name}(self: Tensor, dim: Optional[List[int]] = None) -> Tensor:
     return torch.roll(self, shifts, dims)
 `;
 
+interface FrequencyArgs {
+  readonly n: number;
+  readonly d: number;
+  readonly dtype: ScalarType | null;
+}
+
+/** Frequencies of a transform's bins for samples `d` apart; from the middle on they are negative. */
+function frequencies(name: string, bins: (n: number) => number): OperatorRow {
+  const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+  return kernel<FrequencyArgs>(`aten::${name}(int n, float d=1., *, ${options}) -> Tensor`, {
+    readsNoData: true,
+    shape({ n, dtype }) {
+      const type = dtype ?? 'float32';
+      check(isFloatingPoint(type) || isComplex(type), () => `${name} requires a floating point or complex dtype`);
+      return { sizes: [bins(n)], dtype: type };
+    },
+    host({ n, d }, [out]) {
+      const whole = out.numel === n;
+      const at = (i: number): number => (whole && i >= Math.ceil(n / 2) ? i - n : i);
+      writeNumbers(
+        out,
+        Float64Array.from({ length: out.numel }, (_, i) => at(i) / (n * d)),
+      );
+    },
+  });
+}
+
 export const fftRows: readonly OperatorRow[] = [
   ...families,
   ...primitives,
+  frequencies('fft_fftfreq', (n) => n),
+  frequencies('fft_rfftfreq', (n) => Math.floor(n / 2) + 1),
   decomposed(
     'aten::fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor',
     shiftText('fft_fftshift', 'self.size(d) // 2'),

@@ -7,6 +7,35 @@ import type { OperatorRow } from '../row.ts';
  */
 export const packedSequenceRows: readonly OperatorRow[] = [
   decomposed(
+    'aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side="right") -> Tensor',
+    `
+def pad_sequence(sequences: List[Tensor], batch_first: bool, padding_value: float, padding_side: str) -> Tensor:
+    assert len(sequences) > 0, "received an empty list of sequences"
+    assert padding_side == "left" or padding_side == "right", f"Expected padding_side to be one of left or right, but got {padding_side}."
+    longest = 0
+    for sequence in sequences:
+        longest = max(longest, sequence.size(0))
+    padded: List[Tensor] = []
+    for sequence in sequences:
+        missing = longest - sequence.size(0)
+        borders: List[int] = []
+        for at in range(sequence.dim() - 1):
+            borders.append(0)
+            borders.append(0)
+        if padding_side == "left":
+            borders.append(missing)
+            borders.append(0)
+        else:
+            borders.append(0)
+            borders.append(missing)
+        padded.append(torch.constant_pad_nd(sequence, borders, padding_value))
+    dim = 1
+    if batch_first:
+        dim = 0
+    return torch.stack(padded, dim)
+`,
+  ),
+  decomposed(
     'aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)',
     `
 def _pack_padded_sequence(input: Tensor, lengths: Tensor, batch_first: bool) -> Tuple[Tensor, Tensor]:

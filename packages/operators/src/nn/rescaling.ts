@@ -81,6 +81,18 @@ def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
 ${sliceNorms}`,
     { inPlace: true, out: true },
   ),
+  decomposed(
+    'aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor',
+    `
+def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
+    if dim == -1:
+        return torch.norm(v, pow)
+    own = dim
+    if dim < 0:
+        own = dim + v.dim()
+    return slice_norms(v, float(pow), own)
+${sliceNorms}`,
+  ),
   embeddingRenorm,
   decomposed(
     'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',

@@ -3,6 +3,7 @@ import { attentionRows } from './attention.ts';
 import { batchNormRows } from './batch-norm.ts';
 import { classLossRows } from './class-loss.ts';
 import { convolutionRows } from './convolution.ts';
+import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
 import { dropoutFamilyRows } from './dropout.ts';
 import { einsumRows } from './einsum.ts';
@@ -49,6 +50,7 @@ export const nnRows: readonly OperatorRow[] = [
   ...distanceRows,
   ...lossRows,
   ...classLossRows,
+  ...ctcLossRows,
   ...rescalingRows,
   ...unpoolingRows,
   ...windowRows,

@@ -288,3 +288,12 @@ case("max_unpool2d", r(1, 2, 2, 2), torch.tensor([[[[0, 3], [9, 10]], [[5, 2], [
 case("max_unpool2d", r(1, 1, 2, 2), torch.tensor([[[[0, 1], [2, 30]]]]), [4, 4])
 case("fractional_max_pool2d", r(2, 2, 7, 6), [2, 3], [3, 2], torch.rand(2, 2, 2))
 case("fractional_max_pool3d", r(1, 2, 5, 6, 5), [2, 2, 2], [3, 3, 2], torch.rand(1, 2, 3))
+
+# Connectionist temporal classification, frequencies
+log_probabilities = torch.log_softmax(r(6, 2, 4), 2)
+for reduction in [0, 1, 2]:
+    case("ctc_loss.IntList", log_probabilities, torch.tensor([[1, 2, 2], [3, 0, 0]]), [6, 5], [3, 1], 0, reduction)
+case("ctc_loss.Tensor", log_probabilities, torch.tensor([1, 2, 2, 3]), torch.tensor([6, 5]), torch.tensor([3, 1]))
+case("ctc_loss.IntList", log_probabilities, torch.tensor([[1, 1, 1], [3, 0, 0]]), [4, 5], [3, 1], 0, 0, True)
+case("fft_fftfreq", 5, 0.5)
+case("fft_rfftfreq", 6)
