@@ -10,6 +10,7 @@ import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
 import { functionalLibrary } from './functional/library.ts';
+import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './functional/sources.ts';
 import { parseProgram } from './parser.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
@@ -142,7 +143,7 @@ function typeAsValue(type: NamedType): SugaredValue | undefined {
 }
 
 function useCompilerForLibrary(): void {
-  functionalLibrary.useCompiler((unit, namespace, source) => {
+  functionalLibrary.use({ texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED }, (unit, namespace, source) => {
     const defs = parseProgram(source, 'python') as readonly Def[];
     const resolver: Resolver = {
       resolveValue: (name) => {

@@ -3,9 +3,17 @@ import { FunctionValue } from '../callable-value.ts';
 import { compileError } from '../compilation-error.ts';
 import type { NamedValue } from '../named-value.ts';
 import { SugaredValue } from '../sugared-value.ts';
-import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './sources.ts';
 
 const FUNCTIONAL = 'torch.nn.functional';
+
+/** What the library is made of (see sources.ts). It is handed in, so that a program that compiles no source text of a user
+ * does not carry it. */
+export interface LibrarySources {
+  /** TorchScript texts by module. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** Functions that are one of two by a constant argument: its position, the name where it is true, and where it is false. */
+  readonly dispatched: Readonly<Record<string, readonly [position: number, whenTrue: string, whenFalse: string]>>;
+}
 
 /** Declares the functions of a TorchScript text in a unit, under a namespace. */
 export type LibraryCompiler = (unit: CompilationUnit, namespace: string, source: Source) => readonly GraphFunction[];
@@ -17,16 +25,18 @@ export type LibraryCompiler = (unit: CompilationUnit, namespace: string, source:
 class FunctionalLibrary {
   #unit: CompilationUnit | undefined;
   #compile: LibraryCompiler | undefined;
+  #sources: LibrarySources | undefined;
 
-  /** Hands in the compiler, which this file cannot import: it asks for these functions itself. */
-  useCompiler(compile: LibraryCompiler): void {
+  /** Hands in the texts and the compiler, which this file cannot import: it asks for these functions itself. */
+  use(sources: LibrarySources, compile: LibraryCompiler): void {
+    this.#sources = sources;
     this.#compile = compile;
   }
 
   /** The meaning of a full Python name, or undefined. */
   find(pythonName: string): SugaredValue | undefined {
     const dispatched = pythonName.startsWith(`${FUNCTIONAL}.`)
-      ? BOOLEAN_DISPATCHED[pythonName.slice(FUNCTIONAL.length + 1)]
+      ? this.#sources?.dispatched[pythonName.slice(FUNCTIONAL.length + 1)]
       : undefined;
     if (dispatched !== undefined) {
       const [position, whenTrue, whenFalse] = dispatched;
@@ -56,7 +66,7 @@ class FunctionalLibrary {
   functionNamed(pythonName: string): GraphFunction | undefined {
     if (this.#unit === undefined && this.#compile !== undefined) {
       this.#unit = new CompilationUnit();
-      for (const [namespace, text] of Object.entries(FUNCTIONAL_SOURCES)) {
+      for (const [namespace, text] of Object.entries(this.#sources?.texts ?? {})) {
         this.#compile(this.#unit, `__torch__.${namespace}`, new Source(text, `${namespace.replaceAll('.', '/')}.py`));
       }
     }
