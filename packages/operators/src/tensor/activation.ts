@@ -1,9 +1,10 @@
-import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { Complex, isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, constant, select, unary, type Expr } from '@cresset/tensorexpr';
 import { pointwise, through } from '../builders.ts';
 import { wrapDim } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
+import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { sigmoidOf } from './unary.ts';
 
@@ -144,10 +145,13 @@ export const activationRows: readonly OperatorRow[] = [
     body: ({ self, threshold, value }) => select(binary('le', self, threshold), value, self),
   }),
   pointwise('aten::gelu(Tensor self, *, str approximate="none") -> Tensor', activation('GeluKernelImpl', gelu)),
-  pointwise(
-    'aten::silu(Tensor self) -> Tensor',
-    activation('silu_cpu', ({ self }) => div(self, add(number(1), unary('exp', unary('neg', self))))),
-  ),
+  pointwise('aten::silu(Tensor self) -> Tensor', {
+    ...activation('silu_cpu', ({ self }) => div(self, add(number(1), unary('exp', unary('neg', self))))),
+    refuses: (dtype) => {
+      if (!isComplex(dtype)) floatsOnly('silu_cpu')(dtype);
+    },
+    complex: ({ self }) => complex.divide(self, complex.add(new Complex(1, 0), complex.exp(complex.negate(self)))),
+  }),
   pointwise(
     'aten::mish(Tensor self) -> Tensor',
     activation('mish_cpu', ({ self }) => mul(self, unary('tanh', softplusOf(self)))),

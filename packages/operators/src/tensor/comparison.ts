@@ -144,6 +144,10 @@ const choice: PointwiseRule & Forms = {
 
 function checkMask(_: ScalarType, { self, mask, value }: PointwiseArguments): void {
   check(mask.dtype === 'bool', `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype}`);
+  check(
+    !(value instanceof Complex) || isComplex(self.dtype),
+    `value cannot be converted to type ${self.dtype === 'float32' ? 'float' : self.dtype} without overflow`,
+  );
   if (typeof value === 'object' && value !== null && 'sizes' in value) {
     check(
       value.dim === 0,
@@ -191,7 +195,11 @@ const xlogy = timesLog((y) => unary('log', y));
 const xlog1py = timesLog((y) => unary('log1p', y));
 
 /** log(eˣ + eʸ) to a base, without overflow; two equal infinities give themselves. */
-const logAdd = (log1p: (x: Expr) => Expr, exp: (x: Expr) => Expr): PointwiseRule & Forms => ({
+const logAdd = (
+  log1p: (x: Expr) => Expr,
+  exp: (x: Expr) => Expr,
+  complexSum?: (a: Complex, b: Complex) => Complex,
+): PointwiseRule & Forms => ({
   dtype: 'promote-to-float',
   body: ({ self, other }) => {
     const distance = unary('abs', binary('sub', self, other));
@@ -199,8 +207,17 @@ const logAdd = (log1p: (x: Expr) => Expr, exp: (x: Expr) => Expr): PointwiseRule
     const equalInfinities = binary('and', unary('isinf', self), binary('eq', self, other));
     return select(equalInfinities, self, sum);
   },
+  ...(complexSum && { complex: ({ self, other }: PointwiseArguments) => complexSum(self, other) }),
   inPlace: false,
 });
+
+/** The larger one is taken out, so that nothing overflows. */
+function complexLogAdd(a: Complex, b: Complex): Complex {
+  const [low, high] = a.re < b.re ? [a, b] : [b, a];
+  if (low.re === -Infinity) return high;
+  const rest = complex.exp(complex.subtract(low, high));
+  return complex.add(high, complex.log(complex.add(new Complex(1, 0), rest)));
+}
 
 function heaviside({ self, values }: PointwiseArguments, type: ExprType): Expr {
   const x = comparable(self);
@@ -418,6 +435,7 @@ export const comparisonRows: readonly OperatorRow[] = [
     logAdd(
       (x) => unary('log1p', x),
       (x) => unary('exp', x),
+      complexLogAdd,
     ),
   ),
   pairRow(

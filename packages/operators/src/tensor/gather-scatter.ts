@@ -1,4 +1,4 @@
-import { numelOf, Tensor } from '@cresset/tensor';
+import { Complex, numelOf, Tensor } from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../broadcast.ts';
 import { kernel, type KernelRule } from '../builders.ts';
@@ -7,6 +7,7 @@ import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter, scalarWriter } from '../elements.ts';
 import { check, notImplementedFor, OperatorError } from '../errors.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
+import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { scalarParam } from '../pointwise.ts';
 import { launchCopy, wrappedPosition } from './advanced-indexing.ts';
@@ -370,11 +371,14 @@ function checkIndexSource(name: string, { self, dim, index, source }: IndexSourc
   );
 }
 
+const toComplexNumber = (value: Scalar): Complex => (value instanceof Complex ? value : new Complex(Number(value), 0));
+
 const timesScalar =
   (factor: Scalar) =>
   (value: Scalar): Scalar => {
     if (typeof value === 'bigint') return value * BigInt(factor as bigint | boolean);
-    return typeof value === 'number' ? value * Number(factor) : value;
+    if (typeof value === 'number') return value * Number(factor);
+    return complex.multiply(toComplexNumber(value), toComplexNumber(factor));
   };
 
 const indexRows: readonly OperatorRow[] = [

@@ -153,7 +153,11 @@ const needsElements =
       'IndexError',
     );
     for (const each of dims)
-      check(self.sizes[each] !== 0, `${name}(): Expected reduction dim ${each} to have non-zero size.`, 'IndexError');
+      check(
+        self.sizes[each] !== 0,
+        `${name === 'aminmax' ? name : `${name}()`}: Expected reduction dim ${each} to have non-zero size.`,
+        'IndexError',
+      );
   };
 
 const refuseComplex = (name: string, dtype: ScalarType): void => {

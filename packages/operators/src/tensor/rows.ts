@@ -11,7 +11,9 @@ import { gatherScatterRows } from './gather-scatter.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
 import { orderStatisticRows } from './order-statistics.ts';
+import { placingRows } from './placing.ts';
 import { randomRows } from './random.ts';
+import { rearrangingRows } from './rearranging.ts';
 import { reductionRows } from './reductions.ts';
 import { scanRows } from './scans.ts';
 import { searchingRows } from './searching.ts';
@@ -36,6 +38,8 @@ const named: readonly OperatorRow[] = [
   ...reductionRows,
   ...viewRows,
   ...joiningRows,
+  ...rearrangingRows,
+  ...placingRows,
   ...advancedIndexingRows,
   ...gatherScatterRows,
 ];
