@@ -273,10 +273,10 @@ export class Graph {
 
   /** Throws `IR_TYPE` where the object's class has no such attribute. */
   createGetAttr(object: Value, field: string): Node {
-    return this.#createTyped('prim::GetAttr', [object], expectType(object, ClassType).getAttribute(field)).setS(
-      'name',
-      field,
-    );
+    const type = expectType(object, ClassType).getAttribute(field);
+    const node = this.#createTyped('prim::GetAttr', [object], type).setS('name', field);
+    node.output().setDebugName(/^\d+$/.test(field) ? `_${field}` : field);
+    return node;
   }
 
   insertGetAttr(object: Value, field: string): Value {
