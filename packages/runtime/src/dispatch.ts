@@ -74,7 +74,8 @@ export function afterReadback<T>(args: readonly IValue[], body: () => T): T | Pr
   return Promise.all([...away].map((storage) => storage.toHost())).then(body);
 }
 
-function isSmall(row: OperatorRow, args: readonly IValue[], tensors: readonly Tensor[]): boolean {
+/** Whether neither the tensors given nor those made have more elements than `smallWork`. */
+export function isSmall(row: OperatorRow, args: readonly IValue[], tensors: readonly Tensor[]): boolean {
   if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
   if (row.derived) return true;
   const shapes = outputShapes(row, boxingOf(row).unbox(args));

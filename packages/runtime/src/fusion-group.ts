@@ -3,7 +3,7 @@ import { canRunOnDevice, OperatorError } from '@cresset/operators';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
-import { dispatch, own, smallWork, type Invocation } from './dispatch.ts';
+import { dispatch, isSmall, own, smallWork, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type PointwiseMember } from './fused-kernel.ts';
@@ -62,9 +62,9 @@ export class FusionGroup {
   #runFused(args: readonly IValue[], values: IValue[], execution: Execution): Invocation | null {
     if (!execution.context.device) return null;
     const tensors = tensorsIn(args);
-    if (tensors.every(({ storage, numel }) => storage.isOnHost && numel <= smallWork)) return null;
     const launches = new CapturedLaunches(execution, this.label);
     try {
+      if (tensors.every(({ storage }) => storage.isOnHost) && this.#isSmall(tensors, values)) return null;
       const results = this.#anchor
         ? this.#runFromAnchor(this.#anchor, values, execution, launches)
         : this.#launchPointwise(values, launches);
@@ -76,6 +76,14 @@ export class FusionGroup {
     } finally {
       launches.end();
     }
+  }
+
+  /** Whether the group is little to do: pointwise operators do no more than their arguments have, an anchor may. */
+  #isSmall(tensors: readonly Tensor[], values: readonly IValue[]): boolean {
+    if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
+    const { row, inputs } = this.#anchor;
+    const args = inputs.map((input) => values[input]);
+    return isSmall(row, args, tensorsIn(args));
   }
 
   #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
