@@ -11,7 +11,7 @@ export class Execution {
     readonly context: RuntimeContext,
     readonly signal: AbortSignal | null = null,
   ) {
-    this.ledger = context.device ? new StorageLedger() : null;
+    this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
   }
 
   throwIfAborted(): void {

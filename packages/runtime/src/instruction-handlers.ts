@@ -112,8 +112,13 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   },
   SET_ATTR(state, frame, { operand: { slot }, inputs }) {
     const value = frame.get(inputs[1]);
-    state.execution.ledger?.pin(value);
-    (frame.get(inputs[0]) as ScriptObject).slots[slot] = value;
+    const { slots } = frame.get(inputs[0]) as ScriptObject;
+    const { ledger } = state.execution;
+    if (ledger) {
+      ledger.pin(value);
+      if (slots[slot] !== undefined) ledger.takeBack(slots[slot]);
+    }
+    slots[slot] = value;
   },
   ISINSTANCE(_state, frame, { operand, inputs, outputs }) {
     const value = frame.get(inputs[0]);

@@ -1,4 +1,5 @@
 import type { HostContext, RandomGenerator } from '@cresset/operators';
+import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import { PhiloxGenerator } from './philox.ts';
@@ -20,6 +21,8 @@ export class RuntimeContext implements HostContext {
   readonly limits: RuntimeLimits;
   /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
   gradEnabled = false;
+  /** Storages that runs made and left in attributes of modules; see StorageLedger. */
+  readonly keptStorages = new WeakSet<Storage>();
   counters: RunCounters = emptyRunCounters();
 
   readonly #print: (text: string) => void;

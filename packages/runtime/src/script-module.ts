@@ -130,6 +130,8 @@ export class ScriptModule {
     const start = performance.now();
     context.counters = emptyRunCounters();
     const execution = new Execution(context, signal);
+    const given = args.filter((value) => !(value instanceof ScriptObject));
+    const objects = [this.object, ...args.filter((value) => value instanceof ScriptObject)];
     try {
       execution.throwIfAborted();
       const self = args[0] instanceof ScriptObject ? args[0] : null;
@@ -142,10 +144,10 @@ export class ScriptModule {
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
       await Promise.all([...readbacks, device?.flush()]);
-      execution.ledger?.sweep([value, ...args, this.object]);
+      execution.ledger?.sweep([value, ...given], objects);
       return value;
     } catch (error) {
-      execution.ledger?.sweep([...args, this.object]);
+      execution.ledger?.sweep(given, objects);
       throw await this.#inOriginalTerms(error);
     } finally {
       this.lastRun = makeRunProfile(

@@ -17,6 +17,9 @@ interface Entry {
 export class StorageLedger {
   readonly #entries = new Map<Storage, Entry>();
 
+  /** @param kept storages that runs made and that only attributes of the module hold; shared by all runs of a context */
+  constructor(private readonly kept: WeakSet<Storage> = new WeakSet()) {}
+
   /** Storages made in this run that are still held. */
   get size(): number {
     return this.#entries.size;
@@ -58,10 +61,30 @@ export class StorageLedger {
     });
   }
 
-  /** Frees everything the run made that is not reachable from `roots`, and forgets the rest: it is the caller's now. */
-  sweep(roots: readonly IValue[]): void {
+  /**
+   * An attribute is about to lose `value`: what an earlier run put there, and never handed out, is this run's to free where
+   * nothing else holds it in the end.
+   */
+  takeBack(value: IValue): void {
+    forEachStorage([value], (storage) => {
+      if (this.kept.has(storage) && !this.#entries.has(storage))
+        this.#entries.set(storage, { holders: 0, pinned: true });
+    });
+  }
+
+  /**
+   * Ends the run: frees everything it made that can be reached neither from `outside` (results and arguments: the caller's now) nor
+   * from `attributes` of the module, where later runs may replace it.
+   */
+  sweep(outside: readonly IValue[], attributes: readonly IValue[]): void {
+    forEachStorage(outside, (storage) => {
+      this.#entries.delete(storage);
+      this.kept.delete(storage);
+    });
     if (this.#entries.size === 0) return;
-    forEachStorage(roots, (storage) => this.#entries.delete(storage));
+    forEachStorage(attributes, (storage) => {
+      if (this.#entries.delete(storage)) this.kept.add(storage);
+    });
     for (const storage of this.#entries.keys()) storage.dispose();
     this.#entries.clear();
   }
