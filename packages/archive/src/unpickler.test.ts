@@ -31,7 +31,10 @@ const context = (): PickleContext => ({
   resolveClass: (name) => (name === '__torch__.Net' ? net : null),
   parseType: () => TensorType.get(),
   build(instance: ScriptObject, state: PickleValue) {
-    for (const [key, value] of (state as Dict).entries) instance.setAttribute(String(key), value);
+    if (!(state instanceof Dict)) throw new CressetError('PICKLE_MALFORMED', 'the state is no dict');
+    for (const [key, value] of state.entries) {
+      if (net.hasAttribute(String(key))) instance.setAttribute(String(key), value);
+    }
   },
 });
 
