@@ -1,14 +1,15 @@
 import { setDefaultCleanupPasses } from '@cresset/ir';
-import { registerAllOperators } from '@cresset/operators';
+import { registerCommonOperators } from '@cresset/operators';
 import { runCleanupPasses } from '@cresset/passes';
 import { evaluateConstant } from './constant-evaluator.ts';
 
 let isInitialized = false;
 
-/** Puts in place what compiling needs: the operator table, and the passes that follow every compilation. Once is enough. */
+/** Puts in place what compiling needs: the operators every edition has, and the passes that follow every compilation. Who
+ * wants the rarer operators registers them too. Once is enough. */
 export function initializeRuntime(): void {
   if (isInitialized) return;
   isInitialized = true;
-  registerAllOperators();
+  registerCommonOperators();
   setDefaultCleanupPasses((graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }));
 }
