@@ -1,13 +1,5 @@
 import { AnyType, ClassType, CressetError, FloatType, IntType, TensorType } from '@cresset/ir';
-import {
-  DeviceValue,
-  List,
-  type Dict,
-  type ScalarType,
-  type ScriptObject,
-  type Tensor,
-  type Tuple,
-} from '@cresset/tensor';
+import { DeviceValue, List, Dict, type ScalarType, type ScriptObject, type Tensor, type Tuple } from '@cresset/tensor';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PickleGlobals, type PickleContext } from './pickle-globals.ts';
