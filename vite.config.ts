@@ -30,9 +30,9 @@ function workerBesideTheCore(): Plugin {
     name: 'worker-beside-the-core',
     enforce: 'pre',
     transform(code) {
-      const source = "new URL('./worker.ts', import.meta.url)";
-      if (!code.includes(source)) return null;
-      return { code: code.replaceAll(source, "new URL(/* @vite-ignore */ './worker.js', import.meta.url)"), map: null };
+      const source = /new URL\('\.\/(worker(?:-full)?)\.ts', import\.meta\.url\)/g;
+      if (!source.test(code)) return null;
+      return { code: code.replace(source, "new URL(/* @vite-ignore */ './$1.js', import.meta.url)"), map: null };
     },
     generateBundle(_options, bundle) {
       for (const chunk of Object.values(bundle)) {
@@ -40,8 +40,8 @@ function workerBesideTheCore(): Plugin {
         // The mark was for this build only, and bundlers recognise a worker and its type by plain strings only. Line
         // ends stay, so that source maps keep pointing at the right places.
         chunk.code = chunk.code
-          .replace(/\/\* @vite-ignore \*\/(\s*)`\.\/worker\.js`/g, '$1"./worker.js"')
-          .replace(/("\.\/worker\.js",import\.meta\.url\),\{type:)`module`/g, '$1"module"');
+          .replace(/\/\* @vite-ignore \*\/(\s*)`\.\/(worker(?:-full)?)\.js`/g, '$1"./$2.js"')
+          .replace(/("\.\/worker(?:-full)?\.js",import\.meta\.url\),\{type:)`module`/g, '$1"module"');
       }
     },
   };
@@ -50,7 +50,14 @@ function workerBesideTheCore(): Plugin {
 const target = 'es2022';
 const libraryFolder = path('packages/cresset/dist');
 
-/** `dist/cresset.js` and `dist/worker.js`, ES modules. */
+/** What is shared between the entries of the library, named for what it is rather than for its first module. */
+const chunkNames: Record<string, string> = {
+  'worker-start': 'runtime',
+  version: 'client',
+  'register-all': 'extra-operators',
+};
+
+/** ES modules: `cresset.js` with `worker.js`, and the full edition, `full.js` with `worker-full.js`. */
 const library: UserConfig = {
   plugins: [workerBesideTheCore()],
   build: {
@@ -62,12 +69,18 @@ const library: UserConfig = {
       entry: {
         cresset: path('packages/cresset/src/index.ts'),
         worker: path('packages/cresset/src/worker.ts'),
+        full: path('packages/cresset/src/full.ts'),
+        'worker-full': path('packages/cresset/src/worker-full.ts'),
       },
       formats: ['es'],
     },
     rolldownOptions: {
       // Vite leaves the white space of ES libraries alone unless the bundler itself is told to minify.
-      output: { minify: true, entryFileNames: '[name].js', chunkFileNames: 'shared.js' },
+      output: {
+        minify: true,
+        entryFileNames: '[name].js',
+        chunkFileNames: ({ name }) => `${chunkNames[name] ?? name}.js`,
+      },
     },
   },
 };

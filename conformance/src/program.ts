@@ -10,6 +10,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
+import { registerAllOperators } from '@cresset/operators';
 import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
@@ -33,6 +34,7 @@ export async function openProgram(
   device: ComputeDevice | null,
   readFile: FileReader,
 ): Promise<Program> {
+  registerAllOperators();
   initializeRuntime();
   const context = new RuntimeContext({ device, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);

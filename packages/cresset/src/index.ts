@@ -2,37 +2,7 @@ import type { Availability } from './availability.ts';
 import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
 import type { ModelMethod, ScriptModule } from './script-module.ts';
 
-export { CressetError } from '@cresset/ir';
-export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
-export type {
-  DeviceReport,
-  Explanation,
-  ModelSummary,
-  ModuleSummary,
-  OperatorUse,
-  RunProfile,
-  TensorSummary,
-} from '@cresset/runtime';
-export type { Availability, UnavailableReason } from './availability.ts';
-export type { LoadOptions, MemoryReport, ModelInput } from './library.ts';
-export {
-  ScriptModule,
-  type CallOptions,
-  type GraphOptions,
-  type ModelMethod,
-  type ModelPlace,
-} from './script-module.ts';
-export {
-  Tensor,
-  tensor,
-  type DType,
-  type NestedArray,
-  type TensorData,
-  type TensorInput,
-  type TensorOptions,
-} from './tensor.ts';
-export type { ComplexNumber, EnumMember, Input, Output } from './value.ts';
-export { version } from './version.ts';
+export * from './public-names.ts';
 
 // Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
 const library = new Library(() => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }));

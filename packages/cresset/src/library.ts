@@ -31,12 +31,15 @@ export interface MemoryReport {
 /** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
 export class Library {
   readonly #startWorker: StartWorker;
+  readonly #prepare: (() => void) | undefined;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Placement | null = null;
   #nextModel = 1;
 
-  constructor(startWorker: StartWorker) {
+  /** @param prepare what a host in this thread needs first: the operators of the full edition. */
+  constructor(startWorker: StartWorker, prepare?: () => void) {
     this.#startWorker = startWorker;
+    this.#prepare = prepare;
   }
 
   async load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
@@ -65,8 +68,8 @@ export class Library {
   }
 
   #placement(worker: boolean): Promise<Placement> {
-    if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for')));
-    return (this.#inWorker ??= startInWorker(this.#startWorker));
+    if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for', this.#prepare)));
+    return (this.#inWorker ??= startInWorker(this.#startWorker, this.#prepare));
   }
 }
 

@@ -122,3 +122,63 @@ graph(%x : Tensor):
     expect((results[0] as Tensor).contiguousArray().some((value) => Number(value) !== 0)).toBe(true);
   });
 });
+
+describe('epilogues', () => {
+  it.each([
+    { name: 'convolution, batch norm, residual and activation', sizes: [2, 5, 7, 9] },
+    { name: 'the same over one element', sizes: [1, 5, 1, 1] },
+  ])('$name', async ({ sizes }) => {
+    const text = `
+graph(%x : Tensor, %w : Tensor, %m : Tensor, %v : Tensor, %g : Tensor, %b : Tensor, %r : Tensor):
+  %none : NoneType = prim::Constant()
+  %false : bool = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %eps : float = prim::Constant[value=1e-05]()
+  %ones : int[] = prim::Constant[value=[1, 1]]()
+  %c : Tensor = aten::conv2d(%x, %w, %none, %ones, %ones, %ones, %one)
+  %n : Tensor = aten::batch_norm(%c, %g, %b, %m, %v, %false, %eps, %eps, %false)
+  %s : Tensor = aten::add(%n, %r, %one)
+  %o : Tensor = aten::relu(%s)
+  return (%o)
+`;
+    const channels = 6;
+    const x = random(sizes, 1);
+    const w = random([channels, 5, 3, 3], 2);
+    const [m, g, b] = [3, 4, 5].map((seed) => random([channels], seed));
+    const v = Tensor.fromArray(
+      Float32Array.from({ length: channels }, (_, i) => 0.5 + i),
+      [channels],
+      'float32',
+    );
+    // The residual lies in another order than the result: its elements are found by their indices.
+    const r = random([sizes[2], sizes[3], sizes[0], channels], 6);
+    const residual = r.asStrided(
+      [sizes[0], channels, sizes[2], sizes[3]],
+      [r.strides[2], r.strides[3], r.strides[0], r.strides[1]],
+    );
+    const args = [x, w, m, v, g, b, residual];
+    const { results, context } = await run(text, args);
+    const host = new RuntimeContext();
+    const executors = new ExecutorCache(() => ({ maxFusedTensors: 0, gradEnabled: false }));
+    const code = executors.ofGraph(parseIr(text, { constants: runtimeConstants }), 'test').code();
+    for (const arg of args) await arg.storage.toHost();
+    const [want] = await new InterpreterState(new Execution(host), (fn) => executors.ofFunction(fn)).run(code, args);
+    expect([...context.counters.device.values()].reduce((sum, count) => sum + count, 0)).toBe(1);
+    const got = (results[0] as Tensor).contiguousArray();
+    const expected = (want as Tensor).contiguousArray();
+    expect(got.length).toBe(expected.length);
+    got.forEach((value: number | bigint, i: number) => expect(Number(value)).toBeCloseTo(Number(expected[i]), 3));
+  });
+
+  it('runs an operator by itself where what follows has another shape', async () => {
+    const text = `
+graph(%x : Tensor, %y : Tensor):
+  %m : Tensor = aten::matmul(%x, %x)
+  %s : Tensor = aten::mul(%m, %y)
+  return (%s)
+`;
+    const { results, context } = await run(text, [random([40, 40], 1), random([3, 40, 40], 2)]);
+    expect((results[0] as Tensor).sizes).toEqual([3, 40, 40]);
+    expect([...context.counters.device.values()]).toEqual([2]);
+  });
+});

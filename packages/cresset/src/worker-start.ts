@@ -20,22 +20,23 @@ const START_TIMEOUT_MS = 20_000;
 export const WORKER_NAME = 'cresset';
 
 /** A host in this thread: in Node, and where a page may not start a worker. */
-export function startInPage(reason: string): Placement {
+export function startInPage(reason: string, prepare?: () => void): Placement {
+  prepare?.();
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
   serve(hostPort);
   return { client: makeClient(clientPort), thread: 'page', reason };
 }
 
 /** A host in a worker, or in this thread where no worker can be started. */
-export async function startInWorker(startWorker: StartWorker): Promise<Placement> {
-  if (typeof Worker === 'undefined') return startInPage('there are no workers here');
+export async function startInWorker(startWorker: StartWorker, prepare?: () => void): Promise<Placement> {
+  if (typeof Worker === 'undefined') return startInPage('there are no workers here', prepare);
   let worker: Worker;
   try {
     worker = startWorker();
   } catch (error) {
     // A script of another origin may not be a worker, and a Content-Security-Policy may forbid them.
     return announce(
-      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`),
+      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`, prepare),
     );
   }
   const port = portOf(worker);
@@ -43,7 +44,7 @@ export async function startInWorker(startWorker: StartWorker): Promise<Placement
   const failure = await firstWord(worker);
   if (failure !== null) {
     worker.terminate();
-    return announce(startInPage(`the worker did not start: ${failure}`));
+    return announce(startInPage(`the worker did not start: ${failure}`, prepare));
   }
   worker.addEventListener('error', (event) => {
     client.break(new CressetError('WORKER_FAILED', `the worker ended: ${event.message || 'no reason was given'}`));

@@ -1,7 +1,6 @@
 export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
 export { copyInto, cloneOf, lowerCopy } from './copy.ts';
 export { OperatorError, type ErrorKind } from './errors.ts';
-export { families } from './families.ts';
 export {
   canRunOnDevice,
   isImplemented,
@@ -21,7 +20,8 @@ export {
   scalarParam,
   TensorElement,
 } from './pointwise.ts';
-export { allRows, findRow, registerAllOperators } from './register.ts';
+export { findRow, registerCommonOperators } from './register.ts';
+export { allRows, registerAllOperators } from './register-all.ts';
 export * from './row.ts';
 export * from './type-promotion.ts';
 export * from './broadcast.ts';

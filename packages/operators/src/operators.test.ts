@@ -11,7 +11,8 @@ import {
 } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { runOnHost } from './invoke.ts';
-import { allRows, findRow, registerAllOperators } from './register.ts';
+import { allRows, registerAllOperators } from './register-all.ts';
+import { findRow } from './register.ts';
 import type { HostContext } from './row.ts';
 
 registerAllOperators();

@@ -3,25 +3,26 @@ import { families } from './families.ts';
 import type { OperatorRow } from './row.ts';
 import { variantsOf } from './variants.ts';
 
-/** All rows, with the in-place and `out=` forms derived from them. */
-export function allRows(): OperatorRow[] {
-  return families.flatMap((family) => family.flatMap((row) => [row, ...variantsOf(row)]));
+/** The rows of some families, with the in-place and `out=` forms derived from them. */
+export function rowsOf(of: readonly (readonly OperatorRow[])[]): OperatorRow[] {
+  return of.flatMap((family) => family.flatMap((row) => [row, ...variantsOf(row)]));
 }
 
-/**
- * Puts every row into ir's registry, where the compiler finds its schema and the runtime, as the operator's `row`, what
- * runs it. Does nothing the second time.
- */
-export function registerAllOperators(): void {
-  if (operatorRegistry.find('aten::add', 'Tensor')) return;
+/** Puts rows into ir's registry, where the compiler finds their schemas and the runtime, as `row`, what runs them. */
+export function registerRows(rows: readonly OperatorRow[]): void {
   registerOperators(
-    allRows().map((row) => ({
+    rows.map((row) => ({
       schema: row.schema,
       row,
       nondeterministic: row.nondeterministic ?? false,
       aliasAnalysis: row.hasSideEffects ? 'conservative' : 'from-schema',
     })),
   );
+}
+
+/** Registers the operators that every edition of the library has. Does nothing the second time. */
+export function registerCommonOperators(): void {
+  if (!operatorRegistry.find('aten::add', 'Tensor')) registerRows(rowsOf(families));
 }
 
 /** The row of an operator by its qualified name and overload name ('' where it has none). */

@@ -4,20 +4,17 @@ import { advancedIndexingRows } from './advanced-indexing.ts';
 import { aliasRows } from './aliases.ts';
 import { arithmeticRows } from './arithmetic.ts';
 import { comparisonRows } from './comparison.ts';
-import { compositeRows } from './composites.ts';
 import { conversionRows } from './conversion.ts';
 import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
-import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
 import { randomRows } from './random.ts';
 import { rearrangingRows } from './rearranging.ts';
 import { reductionRows } from './reductions.ts';
 import { scanRows } from './scans.ts';
 import { searchingRows } from './searching.ts';
-import { specialRows } from './special.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
 
@@ -29,10 +26,7 @@ const named: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
-  ...specialRows,
-  ...compositeRows,
   ...scanRows,
-  ...orderStatisticRows,
   ...searchingRows,
   ...randomRows,
   ...reductionRows,

@@ -1,0 +1,19 @@
+import type { OperatorRow } from '../row.ts';
+import { fftRows } from './fft.ts';
+import { classLossRows } from './class-loss.ts';
+import { ctcLossRows } from './ctc-loss.ts';
+import { distanceRows } from './distance.ts';
+import { lossRows } from './loss.ts';
+import { unpoolingRows } from './unpooling.ts';
+import { windowRows } from './window-functions.ts';
+
+/** Neural network operators of training and of rarer layers: losses, distances, unpooling, window functions. */
+export const extraNnRows: readonly OperatorRow[] = [
+  ...fftRows,
+  ...lossRows,
+  ...classLossRows,
+  ...ctcLossRows,
+  ...distanceRows,
+  ...unpoolingRows,
+  ...windowRows,
+];

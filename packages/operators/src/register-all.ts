@@ -1,0 +1,16 @@
+import { operatorRegistry } from '@cresset/ir';
+import { extraFamilies } from './extra-families.ts';
+import { families } from './families.ts';
+import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
+import type { OperatorRow } from './row.ts';
+
+/** All rows there are, with the in-place and `out=` forms derived from them. */
+export function allRows(): OperatorRow[] {
+  return rowsOf([...families, ...extraFamilies]);
+}
+
+/** Registers every operator there is, the rarer ones too. Does nothing the second time. */
+export function registerAllOperators(): void {
+  registerCommonOperators();
+  if (!operatorRegistry.find('aten::special_i0e', '')) registerRows(rowsOf(extraFamilies));
+}
