@@ -125,8 +125,8 @@ graph(%x : Tensor):
 
 describe('epilogues', () => {
   it.each([
-    { name: 'convolution, batch norm, residual and activation', sizes: [2, 5, 7, 9] },
-    { name: 'the same over one element', sizes: [1, 5, 1, 1] },
+    { name: 'convolution, batch norm, residual and activation', sizes: [3, 5, 17, 19] },
+    { name: 'the same over one pixel', sizes: [301, 5, 1, 1] },
   ])('$name', async ({ sizes }) => {
     const text = `
 graph(%x : Tensor, %w : Tensor, %m : Tensor, %v : Tensor, %g : Tensor, %b : Tensor, %r : Tensor):

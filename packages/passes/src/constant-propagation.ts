@@ -172,7 +172,8 @@ function loopWillNotRun(node: Node): boolean {
 /** Moves a block of `node` before it, its outputs standing for the node's, and destroys the node. */
 export function inlineBlockBefore(node: Node, block: Block): void {
   // A moved node leads on into the block it moved to.
-  for (const inner of [...block.nodes()]) inner.moveBefore(node);
+  const nodes = [...block.nodes()];
+  for (const inner of nodes) inner.moveBefore(node);
   node.outputs.forEach((output, index) => output.replaceAllUsesWith(block.outputs[index]));
   block.removeAllOutputs();
   node.destroy();
