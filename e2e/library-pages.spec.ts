@@ -35,14 +35,12 @@ test('a built Vite application runs a model', async ({ page }) => {
   expectOnGpuInWorker(run);
 });
 
-test('a warm run of the digits compiles nothing, reads back once and takes few dispatches and submits', async ({
-  page,
-}) => {
+test('a warm run of the digits is one upload, one submit, one readback and few dispatches', async ({ page }) => {
   await page.goto(`${pagesAddress}module.html`);
   const { profile } = await runDigits(page, 'models/digits.pt');
-  expect(profile).toMatchObject({ readbacks: 1, shaders: 0 });
-  expect(profile.dispatches).toBeLessThanOrEqual(21);
-  expect(profile.submits).toBeLessThanOrEqual(Math.ceil(profile.dispatches / 16));
+  expect(profile).toMatchObject({ uploads: 1, submits: 1, readbacks: 1, shaders: 0 });
+  // Six convolutions with all that follows them, the mean, the linear layer and the softmax.
+  expect(profile.dispatches).toBeLessThanOrEqual(9);
 });
 
 test('the CPU gives the same answer', async ({ page }) => {

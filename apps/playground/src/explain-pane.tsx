@@ -14,6 +14,16 @@ const places: Record<Explanation['operators'][number]['placement'], string> = {
 /** What deserves a look first: what is missing, then what is slow, then what works. */
 const placeOrder = ['missing', 'host', 'device', 'anywhere'];
 
+/** The operators of each kind of group, with how many groups are of that kind. */
+function countAlike(groups: Explanation['fusionGroups']): [operators: string, count: number][] {
+  const counts = new Map<string, number>();
+  for (const { operators } of groups) {
+    const names = operators.join(', ');
+    counts.set(names, (counts.get(names) ?? 0) + 1);
+  }
+  return [...counts];
+}
+
 function ExplanationTables({ explanation }: { explanation: Explanation }) {
   const missing = explanation.operators.filter(({ placement }) => placement === 'missing');
   const sorted = explanation.operators.toSorted(
@@ -56,11 +66,11 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
         <table>
           <caption>Fused groups: one kernel each</caption>
           <tbody>
-            {explanation.fusionGroups.map(({ label, operators }, index) => (
-              <tr key={index}>
-                <th scope="row">{label}</th>
+            {countAlike(explanation.fusionGroups).map(([operators, count]) => (
+              <tr key={operators}>
+                <td class="number">{count} ×</td>
                 <td>
-                  <code>{operators.join(', ')}</code>
+                  <code>{operators}</code>
                 </td>
               </tr>
             ))}
