@@ -117,7 +117,7 @@ test('shows modules, code, graphs and where operators run', async ({ page }) => 
   await page.getByLabel('show it').selectOption('true');
   await expect(graph).toContainText('prim::FusionGroup');
   await page.getByRole('tab', { name: 'Explain' }).click();
-  const operators = page.getByRole('table', { name: 'Operators' });
+  const operators = page.getByRole('table', { name: 'Operators that do work' });
   await expect(operators.getByRole('row', { name: /aten::conv2d/ })).toContainText('GPU');
   const groups = page.getByRole('table', { name: /Fused groups/ });
   await expect(groups.getByRole('row', { name: /aten::silu/ })).not.toHaveCount(0);

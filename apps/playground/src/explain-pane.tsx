@@ -1,12 +1,12 @@
-import type { Explanation, ScriptModule } from 'cresset';
+import type { Explanation, OperatorUse, ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { firstMethod, MethodPicker } from './method-picker.tsx';
 import { useAnswer } from './use-answer.ts';
 import { Waiting } from './waiting.tsx';
 
-const places: Record<Explanation['operators'][number]['placement'], string> = {
+const places: Record<OperatorUse['placement'], string> = {
   device: 'GPU',
-  anywhere: 'no work: views and scalars',
+  anywhere: 'no work',
   host: 'host',
   missing: 'missing',
 };
@@ -24,11 +24,65 @@ function countAlike(groups: Explanation['fusionGroups']): [operators: string, co
   return [...counts];
 }
 
-function ExplanationTables({ explanation }: { explanation: Explanation }) {
-  const missing = explanation.operators.filter(({ placement }) => placement === 'missing');
-  const sorted = explanation.operators.toSorted(
+function OperatorTable({ caption, operators }: { caption: string; operators: readonly OperatorUse[] }) {
+  const sorted = operators.toSorted(
     (a, b) => placeOrder.indexOf(a.placement) - placeOrder.indexOf(b.placement) || b.count - a.count,
   );
+  return (
+    <div class="scroll">
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">operator</th>
+            <th scope="col" class="number">
+              uses
+            </th>
+            <th scope="col">runs on</th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map(({ name, count, placement }) => (
+            <tr key={`${name} ${placement}`}>
+              <td>
+                <code>{name}</code>
+              </td>
+              <td class="number">{count}</td>
+              <td>{places[placement]}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function GroupTable({ groups }: { groups: Explanation['fusionGroups'] }) {
+  if (groups.length === 0) return <p class="faint">No operators are fused in this method.</p>;
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Fused groups: one kernel each</caption>
+        <tbody>
+          {countAlike(groups).map(([operators, count]) => (
+            <tr key={operators}>
+              <td class="number">{count} ×</td>
+              <td>
+                <code>{operators}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function ExplanationTables({ explanation }: { explanation: Explanation }) {
+  const { operators, fusionGroups } = explanation;
+  const missing = operators.filter(({ placement }) => placement === 'missing');
+  const working = operators.filter(({ placement }) => placement !== 'anywhere');
+  const idle = operators.filter(({ placement }) => placement === 'anywhere');
   return (
     <>
       {missing.length > 0 && (
@@ -37,47 +91,14 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
           fails.
         </p>
       )}
-      <div class="scroll">
-        <table>
-          <caption>Operators</caption>
-          <thead>
-            <tr>
-              <th scope="col">operator</th>
-              <th scope="col" class="number">
-                uses
-              </th>
-              <th scope="col">runs on</th>
-            </tr>
-          </thead>
-          <tbody>
-            {sorted.map(({ name, count, placement }) => (
-              <tr key={`${name} ${placement}`}>
-                <td>
-                  <code>{name}</code>
-                </td>
-                <td class="number">{count}</td>
-                <td>{places[placement]}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <div class="scroll">
-        <table>
-          <caption>Fused groups: one kernel each</caption>
-          <tbody>
-            {countAlike(explanation.fusionGroups).map(([operators, count]) => (
-              <tr key={operators}>
-                <td class="number">{count} ×</td>
-                <td>
-                  <code>{operators}</code>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {explanation.fusionGroups.length === 0 && <p class="faint">None in this method.</p>}
-      </div>
+      <GroupTable groups={fusionGroups} />
+      <OperatorTable caption="Operators that do work" operators={working} />
+      {idle.length > 0 && (
+        <details>
+          <summary>{idle.length} operators on views, sizes and plain numbers</summary>
+          <OperatorTable caption="Operators that touch no elements" operators={idle} />
+        </details>
+      )}
     </>
   );
 }
