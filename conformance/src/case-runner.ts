@@ -3,6 +3,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { Call, CaseResult, Check, FileReader, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
+import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
 
@@ -24,7 +25,8 @@ export class CaseRunner {
     const { id, suite } = json;
     const hostFallbacks: Record<string, number> = {};
     try {
-      await this.#expect(json, readFile, hostFallbacks);
+      if (suite.startsWith('ir/')) expectIr(json as unknown as IrCase);
+      else await this.#expect(json, readFile, hostFallbacks);
       return { id, suite, passed: true, hostFallbacks };
     } catch (error) {
       return { id, suite, passed: false, reason: reasonOf(error), hostFallbacks };
@@ -53,6 +55,11 @@ export class CaseRunner {
       program.dispose();
     }
   }
+}
+
+function expectIr(json: IrCase): void {
+  const found = checkIrCase(json);
+  if (found) throw new Mismatch(found);
 }
 
 function expectGraph(program: Program, { entry, graph }: ProgramCase): void {

@@ -27,3 +27,4 @@ export { ScriptFailure } from './worker/wire-error.ts';
 export { fromWire, toWire } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
+export { evaluateConstant } from './constant-evaluator.ts';

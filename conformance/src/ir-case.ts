@@ -1,0 +1,139 @@
+import { AliasDb, parseIr, parseSchema, type Graph, type Value } from '@cresset/ir';
+import { registerAllOperators } from '@cresset/operators';
+import {
+  canonicalize,
+  eliminateCommonSubexpressions,
+  eliminateDeadCode,
+  fuseGraph,
+  lowerSimpleTuples,
+  normalizeOps,
+  poolConstants,
+  propagateConstants,
+  removeTensorMutation,
+  runCleanupPasses,
+} from '@cresset/passes';
+import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { withCanonicalNames } from './graph-text.ts';
+
+/** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
+export interface IrCase {
+  readonly id: string;
+  readonly suite: string;
+  readonly raises?: string;
+  readonly ir?: string;
+  readonly printed?: string | object;
+  readonly schema?: string;
+  readonly parsed?: { readonly printed: string };
+  readonly queries?: readonly AliasQuery[];
+  readonly before?: string;
+  readonly after?: string;
+  readonly pass?: string;
+  readonly passes?: readonly string[];
+}
+
+type AliasQuery =
+  | { readonly op: 'may_contain_alias'; readonly a: string; readonly b: string; readonly answer: boolean }
+  | { readonly op: 'has_writers'; readonly value: string; readonly answer: boolean }
+  | {
+      readonly op: 'move_after_topologically_valid' | 'move_before_topologically_valid';
+      readonly node: number;
+      readonly point: number;
+      readonly answer: boolean;
+      readonly after?: string;
+    };
+
+/** Passes by the names of `torch._C._jit_pass_…`. */
+const passes: Readonly<Record<string, (graph: Graph) => unknown>> = {
+  constant_pooling: (graph) => poolConstants(graph, new AliasDb(graph)),
+  constant_propagation: (graph) => propagateConstants(graph, evaluateConstant),
+  constant_propagation_immutable_types: (graph) =>
+    propagateConstants(graph, evaluateConstant, { immutableTypesOnly: true }),
+  cse: (graph) => eliminateCommonSubexpressions(graph),
+  dce: (graph) => eliminateDeadCode(graph, { aliasDb: new AliasDb(graph) }),
+  dce_allow_deleting_nodes_with_side_effects: (graph) =>
+    eliminateDeadCode(graph, { aliasDb: new AliasDb(graph), allowSideEffects: true }),
+  frontend_cleanup: (graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }),
+  fuse: (graph) => fuseGraph(graph, { maxTensors: Infinity }),
+  lower_simple_tuples: (graph) => lowerSimpleTuples(graph),
+  normalize_ops: (graph) => normalizeOps(graph),
+  remove_mutation: (graph) => removeTensorMutation(graph),
+};
+
+/** What is wrong, or null where the case passes. Throws what parsing or a pass throws. */
+export function checkIrCase(json: IrCase): string | null {
+  registerAllOperators();
+  initializeRuntime();
+  if (json.schema !== undefined) return checkSchema(json);
+  if (json.queries !== undefined) return checkQueries(json);
+  if (json.suite.startsWith('ir/roundtrip')) return checkRoundTrip(json);
+  if (json.before !== undefined && json.after !== undefined && json.suite.startsWith('ir/pass/'))
+    return checkPass(json);
+  return `nothing here answers ${json.suite.split('/').slice(0, 2).join('/')}`;
+}
+
+function checkSchema({ schema, parsed, raises }: IrCase): string | null {
+  if (raises !== undefined) return expectThrow(() => parseSchema(schema!), raises);
+  return String(parseSchema(schema!)) === parsed!.printed ? null : 'another schema text';
+}
+
+function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
+  if (raises !== undefined) return expectThrow(() => parseIr(ir!, { constants: runtimeConstants }), raises);
+  return same(parseIr(ir!, { constants: runtimeConstants }), printed as string);
+}
+
+function checkPass({ before, after, pass, passes: several }: IrCase): string | null {
+  const names = several ?? [pass!];
+  const missing = names.find((name) => !(name in passes));
+  if (missing !== undefined) return `no pass ${missing}`;
+  const graph = parseIr(before!, { constants: runtimeConstants });
+  for (const name of names) passes[name](graph);
+  graph.lint();
+  return same(canonicalize(graph), after!);
+}
+
+function checkQueries({ ir, queries }: IrCase): string | null {
+  for (const query of queries!) {
+    const found = checkQuery(parseIr(ir!, { constants: runtimeConstants }), query);
+    if (found) return found;
+  }
+  return null;
+}
+
+function checkQuery(graph: Graph, query: AliasQuery): string | null {
+  const db = new AliasDb(graph);
+  if (query.op === 'may_contain_alias' || query.op === 'has_writers') {
+    const values = valuesByName(graph);
+    const answer =
+      query.op === 'has_writers'
+        ? db.hasWriters(values.get(query.value)!)
+        : db.mayContainAlias(values.get(query.a)!, values.get(query.b)!);
+    return answer === query.answer ? null : `${query.op}: another answer`;
+  }
+  const nodes = [...graph.nodes()];
+  const [node, point] = [nodes[query.node], nodes[query.point]];
+  const moved =
+    query.op === 'move_after_topologically_valid'
+      ? db.moveAfterTopologicallyValid(node, point)
+      : db.moveBeforeTopologicallyValid(node, point);
+  if (moved !== query.answer) return `${query.op}: another answer`;
+  return query.after === undefined ? null : same(graph, query.after);
+}
+
+function valuesByName(graph: Graph): ReadonlyMap<string, Value> {
+  const values = [...graph.inputs];
+  for (const node of graph.allNodes()) values.push(...node.outputs, ...node.blocks.flatMap((block) => block.inputs));
+  return new Map(values.map((value) => [`%${value.debugName}`, value]));
+}
+
+function same(graph: Graph, text: string): string | null {
+  return withCanonicalNames(String(graph)) === withCanonicalNames(text) ? null : 'another graph';
+}
+
+function expectThrow(body: () => unknown, message: string): string | null {
+  try {
+    body();
+  } catch (error) {
+    return error instanceof Error && error.message.includes(message) ? null : 'raised another message';
+  }
+  return 'accepted, though PyTorch raises';
+}
