@@ -227,15 +227,20 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     }
   },
   lowerable: ({ self, indices, values, accumulate }) => {
-    if (dependsOnMask(indices)) return false;
     const dim = onlyIndexed(indices);
     const index = indices[dim];
+    if (index?.dtype === 'bool') return values.dim === 0 && !accumulate && dim + index.dim <= self.dim;
+    if (dependsOnMask(indices)) return false;
     if (!index || index.dim > 1 || (values.dtype !== self.dtype && values.dim > 0)) return false;
     return isGatherable(self, index.numel, accumulate ? 'sum' : null);
   },
   lower: ({ self, indices, values, accumulate }, [output], context) => {
     const dim = onlyIndexed(indices);
     const index = indices[dim]!;
+    if (index.dtype === 'bool') {
+      lowerMaskedPut(self, dim, index, values, output, context);
+      return;
+    }
     const plan = planIndex(self, indices);
     // The values have the indexed dimension where the index is a vector, and none where it is a single position.
     const shown = valuesFor(plan.sizes, values);
@@ -245,6 +250,23 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     lowerGatheredWrites(self, output, writes, context, 'aten::index_put');
   },
 };
+
+/** One value put where a mask holds, whose dimensions are those of `self` from `dim` on. */
+function lowerMaskedPut(
+  self: Tensor,
+  dim: number,
+  mask: Tensor,
+  value: Tensor,
+  output: Tensor,
+  context: LoweringContext,
+): void {
+  const [source, flags, target] = [self, mask, output].map((tensor) => new TensorView(tensor));
+  const axes = target.axes();
+  const isPut = flags.at(axes.slice(dim, dim + mask.dim));
+  const own = source.at(axes);
+  const put = cast(own.type, new TensorView(value).at([]));
+  launchCopy('aten::index_put', axes, target, select(isPut, put, own), context);
+}
 
 /** The one dimension that is indexed; -1 where there are several. */
 function onlyIndexed(indices: Indices): number {

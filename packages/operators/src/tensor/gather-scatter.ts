@@ -1,11 +1,12 @@
 import { Complex, numelOf, Tensor } from '@cresset/tensor';
-import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { binary, cast, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../broadcast.ts';
 import { kernel, type KernelRule } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
 import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter, scalarWriter } from '../elements.ts';
 import { check, notImplementedFor, OperatorError } from '../errors.ts';
+import { lowerGenerated } from '../fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../type-promotion.ts';
@@ -542,7 +543,13 @@ function bincount({ self, weights, minlength }: { self: Tensor; weights: Tensor 
   return output;
 }
 
-function oneHot({ self, num_classes: given }: { self: Tensor; num_classes: number }): Tensor {
+interface OneHot {
+  readonly self: Tensor;
+  /** -1 for one more than the largest class there is. */
+  readonly num_classes: number;
+}
+
+function oneHot({ self, num_classes: given }: OneHot): Tensor {
   check(self.dtype === 'int64', 'one_hot is only applicable to index tensor of type LongTensor.');
   const classes = Array.from(contiguousOf(self).contiguousArray(), Number);
   check(
@@ -627,5 +634,15 @@ export const gatherScatterRows: readonly OperatorRow[] = [
     host: bincount,
     out: 'out',
   }),
-  kernel('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', { host: oneHot }),
+  kernel<OneHot>('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
+    shape: ({ self, num_classes: count }) => (count > 0 ? { sizes: [...self.sizes, count], dtype: 'int64' } : null),
+    host: oneHot,
+    lowerable: ({ self, num_classes: count }) => count > 0 && self.dtype === 'int64',
+    lower: ({ self }, [output], context) => {
+      const classes = new TensorView(self);
+      const isHot = (axes: readonly AxisExpr[]): Expr =>
+        binary('eq', cast('i32', classes.at(axes.slice(0, -1))), axes[axes.length - 1]);
+      lowerGenerated(output, isHot, context, 'aten::one_hot');
+    },
+  }),
 ];
