@@ -3,9 +3,8 @@ import { forEachOffset, isComplex, List, Tensor, type IValue, type ScalarType } 
 import { expect } from 'vitest';
 import { boxingOf } from '../../boxing.ts';
 import { readScalar, scalarWriter } from '../../elements.ts';
+import { allRows } from '../../register-all.ts';
 import type { OperatorRow, Scalar } from '../../row.ts';
-import { variantsOf } from '../../variants.ts';
-import { nnRows } from '../rows.ts';
 import cases from './cases.json' with { type: 'json' };
 
 /** Results of PyTorch's CPU for the rows of this family (see make_cases.py), decoded and compared. */
@@ -77,7 +76,7 @@ export interface NamedCase {
 }
 
 const rows = new Map<string, OperatorRow>();
-for (const row of nnRows.flatMap((own) => [own, ...variantsOf(own)])) {
+for (const row of allRows()) {
   rows.set(row.schema.slice(0, row.schema.indexOf('(')), row);
 }
 
