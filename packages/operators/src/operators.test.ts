@@ -18,6 +18,7 @@ import type { HostContext } from './row.ts';
 registerAllOperators();
 
 const context: HostContext = {
+  gradEnabled: false,
   generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 1 << 31, nextNormal: () => 0 },
   print: () => undefined,
   warn: () => undefined,

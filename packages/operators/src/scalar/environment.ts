@@ -122,8 +122,14 @@ export const environmentRows: readonly OperatorRow[] = [
   declared('prim::TupleIndex(Any tup, int i) -> Any'),
   declared('prim::TupleUnpack(Any tup) -> ...'),
   declared('prim::tolist(...) -> ...'),
-  declared('prim::ModuleContainerIndex.list(Any self, int ind) -> Any'),
-  declared('prim::ModuleContainerIndex.dict(Any self, str ind) -> Any'),
+  {
+    schema: 'prim::ModuleContainerIndex.list(Any self, int ind) -> Any',
+    scalar: (self, index) => (self as ScriptObject).getAttribute(String(index)),
+  },
+  {
+    schema: 'prim::ModuleContainerIndex.dict(Any self, str ind) -> Any',
+    scalar: (self, key) => (self as ScriptObject).getAttribute(key as string),
+  },
   declared('aten::wait(Future(t) self) -> t'),
   {
     schema: 'aten::warn(str message, int stacklevel=2) -> ()',
