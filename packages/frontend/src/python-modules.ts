@@ -194,7 +194,10 @@ export class PythonModule extends SugaredValue {
     if (UNSCRIPTABLE_MODULES.has(this.#name)) {
       return undefined;
     }
-    const library = functionalLibrary.find(name);
+    // What stands in torch.functional is a member of torch too.
+    const library =
+      functionalLibrary.find(name) ??
+      (this.#name === 'torch' ? functionalLibrary.find(`torch.functional.${field}`) : undefined);
     if (library !== undefined) {
       return library;
     }

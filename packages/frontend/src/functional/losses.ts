@@ -123,6 +123,9 @@ ${PICK_REDUCTION}    if not (target.size() == input.size()):
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_enum)
 
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+    return torch._VF.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction_enum(reduction), zero_infinity)
+
 def kl_div(input: Tensor, target: Tensor, ${REDUCTION}, log_target: bool = False) -> Tensor:
     if size_average is not None or reduce is not None:
         reduction_enum = _legacy_reduction_enum(size_average, reduce)

@@ -133,11 +133,27 @@ def _interpolate(input: Tensor, output_size: Optional[List[int]], scale_factors:
     raise NotImplementedError(f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})")
 `;
 
+/** Older names of `interpolate` in one mode; `upsample` itself leaves the mode open. */
+function upsample(index: number, size: string, scale: string): string {
+  const target = `size: Optional[${size}] = None, scale_factor: Optional[${scale}] = None`;
+  return `
+def upsample_nearest__${index}(input: Tensor, ${target}) -> Tensor:
+    return interpolate__${index}(input, size, scale_factor, "nearest")
+
+def upsample_bilinear__${index}(input: Tensor, ${target}) -> Tensor:
+    return interpolate__${index}(input, size, scale_factor, "bilinear", True)
+
+def upsample__${index}(input: Tensor, ${target}, mode: str = "nearest", align_corners: Optional[bool] = None) -> Tensor:
+    return interpolate__${index}(input, size, scale_factor, mode, align_corners)
+`;
+}
+
 export const SAMPLING = [
   ...[1, 2, 3].map(maxPool),
   ...[2, 3].map(adaptiveAveragePool),
   INTERPOLATE,
   ...INTERPOLATE_OVERLOADS.map(([size, scale], index) => interpolate(index, size, scale)),
+  ...INTERPOLATE_OVERLOADS.map(([size, scale], index) => upsample(index, size, scale)),
   `
 def pad(input: Tensor, pad: List[int], mode: str = "constant", value: Optional[float] = None) -> Tensor:
     return torch.pad(input, pad, mode, value)

@@ -1,11 +1,15 @@
 import { ACTIVATIONS } from './activations.ts';
+import { EMBEDDING } from './embedding.ts';
 import { LOSSES } from './losses.ts';
 import { NORMALISATION } from './normalisation.ts';
 import { SAMPLING } from './sampling.ts';
+import { TENSOR_FUNCTIONS } from './tensor-functions.ts';
+import { UNPOOLING } from './unpooling.ts';
 
 /** TorchScript texts of functions that are Python in PyTorch, by module. `f__0`, `f__1`, … are the overloads of `f`. */
 export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
-  'torch.nn.functional': [ACTIVATIONS, NORMALISATION, LOSSES, SAMPLING].join(''),
+  'torch.nn.functional': [ACTIVATIONS, NORMALISATION, LOSSES, SAMPLING, UNPOOLING, EMBEDDING].join(''),
+  'torch.functional': TENSOR_FUNCTIONS,
 };
 
 /**
@@ -18,5 +22,13 @@ export const BOOLEAN_DISPATCHED: Readonly<
   [1, 2, 3].flatMap((dims) => [
     [`max_pool${dims}d`, [6, `max_pool${dims}d_with_indices`, `_max_pool${dims}d`]],
     [`adaptive_max_pool${dims}d`, [2, `adaptive_max_pool${dims}d_with_indices`, `_adaptive_max_pool${dims}d`]],
+    ...(dims === 1
+      ? []
+      : [
+          [
+            `fractional_max_pool${dims}d`,
+            [4, `fractional_max_pool${dims}d_with_indices`, `_fractional_max_pool${dims}d`],
+          ] as const,
+        ]),
   ]),
 );
