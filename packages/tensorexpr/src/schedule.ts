@@ -28,6 +28,8 @@ export interface TileSchedule {
   readonly threadsM: number;
   readonly tileM: number;
   readonly tileN: number;
+  /** Results are stored in a loop that must stay one: unrolled, it takes a software adapter seconds to compile. */
+  readonly rolled: boolean;
 }
 
 export type Schedule = PointSchedule | RowSchedule | TileSchedule;
@@ -47,7 +49,7 @@ export function scheduleKey(schedule: Schedule): string {
     case 'row':
       return `r${schedule.workgroupSize}`;
     case 'tile':
-      return `t${schedule.threadsN},${schedule.threadsM},${schedule.tileM},${schedule.tileN}`;
+      return `t${schedule.threadsN},${schedule.threadsM},${schedule.tileM},${schedule.tileN}${schedule.rolled ? 'r' : ''}`;
   }
 }
 
@@ -108,18 +110,25 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
   const batch = pointsOf(kernel.batch);
-  const schedule = capabilities.software ? tileInSoftware(m, n) : tileOnGpu(batch, m, n, capabilities);
+  const schedule = capabilities.software
+    ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
+    : tileOnGpu(batch, m, n, capabilities);
   const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
   return { kernel, schedule, workgroups: batch * tiles };
 }
 
-/** Loads are what costs: large tiles, rows the same for all threads, columns next to each other. */
-function tileInSoftware(m: number, n: number): TileSchedule {
-  const tileM = evenTile(m, 8);
-  const tileN = evenTile(Math.ceil(n / 8), 8);
-  const threadsN = n >= 4 * 8 * tileN ? 32 : 8;
-  return { kind: 'tile', threadsN, threadsM: 1, tileM, tileN };
+/** From here on, in multiply-adds, a large tile's faster run outweighs the time a software adapter takes to compile it. */
+const largeProduct = 32e6;
+
+/**
+ * Loads are what costs: rows the same for all threads, columns next to each other, tiles large. But a shader takes as long to
+ * compile as it runs in hundreds of launches, so that few kinds of tile serve all but the largest products.
+ */
+function tileInSoftware(work: number, m: number, n: number): TileSchedule {
+  const fixed = { kind: 'tile', threadsM: 1, rolled: true } as const;
+  if (work >= largeProduct && m >= 8 && n >= 128) return { ...fixed, threadsN: 32, tileM: 8, tileN: 8 };
+  return { ...fixed, threadsN: 8, tileM: m >= 2 ? 4 : 1, tileN: n > 8 ? 4 : 1 };
 }
 
 /** Tiles as large as leaves enough of them to fill a GPU. */
@@ -131,7 +140,7 @@ function tileOnGpu(batch: number, m: number, n: number, capabilities: DeviceCapa
   let tile = 4;
   const count = (): number => batch * Math.ceil(m / (tile * threadsM)) * Math.ceil(n / (tile * threadsN));
   while (tile > 1 && count() < enough) tile /= 2;
-  return { kind: 'tile', threadsN, threadsM, tileM: Math.min(tile, evenTile(m, tile)), tileN: tile };
+  return { kind: 'tile', threadsN, threadsM, tileM: Math.min(tile, evenTile(m, tile)), tileN: tile, rolled: false };
 }
 
 /** The smallest of the usual sizes that covers `extent` in as few tiles as the largest allowed does. */

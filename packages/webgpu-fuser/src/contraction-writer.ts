@@ -72,6 +72,8 @@ export function writeTiledContraction(
   if (cells > 1) {
     body.line(`var results = array<f32, ${cells}>(${sums.flat().join(', ')});`);
     result = 'results[cell]';
+    // A bound that is known only at run time keeps the loop from being unrolled.
+    if (schedule.rolled) body.line(`let cells = select(0, ${cells}, tiles_m > 0);`);
   }
   bindInstance(writer, storing, row, 'first_m', cells > 1 ? times(`(cell / ${tileN})`, threadsM) : 0);
   bindInstance(writer, storing, column, 'first_n', cells > 1 ? times(`(cell % ${tileN})`, threadsN) : 0);
@@ -80,7 +82,7 @@ export function writeTiledContraction(
   writer.stores(stores, inside);
   const [m, n] = [writer.value(row, storing), writer.value(column, storing)];
   storing.close(`if (${m} < ${extentM} && ${n} < ${extentN})`, inside);
-  if (cells > 1) body.close(`for (var cell = 0; cell < ${cells}; cell++)`, storing);
+  if (cells > 1) body.close(`for (var cell = 0; cell < ${schedule.rolled ? 'cells' : cells}; cell++)`, storing);
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);

@@ -292,49 +292,40 @@ test('a product of matrices', () => {
     ) {
       let tile = i32(group.x);
       let tiles_n = (params.p1 + 7) / 8;
-      let tiles_m = (params.p0 + 5) / 6;
-      let first_m = (tile / tiles_n % tiles_m) * 6;
+      let tiles_m = (params.p0 + 3) / 4;
+      let first_m = (tile / tiles_n % tiles_m) * 4;
       let first_n = (tile % tiles_n) * 8 + i32(local.x);
       let m0 = first_m;
       let m1 = first_m + 1;
       let m2 = first_m + 2;
       let m3 = first_m + 3;
-      let m4 = first_m + 4;
-      let m5 = first_m + 5;
       let n0 = first_n;
       var sum0 = 0.0;
       var sum1 = 0.0;
       var sum2 = 0.0;
       var sum3 = 0.0;
-      var sum4 = 0.0;
-      var sum5 = 0.0;
       let v0 = (m0 * params.p3);
       let v2 = (m1 * params.p3);
       let v4 = (m2 * params.p3);
       let v6 = (m3 * params.p3);
-      let v8 = (m4 * params.p3);
-      let v10 = (m5 * params.p3);
       for (var k0 = 0; k0 < params.p2; k0++) {
         let v1 = buffer0[(v0 + k0)];
         let v3 = buffer0[(v2 + k0)];
         let v5 = buffer0[(v4 + k0)];
         let v7 = buffer0[(v6 + k0)];
-        let v9 = buffer0[(v8 + k0)];
-        let v11 = buffer0[(v10 + k0)];
-        let v12 = buffer1[(n0 + (k0 * params.p4))];
-        sum0 += v1 * v12;
-        sum1 += v3 * v12;
-        sum2 += v5 * v12;
-        sum3 += v7 * v12;
-        sum4 += v9 * v12;
-        sum5 += v11 * v12;
+        let v8 = buffer1[(n0 + (k0 * params.p4))];
+        sum0 += v1 * v8;
+        sum1 += v3 * v8;
+        sum2 += v5 * v8;
+        sum3 += v7 * v8;
       }
-      var results = array<f32, 6>(sum0, sum1, sum2, sum3, sum4, sum5);
-      for (var cell = 0; cell < 6; cell++) {
-        let m6 = first_m + (cell / 1);
+      var results = array<f32, 4>(sum0, sum1, sum2, sum3);
+      let cells = select(0, 4, tiles_m > 0);
+      for (var cell = 0; cell < cells; cell++) {
+        let m4 = first_m + (cell / 1);
         let n1 = first_n + (cell % 1) * 8;
-        if (m6 < params.p0 && n1 < params.p1) {
-          buffer2[((m6 * params.p5) + n1)] = (-results[cell]);
+        if (m4 < params.p0 && n1 < params.p1) {
+          buffer2[((m4 * params.p5) + n1)] = (-results[cell]);
         }
       }
     }
