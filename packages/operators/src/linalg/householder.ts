@@ -1,0 +1,77 @@
+import { Matrix, quotient } from './matrix.ts';
+
+/** A QR factorisation as LAPACK's geqrf leaves it: R on and above the diagonal, reflectors' vectors below it. */
+export interface Reflectors {
+  readonly a: Matrix;
+  /** One factor a reflector, in a row: H = I − τ·v·vᴴ, v's first element being one. */
+  readonly tau: Matrix;
+}
+
+/** QR by Householder reflectors, with LAPACK's signs: the diagonal of R is real and opposite in sign to what it replaces. */
+export function geqrf(matrix: Matrix): Reflectors {
+  const a = matrix.clone();
+  const steps = Math.min(a.rows, a.columns);
+  const tau = new Matrix(1, steps);
+  for (let k = 0; k < steps; k++) {
+    let below = 0;
+    for (let i = k + 1; i < a.rows; i++) below = Math.hypot(below, ...a.at(i, k));
+    const [re, im] = a.at(k, k);
+    if (below === 0 && im === 0) continue;
+    const size = Math.hypot(re, im, below);
+    const beta = re >= 0 && !Object.is(re, -0) ? -size : size;
+    tau.set(0, k, (beta - re) / beta, -im / beta);
+    for (let i = k + 1; i < a.rows; i++) a.set(i, k, ...quotient(...a.at(i, k), re - beta, im));
+    a.set(k, k, beta, 0);
+    // geqr2 applies Hᴴ to what is left.
+    applyReflector(a, k, tau.re[k], -tau.im[k], a, k + 1);
+  }
+  return { a, tau };
+}
+
+/** target := (I − τ·v·vᴴ)·target for reflector `k` of `vectors`, in columns from `start` on. */
+function applyReflector(vectors: Matrix, k: number, tauRe: number, tauIm: number, target: Matrix, start: number): void {
+  if (tauRe === 0 && tauIm === 0) return;
+  const width = target.columns;
+  for (let j = start; j < width; j++) {
+    let [re, im] = target.at(k, j);
+    for (let i = k + 1; i < vectors.rows; i++) {
+      const [vre, vim] = vectors.at(i, k);
+      const [tre, tim] = target.at(i, j);
+      re += vre * tre + vim * tim;
+      im += vre * tim - vim * tre;
+    }
+    const fre = tauRe * re - tauIm * im;
+    const fim = tauRe * im + tauIm * re;
+    target.re[k * width + j] -= fre;
+    target.im[k * width + j] -= fim;
+    for (let i = k + 1; i < vectors.rows; i++) {
+      const [vre, vim] = vectors.at(i, k);
+      target.re[i * width + j] -= vre * fre - vim * fim;
+      target.im[i * width + j] -= vre * fim + vim * fre;
+    }
+  }
+}
+
+/** Q·B, or Qᴴ·B, where Q is the product of the reflectors in order. */
+export function multiplyByQ({ a, tau }: Reflectors, b: Matrix, adjoint = false): Matrix {
+  const result = b.clone();
+  const count = tau.columns;
+  for (let step = 0; step < count; step++) {
+    const k = adjoint ? step : count - 1 - step;
+    applyReflector(a, k, tau.re[k], adjoint ? -tau.im[k] : tau.im[k], result, 0);
+  }
+  return result;
+}
+
+/** The first `columns` columns of Q. */
+export function formQ(reflectors: Reflectors, columns: number): Matrix {
+  const { rows } = reflectors.a;
+  const start = Matrix.build(rows, columns, (i, j) => [i === j ? 1 : 0, 0]);
+  return multiplyByQ(reflectors, start);
+}
+
+export function qr(matrix: Matrix, complete: boolean): { q: Matrix; r: Matrix } {
+  const reflectors = geqrf(matrix);
+  const inner = complete ? matrix.rows : Math.min(matrix.rows, matrix.columns);
+  return { q: formQ(reflectors, inner), r: reflectors.a.triangle(true).leading(inner, matrix.columns) };
+}

@@ -1,0 +1,5 @@
+import type { OperatorRow } from '../row.ts';
+import { factorizationRows } from './factorization-rows.ts';
+
+/** Linear algebra. */
+export const linalgRows: readonly OperatorRow[] = [...factorizationRows];
