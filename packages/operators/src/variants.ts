@@ -1,20 +1,22 @@
 import type { OperatorRow } from './row.ts';
-import { parseSignature, type Signature } from './signature.ts';
 
-/** The in-place and `out=` forms of a row, as PyTorch derives them from the functional one. */
+/**
+ * The in-place and `out=` forms of a row, as PyTorch derives them from the functional one. It happens for all rows when the
+ * library starts, so the text is only cut and joined, not parsed.
+ */
 export function variantsOf(row: OperatorRow): OperatorRow[] {
-  if (row.inPlace === undefined && row.out === undefined) return [];
-  const signature = parseSignature(row.schema);
-  const traits = { nondeterministic: row.nondeterministic };
+  const { schema, nondeterministic, inPlace, out } = row;
   const variants: OperatorRow[] = [];
-  if (row.inPlace !== undefined)
+  if (inPlace !== undefined) {
     variants.push({
-      schema: inPlaceSchema(signature, row.inPlace),
+      schema: inPlaceSchema(schema, inPlace),
       derived: { from: row, form: 'in-place' },
-      ...traits,
+      nondeterministic,
     });
-  if (row.out !== undefined)
-    variants.push({ schema: outSchema(signature, row.out), derived: { from: row, form: 'out' }, ...traits });
+  }
+  if (out !== undefined) {
+    variants.push({ schema: outSchema(schema, out), derived: { from: row, form: 'out' }, nondeterministic });
+  }
   return variants;
 }
 
@@ -26,38 +28,35 @@ export function usualOutName(schema: string): string {
 
 /** `Tensor` of `aten::add.Tensor(…)`; '' where there is none. */
 export function overloadOf(schema: string): string {
-  return /^[\w:]+\.(\w+)\(/.exec(schema)?.[1] ?? '';
+  const { name } = cut(schema);
+  const dot = name.indexOf('.');
+  return dot === -1 ? '' : name.slice(dot + 1);
 }
 
-function inPlaceSchema({ name, args }: Signature, overload: string): string {
-  const written = [withAliasSet(args[0].text, 'a'), ...args.slice(1).map(({ text }) => text)];
-  const inPlaceName = name.endsWith('__') ? name.replace('::__', '::__i') : `${name}_`;
-  return `${inPlaceName}${overload && `.${overload}`}(${joined(written, args)}) -> Tensor(a!)`;
+/** Name with overload, arguments and results of a schema's text. */
+function cut(schema: string): { name: string; args: string; results: string } {
+  const open = schema.indexOf('(');
+  const close = schema.lastIndexOf(') -> ');
+  return { name: schema.slice(0, open), args: schema.slice(open + 1, close), results: schema.slice(close + 5) };
 }
 
-function outSchema({ name, args, returns }: Signature, spec: string): string {
+const unqualified = (name: string): string => name.split('.', 1)[0];
+
+function inPlaceSchema(schema: string, overload: string): string {
+  const { name, args } = cut(schema);
+  const own = unqualified(name);
+  const inPlaceName = own.endsWith('__') ? own.replace('::__', '::__i') : `${own}_`;
+  return `${inPlaceName}${overload && `.${overload}`}(${args.replace('Tensor', 'Tensor(a!)')}) -> Tensor(a!)`;
+}
+
+function outSchema(schema: string, spec: string): string {
+  const { name, args, results } = cut(schema);
   const [overload, list] = spec.split(/[()]/);
-  const names = list?.split(',').map((item) => item.trim()) ?? ['out'];
-  const outs = names.map((out, at) => `Tensor(${letter(at)}!) ${out}`);
-  const texts = [
-    joined(
-      args.map(({ text }) => text),
-      args,
-    ),
-  ];
-  if (!args.some(({ keywordOnly }) => keywordOnly)) texts.push('*');
-  const results = returns.map((result, at) => `Tensor(${letter(at)}!)${result.name && ` ${result.name}`}`);
-  const returned = results.length === 1 ? results[0] : `(${results.join(', ')})`;
-  return `${name}.${overload}(${[...texts, ...outs].filter(Boolean).join(', ')}) -> ${returned}`;
+  const outs = (list?.split(', ') ?? ['out']).map((out, at) => `Tensor(${letter(at)}!) ${out}`).join(', ');
+  const isKeywordOnly = args.startsWith('*, ') || args.includes(', *, ');
+  let result = 0;
+  const written = results.replaceAll('Tensor', () => `Tensor(${letter(result++)}!)`);
+  return `${unqualified(name)}.${overload}(${args}${isKeywordOnly ? ', ' : ', *, '}${outs}) -> ${written}`;
 }
 
-/** Argument texts with the `*` before the first keyword-only one. */
-function joined(texts: readonly string[], args: Signature['args']): string {
-  const first = args.findIndex(({ keywordOnly }) => keywordOnly);
-  const pieces = [...texts];
-  if (first !== -1) pieces.splice(first, 0, '*');
-  return pieces.join(', ');
-}
-
-const withAliasSet = (argument: string, set: string): string => argument.replace(/^Tensor/, `Tensor(${set}!)`);
 const letter = (at: number): string => String.fromCharCode(97 + at);

@@ -94,7 +94,7 @@ function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Searc
 }
 
 const searchRow = (schema: string): OperatorRow =>
-  kernel<Search>(schema, { shape: searchMeta, host: (args, [output]) => runSearch(args, output), out: true });
+  kernel<Search>(schema, { shape: searchMeta, host: (args, [output]) => runSearch(args, output), out: 'Tensor_out' });
 
 interface Bucketize {
   readonly self: Tensor | Scalar;
