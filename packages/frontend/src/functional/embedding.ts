@@ -37,7 +37,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Optional[Tensor] = Non
     else:
         raise ValueError("mode has to be one of sum, mean or max")
     if max_norm is not None:
-        torch.embedding_renorm_(weight, input, max_norm, norm_type)
+        torch._no_grad_embedding_renorm_(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='{mode}'). Please open a feature request on GitHub.")
     return torch._VF.embedding_bag(weight, input, offsets, scale_grad_by_freq, kind, sparse, per_sample_weights, include_last_offset, padding_idx)[0]

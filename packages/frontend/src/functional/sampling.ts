@@ -11,6 +11,7 @@ def max_pool${dims}d_with_indices(input: Tensor, kernel_size: BroadcastingList${
     return torch.max_pool${dims}d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 def adaptive_max_pool${dims}d_with_indices(input: Tensor, output_size: BroadcastingList${dims}[int], return_indices: bool = False) -> Tuple[Tensor, Tensor]:
+    assert len(input.size()) > len(output_size)
     return torch.adaptive_max_pool${dims}d(input, output_size)
 
 def _adaptive_max_pool${dims}d(input: Tensor, output_size: BroadcastingList${dims}[int], return_indices: bool = False) -> Tensor:
@@ -19,6 +20,7 @@ def _adaptive_max_pool${dims}d(input: Tensor, output_size: BroadcastingList${dim
 
 const adaptiveAveragePool = (dims: number): string => `
 def adaptive_avg_pool${dims}d(input: Tensor, output_size: BroadcastingList${dims}[int]) -> Tensor:
+    assert len(input.size()) > len(output_size)
     return torch.adaptive_avg_pool${dims}d(input, output_size)
 `;
 

@@ -24,24 +24,39 @@ interface RenormArgs {
 }
 
 /** Rows of the table that are looked up and too long are shortened, in place. */
+function shortenRows(table: Tensor, indices: Tensor, most: number, p: number): void {
+  check(table.dim === 2, "'self' must be 2-D");
+  const [rows, features] = table.sizes;
+  const values = Float64Array.from(readNumbers(table));
+  for (const row of new Set<number>(readNumbers(indices))) {
+    check(row >= 0 && row < rows, 'index out of range in self');
+    const line = values.subarray(row * features, (row + 1) * features);
+    const norm =
+      p === Infinity
+        ? line.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
+        : line.reduce((sum, value) => sum + Math.abs(value) ** p, 0) ** (1 / p);
+    if (norm > most) for (let i = 0; i < features; i++) line[i] *= most / (norm + 1e-7);
+  }
+  writeNumbers(table, values);
+}
+
 const embeddingRenorm = kernel<RenormArgs>(
   'aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)',
   {
     host({ self, indices, max_norm: most, norm_type: p }) {
-      check(self.dim === 2, "'self' must be 2-D");
-      const [rows, features] = self.sizes;
-      const values = Float64Array.from(readNumbers(self));
-      for (const row of new Set<number>(readNumbers(indices))) {
-        check(row >= 0 && row < rows, 'index out of range in self');
-        const line = values.subarray(row * features, (row + 1) * features);
-        const norm =
-          p === Infinity
-            ? line.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
-            : line.reduce((sum, value) => sum + Math.abs(value) ** p, 0) ** (1 / p);
-        if (norm > most) for (let i = 0; i < features; i++) line[i] *= most / (norm + 1e-7);
-      }
-      writeNumbers(self, values);
+      shortenRows(self, indices, most, p);
       return self;
+    },
+  },
+);
+
+/** Its schema does not say that it writes: where nothing uses its result, it is taken out, in PyTorch as here. */
+const unannotatedRenorm = kernel<Omit<RenormArgs, 'self' | 'indices'> & { weight: Tensor; input: Tensor }>(
+  'aten::_no_grad_embedding_renorm_(Tensor weight, Tensor input, float max_norm, float norm_type) -> Tensor',
+  {
+    host({ weight, input, max_norm: most, norm_type: p }) {
+      shortenRows(weight, input, most, p);
+      return weight;
     },
   },
 );
@@ -94,6 +109,7 @@ def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
 ${sliceNorms}`,
   ),
   embeddingRenorm,
+  unannotatedRenorm,
   decomposed(
     'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
     `
