@@ -145,7 +145,7 @@ function blockedSum(reduction: ReduceExpr, last: AxisExpr): ReduceExpr {
   const extent = extentOf(last);
   const count = Math.ceil(extent / sumBlock);
   const block = axis(last.name, param('i32', count));
-  const within = axis(last.name, constant('i32', sumBlock));
+  const within = axis(last.name, param('i32', sumBlock));
   const element = binary('add', binary('mul', block, constant('i32', sumBlock)), within);
   const body = substitute(reduction.body, new Map<Expr, Expr>([[last, element]]));
   const guarded =
