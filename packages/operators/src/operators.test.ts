@@ -1,61 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { operatorRegistry, parseSchema } from '@cresset/ir';
-import {
-  forEachOffset,
-  halfToNumber,
-  numberToHalf,
-  Tensor,
-  type HostArray,
-  type IValue,
-  type ScalarType,
-} from '@cresset/tensor';
+import { halfToNumber, numberToHalf, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { runOnHost } from './invoke.ts';
+import { elements, longs, run, tensor } from './operator-fixture.ts';
 import { allRows, registerAllOperators } from './register-all.ts';
-import { findRow } from './register.ts';
-import type { HostContext } from './row.ts';
 
 registerAllOperators();
-
-const context: HostContext = {
-  gradEnabled: false,
-  generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 1 << 31, nextNormal: () => 0 },
-  print: () => undefined,
-  warn: () => undefined,
-};
-
-/** Runs an operator by `aten::add.Tensor`. */
-function run(operator: string, ...args: IValue[]): IValue {
-  const [name, overload = ''] = operator.split('.');
-  const row = findRow(name, overload);
-  if (!row) throw new Error(`no operator ${operator}`);
-  return runOnHost(row, args, context)[0];
-}
-
-const arrays: Partial<Record<ScalarType, (values: number[]) => HostArray>> = {
-  float32: (values) => Float32Array.from(values),
-  float64: (values) => Float64Array.from(values),
-  float16: (values) => Uint16Array.from(values, numberToHalf),
-  uint8: (values) => Uint8Array.from(values),
-  bool: (values) => Uint8Array.from(values),
-  int32: (values) => Int32Array.from(values),
-  int64: (values) => BigInt64Array.from(values.map(BigInt)),
-};
-
-const tensor = (values: number[], sizes: number[] = [values.length], dtype: ScalarType = 'float32'): Tensor =>
-  Tensor.fromArray(arrays[dtype]!(values), sizes, dtype);
-
-const longs = (...values: bigint[]): Tensor => Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');
-
-function elements(value: IValue): (number | bigint)[] {
-  const result = value as Tensor;
-  const array = result.storageArray();
-  const found: (number | bigint)[] = [];
-  forEachOffset(result.sizes, result.strides, result.storageOffset, (offset) => {
-    found.push(result.dtype === 'float16' ? halfToNumber(Number(array[offset])) : array[offset]);
-  });
-  return found;
-}
 
 describe('schemas', () => {
   const schemas = allRows().map((row) => row.schema);

@@ -1,0 +1,72 @@
+import { IntType, TensorType } from '@cresset/ir';
+import {
+  forEachOffset,
+  halfToNumber,
+  List,
+  numberToHalf,
+  Tensor,
+  type HostArray,
+  type IValue,
+  type ScalarType,
+} from '@cresset/tensor';
+import { runOnHost } from './invoke.ts';
+import { registerAllOperators } from './register-all.ts';
+import { findRow } from './register.ts';
+import type { HostContext } from './row.ts';
+
+/** What tests of operators have in common: running one on the host, tensors from numbers and back. */
+
+const context: HostContext = {
+  gradEnabled: false,
+  generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 2 ** 31, nextNormal: () => 0 },
+  print: () => undefined,
+  warn: () => undefined,
+};
+
+/** All results of an operator, named as `aten::add.Tensor`. */
+export function runAll(operator: string, ...args: IValue[]): IValue[] {
+  registerAllOperators();
+  const [name, overload = ''] = operator.split('.');
+  const row = findRow(name, overload);
+  if (!row) throw new Error(`no operator ${operator}`);
+  return runOnHost(row, args, context);
+}
+
+/** The first result of an operator. */
+export const run = (operator: string, ...args: IValue[]): IValue => runAll(operator, ...args)[0];
+
+const arrays: Partial<Record<ScalarType, (values: number[]) => HostArray>> = {
+  float32: (values) => Float32Array.from(values),
+  float64: (values) => Float64Array.from(values),
+  float16: (values) => Uint16Array.from(values, numberToHalf),
+  uint8: (values) => Uint8Array.from(values),
+  bool: (values) => Uint8Array.from(values),
+  int32: (values) => Int32Array.from(values),
+  int64: (values) => BigInt64Array.from(values.map(BigInt)),
+};
+
+export const tensor = (values: number[], sizes: number[] = [values.length], dtype: ScalarType = 'float32'): Tensor =>
+  Tensor.fromArray(arrays[dtype]!(values), sizes, dtype);
+
+export const longs = (...values: bigint[]): Tensor =>
+  Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');
+
+export const ints = (...items: bigint[]): List => new List(IntType.get(), items);
+export const tensors = (...items: Tensor[]): List => new List(TensorType.get(), items);
+
+/** The elements of a tensor in C order. */
+export function elements(value: IValue): (number | bigint)[] {
+  const result = value as Tensor;
+  const array = result.storageArray();
+  const found: (number | bigint)[] = [];
+  forEachOffset(result.sizes, result.strides, result.storageOffset, (offset) => {
+    found.push(result.dtype === 'float16' ? halfToNumber(Number(array[offset])) : array[offset]);
+  });
+  return found;
+}
+
+/** Sizes and elements as numbers. */
+export const shown = (value: IValue): [readonly number[], number[]] => [
+  (value as Tensor).sizes,
+  elements(value).map(Number),
+];
