@@ -94,23 +94,20 @@ function lowerJoin({ tensors, dim }: Join, output: Tensor, context: LoweringCont
 
 function joinedElement(tensors: readonly Tensor[], axes: readonly Expr[], dim: number, dtype: ScalarType): Expr {
   const type = exprTypeOf(dtype);
-  const [last, ...earlier] = tensors.toReversed();
-  const starts = new Map<Tensor, number>();
-  let start = 0;
-  for (const tensor of tensors) {
-    starts.set(tensor, start);
-    start += tensor.sizes[dim];
-  }
-  const startOf = (tensor: Tensor): Expr => param('i32', starts.get(tensor)!);
-  const elementOf = (tensor: Tensor): Expr => {
-    const own = tensor === tensors[0] ? axes[dim] : binary('sub', axes[dim], startOf(tensor));
-    return cast(type, new TensorView(tensor).at(axes.with(dim, own)));
+  // One tensor may stand in several places: what follows goes by place.
+  let end = 0;
+  const starts = tensors.map((tensor) => {
+    const start = end;
+    end += tensor.sizes[dim];
+    return param('i32', start);
+  });
+  const elementAt = (place: number): Expr => {
+    const own = place === 0 ? axes[dim] : binary('sub', axes[dim], starts[place]);
+    return cast(type, new TensorView(tensors[place]).at(axes.with(dim, own)));
   };
-  let value = elementOf(last);
-  let next = last;
-  for (const tensor of earlier) {
-    value = select(binary('lt', axes[dim], startOf(next)), elementOf(tensor), value);
-    next = tensor;
+  let value = elementAt(tensors.length - 1);
+  for (let place = tensors.length - 2; place >= 0; place--) {
+    value = select(binary('lt', axes[dim], starts[place + 1]), elementAt(place), value);
   }
   return value;
 }
