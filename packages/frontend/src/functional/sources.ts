@@ -1,4 +1,5 @@
 import { ACTIVATIONS } from './activations.ts';
+import { ATTENTION } from './attention.ts';
 import { EMBEDDING } from './embedding.ts';
 import { LOSSES } from './losses.ts';
 import { NORMALISATION } from './normalisation.ts';
@@ -8,7 +9,7 @@ import { UNPOOLING } from './unpooling.ts';
 
 /** TorchScript texts of functions that are Python in PyTorch, by module. `f__0`, `f__1`, … are the overloads of `f`. */
 export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
-  'torch.nn.functional': [ACTIVATIONS, NORMALISATION, LOSSES, SAMPLING, UNPOOLING, EMBEDDING].join(''),
+  'torch.nn.functional': [ACTIVATIONS, NORMALISATION, LOSSES, SAMPLING, UNPOOLING, EMBEDDING, ATTENTION].join(''),
   'torch.functional': TENSOR_FUNCTIONS,
 };
 

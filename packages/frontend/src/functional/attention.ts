@@ -1,0 +1,139 @@
+/** Attention with several heads of `torch.nn.functional`. */
+export const ATTENTION = `
+def _additive_mask(mask: Optional[Tensor], name: str, like: Tensor) -> Optional[Tensor]:
+    if mask is None:
+        return None
+    if not mask.is_floating_point() and mask.dtype != torch.bool:
+        raise AssertionError(f"only bool and floating types of {name} are supported")
+    if mask.is_floating_point():
+        return mask
+    return torch.zeros_like(mask, dtype=like.dtype).masked_fill(mask, float("-inf"))
+
+def _extend_mask(mask: Optional[Tensor]) -> Optional[Tensor]:
+    if mask is None:
+        return None
+    return torch.pad(mask, [0, 1])
+
+def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Optional[Tensor], in_proj_bias: Optional[Tensor], bias_k: Optional[Tensor], bias_v: Optional[Tensor], add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Optional[Tensor], training: bool = True, key_padding_mask: Optional[Tensor] = None, need_weights: bool = True, attn_mask: Optional[Tensor] = None, use_separate_proj_weight: bool = False, q_proj_weight: Optional[Tensor] = None, k_proj_weight: Optional[Tensor] = None, v_proj_weight: Optional[Tensor] = None, static_k: Optional[Tensor] = None, static_v: Optional[Tensor] = None, average_attn_weights: bool = True, is_causal: bool = False) -> Tuple[Tensor, Optional[Tensor]]:
+    batched = query.dim() == 3
+    if not batched:
+        query = query.unsqueeze(1)
+        key = key.unsqueeze(1)
+        value = value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    length = query.size(0)
+    batch = query.size(1)
+    width = query.size(2)
+    span = key.size(0)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    padding = _additive_mask(key_padding_mask, "key_padding_mask", query)
+    mask = torch.jit.annotate(Optional[Tensor], None)
+    if is_causal and padding is None and not need_weights:
+        mask = None
+    else:
+        mask = _additive_mask(attn_mask, "attn_mask", query)
+        if padding is not None:
+            is_causal = False
+    assert width == embed_dim_to_check, f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+    head_size = width // num_heads
+    assert head_size * num_heads == width, f"embed_dim {width} not divisible by num_heads {num_heads}"
+    q_bias = torch.jit.annotate(Optional[Tensor], None)
+    k_bias = torch.jit.annotate(Optional[Tensor], None)
+    v_bias = torch.jit.annotate(Optional[Tensor], None)
+    if in_proj_bias is not None:
+        parts = in_proj_bias.chunk(3)
+        q_bias = parts[0]
+        k_bias = parts[1]
+        v_bias = parts[2]
+    if use_separate_proj_weight:
+        assert q_proj_weight is not None, "use_separate_proj_weight is True but q_proj_weight is None"
+        assert k_proj_weight is not None, "use_separate_proj_weight is True but k_proj_weight is None"
+        assert v_proj_weight is not None, "use_separate_proj_weight is True but v_proj_weight is None"
+        q = torch._C._nn.linear(query, q_proj_weight, q_bias)
+        k = torch._C._nn.linear(key, k_proj_weight, k_bias)
+        v = torch._C._nn.linear(value, v_proj_weight, v_bias)
+    else:
+        assert in_proj_weight is not None, "use_separate_proj_weight is False but in_proj_weight is None"
+        weights = in_proj_weight.chunk(3)
+        q = torch._C._nn.linear(query, weights[0], q_bias)
+        k = torch._C._nn.linear(key, weights[1], k_bias)
+        v = torch._C._nn.linear(value, weights[2], v_bias)
+    if mask is not None:
+        if mask.dim() == 2:
+            if mask.size() != [length, span]:
+                raise RuntimeError(f"The shape of the 2D attn_mask is {mask.shape}, but should be {(length, span)}.")
+            mask = mask.unsqueeze(0)
+        elif mask.dim() == 3:
+            if mask.size() != [batch * num_heads, length, span]:
+                raise RuntimeError(f"The shape of the 3D attn_mask is {mask.shape}, but should be {(batch * num_heads, length, span)}.")
+        else:
+            raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported")
+    if bias_k is not None and bias_v is not None:
+        assert static_k is None, "bias cannot be added to static key."
+        assert static_v is None, "bias cannot be added to static value."
+        k = torch.cat([k, bias_k.repeat(1, batch, 1)])
+        v = torch.cat([v, bias_v.repeat(1, batch, 1)])
+        mask = _extend_mask(mask)
+        padding = _extend_mask(padding)
+    else:
+        assert bias_k is None
+        assert bias_v is None
+    q = q.view(length, batch * num_heads, head_size).transpose(0, 1)
+    if static_k is None:
+        k = k.view(k.size(0), batch * num_heads, head_size).transpose(0, 1)
+    else:
+        k = static_k
+    if static_v is None:
+        v = v.view(v.size(0), batch * num_heads, head_size).transpose(0, 1)
+    else:
+        v = static_v
+    if add_zero_attn:
+        nothing = torch.zeros([batch * num_heads, 1, head_size], dtype=k.dtype, device=k.device)
+        k = torch.cat([k, nothing], dim=1)
+        v = torch.cat([v, nothing], dim=1)
+        mask = _extend_mask(mask)
+        padding = _extend_mask(padding)
+    span = k.size(1)
+    if padding is not None:
+        spread = padding.view(batch, 1, 1, span).expand(-1, num_heads, -1, -1).reshape(batch * num_heads, 1, span)
+        if mask is None:
+            mask = spread
+        else:
+            mask = mask + spread
+    dropped = 0.0
+    if training:
+        dropped = dropout_p
+    if need_weights:
+        scaled = q * (1.0 / float(head_size)) ** 0.5
+        scores = torch.bmm(scaled, k.transpose(-2, -1))
+        if mask is not None:
+            scores = mask + scores
+        probabilities = torch.softmax(scores, -1)
+        if dropped > 0.0:
+            probabilities = torch.dropout(probabilities, dropped, True)
+        output = torch.bmm(probabilities, v).transpose(0, 1).contiguous().view(length * batch, width)
+        output = torch._C._nn.linear(output, out_proj_weight, out_proj_bias).view(length, batch, width)
+        probabilities = probabilities.view(batch, num_heads, length, span)
+        if average_attn_weights:
+            probabilities = probabilities.mean(dim=1)
+        if not batched:
+            return output.squeeze(1), probabilities.squeeze(0)
+        return output, probabilities
+    heads = torch.jit.annotate(Optional[Tensor], None)
+    if mask is not None:
+        if mask.size(0) == 1 and mask.dim() == 3:
+            heads = mask.unsqueeze(0)
+        else:
+            heads = mask.view(batch, num_heads, -1, span)
+    q = q.view(batch, num_heads, length, head_size)
+    k = k.view(batch, num_heads, span, head_size)
+    v = v.view(batch, num_heads, span, head_size)
+    joined = torch._C._nn.scaled_dot_product_attention(q, k, v, heads, dropped, is_causal)
+    output = joined.permute(2, 0, 1, 3).contiguous().view(length * batch, width)
+    output = torch._C._nn.linear(output, out_proj_weight, out_proj_bias).view(length, batch, width)
+    if not batched:
+        output = output.squeeze(1)
+    return output, None
+`;
