@@ -7,6 +7,7 @@ import { comparisonRows } from './comparison.ts';
 import { conversionRows } from './conversion.ts';
 import { creationRows } from './creation.ts';
 import { gatherScatterRows } from './gather-scatter.ts';
+import { indexSliceRows } from './index-slices.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
 import { placingRows } from './placing.ts';
@@ -36,6 +37,7 @@ const named: readonly OperatorRow[] = [
   ...placingRows,
   ...advancedIndexingRows,
   ...gatherScatterRows,
+  ...indexSliceRows,
 ];
 
 /** Operators on tensors outside `nn`, with second names. */
