@@ -1,4 +1,4 @@
-import { BoolType, FloatType, IntType, StringType, TensorType, type Type } from '@cresset/ir';
+import { BoolType, Complex, FloatType, IntType, StringType, TensorType, type Type } from '@cresset/ir';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
@@ -293,6 +293,16 @@ export const listRows: readonly OperatorRow[] = [
     ],
     ['int', 'float', 'bool'],
   ),
+  {
+    schema: 'aten::sum.complex(complex[] self) -> complex',
+    scalar: (self) => {
+      const list = items(self);
+      const total = (list as Complex[]).reduce((a, b) => new Complex(a.re + b.re, a.im + b.im), new Complex(0, 0));
+      // PyTorch takes the elements out of the list and leaves zeros there.
+      list.fill(new Complex(0, 0));
+      return total;
+    },
+  },
   ...(['eq', 'ne'] as const).map((name): OperatorRow => ({
     schema: `aten::${name}.Tensor_list(Tensor[] a, Tensor[] b) -> bool`,
     readsElements: true,

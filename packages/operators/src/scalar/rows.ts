@@ -6,6 +6,7 @@ import { dictRows } from './dicts.ts';
 import { environmentRows } from './environment.ts';
 import { listRows } from './lists.ts';
 import { mathRows } from './math.ts';
+import { sortingRows } from './sorting.ts';
 import { stringRows } from './strings.ts';
 
 /** Operators on numbers, strings, lists, dicts and the environment. */
@@ -16,6 +17,7 @@ export const scalarRows: readonly OperatorRow[] = [
   ...conversionRows,
   ...stringRows,
   ...listRows,
+  ...sortingRows,
   ...dictRows,
   ...environmentRows,
 ];

@@ -121,6 +121,23 @@ const complexParts: readonly (readonly [string, string])[] = [
 
 const numberOf = (value: Tensor | Scalar): number => scalarToNumber(value instanceof Tensor ? itemOf(value) : value);
 
+/** `complex(a, b)` where one part or both are tensors. */
+function complexOfParts(): OperatorRow[] {
+  const part = (value: Tensor | number | boolean): number =>
+    value instanceof Tensor ? scalarToNumber(itemOf(value)) : Number(value);
+  const row = (overload: string, parameters: string): OperatorRow => {
+    const [a, b] = parameters.split(', ').map((parameter) => parameter.split(' ')[1]);
+    return kernel<Record<string, Tensor | number | boolean>>(`aten::Complex.${overload}(${parameters}) -> complex`, {
+      host: (args) => new Complex(part(args[a]), part(args[b])),
+    });
+  };
+  const withNumbers = ['int', 'float', 'bool'].flatMap((type) => [
+    row(`Tensor_${type}`, `Tensor x, ${type} y`),
+    row(`${type}_Tensor`, `${type} x, Tensor y`),
+  ]);
+  return [row('Tensor_Tensor', 'Tensor a, Tensor b'), ...withNumbers];
+}
+
 const about = <Result extends number | bigint | boolean | readonly number[] | string | null>(
   schema: string,
   tell: (tensor: Tensor) => Result,
@@ -241,6 +258,7 @@ export const conversionRows: readonly OperatorRow[] = [
   reading('aten::Bool.Tensor(Tensor a) -> bool', truthOf),
   reading('aten::Int.Tensor(Tensor a) -> int', (tensor) => scalarToBigint(itemOf(tensor))),
   reading('aten::Float.Tensor(Tensor a) -> float', (tensor) => scalarToNumber(itemOf(tensor))),
+  ...complexOfParts(),
   reading('aten::IntImplicit(Tensor a) -> int', wholeItem),
   reading('aten::FloatImplicit(Tensor a) -> float', (tensor) => scalarToNumber(zeroDim(tensor))),
   reading('aten::ScalarImplicit(Tensor a) -> Scalar', zeroDim),
