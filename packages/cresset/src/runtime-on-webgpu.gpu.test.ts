@@ -3,16 +3,18 @@ import { registerAllOperators } from '@cresset/operators';
 import { Execution, ExecutorCache, InterpreterState, RuntimeContext, runtimeConstants } from '@cresset/runtime';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 let device: WebGpuDevice;
 
-beforeAll(async () => {
-  registerAllOperators();
+beforeAll(registerAllOperators);
+
+// A device for each test: its counts are exact, and not moved by what the collector frees of an earlier test.
+beforeEach(async () => {
   device = await requestWebGpuDevice();
 });
 
-afterAll(() => device.dispose());
+afterEach(() => device.dispose());
 
 /** Runs graph text on the device and brings the resulting tensors back. */
 async function run(
