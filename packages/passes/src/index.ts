@@ -17,3 +17,4 @@ export {
 export { removeTensorMutation } from './remove-tensor-mutation.ts';
 export { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
 export { decomposeBatchNorm } from './decompose-batch-norm.ts';
+export { peephole } from './peephole.ts';

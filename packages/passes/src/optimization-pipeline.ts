@@ -12,6 +12,7 @@ import { fuseGraph, type FuseOptions } from './graph-fuser.ts';
 import { inline } from './inliner.ts';
 import { lowerSimpleTuples } from './lower-tuples.ts';
 import { normalizeOps } from './normalize-ops.ts';
+import { peephole } from './peephole.ts';
 import { hoistRankQueries } from './rank-queries.ts';
 import { removeTensorMutation } from './remove-tensor-mutation.ts';
 
@@ -60,6 +61,7 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
   step('lower tuples', () => lowerSimpleTuples(graph));
   step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
+  step('peephole', () => peephole(graph) && propagateConstants(graph, options.evaluate));
   step('pool constants', () => poolConstants(graph));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
   if (options.fuse) {
