@@ -110,17 +110,6 @@ const reading = (schema: string, read: (tensor: Tensor) => Scalar): OperatorRow 
   return kernel<Record<string, Tensor>>(schema, { host: (args) => read(args[name]) });
 };
 
-/** Kinds of real and imaginary part of which one at least is a tensor of one element. */
-const complexParts: readonly (readonly [string, string])[] = [
-  ['Tensor', 'Tensor'],
-  ...['float', 'int', 'bool'].flatMap((type): [string, string][] => [
-    ['Tensor', type],
-    [type, 'Tensor'],
-  ]),
-];
-
-const numberOf = (value: Tensor | Scalar): number => scalarToNumber(value instanceof Tensor ? itemOf(value) : value);
-
 /** `complex(a, b)` where one part or both are tensors. */
 function complexOfParts(): OperatorRow[] {
   const part = (value: Tensor | number | boolean): number =>
@@ -266,14 +255,6 @@ export const conversionRows: readonly OperatorRow[] = [
     const value = zeroDim(tensor);
     return value instanceof Complex ? value : toComplex(Number(value));
   }),
-  ...complexParts.map(([x, y]) =>
-    kernel<{ x: Tensor | Scalar; y: Tensor | Scalar; a: Tensor; b: Tensor }>(
-      x === y
-        ? 'aten::Complex.Tensor_Tensor(Tensor a, Tensor b) -> complex'
-        : `aten::Complex.${x}_${y}(${x} x, ${y} y) -> complex`,
-      { host: ({ a, b, x: re = a, y: im = b }) => new Complex(numberOf(re), numberOf(im)) },
-    ),
-  ),
   about('aten::size(Tensor self) -> int[]', ({ sizes }) => sizes),
   property<Self & { dim: number }>('aten::size.int(Tensor self, int dim) -> int', ({ self, dim }) =>
     sizeAt(self.sizes, dim),
