@@ -299,7 +299,7 @@ export const listRows: readonly OperatorRow[] = [
       const list = items(self);
       const total = (list as Complex[]).reduce((a, b) => new Complex(a.re + b.re, a.im + b.im), new Complex(0, 0));
       // PyTorch takes the elements out of the list and leaves zeros there.
-      list.fill(new Complex(0, 0));
+      list.forEach((_, at) => (list[at] = new Complex(0, 0)));
       return total;
     },
   },
