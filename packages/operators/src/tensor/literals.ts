@@ -44,6 +44,10 @@ function elementDtype(list: List): ScalarType {
   while (type.kind === 'ListType') type = type.containedTypes()[0];
   const dtypes: Partial<Record<string, ScalarType>> = { IntType: 'int64', BoolType: 'bool', ComplexType: 'complex64' };
   check(type.kind !== 'StringType', 'Input must be of ints, floats, or bools, got str');
+  check(
+    type.kind !== 'UnionType',
+    () => `Add new condition, expected Float, Complex, Int, or Bool but got ${type.annotationStr()}`,
+  );
   return dtypes[type.kind] ?? defaultDtype;
 }
 
