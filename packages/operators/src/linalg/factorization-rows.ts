@@ -201,16 +201,12 @@ const ormqr = kernel<OrmqrArgs>(
       check(other.dim >= 2, 'torch.ormqr: other must have at least 2 dimensions.');
       const side = left ? -2 : -1;
       check(
-        other.sizes.at(side)! >= tau.sizes.at(-1)!,
-        `torch.ormqr: other.shape[${side}] must be greater than or equal to tau.shape[-1]`,
+        tau.sizes.at(-1) === Math.min(other.sizes.at(side)!, self.sizes.at(-1)!),
+        `torch.ormqr: tau.shape[-1] must be equal to min(other.shape[${side}], input.shape[-1])`,
       );
       check(
         other.sizes.at(side) === self.sizes.at(-2),
         `torch.ormqr: other.shape[${side}] must be equal to input.shape[-2]`,
-      );
-      check(
-        self.sizes.at(-1)! >= tau.sizes.at(-1)!,
-        'torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]',
       );
       return { sizes: other.sizes, dtype: other.dtype };
     },

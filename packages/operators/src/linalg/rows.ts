@@ -1,5 +1,6 @@
 import type { OperatorRow } from '../row.ts';
 import { factorizationRows } from './factorization-rows.ts';
+import { solveRows } from './solve-rows.ts';
 
 /** Linear algebra. */
-export const linalgRows: readonly OperatorRow[] = [...factorizationRows];
+export const linalgRows: readonly OperatorRow[] = [...factorizationRows, ...solveRows];
