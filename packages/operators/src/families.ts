@@ -1,8 +1,7 @@
-import { linalgRows } from './linalg/rows.ts';
 import { nnRows } from './nn/rows.ts';
 import type { OperatorRow } from './row.ts';
 import { scalarRows } from './scalar/rows.ts';
 import { tensorRows } from './tensor/rows.ts';
 
 /** Every row that the library carries in any case, family by family. */
-export const families: readonly (readonly OperatorRow[])[] = [scalarRows, tensorRows, nnRows, linalgRows];
+export const families: readonly (readonly OperatorRow[])[] = [scalarRows, tensorRows, nnRows];

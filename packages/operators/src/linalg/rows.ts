@@ -1,6 +1,7 @@
 import type { OperatorRow } from '../row.ts';
 import { factorizationRows } from './factorization-rows.ts';
 import { solveRows } from './solve-rows.ts';
+import { spectralRows } from './spectral-rows.ts';
 
 /** Linear algebra. */
-export const linalgRows: readonly OperatorRow[] = [...factorizationRows, ...solveRows];
+export const linalgRows: readonly OperatorRow[] = [...factorizationRows, ...solveRows, ...spectralRows];
