@@ -41,6 +41,19 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     model.dispose();
   }, 120_000);
 
+  it('a frozen ResNet-18: the same kernels, and its constants are freed with it', async () => {
+    const before = device.counters.liveBytes;
+    const model = await load('resnet18/resnet18.frozen.pt');
+    const input = waves([1, 3, 32, 32]);
+    const output = (await model.call('forward', [input])) as Tensor;
+    expect(model.lastRun).toMatchObject({ dispatches: 23, submits: 1, hostFallback: [] });
+    expect(device.counters.liveBytes - before).toBeGreaterThan(100_000);
+    output.dispose();
+    input.dispose();
+    model.dispose();
+    expect(device.counters.liveBytes).toBe(before);
+  }, 120_000);
+
   it('silero-vad: memory of a run is its weights again, and its state', async () => {
     const model = await load('silero-vad/silero_vad.pt');
     const live: number[] = [];
@@ -55,5 +68,6 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     }
     expect(live[3]).toBe(live[1]);
     model.dispose();
+    await device.flush();
   }, 120_000);
 });

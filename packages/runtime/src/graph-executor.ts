@@ -1,6 +1,6 @@
 import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
 import { optimizeForInference, type AttributeGuard } from '@cresset/passes';
-import type { ScriptObject } from '@cresset/tensor';
+import { Tensor, type ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from './code-compiler.ts';
@@ -28,6 +28,7 @@ export type StepListener = (name: string, graph: Graph) => void;
 export class GraphExecutor {
   readonly #plans = new Map<string, ExecutionPlan>();
   readonly #plansOfObjects = new WeakMap<ScriptObject, Map<string, ExecutionPlan>>();
+  readonly #made = new Set<ExecutionPlan>();
   /** Attributes that changed between two runs: plans do not count on them any more. */
   readonly #unstableAttributes = new Set<string>();
 
@@ -44,8 +45,16 @@ export class GraphExecutor {
     let plan = plans.get(key);
     const broken = plan?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
     for (const { attribute } of broken) this.#unstableAttributes.add(attribute);
-    if (!plan || broken.length > 0) plans.set(key, (plan = this.makePlan(spec, self)));
+    if (!plan || broken.length > 0) {
+      plans.set(key, (plan = this.makePlan(spec, self)));
+      this.#made.add(plan);
+    }
     return plan;
+  }
+
+  /** The tensors that its plans hold as constants: the weights of a frozen module. */
+  *constants(): Iterable<Tensor> {
+    for (const { graph } of this.#made) yield* tensorConstantsOf(graph);
   }
 
   #plansOf(self: ScriptObject): Map<string, ExecutionPlan> {
@@ -69,10 +78,21 @@ export class GraphExecutor {
   }
 }
 
+function* tensorConstantsOf(graph: Graph): Iterable<Tensor> {
+  for (const node of graph.allNodes()) {
+    for (const name of node.attributeNames) {
+      const attribute = node.attribute(name);
+      if (attribute.kind === 'g') yield* tensorConstantsOf(attribute.value);
+      else if (attribute.value instanceof Tensor) yield attribute.value;
+    }
+  }
+}
+
 /** The executors of all functions of a program, for one kind of run. */
 export class ExecutorCache implements CodeProvider {
   readonly #functions = new WeakMap<ScriptFunction, GraphExecutor>();
   readonly #graphs = new WeakMap<Graph, GraphExecutor>();
+  readonly #all: GraphExecutor[] = [];
 
   constructor(readonly spec: () => ArgumentSpec) {}
 
@@ -82,8 +102,19 @@ export class ExecutorCache implements CodeProvider {
       if (!(fn instanceof GraphFunction)) {
         throw new CressetError('FUNCTION_WITHOUT_GRAPH', `${fn.qualifiedName} has no graph to run`);
       }
-      this.#functions.set(fn, (executor = new GraphExecutor(fn.name, fn.graph, this)));
+      this.#functions.set(fn, (executor = this.#create(fn.name, fn.graph)));
     }
+    return executor;
+  }
+
+  /** Tensors in the code of all functions that have run. */
+  constants(): Tensor[] {
+    return this.#all.flatMap((executor) => [...executor.constants()]);
+  }
+
+  #create(name: string, graph: Graph): GraphExecutor {
+    const executor = new GraphExecutor(name, graph, this);
+    this.#all.push(executor);
     return executor;
   }
 
@@ -96,7 +127,7 @@ export class ExecutorCache implements CodeProvider {
       name,
       code: () => {
         let executor = this.#graphs.get(graph);
-        if (!executor) this.#graphs.set(graph, (executor = new GraphExecutor(name, graph, this)));
+        if (!executor) this.#graphs.set(graph, (executor = this.#create(name, graph)));
         return executor.planFor(this.spec()).code;
       },
     };

@@ -89,11 +89,11 @@ export class ScriptModule {
     return explainGraph(name, this.optimizedGraphFor(name, receiver), this.context.device !== null);
   }
 
-  /** Frees the memory of all tensors of the module. */
+  /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
-    forEachStorage([this.object], (storage) => storage.dispose());
+    forEachStorage([this.object, ...this.#executors.constants()], (storage) => storage.dispose());
   }
 
   /** Hooks stand around `forward` where it is called from outside; calls within a program have them compiled in. */
