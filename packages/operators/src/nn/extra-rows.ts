@@ -4,11 +4,13 @@ import { classLossRows } from './class-loss.ts';
 import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
 import { lossRows } from './loss.ts';
+import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 import { windowRows } from './window-functions.ts';
 
 /** Neural network operators of training and of rarer layers: losses, distances, unpooling, window functions. */
 export const extraNnRows: readonly OperatorRow[] = [
+  ...unfoldRows,
   ...fftRows,
   ...lossRows,
   ...classLossRows,

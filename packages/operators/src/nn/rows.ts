@@ -18,7 +18,6 @@ import { softmaxRows } from './softmax.ts';
 import { sortRows } from './sort.ts';
 import { stftRows } from './stft.ts';
 import { transformerRows } from './transformer.ts';
-import { unfoldRows } from './unfold.ts';
 import { resamplingRows } from './upsample.ts';
 
 /** Neural network operators: products, convolutions, pools, norms, recurrent layers, attention, resampling and the rest. */
@@ -43,5 +42,4 @@ export const nnRows: readonly OperatorRow[] = [
   ...transformerRows,
   ...resamplingRows,
   ...gridSamplerRows,
-  ...unfoldRows,
 ];

@@ -2,9 +2,10 @@ import type { OperatorRow } from '../row.ts';
 import { aliasRows } from './aliases.ts';
 import { compositeRows } from './composites.ts';
 import { orderStatisticRows } from './order-statistics.ts';
+import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 
-const named: readonly OperatorRow[] = [...specialRows, ...compositeRows, ...orderStatisticRows];
+const named: readonly OperatorRow[] = [...specialRows, ...compositeRows, ...orderStatisticRows, ...searchingRows];
 
 /** Tensor operators few models use, with second names. */
 export const extraTensorRows: readonly OperatorRow[] = [...named, ...aliasRows(named)];

@@ -15,7 +15,6 @@ import { randomRows } from './random.ts';
 import { rearrangingRows } from './rearranging.ts';
 import { reductionRows } from './reductions.ts';
 import { scanRows } from './scans.ts';
-import { searchingRows } from './searching.ts';
 import { unaryRows } from './unary.ts';
 import { viewRows } from './views.ts';
 
@@ -28,7 +27,6 @@ const named: readonly OperatorRow[] = [
   ...creationRows,
   ...literalRows,
   ...scanRows,
-  ...searchingRows,
   ...randomRows,
   ...reductionRows,
   ...viewRows,
