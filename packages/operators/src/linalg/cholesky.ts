@@ -1,4 +1,4 @@
-import { Matrix } from './matrix.ts';
+import type { Matrix } from './matrix.ts';
 
 /**
  * L with A = L·Lᴴ from the lower triangle of a Hermitian positive-definite A. `info` is 0, or the order of the first leading

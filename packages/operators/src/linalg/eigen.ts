@@ -113,10 +113,10 @@ function reduceToTriangle(t: Matrix, q: Matrix): void {
       iterations = 0;
       continue;
     }
-    let [sre, sim] = shiftOf(t, last);
+    const [sre, sim] = shiftOf(t, last);
     // Cycles are broken by a shift that has nothing to do with the matrix's structure.
-    if (iterations % 10 === 0) [sre, sim] = [sre + Math.hypot(...t.at(last, last - 1)), sim];
-    qrStep(t, q, first, last, sre, sim);
+    const kick = iterations % 10 === 0 ? Math.hypot(...t.at(last, last - 1)) : 0;
+    qrStep(t, q, first, last, sre + kick, sim);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Matrix, quotient } from './matrix.ts';
+import { quotient, type Matrix } from './matrix.ts';
 
 type Parts = readonly [number, number];
 

@@ -314,9 +314,12 @@ function pinvRow(schema: string, out: string | false): OperatorRow {
       );
       if (args.hermitian) checkSquare(self, 'linalg.pinv');
       const [rows, columns] = self.sizes.slice(-2);
-      return { sizes: [...batchWith(self, pinvTolerances(args)), columns, rows], dtype: self.dtype };
+      // Of no elements the bounds are not looked at, nor their sizes.
+      const batch = self.numel === 0 ? batchOf(self) : batchWith(self, pinvTolerances(args));
+      return { sizes: [...batch, columns, rows], dtype: self.dtype };
     },
     host(args, [result]) {
+      if (result.numel === 0) return;
       const batch = batchOf(result);
       const threshold = thresholds(args.self, pinvTolerances(args), batch);
       writeMatrices(
