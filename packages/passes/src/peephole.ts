@@ -15,7 +15,7 @@ class Peephole {
 
   run(): boolean {
     let changed = false;
-    for (const node of [...this.graph.allNodes()]) {
+    for (const node of this.graph.allNodes()) {
       const replacement = this.#simplified(node);
       if (replacement) {
         replacement.forEach((value, index) => node.output(index).replaceAllUsesWith(value));
