@@ -76,7 +76,8 @@ function computeOnHost(row: OperatorRow, args: Arguments, context: HostContext):
 /** What is thrown for an operator that is known to the compiler but has nothing to run. */
 export function notImplemented(row: OperatorRow): CressetError {
   const { name, overload } = boxingOf(row).signature;
-  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} is not implemented`);
+  const why = row.inFullEdition ? 'is in the full edition only: import cresset/full' : 'is not implemented';
+  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} ${why}`);
 }
 
 /** Outputs as results: a list where the schema returns one list. */

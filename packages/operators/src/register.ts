@@ -1,4 +1,5 @@
 import { operatorRegistry, registerOperators } from '@cresset/ir';
+import { extraDeclarations } from './extra-declarations.ts';
 import { families } from './families.ts';
 import type { OperatorRow } from './row.ts';
 import { variantsOf } from './variants.ts';
@@ -22,7 +23,7 @@ export function registerRows(rows: readonly OperatorRow[]): void {
 
 /** Registers the operators that every edition of the library has. Does nothing the second time. */
 export function registerCommonOperators(): void {
-  if (!operatorRegistry.find('aten::add', 'Tensor')) registerRows(rowsOf(families));
+  if (!operatorRegistry.find('aten::add', 'Tensor')) registerRows([...rowsOf(families), ...extraDeclarations]);
 }
 
 /** The row of an operator by its qualified name and overload name ('' where it has none). */

@@ -27,6 +27,8 @@ export interface OperatorRow {
   /** Whether the lowering takes these arguments; absent where it takes all. */
   readonly lowerable?: (args: never) => boolean;
   readonly decomposition?: string;
+  /** Declared here for the compiler; the full edition of the library has the row that runs. */
+  readonly inFullEdition?: boolean;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
   readonly readsNoData?: boolean;
   /** A `scalar` row that looks into tensors among its arguments (`'{}'.format(x)`): they are brought to the host first. */

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { extraDeclarations } from './extra-declarations.ts';
+import { extraFamilies } from './extra-families.ts';
+import { notImplemented } from './invoke.ts';
+
+test('every declaration is the schema of a row of the full edition', () => {
+  const schemas = new Set(extraFamilies.flat().map(({ schema }) => schema));
+  expect(extraDeclarations.map(({ schema }) => schema).filter((schema) => !schemas.has(schema))).toEqual([]);
+});
+
+test('running one says where it is to be had', () => {
+  expect(notImplemented(extraDeclarations[0]).message).toBe(
+    'aten::binary_cross_entropy is in the full edition only: import cresset/full',
+  );
+});
