@@ -1,19 +1,20 @@
 import { readModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import {
+  type Argument,
   ClassType,
   CressetError,
   type GraphFunction,
   type FunctionSchema,
   IntType,
   FloatType,
-  type Type,
+  ListType,
 } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import { registerAllOperators } from '@cresset/operators';
-import { initializeRuntime, RuntimeContext, ScriptModule, toIValue } from '@cresset/runtime';
+import { initializeRuntime, isInstance, RuntimeContext, ScriptModule, toIValue, typeOfValue } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 
 /** A case's program, ready to be called. */
@@ -120,10 +121,11 @@ function bindArguments(
       `expected at most ${schema.arguments.length} argument(s) but received ${given.length}`,
     );
   }
-  return schema.arguments.map(({ name, type, defaultValue }, at) => {
-    if (at < given.length) return asNumberWhereAsked(given[at], type);
+  return schema.arguments.map((argument, at) => {
+    const { name, defaultValue } = argument;
+    if (at < given.length) return converted(given[at], argument);
     const named = kwargs.get(name);
-    if (named !== undefined) return asNumberWhereAsked(named, type);
+    if (named !== undefined) return converted(named, argument);
     if (defaultValue === undefined) throw missingArgument(schema, name);
     return toIValue(defaultValue);
   });
@@ -136,9 +138,23 @@ function missingArgument(schema: FunctionSchema, name: string): CressetError {
   );
 }
 
-/** Python hands a tensor of one element to a parameter that is a number as that number. */
-function asNumberWhereAsked(value: IValue, type: Type): IValue {
-  if (!(value instanceof Tensor) || !(type instanceof IntType || type instanceof FloatType)) return value;
-  const element = Number(value.contiguousArray()[0]);
-  return type instanceof IntType ? BigInt(Math.trunc(element)) : element;
+/** As Python hands a value to a parameter: a tensor of one element as a number, one number as the list of a
+ * BroadcastingList, an int as a float. Throws where a number or string is not of the parameter's type. */
+function converted(value: IValue, { name, type, N }: Argument): IValue {
+  if (value instanceof Tensor && (type instanceof IntType || type instanceof FloatType)) {
+    const element = Number(value.contiguousArray()[0]);
+    return type instanceof IntType ? BigInt(Math.trunc(element)) : element;
+  }
+  if (value === null || typeof value === 'object') return value;
+  if (N !== undefined && type instanceof ListType) {
+    return new List(type.elementType, new Array<IValue>(N).fill(value));
+  }
+  if (typeof value === 'bigint' && type instanceof FloatType) return Number(value);
+  if (!isInstance(value, type)) {
+    throw new CressetError(
+      'ARGUMENT_TYPE',
+      `Expected a value of type '${type.reprStr()}' for argument '${name}' but instead found type '${typeOfValue(value)?.reprStr()}'.`,
+    );
+  }
+  return value;
 }

@@ -1,4 +1,4 @@
-import { CressetError, type FunctionSchema } from '@cresset/ir';
+import { type Argument, CressetError, type FunctionSchema, ListType } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import { toIValue } from '../constant-value.ts';
 import type { WireValue } from './protocol.ts';
@@ -27,9 +27,9 @@ export function bindArguments(
     const argument = schema.arguments[index];
     const position = index - (self === undefined ? 0 : 1);
     if (position < args.length) {
-      bound.push(fromWire(args[position], argument.type, schema.name, argument.name));
+      bound.push(fromWire(spread(args[position], argument), argument.type, schema.name, argument.name));
     } else if (byName.has(argument.name)) {
-      bound.push(fromWire(byName.get(argument.name)!, argument.type, schema.name, argument.name));
+      bound.push(fromWire(spread(byName.get(argument.name)!, argument), argument.type, schema.name, argument.name));
       byName.delete(argument.name);
     } else if (argument.defaultValue !== undefined) {
       bound.push(toIValue(argument.defaultValue));
@@ -51,4 +51,10 @@ export function bindArguments(
     );
   }
   return bound;
+}
+
+/** One number for a parameter that is a BroadcastingList stands for the list of it. */
+function spread(value: WireValue, { type, N }: Argument): WireValue {
+  const isNumber = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+  return isNumber && N !== undefined && type instanceof ListType ? new Array<WireValue>(N).fill(value) : value;
 }
