@@ -153,6 +153,7 @@ export function canRunOnDevice(row: OperatorRow, args: readonly IValue[]): boole
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return false;
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return false;
+  if (!row.derived && outputShapes(row, unboxed)?.some((meta) => isComplex(meta.dtype))) return false;
   return source.lowerable?.(unboxed as never) ?? true;
 }
 
