@@ -83,6 +83,55 @@ graph(%x : Tensor, %b : Tensor):
       expect(Number(got[i])).toBeCloseTo(Number(xs[i]) + Math.exp(Number(bs[i % 60])), 4);
   });
 
+  it('writes the parts of a concatenation where they belong, in one dispatch', async () => {
+    const text = `
+graph(%x : Tensor, %y : Tensor):
+  %dim : int = prim::Constant[value=-1]()
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::mul(%x, %y)
+  %list : Tensor[] = prim::ListConstruct(%a, %b, %y)
+  %r : Tensor = aten::cat(%list, %dim)
+  return (%r)
+`;
+    const x = random([30, 50], 1);
+    const y = random([30, 50], 2);
+    const { results, context } = await run(text, [x, y]);
+    expect([...context.counters.device]).toEqual([['relu+mul+cat', 1]]);
+    const got = results[0] as Tensor;
+    expect(got.sizes).toEqual([30, 150]);
+    const [xs, ys, values] = [x, y, got].map((tensor) => tensor.contiguousArray());
+    for (let i = 0; i < 30 * 50; i++) {
+      const at = Math.floor(i / 50) * 150 + (i % 50);
+      expect(Number(values[at])).toBe(Math.max(Number(xs[i]), 0));
+      expect(Number(values[at + 50])).toBeCloseTo(Number(xs[i]) * Number(ys[i]), 5);
+      expect(values[at + 100]).toBe(ys[i]);
+    }
+  });
+
+  it('concatenates parts of other sizes, and what follows is another group', async () => {
+    const text = `
+graph(%x : Tensor, %y : Tensor):
+  %dim : int = prim::Constant[value=0]()
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::neg(%y)
+  %list : Tensor[] = prim::ListConstruct(%a, %b)
+  %c : Tensor = aten::cat(%list, %dim)
+  %r : Tensor = aten::neg(%c)
+  %s : Tensor = aten::abs(%r)
+  return (%s)
+`;
+    const x = random([30, 50], 1);
+    const y = random([20, 50], 2);
+    const { results } = await run(text, [x, y]);
+    const values = (results[0] as Tensor).contiguousArray();
+    const [xs, ys] = [x, y].map((tensor) => tensor.contiguousArray());
+    expect(values.length).toBe(2500);
+    for (let i = 0; i < 2500; i++) {
+      const want = i < 1500 ? Math.max(Number(xs[i]), 0) : Math.abs(Number(ys[i - 1500]));
+      expect(Number(values[i])).toBeCloseTo(want, 5);
+    }
+  });
+
   it('frees what it made at its last use', async () => {
     const text = `
 graph(%x : Tensor):

@@ -21,6 +21,14 @@ export function isAnchor(node: Node): boolean {
   return (row.lower !== undefined || row.reduction !== undefined) && returnsOneTensor(node);
 }
 
+/** The list a concatenation is made of, where nothing else uses that list: both may end a group (PyTorch: FusedConcat). */
+export function concatenatedList(node: Node): Node | null {
+  if (node.kind !== 'aten::cat' || node.input(1).node.kind !== 'prim::Constant') return null;
+  const list = node.input(0).node;
+  const isOwn = list.kind === 'prim::ListConstruct' && list.owningBlock === node.owningBlock;
+  return isOwn && list.output().uses.length === 1 ? list : null;
+}
+
 function returnsOneTensor(node: Node): boolean {
   return node.outputs.length === 1 && node.output().type.kind === 'TensorType';
 }

@@ -1,5 +1,5 @@
 import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
-import { isAnchor, isFusable } from './fusable.ts';
+import { concatenatedList, isAnchor, isFusable } from './fusable.ts';
 
 export interface FuseOptions {
   /** Bound on tensors that a group reads and writes: a kernel can be given so many buffers. */
@@ -9,7 +9,8 @@ export interface FuseOptions {
 /**
  * Groups operators that compute one element from elements at the same place into `prim::FusionGroup` nodes, whose attribute
  * `Subgraph` holds them (PyTorch: FuseGraph). A group may begin with one operator of another kind, its anchor: a product or
- * convolution whose result the others only change element by element. A group stands where its last operator stood.
+ * convolution whose result the others only change element by element, or end with a concatenation, into whose result each
+ * part is then written where it belongs. A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
   const aliasDb = new AliasDb(graph);
@@ -40,11 +41,13 @@ class BlockFuser {
   plan(): Group[] {
     const groups: Group[] = [];
     for (const node of this.block.reverseNodes()) {
-      if (this.#groupOf.has(node) || !isFusable(node)) continue;
-      const group = new Set([node]);
-      this.#groupOf.set(node, group);
+      if (this.#groupOf.has(node)) continue;
+      const list = concatenatedList(node);
+      if (!list && !isFusable(node)) continue;
+      const group = new Set(list ? [list, node] : [node]);
+      for (const member of group) this.#groupOf.set(member, group);
       this.#grow(group, node);
-      if (group.size > 1) groups.push([...group].sort((a, b) => (a.isBefore(b) ? -1 : 1)));
+      if (group.size > (list ? 2 : 1)) groups.push([...group].sort((a, b) => (a.isBefore(b) ? -1 : 1)));
     }
     return groups;
   }
@@ -67,7 +70,7 @@ class BlockFuser {
   #candidates(group: ReadonlySet<Node>): Node[] {
     const found = new Set<Node>();
     for (const member of group) {
-      if (!isFusable(member)) continue;
+      if (!isFusable(member) && member.kind !== 'prim::ListConstruct') continue;
       for (const { node } of member.inputs) {
         if (node.kind.startsWith('prim::') || node.owningBlock !== this.block) continue;
         if (group.has(node) || this.#groupOf.has(node)) continue;
@@ -101,12 +104,23 @@ class BlockFuser {
   }
 }
 
-/** A group has one anchor, which is computed first: it uses no other member, and members are all that use it. */
+/** A group has one anchor, which is computed first: it uses no other member, and members are all that use it. One that ends
+ * with a concatenation has none. */
 function anchorFits(node: Node, group: ReadonlySet<Node>): boolean {
-  const anchor = [...group].find((member) => !isFusable(member));
+  const anchor = [...group].find((member) => !isFusable(member) && !isTail(member, group));
   if (isFusable(node)) return !anchor?.inputs.some((input) => input.node === node);
-  if (anchor || node.inputs.some((input) => group.has(input.node))) return false;
+  if (
+    anchor ||
+    [...group].some((member) => isTail(member, group)) ||
+    node.inputs.some((input) => group.has(input.node))
+  )
+    return false;
   return node.output().uses.every(({ user }) => group.has(user));
+}
+
+/** Whether a member is the group's concatenation, or the list of that. */
+function isTail(member: Node, group: ReadonlySet<Node>): boolean {
+  return member.kind === 'prim::ListConstruct' || (member.kind === 'aten::cat' && group.has(member.input(0).node));
 }
 
 function tensorCount(members: ReadonlySet<Node>): number {

@@ -29,6 +29,13 @@ export interface PointwiseMember {
   readonly output: number;
 }
 
+/** The concatenation a group ends with: positions of its parts, and of its result. */
+export interface Concatenation {
+  readonly parts: readonly number[];
+  readonly dim: number;
+  readonly output: number;
+}
+
 /** A tensor that is computed on the way and never stored: its layout tells what the next operator makes of it. */
 export function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
   return new Tensor(noStorage, dtype, sizes, strides ?? contiguousStrides(sizes));
@@ -36,9 +43,10 @@ export function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
 const noStorage = Storage.onHost(new ArrayBuffer(0));
 
 /**
- * Runs pointwise operators as one kernel for each shape among the results. `values` holds the inputs at their positions;
- * gives the results at `outputs`. Null where a dtype, or a row for these dtypes, has no expression. Throws the error of the
- * operator whose arguments do not fit.
+ * Runs pointwise operators as one kernel for each shape among the results; parts of a concatenation are written where they
+ * belong in its result. `values` holds the inputs at their positions; gives the results at `outputs`. Null where a dtype, or a row
+ * for these dtypes, has no expression, or the parts do not simply fit together. Throws the error of the operator whose arguments
+ * do not fit.
  */
 export function runFused(
   members: readonly PointwiseMember[],
@@ -47,16 +55,61 @@ export function runFused(
   label: string,
   launch: (kernel: Kernel) => void,
   device: DeviceMemory,
+  concatenation: Concatenation | null = null,
 ): Tensor[] | null {
   const layouts = inferLayouts(members, values);
   if (!layouts) return null;
+  if (concatenation) {
+    const joined = joinedLayout(concatenation, layouts);
+    if (!joined) return null;
+    layouts[concatenation.output] = joined;
+  }
   const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, device));
-  for (const group of bySizes(results)) {
-    if (group[0].numel === 0) continue;
-    const positions = group.map((result) => outputs[results.indexOf(result)]);
-    launch(makeNest(members, values, layouts, group, positions, label));
+  const places = outputs.flatMap((position, at): Place[] =>
+    position === concatenation?.output
+      ? partsOf(results[at], concatenation, layouts)
+      : [{ position, target: results[at] }],
+  );
+  for (const group of bySizes(places)) {
+    if (group[0].target.numel > 0) launch(makeNest(members, values, layouts, group, label));
   }
   return results;
+}
+
+/** A value of the group, and where it is stored. */
+interface Place {
+  readonly position: number;
+  readonly target: Tensor;
+}
+
+/** The layout of what a concatenation gives; null unless all its parts have one dtype and sizes that differ along `dim` only. */
+function joinedLayout({ parts, dim }: Concatenation, layouts: readonly IValue[]): Tensor | null {
+  const tensors = parts.map((position) => layouts[position]);
+  const [first] = tensors;
+  if (!(first instanceof Tensor)) return null;
+  const along = dim < 0 ? dim + first.dim : dim;
+  const fit = tensors.every(
+    (tensor) =>
+      tensor instanceof Tensor &&
+      tensor.dtype === first.dtype &&
+      tensor.dim === first.dim &&
+      !isComplex(tensor.dtype) &&
+      tensor.sizes.every((size, at) => at === along || size === first.sizes[at]),
+  );
+  if (!fit || along < 0 || along >= first.dim) return null;
+  const total = (tensors as Tensor[]).reduce((sum, tensor) => sum + tensor.sizes[along], 0);
+  return layoutOnly({ sizes: first.sizes.map((size, at) => (at === along ? total : size)), dtype: first.dtype });
+}
+
+function partsOf(result: Tensor, { parts, dim }: Concatenation, layouts: readonly IValue[]): Place[] {
+  const along = dim < 0 ? dim + result.dim : dim;
+  let start = 0;
+  return parts.map((position) => {
+    const { sizes } = layouts[position] as Tensor;
+    const target = result.asStrided(sizes, result.strides, result.storageOffset + start * result.strides[along]);
+    start += sizes[along];
+    return { position, target };
+  });
 }
 
 /** The values with every intermediate result as a tensor without elements. */
@@ -76,13 +129,13 @@ export function allocateLike({ sizes, dtype, strides, numel }: Tensor, device: D
   return new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, strides);
 }
 
-function bySizes(tensors: readonly Tensor[]): Tensor[][] {
-  const groups = new Map<string, Tensor[]>();
-  for (const tensor of tensors) {
-    const key = tensor.sizes.join();
+function bySizes(places: readonly Place[]): Place[][] {
+  const groups = new Map<string, Place[]>();
+  for (const place of places) {
+    const key = place.target.sizes.join();
     const group = groups.get(key);
-    if (group) group.push(tensor);
-    else groups.set(key, [tensor]);
+    if (group) group.push(place);
+    else groups.set(key, [place]);
   }
   return [...groups.values()];
 }
@@ -92,19 +145,20 @@ function makeNest(
   members: readonly PointwiseMember[],
   values: readonly IValue[],
   layouts: readonly IValue[],
-  results: readonly Tensor[],
-  positions: readonly number[],
+  places: readonly Place[],
   label: string,
 ): LoopNest {
+  const results = places.map(({ target }) => target);
+  const positions = places.map(({ position }) => position);
   const needed = neededMembers(members, positions);
   const computed = new Set(needed.map(({ output }) => output));
   const loaded = new Map<number, Tensor>();
-  for (const { inputs } of needed) {
-    for (const input of inputs) {
-      const value = values[input];
-      if (!computed.has(input) && value instanceof Tensor && !isNumber(value)) loaded.set(input, value);
-    }
-  }
+  const load = (position: number): void => {
+    const value = values[position];
+    if (!computed.has(position) && value instanceof Tensor && !isNumber(value)) loaded.set(position, value);
+  };
+  for (const { inputs } of needed) inputs.forEach(load);
+  positions.forEach(load);
   const [first, ...others] = results;
   const { axes, target, views } = deviceViews(first, [...others, ...loaded.values()]);
   const targets = [target, ...views.slice(0, others.length)];

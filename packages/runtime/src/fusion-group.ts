@@ -1,12 +1,12 @@
-import type { Graph, Node } from '@cresset/ir';
+import { TensorType, type Graph, type Node } from '@cresset/ir';
 import { canRunOnDevice, OperatorError } from '@cresset/operators';
-import { Tensor, type IValue } from '@cresset/tensor';
+import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
 import { dispatch, isSmall, own, smallWork, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
-import { runFused, type PointwiseMember } from './fused-kernel.ts';
+import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
 import { bindOperator, type OperatorBinding } from './operator-binding.ts';
 import { MemberError } from './script-error.ts';
 import { tensorsIn } from './tensors-in.ts';
@@ -24,6 +24,8 @@ export class FusionGroup {
   readonly #pointwise: readonly Member[];
   /** The one member that is no pointwise operator, where there is one; it uses no result of the others. */
   readonly #anchor: Member | null;
+  /** What the group ends with, where it is a concatenation. */
+  readonly #concatenation: Concatenation | null;
   readonly #constants: readonly (readonly [position: number, value: IValue])[];
   readonly #outputs: readonly number[];
   readonly #valueCount: number;
@@ -35,10 +37,13 @@ export class FusionGroup {
     for (const node of graph.nodes()) {
       const output = positions.size;
       positions.set(node.output(), output);
+      // The list of a concatenation is made where the concatenation is.
+      if (node.kind === 'prim::ListConstruct') continue;
       if (node.kind === 'prim::Constant') {
         constants.push([output, constantValue(node)]);
       } else {
-        const inputs = node.inputs.map((input) => positions.get(input)!);
+        const given = endsGroup(node) ? [...node.input(0).node.inputs, node.input(1)] : node.inputs;
+        const inputs = given.map((input) => positions.get(input)!);
         const binding = bindOperator(node);
         members.push({ binding, row: binding.row!, node, inputs, output });
       }
@@ -46,7 +51,15 @@ export class FusionGroup {
     this.#constants = constants;
     this.#members = members;
     this.#pointwise = members.filter(({ row }) => row.pointwise);
-    this.#anchor = members.find(({ row }) => !row.pointwise) ?? null;
+    const tail = members.find(({ node }) => endsGroup(node));
+    this.#anchor = members.find((member) => !member.row.pointwise && member !== tail) ?? null;
+    this.#concatenation = tail
+      ? {
+          parts: tail.inputs.slice(0, -1),
+          dim: Number(constantValue(tail.node.input(1).node)),
+          output: tail.output,
+        }
+      : null;
     this.#outputs = graph.outputs.map((output) => positions.get(output)!);
     this.#valueCount = positions.size;
     this.label = members.map(({ binding }) => binding.name.replaceAll(/^aten::|\..*$/g, '')).join('+');
@@ -95,6 +108,7 @@ export class FusionGroup {
       this.label,
       (kernel) => launches.launchNow(kernel),
       launches.device,
+      this.#concatenation,
     );
   }
 
@@ -132,11 +146,10 @@ export class FusionGroup {
         [values[output]] = results;
       };
       try {
-        const results = dispatch(
-          binding,
-          inputs.map((input) => values[input]),
-          execution,
-        );
+        const args = inputs.map((input) => values[input]);
+        const isTail = output === this.#concatenation?.output;
+        const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+        const results = dispatch(binding, given, execution);
         if (results instanceof Promise) {
           return results.then(
             (done) => {
@@ -168,4 +181,9 @@ export class FusionGroup {
       ledger.release(value, false);
     }
   }
+}
+
+/** Whether a node is the concatenation a group ends with: the list of its parts is made in the group. */
+function endsGroup(node: Node): boolean {
+  return node.kind === 'aten::cat' && node.input(0).node.kind === 'prim::ListConstruct';
 }

@@ -148,8 +148,8 @@ export const batchNormRows: readonly OperatorRow[] = [
     'aten::_ncf_unsqueeze(Tensor(a) self, int ndim) -> Tensor(a)',
     ({ self, ndim }) => {
       // Batch norm takes an empty batch without channels too.
-    if (ndim < 2) return self.asStrided(self.sizes, self.strides);
-    const [stride] = self.strides;
+      if (ndim < 2) return self.asStrided(self.sizes, self.strides);
+      const [stride] = self.strides;
       const trailing = ndim - 2;
       const ones = (count: number): number[] => new Array<number>(count).fill(1);
       return self.asStrided([1, self.numel, ...ones(trailing)], [stride, stride, ...ones(trailing)]);
