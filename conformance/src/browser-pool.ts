@@ -8,6 +8,7 @@ import { chromium, type Page } from 'playwright';
 import { launchOptions } from '../../scripts/gpu-lanes.mjs';
 import type { CaseReference, CaseResult } from './case.ts';
 import type { Options } from './command-line.ts';
+import { settingsOf } from './runner-settings.ts';
 
 const pageFolder = fileURLToPath(new URL('./page/', import.meta.url));
 const contentTypes: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
@@ -51,9 +52,9 @@ async function openPage(newPage: () => Promise<Page>, address: string): Promise<
 async function runCase(page: Page, options: Options, text: string, folder: string): Promise<CaseResult | string> {
   try {
     return await page.evaluate(
-      ([device, checks, json, path]) =>
-        (window as unknown as { runCase(...args: unknown[]): Promise<CaseResult> }).runCase(device, checks, json, path),
-      [options.device, options.checks, text, folder] as const,
+      ([settings, json, path]) =>
+        (window as unknown as { runCase(...args: unknown[]): Promise<CaseResult> }).runCase(settings, json, path),
+      [settingsOf(options), text, folder] as const,
     );
   } catch (error) {
     return `the page failed: ${(error as Error).message.split('\n')[0]}`;

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import type { RuntimeContextOptions } from '@cresset/runtime';
 import type { Call, CaseResult, Check, FileReader, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
@@ -16,7 +16,7 @@ class Mismatch extends Error {}
 /** Runs cases one after the other on one device. */
 export class CaseRunner {
   constructor(
-    readonly device: ComputeDevice | null,
+    readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>,
     readonly checks: readonly Check[],
   ) {}
 
@@ -24,19 +24,25 @@ export class CaseRunner {
   async run(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
     const { id, suite } = json;
     const hostFallbacks: Record<string, number> = {};
+    const fallbackReasons: Record<string, string> = {};
     try {
       if (suite.startsWith('ir/')) expectIr(json as unknown as IrCase);
-      else await this.#expect(json, readFile, hostFallbacks);
-      return { id, suite, passed: true, hostFallbacks };
+      else await this.#expect(json, readFile, hostFallbacks, fallbackReasons);
+      return { id, suite, passed: true, hostFallbacks, fallbackReasons };
     } catch (error) {
-      return { id, suite, passed: false, reason: reasonOf(error), hostFallbacks };
+      return { id, suite, passed: false, reason: reasonOf(error), hostFallbacks, fallbackReasons };
     }
   }
 
-  async #expect(json: ProgramCase, readFile: FileReader, hostFallbacks: Record<string, number>): Promise<void> {
+  async #expect(
+    json: ProgramCase,
+    readFile: FileReader,
+    hostFallbacks: Record<string, number>,
+    fallbackReasons: Record<string, string>,
+  ): Promise<void> {
     let program: Program;
     try {
-      program = await openProgram(json, this.device, readFile);
+      program = await openProgram(json, this.context, readFile);
     } catch (error) {
       if (json.compile_error === undefined) throw error;
       expectError(error, json.compile_error);
@@ -52,6 +58,7 @@ export class CaseRunner {
       for (const [operator, count] of program.hostFallbacks()) {
         hostFallbacks[operator] = (hostFallbacks[operator] ?? 0) + count;
       }
+      Object.assign(fallbackReasons, Object.fromEntries(program.fallbackReasons()));
       program.dispose();
     }
   }

@@ -68,6 +68,8 @@ export interface CaseResult {
   readonly reason?: string;
   /** Operators that ran on the host though a device was asked for, with their counts. */
   readonly hostFallbacks?: Readonly<Record<string, number>>;
+  /** Why the device did not take them. */
+  readonly fallbackReasons?: Readonly<Record<string, string>>;
 }
 
 /** Reads files beside a corpus, by path relative to the corpus file. */

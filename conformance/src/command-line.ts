@@ -1,16 +1,21 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
 import type { Check } from './case.ts';
+import type { RunnerSettings } from './runner-settings.ts';
 
-export interface Options {
+export interface Options extends RunnerSettings {
   /** A folder or a single `.jsonl` file. */
   readonly corpus: string;
-  readonly device: 'cpu' | 'webgpu';
   /** Run in Chromium instead of Node. */
   readonly browser: boolean;
   /** Only suites and case ids that contain this text. */
   readonly suite: string | null;
-  readonly checks: readonly Check[];
+  /** Only so many cases, spread evenly over the corpus. */
+  readonly sample: number | null;
+  /** A table of operators by use (name in the first column): says which of the 200 most used were left to the host. */
+  readonly usage: string | null;
+  /** Writes every distinct shader of the run into this folder. */
+  readonly dumpShaders: string | null;
   readonly json: string | null;
   /** Exit status 1 below this many passed cases. */
   readonly require: number | null;
@@ -23,8 +28,13 @@ export interface Options {
 
 export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --device cpu|webgpu   where programs run (cpu)
+  --no-small-host       everything that has a kernel for the device runs there, however little it is
+  --default-limits      a device with the limits and features that every WebGPU adapter has
+  --dump-shaders DIR    write every distinct shader there
+  --usage FILE          say which of the 200 operators at the top of FILE were left to the host, and why
   --browser             run in Chromium, not in Node
   --suite TEXT          only cases whose suite or id contains TEXT
+  --sample N            only N cases, spread evenly
   --check LIST          of output, graph, code, grads (output)
   --json FILE           write every result there
   --require P           exit status 1 below P passed cases
@@ -43,6 +53,11 @@ export function readCommandLine(args: readonly string[]): Options {
       device: { type: 'string', default: 'cpu' },
       browser: { type: 'boolean', default: false },
       suite: { type: 'string' },
+      sample: { type: 'string' },
+      usage: { type: 'string' },
+      'no-small-host': { type: 'boolean', default: false },
+      'default-limits': { type: 'boolean', default: false },
+      'dump-shaders': { type: 'string' },
       check: { type: 'string', default: 'output' },
       json: { type: 'string' },
       require: { type: 'string' },
@@ -61,6 +76,11 @@ export function readCommandLine(args: readonly string[]): Options {
     device: values.device,
     browser: values.browser,
     suite: values.suite ?? null,
+    sample: values.sample === undefined ? null : Number(values.sample),
+    usage: values.usage ?? null,
+    smallHost: !values['no-small-host'],
+    defaultLimits: values['default-limits'],
+    dumpShaders: values['dump-shaders'] ?? null,
     checks: wanted,
     json: values.json ?? null,
     require: values.require === undefined ? null : Number(values.require),

@@ -19,6 +19,12 @@ export async function findCases(corpus: string, filter: string | null): Promise<
   return cases;
 }
 
+/** `count` of the cases, or all, as far from each other as can be. */
+export function sampleOf(cases: readonly CaseReference[], count: number | null): readonly CaseReference[] {
+  if (count === null || count >= cases.length) return cases;
+  return Array.from({ length: count }, (_, at) => cases[Math.floor((at * cases.length) / count)]);
+}
+
 async function jsonLinesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   return entries

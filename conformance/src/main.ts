@@ -1,9 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { findCases } from './corpus.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { findCases, sampleOf } from './corpus.ts';
 import { readCommandLine, usage, type Options } from './command-line.ts';
 import { runInBrowser } from './browser-pool.ts';
 import { runInProcesses } from './process-pool.ts';
 import { report } from './report.ts';
+import { mostUsedFallbacks } from './usage-report.ts';
 
 let options: Options;
 try {
@@ -12,12 +13,13 @@ try {
   console.error(`${(error as Error).message}\n${usage}`);
   process.exit(2);
 }
-const cases = await findCases(options.corpus, options.suite);
+const cases = sampleOf(await findCases(options.corpus, options.suite), options.sample);
 const results = await (options.browser ? runInBrowser : runInProcesses)(cases, options);
 if (options.verbose) {
   for (const { id, passed, reason } of results) if (!passed) console.log(`${id}: ${reason}`);
 }
 console.log(report(results));
+if (options.usage) console.log(mostUsedFallbacks(results, await readFile(options.usage, 'utf8')));
 if (options.json) await writeFile(options.json, `${JSON.stringify(results, null, 1)}\n`);
 const passed = results.filter((result) => result.passed).length;
 process.exit(options.require !== null && passed < options.require ? 1 : 0);

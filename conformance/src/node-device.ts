@@ -1,10 +1,9 @@
-import type { ComputeDevice } from '@cresset/tensorexpr';
-import { requestWebGpuDevice } from '@cresset/webgpu';
+import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { create, globals } from 'webgpu';
 
-/** A device on whatever adapter Dawn finds in Node. */
-export async function openNodeDevice(): Promise<ComputeDevice> {
+/** A device on whatever adapter Dawn finds in Node; with `defaultLimits` one that has no more than every adapter has. */
+export async function openNodeDevice(defaultLimits: boolean): Promise<WebGpuDevice> {
   Object.assign(globalThis, globals);
   Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]) }, configurable: true });
-  return requestWebGpuDevice();
+  return requestWebGpuDevice({ defaultLimits });
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { vulkanEnvironment } from '../../scripts/gpu-lanes.mjs';
 import type { CaseReference, CaseResult } from './case.ts';
 import type { Options } from './command-line.ts';
+import { settingsOf } from './runner-settings.ts';
 
 /** What the pool tells a worker process, and back: one case at a time. */
 export type WorkerRequest = { readonly reference: CaseReference };
@@ -40,7 +41,7 @@ export async function runInProcesses(cases: readonly CaseReference[], options: O
 }
 
 async function start(options: Options): Promise<ChildProcess> {
-  const child = fork(script, [options.device, options.checks.join(',')], {
+  const child = fork(script, [JSON.stringify(settingsOf(options)), options.dumpShaders ?? ''], {
     env: { ...process.env, ...vulkanEnvironment },
     // The Vulkan driver talks on stderr; a crash shows as the end of the process.
     stdio: ['ignore', 'ignore', process.env.CONFORMANCE_STDERR ? 'inherit' : 'ignore', 'ipc'],

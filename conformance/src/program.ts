@@ -12,8 +12,15 @@ import {
 } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import { registerAllOperators } from '@cresset/operators';
-import { initializeRuntime, isInstance, RuntimeContext, ScriptModule, toIValue, typeOfValue } from '@cresset/runtime';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import {
+  initializeRuntime,
+  isInstance,
+  RuntimeContext,
+  ScriptModule,
+  toIValue,
+  typeOfValue,
+  type RuntimeContextOptions,
+} from '@cresset/runtime';
 import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 
@@ -26,18 +33,20 @@ export interface Program {
   code(entry: string): string;
   /** Operators that ran on the host for want of a kernel, with counts, over all calls so far. */
   hostFallbacks(): ReadonlyMap<string, number>;
+  /** Why the device did not take them. */
+  fallbackReasons(): ReadonlyMap<string, string>;
   dispose(): void;
 }
 
 /** Loads or compiles the program of a case, with all that its entry needs. */
 export async function openProgram(
   json: ProgramCase,
-  device: ComputeDevice | null,
+  options: Pick<RuntimeContextOptions, 'device' | 'limits'>,
   readFile: FileReader,
 ): Promise<Program> {
   registerAllOperators();
   initializeRuntime();
-  const context = new RuntimeContext({ device, print: () => undefined, warn: () => undefined });
+  const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);
   // Compiling is lazy; an error in it has to come up here, where cases expect it.
   program.prepare(json.entry ?? 'forward');
@@ -66,6 +75,7 @@ function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenPr
 
 class OpenProgram implements Program {
   readonly #fallbacks = new Map<string, number>();
+  readonly #reasons = new Map<string, string>();
 
   constructor(
     private readonly runner: ScriptModule,
@@ -89,6 +99,7 @@ class OpenProgram implements Program {
       for (const [operator, count] of this.runner.lastRun?.hostFallback ?? []) {
         this.#fallbacks.set(operator, (this.#fallbacks.get(operator) ?? 0) + count);
       }
+      for (const [operator, reason] of this.runner.lastRun?.fallbackReasons ?? []) this.#reasons.set(operator, reason);
     }
   }
 
@@ -102,6 +113,10 @@ class OpenProgram implements Program {
 
   hostFallbacks(): ReadonlyMap<string, number> {
     return this.#fallbacks;
+  }
+
+  fallbackReasons(): ReadonlyMap<string, string> {
+    return this.#reasons;
   }
 
   dispose(): void {

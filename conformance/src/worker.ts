@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Check } from './case.ts';
 import { CaseRunner } from './case-runner.ts';
 import { openNodeDevice } from './node-device.ts';
 import type { WorkerReply, WorkerRequest } from './process-pool.ts';
+import type { RunnerSettings } from './runner-settings.ts';
+import { ShaderFolder } from './shader-folder.ts';
 
-const [deviceName, checks] = process.argv.slice(2);
-const device = deviceName === 'webgpu' ? await openNodeDevice() : null;
-const runner = new CaseRunner(device, checks.split(',') as Check[]);
+const [json, shaderPath] = process.argv.slice(2);
+const settings = JSON.parse(json) as RunnerSettings;
+const device = settings.device === 'webgpu' ? await openNodeDevice(settings.defaultLimits) : null;
+const limits = settings.smallHost ? {} : { smallWork: -1 };
+const runner = new CaseRunner({ device, limits }, settings.checks);
+const shaders = shaderPath && device ? new ShaderFolder(shaderPath, device) : null;
 
 // Corpora are large and cases of one file come one after the other: keep the lines of the last file.
 let loaded: { file: string; lines: string[] } | null = null;
@@ -29,6 +33,7 @@ process.on('message', async ({ reference }: WorkerRequest) => {
     return bytes;
   };
   const result = await runner.run(JSON.parse(lines[reference.line]), readBeside);
+  await shaders?.save();
   process.send?.({ result } satisfies WorkerReply);
 });
 

@@ -2,7 +2,7 @@ export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
 export { copyInto, cloneOf, lowerCopy } from './copy.ts';
 export { OperatorError, type ErrorKind } from './errors.ts';
 export {
-  canRunOnDevice,
+  deviceRefusal,
   isImplemented,
   notImplemented,
   outputShapes,

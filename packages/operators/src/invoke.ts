@@ -145,16 +145,16 @@ export function resize(tensor: Tensor, sizes: readonly number[]): void {
 const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((size, dim) => size === b[dim]);
 
-/** Whether `runOnDevice` takes these arguments: there is a lowering, and the dtypes are those a device computes with. */
-export function canRunOnDevice(row: OperatorRow, args: readonly IValue[]): boolean {
+/** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
+export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
   const source = row.derived?.from ?? row;
-  if (!source.lower && !source.pointwise?.body && !source.reduction) return false;
+  if (!source.lower && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const unboxed = boxingOf(row).unbox(args);
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
-  if (dtypes.some(isComplex)) return false;
-  if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return false;
-  if (!row.derived && outputShapes(row, unboxed)?.some((meta) => isComplex(meta.dtype))) return false;
-  return source.lowerable?.(unboxed as never) ?? true;
+  if (dtypes.some(isComplex)) return 'complex numbers';
+  if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
+  if (!row.derived && outputShapes(row, unboxed)?.some((meta) => isComplex(meta.dtype))) return 'complex numbers';
+  return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
 }
 
 /** Runs an operator on a device: allocates its results there and launches its kernels. One IValue a result of the schema. */

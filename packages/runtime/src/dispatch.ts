@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import {
   boxingOf,
-  canRunOnDevice,
+  deviceRefusal,
   isImplemented,
   notImplemented,
   outputShapes,
@@ -20,9 +20,6 @@ import { tensorsIn } from './tensors-in.ts';
 /** The results of an operator, now or once data has come from the device. */
 export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
 
-/** Up to this many elements in every tensor, work on data that lies on the host is done there: a launch costs more. */
-export const smallWork = 1000;
-
 /**
  * Calls an operator where it is best done: without data where it needs none; on the host where there is no device, or
  * little to do on data that is there; on the device where it has a lowering; else on the host after reading its inputs back,
@@ -40,11 +37,12 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const early = withoutData(row, args, execution);
   if (early) return early;
   const tensors = tensorsIn(args);
-  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors)) {
+  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors, context.limits.smallWork)) {
     countOne(context.counters.hostSmall, name);
     return own(execution, tensors, runOnHost(row, args, context));
   }
-  if (canRunOnDevice(row, args)) {
+  const refusal = deviceRefusal(row, args);
+  if (refusal === null) {
     const launches = new DeviceLaunches(execution, name);
     try {
       return own(execution, tensors, runOnDevice(row, args, launches));
@@ -53,6 +51,7 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
     }
   }
   countOne(context.counters.hostFallback, name);
+  context.counters.fallbackReasons.set(name, refusal);
   return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)));
 }
 
@@ -75,7 +74,12 @@ export function afterReadback<T>(args: readonly IValue[], body: () => T): T | Pr
 }
 
 /** Whether neither the tensors given nor those made have more elements than `smallWork`. */
-export function isSmall(row: OperatorRow, args: readonly IValue[], tensors: readonly Tensor[]): boolean {
+export function isSmall(
+  row: OperatorRow,
+  args: readonly IValue[],
+  tensors: readonly Tensor[],
+  smallWork: number,
+): boolean {
   if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
   if (row.derived) return true;
   const shapes = outputShapes(row, boxingOf(row).unbox(args));

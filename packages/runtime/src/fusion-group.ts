@@ -1,9 +1,9 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
-import { canRunOnDevice, OperatorError } from '@cresset/operators';
+import { deviceRefusal, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
-import { dispatch, isSmall, own, smallWork, type Invocation } from './dispatch.ts';
+import { dispatch, isSmall, own, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
@@ -77,7 +77,11 @@ export class FusionGroup {
     const tensors = tensorsIn(args);
     const launches = new CapturedLaunches(execution, this.label);
     try {
-      if (tensors.every(({ storage }) => storage.isOnHost) && this.#isSmall(tensors, values)) return null;
+      if (
+        tensors.every(({ storage }) => storage.isOnHost) &&
+        this.#isSmall(tensors, values, execution.context.limits.smallWork)
+      )
+        return null;
       const results = this.#anchor
         ? this.#runFromAnchor(this.#anchor, values, execution, launches)
         : this.#launchPointwise(values, launches);
@@ -92,11 +96,11 @@ export class FusionGroup {
   }
 
   /** Whether the group is little to do: pointwise operators do no more than their arguments have, an anchor may. */
-  #isSmall(tensors: readonly Tensor[], values: readonly IValue[]): boolean {
+  #isSmall(tensors: readonly Tensor[], values: readonly IValue[], smallWork: number): boolean {
     if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
     const { row, inputs } = this.#anchor;
     const args = inputs.map((input) => values[input]);
-    return isSmall(row, args, tensorsIn(args));
+    return isSmall(row, args, tensorsIn(args), smallWork);
   }
 
   #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
@@ -118,13 +122,8 @@ export class FusionGroup {
     execution: Execution,
     launches: CapturedLaunches,
   ): readonly IValue[] | null {
-    if (
-      !canRunOnDevice(
-        anchor.row,
-        anchor.inputs.map((input) => values[input]),
-      )
-    )
-      return null;
+    const args = anchor.inputs.map((input) => values[input]);
+    if (deviceRefusal(anchor.row, args) !== null) return null;
     const done = runWithEpilogue(anchor, this.#pointwise, this.#outputs, values, this.label, launches);
     if (!done) return null;
     if ('results' in done) return done.results;

@@ -1,9 +1,12 @@
-/** Bounds of a run: a program from an untrusted file ends with an error, not with the tab. */
+/** Bounds of a run: a program from an untrusted file ends with an error, not with the tab. And where work is worth a launch. */
 export interface RuntimeLimits {
   /** Nested calls of functions and methods that are not inlined. */
   readonly maxCallDepth: number;
   /** Instructions of one call; Infinity for no bound. */
   readonly maxInstructions: number;
+  /** Up to this many elements in every tensor, work on data that lies on the host is done there: a launch costs more.
+   * Below zero, everything that has a kernel runs on the device. */
+  readonly smallWork: number;
 }
 
-export const defaultLimits: RuntimeLimits = { maxCallDepth: 1000, maxInstructions: Infinity };
+export const defaultLimits: RuntimeLimits = { maxCallDepth: 1000, maxInstructions: Infinity, smallWork: 1000 };

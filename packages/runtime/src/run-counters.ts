@@ -7,10 +7,18 @@ export interface RunCounters {
   readonly hostSmall: Map<string, number>;
   /** Operators that have no kernel for the device: inputs were read back and the host kernel ran. */
   readonly hostFallback: Map<string, number>;
+  /** Why the device did not take an operator, the last time. */
+  readonly fallbackReasons: Map<string, string>;
 }
 
 export function emptyRunCounters(): RunCounters {
-  return { instructions: 0, device: new Map(), hostSmall: new Map(), hostFallback: new Map() };
+  return {
+    instructions: 0,
+    device: new Map(),
+    hostSmall: new Map(),
+    hostFallback: new Map(),
+    fallbackReasons: new Map(),
+  };
 }
 
 export function countOne(counts: Map<string, number>, name: string): void {

@@ -20,6 +20,8 @@ export interface RunProfile {
   readonly onDevice: readonly (readonly [string, number])[];
   readonly hostSmall: readonly (readonly [string, number])[];
   readonly hostFallback: readonly (readonly [string, number])[];
+  /** Why the device did not take an operator, the last time: operator and reason. */
+  readonly fallbackReasons?: readonly (readonly [string, string])[];
 }
 
 const byCount = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
@@ -46,5 +48,6 @@ export function makeRunProfile(
     onDevice: byCount(run.device),
     hostSmall: byCount(run.hostSmall),
     hostFallback: byCount(run.hostFallback),
+    fallbackReasons: [...run.fallbackReasons],
   };
 }

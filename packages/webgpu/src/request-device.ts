@@ -20,6 +20,8 @@ export interface WebGpuDeviceOptions {
   readonly powerPreference?: GPUPowerPreference;
   /** Asks for `timestamp-query`, where the adapter has it, so that `WebGpuDevice.timing` can measure kernels. */
   readonly timestamps?: boolean;
+  /** Asks for no more than what every adapter has: no features, and the limits that the specification guarantees. */
+  readonly defaultLimits?: boolean;
 }
 
 /** Gives a WebGPU device with the adapter's largest limits. Throws a CressetError with a `NoWebGpuReason` as its code. */
@@ -47,10 +49,12 @@ export async function requestWebGpuDevice(options: WebGpuDeviceOptions = {}): Pr
     'subgroups',
     ...(options.timestamps ? ['timestamp-query' as const] : []),
   ];
-  const requiredFeatures = wanted.filter((feature) => adapter.features.has(feature));
+  const { defaultLimits = false } = options;
+  const requiredFeatures = defaultLimits ? [] : wanted.filter((feature) => adapter.features.has(feature));
+  const requiredLimits = defaultLimits ? {} : largestLimits(adapter.limits);
   let device: GPUDevice;
   try {
-    device = await adapter.requestDevice({ requiredFeatures, requiredLimits: largestLimits(adapter.limits) });
+    device = await adapter.requestDevice({ requiredFeatures, requiredLimits });
   } catch (error) {
     throw new CressetError('WEBGPU_NO_DEVICE', `the GPU gave no device: ${messageOf(error)}`, { cause: error });
   }
