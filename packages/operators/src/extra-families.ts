@@ -1,11 +1,13 @@
 import { linalgRows } from './linalg/rows.ts';
 import { extraNnRows } from './nn/extra-rows.ts';
 import type { OperatorRow } from './row.ts';
+import { extraScalarRows } from './scalar/extra-rows.ts';
 import { specialRows } from './special/rows.ts';
 import { extraTensorRows } from './tensor/extra-rows.ts';
 
 /** Rows that few models use. They are a tenth of all code, so the small edition of the library leaves them out. */
 export const extraFamilies: readonly (readonly OperatorRow[])[] = [
+  extraScalarRows,
   extraTensorRows,
   extraNnRows,
   linalgRows,

@@ -4,6 +4,7 @@ import { classLossRows } from './class-loss.ts';
 import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
 import { lossRows } from './loss.ts';
+import { productChainRows } from './product-chain.ts';
 import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 import { windowRows } from './window-functions.ts';
@@ -12,6 +13,7 @@ import { windowRows } from './window-functions.ts';
 export const extraNnRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...fftRows,
+  ...productChainRows,
   ...lossRows,
   ...classLossRows,
   ...ctcLossRows,

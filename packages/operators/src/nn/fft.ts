@@ -4,24 +4,13 @@ import { wrapDim, wrapDimOfRanked } from '../dimensions.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
-import { mirrorLines, resizeLines, transformLines, type ComplexArray } from './fourier-transform.ts';
-import { readNumbers, writeNumbers, type FloatArray } from './numbers.ts';
+import { mirrorLines, readComplex, resizeLines, transformLines } from './fourier-transform.ts';
+import { writeNumbers } from './numbers.ts';
 import { writeComplex } from './product.ts';
 
 /** The torch.fft family (ATen/native/SpectralOps.cpp), on the host. */
 
 type Kind = 'c2c' | 'r2c' | 'c2r';
-
-export function readComplex(tensor: Tensor): ComplexArray {
-  if (!isComplex(tensor.dtype)) {
-    const re = Float64Array.from(readNumbers(tensor));
-    return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
-  }
-  const parts = tensor.contiguousArray() as FloatArray;
-  const pick = (part: number): Float64Array =>
-    Float64Array.from({ length: tensor.numel }, (_, i) => parts[2 * i + part]);
-  return { re: pick(0), im: pick(1), sizes: tensor.sizes };
-}
 
 /** Which transform, over which dimensions of which lengths: all that follows from a call's arguments. */
 interface Transform {

@@ -1,3 +1,6 @@
+import { isComplex, type Tensor } from '@cresset/tensor';
+import { readNumbers, type FloatArray } from './numbers.ts';
+
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
 
 /** A transform of one length, made once: `run` replaces the line, without scaling. */
@@ -171,4 +174,16 @@ export function mirrorLines(source: ComplexArray, dim: number, size: number): Co
     toIm[0] = 0;
     if (size % 2 === 0) toIm[size / 2] = 0;
   });
+}
+
+/** The elements of a tensor as complex numbers in C order; real ones have no imaginary part. */
+export function readComplex(tensor: Tensor): ComplexArray {
+  if (!isComplex(tensor.dtype)) {
+    const re = Float64Array.from(readNumbers(tensor));
+    return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
+  }
+  const parts = tensor.contiguousArray() as FloatArray;
+  const pick = (part: number): Float64Array =>
+    Float64Array.from({ length: tensor.numel }, (_, i) => parts[2 * i + part]);
+  return { re: pick(0), im: pick(1), sizes: tensor.sizes };
 }

@@ -1,7 +1,7 @@
-import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, type Tensor, type ScalarType } from '@cresset/tensor';
 import { decomposed, kernel, type Forms } from '../builders.ts';
 import { broadcastSizes, expand } from '../broadcast.ts';
-import { sizesText, wrapDim } from '../dimensions.ts';
+import { sizesText } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
@@ -13,7 +13,7 @@ import { transposeView, unsqueezeView } from './views.ts';
 /** Matrix products (ATen/native/LinearAlgebra.cpp, Linear.cpp, Blas.cpp): every one is a batch of `[m, k] · [k, n]`. */
 
 /** A product made ready: two batches of matrices with the same leading dimensions, and what is added. */
-interface Product {
+export interface Product {
   readonly left: Tensor;
   readonly right: Tensor;
   readonly addend?: Addend;
@@ -21,7 +21,7 @@ interface Product {
 }
 
 /** A row whose output is a product; `product` says of which matrices, `view` shows `out` as `[…, m, n]`. */
-function productRow<Args>(
+export function productRow<Args>(
   schema: string,
   rule: Forms & {
     shape: (args: Args) => TensorMeta;
@@ -85,7 +85,7 @@ function mmShape({ self, mat2 }: TwoMatrices): TensorMeta {
   return { sizes: [self.sizes[0], mat2.sizes[1]], dtype: self.dtype };
 }
 
-function checkBatches(batch1: Tensor, batch2: Tensor): void {
+export function checkBatches(batch1: Tensor, batch2: Tensor): void {
   check(batch1.dim === 3, 'batch1 must be a 3D tensor');
   check(batch2.dim === 3, 'batch2 must be a 3D tensor');
   const expected = [batch1.sizes[0], batch1.sizes[2]];
@@ -97,7 +97,7 @@ function checkBatches(batch1: Tensor, batch2: Tensor): void {
   checkScalarType(batch1, batch2);
 }
 
-function checkScalarType(expected: Tensor, found: Tensor): void {
+export function checkScalarType(expected: Tensor, found: Tensor): void {
   check(
     expected.dtype === found.dtype,
     () => `expected scalar type ${dtypeName(expected.dtype)} but found ${dtypeName(found.dtype)}`,
@@ -113,8 +113,8 @@ function bmmShape({ self, mat2 }: TwoMatrices): TensorMeta {
 const plain = ({ self, mat2 }: TwoMatrices): Product => ({ left: self, right: mat2 });
 
 /** Rows that show a vector as a matrix of one row, of one column. */
-const asRow = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim - 1);
-const asColumn = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim);
+export const asRow = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim - 1);
+export const asColumn = (vector: Tensor): Tensor => unsqueezeView(vector, vector.dim);
 
 interface MatmulArgs {
   readonly self: Tensor;
@@ -190,7 +190,7 @@ const matmul = (schema: string): OperatorRow =>
     view: matmulView,
   });
 
-function checkDot(self: Tensor, tensor: Tensor): void {
+export function checkDot(self: Tensor, tensor: Tensor): void {
   check(
     self.dim === 1 && tensor.dim === 1,
     () => `1D tensors expected, but got ${self.dim}D and ${tensor.dim}D tensors`,
@@ -241,7 +241,7 @@ function addmmShape({ self, mat1, mat2 }: AddmmArgs): TensorMeta {
   return { sizes, dtype: self.dtype };
 }
 
-const addendOf = ({ self, beta, alpha }: Scales, sizes: readonly number[]): Addend => ({
+export const addendOf = ({ self, beta, alpha }: Scales, sizes: readonly number[]): Addend => ({
   self: expand(self, sizes),
   beta,
   alpha,
@@ -266,7 +266,7 @@ function addmvShape({ self, mat, vec }: AddmvArgs): TensorMeta {
   return { sizes: [rows], dtype: mat.dtype };
 }
 
-interface BatchArgs extends Scales {
+export interface BatchArgs extends Scales {
   readonly batch1: Tensor;
   readonly batch2: Tensor;
 }
@@ -279,15 +279,6 @@ function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
   checkBatches(batch1, batch2);
   check(self.dtype === batch1.dtype, 'Input dtypes must be the same');
   refuseBool('baddbmm_cpu_', self.dtype);
-  return { sizes, dtype: self.dtype };
-}
-
-function addbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
-  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
-  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
-  const sizes = [batch1.sizes[1], batch2.sizes[2]];
-  expand(self, sizes);
-  checkBatches(batch1, batch2);
   return { sizes, dtype: self.dtype };
 }
 
@@ -330,103 +321,7 @@ function linearView(out: Tensor, { input, weight }: LinearArgs): Tensor {
   return input.dim === 1 ? unsqueezeView(columns, 0) : columns;
 }
 
-/** `a · b` summed over dimension `dim` of both, for conjugating forms on real tensors. */
-function vecdotOperands(x: Tensor, y: Tensor, dim: number): Product {
-  const sizes = broadcastSizes(x.sizes, y.sizes);
-  const at = wrapDim(dim, sizes.length);
-  const last = (tensor: Tensor): Tensor => {
-    const full = expand(tensor, sizes);
-    return full.asStrided(
-      [...full.sizes.toSpliced(at, 1), full.sizes[at]],
-      [...full.strides.toSpliced(at, 1), full.strides[at]],
-    );
-  };
-  return { left: asRow(last(x)), right: asColumn(last(y)) };
-}
-
-const matrixView = (out: Tensor): Tensor => out.asStrided([1, 1], [1, 1]);
-
-/** The factors of a chain of products as matrices, where to split it, and the sizes of its result. */
-interface Chain {
-  readonly factors: readonly Tensor[];
-  /** `splits[from][to]`: the last factor of the left part. */
-  readonly splits: readonly (readonly number[])[];
-  readonly sizes: readonly number[];
-}
-
-/** The cheapest order of products, by dynamic programming. */
-function chainOf(tensors: readonly Tensor[]): Chain {
-  check(tensors.length >= 2, () => `multi_dot(): expected at least 2 tensors but got ${tensors.length}`);
-  const last = tensors.length - 1;
-  check(
-    tensors[0].dim === 1 || tensors[0].dim === 2,
-    () => `multi_dot(): the first tensor must be 1D or 2D but got ${tensors[0].dim}D`,
-  );
-  check(
-    tensors[last].dim === 1 || tensors[last].dim === 2,
-    () => `multi_dot(): the last tensor must be 1D or 2D but got ${tensors[last].dim}D`,
-  );
-  const factors = tensors.map((tensor, at) => {
-    if (tensor.dim === 2) return tensor;
-    check(at === 0 || at === last, () => `multi_dot(): tensor ${at} must be 2D but got ${tensor.dim}D`);
-    return at === 0 ? asRow(tensor) : asColumn(tensor);
-  });
-  for (let at = 0; at < last; at++) {
-    check(
-      factors[at].sizes[1] === factors[at + 1].sizes[0],
-      () =>
-        `multi_dot(): tensors ${at} and ${at + 1} with shapes ${sizesText(tensors[at].sizes)} and ${sizesText(tensors[at + 1].sizes)} cannot be multiplied`,
-    );
-  }
-  const edges = [factors[0].sizes[0], ...factors.map((factor) => factor.sizes[1])];
-  const costs = factors.map(() => new Array<number>(factors.length).fill(0));
-  const splits = factors.map(() => new Array<number>(factors.length).fill(0));
-  for (let length = 1; length < factors.length; length++) {
-    for (let from = 0; from + length < factors.length; from++) {
-      const to = from + length;
-      costs[from][to] = Infinity;
-      for (let split = from; split < to; split++) {
-        const cost = costs[from][split] + costs[split + 1][to] + edges[from] * edges[split + 1] * edges[to + 1];
-        if (cost < costs[from][to]) {
-          costs[from][to] = cost;
-          splits[from][to] = split;
-        }
-      }
-    }
-  }
-  const sizes = [...(tensors[0].dim === 2 ? [edges[0]] : []), ...(tensors[last].dim === 2 ? [edges[last + 1]] : [])];
-  return { factors, splits, sizes };
-}
-
-function multiplyChain(
-  tensors: readonly Tensor[],
-  out: Tensor,
-  allocate: (sizes: readonly number[], dtype: ScalarType) => Tensor,
-  multiply: (left: Tensor, right: Tensor, product: Tensor) => void,
-): void {
-  const { factors, splits } = chainOf(tensors);
-  const product = (from: number, to: number, result: Tensor | null): Tensor => {
-    if (from === to) return factors[from];
-    const left = product(from, splits[from][to], null);
-    const right = product(splits[from][to] + 1, to, null);
-    const filled = result ?? allocate([left.sizes[0], right.sizes[1]], out.dtype);
-    multiply(left, right, filled);
-    return filled;
-  };
-  const last = factors.length - 1;
-  let whole = out;
-  if (tensors[0].dim === 1) whole = unsqueezeView(whole, 0);
-  if (tensors[last].dim === 1) whole = asColumn(whole);
-  product(0, last, whole);
-}
-
-/** What `vdot` takes the conjugate of; real numbers are their own. */
-function conjugated(tensor: Tensor): Tensor {
-  if (!isComplex(tensor.dtype)) return tensor;
-  const parts = tensor.contiguousArray().slice() as Float64Array;
-  for (let i = 1; i < parts.length; i += 2) parts[i] = -parts[i];
-  return Tensor.fromArray(parts, tensor.sizes, tensor.dtype);
-}
+export const matrixView = (out: Tensor): Tensor => out.asStrided([1, 1], [1, 1]);
 
 const linearRow: OperatorRow = productRow<LinearArgs>(
   'aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor',
@@ -488,41 +383,7 @@ export const matrixProductRows: readonly OperatorRow[] = [
       product: (args, sizes) => ({ left: args.batch1, right: args.batch2, addend: addendOf(args, sizes) }),
     },
   ),
-  productRow<BatchArgs>(
-    'aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
-    {
-      shape: addbmmShape,
-      inPlace: true,
-      // The batch is summed over too: one product with two inner dimensions.
-      product: (args, sizes) => ({
-        left: transposeView(args.batch1, 0, 1),
-        right: args.batch2,
-        addend: addendOf(args, sizes),
-        dims: { rows: 1, inner: 2, columns: 1 },
-      }),
-    },
-  ),
   linearRow,
-  productRow<{ self: Tensor; other: Tensor }>('aten::vdot(Tensor self, Tensor other) -> Tensor', {
-    shape({ self, other }) {
-      checkDot(self, other);
-      return { sizes: [], dtype: self.dtype };
-    },
-    product: ({ self, other }) => ({ left: asRow(conjugated(self)), right: asColumn(other) }),
-    view: matrixView,
-  }),
-  productRow<{ x: Tensor; y: Tensor; dim: number }>(
-    'aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor',
-    {
-      shape({ x, y, dim }) {
-        const { left } = vecdotOperands(x, y, dim);
-        checkScalarType(x, y);
-        return { sizes: left.sizes.slice(0, -2), dtype: x.dtype };
-      },
-      product: ({ x, y, dim }) => vecdotOperands(conjugated(x), y, dim),
-      view: (out) => asColumn(asColumn(out)),
-    },
-  ),
   decomposed(
     'aten::outer(Tensor self, Tensor vec2) -> Tensor',
     `
@@ -532,19 +393,6 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     return self.unsqueeze(1) * vec2
 `,
     { out: true },
-  ),
-  decomposed(
-    'aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor',
-    `
-def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) -> Tensor:
-    assert vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D"
-    assert vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D"
-    product = vec1.unsqueeze(1) * vec2
-    if beta == 0:
-        return product * alpha
-    return self * beta + product * alpha
-`,
-    { inPlace: true, out: true },
   ),
   decomposed(
     'aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor',
@@ -561,30 +409,4 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Optional[Tens
     return result
 `,
   ),
-  decomposed(
-    'aten::ger(Tensor self, Tensor vec2) -> Tensor',
-    `
-def ger(self: Tensor, vec2: Tensor) -> Tensor:
-    return torch.outer(self, vec2)
-`,
-    { out: true },
-  ),
-  decomposed(
-    'aten::chain_matmul(Tensor[] matrices) -> Tensor',
-    `
-def chain_matmul(matrices: List[Tensor]) -> Tensor:
-    if len(matrices) == 1:
-        return matrices[0].clone()
-    return torch.linalg_multi_dot(matrices)
-`,
-  ),
-  kernel<{ tensors: readonly Tensor[] }>('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor', {
-    out: true,
-    shape: ({ tensors }) => ({ sizes: chainOf(tensors).sizes, dtype: tensors[0].dtype }),
-    host: ({ tensors }, [out]) => multiplyChain(tensors, out, Tensor.empty, hostProduct),
-    lower: ({ tensors }, [out], context) =>
-      multiplyChain(tensors, out, context.temporary.bind(context), (left, right, product) =>
-        lowerProduct('aten::linalg_multi_dot', { left, right, out: product }, context),
-      ),
-  }),
 ];

@@ -4,8 +4,7 @@ import { check } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { sizesText } from '../dimensions.ts';
-import { readComplex } from './fft.ts';
-import { fourierPlan } from './fourier-transform.ts';
+import { fourierPlan, readComplex } from './fourier-transform.ts';
 import { writeNumbers } from './numbers.ts';
 import { writeComplex } from './product.ts';
 

@@ -5,17 +5,15 @@ import type { OperatorRow } from '../row.ts';
 import { wrap } from './int64.ts';
 import { formatBraces, formatPercent, formatValue } from './value-format.ts';
 
-/** Methods of `str` (register_string_ops.cpp). Strings are bytes here, and letters, digits and blanks are ASCII's only. */
+/**
+ * What programs do with strings, but for the methods of `string-methods.ts` (register_string_ops.cpp). Strings are bytes here, and
+ * letters, digits and blanks are ASCII's only.
+ */
 
-const isLower = (character: string): boolean => character >= 'a' && character <= 'z';
-const isUpper = (character: string): boolean => character >= 'A' && character <= 'Z';
-const isLetter = (character: string): boolean => isLower(character) || isUpper(character);
-const isDigit = (character: string): boolean => character >= '0' && character <= '9';
-const isBlank = (character: string): boolean => ' \n\t\f\v\r'.includes(character);
-const toLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
-const toUpper = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+export const toLower = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+export const toUpper = (text: string): string => text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 
-const listOf = (items: readonly string[]): List => new List(StringType.get(), [...items]);
+export const listOf = (items: readonly string[]): List => new List(StringType.get(), [...items]);
 
 function clampIndex(index: bigint, length: number): number {
   const wrapped = index < 0n ? index + BigInt(length) : index;
@@ -74,7 +72,7 @@ function strip(text: string, characters: string, left: boolean, right: boolean):
  * The bytes at which PyTorch ends a line: it lists U+2028 and U+2029 among the characters, and then compares bytes, so that each
  * byte of theirs is one.
  */
-const lineEnds = '\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9';
+export const lineEnds = '\n\r\v\f\x1c\x1d\x1e\x85\xe2\x80\xa8\xa9';
 const separators = `${lineEnds} \t`;
 
 /** Without a separator `max` does not count in PyTorch. */
@@ -98,58 +96,18 @@ function split(text: string, separator: string | null, max: bigint): string[] {
   return [...pieces.slice(0, limit), pieces.slice(limit).join(separator)];
 }
 
-function splitFromRight(text: string, separator: string, max: bigint): string[] {
-  if (separator === '') throw new OperatorError('ValueError: empty separator');
-  const pieces = text.split(separator);
-  const limit = max < 0n ? Infinity : Number(max);
-  if (pieces.length - 1 <= limit) return pieces;
-  const head = pieces.length - limit;
-  return [pieces.slice(0, head).join(separator), ...pieces.slice(head)];
-}
-
-/** PyTorch counts `\r\n` as two ends of lines, and with `keepEnds` makes each end a piece of its own. */
-function splitLines(text: string, keepEnds: boolean): string[] {
-  const pieces: string[] = [];
-  let start = 0;
-  for (let at = 0; at < text.length; at++) {
-    if (!lineEnds.includes(text[at])) continue;
-    pieces.push(text.slice(start, at));
-    if (keepEnds) pieces.push(text[at]);
-    start = at + 1;
-  }
-  if (start < text.length) pieces.push(text.slice(start));
-  return pieces;
-}
-
-function partition(text: string, separator: string, at: number, missing: readonly [string, string, string]): Tuple {
-  if (at < 0) return new Tuple(missing);
-  return new Tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
-}
-
 /** The part of a string between optional bounds, in which `find` and the like look. */
-function window(text: string, start: bigint, end: bigint): { readonly from: number; readonly part: string } {
+export function window(text: string, start: bigint, end: bigint): { readonly from: number; readonly part: string } {
   const from = clampIndex(start, text.length);
   // The default of -1 stands for the end; PyTorch counts any negative end from one past the last character.
   const to = end < 0n ? Math.max(0, text.length + Number(end) + 1) : clampIndex(end, text.length);
   return { from, part: text.slice(from, Math.max(from, to)) };
 }
 
-function find(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
+export function find(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
   const { from, part: searched } = window(text, start, end);
   const at = last ? searched.lastIndexOf(part) : searched.indexOf(part);
   return at < 0 ? -1n : BigInt(at + from);
-}
-
-function findOrThrow(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
-  const at = find(text, part, start, end, last);
-  if (at < 0n) throw new OperatorError('ValueError: substring not found');
-  return at;
-}
-
-function count(text: string, part: string, start: bigint, end: bigint): bigint {
-  const { part: searched } = window(text, start, end);
-  if (part === '') return BigInt(searched.length + 1);
-  return BigInt(searched.split(part).length - 1);
 }
 
 function replace(text: string, old: string, replacement: string, max: bigint): string {
@@ -162,76 +120,6 @@ function replace(text: string, old: string, replacement: string, max: bigint): s
     );
   }
   return split(text, old, max).join(replacement);
-}
-
-function pad(text: string, width: bigint, fill: string, left: (missing: number) => number): string {
-  if (fill.length !== 1) {
-    throw new OperatorError('TypeError: The fill character must be exactly one character long');
-  }
-  const missing = Number(width) - text.length;
-  if (missing <= 0) return text;
-  const before = left(missing);
-  return fill.repeat(before) + text + fill.repeat(missing - before);
-}
-
-function zeroFill(text: string, width: bigint): string {
-  const sign = text.startsWith('-') || text.startsWith('+') ? text[0] : '';
-  const missing = Number(width) - text.length;
-  return missing > 0 ? sign + '0'.repeat(missing) + text.slice(sign.length) : text;
-}
-
-function titleCase(text: string): string {
-  let afterLetter = false;
-  return Array.from(text, (character) => {
-    const cased = afterLetter ? toLower(character) : toUpper(character);
-    afterLetter = isLetter(character);
-    return cased;
-  }).join('');
-}
-
-function isTitleCase(text: string): boolean {
-  let afterLetter = false;
-  let seen = false;
-  for (const character of text) {
-    if (isUpper(character) && afterLetter) return false;
-    if (isLower(character) && !afterLetter) return false;
-    afterLetter = isLetter(character);
-    seen ||= afterLetter;
-  }
-  return seen;
-}
-
-function expandTabs(text: string, tabSize: number): string {
-  let column = 0;
-  return Array.from(text, (character) => {
-    if (character === '\n' || character === '\r') column = 0;
-    else if (character !== '\t') column++;
-    else {
-      const width = tabSize > 0 ? tabSize - (column % tabSize) : 0;
-      column += width;
-      return ' '.repeat(width);
-    }
-    return character;
-  }).join('');
-}
-
-/** All characters pass and there is one at least. */
-const every = (text: string, test: (character: string) => boolean): boolean =>
-  text.length > 0 && Array.from(text).every(test);
-
-/** No letter fails and there is one letter at least. */
-const everyLetter = (text: string, test: (character: string) => boolean): boolean =>
-  Array.from(text).some(isLetter) && Array.from(text).every((character) => !isLetter(character) || test(character));
-
-function radix(value: bigint, prefix: string, base: number): string {
-  return value < 0n ? `-${prefix}${(-value).toString(base)}` : prefix + value.toString(base);
-}
-
-function parseOrdinal(text: string): bigint {
-  if (text.length !== 1) {
-    throw new OperatorError(`String for ord() must be 1 character, found ${text.length}`);
-  }
-  return BigInt(text.charCodeAt(0));
 }
 
 /** MurmurHash64A as libstdc++ has it behind `std::hash`, over little-endian bytes. */
@@ -277,12 +165,7 @@ function hashValue(value: IValue): bigint {
   throw new OperatorError('unhashable type');
 }
 
-const test = (name: string, predicate: (text: string) => boolean): OperatorRow => ({
-  schema: `aten::${name}(str self) -> bool`,
-  scalar: (self) => predicate(self as string),
-});
-
-const mapped = (name: string, map: (text: string) => string): OperatorRow => ({
+export const mapped = (name: string, map: (text: string) => string): OperatorRow => ({
   schema: `aten::${name}(str self) -> str`,
   scalar: (self) => map(self as string),
 });
@@ -292,14 +175,9 @@ const stripped = (name: string, left: boolean, right: boolean): OperatorRow => (
   scalar: (self, characters) => strip(self as string, characters as string, left, right),
 });
 
-const padded = (name: string, left: (missing: number) => number): OperatorRow => ({
-  schema: `aten::${name}(str self, int width, str fillchar=" ") -> str`,
-  scalar: (self, width, fill) => pad(self as string, width as bigint, fill as string, left),
-});
-
 type Search<Result> = (text: string, part: string, start: bigint, end: bigint) => Result;
 
-const searched = (name: string, returns: string, search: Search<IValue>): OperatorRow => ({
+export const searched = (name: string, returns: string, search: Search<IValue>): OperatorRow => ({
   schema: `aten::${name}(str self, str substr, int start=0, int end=-1) -> ${returns}`,
   scalar: (self, part, start, end) => search(self as string, part as string, start as bigint, end as bigint),
 });
@@ -331,55 +209,15 @@ export const stringRows: readonly OperatorRow[] = [
     schema: 'aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str',
     scalar: (s, start, end, step) => sliceString(s as string, start, end, step as bigint),
   },
-  { schema: 'aten::ord(str string) -> int', scalar: (s) => parseOrdinal(s as string) },
-  { schema: 'aten::chr(int i) -> str', scalar: (i) => String.fromCharCode(Number(BigInt.asUintN(8, i as bigint))) },
-  { schema: 'aten::hex(int i) -> str', scalar: (i) => radix(i as bigint, '0x', 16) },
-  { schema: 'aten::oct(int i) -> str', scalar: (i) => radix(i as bigint, '0o', 8) },
-  { schema: 'aten::bin(int i) -> str', scalar: (i) => radix(i as bigint, '0b', 2) },
   { schema: 'aten::hash.generic(t value) -> int', scalar: hashValue },
   mapped('upper', toUpper),
   mapped('lower', toLower),
-  mapped('capitalize', (text) => toUpper(text.slice(0, 1)) + toLower(text.slice(1))),
-  mapped('title', titleCase),
-  mapped('swapcase', (text) =>
-    text.replace(/[a-zA-Z]/g, (letter) => (isLower(letter) ? toUpper(letter) : toLower(letter))),
-  ),
-  test('isupper', (text) => everyLetter(text, isUpper)),
-  test('islower', (text) => everyLetter(text, isLower)),
-  test('istitle', isTitleCase),
-  test('isspace', (text) => every(text, isBlank)),
-  test('isdigit', (text) => every(text, isDigit)),
-  test('isdecimal', (text) => every(text, isDigit)),
-  test('isnumeric', (text) => every(text, isDigit)),
-  test('isalpha', (text) => every(text, isLetter)),
-  test('isalnum', (text) => every(text, (character) => isLetter(character) || isDigit(character))),
-  test('isidentifier', (text) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)),
-  test('isprintable', (text) => Array.from(text).every((character) => character >= ' ' && character <= '~')),
   stripped('strip', true, true),
   stripped('lstrip', true, false),
   stripped('rstrip', false, true),
-  padded('center', (missing) => Math.floor(missing / 2)),
-  padded('ljust', () => 0),
-  padded('rjust', (missing) => missing),
-  {
-    schema: 'aten::zfill(str self, int width) -> str',
-    scalar: (self, width) => zeroFill(self as string, width as bigint),
-  },
-  {
-    schema: 'aten::expandtabs(str self, int tabsize=8) -> str',
-    scalar: (self, tabSize) => expandTabs(self as string, Number(tabSize)),
-  },
   searched('find', 'int', (text, part, start, end) => find(text, part, start, end, false)),
-  searched('rfind', 'int', (text, part, start, end) => find(text, part, start, end, true)),
-  searched('count', 'int', count),
   searched('startswith', 'bool', (text, part, start, end) => window(text, start, end).part.startsWith(part)),
   searched('endswith', 'bool', (text, part, start, end) => window(text, start, end).part.endsWith(part)),
-  {
-    schema: 'aten::index.str(str self, str substr, int start=0, int end=-1) -> int',
-    scalar: (self, part, start, end) =>
-      findOrThrow(self as string, part as string, start as bigint, end as bigint, false),
-  },
-  searched('rindex', 'int', (text, part, start, end) => findOrThrow(text, part, start, end, true)),
   {
     schema: 'aten::replace(str self, str old, str new, int max=-1) -> str',
     scalar: (self, old, replacement, max) =>
@@ -388,28 +226,6 @@ export const stringRows: readonly OperatorRow[] = [
   {
     schema: 'aten::split.str(str self, str? separator=None, int max=-1) -> str[]',
     scalar: (self, separator, max) => listOf(split(self as string, separator as string | null, max as bigint)),
-  },
-  {
-    schema: 'aten::rsplit(str self, str separator=" ", int max=-1) -> str[]',
-    scalar: (self, separator, max) => listOf(splitFromRight(self as string, separator as string, max as bigint)),
-  },
-  {
-    schema: 'aten::splitlines(str self, bool keepends=False) -> str[]',
-    scalar: (self, keepEnds) => listOf(splitLines(self as string, keepEnds as boolean)),
-  },
-  {
-    schema: 'aten::partition(str self, str separator) -> (str, str, str)',
-    scalar: (self, separator) => {
-      const text = self as string;
-      return partition(text, separator as string, text.indexOf(separator as string), [text, '', '']);
-    },
-  },
-  {
-    schema: 'aten::rpartition(str self, str separator) -> (str, str, str)',
-    scalar: (self, separator) => {
-      const text = self as string;
-      return partition(text, separator as string, text.lastIndexOf(separator as string), ['', '', text]);
-    },
   },
   {
     schema: 'aten::join(str self, str[] values) -> str',

@@ -1,11 +1,20 @@
 import type { OperatorRow } from '../row.ts';
 import { aliasRows } from './aliases.ts';
+import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { orderStatisticRows } from './order-statistics.ts';
+import { placingRows } from './placing.ts';
 import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 
-const named: readonly OperatorRow[] = [...specialRows, ...compositeRows, ...orderStatisticRows, ...searchingRows];
+const named: readonly OperatorRow[] = [
+  ...binaryFunctionRows,
+  ...placingRows,
+  ...specialRows,
+  ...compositeRows,
+  ...orderStatisticRows,
+  ...searchingRows,
+];
 
 /** Tensor operators few models use, with second names. */
 export const extraTensorRows: readonly OperatorRow[] = [...named, ...aliasRows(named)];

@@ -10,7 +10,6 @@ import { gatherScatterRows } from './gather-scatter.ts';
 import { indexSliceRows } from './index-slices.ts';
 import { joiningRows } from './joining.ts';
 import { literalRows } from './literals.ts';
-import { placingRows } from './placing.ts';
 import { randomRows } from './random.ts';
 import { rearrangingRows } from './rearranging.ts';
 import { reductionRows } from './reductions.ts';
@@ -32,7 +31,6 @@ const named: readonly OperatorRow[] = [
   ...viewRows,
   ...joiningRows,
   ...rearrangingRows,
-  ...placingRows,
   ...advancedIndexingRows,
   ...gatherScatterRows,
   ...indexSliceRows,

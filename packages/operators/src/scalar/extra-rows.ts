@@ -1,0 +1,5 @@
+import type { OperatorRow } from '../row.ts';
+import { stringMethodRows } from './string-methods.ts';
+
+/** Operators on numbers and strings that few models use. */
+export const extraScalarRows: readonly OperatorRow[] = [...stringMethodRows];
