@@ -32,16 +32,11 @@ export function emitBuiltinCall(
   if (operators.length + functions.length === 0) {
     throw compileError(range, unknownOperatorMessage(name));
   }
-  const schemas = [...operators.map((operator) => operator.schema), ...functions.map((fn) => fn.schema)];
-  const [index, matched] = matchSchemas(schemas, { range, graph, args, kwargs, self });
-  const operator = operators[index];
-  if (operator !== undefined) {
-    return emitBuiltinNode(matched, range, graph, name, operator);
-  }
-  const fn = functions[index - operators.length]!;
-  return insertGraph(graph, fn.graph, matched.inputs)[0]!;
-}
-
+  const outdated = operators.flatMap(({ name: symbol, overloadName }) => {
+    const operatorName = overloadName === '' ? symbol : `${symbol}.${overloadName}`;
+    return findUpgrader(operatorName, graph.opVersion) ?? [];
+  });
+XX
 function emitBuiltinNode(
   matched: MatchedSchema,
   range: SourceRange,
@@ -82,9 +77,9 @@ export function insertGraph(graph: Graph, callee: Graph, inputs: readonly Value[
 function unknownOperatorMessage(name: Symbol): string {
   const similar = similarOperators(name);
   return similar.length === 0
-    ? `Unknown builtin op: ${name}.\nCould not find any similar ops to ${name}. ` +
+    ? `Unknown builtin op: ${name}.${operatorRegistry.unknownNote}\nCould not find any similar ops to ${name}. ` +
         'This op may not exist or may not be currently supported in TorchScript.\n'
-    : `Unknown builtin op: ${name}.\nHere are some suggestions: \n` +
+    : `Unknown builtin op: ${name}.${operatorRegistry.unknownNote}\nHere are some suggestions: \n` +
         `${similar.map((symbol) => `\t${symbol}\n`).join('')}\nThe original call is`;
 }
 

@@ -71,6 +71,8 @@ export class OperatorRegistry {
   readonly #byName = new Map<Symbol, Operator[]>();
   /** Overloads in order, made when they are first asked for: sorting needs their schemas parsed. */
   readonly #sorted = new Map<Symbol, readonly Operator[]>();
+  /** Said of an operator that is not here: where it may be had. */
+  unknownNote = '';
 
   /** Adds operators; cheap, since no schema is parsed. A second one of the same name and overload replaces the first. */
   register(declarations: Iterable<OperatorDeclaration>): void {

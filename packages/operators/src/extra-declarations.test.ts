@@ -1,7 +1,10 @@
+import { operatorRegistry } from '@cresset/ir';
 import { expect, test } from 'vitest';
 import { extraDeclarations } from './extra-declarations.ts';
 import { extraFamilies } from './extra-families.ts';
 import { notImplemented } from './invoke.ts';
+import { registerAllOperators } from './register-all.ts';
+import { registerCommonOperators } from './register.ts';
 
 test('every declaration is the schema of a row of the full edition', () => {
   const schemas = new Set(extraFamilies.flat().map(({ schema }) => schema));
@@ -12,4 +15,11 @@ test('running one says where it is to be had', () => {
   expect(notImplemented(extraDeclarations[0]).message).toBe(
     'aten::binary_cross_entropy is in the full edition only: import cresset/full',
   );
+});
+
+test('the core edition says where operators are that it does not have', () => {
+  registerCommonOperators();
+  expect(operatorRegistry.unknownNote).toContain('import cresset/full');
+  registerAllOperators();
+  expect(operatorRegistry.unknownNote).toBe('');
 });

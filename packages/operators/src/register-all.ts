@@ -12,5 +12,7 @@ export function allRows(): OperatorRow[] {
 /** Registers every operator there is, the rarer ones too. Does nothing the second time. */
 export function registerAllOperators(): void {
   registerCommonOperators();
-  if (!operatorRegistry.find('aten::special_i0e', '')) registerRows(rowsOf(extraFamilies));
+  if (operatorRegistry.find('aten::special_i0e', '')) return;
+  registerRows(rowsOf(extraFamilies));
+  operatorRegistry.unknownNote = '';
 }

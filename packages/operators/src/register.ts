@@ -23,7 +23,9 @@ export function registerRows(rows: readonly OperatorRow[]): void {
 
 /** Registers the operators that every edition of the library has. Does nothing the second time. */
 export function registerCommonOperators(): void {
-  if (!operatorRegistry.find('aten::add', 'Tensor')) registerRows([...rowsOf(families), ...extraDeclarations]);
+  if (operatorRegistry.find('aten::add', 'Tensor')) return;
+  registerRows([...rowsOf(families), ...extraDeclarations]);
+  operatorRegistry.unknownNote = ' The full edition has more operators: import cresset/full.';
 }
 
 /** The row of an operator by its qualified name and overload name ('' where it has none). */

@@ -1,11 +1,12 @@
 import { IntType, parseSchema, StringType } from '@cresset/ir';
 import { Complex, Dict, List, Tuple, type IValue } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
+import { extraScalarRows } from './extra-rows.ts';
 import { scalarRows } from './rows.ts';
 
 /** Runs the row with exactly this overload. */
 function run(overload: string, ...args: IValue[]): IValue {
-  const row = scalarRows.find(({ schema }) => schema.startsWith(`${overload}(`));
+  const row = [...scalarRows, ...extraScalarRows].find(({ schema }) => schema.startsWith(`${overload}(`));
   if (!row?.scalar) throw new Error(`no row ${overload}`);
   return row.scalar(...args);
 }
