@@ -1,4 +1,4 @@
-import { AliasDb, parseIr, parseSchema, type Graph, type Value } from '@cresset/ir';
+import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import {
   canonicalize,
@@ -87,7 +87,7 @@ function checkPass({ before, after, pass, passes: several }: IrCase): string | n
   if (missing !== undefined) return `no pass ${missing}`;
   const graph = parseIr(before!, { constants: runtimeConstants });
   for (const name of names) passes[name](graph);
-  graph.lint();
+  lint(graph);
   return same(canonicalize(graph), after!);
 }
 

@@ -1,4 +1,4 @@
-import { CressetError, ErrorReport, type Graph, type Value } from '@cresset/ir';
+import { CressetError, ErrorReport, type Graph, type Value, lint } from '@cresset/ir';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { registerTestOperators } from './operators-fixture.ts';
@@ -11,7 +11,7 @@ function compile(source: string): Graph {
   const { graph } = script(source)
     .functions.filter((fn) => !fn.qualifiedName.includes('.C.'))
     .at(-1)!;
-  graph.lint();
+  lint(graph);
   return graph;
 }
 
@@ -334,7 +334,7 @@ describe('errors', () => {
         const source = `def f(x, y: int):\n${lines.map((text) => `  ${text}\n`).join('')}`;
         try {
           const { functions } = declareScript(source);
-          functions.forEach((fn) => fn.graph.lint());
+          functions.forEach((fn) => lint(fn.graph));
         } catch (error) {
           expect(error).toBeInstanceOf(CressetError);
           expect((error as CressetError).code).toBe('COMPILE');

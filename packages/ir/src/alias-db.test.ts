@@ -10,6 +10,7 @@ import {
   TensorType,
   type Value,
 } from './index.ts';
+import { lint } from './lint.ts';
 
 beforeAll(() =>
   registerOperators([
@@ -36,7 +37,7 @@ function subject(body: string, inputs = '%x : Tensor, %y : Tensor, %s : int[]', 
   const { graph, values } = parseIrWithNames(`graph(${inputs}):\n${body}`, {
     resolveClass: (name) => (name === type?.qualifiedName ? type : undefined),
   });
-  graph.lint();
+  lint(graph);
   const value = (name: string): Value => values.get(name)!;
   return { db: new AliasDb(graph), value, node: (name) => value(name).node };
 }
@@ -178,7 +179,7 @@ describe('moving nodes', () => {
     expect([...node('a').owningBlock.nodes()].map((other) => other.output().debugName)).toHaveLength(4);
     expect(node('c').isBefore(node('b'))).toBe(true);
     expect(db.moveBeforeTopologicallyValid(node('c'), node('w'))).toBe(false);
-    node('a').owningGraph.lint();
+    lint(node('a').owningGraph);
   });
 
   test('never passes side effects', () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { goldenCases, referenceSchemas, Tally } from './golden-fixture.ts';
 import { AliasDb, type Graph, operatorRegistry, parseIr, registerOperators, type Value } from './index.ts';
 import { renameValuesByDefinitionOrder } from './value-renaming-fixture.ts';
+import { lint } from './lint.ts';
 
 type Query =
   | { op: 'may_contain_alias'; a: string; b: string; answer: boolean }
@@ -50,7 +51,7 @@ function answer(ir: string, query: Query): void {
   expect(db[could](nodes[query.node], nodes[query.point])).toBe(query.answer);
   expect(String(graph)).toBe(before);
   expect(db[move](nodes[query.node], nodes[query.point])).toBe(query.answer);
-  graph.lint();
+  lint(graph);
   if (query.after !== undefined) {
     expect(renameValuesByDefinitionOrder(String(graph))).toBe(renameValuesByDefinitionOrder(query.after));
   }

@@ -3,7 +3,6 @@ import { insertConstant } from './constants.ts';
 import { DictType, ListType, TupleType } from './container-types.ts';
 import { CressetError, invariant } from './error.ts';
 import { insertOperator, type OperatorArgument } from './insert-operator.ts';
-import { lint } from './lint.ts';
 import { ClassType, EnumType, FunctionType, type ScriptFunction } from './named-types.ts';
 import { Node } from './node.ts';
 import { BoolType, NoneType, StringType } from './primitive-types.ts';
@@ -389,11 +388,6 @@ export class Graph {
 
   remapTypes(map: (type: Type) => Type): void {
     this.block.remapTypes(map);
-  }
-
-  /** Verifies the graph; throws `IR_LINT` where it is broken. */
-  lint(): void {
-    lint(this);
   }
 
   /** PyTorch's canonical text. */

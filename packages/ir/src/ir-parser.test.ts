@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ClassType, Complex, CressetError, FileCheck, Graph, parseIr, parseIrWithNames } from './index.ts';
+import { lint } from './lint.ts';
 
 const constantText = (value: unknown): string => {
   const graph = new Graph();
@@ -25,7 +26,7 @@ describe('graphs', () => {
   return (%4)
 `;
     const graph = parseIr(text);
-    graph.lint();
+    lint(graph);
     expect(String(graph)).toBe(text);
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ClassType, findPatternMatches, parseIr, SubgraphRewriter } from './index.ts';
+import { lint } from './lint.ts';
 
 const CONV_RELU = `graph(%x, %w):
   %c = test::conv(%x, %w)
@@ -61,7 +62,7 @@ describe('rewriting', () => {
   test('replaces every match', () => {
     const graph = parseIr(text);
     expect(new SubgraphRewriter().registerRewritePattern(CONV_RELU, FUSED).runOnGraph(graph)).toBe(true);
-    graph.lint();
+    lint(graph);
     expect([...graph.nodes()].map((node) => node.kind)).toEqual(['test::convrelu', 'test::convrelu']);
   });
 
@@ -82,7 +83,7 @@ describe('rewriting', () => {
       'graph(%x):\n  %b = t::g(%x)\n  return (%b)',
     );
     rewriter.runOnGraph(graph);
-    graph.lint();
+    lint(graph);
     expect([...graph.nodes()].map((node) => node.kind)).toEqual(['t::g', 't::f']);
   });
 });

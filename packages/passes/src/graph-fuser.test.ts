@@ -1,4 +1,4 @@
-import { parseIr, type Graph } from '@cresset/ir';
+import { parseIr, type Graph, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fuseGraph } from './graph-fuser.ts';
@@ -9,7 +9,7 @@ beforeAll(registerAllOperators);
 function fused(text: string, maxTensors?: number): Graph {
   const graph = parseIr(text);
   fuseGraph(graph, maxTensors === undefined ? {} : { maxTensors });
-  graph.lint();
+  lint(graph);
   return graph;
 }
 

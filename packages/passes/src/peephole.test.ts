@@ -1,4 +1,4 @@
-import { parseIr } from '@cresset/ir';
+import { parseIr, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eliminateDeadCode } from './dead-code-elimination.ts';
@@ -9,7 +9,7 @@ beforeAll(registerAllOperators);
 function simplified(text: string): string {
   const graph = parseIr(text);
   peephole(graph);
-  graph.lint();
+  lint(graph);
   eliminateDeadCode(graph);
   return graph.toString({ sourceRanges: false });
 }

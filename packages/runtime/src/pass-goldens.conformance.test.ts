@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { AliasDb, parseIr, type Graph } from '@cresset/ir';
+import { AliasDb, parseIr, type Graph, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import {
   canonicalize,
@@ -79,7 +79,7 @@ function differenceOf(before: string, after: string, run: (graph: Graph) => unkn
   try {
     const graph = parseIr(before, { constants: runtimeConstants });
     run(graph);
-    graph.lint();
+    lint(graph);
     const got = canonicalText(graph);
     const want = canonicalText(parseIr(withoutElements(after), { constants: runtimeConstants }));
     return got === want ? null : `want\n${want}\ngot\n${got}`;
