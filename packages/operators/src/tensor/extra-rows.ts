@@ -6,10 +6,12 @@ import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
 import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
+import { viewCopyRows } from './view-copies.ts';
 
 const named: readonly OperatorRow[] = [
   ...binaryFunctionRows,
   ...placingRows,
+  ...viewCopyRows,
   ...specialRows,
   ...compositeRows,
   ...orderStatisticRows,

@@ -2,16 +2,16 @@ import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type Sc
 import { broadcastAll, expand } from '../broadcast.ts';
 import { kernel, view } from '../builders.ts';
 import { copyInto, lowerCopy, partOf, viewAsReal } from '../copy.ts';
-import { inferSize, sizesText } from '../dimensions.ts';
+import { inferSize } from '../dimensions.ts';
 import { readScalar, scalarToBigint } from '../elements.ts';
 import { check } from '../errors.ts';
-import type { OperatorRow, Results } from '../row.ts';
+import type { OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import * as views from './view-functions.ts';
 
 /** Views of a tensor, the same ones that change it in place, and copies of views (ATen/native/TensorShape.cpp). */
 
-interface Self {
+export interface Self {
   readonly self: Tensor;
 }
 
@@ -27,25 +27,6 @@ function inPlaceView<Args extends Self>(schema: string, fn: (args: Args) => Tens
   } as OperatorRow;
 }
 
-/** What a view shows, in memory of its own: `squeeze_copy` and the like. */
-function viewCopy<Args>(schema: string, fn: (args: Args) => Results): OperatorRow {
-  const shown = (args: Args): Tensor[] => [fn(args)].flat() as Tensor[];
-  return kernel<Args>(schema, {
-    shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
-    host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
-    lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
-  });
-}
-
-/** A view and, under `<name>_copy`, its copy. */
-function viewAndCopy<Args>(schema: string, fn: (args: Args) => Results): OperatorRow[] {
-  const copied = schema
-    .replace(/^(aten::\w+)/, '$1_copy')
-    .replaceAll('(a -> *)', '')
-    .replaceAll('Tensor(a)', 'Tensor');
-  return [view(schema, fn), viewCopy(copied, fn)];
-}
-
 /** A view where strides allow it, a copy where not. */
 function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => readonly number[]): OperatorRow {
   const target = (output: Tensor, { self }: Args): Tensor =>
@@ -55,34 +36,6 @@ function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => r
     shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.numel), dtype: args.self.dtype }),
     host: (args, [output]) => copyInto(target(output, args), args.self),
     lower: (args, [output], context) => lowerCopy(target(output, args), args.self, context, 'aten::reshape'),
-  });
-}
-
-/** `src` written over a part of a copy of `self`: the inverse of a view. */
-function scattering<Args extends Self & { src: Tensor }>(
-  schema: string,
-  part: (tensor: Tensor, args: Args) => Tensor,
-): OperatorRow {
-  const checkedPart = (tensor: Tensor, args: Args): Tensor => {
-    const shown = part(tensor, args);
-    check(
-      views.sameSizes(shown.sizes, args.src.sizes),
-      () =>
-        `expected src to have a size equal to the slice of self. src size = ${sizesText(args.src.sizes)}, slice size = ${sizesText(shown.sizes)}`,
-    );
-    return shown;
-  };
-  return kernel<Args>(schema, {
-    shape: ({ self }) => ({ sizes: self.sizes, dtype: self.dtype }),
-    host: (args, [output]) => {
-      copyInto(output, args.self);
-      copyInto(checkedPart(output, args), args.src);
-    },
-    lower: (args, [output], context) => {
-      lowerCopy(output, args.self, context);
-      lowerCopy(checkedPart(output, args), args.src, context);
-    },
-    out: true,
   });
 }
 
@@ -255,13 +208,13 @@ const unsqueezed = ({ self, dim }: Self & { dim: number }): Tensor => views.unsq
 const selected = ({ self, dim, index }: Self & { dim: number; index: number }): Tensor =>
   views.select(self, dim, index);
 
-interface Slice extends Self {
+export interface Slice extends Self {
   readonly dim: number;
   readonly start: number | null;
   readonly end: number | null;
   readonly step: number;
 }
-const sliced = ({ self, dim, start, end, step }: Slice): Tensor => views.slice(self, dim, start, end, step);
+export const sliced = ({ self, dim, start, end, step }: Slice): Tensor => views.slice(self, dim, start, end, step);
 
 interface Narrow extends Self {
   readonly dim: number;
@@ -270,27 +223,27 @@ interface Narrow extends Self {
 }
 const narrowed = ({ self, dim, start, length }: Narrow): Tensor => views.narrow(self, dim, start, length);
 
-interface Diagonal extends Self {
+export interface Diagonal extends Self {
   readonly offset: number;
   readonly dim1: number;
   readonly dim2: number;
 }
-const diagonalOf = ({ self, offset, dim1, dim2 }: Diagonal): Tensor => views.diagonal(self, offset, dim1, dim2);
+export const diagonalOf = ({ self, offset, dim1, dim2 }: Diagonal): Tensor => views.diagonal(self, offset, dim1, dim2);
 
-interface Strided extends Self {
+export interface Strided extends Self {
   readonly size: readonly number[];
   readonly stride: readonly number[];
   readonly storage_offset: number | null;
 }
-const strided = ({ self, size, stride, storage_offset: offset }: Strided): Tensor =>
+export const strided = ({ self, size, stride, storage_offset: offset }: Strided): Tensor =>
   views.asStrided(self, size, stride, offset);
 
 const expanded = ({ self, size }: Self & { size: readonly number[] }): Tensor => expand(self, size);
 const viewedAs = ({ self, size }: Self & { size: readonly number[] }): Tensor => views.viewed(self, size);
 
 export const viewRows: readonly OperatorRow[] = [
-  ...viewAndCopy('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', viewedAs),
-  ...viewAndCopy('aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)', reinterpreted),
+  view('aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)', viewedAs),
+  view('aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)', reinterpreted),
   view('aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor', viewedAs),
   view<Self & { other: Tensor }>('aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
     views.viewed(self, other.sizes),
@@ -312,17 +265,16 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)',
     ({ self, dim, sizes }) => views.unflatten(self, dim, sizes),
   ),
-  ...viewAndCopy<Self & { dims: readonly number[] }>(
-    'aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)',
-    ({ self, dims }) => views.permute(self, dims),
+  view<Self & { dims: readonly number[] }>('aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)', ({ self, dims }) =>
+    views.permute(self, dims),
   ),
-  ...viewAndCopy('aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)', swapped),
+  view('aten::transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)', swapped),
   inPlaceView('aten::transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)', swapped),
   view('aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)', swapped),
   inPlaceView('aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)', swapped),
   view('aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)', swappedAxes),
   inPlaceView('aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)', swappedAxes),
-  ...viewAndCopy('aten::t(Tensor(a) self) -> Tensor(a)', ({ self }: Self) => views.matrixTranspose(self)),
+  view('aten::t(Tensor(a) self) -> Tensor(a)', ({ self }: Self) => views.matrixTranspose(self)),
   inPlaceView('aten::t_(Tensor(a!) self) -> Tensor(a!)', ({ self }: Self) => views.matrixTranspose(self)),
   view('aten::numpy_T(Tensor(a) self) -> Tensor(a)', reversedDims),
   view('aten::numpy_T.a(Tensor(a) self) -> Tensor(a)', reversedDims),
@@ -341,7 +293,7 @@ export const viewRows: readonly OperatorRow[] = [
     }),
   ),
   ...['conj', '_conj'].map((name) => conjugating(`aten::${name}(Tensor(a) self) -> Tensor(a)`, itself)),
-  ...viewAndCopy('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded),
+  view('aten::expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)', expanded),
   view('aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)', expanded),
   view<Self & { other: Tensor }>('aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)', ({ self, other }) =>
     expand(self, other.sizes),
@@ -350,20 +302,20 @@ export const viewRows: readonly OperatorRow[] = [
     const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
     return tensors.map((tensor) => expand(tensor, sizes));
   }),
-  ...viewAndCopy('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
-  ...viewAndCopy('aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)', squeezedOne),
-  ...viewAndCopy('aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)', squeezedSome),
+  view('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
+  view('aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)', squeezedOne),
+  view('aten::squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)', squeezedSome),
   inPlaceView('aten::squeeze_(Tensor(a!) self) -> Tensor(a!)', squeezedAll),
   inPlaceView('aten::squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)', squeezedOne),
   inPlaceView('aten::squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)', squeezedSome),
-  ...viewAndCopy('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', unsqueezed),
+  view('aten::unsqueeze(Tensor(a) self, int dim) -> Tensor(a)', unsqueezed),
   inPlaceView('aten::unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)', unsqueezed),
-  ...viewAndCopy('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', selected),
-  ...viewAndCopy(
+  view('aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)', selected),
+  view(
     'aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)',
     sliced,
   ),
-  ...viewAndCopy('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowed),
+  view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowed),
   kernel<Self & { dim: number; start: Tensor; length: number }>(
     'aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)',
     {
@@ -373,7 +325,7 @@ export const viewRows: readonly OperatorRow[] = [
       },
     },
   ),
-  ...viewAndCopy<Self & { split_size: number; dim: number }>(
+  view<Self & { split_size: number; dim: number }>(
     'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
     ({ self, split_size: size, dim }) => views.split(self, size, dim),
   ),
@@ -385,7 +337,7 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]',
     ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
   ),
-  ...viewAndCopy<Self & { split_sizes: readonly number[]; dim: number }>(
+  view<Self & { split_sizes: readonly number[]; dim: number }>(
     'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
     ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
   ),
@@ -426,15 +378,14 @@ export const viewRows: readonly OperatorRow[] = [
   ...splitAlong('hsplit', 1, (self) => (self.dim === 1 ? 0 : 1)),
   ...splitAlong('vsplit', 2, () => 0),
   ...splitAlong('dsplit', 3, () => 2),
-  ...viewAndCopy<Self & { dim: number }>(
-    'aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]',
-    ({ self, dim }) => views.unbind(self, dim),
+  view<Self & { dim: number }>('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', ({ self, dim }) =>
+    views.unbind(self, dim),
   ),
-  ...viewAndCopy<Self & { dimension: number; size: number; step: number }>(
+  view<Self & { dimension: number; size: number; step: number }>(
     'aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)',
     ({ self, dimension, size, step }) => views.unfold(self, dimension, size, step),
   ),
-  ...viewAndCopy(
+  view(
     'aten::as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)',
     strided,
   ),
@@ -442,7 +393,7 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)',
     strided,
   ),
-  ...viewAndCopy('aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)', diagonalOf),
+  view('aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)', diagonalOf),
   view('aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)', diagonalSizes),
   view<Self & { source: number; destination: number }>(
     'aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)',
@@ -456,33 +407,17 @@ export const viewRows: readonly OperatorRow[] = [
     isComplex(self.dtype) ? partOf(self, 0) : itself({ self }),
   ),
   view('aten::imag(Tensor(a) self) -> Tensor(a)', imaginary),
-  ...viewAndCopy<Self>('aten::view_as_real(Tensor(a) self) -> Tensor(a)', ({ self }) => {
+  view<Self>('aten::view_as_real(Tensor(a) self) -> Tensor(a)', ({ self }) => {
     check(isComplex(self.dtype), 'view_as_real is only supported for complex tensors');
     return viewAsReal(self);
   }),
-  ...viewAndCopy('aten::view_as_complex(Tensor(a) self) -> Tensor(a)', viewAsComplex),
-  ...viewAndCopy('aten::alias(Tensor(a) self) -> Tensor(a)', itself),
-  ...viewAndCopy('aten::detach(Tensor(a) self) -> Tensor(a)', ({ self }: Self) =>
+  view('aten::view_as_complex(Tensor(a) self) -> Tensor(a)', viewAsComplex),
+  view('aten::alias(Tensor(a) self) -> Tensor(a)', itself),
+  view('aten::detach(Tensor(a) self) -> Tensor(a)', ({ self }: Self) =>
     Object.assign(itself({ self }), { requiresGrad: false }),
   ),
   ...['resolve_conj', 'resolve_neg', 'positive', 'lift_fresh', '_neg_view'].map((name) =>
     view<Self>(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self),
   ),
   ...[1, 2, 3].flatMap(atLeastRows),
-  scattering<Self & { src: Tensor; dim: number; index: number }>(
-    'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',
-    (self, { dim, index }) => views.select(self, dim, index),
-  ),
-  scattering<Slice & { src: Tensor }>(
-    'aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor',
-    (self, args) => sliced({ ...args, self }),
-  ),
-  scattering<Diagonal & { src: Tensor }>(
-    'aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor',
-    (self, args) => diagonalOf({ ...args, self }),
-  ),
-  scattering<Strided & { src: Tensor }>(
-    'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
-    (self, args) => strided({ ...args, self }),
-  ),
 ];

@@ -1,0 +1,99 @@
+import type { Tensor } from '@cresset/tensor';
+import { kernel } from '../builders.ts';
+import { copyInto, lowerCopy } from '../copy.ts';
+import { sizesText } from '../dimensions.ts';
+import { check } from '../errors.ts';
+import type { OperatorRow } from '../row.ts';
+import * as views from './view-functions.ts';
+import { diagonalOf, sliced, strided, viewRows, type Diagonal, type Self, type Slice, type Strided } from './views.ts';
+
+/** Operators that give views' elements in memory of their own, and the inverses of views (ATen/native/TensorShape.cpp). */
+
+/** Views that have a copying form, named `<name>_copy`. */
+const copied: ReadonlySet<string> = new Set([
+  'view',
+  'view.dtype',
+  'permute',
+  'transpose.int',
+  't',
+  'expand',
+  'squeeze',
+  'squeeze.dim',
+  'squeeze.dims',
+  'unsqueeze',
+  'select.int',
+  'slice.Tensor',
+  'narrow',
+  'split.Tensor',
+  'split_with_sizes',
+  'unbind.int',
+  'unfold',
+  'as_strided',
+  'diagonal',
+  'view_as_real',
+  'view_as_complex',
+  'alias',
+  'detach',
+]);
+
+/** What a view shows, in memory of its own. */
+function viewCopy({ schema, view }: OperatorRow): OperatorRow {
+  const shown = (args: object): Tensor[] => [view!(args as never)].flat() as Tensor[];
+  const copy = schema
+    .replace(/^(aten::\w+)/, '$1_copy')
+    .replaceAll('(a -> *)', '')
+    .replaceAll('Tensor(a)', 'Tensor');
+  return kernel<object>(copy, {
+    shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
+    host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
+    lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
+  });
+}
+
+/** `src` written over a part of a copy of `self`: the inverse of a view. */
+function scattering<Args extends Self & { src: Tensor }>(
+  schema: string,
+  part: (tensor: Tensor, args: Args) => Tensor,
+): OperatorRow {
+  const checkedPart = (tensor: Tensor, args: Args): Tensor => {
+    const shown = part(tensor, args);
+    check(
+      views.sameSizes(shown.sizes, args.src.sizes),
+      () =>
+        `expected src to have a size equal to the slice of self. src size = ${sizesText(args.src.sizes)}, slice size = ${sizesText(shown.sizes)}`,
+    );
+    return shown;
+  };
+  return kernel<Args>(schema, {
+    shape: ({ self }) => ({ sizes: self.sizes, dtype: self.dtype }),
+    host: (args, [output]) => {
+      copyInto(output, args.self);
+      copyInto(checkedPart(output, args), args.src);
+    },
+    lower: (args, [output], context) => {
+      lowerCopy(output, args.self, context);
+      lowerCopy(checkedPart(output, args), args.src, context);
+    },
+    out: true,
+  });
+}
+
+export const viewCopyRows: readonly OperatorRow[] = [
+  ...viewRows.filter(({ schema }) => copied.has(schema.slice('aten::'.length, schema.indexOf('(')))).map(viewCopy),
+  scattering<Self & { src: Tensor; dim: number; index: number }>(
+    'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',
+    (self, { dim, index }) => views.select(self, dim, index),
+  ),
+  scattering<Slice & { src: Tensor }>(
+    'aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor',
+    (self, args) => sliced({ ...args, self }),
+  ),
+  scattering<Diagonal & { src: Tensor }>(
+    'aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor',
+    (self, args) => diagonalOf({ ...args, self }),
+  ),
+  scattering<Strided & { src: Tensor }>(
+    'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
+    (self, args) => strided({ ...args, self }),
+  ),
+];
