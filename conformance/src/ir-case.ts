@@ -1,3 +1,4 @@
+import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import {
@@ -56,6 +57,7 @@ const passes: Readonly<Record<string, (graph: Graph) => unknown>> = {
   fuse: (graph) => fuseGraph(graph, { maxTensors: Infinity }),
   lower_simple_tuples: (graph) => lowerSimpleTuples(graph),
   normalize_ops: (graph) => normalizeOps(graph),
+  replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),
   remove_mutation: (graph) => removeTensorMutation(graph),
 };
 

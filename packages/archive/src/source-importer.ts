@@ -23,6 +23,7 @@ import {
   declareFunctions,
   declareHooks,
   type Def,
+  type DefineOptions,
   defineInterface,
   type Expr,
   FunctionValue,
@@ -91,7 +92,7 @@ export class SourceImporter implements Resolver {
   /** The function of that name; undefined where the archive has none. */
   findFunction(qualifiedName: string): GraphFunction | undefined {
     const definition = this.#take(qualifiedName, 'def');
-    if (definition) declareFunctions(this.unit, [definition], { prefix: prefixOf(qualifiedName), resolver: this });
+    if (definition) declareFunctions(this.unit, [definition], this.#optionsFor(prefixOf(qualifiedName)));
     return this.unit.findFunction(qualifiedName);
   }
 
@@ -169,10 +170,14 @@ export class SourceImporter implements Resolver {
       type.addConstant(name, this.#typeParser.parseClassConstant(assign));
     }
     const self = new SimpleSelf(type);
-    const options = { prefix: qualifiedName, resolver: this, self };
+    const options = { ...this.#optionsFor(qualifiedName), self };
     declareHooks(this.unit, body.hooks, 'forward', options);
     declareHooks(this.unit, body.preHooks, 'pre-forward', options);
     declareFunctions(this.unit, body.methods, options);
+  }
+
+  #optionsFor(prefix: string): DefineOptions {
+    return { prefix, resolver: this, opVersion: this.#archive.formatVersion };
   }
 
   #importNamedTuple(qualifiedName: string, definition: ClassDef): void {

@@ -1,4 +1,5 @@
 import {
+  insertGraph,
   operatorRegistry,
   operatorsFor,
   TupleType,
@@ -13,6 +14,7 @@ import { builtinFunctionTable } from './builtin-function-table.ts';
 import { compileError } from './compilation-error.ts';
 import { matchSchemas, type MatchedSchema } from './schema-matching.ts';
 import type { NamedValue } from './named-value.ts';
+import { findUpgrader, type Upgrader } from './upgraders.ts';
 
 /**
  * Emits a call of a builtin operator: the first overload that fits, in the order of registration (PyTorch: emitBuiltinCall).
@@ -32,23 +34,38 @@ export function emitBuiltinCall(
   if (operators.length + functions.length === 0) {
     throw compileError(range, unknownOperatorMessage(name));
   }
-  const outdated = operators.flatMap(({ name: symbol, overloadName }) => {
-    const operatorName = overloadName === '' ? symbol : `${symbol}.${overloadName}`;
-    return findUpgrader(operatorName, graph.opVersion) ?? [];
+  const upgraders: Upgrader[] = [];
+  const current = operators.filter(({ overloadName }) => {
+    const upgrader = findUpgrader(overloadName === '' ? name : `${name}.${overloadName}`, graph.opVersion);
+    if (upgrader !== undefined) upgraders.push(upgrader);
+    return upgrader === undefined;
   });
-XX
+  const schemas = [
+    ...current.map((operator) => operator.schema),
+    ...upgraders.map((upgrader) => upgrader.oldSchema),
+    ...functions.map((fn) => fn.schema),
+  ];
+  const [index, matched] = matchSchemas(schemas, { range, graph, args, kwargs, self });
+  if (index < operators.length) {
+    return emitBuiltinNode(matched, range, graph, name, current[index]);
+  }
+  return insertGraph(graph, functions[index - operators.length]!.graph, matched.inputs)[0]!;
+}
+
 function emitBuiltinNode(
   matched: MatchedSchema,
   range: SourceRange,
   graph: Graph,
   name: Symbol,
-  operator: Operator,
+  operator: Operator | undefined,
 ): Value {
   const node = graph.insertNode(graph.create(name, matched.inputs, 0).setSourceRange(range));
   for (const type of matched.returnTypes) {
     node.addOutput().setType(type);
   }
-  node.setOperator(operator);
+  // An operator that meant something else when the program was written is replaced once the function is complete.
+  if (operator === undefined) node.historicSchemaName = matched.schema.operatorName;
+  else node.setOperator(operator);
   return packOutputs(graph, node.outputs, matched.returnFieldNames);
 }
 
@@ -60,18 +77,6 @@ function packOutputs(graph: Graph, values: readonly Value[], fieldNames: readonl
   const types = values.map((value) => value.type);
   const named = fieldNames === undefined ? undefined : TupleType.createNamed(undefined, fieldNames, types);
   return graph.insertNode(graph.createTuple(values, named)).output();
-}
-
-/** Copies the body of `callee` to the insertion point; returns the values that its outputs became. */
-export function insertGraph(graph: Graph, callee: Graph, inputs: readonly Value[]): readonly Value[] {
-  const copies = new Map<Value, Value>();
-  callee.inputs.forEach((input, index) => copies.set(input, inputs[index]!));
-  const map = (value: Value): Value => copies.get(value)!;
-  for (const node of callee.nodes()) {
-    const copy = graph.insertNode(graph.createClone(node, map));
-    node.outputs.forEach((output, index) => copies.set(output, copy.output(index)));
-  }
-  return callee.outputs.map(map);
 }
 
 function unknownOperatorMessage(name: Symbol): string {

@@ -1,4 +1,4 @@
-import type { GraphFunction, Symbol } from '@cresset/ir';
+import { type GraphFunction, invariant, type Symbol } from '@cresset/ir';
 
 /** Compiles the functions of a TorchScript text. */
 export type SourceCompiler = (source: string) => readonly GraphFunction[];
@@ -71,6 +71,12 @@ class BuiltinFunctionTable {
   /** Hands in the compiler, which this file cannot import: it asks for builtins itself. */
   useCompiler(compile: SourceCompiler): void {
     this.#compile = compile;
+  }
+
+  /** Compiles functions whose names are those of operators; throws `IR_INVARIANT` before there is a compiler. */
+  compile(source: string): readonly GraphFunction[] {
+    invariant(this.#compile !== undefined, 'builtin functions are compiled before there is a compiler');
+    return this.#compile(source);
   }
 
   /** None while the builtins themselves are being compiled. */

@@ -21,6 +21,7 @@ import { emitDefinition } from './function-emitter.ts';
 import { liftClosures } from './lift-closures.ts';
 import { eraseListLiterals } from './list-literals.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
+import { replaceOldOperatorsWithUpgraders } from './replace-old-operators.ts';
 import type { Resolver, Self } from './resolver.ts';
 import { ScriptTypeParser, type ConstantEvaluator } from './script-type-parser.ts';
 import { Parser } from './parser.ts';
@@ -61,6 +62,8 @@ export interface DefineOptions {
   readonly self?: Self | undefined;
   /** Rename a function whose name is taken. */
   readonly mangle?: boolean | undefined;
+  /** The version of PyTorch's operators that the text was written for; absent where it is today's. */
+  readonly opVersion?: number | undefined;
 }
 
 /**
@@ -137,11 +140,13 @@ function makeFunction(
   unit: CompilationUnit,
   def: Def,
   resolver: Resolver,
-  { prefix, self, mangle }: DefineOptions,
+  { prefix, self, mangle, opVersion }: DefineOptions,
 ): GraphFunction {
   const name = qualifiedName(prefix, def);
   const unique = mangle === true && unit.findFunction(name) !== undefined ? unit.mangle(name) : name;
-  return new GraphFunction(unique, new Graph(), (fn) => compileFunction(unit, def, resolver, self, fn));
+  const graph = new Graph();
+  graph.opVersion = opVersion;
+  return new GraphFunction(unique, graph, (fn) => compileFunction(unit, def, resolver, self, fn));
 }
 
 function qualifiedName(prefix: string | undefined, def: Def): string {
@@ -164,6 +169,7 @@ function compileFunction(
       throw withPlace(error);
     }
     const graph = fn.graphBeingDefined;
+    replaceOldOperatorsWithUpgraders(graph);
     convertToSSA(graph);
     canonicalizeModifiedLoops(graph);
     eraseListLiterals(graph);

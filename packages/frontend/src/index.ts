@@ -7,6 +7,7 @@ export * from './iterable-value.ts';
 export * from './named-value.ts';
 export * from './native-resolver.ts';
 export * from './parser.ts';
+export * from './replace-old-operators.ts';
 export * from './resolver.ts';
 export * from './schema-matching.ts';
 export * from './script-type-parser.ts';
