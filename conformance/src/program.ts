@@ -1,4 +1,4 @@
-import { readModule } from '@cresset/archive';
+import { DependencyTable, PythonPrint, readModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import {
   type Argument,
@@ -107,8 +107,12 @@ class OpenProgram implements Program {
     return canonicalize(this.functionOf(entry).graph).toString();
   }
 
-  code(): string {
-    throw new CressetError('NOT_PRINTED', 'programs are not printed as Python yet');
+  code(entry: string): string {
+    const printer = new PythonPrint([], new DependencyTable());
+    const fn = this.functionOf(entry);
+    if (this.self) printer.printMethod(fn);
+    else printer.printFunction(fn);
+    return printer.toString();
   }
 
   hostFallbacks(): ReadonlyMap<string, number> {

@@ -6,6 +6,8 @@ export * from './foreign-file.ts';
 export * from './module-reader.ts';
 export * from './pickle-globals.ts';
 export * from './pickle-value.ts';
+export * from './python-print/dependency-table.ts';
+export * from './python-print/python-print.ts';
 export * from './source-importer.ts';
 export * from './storage-records.ts';
 export * from './type-restoration.ts';
