@@ -49,7 +49,6 @@ function emitSingleAssignment(e: Emitter, stmt: Assign, lhs: Expr, rhs: Expr): v
       e.environment.setSugaredVar(lhs.range, lhs.name.name, e.emitSugaredExpr(rhs, 1, type), type);
       break;
     case 'tuple':
-    case 'list':
       emitTupleAssign(e, lhs.inputs, lhs.range, rhs);
       break;
     case 'select': {
@@ -71,7 +70,7 @@ export function validateAssignTargets(targets: readonly Expr[], range: SourceRan
   let normal = 0;
   let starred = 0;
   for (const target of targets) {
-    if (['var', 'subscript', 'tuple', 'select', 'list'].includes(target.kind)) {
+    if (['var', 'subscript', 'tuple', 'select'].includes(target.kind)) {
       normal++;
     } else if (target.kind === 'starred') {
       starred++;
@@ -157,7 +156,6 @@ function emitTargetAssign(e: Emitter, target: Expr, value: SugaredValue, range: 
       e.environment.setSugaredVar(target.range, target.name.name, value);
       break;
     case 'tuple':
-    case 'list':
       emitNestedUnpacking(e, target.inputs, target.range, value, range);
       break;
     case 'select':

@@ -147,8 +147,8 @@ export class ExpressionParser {
   }
 
   /** Reports something that Python has and TorchScript has not, in the words of PyTorch's Python frontend. */
-  protected unsupported(token: Token, what: string): ErrorReport {
-    return new ErrorReport(this.stream.rangeOf(token), `${what} aren't supported`);
+  protected unsupported(token: Token, what: string, length = 1): ErrorReport {
+    return new ErrorReport(this.stream.range(token.start, token.start + length), `${what} aren't supported`);
   }
 
   #parseBinary(minimum: number): Expr {
@@ -240,6 +240,10 @@ export class ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     const operand = op === 'not' ? this.#parseBinary(NOT_PRECEDENCE) : this.#parseUnary();
+    if (op === '+' && this.dialect === 'python') {
+      // What PyTorch's Python frontend says of it, which has no unary plus.
+      throw new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'");
+    }
     if (op === '-' && operand.kind === 'const') {
       return { kind: 'const', range: stream.range(token.start, operand.range.end), value: negateNumber(operand.value) };
     }
@@ -311,11 +315,14 @@ export class ExpressionParser {
       case 'lambda':
         throw this.unsupported(token, 'Lambda');
       case 'yield':
-        throw this.unsupported(token, 'Yield');
+        throw this.unsupported(token, stream.lookahead().kind === 'from' ? 'YieldFrom' : 'Yield');
       case 'await':
         throw this.unsupported(token, 'Await');
       default: {
         const name = this.parseIdent();
+        if (this.dialect === 'python' && name.name.startsWith('__jit')) {
+          throw new ErrorReport(range, "names of variables used in JIT-ed functions can't start with __jit");
+        }
         return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range: name.range, name };
       }
     }
@@ -365,22 +372,23 @@ export class ExpressionParser {
 
   /** The `for … in …` after the element of a list comprehension or generator. */
   #parseComprehension(elt: Expr, start: number): Expr {
-    const [target, iter] = this.#parseComprehensionClause();
+    const [target, iter] = this.#parseComprehensionClause(start);
     return { kind: 'list-comp', range: this.stream.rangeFrom(start), elt, target, iter };
   }
 
-  #parseComprehensionClause(): [target: Expr, iter: Expr] {
+  /** `start`: where the comprehension starts. */
+  #parseComprehensionClause(start: number): [target: Expr, iter: Expr] {
     const { stream } = this;
     stream.expect('for');
     const targets = this.parseTargetList();
     const target = targets.length === 1 && stream.previous.kind !== ',' ? targets[0]! : this.#tupleOf(targets);
     stream.expect('in');
     const iter = this.#parseBinary(0);
-    if (stream.cur.kind === 'if') {
-      throw new ErrorReport(stream.rangeOf(stream.cur), 'Comprehension ifs are not supported yet');
-    }
-    if (stream.cur.kind === 'for') {
-      throw new ErrorReport(stream.rangeOf(stream.cur), 'Only a single generator is currently supported');
+    const next = stream.cur.kind;
+    if (next === 'if' || next === 'for') {
+      const reason =
+        next === 'if' ? 'Comprehension ifs are not supported yet' : 'Only a single generator is currently supported';
+      throw new ErrorReport(stream.range(start, start), reason);
     }
     return [target, iter];
   }
@@ -396,16 +404,16 @@ export class ExpressionParser {
     const values: Expr[] = [];
     while (stream.cur.kind !== '}') {
       if (stream.cur.kind === '**') {
-        throw new ErrorReport(stream.rangeOf(stream.cur), 'Dict expansion is not supported');
+        throw new ErrorReport(stream.rangeOf(open), 'Dict expansion (e.g. `{**dict}`) is not supported');
       }
       const key = this.parseExp();
       if (stream.cur.kind !== ':' && this.dialect === 'python') {
-        throw this.unsupported(open, 'Set');
+        throw this.unsupported(open, stream.cur.kind === 'for' ? 'SetComp' : 'Set');
       }
       stream.expect(':');
       const value = this.parseExp();
       if (stream.cur.kind === 'for' && keys.length === 0) {
-        const [target, iter] = this.#parseComprehensionClause();
+        const [target, iter] = this.#parseComprehensionClause(open.start);
         stream.expect('}');
         return { kind: 'dict-comp', range: stream.rangeFrom(open.start), key, value, target, iter };
       }

@@ -40,6 +40,9 @@ const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
   async: 'async function definitions',
 };
 
+/** Python's names of the operators whose augmented assignments TorchScript does not have. */
+const UNSUPPORTED_AUGMENTED: Readonly<Record<string, string>> = { '//=': 'FloorDiv', '@=': 'MatMult' };
+
 const VARIADIC_MESSAGE =
   "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
 
@@ -71,6 +74,8 @@ export function parseProgram(source: Source, dialect: Dialect): readonly Definit
 export class Parser extends ExpressionParser {
   readonly #source: Source;
   readonly #claimedComments = new Set<TypeComment>();
+  /** Whether the block that is being parsed is the body of a class. */
+  #inClass = false;
 
   constructor(source: Source, dialect: Dialect = 'python') {
     super(new TokenStream(source, lex(source)), dialect);
@@ -142,7 +147,7 @@ export class Parser extends ExpressionParser {
       this.#claimedComments.add(comment);
     }
     const typed = mergeTypeComments(this.#source, decl, this.#commentsBefore(comments, body), isMethod, this.dialect);
-    const range = this.dialect === 'python' ? stream.range(start, decl.range.end) : name.range;
+    const range = this.dialect === 'python' ? stream.range(start, this.#lastContentEnd()) : name.range;
     return { kind: 'def', range, name, decl: typed, statements: body, decorators };
   }
 
@@ -209,8 +214,11 @@ export class Parser extends ExpressionParser {
     const defaultValue = this.stream.nextIf('=') ? this.parseExp() : undefined;
     const range = this.stream.rangeFrom(ident.range.start);
     if (this.dialect === 'python') {
-      if (variadic !== '' || (kwargOnly && defaultValue !== undefined)) {
-        throw new ErrorReport(range, VARIADIC_MESSAGE);
+      if (variadic !== '') {
+        throw new ErrorReport(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE);
+      }
+      if (kwargOnly && defaultValue !== undefined) {
+        throw new ErrorReport(defaultValue.range, VARIADIC_MESSAGE);
       }
       if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
         throw new ErrorReport(range, `${MUTABLE_DEFAULT_MESSAGE} on parameter ${ident.name}`);
@@ -223,23 +231,27 @@ export class Parser extends ExpressionParser {
   #parseBlock(inClass: boolean): Stmt[] {
     const { stream } = this;
     return stream.nested(() => {
+      const outer = this.#inClass;
+      this.#inClass = inClass;
       const statements: Stmt[] = [];
       if (!stream.nextIf('newline')) {
         this.#parseSimpleStatements(statements);
-        return statements;
+      } else {
+        stream.expect('indent');
+        do {
+          this.#parseStatement(statements);
+        } while (stream.cur.kind !== 'dedent' && stream.cur.kind !== 'eof');
+        stream.nextIf('dedent');
       }
-      stream.expect('indent');
-      do {
-        this.#parseStatement(statements, inClass);
-      } while (stream.cur.kind !== 'dedent' && stream.cur.kind !== 'eof');
-      stream.nextIf('dedent');
+      this.#inClass = outer;
       return statements;
     });
   }
 
   /** Adds a compound statement, or the simple statements of one line. */
-  #parseStatement(into: Stmt[], inClass: boolean): void {
+  #parseStatement(into: Stmt[]): void {
     const { kind } = this.stream.cur;
+    const inClass = this.#inClass;
     switch (kind) {
       case 'if':
         into.push(this.#parseIf());
@@ -261,13 +273,13 @@ export class Parser extends ExpressionParser {
         break;
       case 'class':
         if (!inClass) {
-          throw this.unsupported(this.stream.cur, 'class definitions');
+          throw this.unsupported(this.stream.cur, 'class definitions', 'class'.length);
         }
         into.push(this.parseClass());
         break;
       default:
         if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
-          throw this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!);
+          throw this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!, kind.length);
         }
         this.#parseSimpleStatements(into);
     }
@@ -312,6 +324,9 @@ export class Parser extends ExpressionParser {
         return { kind: 'delete', range: this.#statementRange(token), targets };
       }
       case 'global': {
+        if (this.dialect === 'python') {
+          throw this.unsupported(token, 'global variables', 'global'.length);
+        }
         stream.next();
         const names = [this.parseIdent()];
         while (stream.nextIf(',')) {
@@ -320,9 +335,8 @@ export class Parser extends ExpressionParser {
         return { kind: 'global', range: this.#statementRange(token), names };
       }
       case 'import':
-        throw this.unsupported(token, 'import statements');
       case 'from':
-        throw this.unsupported(token, 'import statements');
+        throw this.unsupported(token, 'import statements', token.kind.length);
       default:
         return this.#parseExpressionStatement();
     }
@@ -368,6 +382,13 @@ export class Parser extends ExpressionParser {
       return this.#parseAugAssign(lhs);
     }
     if (op !== '=') {
+      if (type !== undefined && this.dialect === 'python' && !this.#inClass) {
+        const { start } = lhs.range;
+        throw new ErrorReport(
+          stream.range(start, start + 1),
+          "annotated assignments without assigned value aren't supported",
+        );
+      }
       return type === undefined
         ? { kind: 'expr', range: range(), expr: lhs }
         : { kind: 'assign', range: range(), lhsList: [lhs], rhs: undefined, type };
@@ -388,6 +409,12 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     const rhs = this.parseExpOrExpTuple();
+    if (this.dialect === 'python' && Object.hasOwn(UNSUPPORTED_AUGMENTED, token.kind)) {
+      throw new ErrorReport(
+        stream.range(token.end - 2, token.end),
+        `unsupported kind of augmented assignment: ${UNSUPPORTED_AUGMENTED[token.kind]}`,
+      );
+    }
     if (lhs.kind === 'tuple') {
       throw new ErrorReport(lhs.range, ' augmented assignment can only have one LHS expression');
     }
@@ -418,7 +445,7 @@ export class Parser extends ExpressionParser {
     const cond = this.parseExp();
     stream.expect(':');
     const body = this.#parseBlock(false);
-    this.#refuseLoopElse('while');
+    this.#refuseLoopElse('while', token);
     return { kind: 'while', range: this.#blockRange(token), cond, body };
   }
 
@@ -430,7 +457,7 @@ export class Parser extends ExpressionParser {
     const iterable = this.parseExpOrExpTuple();
     stream.expect(':');
     const body = this.#parseBlock(false);
-    this.#refuseLoopElse('for');
+    this.#refuseLoopElse('for', token);
     const wraps = targets.length > 1 || this.#endsWithComma(targets);
     const wrapped: readonly Expr[] = wraps
       ? [{ kind: 'tuple', range: stream.range(targets[0]!.range.start, targets.at(-1)!.range.end), inputs: targets }]
@@ -444,9 +471,9 @@ export class Parser extends ExpressionParser {
     return /^\s*,/.test(this.#source.text.slice(end, end + 8));
   }
 
-  #refuseLoopElse(what: string): void {
+  #refuseLoopElse(what: string, keyword: Token): void {
     if (this.stream.cur.kind === 'else') {
-      throw new ErrorReport(this.stream.rangeOf(this.stream.cur), `else branches of ${what} loops aren't supported`);
+      throw new ErrorReport(this.stream.rangeOf(keyword), `else branches of ${what} loops aren't supported`);
     }
   }
 

@@ -29,6 +29,7 @@ export function mergeTypeComments(
   const parse = (comment: TypeComment): CommentSignature =>
     new SignatureParser(new TokenStream(source, lex(source, comment.contentStart, comment.end)), dialect).parse();
   if (used.length === 1) {
+    requireOwnLine(source, used[0]!, dialect);
     return withTypes(decl, parse(used[0]!), isMethod);
   }
   const last = used.findIndex((comment) => /^\s*\(\s*\.\.\.\s*\)\s*->/.test(contentOf(source, comment)));
@@ -37,6 +38,16 @@ export function mergeTypeComments(
   }
   const params = used.slice(0, last).map((comment) => parseType(source, comment, dialect));
   return withTypes(decl, { params, returnType: parse(used[last]!).returnType }, isMethod);
+}
+
+/** PyTorch's Python frontend takes the only comment for the signature, which has a line to itself. */
+function requireOwnLine(source: Source, comment: TypeComment, dialect: Dialect): void {
+  const lineStart = source.text.lastIndexOf('\n', comment.start) + 1;
+  const [first] = lex(source, lineStart, comment.start).tokens;
+  if (dialect === 'python' && first!.start < comment.start && first!.kind !== 'eof') {
+    const stream = new TokenStream(source, lex(source, lineStart, comment.start));
+    throw stream.expected('type comment');
+  }
 }
 
 function contentOf(source: Source, comment: TypeComment): string {

@@ -1,7 +1,7 @@
-import type { AliasDb, Block, Graph, Node, Value } from '@cresset/ir';
+import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
 
 export interface DeadCodeOptions {
-  /** Lets writes to memory that nobody looks at later go; without it every write stays. */
+  /** Lets writes to memory that nobody looks at later go; without it every write in a lone block stays. */
   readonly aliasDb?: AliasDb;
   /** Also deletes unused nodes with side effects (PyTorch: ALLOW_DELETING_NODES_WITH_SIDE_EFFECTS). */
   readonly allowSideEffects?: boolean;
@@ -9,7 +9,8 @@ export interface DeadCodeOptions {
 
 /** Removes nodes without effect whose outputs are not used, and unused outputs of If and Loop (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
-  return eliminateDeadCodeInBlock(graph.block, options);
+  const writes = options.aliasDb === undefined && Array.from(graph.allNodes()).some(isWrite);
+  return eliminateDeadCodeInBlock(graph.block, writes ? { ...options, aliasDb: new AliasDb(graph) } : options);
 }
 
 /** As `eliminateDeadCode`, for one block and all within it. */
@@ -105,7 +106,7 @@ class DeadCodeEliminator {
 
   #hasUntrackedMutation(node: Node): boolean {
     if (this.options.aliasDb) return this.options.aliasDb.writesToWildcard(node);
-    return node.kind === 'prim::SetAttr' || node.maybeSchema()?.isMutable === true;
+    return isWrite(node);
   }
 
   // ---- sweeping
@@ -143,6 +144,10 @@ class DeadCodeEliminator {
       this.#changed = true;
     }
   }
+}
+
+function isWrite(node: Node): boolean {
+  return node.kind === 'prim::SetAttr' || node.maybeSchema()?.isMutable === true;
 }
 
 /** An operator without schema may do anything. */

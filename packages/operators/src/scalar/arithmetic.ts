@@ -152,7 +152,9 @@ export const arithmeticRows: readonly OperatorRow[] = [
 
 function rangeLength(low: bigint, high: bigint, step: bigint): bigint {
   if (step === 0n) throw new OperatorError('range() arg 3 must not be zero');
-  if (step > 0n && low < high) return 1n + (high - 1n - low) / step;
-  if (step < 0n && low > high) return 1n + (low - 1n - high) / -step;
+  // In 64 bits, as PyTorch counts: a range longer than an int has a negative length.
+  const length = (distance: bigint, by: bigint): bigint => BigInt.asIntN(64, 1n + BigInt.asIntN(64, distance) / by);
+  if (step > 0n && low < high) return length(high - 1n - low, step);
+  if (step < 0n && low > high) return length(low - 1n - high, -step);
   return 0n;
 }
