@@ -114,7 +114,7 @@ async function expectCall(
 /** Whether the error is one of ours that says what PyTorch's says. */
 function expectError(error: unknown, message: string): void {
   if (!(error instanceof CressetError)) throw error;
-  if (!error.message.includes(message)) throw new Mismatch(`raised another message: ${firstLine(error.message)}`);
+  if (!error.message.includes(message)) throw new Mismatch(`raised another message: ${tellingLine(error.message)}`);
 }
 
 function reasonOf(error: unknown): string {
