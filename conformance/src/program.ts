@@ -1,23 +1,14 @@
 import { DependencyTable, PythonPrint, readModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
-import {
-  type Argument,
-  ClassType,
-  CressetError,
-  type GraphFunction,
-  type FunctionSchema,
-  IntType,
-  FloatType,
-  ListType,
-} from '@cresset/ir';
+import { type Argument, ClassType, CressetError, type GraphFunction, IntType, FloatType, ListType } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import { registerAllOperators } from '@cresset/operators';
 import {
+  bindArguments,
   initializeRuntime,
   isInstance,
   RuntimeContext,
   ScriptModule,
-  toIValue,
   typeOfValue,
   type RuntimeContextOptions,
 } from '@cresset/runtime';
@@ -89,7 +80,7 @@ class OpenProgram implements Program {
 
   async call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue> {
     const fn = this.functionOf(entry);
-    const args = bindArguments(fn.schema, this.self ? [this.self, ...inputs] : inputs, kwargs);
+    const args = bindArguments(fn.schema, this.self ?? undefined, inputs, kwargs, converted);
     try {
       // A method is called as from Python: with the hooks that stand around it.
       return await (this.self
@@ -126,35 +117,6 @@ class OpenProgram implements Program {
   dispose(): void {
     this.runner.dispose();
   }
-}
-
-/** Positional arguments, then keywords, then defaults (FunctionSchema::checkAndNormalizeInputs). */
-function bindArguments(
-  schema: FunctionSchema,
-  given: readonly IValue[],
-  kwargs: ReadonlyMap<string, IValue>,
-): readonly IValue[] {
-  if (given.length > schema.arguments.length) {
-    throw new CressetError(
-      'ARGUMENT_COUNT',
-      `expected at most ${schema.arguments.length} argument(s) but received ${given.length}`,
-    );
-  }
-  return schema.arguments.map((argument, at) => {
-    const { name, defaultValue } = argument;
-    if (at < given.length) return converted(given[at], argument);
-    const named = kwargs.get(name);
-    if (named !== undefined) return converted(named, argument);
-    if (defaultValue === undefined) throw missingArgument(schema, name);
-    return toIValue(defaultValue);
-  });
-}
-
-function missingArgument(schema: FunctionSchema, name: string): CressetError {
-  return new CressetError(
-    'ARGUMENT_COUNT',
-    `${schema.name}() is missing value for argument '${name}'. Declaration: ${schema}`,
-  );
 }
 
 /** As Python hands a value to a parameter: a tensor of one element as a number, one number as the list of a

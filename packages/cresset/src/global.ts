@@ -1,6 +1,6 @@
 import type { Availability } from './availability.ts';
 import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
-import type { ScriptModule } from './script-module.ts';
+import { ScriptModule } from './script-module.ts';
 import { scopePort, serve, WORKER_NAME } from './worker-start.ts';
 
 // The classic script: on a page it is the global `cresset`; started as a worker by itself, it is the host.
@@ -22,7 +22,7 @@ const library = new Library(() => {
 
 /** See the ES module's `load`. */
 export function load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
-  return library.load(input, options);
+  return library.load(input, options, ScriptModule);
 }
 
 /** See the ES module's `init`. */

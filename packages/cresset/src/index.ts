@@ -1,6 +1,6 @@
 import type { Availability } from './availability.ts';
 import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
-import type { ModelMethod, ScriptModule } from './script-module.ts';
+import { ScriptModule, type ModelMethod } from './script-module.ts';
 
 export * from './public-names.ts';
 
@@ -19,7 +19,7 @@ export function load<Method extends string = never>(
   input: ModelInput,
   options: LoadOptions = {},
 ): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
-  return library.load(input, options) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
+  return library.load(input, options, ScriptModule) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
 }
 
 /** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */

@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import { findAvailability, type Availability } from './availability.ts';
-import { LoadedFile, makeScriptModule, type ScriptModule } from './script-module.ts';
-import { startInPage, startInWorker, type Placement, type StartWorker } from './worker-start.ts';
+import { LoadedFile, withMethods, type ScriptModule } from './script-module.ts';
+import { startInPage, startInWorker, type Edition, type Placement, type StartWorker } from './worker-start.ts';
 
 /** What a model can be loaded from: an address (relative to the page), a File or Blob, or bytes. */
 export type ModelInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
@@ -31,27 +31,32 @@ export interface MemoryReport {
 /** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
 export class Library {
   readonly #startWorker: StartWorker;
-  readonly #prepare: (() => void) | undefined;
+  readonly #edition: Edition | undefined;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Placement | null = null;
   #nextModel = 1;
 
-  /** @param prepare what a host in this thread needs first: the operators of the full edition. */
-  constructor(startWorker: StartWorker, prepare?: () => void) {
+  /** @param edition what the full edition has beside this */
+  constructor(startWorker: StartWorker, edition?: Edition) {
     this.#startWorker = startWorker;
-    this.#prepare = prepare;
+    this.#edition = edition;
   }
 
-  async load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
+  /** @param Module the class of what is returned */
+  async load<Module extends ScriptModule>(
+    input: ModelInput,
+    options: LoadOptions,
+    Module: new (file: LoadedFile) => Module,
+  ): Promise<Module> {
     const { device = 'auto', signal, onProgress } = options;
-    const placement = await this.#placement(options.worker ?? true);
-    const model = this.#nextModel++;
+    const placement = await this.placement(options.worker ?? true);
+    const model = this.nextModel();
     const request = { type: 'load', model, input: wireInput(input), device } as const;
     const { summary } = await placement.client.request('loaded', request, {
       ...(signal ? { signal } : {}),
       ...(onProgress ? { onProgress } : {}),
     });
-    return makeScriptModule(new LoadedFile(placement, model, summary));
+    return withMethods(new Module(new LoadedFile(placement, model, summary)));
   }
 
   init(): Promise<Availability> {
@@ -67,9 +72,15 @@ export class Library {
     return { models: sum(({ models }) => models), deviceBytes: sum(({ deviceBytes }) => deviceBytes) };
   }
 
-  #placement(worker: boolean): Promise<Placement> {
-    if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for', this.#prepare)));
-    return (this.#inWorker ??= startInWorker(this.#startWorker, this.#prepare));
+  /** A number for a program that no other has. */
+  nextModel(): number {
+    return this.#nextModel++;
+  }
+
+  /** Where programs run, in a worker or in this thread. */
+  placement(worker: boolean): Promise<Placement> {
+    if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for', this.#edition)));
+    return (this.#inWorker ??= startInWorker(this.#startWorker, this.#edition));
   }
 }
 

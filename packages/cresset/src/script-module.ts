@@ -6,9 +6,10 @@ import type {
   ModuleSummary,
   RunProfile,
   TensorSummary,
+  WireReference,
 } from '@cresset/runtime';
 import { Tensor, type DType } from './tensor.ts';
-import { fromWire, toWire, type Input, type Output } from './value.ts';
+import { fromWire, inMessages, WireArguments, type Input, type Output } from './value.ts';
 import type { Placement } from './worker-start.ts';
 
 export interface CallOptions {
@@ -34,15 +35,31 @@ export interface ModelPlace extends DeviceReport {
 }
 
 /** What modules of one loaded file share. */
-class LoadedFile {
+export class LoadedFile {
   disposed = false;
   lastProfile: RunProfile | null = null;
 
   constructor(
     readonly placement: Placement,
     readonly id: number,
-    readonly summary: ModelSummary,
+    public summary: ModelSummary,
   ) {}
+
+  async call(
+    module: string,
+    method: string,
+    inputs: readonly Input[],
+    { kwargs: named, signal }: CallOptions = {},
+  ): Promise<Output> {
+    const values = new WireArguments();
+    const args = inputs.map((input) => values.value(input));
+    const kwargs = values.named(named);
+    const request = { type: 'call', model: this.id, module, method, args, kwargs } as const;
+    const { result } = await this.placement.client.request('called', request, signal ? { signal } : {});
+    this.lastProfile = result.profile;
+    values.update(result.written);
+    return fromWire(result.value);
+  }
 }
 
 /**
@@ -51,12 +68,18 @@ class LoadedFile {
  */
 export class ScriptModule {
   readonly #file: LoadedFile;
-  readonly #path: string;
+  /** @internal */
+  protected readonly path: string;
 
   /** Used by `load`. */
   constructor(file: LoadedFile, path = '') {
     this.#file = file;
-    this.#path = path;
+    this.path = path;
+  }
+
+  /** @internal */
+  get [inMessages](): WireReference {
+    return { kind: 'reference', path: this.path };
   }
 
   /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
@@ -66,17 +89,7 @@ export class ScriptModule {
 
   /** Runs a method by name. Throws `ARGUMENT_COUNT`, `ARGUMENT_NAME`, `ARGUMENT_TYPE` where the arguments do not fit it. */
   async call(method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
-    const { id, placement } = this.#openFile();
-    const kwargs = Object.entries(options.kwargs ?? {}).map(([name, value]) => [name, toWire(value)] as const);
-    const args = inputs.map((input) => toWire(input));
-    const request = { type: 'call', model: id, module: this.#path, method, args, kwargs } as const;
-    const { result } = await placement.client.request(
-      'called',
-      request,
-      options.signal ? { signal: options.signal } : {},
-    );
-    this.#file.lastProfile = result.profile;
-    return fromWire(result.value);
+    return this.openFile().call(this.path, method, inputs, options);
   }
 
   /** A method as a function; the same as the property of that name. */
@@ -86,7 +99,7 @@ export class ScriptModule {
 
   /** The names of this module's methods. */
   methods(): readonly string[] {
-    return this.#openFile().summary.modules.find(({ name }) => name === this.#path)?.methods ?? [];
+    return this.openFile().summary.modules.find(({ name }) => name === this.path)?.methods ?? [];
   }
 
   /** A method's schema in PyTorch's text, with types and defaults of its parameters. */
@@ -106,24 +119,24 @@ export class ScriptModule {
 
   /** Qualified name of this module's class. */
   get className(): string {
-    return this.#openFile().summary.modules.find(({ name }) => name === this.#path)?.className ?? '';
+    return this.openFile().summary.modules.find(({ name }) => name === this.path)?.className ?? '';
   }
 
   /** This module and those below it, by path (`''`, `layer1`, `layer1.0`). */
   namedModules(): readonly ModuleSummary[] {
-    const below = this.#path === '' ? '' : `${this.#path}.`;
-    return this.#openFile()
-      .summary.modules.filter(({ name }) => name === this.#path || name.startsWith(below))
-      .map((each) => ({ ...each, name: each.name === this.#path ? '' : each.name.slice(below.length) }));
+    const below = this.path === '' ? '' : `${this.path}.`;
+    return this.openFile()
+      .summary.modules.filter(({ name }) => name === this.path || name.startsWith(below))
+      .map((each) => ({ ...each, name: each.name === this.path ? '' : each.name.slice(below.length) }));
   }
 
   /** The module below this one at a path such as `layer1.0`. Throws `NO_MODULE` where there is none. */
-  submodule(path: string): ScriptModule {
-    const full = this.#path === '' ? path : `${this.#path}.${path}`;
-    if (!this.#openFile().summary.modules.some(({ name }) => name === full)) {
+  submodule(path: string): this {
+    const full = this.path === '' ? path : `${this.path}.${path}`;
+    if (!this.openFile().summary.modules.some(({ name }) => name === full)) {
       throw new CressetError('NO_MODULE', `${this.className} has no module '${path}'`);
     }
-    return makeScriptModule(this.#file, full);
+    return withMethods(new (this.constructor as typeof ScriptModule)(this.#file, full)) as this;
   }
 
   /** Names, shapes and dtypes of the parameters, those of modules below among them. A frozen model has none. */
@@ -138,8 +151,8 @@ export class ScriptModule {
 
   /** The elements of a parameter or buffer as they are now. */
   async parameter(name: string): Promise<Tensor> {
-    const { id, placement } = this.#openFile();
-    const request = { type: 'query', model: id, module: this.#path, about: 'tensor', name } as const;
+    const { id, placement } = this.openFile();
+    const request = { type: 'query', model: id, module: this.path, about: 'tensor', name } as const;
     const { tensor } = await placement.client.request('tensor', request);
     return new Tensor(tensor.data, tensor.shape, tensor.dtype as DType);
   }
@@ -153,8 +166,8 @@ export class ScriptModule {
 
   /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */
   async explain(method = 'forward'): Promise<Explanation> {
-    const { id, placement } = this.#openFile();
-    const request = { type: 'query', model: id, module: this.#path, about: 'explain', method } as const;
+    const { id, placement } = this.openFile();
+    const request = { type: 'query', model: id, module: this.path, about: 'explain', method } as const;
     return (await placement.client.request('explained', request)).explanation;
   }
 
@@ -165,18 +178,18 @@ export class ScriptModule {
 
   /** Where the model runs, and why there. */
   get place(): ModelPlace {
-    const { placement, summary } = this.#openFile();
+    const { placement, summary } = this.openFile();
     return { ...summary.device, thread: placement.thread, threadReason: placement.reason };
   }
 
   /** Files that were saved with the model (`_extra_files`), by name. */
   get extraFiles(): ReadonlyMap<string, Uint8Array> {
-    return new Map(this.#openFile().summary.extraFiles);
+    return new Map(this.openFile().summary.extraFiles);
   }
 
   /** How long loading took, in milliseconds. */
   get loadTimings(): ModelSummary['timings'] {
-    return this.#openFile().summary.timings;
+    return this.openFile().summary.timings;
   }
 
   /** Frees the model's memory, on the GPU too. Modules below it end with it. */
@@ -190,7 +203,8 @@ export class ScriptModule {
     return this.dispose();
   }
 
-  #openFile(): LoadedFile {
+  /** @internal */
+  protected openFile(): LoadedFile {
     if (this.#file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
     return this.#file;
   }
@@ -198,37 +212,40 @@ export class ScriptModule {
   async #text(
     question: { about: 'graph' | 'optimized-graph' | 'schema'; method: string } | { about: 'code'; name: string },
   ): Promise<string> {
-    const { id, placement } = this.#openFile();
+    const { id, placement } = this.openFile();
     const answer = await placement.client.request('text', {
       type: 'query',
       model: id,
-      module: this.#path,
+      module: this.path,
       ...question,
     });
     return answer.text;
   }
 
   #tensors(kind: TensorSummary['kind']): readonly TensorSummary[] {
-    const below = this.#path === '' ? '' : `${this.#path}.`;
-    return this.#openFile()
+    const below = this.path === '' ? '' : `${this.path}.`;
+    return this.openFile()
       .summary.tensors.filter((each) => each.kind === kind && each.name.startsWith(below))
       .map((each) => ({ ...each, name: each.name.slice(below.length) }));
   }
 }
 
-/** A ScriptModule whose methods are properties, those of the program that the class has not itself. */
-export function makeScriptModule(file: LoadedFile, path = ''): ScriptModule {
-  const module = new ScriptModule(file, path);
-  const methods = new Map(module.methods().map((name) => [name, module.method(name)]));
-  return new Proxy(module, {
+/**
+ * An object whose methods are properties, those of the program that it has not itself. `then` is none of them, as what has one is
+ * a Promise to JavaScript.
+ */
+export function withMethods<Target extends { methods(): readonly string[]; method(name: string): unknown }>(
+  object: Target,
+): Target {
+  const isMethod = (name: string | symbol): name is string =>
+    typeof name === 'string' && name !== 'then' && object.methods().includes(name);
+  return new Proxy(object, {
     get(target, name) {
       // Private fields are the target's own, so it has to be the receiver.
       const own: unknown = Reflect.get(target, name, target);
-      if (own !== undefined || typeof name === 'symbol') return typeof own === 'function' ? own.bind(target) : own;
-      return methods.get(name);
+      if (own !== undefined) return typeof own === 'function' ? own.bind(target) : own;
+      return isMethod(name) ? target.method(name) : undefined;
     },
-    has: (target, name) => Reflect.has(target, name) || methods.has(String(name)),
+    has: (target, name) => Reflect.has(target, name) || isMethod(name),
   });
 }
-
-export { LoadedFile };

@@ -70,19 +70,30 @@ const DTYPES: ReadonlySet<string> = new Set<DType>([
 
 /**
  * A tensor on the page: shape, dtype and elements, contiguous in C order. Given to a model, its elements are copied once, into a
- * buffer that the worker gets; those that a model returns are handed over without a copy.
+ * buffer that the worker gets; those that a model returns are handed over without a copy. Where a model writes to a tensor it was
+ * given (`x.add_(1)`, `out=`), that tensor has the new elements when the call has ended.
  */
 export class Tensor {
-  /** Sizes of the dimensions. */
-  readonly shape: readonly number[];
   readonly dtype: DType;
+  #shape: readonly number[];
   #buffer: ArrayBuffer | null;
 
   /** Used by {@link tensor}; the buffer is kept, not copied. */
   constructor(buffer: ArrayBuffer, shape: readonly number[], dtype: DType) {
     this.#buffer = buffer;
-    this.shape = Object.freeze([...shape]);
+    this.#shape = Object.freeze([...shape]);
     this.dtype = dtype;
+  }
+
+  /** Gives a tensor what a model made of it. */
+  static replace(tensor: Tensor, buffer: ArrayBuffer, shape: readonly number[]): void {
+    tensor.#buffer = buffer;
+    tensor.#shape = Object.freeze([...shape]);
+  }
+
+  /** Sizes of the dimensions. */
+  get shape(): readonly number[] {
+    return this.#shape;
   }
 
   /** Number of elements. */

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { WireValue } from '@cresset/runtime';
+import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
 import { fromInt64, Tensor, type DType } from './tensor.ts';
 
 /**
@@ -19,6 +19,7 @@ export type Input =
   | ComplexNumber
   | readonly Input[]
   | ReadonlyMap<Input, Input>
+  | Reference
   | { readonly [key: string]: Input };
 
 /** A complex number. */
@@ -54,47 +55,81 @@ export type Output =
 
 const MAX_DEPTH = 200;
 
-/** A value for the worker; elements of tensors are copied, so that the caller keeps its own. */
-export function toWire(value: Input, depth = 0): WireValue {
-  if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT', 'an argument has values within values without end');
-  switch (typeof value) {
-    case 'undefined':
-      return null;
-    case 'boolean':
-    case 'number':
-    case 'bigint':
-    case 'string':
-      return value;
-    case 'object':
-      return value === null ? null : objectToWire(value, depth);
-    default:
-      throw new CressetError('ARGUMENT', `a ${typeof value} cannot be given to a model`);
-  }
+/** A property by which objects of this library tell what they are in a message. */
+export const inMessages: unique symbol = Symbol('inMessages');
+
+/** Something of this library that stays in the worker and can be given to what runs there. */
+export interface Reference {
+  readonly [inMessages]: WireValue;
 }
 
-function objectToWire(value: Exclude<Input & object, null>, depth: number): WireValue {
-  if (value instanceof Tensor) {
-    const { data, dtype, shape } = value;
-    return { kind: 'tensor', dtype, shape, data: data.slice().buffer as ArrayBuffer };
+/**
+ * The values of one message to the worker. Elements of tensors are copied, so that the caller keeps its own; a tensor that
+ * occurs twice is the same tensor there, too.
+ */
+export class WireArguments {
+  readonly #tensors = new Map<Tensor, WireTensor>();
+
+  value(value: Input, depth = 0): WireValue {
+    if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT', 'an argument has values within values without end');
+    switch (typeof value) {
+      case 'undefined':
+        return null;
+      case 'boolean':
+      case 'number':
+      case 'bigint':
+      case 'string':
+        return value;
+      case 'object':
+        return value === null ? null : this.#object(value, depth);
+      default:
+        throw new CressetError('ARGUMENT', `a ${typeof value} cannot be given to a model`);
+    }
   }
-  if (ArrayBuffer.isView(value)) {
-    throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
+
+  /** Arguments by name. */
+  named(values: Readonly<Record<string, Input>> = {}): (readonly [string, WireValue])[] {
+    return Object.entries(values).map(([name, value]) => [name, this.value(value)] as const);
   }
-  if (Array.isArray(value)) return (value as readonly Input[]).map((item) => toWire(item, depth + 1));
-  if (value instanceof Map) {
-    const entries = [...(value as ReadonlyMap<Input, Input>)];
-    return {
-      kind: 'dict',
-      entries: entries.map(([key, item]) => [toWire(key, depth + 1), toWire(item, depth + 1)] as const),
-    };
+
+  /** Gives the caller's tensors what the program wrote to them. */
+  update(written: CallResult['written']): void {
+    const tensors = [...this.#tensors.keys()];
+    for (const [key, { data, shape }] of written) Tensor.replace(tensors[key], data, shape);
   }
-  if (isComplex(value)) return { kind: 'complex', re: value.re, im: value.im };
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new CressetError('ARGUMENT', `a ${value.constructor.name} cannot be given to a model`);
+
+  #tensor(tensor: Tensor): WireTensor {
+    let wire = this.#tensors.get(tensor);
+    if (!wire) {
+      const { data, dtype, shape } = tensor;
+      wire = { kind: 'tensor', key: this.#tensors.size, dtype, shape, data: data.slice().buffer as ArrayBuffer };
+      this.#tensors.set(tensor, wire);
+    }
+    return wire;
   }
-  const entries = Object.entries(value as { readonly [key: string]: Input });
-  return { kind: 'dict', entries: entries.map(([key, item]) => [key, toWire(item, depth + 1)] as const) };
+
+  #object(value: Exclude<Input & object, null>, depth: number): WireValue {
+    if (value instanceof Tensor) return this.#tensor(value);
+    if (inMessages in value) return value[inMessages] as WireValue;
+    if (ArrayBuffer.isView(value)) {
+      throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
+    }
+    if (Array.isArray(value)) return (value as readonly Input[]).map((item) => this.value(item, depth + 1));
+    if (value instanceof Map) {
+      const entries = [...(value as ReadonlyMap<Input, Input>)];
+      return {
+        kind: 'dict',
+        entries: entries.map(([key, item]) => [this.value(key, depth + 1), this.value(item, depth + 1)] as const),
+      };
+    }
+    if (isComplex(value)) return { kind: 'complex', re: value.re, im: value.im };
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null) {
+      throw new CressetError('ARGUMENT', `a ${value.constructor.name} cannot be given to a model`);
+    }
+    const entries = Object.entries(value as { readonly [key: string]: Input });
+    return { kind: 'dict', entries: entries.map(([key, item]) => [key, this.value(item, depth + 1)] as const) };
+  }
 }
 
 function isComplex(value: object): value is ComplexNumber {
@@ -124,6 +159,8 @@ export function fromWire(value: WireValue): Output {
       return { re: part.re, im: part.im };
     case 'device':
       return part.name;
+    case 'reference':
+      return part.path;
     case 'enum':
       return { className: part.className, name: part.name };
     case 'object':

@@ -1,9 +1,27 @@
 import { CressetError } from '@cresset/ir';
-import { inProcessPorts, WorkerClient, WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
+import {
+  inProcessPorts,
+  WorkerClient,
+  WorkerHost,
+  type FromHost,
+  type Port,
+  type Request,
+  type RequestHandlers,
+  type RunOperatorNotice,
+} from '@cresset/runtime';
 import { requestWebGpuDevice } from '@cresset/webgpu';
 
 /** Starts a Worker with this library's host in it; throws where that is not possible. */
 export type StartWorker = () => Worker;
+
+/** What an edition adds to the core's. */
+export interface Edition {
+  /** Called in the thread of a host before it starts: operators to be registered. */
+  prepare(): void;
+  readonly handlers: RequestHandlers;
+  /** Runs a custom operator's function in the page. */
+  runOperator(notice: RunOperatorNotice, client: WorkerClient): void;
+}
 
 /** Where programs run. */
 export interface Placement {
@@ -20,31 +38,31 @@ const START_TIMEOUT_MS = 20_000;
 export const WORKER_NAME = 'cresset';
 
 /** A host in this thread: in Node, and where a page may not start a worker. */
-export function startInPage(reason: string, prepare?: () => void): Placement {
-  prepare?.();
+export function startInPage(reason: string, edition?: Edition): Placement {
+  edition?.prepare();
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  serve(hostPort);
-  return { client: makeClient(clientPort), thread: 'page', reason };
+  serve(hostPort, edition?.handlers);
+  return { client: makeClient(clientPort, edition), thread: 'page', reason };
 }
 
 /** A host in a worker, or in this thread where no worker can be started. */
-export async function startInWorker(startWorker: StartWorker, prepare?: () => void): Promise<Placement> {
-  if (typeof Worker === 'undefined') return startInPage('there are no workers here', prepare);
+export async function startInWorker(startWorker: StartWorker, edition?: Edition): Promise<Placement> {
+  if (typeof Worker === 'undefined') return startInPage('there are no workers here', edition);
   let worker: Worker;
   try {
     worker = startWorker();
   } catch (error) {
     // A script of another origin may not be a worker, and a Content-Security-Policy may forbid them.
     return announce(
-      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`, prepare),
+      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`, edition),
     );
   }
   const port = portOf(worker);
-  const client = makeClient(port);
+  const client = makeClient(port, edition);
   const failure = await firstWord(worker);
   if (failure !== null) {
     worker.terminate();
-    return announce(startInPage(`the worker did not start: ${failure}`, prepare));
+    return announce(startInPage(`the worker did not start: ${failure}`, edition));
   }
   worker.addEventListener('error', (event) => {
     client.break(new CressetError('WORKER_FAILED', `the worker ended: ${event.message || 'no reason was given'}`));
@@ -53,8 +71,8 @@ export async function startInWorker(startWorker: StartWorker, prepare?: () => vo
 }
 
 /** Makes this thread a host that talks through `port`, and says that it is ready. */
-export function serve(port: Port<Request, FromHost>): void {
-  new WorkerHost(port, { openDevice: () => requestWebGpuDevice() }).listen();
+export function serve(port: Port<Request, FromHost>, handlers?: RequestHandlers): void {
+  new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), ...(handlers && { handlers }) }).listen();
 }
 
 /** The port of a worker's own global scope. */
@@ -72,8 +90,12 @@ function portOf(worker: Worker): Port<FromHost, Request> {
   };
 }
 
-function makeClient(port: Port<FromHost, Request>): WorkerClient {
-  return new WorkerClient(port, { onPrint: (text) => console.log(text), onWarning: (text) => console.warn(text) });
+function makeClient(port: Port<FromHost, Request>, edition?: Edition): WorkerClient {
+  return new WorkerClient(port, {
+    onPrint: (text) => console.log(text),
+    onWarning: (text) => console.warn(text),
+    ...(edition && { onRunOperator: edition.runOperator }),
+  });
 }
 
 /** Resolves with null once the worker has spoken, or with why it did not. */

@@ -71,12 +71,22 @@ export class ScriptModule {
 
   /** A method's graph as it was compiled. */
   graphFor(name = 'forward', receiver = this.object): Graph {
-    return this.#executors.executorOf(this.method(name, receiver)).graph;
+    return this.graphOf(this.method(name, receiver));
+  }
+
+  /** As {@link graphFor}, of a method or function. */
+  graphOf(fn: ScriptFunction): Graph {
+    return this.#executors.executorOf(fn).graph;
   }
 
   /** A method's graph as it is run. */
   optimizedGraphFor(name = 'forward', receiver = this.object): Graph {
-    return this.#executors.executorOf(this.method(name, receiver)).planFor(this.#spec(), receiver).graph;
+    return this.optimizedGraphOf(this.method(name, receiver), receiver);
+  }
+
+  /** As {@link optimizedGraphFor}, of a method and its object, or a function. */
+  optimizedGraphOf(fn: ScriptFunction, receiver: ScriptObject | null): Graph {
+    return this.#executors.executorOf(fn).planFor(this.#spec(), receiver).graph;
   }
 
   /** Optimises a method once more and tells of every step. */
@@ -86,7 +96,12 @@ export class ScriptModule {
 
   /** Which operators a method runs, and where each of them would run. */
   explain(name = 'forward', receiver = this.object): Explanation {
-    return explainGraph(name, this.optimizedGraphFor(name, receiver), this.context.device !== null);
+    return this.explainFunction(this.method(name, receiver), receiver);
+  }
+
+  /** As {@link explain}, of a method and its object, or a function. */
+  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): Explanation {
+    return explainGraph(fn.name, this.optimizedGraphOf(fn, receiver), this.context.device !== null);
   }
 
   /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */
@@ -143,12 +158,17 @@ export class ScriptModule {
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await Promise.all([...readbacks, device?.flush()]);
+      await Promise.all([...readbacks, wanted.size > 0 ? context.faults.check() : null, device?.flush()]);
       execution.ledger?.sweep([value, ...given], objects);
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);
-      throw await this.#inOriginalTerms(error);
+      // What a bad index led to is not the error, the index is.
+      const fault = await context.faults.check().then(
+        () => null,
+        (found: unknown) => found,
+      );
+      throw await this.#inOriginalTerms(fault ?? error);
     } finally {
       this.lastRun = makeRunProfile(
         performance.now() - start,

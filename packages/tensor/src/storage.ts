@@ -9,6 +9,19 @@ interface DeviceCopy {
   readonly dtype: ScalarType;
 }
 
+/** Where the bytes of a storage come from when something first needs them: a record of a file. */
+export interface StorageSource {
+  /** Size in host layout, bytes. */
+  readonly byteLength: number;
+  /** Reads the bytes, into memory of their own. Rejects with a CressetError. */
+  read(): Promise<ArrayBuffer>;
+  /** The bytes are on a device, and were given up on the host. */
+  released(): void;
+}
+
+/** Host copies of what was read from a source and went to a device stay up to this size: small work is done on the host. */
+const KEPT_ON_HOST_BYTES = 64 << 10;
+
 // A storage that nobody disposed of must not keep device memory for ever: the safety net below, never the plan.
 const abandoned = new FinalizationRegistry<{ copy: DeviceCopy | null }>((held) => {
   if (held.copy) held.copy.memory.release(held.copy.buffer);
@@ -17,15 +30,18 @@ const abandoned = new FinalizationRegistry<{ copy: DeviceCopy | null }>((held) =
 /**
  * The memory behind one or several tensors (c10::StorageImpl).
  *
- * A storage has a copy on the host, one on a device, or both while they are equal. Whoever reads asks for the copy where
- * the work is done; whoever writes says so, which makes the other copy stale. Going up to the device costs no wait; coming
- * down does, and is the only asynchronous step.
+ * A storage has a copy on the host, one on a device, or both while they are equal; one of a large file has neither until
+ * something needs it. Whoever reads asks for the copy where the work is done; whoever writes says so, which makes the other
+ * copy stale. Going up to the device costs no wait; coming down and reading from the file do.
  */
 export class Storage {
   #host: ArrayBuffer | null;
   readonly #held: { copy: DeviceCopy | null } = { copy: null };
   #disposed = false;
-  #deviceWrites = 0;
+  #writes = 0;
+  /** Of a storage that is read when it is needed: kept until its bytes went to a device or were written. */
+  #source: StorageSource | null = null;
+  #reading: Promise<void> | null = null;
 
   /** @param byteLength size in host layout, bytes. */
   private constructor(
@@ -37,6 +53,13 @@ export class Storage {
 
   static onHost(bytes: ArrayBuffer): Storage {
     return new Storage(bytes.byteLength, bytes);
+  }
+
+  /** A storage whose bytes are read when something first needs them: `toHost()` has to be awaited before they are used. */
+  static fromSource(source: StorageSource): Storage {
+    const storage = new Storage(source.byteLength, null);
+    storage.#source = source;
+    return storage;
   }
 
   /** A storage of `count` elements whose contents the device is about to write. */
@@ -56,8 +79,18 @@ export class Storage {
     return this.#held.copy !== null;
   }
 
+  /** Whether nothing has asked for its bytes so far. */
+  get isUnread(): boolean {
+    return this.#source !== null && !this.#host && !this.#held.copy && !this.#reading;
+  }
+
   get isDisposed(): boolean {
     return this.#disposed;
+  }
+
+  /** How often it was asked for in order to be written; unchanged means that nobody wrote to it. */
+  get writes(): number {
+    return this.#writes;
   }
 
   /** The bytes on the host, for reading. Throws where they are only on the device: `toHost()` must have been awaited. */
@@ -67,7 +100,9 @@ export class Storage {
       'STORAGE_NOT_ON_HOST',
       this.#disposed
         ? 'this tensor was disposed of'
-        : 'this tensor lies on the device; await its data before reading it on the host',
+        : this.#source
+          ? 'this tensor was not read from its file yet; await its data before reading it on the host'
+          : 'this tensor lies on the device; await its data before reading it on the host',
     );
   }
 
@@ -75,19 +110,31 @@ export class Storage {
   hostBytesForWriting(): ArrayBuffer {
     const bytes = this.hostBytes();
     this.#dropDeviceCopy();
+    this.#writes++;
     return bytes;
   }
 
-  /** Brings the host copy up to date. The device copy stays. */
+  /** Brings the host copy up to date. The device copy stays. Rejects with a CressetError. */
   async toHost(): Promise<void> {
     const copy = this.#held.copy;
-    if (this.#host || !copy) return;
-    const writes = this.#deviceWrites;
+    if (this.#host || this.#disposed) return;
+    if (!copy) return this.#source ? (this.#reading ??= this.#read(this.#source)) : undefined;
+    const writes = this.#writes;
     const bytes = await copy.memory.download(copy.buffer, copy.dtype, this.byteLength / elementSize(copy.dtype));
     if (this.#disposed || this.#host) return;
     // Work enqueued while the copy travelled may have written the buffer again: then it has to be fetched once more.
-    if (this.#deviceWrites === writes) this.#host = bytes;
+    if (this.#writes === writes) this.#host = bytes;
     else await this.toHost();
+  }
+
+  async #read(source: StorageSource): Promise<void> {
+    try {
+      const bytes = await source.read();
+      if (!this.#disposed) this.#host = bytes;
+    } finally {
+      // After a failure somebody may try again.
+      this.#reading = null;
+    }
   }
 
   /** The device buffer for reading, made and filled on first use. `dtype` is that of the tensor that reads. */
@@ -100,14 +147,23 @@ export class Storage {
     const buffer = memory.allocate(count * memory.deviceElementSize(dtype));
     memory.upload(buffer, dtype, new Uint8Array(host));
     this.#adopt({ memory, dtype, buffer });
+    this.#giveUpHostCopy(dtype);
     return buffer;
+  }
+
+  /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */
+  #giveUpHostCopy(dtype: ScalarType): void {
+    if (!this.#source || this.byteLength <= KEPT_ON_HOST_BYTES || dtype === 'float64') return;
+    this.#host = null;
+    this.#source.released();
+    this.#source = null;
   }
 
   /** The device buffer for writing: the host copy is stale from now on. */
   deviceBufferForWriting(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
     const buffer = this.deviceBuffer(memory, dtype);
     this.#host = null;
-    this.#deviceWrites++;
+    this.#writes++;
     return buffer;
   }
 

@@ -1,21 +1,25 @@
-import { type Argument, CressetError, type FunctionSchema, ListType } from '@cresset/ir';
+import { type Argument, CressetError, type FunctionSchema } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import { toIValue } from '../constant-value.ts';
-import type { WireValue } from './protocol.ts';
-import { fromWire } from './wire-value.ts';
 
 /**
  * The arguments of a call by its schema: positional ones, then keywords, then defaults (FunctionSchema::checkAndNormalizeInputs).
- * `self` is given for a method. Throws a CressetError of code `ARGUMENT_COUNT`, `ARGUMENT_NAME` or `ARGUMENT_TYPE`.
+ *
+ * @param self the object of a method, which is its first argument; undefined for a function
+ * @param convert makes a given value what its parameter wants, or throws
+ *
+ * Throws a CressetError of code `ARGUMENT_COUNT` or `ARGUMENT_NAME`, or what `convert` throws.
  */
-export function bindArguments(
+export function bindArguments<Given>(
   schema: FunctionSchema,
   self: IValue | undefined,
-  args: readonly WireValue[],
-  kwargs: readonly (readonly [string, WireValue])[],
+  args: readonly Given[],
+  kwargs: Iterable<readonly [string, Given]>,
+  convert: (value: Given, argument: Argument) => IValue,
 ): IValue[] {
   const bound: IValue[] = self === undefined ? [] : [self];
-  const given = bound.length + args.length;
+  const first = bound.length;
+  const given = first + args.length;
   if (given > schema.arguments.length) {
     throw new CressetError(
       'ARGUMENT_COUNT',
@@ -23,20 +27,20 @@ export function bindArguments(
     );
   }
   const byName = new Map(kwargs);
-  for (let index = bound.length; index < schema.arguments.length; index++) {
-    const argument = schema.arguments[index];
-    const position = index - (self === undefined ? 0 : 1);
+  for (const argument of schema.arguments.slice(first)) {
+    const { name, defaultValue } = argument;
+    const position = bound.length - first;
     if (position < args.length) {
-      bound.push(fromWire(spread(args[position], argument), argument.type, schema.name, argument.name));
-    } else if (byName.has(argument.name)) {
-      bound.push(fromWire(spread(byName.get(argument.name)!, argument), argument.type, schema.name, argument.name));
-      byName.delete(argument.name);
-    } else if (argument.defaultValue !== undefined) {
-      bound.push(toIValue(argument.defaultValue));
+      bound.push(convert(args[position], argument));
+    } else if (byName.has(name)) {
+      bound.push(convert(byName.get(name)!, argument));
+      byName.delete(name);
+    } else if (defaultValue !== undefined) {
+      bound.push(toIValue(defaultValue));
     } else {
       throw new CressetError(
         'ARGUMENT_COUNT',
-        `${schema.name}() is missing value for argument '${argument.name}'. Declaration: ${schema}`,
+        `${schema.name}() is missing value for argument '${name}'. Declaration: ${schema}`,
       );
     }
   }
@@ -51,10 +55,4 @@ export function bindArguments(
     );
   }
   return bound;
-}
-
-/** One number for a parameter that is a BroadcastingList stands for the list of it. */
-function spread(value: WireValue, { type, N }: Argument): WireValue {
-  const isNumber = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
-  return isNumber && N !== undefined && type instanceof ListType ? new Array<WireValue>(N).fill(value) : value;
 }

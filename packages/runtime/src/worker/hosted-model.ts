@@ -1,5 +1,5 @@
 import type { LoadedModule } from '@cresset/archive';
-import { ClassType, CressetError } from '@cresset/ir';
+import { ClassType, CressetError, type ScriptFunction } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
@@ -10,6 +10,7 @@ import { ScriptModule } from '../script-module.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
   CallRequest,
+  CallResult,
   DeviceReport,
   ModelSummary,
   ModuleSummary,
@@ -17,13 +18,11 @@ import type {
   WireTensor,
   WireValue,
 } from './protocol.ts';
-import { reachableTensors, toWire } from './wire-value.ts';
+import { reachableTensors, tensorToWire, toWire, WireReader } from './wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
-export interface CallOutcome {
-  readonly value: WireValue;
+export interface CallOutcome extends CallResult {
   readonly error: unknown;
-  readonly profile: RunProfile;
 }
 
 /** Where a program's words go. */
@@ -32,17 +31,28 @@ export interface ModelOutput {
   warn(text: string): void;
 }
 
+/** What a host keeps of a program: a file that was loaded, or one that came to be here. */
+export type HostedProgram = Omit<LoadedModule, 'debugTables'> & {
+  readonly debugTables: Pick<LoadedModule['debugTables'], 'load'>;
+};
+
+/** What is called: a method with its object, or a function. */
+export interface Callee {
+  readonly fn: ScriptFunction;
+  readonly receiver: ScriptObject | null;
+}
+
 /** A loaded model as its host keeps it. */
 export class HostedModel {
-  readonly #loaded: LoadedModule;
+  readonly runner: ScriptModule;
+  /** Modules by path, the model itself under `''`. */
+  readonly modules: Map<string, ScriptObject>;
+  readonly #loaded: HostedProgram;
   readonly #device: ComputeDevice | null;
   readonly #report: DeviceReport;
-  readonly #module: ScriptModule;
-  /** Modules by path, the model itself under `''`. */
-  readonly #modules: ReadonlyMap<string, ScriptObject>;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(loaded: LoadedModule, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
+  constructor(loaded: HostedProgram, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
     this.#loaded = loaded;
     this.#device = device;
     this.#report = report;
@@ -51,16 +61,16 @@ export class HostedModel {
       print: (text) => output.print(text),
       warn: (text) => output.warn(text),
     });
-    this.#module = new ScriptModule(loaded.module, loaded.unit, context, {
+    this.runner = new ScriptModule(loaded.module, loaded.unit, context, {
       loadDebugTables: () => loaded.debugTables.load(),
     });
-    this.#modules = collectModules(loaded.module);
+    this.modules = collectModules(loaded.module);
   }
 
   /** Runs what objects of the file need before they can be used: their `__setstate__`. */
   async prepare(signal: AbortSignal): Promise<void> {
     for (const { object, state } of this.#loaded.pendingStates) {
-      await this.#module.callOn(object, '__setstate__', [state], { signal });
+      await this.runner.callOn(object, '__setstate__', [state], { signal });
     }
   }
 
@@ -75,16 +85,35 @@ export class HostedModel {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
     try {
-      const receiver = this.#receiver(module);
-      const { schema } = this.#module.method(method, receiver);
-      const bound = bindArguments(schema, receiver, args, kwargs);
-      const result = await this.#module.callOn(receiver, method, bound.slice(1), { signal, resultToHost: true });
+      const { fn, receiver } = this.callee(module, method);
+      const reader = this.reader();
+      const { schema } = fn;
+      const bound = bindArguments(schema, receiver ?? undefined, args, kwargs, (value, argument) =>
+        reader.argument(value, argument, schema.name),
+      );
+      const inputs = receiver ? bound.slice(1) : bound;
+      const options = { signal, resultToHost: true };
+      const result = await (receiver
+        ? this.runner.callOn(receiver, method, inputs, options)
+        : this.runner.callFunction(fn, inputs, options));
       const value = await this.#toWire(result, schema.returns[0]?.type ?? null);
-      this.#freeTemporaries([...bound.slice(1), result]);
-      return { value, error: null, profile: this.#profile(start, before) };
+      const written = await writtenArguments(reader);
+      this.#freeTemporaries([...inputs, result]);
+      return { value, written, error: null, profile: this.#profile(start, before) };
     } catch (error) {
-      return { value: null, error, profile: this.#profile(start, before) };
+      return { value: null, written: [], error, profile: this.#profile(start, before) };
     }
+  }
+
+  /** Makes values of messages; they may refer to the modules of this model. */
+  reader(): WireReader {
+    return new WireReader((path) => this.modules.get(path));
+  }
+
+  /** Throws where there is nothing of that name. */
+  callee(module: string, method: string): Callee {
+    const receiver = this.receiver(module);
+    return { fn: this.runner.method(method, receiver), receiver };
   }
 
   /** Hooks may have put other tensors into the result than the program, so here the rest comes to the host. */
@@ -111,7 +140,7 @@ export class HostedModel {
 
   /** The run's profile with the readback of its results. */
   #profile(start: number, before: ComputeDevice['counters'] | null): RunProfile {
-    const run = this.#module.lastRun ?? EMPTY_PROFILE;
+    const run = this.runner.lastRun ?? EMPTY_PROFILE;
     const after = this.#device?.counters;
     const since = (name: 'readbacks' | 'readbackBytes' | 'submits'): number =>
       before && after ? after[name] - before[name] : run[name];
@@ -128,7 +157,7 @@ export class HostedModel {
   // ---- questions
 
   summary(): Omit<ModelSummary, 'timings'> {
-    const modules = [...this.#modules].map(([name, { type }]): ModuleSummary => ({
+    const modules = [...this.modules].map(([name, { type }]): ModuleSummary => ({
       name,
       className: type.qualifiedName,
       methods: type.methods.map((method) => method.name),
@@ -143,19 +172,19 @@ export class HostedModel {
   }
 
   schema(module: string, method: string): string {
-    return this.#module.method(method, this.#receiver(module)).schema.toString();
+    return this.callee(module, method).fn.schema.toString();
   }
 
   async graph(module: string, method: string, which: 'graph' | 'optimized-graph'): Promise<string> {
     await this.#loaded.debugTables.load();
-    const receiver = this.#receiver(module);
-    const graph =
-      which === 'graph' ? this.#module.graphFor(method, receiver) : this.#module.optimizedGraphFor(method, receiver);
+    const { fn, receiver } = this.callee(module, method);
+    const graph = which === 'graph' ? this.runner.graphOf(fn) : this.runner.optimizedGraphOf(fn, receiver);
     return canonicalize(graph).toString();
   }
 
   async explain(module: string, method: string): Promise<Explanation> {
-    return this.#module.explain(method, this.#receiver(module));
+    const { fn, receiver } = this.callee(module, method);
+    return this.runner.explainFunction(fn, receiver);
   }
 
   /** The text of a class, or of the whole file where it is not found in it. */
@@ -171,7 +200,7 @@ export class HostedModel {
   async tensor(module: string, name: string): Promise<WireTensor> {
     const path = module === '' ? name : `${module}.${name}`;
     const at = path.lastIndexOf('.');
-    const owner = this.#modules.get(path.slice(0, Math.max(at, 0)));
+    const owner = this.modules.get(path.slice(0, Math.max(at, 0)));
     const slot = owner?.type.findAttributeSlot(path.slice(at + 1));
     const value = slot === undefined ? null : owner!.slots[slot];
     if (!(value instanceof Tensor)) throw new CressetError('NO_PARAMETER', `there is no parameter or buffer '${name}'`);
@@ -179,18 +208,18 @@ export class HostedModel {
   }
 
   dispose(): void {
-    this.#module.dispose();
+    this.runner.dispose();
   }
 
-  #receiver(path: string): ScriptObject {
-    const object = this.#modules.get(path);
+  receiver(path: string): ScriptObject {
+    const object = this.modules.get(path);
     if (!object) throw new CressetError('NO_MODULE', `there is no module '${path}'`);
     return object;
   }
 
   #tensors(): TensorSummary[] {
     const found: TensorSummary[] = [];
-    for (const [path, { type, slots }] of this.#modules) {
+    for (const [path, { type, slots }] of this.modules) {
       type.attributes.forEach(({ name, kind }, slot) => {
         const value = slots[slot];
         if (kind === 'attribute' || !(value instanceof Tensor)) return;
@@ -200,6 +229,13 @@ export class HostedModel {
     }
     return found;
   }
+}
+
+/** The arguments that a program wrote to, which are its caller's: in place means that the caller sees it. */
+async function writtenArguments(reader: WireReader): Promise<CallResult['written']> {
+  const written = reader.written().filter(({ key }) => key !== undefined);
+  await Promise.all(written.map(({ tensor }) => tensor.storage.toHost()));
+  return written.map(({ key, tensor }) => [key!, tensorToWire(tensor)]);
 }
 
 const EMPTY_PROFILE: RunProfile = {
@@ -222,7 +258,7 @@ const EMPTY_PROFILE: RunProfile = {
 const MAX_MODULES = 100_000;
 
 /** A module and those below it, in the order of their attributes; one that stands in two places has two paths. */
-function collectModules(root: ScriptObject): Map<string, ScriptObject> {
+export function collectModules(root: ScriptObject): Map<string, ScriptObject> {
   const found = new Map<string, ScriptObject>();
   const visit = (object: ScriptObject, path: string, above: ReadonlySet<ScriptObject>): void => {
     found.set(path, object);

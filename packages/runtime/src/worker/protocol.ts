@@ -23,11 +23,15 @@ export type WireValue =
   | WireDevice
   | WireEnum
   | WireObject
+  | WireReference
   | readonly WireValue[];
 
-/** A tensor: its elements lie contiguously in C order, little-endian, complex numbers as pairs, float16 as its bits. */
+/** A tensor: its elements lie contiguously in C order, little-endian, complex numbers as pairs, float16 as its bits. One
+ * that occurs twice in a message is one tensor. */
 export interface WireTensor {
   readonly kind: 'tensor';
+  /** Of an argument: what the answer calls it by, where the program wrote to it. */
+  readonly key?: number;
   readonly dtype: ScalarType;
   readonly shape: readonly number[];
   readonly data: ArrayBuffer;
@@ -67,6 +71,12 @@ export interface WireObject {
   readonly kind: 'object';
   readonly className: string;
   readonly attributes: readonly (readonly [string, WireValue])[];
+}
+
+/** An object that stays in the worker: the path of a module, or the name that `construct` gave. */
+export interface WireReference {
+  readonly kind: 'reference';
+  readonly path: string;
 }
 
 /** An error on its way: the stack is that of the side where it was thrown. */
@@ -112,6 +122,9 @@ export interface ModelSummary {
   readonly modules: readonly ModuleSummary[];
   readonly tensors: readonly TensorSummary[];
   readonly extraFiles: readonly (readonly [string, Uint8Array])[];
+  /** Of a program compiled from source: its functions and classes. */
+  readonly functions?: readonly string[];
+  readonly classes?: readonly string[];
   /** Milliseconds from the request to here, and their parts. */
   readonly timings: { readonly total: number; readonly read: number; readonly device: number };
 }
@@ -163,7 +176,10 @@ export interface AbortRequest {
   readonly id: number;
 }
 
-export type Request = LoadRequest | CallRequest | QueryRequest | DisposeRequest | MemoryRequest | AbortRequest;
+/** What a host answers in every edition. */
+export type CoreRequest = LoadRequest | CallRequest | QueryRequest | DisposeRequest | MemoryRequest | AbortRequest;
+
+export type Request = CoreRequest | FullRequest;
 
 export interface MemoryReport {
   readonly models: number;
@@ -174,10 +190,172 @@ export interface MemoryReport {
 /** What a call gives. */
 export interface CallResult {
   readonly value: WireValue;
+  /** Arguments that the program wrote to, by their keys, as they are now. */
+  readonly written: readonly (readonly [key: number, tensor: WireTensor])[];
   readonly profile: RunProfile;
 }
 
+// ---- the full edition
+
+/** Opens an empty program for source to be compiled into; answered with `loaded`, as all that change a program. */
+export interface CreateRequest {
+  readonly type: 'create';
+  readonly id: number;
+  readonly model: number;
+  readonly device: DeviceChoice;
+  /** Name of the class of a module to be authored; null for functions and classes. */
+  readonly className: string | null;
+  /** The program whose functions and classes its source may use. */
+  readonly uses: number | null;
+}
+
+/** Compiles functions and classes into a program, or methods into a module of it. */
+export interface DefineRequest {
+  readonly type: 'define';
+  readonly id: number;
+  readonly model: number;
+  readonly source: string;
+  readonly filename: string | null;
+}
+
+/** A module to be put into another: one of a program, or a container made for them. */
+export type WireModule =
+  | { readonly kind: 'module'; readonly model: number; readonly path: string }
+  | {
+      readonly kind: 'ModuleList' | 'ModuleDict' | 'Sequential';
+      readonly modules: readonly (readonly [name: string, module: WireModule])[];
+    };
+
+/** What is registered in a module under a name. */
+export type Registration =
+  | { readonly kind: 'parameter'; readonly value: WireTensor; readonly requiresGrad: boolean }
+  | { readonly kind: 'buffer'; readonly value: WireTensor }
+  | { readonly kind: 'attribute'; readonly type: string; readonly value: WireValue }
+  | { readonly kind: 'constant'; readonly type: string | null; readonly value: WireValue }
+  | { readonly kind: 'module'; readonly module: WireModule };
+
+export interface RegisterRequest {
+  readonly type: 'register';
+  readonly id: number;
+  readonly model: number;
+  readonly name: string;
+  readonly registration: Registration;
+}
+
+/** Makes an object of a class, that stays in the worker; answered with `constructed`. */
+export interface ConstructRequest {
+  readonly type: 'construct';
+  readonly id: number;
+  readonly model: number;
+  readonly className: string;
+  readonly args: readonly WireValue[];
+  readonly kwargs: readonly (readonly [string, WireValue])[];
+}
+
+/** Python text of a method, a function or, where `method` is null, a whole module; answered with `text`. */
+export interface PrintRequest {
+  readonly type: 'print-python';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly method: string | null;
+}
+
+/** Answered with `saved`. */
+export interface SaveRequest {
+  readonly type: 'save';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly extraFiles: readonly (readonly [name: string, contents: string | Uint8Array])[];
+}
+
+/** Runs a method on the host and, operator by operator with the same inputs, on the device; answered with `verified`. */
+export interface VerifyRequest extends Omit<CallRequest, 'type'> {
+  readonly type: 'verify';
+  readonly tolerance: { readonly relative: number; readonly absolute: number } | null;
+}
+
+export interface OperatorRegistration {
+  readonly schema: string;
+  /** A function of the page computes it. */
+  readonly hasHost: boolean;
+  /** What it comes to in terms of others: functions as text, or one expression of elements. */
+  readonly lowering: { readonly script: string } | { readonly expression: unknown } | null;
+  /** TorchScript text of a function of the arguments, that gives the sizes of the result or results. */
+  readonly shape: string | null;
+}
+
+/** Makes an operator known to programs that are compiled from now on; answered with `done`. */
+export interface RegisterOperatorRequest extends OperatorRegistration {
+  readonly type: 'register-operator';
+  readonly id: number;
+}
+
+/** What a function of the page gave; answered with `done`. */
+export interface OperatorResultRequest {
+  readonly type: 'operator-result';
+  readonly id: number;
+  /** Of the `run-operator` that it belongs to. */
+  readonly run: number;
+  readonly outcome:
+    | { readonly values: readonly WireValue[]; readonly written: CallResult['written'] }
+    | { readonly error: WireError };
+}
+
+/** What only the full edition's host answers. */
+export type FullRequest =
+  | CreateRequest
+  | DefineRequest
+  | RegisterRequest
+  | ConstructRequest
+  | PrintRequest
+  | SaveRequest
+  | VerifyRequest
+  | RegisterOperatorRequest
+  | OperatorResultRequest;
+
+/** A value of two devices that is not the same. */
+export interface VerificationDifference {
+  /** The operator, `aten::softmax.int`. */
+  readonly operator: string;
+  /** The node in the graph's text. */
+  readonly node: string;
+  /** Where it stands in Python, as errors print it; empty where the file does not tell. */
+  readonly python: string;
+  /** Which of its outputs. */
+  readonly output: number;
+  readonly maxDifference: number;
+  /** Where the difference is largest: index, and the values there. */
+  readonly at: { readonly index: readonly number[]; readonly host: number; readonly device: number } | null;
+  /** Where sizes or dtypes differ already. */
+  readonly mismatch: string | null;
+  /** The operators of the kernel it is part of, where it runs fused. */
+  readonly fusedWith: readonly string[];
+}
+
+/** What `verify` found. */
+export interface VerificationReport {
+  readonly passed: boolean;
+  /** Operators whose results were compared, and those that have no kernel for these arguments. */
+  readonly compared: number;
+  readonly notOnDevice: number;
+  /** In the order of running. */
+  readonly differences: readonly VerificationDifference[];
+}
+
+/** The host asks the page to run a function of a custom operator. */
+export interface RunOperatorNotice {
+  readonly type: 'run-operator';
+  readonly run: number;
+  readonly operator: string;
+  readonly args: readonly WireValue[];
+}
+
 export type Answer =
+  | { readonly type: 'constructed'; readonly id: number; readonly path: string; readonly summary: ModelSummary }
+  | { readonly type: 'saved'; readonly id: number; readonly bytes: ArrayBuffer }
+  | { readonly type: 'verified'; readonly id: number; readonly report: VerificationReport }
   | { readonly type: 'loaded'; readonly id: number; readonly summary: ModelSummary }
   | { readonly type: 'called'; readonly id: number; readonly result: CallResult }
   | { readonly type: 'text'; readonly id: number; readonly text: string }
@@ -192,7 +370,8 @@ export type Notice =
   | { readonly type: 'ready' }
   | { readonly type: 'progress'; readonly id: number; readonly progress: TransferProgress }
   | { readonly type: 'print'; readonly text: string }
-  | { readonly type: 'warning'; readonly text: string };
+  | { readonly type: 'warning'; readonly text: string }
+  | RunOperatorNotice;
 
 export type FromHost = Answer | Notice;
 

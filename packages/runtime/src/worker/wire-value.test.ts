@@ -17,9 +17,9 @@ import {
 import { DeviceValue, EnumValue, List, Tensor, Tuple, type Dict, type IValue } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import type { WireValue } from './protocol.ts';
-import { fromWire, toWire } from './wire-value.ts';
+import { toWire, WireReader } from './wire-value.ts';
 
-const read = (value: WireValue, type: Type): IValue => fromWire(value, type, 'forward', 'x');
+const read = (value: WireValue, type: Type): IValue => new WireReader().value(value, type, 'forward', 'x');
 
 function messageOf(value: WireValue, type: Type): string {
   try {
@@ -33,7 +33,7 @@ function messageOf(value: WireValue, type: Type): string {
 
 const ints = new ListType(IntType.get());
 
-describe('fromWire', () => {
+describe('WireReader', () => {
   it('makes of a number what the schema says', () => {
     expect(read(3, IntType.get())).toBe(3n);
     expect(read(3n, IntType.get())).toBe(3n);

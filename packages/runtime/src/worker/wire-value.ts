@@ -5,9 +5,11 @@ import {
   EnumType,
   FloatType,
   IntType,
+  ListType,
   StringType,
   TensorType,
   AnyType,
+  type Argument,
   type TupleType,
   type Type,
 } from '@cresset/ir';
@@ -114,7 +116,7 @@ function fieldsOf(value: Tuple, type: Type | null): readonly string[] | null {
   return named?.fieldNames ?? null;
 }
 
-function tensorToWire(tensor: Tensor): WireTensor {
+export function tensorToWire(tensor: Tensor): WireTensor {
   const elements = tensor.contiguousArray();
   const data = elements.slice().buffer as ArrayBuffer;
   return { kind: 'tensor', dtype: tensor.dtype, shape: [...tensor.sizes], data };
@@ -132,77 +134,212 @@ class Mismatch extends Error {
   }
 }
 
-/**
- * A value from the other side as `type` wants it. Throws a CressetError of code `ARGUMENT_TYPE` that names the argument as PyTorch
- * does.
- */
-export function fromWire(value: WireValue, type: Type, functionName: string, argumentName: string): IValue {
-  try {
-    return read(value, type, 0);
-  } catch (error) {
-    if (!(error instanceof Mismatch)) throw error;
-    const hint = error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
-    throw new CressetError(
-      'ARGUMENT_TYPE',
-      `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
-    );
-  }
+/** A tensor that was given, and what it was given as. */
+export interface GivenTensor {
+  readonly key: number | undefined;
+  readonly tensor: Tensor;
+  /** The tensor's storage when it was given, and how often that had been asked for to be written. */
+  readonly storage: Storage;
+  readonly writes: number;
+  readonly sizes: readonly number[];
 }
 
-function read(value: WireValue, type: Type, depth: number): IValue {
-  if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT_TYPE', 'an argument has values within values without end');
-  switch (type.kind) {
-    case 'TensorType':
-      if (isKind(value, 'tensor')) return tensorFromWire(value);
-      break;
-    case 'IntType':
-      if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value;
-      if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
-      break;
-    case 'FloatType':
-      if (typeof value === 'number') return value;
-      if (typeof value === 'bigint') return Number(value);
-      break;
-    case 'ComplexType':
-      if (isKind(value, 'complex')) return new Complex(value.re, value.im);
-      if (typeof value === 'number') return new Complex(value, 0);
-      break;
-    case 'NumberType':
-    case 'AnyType':
-      return readInferred(value, depth);
-    case 'BoolType':
-      if (typeof value === 'boolean') return value;
-      break;
-    case 'StringType':
-      if (typeof value === 'string') return toByteString(value);
-      break;
-    case 'NoneType':
-      if (value === null) return null;
-      break;
-    case 'DeviceObjType':
-      if (isKind(value, 'device')) return deviceOf(value.name, type, value);
-      if (typeof value === 'string') return deviceOf(value, type, value);
-      break;
-    case 'OptionalType':
-      return value === null ? null : read(value, type.containedTypes()[0], depth + 1);
-    case 'UnionType':
-      return readUnion(value, type, depth);
-    case 'ListType':
-      return readList(value, type, depth);
-    case 'TupleType':
-      return readTuple(value, type as TupleType, depth);
-    case 'DictType':
-      return readDict(value, type, depth);
-    case 'EnumType': {
-      const name = isKind(value, 'enum') ? value.name : value;
-      const member = typeof name === 'string' && type instanceof EnumType ? EnumValue.of(type, name) : undefined;
-      if (member) return member;
-      break;
-    }
-    default:
-      break;
+/** Makes the values of one message; tensors that occur in it more than once are made once. */
+export class WireReader {
+  readonly #given = new Map<WireTensor, GivenTensor>();
+  readonly #objectAt: (path: string) => ScriptObject | undefined;
+
+  /** @param objectAt the objects that references name */
+  constructor(objectAt: (path: string) => ScriptObject | undefined = () => undefined) {
+    this.#objectAt = objectAt;
   }
-  throw new Mismatch(type, value);
+
+  /**
+   * A value as a parameter wants it: one number stands for the list of a BroadcastingList. Throws a CressetError of code
+   * `ARGUMENT_TYPE` that names the argument as PyTorch does.
+   */
+  argument(value: WireValue, { name, type, N }: Argument, functionName: string): IValue {
+    const isNumber = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+    const isSpread = isNumber && N !== undefined && type instanceof ListType;
+    return this.value(isSpread ? new Array<WireValue>(N).fill(value) : value, type, functionName, name);
+  }
+
+  /** As {@link argument}, for a type. */
+  value(value: WireValue, type: Type, functionName: string, argumentName: string): IValue {
+    try {
+      return this.#read(value, type, 0);
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error;
+      const hint = error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
+      throw new CressetError(
+        'ARGUMENT_TYPE',
+        `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
+      );
+    }
+  }
+
+  /** The tensors that were written to since they were read: in place, or resized. */
+  written(): GivenTensor[] {
+    return [...this.#given.values()].filter(
+      ({ tensor, storage, writes, sizes }) =>
+        tensor.storage !== storage || storage.writes !== writes || tensor.sizes !== sizes,
+    );
+  }
+
+  #read(value: WireValue, type: Type, depth: number): IValue {
+    if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT_TYPE', 'an argument has values within values without end');
+    switch (type.kind) {
+      case 'TensorType':
+        if (isKind(value, 'tensor')) return this.#tensor(value);
+        break;
+      case 'IntType':
+        if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) return value;
+        if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+        break;
+      case 'FloatType':
+        if (typeof value === 'number') return value;
+        if (typeof value === 'bigint') return Number(value);
+        break;
+      case 'ComplexType':
+        if (isKind(value, 'complex')) return new Complex(value.re, value.im);
+        if (typeof value === 'number') return new Complex(value, 0);
+        break;
+      case 'NumberType':
+      case 'AnyType':
+        return this.#inferred(value, depth);
+      case 'BoolType':
+        if (typeof value === 'boolean') return value;
+        break;
+      case 'StringType':
+        if (typeof value === 'string') return toByteString(value);
+        break;
+      case 'NoneType':
+        if (value === null) return null;
+        break;
+      case 'DeviceObjType':
+        if (isKind(value, 'device')) return deviceOf(value.name, type, value);
+        if (typeof value === 'string') return deviceOf(value, type, value);
+        break;
+      case 'OptionalType':
+        return value === null ? null : this.#read(value, type.containedTypes()[0], depth + 1);
+      case 'UnionType':
+        return this.#union(value, type, depth);
+      case 'ListType':
+        return this.#list(value, type, depth);
+      case 'TupleType':
+        return this.#tuple(value, type as TupleType, depth);
+      case 'DictType':
+        return this.#dict(value, type, depth);
+      case 'EnumType': {
+        const name = isKind(value, 'enum') ? value.name : value;
+        const member = typeof name === 'string' && type instanceof EnumType ? EnumValue.of(type, name) : undefined;
+        if (member) return member;
+        break;
+      }
+      case 'ClassType':
+      case 'InterfaceType': {
+        const object = isKind(value, 'reference') ? this.#objectAt(value.path) : undefined;
+        if (object?.type.isSubtypeOf(type)) return object;
+        break;
+      }
+      default:
+        break;
+    }
+    throw new Mismatch(type, value);
+  }
+
+  #tensor(wire: WireTensor): Tensor {
+    let given = this.#given.get(wire);
+    if (!given) {
+      const tensor = tensorFromWire(wire);
+      const { storage, sizes } = tensor;
+      this.#given.set(wire, (given = { key: wire.key, tensor, storage, writes: storage.writes, sizes }));
+    }
+    return given.tensor;
+  }
+
+  #union(value: WireValue, type: Type, depth: number): IValue {
+    for (const member of type.containedTypes()) {
+      try {
+        return this.#read(value, member, depth + 1);
+      } catch (error) {
+        if (!(error instanceof Mismatch)) throw error;
+      }
+    }
+    throw new Mismatch(type, value);
+  }
+
+  #list(value: WireValue, type: Type, depth: number): List {
+    const items = itemsOf(value);
+    if (!items) throw new Mismatch(type, value);
+    const [elementType] = type.containedTypes();
+    return new List(
+      elementType,
+      items.map((item) => this.#read(item, elementType, depth + 1)),
+    );
+  }
+
+  #tuple(value: WireValue, type: TupleType, depth: number): Tuple {
+    let items = itemsOf(value);
+    if (!items && type.fieldNames && isKind(value, 'dict')) {
+      // A plain object with the fields of a named tuple.
+      const byName = new Map(value.entries as [WireValue, WireValue][]);
+      items = type.fieldNames.map((field) => byName.get(field) ?? null);
+    }
+    if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
+    const named = type.fieldNames ? type : null;
+    return new Tuple(
+      items.map((item, index) => this.#read(item, type.elements[index], depth + 1)),
+      named,
+    );
+  }
+
+  #dict(value: WireValue, type: Type, depth: number): Dict {
+    if (!isKind(value, 'dict')) throw new Mismatch(type, value);
+    const [keyType, valueType] = type.containedTypes();
+    const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
+      // The keys of a plain object are always texts.
+      const typedKey =
+        keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
+      return [this.#read(typedKey, keyType, depth + 1) as DictKey, this.#read(item, valueType, depth + 1)];
+    });
+    return new Dict(keyType, valueType, new Map(entries));
+  }
+
+  /** Where no type says what a value is to be: a number is a float and a bigint an int. */
+  #inferred(value: WireValue, depth: number): IValue {
+    if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+    if (typeof value === 'bigint') return BigInt.asIntN(64, value);
+    if (typeof value === 'string') return toByteString(value);
+    if (Array.isArray(value)) {
+      const items = (value as readonly WireValue[]).map((item) => this.#inferred(item, depth + 1));
+      return new List(commonType(items), items);
+    }
+    const item = value as Exclude<typeof value, readonly WireValue[]>;
+    switch (item.kind) {
+      case 'tensor':
+        return this.#tensor(item);
+      case 'tuple':
+        return new Tuple((item as WireTuple).items.map((each) => this.#inferred(each, depth + 1)));
+      case 'dict': {
+        const entries = item.entries.map(([key, each]): [DictKey, IValue] => [
+          this.#inferred(key, depth + 1) as DictKey,
+          this.#inferred(each, depth + 1),
+        ]);
+        return new Dict(
+          commonType(entries.map(([key]) => key)),
+          commonType(entries.map(([, each]) => each)),
+          new Map(entries),
+        );
+      }
+      case 'complex':
+        return new Complex(item.re, item.im);
+      case 'device':
+        return deviceOf(item.name, AnyType.get(), item);
+      default:
+        throw new Mismatch(AnyType.get(), value);
+    }
+  }
 }
 
 function isKind<Kind extends string>(
@@ -217,92 +354,9 @@ function deviceOf(name: string, type: Type, value: WireValue): DeviceValue {
   return DeviceValue.parse(name);
 }
 
-function readUnion(value: WireValue, type: Type, depth: number): IValue {
-  for (const member of type.containedTypes()) {
-    try {
-      return read(value, member, depth + 1);
-    } catch (error) {
-      if (!(error instanceof Mismatch)) throw error;
-    }
-  }
-  throw new Mismatch(type, value);
-}
-
 function itemsOf(value: WireValue): readonly WireValue[] | null {
   if (Array.isArray(value)) return value as readonly WireValue[];
   return isKind(value, 'tuple') ? value.items : null;
-}
-
-function readList(value: WireValue, type: Type, depth: number): List {
-  const items = itemsOf(value);
-  if (!items) throw new Mismatch(type, value);
-  const [elementType] = type.containedTypes();
-  return new List(
-    elementType,
-    items.map((item) => read(item, elementType, depth + 1)),
-  );
-}
-
-function readTuple(value: WireValue, type: TupleType, depth: number): Tuple {
-  let items = itemsOf(value);
-  if (!items && type.fieldNames && isKind(value, 'dict')) {
-    // A plain object with the fields of a named tuple.
-    const byName = new Map(value.entries as [WireValue, WireValue][]);
-    items = type.fieldNames.map((field) => byName.get(field) ?? null);
-  }
-  if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
-  const named = type.fieldNames ? type : null;
-  return new Tuple(
-    items.map((item, index) => read(item, type.elements[index], depth + 1)),
-    named,
-  );
-}
-
-function readDict(value: WireValue, type: Type, depth: number): Dict {
-  if (!isKind(value, 'dict')) throw new Mismatch(type, value);
-  const [keyType, valueType] = type.containedTypes();
-  const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
-    // The keys of a plain object are always texts.
-    const typedKey =
-      keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
-    return [read(typedKey, keyType, depth + 1) as DictKey, read(item, valueType, depth + 1)];
-  });
-  return new Dict(keyType, valueType, new Map(entries));
-}
-
-/** Where no type says what a value is to be: a number is a float and a bigint an int. */
-function readInferred(value: WireValue, depth: number): IValue {
-  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
-  if (typeof value === 'bigint') return BigInt.asIntN(64, value);
-  if (typeof value === 'string') return toByteString(value);
-  if (Array.isArray(value)) {
-    const items = (value as readonly WireValue[]).map((item) => readInferred(item, depth + 1));
-    return new List(commonType(items), items);
-  }
-  const item = value as Exclude<typeof value, readonly WireValue[]>;
-  switch (item.kind) {
-    case 'tensor':
-      return tensorFromWire(item);
-    case 'tuple':
-      return new Tuple((item as WireTuple).items.map((each) => readInferred(each, depth + 1)));
-    case 'dict': {
-      const entries = item.entries.map(([key, each]): [DictKey, IValue] => [
-        readInferred(key, depth + 1) as DictKey,
-        readInferred(each, depth + 1),
-      ]);
-      return new Dict(
-        commonType(entries.map(([key]) => key)),
-        commonType(entries.map(([, each]) => each)),
-        new Map(entries),
-      );
-    }
-    case 'complex':
-      return new Complex(item.re, item.im);
-    case 'device':
-      return deviceOf(item.name, AnyType.get(), item);
-    default:
-      throw new Mismatch(AnyType.get(), value);
-  }
 }
 
 function commonType(items: readonly IValue[]): Type {
@@ -337,5 +391,5 @@ function describe(value: WireValue): string {
   if (typeof value === 'boolean') return 'bool';
   if (Array.isArray(value)) return 'List';
   const { kind } = value as Exclude<typeof value, readonly WireValue[]>;
-  return kind === 'tensor' ? 'Tensor' : kind;
+  return kind === 'tensor' ? 'Tensor' : kind === 'reference' ? 'object' : kind;
 }

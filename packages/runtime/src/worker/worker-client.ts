@@ -1,6 +1,13 @@
 import { CressetError } from '@cresset/ir';
 import { abortError, type TransferOptions } from '@cresset/archive';
-import { transferList, type Answer, type FromHost, type Port, type Request } from './protocol.ts';
+import {
+  transferList,
+  type Answer,
+  type FromHost,
+  type Port,
+  type Request,
+  type RunOperatorNotice,
+} from './protocol.ts';
 import type { RunProfile } from '../run-profile.ts';
 import { fromWireError } from './wire-error.ts';
 
@@ -16,6 +23,8 @@ export interface WorkerClientOptions {
   /** What programs print. */
   readonly onPrint?: (text: string) => void;
   readonly onWarning?: (text: string) => void;
+  /** The host asks for a function of a custom operator to be run. */
+  readonly onRunOperator?: (notice: RunOperatorNotice, client: WorkerClient) => void;
 }
 
 /** The page's end of the protocol: sends requests, and hands each answer to who waits for it. */
@@ -93,6 +102,8 @@ export class WorkerClient {
         return this.#options.onPrint?.(message.text);
       case 'warning':
         return this.#options.onWarning?.(message.text);
+      case 'run-operator':
+        return this.#options.onRunOperator?.(message, this);
       case 'progress':
         return this.#waiting.get(message.id)?.options.onProgress?.(message.progress);
       default:

@@ -4,7 +4,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { RunProfile } from '../run-profile.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../script-error.ts';
-import { HostedModel } from './hosted-model.ts';
+import { HostedModel, type ModelOutput } from './hosted-model.ts';
 import {
   transferList,
   type Answer,
@@ -12,8 +12,10 @@ import {
   type DeviceChoice,
   type DeviceReport,
   type FromHost,
+  type FullRequest,
   type LoadRequest,
   type MemoryReport,
+  type Notice,
   type Port,
   type QueryRequest,
   type Request,
@@ -24,12 +26,25 @@ import { toWireError } from './wire-error.ts';
 export interface HostEnvironment {
   /** Opens the GPU. Rejects with a CressetError that says why there is none. */
   openDevice(): Promise<ComputeDevice>;
+  /** How the requests of the full edition are answered, by their type. */
+  readonly handlers?: RequestHandlers;
 }
+
+/** Answers a request that the core edition has no answer for. */
+export type RequestHandler<R extends FullRequest> = (
+  request: R,
+  host: WorkerHost,
+  signal: AbortSignal,
+) => Promise<AnswerBody>;
+
+export type RequestHandlers = {
+  readonly [Type in FullRequest['type']]?: RequestHandler<Extract<FullRequest, { readonly type: Type }>>;
+};
 
 /** Progress is reported this often at most, in milliseconds: a page redraws no faster. */
 const PROGRESS_INTERVAL_MS = 30;
 
-type AnswerBody = Answer extends infer Each ? (Each extends Answer ? Omit<Each, 'id'> : never) : never;
+export type AnswerBody = Answer extends infer Each ? (Each extends Answer ? Omit<Each, 'id'> : never) : never;
 
 /** Carries a failed call's profile to its answer. */
 class FailedCall {
@@ -46,9 +61,14 @@ class FailedCall {
  * is nobody else's.
  */
 export class WorkerHost {
+  readonly models = new Map<number, HostedModel>();
   readonly #port: Port<Request, FromHost>;
   readonly #environment: HostEnvironment;
-  readonly #models = new Map<number, HostedModel>();
+  /** Where the words of programs go. */
+  readonly output: ModelOutput = {
+    print: (text) => this.send({ type: 'print', text }),
+    warn: (text) => this.send({ type: 'warning', text }),
+  };
   /** One a request that is under way. */
   readonly #aborts = new Map<number, AbortController>();
   #device: Promise<ComputeDevice> | null = null;
@@ -62,7 +82,7 @@ export class WorkerHost {
   /** Starts to answer requests, and says that it does. */
   listen(): void {
     this.#port.receive((request) => void this.#receive(request));
-    this.#port.send({ type: 'ready' }, []);
+    this.send({ type: 'ready' });
   }
 
   async #receive(request: Request): Promise<void> {
@@ -87,6 +107,11 @@ export class WorkerHost {
     this.#port.send(answer, transferList(answer));
   }
 
+  /** Says something without having been asked. */
+  send(notice: Notice): void {
+    this.#port.send(notice, transferList(notice));
+  }
+
   #answer(request: Exclude<Request, { type: 'abort' }>, signal: AbortSignal): Promise<AnswerBody> {
     switch (request.type) {
       case 'load':
@@ -99,39 +124,44 @@ export class WorkerHost {
         return this.#dispose(request.model);
       case 'memory':
         return this.#memory();
+      default:
+        return this.#answerOfFullEdition(request, signal);
     }
+  }
+
+  #answerOfFullEdition(request: FullRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const handler = this.#environment.handlers?.[request.type] as RequestHandler<FullRequest> | undefined;
+    if (handler) return handler(request, this, signal);
+    throw new CressetError('FULL_EDITION', `'${request.type}' is in the full edition only: import cresset/full`);
   }
 
   async #load(request: LoadRequest, signal: AbortSignal): Promise<AnswerBody> {
     const start = performance.now();
     // The GPU is woken while the file travels.
-    const opening = this.#chooseDevice(request.device);
+    const opening = this.chooseDevice(request.device);
     opening.catch(() => {});
     const loaded = await readModule(request.input, { signal, onProgress: this.#progressReporter(request.id) });
     const read = performance.now();
     const { device, report } = await opening;
-    const model = new HostedModel(loaded, device, report, {
-      print: (text) => this.#port.send({ type: 'print', text }, []),
-      warn: (text) => this.#port.send({ type: 'warning', text }, []),
-    });
+    const model = new HostedModel(loaded, device, report, this.output);
     await model.prepare(signal);
-    this.#models.set(request.model, model);
+    this.models.set(request.model, model);
     const end = performance.now();
     const timings = { total: end - start, read: read - start, device: end - read };
     return { type: 'loaded', summary: { ...model.summary(), timings } };
   }
 
   async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
-    const model = this.#model(request.model);
+    const model = this.model(request.model);
     return model.enqueue(async () => {
-      const { value, error, profile } = await model.call(request, signal);
-      if (error !== null) throw new FailedCall(error, profile);
-      return { type: 'called', result: { value, profile } } as const;
+      const { error, ...result } = await model.call(request, signal);
+      if (error !== null) throw new FailedCall(error, result.profile);
+      return { type: 'called', result } as const;
     });
   }
 
   async #query(request: QueryRequest): Promise<AnswerBody> {
-    const model = this.#model(request.model);
+    const model = this.model(request.model);
     // A question waits for the calls before it: it may read what they write.
     return model.enqueue(async () => {
       switch (request.about) {
@@ -150,25 +180,26 @@ export class WorkerHost {
   }
 
   async #dispose(id: number): Promise<AnswerBody> {
-    const model = this.#models.get(id);
-    this.#models.delete(id);
+    const model = this.models.get(id);
+    this.models.delete(id);
     await model?.enqueue(async () => model.dispose());
     return { type: 'done' };
   }
 
   async #memory(): Promise<AnswerBody> {
     const device = await this.#device?.catch(() => null);
-    const report: MemoryReport = { models: this.#models.size, deviceBytes: device?.counters.liveBytes ?? 0 };
+    const report: MemoryReport = { models: this.models.size, deviceBytes: device?.counters.liveBytes ?? 0 };
     return { type: 'memory', report };
   }
 
-  #model(id: number): HostedModel {
-    const model = this.#models.get(id);
+  /** Throws where there is none of that number. */
+  model(id: number): HostedModel {
+    const model = this.models.get(id);
     if (!model) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of, or never loaded');
     return model;
   }
 
-  async #chooseDevice(choice: DeviceChoice): Promise<{ device: ComputeDevice | null; report: DeviceReport }> {
+  async chooseDevice(choice: DeviceChoice): Promise<{ device: ComputeDevice | null; report: DeviceReport }> {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
@@ -200,7 +231,7 @@ export class WorkerHost {
       if (isEnd && loaded === progress.loaded && last !== -Infinity) return;
       last = now;
       ({ loaded } = progress);
-      this.#port.send({ type: 'progress', id, progress }, []);
+      this.send({ type: 'progress', id, progress });
     };
   }
 }
