@@ -2,6 +2,7 @@ import { deviceRefusal, runOnDevice, type LoweringContext } from '@cresset/opera
 import { Storage, Tensor, contiguousStrides, numelOf, type ScalarType } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
 import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/nn/oracle/oracle-case.ts';
 
 /** Lowerings of neural network operators as shaders, against what PyTorch's CPU computes. */
@@ -33,8 +34,9 @@ describe('lowerings on the device', () => {
         return tensor;
       },
       launch: (kernel) => device.launch(kernel),
+      ...fixedLowering,
     };
-    const results = runOnDevice(row, args, context);
+    const results = await runOnDevice(row, args, context);
     const tensors = [...results, ...args].flat().filter((value) => value instanceof Tensor);
     await Promise.all(tensors.map((tensor) => tensor.storage.toHost()));
     expectResults(results, args, row, example);

@@ -2,6 +2,7 @@ import { IntType, TensorType } from '@cresset/ir';
 import { findRow, registerAllOperators, runOnDevice, runOnHost, type HostContext } from '@cresset/operators';
 import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import { fixedGenerator, fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** Lowerings against host kernels at sizes that fill no tile evenly. */
@@ -27,7 +28,7 @@ const tensors = (...values: Tensor[]): List => new List(TensorType.get(), values
 const transposed = (tensor: Tensor): Tensor => tensor.asStrided(tensor.sizes.toReversed(), tensor.strides.toReversed());
 
 const host: HostContext = {
-  generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 0, nextNormal: () => 0 },
+  generator: fixedGenerator,
   gradEnabled: false,
   print: () => undefined,
   warn: () => undefined,
@@ -107,12 +108,13 @@ describe('odd sizes on the device', () => {
       const row = findRow(`aten::${name}`, overload)!;
       const args = make();
       const expected = runOnHost(row, args, host) as Tensor[];
-      const results = runOnDevice(row, args, {
+      const results = (await runOnDevice(row, args, {
         device,
         temporary: (sizes, dtype) =>
           new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
         launch: (kernel) => device.launch(kernel),
-      }) as Tensor[];
+        ...fixedLowering,
+      })) as Tensor[];
       await Promise.all(results.map((result) => result.storage.toHost()));
       results.forEach((result, at) => {
         const [got, want] = [result, expected[at]].map((tensor) => Array.from(tensor.contiguousArray(), Number));

@@ -1,5 +1,6 @@
 import { lowerPointwise, pointwiseShape, runPointwise } from './pointwise.ts';
 import type {
+  DeviceKernel,
   PointwiseArguments,
   PointwiseRule,
   HostKernel,
@@ -45,6 +46,7 @@ export interface KernelRule<Args> extends Forms {
   readonly host?: HostKernel<Args>;
   readonly lower?: Lowering<Args>;
   readonly lowerable?: (args: Args) => boolean;
+  readonly device?: DeviceKernel<Args>;
   /** A view that is the result already, where there is one; null where the row has to compute. */
   readonly view?: (args: Args) => Results | null;
   readonly readsNoData?: boolean;

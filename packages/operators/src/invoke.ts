@@ -148,7 +148,7 @@ const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
 export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
   const source = row.derived?.from ?? row;
-  if (!source.lower && !source.pointwise?.body && !source.reduction) return 'no kernel';
+  if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const unboxed = boxingOf(row).unbox(args);
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return 'complex numbers';
@@ -158,9 +158,20 @@ export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string
 }
 
 /** Runs an operator on a device: allocates its results there and launches its kernels. One IValue a result of the schema. */
-export function runOnDevice(row: OperatorRow, args: readonly IValue[], context: LoweringContext): IValue[] {
+export function runOnDevice(
+  row: OperatorRow,
+  args: readonly IValue[],
+  context: LoweringContext,
+): IValue[] | Promise<IValue[]> {
   const boxing = boxingOf(row);
   const unboxed = boxing.unbox(args);
+  const { device } = row.derived?.from ?? row;
+  if (device) {
+    const results = device(functionalArguments(row.derived?.from ?? row, unboxed) as never, context);
+    const finish = (done: Results): IValue[] =>
+      row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
+    return results instanceof Promise ? results.then(finish) : finish(results);
+  }
   if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, unboxed, context)));
   const { from, form } = row.derived;
   const targets = targetsOf(row, unboxed);
@@ -168,12 +179,23 @@ export function runOnDevice(row: OperatorRow, args: readonly IValue[], context: 
     prepareTarget(targets[0], pointwiseShape(from, unboxed), form, unboxed);
     lowerPointwise(from, unboxed, targets[0], context);
   } else {
-    const computed = computeOnDevice(from, functionalArguments(from, unboxed), context);
-    targets.forEach((target, at) => {
-      prepareTarget(target, computed[at], form, unboxed);
-      lowerCopy(target, computed[at], context, boxing.signature.name);
-    });
+    return writeToTargets(row, computeOnDevice(from, functionalArguments(from, unboxed), context), unboxed, context);
   }
+  return targets;
+}
+
+/** What a derived row writes, as results. */
+function writeToTargets(
+  row: OperatorRow,
+  computed: readonly Tensor[],
+  args: Arguments,
+  context: LoweringContext,
+): Tensor[] {
+  const targets = targetsOf(row, args);
+  targets.forEach((target, at) => {
+    prepareTarget(target, computed[at], row.derived!.form, args);
+    lowerCopy(target, computed[at], context, boxingOf(row).signature.name);
+  });
   return targets;
 }
 

@@ -9,16 +9,36 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
+import { constant } from '@cresset/tensorexpr';
 import { runOnHost } from './invoke.ts';
 import { registerAllOperators } from './register-all.ts';
 import { findRow } from './register.ts';
-import type { HostContext } from './row.ts';
+import type { HostContext, LoweringContext, RandomGenerator } from './row.ts';
 
 /** What tests of operators have in common: running one on the host, tensors from numbers and back. */
 
+/** A generator that always draws the same. */
+export const fixedGenerator: RandomGenerator = {
+  manualSeed: () => undefined,
+  nextUniform: () => 0.5,
+  nextUint32: () => 2 ** 31,
+  nextNormal: () => 0,
+  stream: () => ({ key: 0n, first: 0n, low: () => 2 ** 23, high: () => 2 ** 20 }),
+};
+
+/** What lowerings may ask for beside kernels: faults are noted in a tensor that nobody reads. */
+export const fixedLowering: Pick<LoweringContext, 'generator' | 'fault' | 'fetch'> = {
+  generator: fixedGenerator,
+  fault: (isBad, position) => {
+    const tensor = Tensor.empty([1], 'int32');
+    return { operand: { tensor, dtype: 'int32' }, offset: constant('i32', 0), value: position, guard: isBad };
+  },
+  fetch: (...tensors) => Promise.all(tensors.map(({ storage }) => storage.toHost())),
+};
+
 const context: HostContext = {
   gradEnabled: false,
-  generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 2 ** 31, nextNormal: () => 0 },
+  generator: fixedGenerator,
   print: () => undefined,
   warn: () => undefined,
 };

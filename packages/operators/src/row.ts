@@ -1,5 +1,7 @@
-import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction, Store } from '@cresset/tensorexpr';
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
+
+import type { ErrorKind } from './errors.ts';
 
 /**
  * One operator: its schema (PyTorch's own declaration) and everything the rest of the house asks about it. Rows stand in
@@ -9,7 +11,7 @@ import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarTy
  * - `scalar`: on raw IValues, for operators on numbers, strings, lists and dicts;
  * - `view`: makes another Tensor over the same storage; reads no data, so it is the same on every device;
  * - `shape` with `host` and `lower`: the outputs are allocated by `shape`, then filled on the host or on the device;
- * - `host` alone: returns its results itself, where their size depends on data;
+ * - `host` and `device` alone: return their results themselves, where sizes depend on data;
  * - `decomposition`: TorchScript text, compiled by the frontend and run in the node's place.
  */
 export interface OperatorRow {
@@ -20,6 +22,7 @@ export interface OperatorRow {
   readonly shape?: ShapeRule<never>;
   readonly host?: HostKernel<never>;
   readonly lower?: Lowering<never>;
+  readonly device?: DeviceKernel<never>;
   /** For a pointwise operator: its value as an expression, from which host kernel, lowering and fusion are derived. */
   readonly pointwise?: PointwiseRule;
   /** For a reduction: its value as an expression over reduced axes, from which host kernel and lowering are derived. */
@@ -111,6 +114,17 @@ export interface RandomGenerator {
   /** 32 random bits. */
   nextUint32(): number;
   nextNormal(): number;
+  /** Takes the next `count` draws of 64 bits out of the stream, for whoever works them out, in any order. */
+  stream(count: number): RandomStream;
+}
+
+/** Draws taken from a generator; draw `i` is number `first + i` of the Philox stream with this key. */
+export interface RandomStream {
+  readonly key: bigint;
+  readonly first: bigint;
+  /** The lower and the upper word of a draw. */
+  low(draw: number): number;
+  high(draw: number): number;
 }
 
 /**
@@ -118,6 +132,10 @@ export interface RandomGenerator {
  * in-place or `out=` form is derived: write through strides) and returns nothing; without, it returns its results.
  */
 export type HostKernel<Args> = (args: Args, outputs: readonly Tensor[], context: HostContext) => Results;
+
+/** Computes on a device and makes its results itself, where their sizes depend on data (which it may wait for) or where
+ * it writes to its arguments. */
+export type DeviceKernel<Args> = (args: Args, context: LoweringContext) => Results | Promise<Results>;
 
 /** Describes the same work as kernels for a device. Inputs and outputs are on the device when it runs. */
 export type Lowering<Args> = (args: Args, outputs: readonly Tensor[], context: LoweringContext) => void;
@@ -127,6 +145,12 @@ export interface LoweringContext {
   /** A tensor for an intermediate result, contiguous, contents undefined; freed when the lowering returns. */
   temporary(sizes: readonly number[], dtype: ScalarType): Tensor;
   launch(kernel: Kernel): void;
+  readonly generator: RandomGenerator;
+  /** A store that notes a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
+   * the position. Nothing waits for it: it is looked at when results are fetched. */
+  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store;
+  /** Brings tensors that the device is computing to the host. */
+  fetch(...tensors: readonly Tensor[]): Promise<unknown>;
 }
 
 /** How an operator's result dtype follows from its arguments; see type-promotion.ts. */

@@ -1,12 +1,13 @@
-import type { LoweringContext } from '@cresset/operators';
+import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/operators';
 import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
-import type { ComputeDevice, Kernel } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, Kernel, Store } from '@cresset/tensorexpr';
 import type { Execution } from './execution.ts';
 import { countOne } from './run-counters.ts';
 
 /** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
 export class DeviceLaunches implements LoweringContext {
   readonly device: ComputeDevice;
+  readonly generator: RandomGenerator;
   readonly #temporaries: Tensor[] = [];
 
   constructor(
@@ -15,6 +16,7 @@ export class DeviceLaunches implements LoweringContext {
     private readonly name: string,
   ) {
     this.device = execution.context.device!;
+    this.generator = execution.context.generator;
   }
 
   temporary(sizes: readonly number[], dtype: ScalarType): Tensor {
@@ -27,6 +29,14 @@ export class DeviceLaunches implements LoweringContext {
   launch(kernel: Kernel): void {
     countOne(this.execution.context.counters.device, this.name);
     this.device.launch(kernel);
+  }
+
+  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {
+    return this.execution.context.faults.store(isBad, position, complaint, kind);
+  }
+
+  fetch(...tensors: readonly Tensor[]): Promise<unknown> {
+    return Promise.all(tensors.map(({ storage }) => storage.toHost()));
   }
 
   /** Frees the temporaries; the device waits with that for the work enqueued so far. */

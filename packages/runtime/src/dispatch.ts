@@ -44,10 +44,13 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const refusal = deviceRefusal(row, args);
   if (refusal === null) {
     const launches = new DeviceLaunches(execution, name);
+    let results: Invocation | null = null;
     try {
-      return own(execution, tensors, runOnDevice(row, args, launches));
+      results = runOnDevice(row, args, launches);
+      if (!(results instanceof Promise)) return own(execution, tensors, results);
+      return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
     } finally {
-      launches.end();
+      if (!(results instanceof Promise)) launches.end();
     }
   }
   countOne(context.counters.hostFallback, name);

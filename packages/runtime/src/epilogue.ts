@@ -12,6 +12,7 @@ import {
   cast,
   childrenOf,
   constant,
+  expressionsOf,
   exprTypeOf,
   param,
   type Expr,
@@ -60,6 +61,7 @@ export function runWithEpilogue(
   const withAnchor = [...values];
   withAnchor[anchor.output] = layoutOnly(meta);
   const layouts = inferLayouts(members, withAnchor);
+  // An operator whose shape is known does not wait.
   const [result] = runOnDevice(anchor.row, args, launches) as [Tensor];
   const kernels = launches.kernels.splice(0);
   const store = layouts && meta.dtype === 'float32' ? onlyStoreTo(result.storage, kernels) : null;
@@ -93,7 +95,7 @@ function onlyStoreTo(storage: Storage, kernels: readonly Kernel[]): Store | null
   const stores = kernels.flatMap((kernel) => kernel.stores.filter(({ operand }) => operand.tensor.storage === storage));
   const [store] = stores;
   if (stores.length !== 1 || !last?.stores.includes(store)) return null;
-  return kernels.some((kernel) => reads(kernel, storage)) ? null : store;
+  return store.guard || kernels.some((kernel) => reads(kernel, storage)) ? null : store;
 }
 
 function reads(kernel: Kernel, storage: Storage): boolean {
@@ -103,7 +105,7 @@ function reads(kernel: Kernel, storage: Storage): boolean {
     seen.add(expr);
     return (expr.kind === 'load' && expr.operand.tensor.storage === storage) || childrenOf(expr).some(visit);
   };
-  const roots = kernel.stores.flatMap(({ value, offset }) => [value, offset]);
+  const roots = kernel.stores.flatMap(expressionsOf);
   if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
   return roots.some(visit);
 }

@@ -64,6 +64,6 @@ function placementOf(node: Node, hasDevice: boolean): Placement | null {
     return node.kind.startsWith('prim::') ? null : 'missing';
   }
   if (source.scalar || source.readsNoData || (source.view && !source.shape)) return 'anywhere';
-  if (hasDevice && (source.lower || source.pointwise?.body || source.reduction)) return 'device';
+  if (hasDevice && (source.lower || source.device || source.pointwise?.body || source.reduction)) return 'device';
   return 'host';
 }

@@ -1,4 +1,4 @@
-import type { RandomGenerator } from '@cresset/operators';
+import type { RandomGenerator, RandomStream } from '@cresset/operators';
 
 const MULTIPLIER_0 = 0xd2511f53;
 const MULTIPLIER_1 = 0xcd9e8d57;
@@ -44,18 +44,36 @@ export function philox4x32(counter: Uint32Array, key0: number, key1: number, res
   result[3] = c3;
 }
 
+/** The words of a stream by their number; the four of the last counter are kept. */
+class PhiloxWords {
+  readonly #counter = new Uint32Array(4);
+  readonly #words = new Uint32Array(4);
+  #block = -1;
+
+  constructor(private readonly key: bigint) {}
+
+  at(position: number): number {
+    const block = Math.floor(position / 4);
+    if (block !== this.#block) {
+      this.#counter[0] = block % 2 ** 32;
+      this.#counter[1] = Math.floor(block / 2 ** 32);
+      philox4x32(this.#counter, Number(this.key & 0xffffffffn), Number(this.key >> 32n), this.#words);
+      this.#block = block;
+    }
+    return this.#words[position % 4];
+  }
+}
+
 /**
  * The default generator of a run: Philox 4x32-10, PyTorch's generator on GPUs (at::Philox4_32). PyTorch's CPU generator is
  * the Mersenne Twister, so equal seeds give equal distributions there and here, but not equal numbers.
  */
 export class PhiloxGenerator implements RandomGenerator {
-  readonly #counter = new Uint32Array(4);
-  readonly #words = new Uint32Array(4);
-  #key0 = 0;
-  #key1 = 0;
-  #used = 4;
+  /** Words drawn so far. */
+  #position = 0;
   #spareNormal: number | null = null;
   #seed = 0n;
+  #words = new PhiloxWords(0n);
 
   /** @param seed 64 bits; PyTorch's default seed where absent. */
   constructor(seed = 67280421310721n) {
@@ -70,26 +88,18 @@ export class PhiloxGenerator implements RandomGenerator {
   manualSeed(seed: bigint): void {
     const bits = BigInt.asUintN(64, seed);
     this.#seed = bits;
-    this.#key0 = Number(bits & 0xffffffffn);
-    this.#key1 = Number(bits >> 32n);
-    this.#counter.fill(0);
-    this.#used = 4;
+    this.#words = new PhiloxWords(bits);
+    this.#position = 0;
     this.#spareNormal = null;
   }
 
   nextUint32(): number {
-    if (this.#used === 4) {
-      philox4x32(this.#counter, this.#key0, this.#key1, this.#words);
-      this.#advanceCounter();
-      this.#used = 0;
-    }
-    return this.#words[this.#used++];
+    return this.#words.at(this.#position++);
   }
 
   nextUniform(): number {
-    const high = this.nextUint32() >>> 5;
-    const low = this.nextUint32() >>> 6;
-    return (high * 0x4000000 + low) / 0x20000000000000;
+    const low = this.nextUint32();
+    return ((this.nextUint32() & 0x1fffff) * 2 ** 32 + low) * 2 ** -53;
   }
 
   /** A draw from the standard normal distribution (Box-Muller, which gives two at a time). */
@@ -106,11 +116,16 @@ export class PhiloxGenerator implements RandomGenerator {
     return radius * Math.cos(angle);
   }
 
-  #advanceCounter(): void {
-    for (let word = 0; word < 4; word++) {
-      // Storing to a Uint32Array wraps: a carry goes on only from a word that became 0.
-      this.#counter[word] += 1;
-      if (this.#counter[word] !== 0) return;
-    }
+  stream(count: number): RandomStream {
+    // Draws are two words, and normal draws come in twos: all that is left over is passed by.
+    const first = Math.ceil(this.#position / 4) * 2;
+    this.#position = 2 * (first + count);
+    const words = this.#words;
+    return {
+      key: BigInt.asIntN(64, this.#seed),
+      first: BigInt(first),
+      low: (draw) => words.at(2 * (first + draw)),
+      high: (draw) => words.at(2 * (first + draw) + 1),
+    };
   }
 }

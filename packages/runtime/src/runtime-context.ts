@@ -1,6 +1,7 @@
 import type { HostContext, RandomGenerator } from '@cresset/operators';
 import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
+import { FaultLog } from './fault-log.ts';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import { PhiloxGenerator } from './philox.ts';
 import { emptyRunCounters, type RunCounters } from './run-counters.ts';
@@ -24,6 +25,7 @@ export class RuntimeContext implements HostContext {
   /** Storages that runs made and left in attributes of modules; see StorageLedger. */
   readonly keptStorages = new WeakSet<Storage>();
   counters: RunCounters = emptyRunCounters();
+  readonly faults = new FaultLog();
 
   readonly #print: (text: string) => void;
   readonly #warn: (text: string) => void;

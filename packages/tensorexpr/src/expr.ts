@@ -75,14 +75,15 @@ export interface UnaryExpr {
 
 export const binaryFunctions = [
   'add', 'sub', 'mul', 'div', 'truncdiv', 'floordiv', 'fmod', 'remainder', 'pow', 'atan2', 'hypot', 'copysign', 'nextafter',
-  'max', 'min', 'fmax', 'fmin', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'and', 'or', 'xor', 'shl', 'shr',
+  'max', 'min', 'fmax', 'fmin', 'eq', 'ne', 'lt', 'le', 'gt', 'ge', 'and', 'or', 'xor', 'shl', 'shr', 'philox',
 ] as const; // prettier-ignore
 export type BinaryFunction = (typeof binaryFunctions)[number];
 
 /**
  * Functions of two values of the same type. `div` is true division (float only); `truncdiv` and `floordiv` round towards
  * zero and down; `fmod` has the sign of the dividend and `remainder` that of the divisor; `max` and `min` give NaN where
- * either is NaN, `fmax` and `fmin` the other one; comparisons give bool; `and`, `or`, `xor` are logical on bool.
+ * either is NaN, `fmax` and `fmin` the other one; comparisons give bool; `and`, `or`, `xor` are logical on bool. `philox`
+ * (i64 only) gives the 64 random bits that have number `y` in the stream of key `x`.
  */
 export interface BinaryExpr {
   readonly kind: 'binary';

@@ -6,6 +6,19 @@ export interface Store {
   readonly operand: Operand;
   readonly offset: Expr;
   readonly value: Expr;
+  /** A condition, `bool`: nothing is written where it does not hold. */
+  readonly guard?: Expr;
+}
+
+/** The expressions of a store. */
+export function expressionsOf({ offset, value, guard }: Store): Expr[] {
+  return guard ? [offset, value, guard] : [offset, value];
+}
+
+/** A store with every expression replaced. */
+export function mapStore({ operand, offset, value, guard }: Store, change: (expr: Expr) => Expr): Store {
+  const changed = { operand, offset: change(offset), value: change(value) };
+  return guard ? { ...changed, guard: change(guard) } : changed;
 }
 
 /**

@@ -3,7 +3,7 @@ import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr, ReduceExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import type { Contraction, Kernel, LoopNest, Store } from './kernel.ts';
+import { expressionsOf, mapStore, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
 import { linearExpr, LinearForms, scale, sum, type LinearForm } from './linear-form.ts';
 import { Rewriter } from './substitute.ts';
 
@@ -85,11 +85,11 @@ function normaliseContraction(kernel: Contraction): NormalContraction {
 }
 
 function rootsOf(stores: readonly Store[]): Expr[] {
-  return stores.flatMap((store) => [store.offset, store.value]);
+  return stores.flatMap(expressionsOf);
 }
 
 function split(store: Store, splitting: AxisSplitting): Store {
-  return { operand: store.operand, offset: splitting.rewrite(store.offset), value: splitting.rewrite(store.value) };
+  return mapStore(store, (expr) => splitting.rewrite(expr));
 }
 
 /** The reductions among the expressions below `roots`. */
@@ -160,6 +160,7 @@ class IterationSpace {
     for (const store of stores) {
       offset(store.offset);
       visit(store.value);
+      if (store.guard) visit(store.guard);
     }
   }
 
@@ -212,7 +213,9 @@ class IterationSpace {
   }
 
   store(store: Store): Store {
-    return { operand: store.operand, offset: this.#offset(store.offset), value: this.rewrite(store.value) };
+    const { operand, offset, value, guard } = store;
+    const placed = { operand, offset: this.#offset(offset), value: this.rewrite(value) };
+    return guard ? { ...placed, guard: this.rewrite(guard) } : placed;
   }
 
   rewrite(expr: Expr): Expr {

@@ -4,7 +4,7 @@ import type { DeviceCapabilities } from './device.ts';
 import { FreeAxes } from './expr-children.ts';
 import type { AxisExpr, Expr, ExprType, ReduceExpr, ReduceFunction } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import type { LoopNest, Store } from './kernel.ts';
+import { expressionsOf, mapStore, type LoopNest, type Store } from './kernel.ts';
 import { normaliseNest, reductionsIn } from './normalise.ts';
 import { TensorView } from './operand.ts';
 import { Rewriter, substitute } from './substitute.ts';
@@ -44,7 +44,7 @@ function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet<Reduce
   const freeAxes = new FreeAxes();
   const inner = new Set(nest.innerAxes);
   const outer = new Set(nest.axes);
-  const candidates = reductionsIn(nest.stores.flatMap((store) => [store.offset, store.value])).filter(
+  const candidates = reductionsIn(nest.stores.flatMap(expressionsOf)).filter(
     (reduction) =>
       !done.has(reduction) &&
       reduction.fn !== 'argmax' &&
@@ -88,7 +88,7 @@ function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporar
 
 function replaced(store: Store, reduction: ReduceExpr, replacement: ReduceExpr): Store {
   const map = new Map<Expr, Expr>([[reduction, replacement]]);
-  return { operand: store.operand, offset: substitute(store.offset, map), value: substitute(store.value, map) };
+  return mapStore(store, (expr) => substitute(expr, map));
 }
 
 function neutralElement(fn: ReduceFunction, type: ExprType): Expr {
@@ -133,11 +133,7 @@ export function blockedSums(nest: LoopNest): LoopNest {
     if (!last || extentOf(last) < 4 * sumBlock) return null;
     return blockedSum({ ...expr, body: self.rewrite(expr.body) }, last);
   });
-  const stores = nest.stores.map(({ operand, offset, value }) => ({
-    operand,
-    offset: rewriter.rewrite(offset),
-    value: rewriter.rewrite(value),
-  }));
+  const stores = nest.stores.map((store) => mapStore(store, (expr) => rewriter.rewrite(expr)));
   return { ...nest, stores };
 }
 

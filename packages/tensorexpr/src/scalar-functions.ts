@@ -253,6 +253,7 @@ export const floatBinary: Record<BinaryFunction, (x: number, y: number) => numbe
   xor: (x, y) => x ^ y,
   shl: (x, y) => (y < 0 || y > 31 ? 0 : x << y),
   shr: (x, y) => x >> (y < 0 || y > 31 ? 31 : y),
+  philox: () => NaN,
 };
 
 /** Functions of one 64-bit integer. Those that are missing leave an integer as it is or are for floats only. */

@@ -2,7 +2,7 @@ import type { DeviceCapabilities } from './device.ts';
 import { FreeAxes } from './expr-children.ts';
 import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import type { LoopNest } from './kernel.ts';
+import { expressionsOf, type LoopNest } from './kernel.ts';
 import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
 
@@ -99,7 +99,7 @@ function rowLength(nest: LoopNest): number {
   const inner = new Set<AxisExpr>(nest.innerAxes);
   const freeAxes = new FreeAxes();
   let longest = pointsOf(nest.innerAxes);
-  for (const reduce of reductionsIn(nest.stores.flatMap((store) => [store.offset, store.value]))) {
+  for (const reduce of reductionsIn(nest.stores.flatMap(expressionsOf))) {
     if ([...freeAxes.of(reduce)].some((axis) => inner.has(axis))) continue;
     longest = Math.max(longest, pointsOf(reduce.axes));
   }

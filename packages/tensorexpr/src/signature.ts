@@ -180,6 +180,8 @@ export function signatureOf(kernel: NormalKernel): KernelSignature {
     walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
+    walk.mix(store.guard ? 1 : 0);
+    if (store.guard) walk.expr(store.guard);
   }
   // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
   for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);

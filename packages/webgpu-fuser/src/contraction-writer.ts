@@ -2,6 +2,8 @@ import {
   accumulator,
   axis,
   cast,
+  expressionsOf,
+  mapStore,
   Rewriter,
   substitute,
   type AxisExpr,
@@ -36,7 +38,7 @@ export function writeTiledContraction(
     [kernel.n, column],
   ]);
   const stores = kernel.stores.map((store) => inTile(store, sum, places));
-  writer.announce([...left, ...right, ...stores.flatMap((store) => [store.offset, store.value])]);
+  writer.announce([...left, ...right, ...stores.flatMap(expressionsOf)]);
 
   const body = new Scope(null, '  ');
   body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
@@ -111,9 +113,5 @@ function bindInstance(
 
 function inTile(store: Store, sum: Expr, axes: ReadonlyMap<Expr, Expr>): Store {
   const rewriter = new Rewriter((node) => (node.kind === 'accumulator' ? sum : (axes.get(node) ?? null)));
-  return {
-    operand: store.operand,
-    offset: rewriter.rewrite(store.offset),
-    value: rewriter.rewrite(store.value),
-  };
+  return mapStore(store, (expr) => rewriter.rewrite(expr));
 }

@@ -146,6 +146,18 @@ export const integerFunctions: Readonly<Record<string, string>> = {
   let result = vec2<u32>(u32(size - high * 4294967296.0), u32(high));
   return select(result, i64_neg(result), x < 0.0);
 }`,
+  // Philox 4x32-10: words 2n and 2n + 1 of the stream, from the counter that holds them.
+  philox: `fn philox(key: vec2<u32>, number: vec2<u32>) -> vec2<u32> {
+  var words = vec4<u32>((number.x >> 1u) | (number.y << 31u), number.y >> 1u, 0u, 0u);
+  var keys = key;
+  for (var round = 0i; round < 10i; round++) {
+    let a = u32_mul_wide(0xd2511f53u, words.x);
+    let b = u32_mul_wide(0xcd9e8d57u, words.z);
+    words = vec4<u32>(b.y ^ words.y ^ keys.x, b.x, a.y ^ words.w ^ keys.y, a.x);
+    keys = keys + vec2<u32>(0x9e3779b9u, 0xbb67ae85u);
+  }
+  return select(words.xy, words.zw, (number.x & 1u) == 1u);
+}`,
   i32_floordiv: `fn i32_floordiv(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let quotient = a / b;

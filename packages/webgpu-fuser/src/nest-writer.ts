@@ -1,4 +1,5 @@
 import {
+  expressionsOf,
   FreeAxes,
   type KernelSignature,
   type LoopNest,
@@ -14,7 +15,7 @@ import type { UniformLayout } from './uniform-layout.ts';
 function splitStores(nest: LoopNest): { once: Store[]; inner: Store[] } {
   const freeAxes = new FreeAxes();
   const mentionsInner = (store: Store): boolean =>
-    nest.innerAxes.some((axis) => freeAxes.of(store.offset).has(axis) || freeAxes.of(store.value).has(axis));
+    nest.innerAxes.some((axis) => expressionsOf(store).some((expr) => freeAxes.of(expr).has(axis)));
   return {
     once: nest.stores.filter((store) => !mentionsInner(store)),
     inner: nest.stores.filter(mentionsInner),
@@ -27,7 +28,7 @@ export interface ShaderText {
 }
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
-  writer.announce(nest.stores.flatMap((store) => [store.offset, store.value]));
+  writer.announce(nest.stores.flatMap(expressionsOf));
 }
 
 /** A nest whose points are dealt out to threads. */

@@ -155,6 +155,7 @@ const binaryTables: Record<ExprType, Partial<Record<BinaryFunction, Binary>>> = 
     and: infix('&'),
     or: infix('|'),
     xor: infix('^'),
+    philox: call2('philox'),
     shl: call2('i64_shl'),
     shr: call2('i64_shr'),
   },

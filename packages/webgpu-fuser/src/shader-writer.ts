@@ -313,10 +313,13 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
       const value = this.value(cast(exprTypeOf(store.operand.dtype), store.value), scope);
       const word = toStored(store.operand.dtype, value);
       const target = `${this.bufferName(store.operand)}[${this.value(store.offset, scope)}]`;
-      if (stores.length === 1) return `${target} = ${word};`;
+      const guard = store.guard ? this.value(store.guard, scope) : null;
+      const assign = (text: string): string =>
+        guard === null ? `${target} = ${text};` : `if (${guard}) { ${target} = ${text}; }`;
+      if (stores.length === 1) return assign(word);
       const name = this.fresh('result');
       scope.line(`let ${name} = ${word};`);
-      return `${target} = ${name};`;
+      return assign(name);
     });
     for (const line of lines) scope.line(line);
   }

@@ -1,13 +1,27 @@
-import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
-import { broadcastSizes, broadcastStrides } from '../broadcast.ts';
+import { contiguousStrides, isComplex, isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  binary,
+  cast,
+  constant,
+  exprTypeOf,
+  param,
+  select,
+  TensorView,
+  unary,
+  type AxisExpr,
+  type Expr,
+} from '@cresset/tensorexpr';
+import { broadcastSizes, expand } from '../broadcast.ts';
 import { kernel } from '../builders.ts';
 import { assertNoInternalOverlap, checkSizes } from '../dimensions.ts';
 import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
-import { writeEach } from '../fill.ts';
-import type { OperatorRow, RandomGenerator, TensorMeta } from '../row.ts';
+import { lowerGenerated, writeEach } from '../fill.ts';
+import { evaluateInto, hostLoad } from '../pointwise.ts';
+import { integerAt, integerExpr, normalAt, normalExpr, uniformAt, uniformExpr } from '../random-stream.ts';
+import type { LoweringContext, OperatorRow, RandomGenerator, TensorMeta } from '../row.ts';
 import { defaultDtype } from '../type-promotion.ts';
-import { cloneOf } from '../copy.ts';
+import { cloneOf, viewAsReal } from '../copy.ts';
 import { metaLike } from './creation.ts';
 
 /** Random tensors (ATen/native/Distributions.cpp, TensorFactories.cpp). Numbers come from the run's generator, so they are
@@ -17,7 +31,143 @@ const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=Non
 const likeOptions = `${options}, MemoryFormat? memory_format=None`;
 const generatorOption = 'Generator? generator=None';
 
-type Draw<Args> = (generator: RandomGenerator, args: Args, position: number) => number | bigint;
+/** How elements of a tensor follow from draws, one each: `leaf` is what is drawn. */
+interface Distribution<Args> {
+  readonly leaf: 'uniform' | 'normal';
+  /** Throws PyTorch's error for bad parameters. */
+  readonly refuses?: (args: Args) => void;
+  /** Tensors and numbers that the value depends on beside the draw. */
+  readonly parameters?: (args: Args) => readonly (Tensor | number)[];
+  /** The value of an element, `float`; the host's elements come from it too. */
+  readonly body: (draw: Expr, parameters: readonly Expr[]) => Expr;
+}
+
+const leaves = {
+  uniform: { at: uniformAt, expr: uniformExpr },
+  normal: { at: normalAt, expr: normalExpr },
+} as const;
+
+/** Fills a tensor on the host. */
+function drawInto<Args>(output: Tensor, how: Distribution<Args>, args: Args, generator: RandomGenerator): void {
+  how.refuses?.(args);
+  const stream = generator.stream(output.numel);
+  const { at } = leaves[how.leaf];
+  const draws = hostLoad(
+    Tensor.fromArray(
+      Float64Array.from({ length: output.numel }, (_, draw) => at(stream, draw, output.dtype)),
+      output.sizes,
+      'float64',
+    ),
+  );
+  const loads = [draws];
+  const parameters = (how.parameters?.(args) ?? []).map((each) => {
+    if (!(each instanceof Tensor)) return param('float', each);
+    loads.push(hostLoad(each));
+    return cast('float', loads.at(-1)!);
+  });
+  evaluateInto(output, cast(exprTypeOf(output.dtype), how.body(draws, parameters)), loads, output.dtype === 'float64');
+}
+
+/** The position of an element in C order. */
+function flatPosition(axes: readonly AxisExpr[], sizes: readonly number[]): Expr {
+  return contiguousStrides(sizes).reduce<Expr>(
+    (sum, stride, dim) => binary('add', sum, stride === 1 ? axes[dim] : binary('mul', axes[dim], param('i32', stride))),
+    constant('i32', 0),
+  );
+}
+
+/** Fills a tensor on a device, with the numbers that the host would give. */
+function lowerDraws<Args>(
+  output: Tensor,
+  how: Distribution<Args>,
+  args: Args,
+  context: LoweringContext,
+  label: string,
+): void {
+  how.refuses?.(args);
+  const stream = context.generator.stream(output.numel);
+  const given = (how.parameters?.(args) ?? []).map((each) =>
+    each instanceof Tensor ? new TensorView(expand(each, output.sizes)) : param('float', each),
+  );
+  lowerGenerated(
+    output,
+    (axes) => {
+      const parameters = given.map((each) => (each instanceof TensorView ? cast('float', each.at(axes)) : each));
+      return how.body(leaves[how.leaf].expr(stream, flatPosition(axes, output.sizes)), parameters);
+    },
+    context,
+    label,
+  );
+}
+
+const labelOf = (schema: string): string => schema.slice(0, schema.search(/[.(]/));
+
+/** Results drawn from a distribution. Complex numbers are made of two real ones. */
+function drawn<Args>(
+  schema: string,
+  shape: (args: Args) => TensorMeta,
+  how: Distribution<Args>,
+  forms: { inPlace?: string } = {},
+): OperatorRow {
+  return kernel<Args>(schema, {
+    shape,
+    host: (args, [output], { generator }) => {
+      if (!isComplex(output.dtype)) drawInto(output, how, args, generator);
+      else drawInto(viewAsReal(output), complexParts(how), args, generator);
+    },
+    lower: (args, [output], context) => lowerDraws(output, how, args, context, labelOf(schema)),
+    readsNoData: true,
+    nondeterministic: true,
+    ...forms,
+  });
+}
+
+/** Parts of a normal complex number have half its variance. */
+function complexParts<Args>(how: Distribution<Args>): Distribution<Args> {
+  if (how.leaf !== 'normal') return how;
+  const scale = constant('float', Math.SQRT1_2);
+  return { ...how, body: (draw, parameters) => how.body(binary('mul', draw, scale), parameters) };
+}
+
+/** Whole numbers from `low` up to, not including, `low + range`. */
+interface Range {
+  readonly low: number;
+  readonly range: number;
+}
+
+function drawnIntegers<Args>(
+  schema: string,
+  shape: (args: Args) => TensorMeta,
+  rangeOf: (args: Args) => Range,
+  forms: { inPlace?: string } = {},
+): OperatorRow {
+  return kernel<Args>(schema, {
+    shape,
+    host: (args, [output], { generator }) => drawIntegersInto(output, rangeOf(args), generator),
+    lower: (args, [output], context) => {
+      const { low, range } = rangeOf(args);
+      const stream = context.generator.stream(output.numel);
+      lowerGenerated(
+        output,
+        (axes) =>
+          binary('add', param('i64', BigInt(low)), integerExpr(stream, flatPosition(axes, output.sizes), range)),
+        context,
+        labelOf(schema),
+      );
+    },
+    readsNoData: true,
+    nondeterministic: true,
+    ...forms,
+  });
+}
+
+function drawIntegersInto(output: Tensor, { low, range }: Range, generator: RandomGenerator): void {
+  const stream = generator.stream(output.numel);
+  writeEach(output, (draw) => {
+    const drawn = integerAt(stream, draw, range);
+    return typeof drawn === 'bigint' ? drawn + BigInt(low) : drawn + low;
+  });
+}
 
 interface Options {
   readonly dtype: ScalarType | null;
@@ -37,22 +187,6 @@ interface Bounds {
   readonly high: number | Tensor;
 }
 
-/** One draw an element. */
-function drawn<Args>(
-  schema: string,
-  shape: (args: Args) => TensorMeta,
-  draw: Draw<Args>,
-  forms: { inPlace?: string } = {},
-): OperatorRow {
-  return kernel<Args>(schema, {
-    shape,
-    host: (args, [output], { generator }) => writeEach(output, (position) => draw(generator, args, position)),
-    readsNoData: true,
-    nondeterministic: true,
-    ...forms,
-  });
-}
-
 const sizedMeta = ({ size, dtype }: Sized, otherwise: ScalarType = defaultDtype): TensorMeta => {
   checkSizes(size);
   return { sizes: size, dtype: dtype ?? otherwise };
@@ -62,66 +196,77 @@ const likeMeta = ({ self, dtype, memory_format: format }: Like): TensorMeta =>
   metaLike(self, dtype ?? self.dtype, format);
 
 /** `rand`, `rand_like` and their forms with a generator. */
-const floats = (name: string, draw: Draw<unknown>): OperatorRow[] => [
-  drawn<Sized>(`aten::${name}(SymInt[] size, *, ${options}) -> Tensor`, sizedMeta, draw),
-  drawn<Sized>(
-    `aten::${name}.generator(SymInt[] size, *, Generator? generator, ${options}) -> Tensor`,
-    sizedMeta,
-    draw,
-  ),
-  drawn<Like>(`aten::${name}_like(Tensor self, *, ${likeOptions}) -> Tensor`, likeMeta, draw),
-  drawn<Like>(
-    `aten::${name}_like.generator(Tensor self, *, Generator? generator, ${likeOptions}) -> Tensor`,
-    likeMeta,
-    draw,
-  ),
-];
+const floats = (name: string, leaf: 'uniform' | 'normal'): OperatorRow[] => {
+  const how: Distribution<unknown> = { leaf, body: (draw) => draw };
+  return [
+    drawn<Sized>(`aten::${name}(SymInt[] size, *, ${options}) -> Tensor`, sizedMeta, how),
+    drawn<Sized>(
+      `aten::${name}.generator(SymInt[] size, *, Generator? generator, ${options}) -> Tensor`,
+      sizedMeta,
+      how,
+    ),
+    drawn<Like>(`aten::${name}_like(Tensor self, *, ${likeOptions}) -> Tensor`, likeMeta, how),
+    drawn<Like>(
+      `aten::${name}_like.generator(Tensor self, *, Generator? generator, ${likeOptions}) -> Tensor`,
+      likeMeta,
+      how,
+    ),
+  ];
+};
 
-const between: Draw<Bounds> = (generator, { low = 0, high }) => {
+function between({ low = 0, high }: Bounds): Range {
   const limit = high instanceof Tensor ? numberReader(high)(high.storageOffset) : high;
   check(low < limit, `random_ expects 'from' to be less than 'to', but got from=${low} >= to=${limit}`);
-  return low + Math.floor(generator.nextUniform() * (limit - low));
-};
+  return { low, range: limit - low };
+}
 
 const integers = 'ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 const integerMeta = (args: Sized): TensorMeta => sizedMeta(args, 'int64');
 
 const integerRows: readonly OperatorRow[] = [
-  drawn<Sized & Bounds>(`aten::randint(SymInt high, SymInt[] size, *, ${integers}) -> Tensor`, integerMeta, between),
-  drawn<Sized & Bounds>(
+  drawnIntegers<Sized & Bounds>(
+    `aten::randint(SymInt high, SymInt[] size, *, ${integers}) -> Tensor`,
+    integerMeta,
+    between,
+  ),
+  drawnIntegers<Sized & Bounds>(
     `aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ${integers}) -> Tensor`,
     integerMeta,
     between,
   ),
-  drawn<Sized & Bounds>(
+  drawnIntegers<Sized & Bounds>(
     `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ${integers}) -> Tensor`,
     integerMeta,
     between,
   ),
-  drawn<Sized & Bounds>(
+  drawnIntegers<Sized & Bounds>(
     `aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ${integers}) -> Tensor`,
     integerMeta,
     between,
   ),
-  drawn<Like & Bounds>(`aten::randint_like(Tensor self, SymInt high, *, ${likeOptions}) -> Tensor`, likeMeta, between),
-  drawn<Like & Bounds>(
+  drawnIntegers<Like & Bounds>(
+    `aten::randint_like(Tensor self, SymInt high, *, ${likeOptions}) -> Tensor`,
+    likeMeta,
+    between,
+  ),
+  drawnIntegers<Like & Bounds>(
     `aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ${likeOptions}) -> Tensor`,
     likeMeta,
     between,
   ),
-  drawn<Like & Bounds>(
+  drawnIntegers<Like & Bounds>(
     `aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ${likeOptions}) -> Tensor`,
     likeMeta,
     between,
   ),
-  drawn<Like & Bounds>(
+  drawnIntegers<Like & Bounds>(
     `aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ${likeOptions}) -> Tensor`,
     likeMeta,
     between,
   ),
   kernel<Like & { high: Tensor }>(`aten::randint_like.Tensor(Tensor self, Tensor high, *, ${likeOptions}) -> Tensor`, {
     shape: likeMeta,
-    host: (args, [output], { generator }) => writeEach(output, (position) => between(generator, args, position)),
+    host: (args, [output], { generator }) => drawIntegersInto(output, between(args), generator),
     nondeterministic: true,
   }),
 ];
@@ -130,14 +275,11 @@ interface Permutation extends Options {
   readonly n: number;
 }
 
-/** Fisher and Yates's shuffle. */
+/** The order of as many random keys: what a device that sorts gives too. */
 function shuffled(n: number, generator: RandomGenerator): number[] {
-  const order = Array.from({ length: n }, (_, at) => at);
-  for (let at = n - 1; at > 0; at--) {
-    const other = Math.floor(generator.nextUniform() * (at + 1));
-    [order[at], order[other]] = [order[other], order[at]];
-  }
-  return order;
+  const stream = generator.stream(n);
+  const keys = Float64Array.from({ length: n }, (_, at) => stream.low(at));
+  return Array.from(keys.keys()).sort((a, b) => keys[a] - keys[b] || a - b);
 }
 
 const permutationRow = (schema: string): OperatorRow =>
@@ -154,58 +296,86 @@ const permutationRow = (schema: string): OperatorRow =>
     nondeterministic: true,
   });
 
-interface Distribution {
+interface OfSelf {
   readonly self: Tensor;
 }
 
-const ofSelf = ({ self }: Distribution): TensorMeta => metaLike(self, self.dtype, null);
+const ofSelf = ({ self }: OfSelf): TensorMeta => metaLike(self, self.dtype, null);
 
 /** A tensor of the sizes of `self`, and `self` itself, filled from a distribution. */
-const distribution = <Args extends Distribution>(name: string, parameters: string, draw: Draw<Args>): OperatorRow =>
-  drawn<Args>(`aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`, ofSelf, draw, {
+const distribution = <Args extends OfSelf>(name: string, parameters: string, how: Distribution<Args>): OperatorRow =>
+  drawn<Args>(`aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`, ofSelf, how, {
     inPlace: name.split('.')[1] ?? '',
   });
 
 /** For distributions whose functional form has other arguments. */
-const filledInPlace = <Args extends Distribution>(schema: string, draw: Draw<Args>): OperatorRow =>
+const filledInPlace = <Args extends OfSelf>(schema: string, how: Distribution<Args>): OperatorRow =>
   kernel<Args>(schema, {
     host: (args, _, { generator }) => {
+      const { self } = args;
+      assertNoInternalOverlap(self);
+      if (!isComplex(self.dtype)) drawInto(self, how, args, generator);
+      else drawInto(viewAsReal(self), complexParts(how), args, generator);
+      return self;
+    },
+    device: (args, context) => {
       assertNoInternalOverlap(args.self);
-      writeEach(args.self, (position) => draw(generator, args, position));
+      lowerDraws(args.self, how, args, context, labelOf(schema));
       return args.self;
     },
     nondeterministic: true,
   });
 
-const uniform: Draw<Distribution & { from: number; to: number }> = (generator, { from, to }) => {
-  check(from <= to, `uniform_ expects to return a [from, to) range, but found from=${from} > to=${to}`);
-  return from + generator.nextUniform() * (to - from);
+const float = (value: number): Expr => constant('float', value);
+
+const uniform: Distribution<OfSelf & { from: number; to: number }> = {
+  leaf: 'uniform',
+  refuses: ({ from, to }) =>
+    check(from <= to, `uniform_ expects to return a [from, to) range, but found from=${from} > to=${to}`),
+  parameters: ({ from, to }) => [from, to - from],
+  body: (draw, [from, width]) => binary('add', from, binary('mul', draw, width)),
 };
 
-const normal: Draw<Distribution & { mean: number; std: number }> = (generator, { mean, std }) => {
-  check(std >= 0, `normal expects std >= 0.0, but found std ${std}`);
-  return mean + std * generator.nextNormal();
+const scaledNormal = (draw: Expr, [mean, std]: readonly Expr[]): Expr => binary('add', mean, binary('mul', std, draw));
+
+const normal: Distribution<OfSelf & { mean: number; std: number }> = {
+  leaf: 'normal',
+  refuses: ({ std }) => check(std >= 0, `normal expects std >= 0.0, but found std ${std}`),
+  parameters: ({ mean, std }) => [mean, std],
+  body: scaledNormal,
 };
 
-/** In (0, 1]: the logarithm of 0 is no number. */
-const positiveUniform = (generator: RandomGenerator): number => 1 - generator.nextUniform();
+/** The logarithm of a number in (0, 1]: that of 0 is no number. */
+const logarithm = (draw: Expr): Expr => unary('log', binary('sub', float(1), draw));
 
-const exponential: Draw<Distribution & { lambd: number }> = (generator, { lambd }) => {
-  check(lambd > 0, `exponential_ expects lambda > 0.0, but found lambda=${lambd}`);
-  return -Math.log(positiveUniform(generator)) / lambd;
+const exponential: Distribution<OfSelf & { lambd: number }> = {
+  leaf: 'uniform',
+  refuses: ({ lambd }) => check(lambd > 0, `exponential_ expects lambda > 0.0, but found lambda=${lambd}`),
+  parameters: ({ lambd }) => [-lambd],
+  body: (draw, [rate]) => binary('div', logarithm(draw), rate),
 };
 
-const geometric: Draw<Distribution & { p: number }> = (generator, { p }) => {
-  check(p > 0 && p < 1, `geometric_ expects p to be in (0, 1), but got p=${p}`);
-  return Math.max(Math.ceil(Math.log(positiveUniform(generator)) / Math.log1p(-p)), 1);
+const geometric: Distribution<OfSelf & { p: number }> = {
+  leaf: 'uniform',
+  refuses: ({ p }) => check(p > 0 && p < 1, `geometric_ expects p to be in (0, 1), but got p=${p}`),
+  parameters: ({ p }) => [Math.log1p(-p)],
+  body: (draw, [rate]) => binary('max', unary('ceil', binary('div', logarithm(draw), rate)), float(1)),
 };
 
-const cauchy: Draw<Distribution & { median: number; sigma: number }> = (generator, { median, sigma }) =>
-  median + sigma * Math.tan(Math.PI * (generator.nextUniform() - 0.5));
+const cauchy: Distribution<OfSelf & { median: number; sigma: number }> = {
+  leaf: 'uniform',
+  parameters: ({ median, sigma }) => [median, sigma],
+  body: (draw, [median, sigma]) => {
+    const angle = binary('mul', float(Math.PI), binary('sub', draw, float(0.5)));
+    return binary('add', median, binary('mul', sigma, unary('tan', angle)));
+  },
+};
 
-const logNormal: Draw<Distribution & { mean: number; std: number }> = (generator, { mean, std }) => {
-  check(std > 0, `log_normal_ expects std > 0.0, but found std=${std}`);
-  return Math.exp(mean + std * generator.nextNormal());
+const logNormal: Distribution<OfSelf & { mean: number; std: number }> = {
+  leaf: 'normal',
+  refuses: ({ std }) => check(std > 0, `log_normal_ expects std > 0.0, but found std=${std}`),
+  parameters: ({ mean, std }) => [mean, std],
+  body: (draw, parameters) => unary('exp', scaledNormal(draw, parameters)),
 };
 
 /** How far whole numbers go that the dtype holds exactly. */
@@ -220,62 +390,64 @@ const integerLimits: Partial<Record<ScalarType, number>> = {
   float32: 2 ** 24 + 1,
 };
 
-const anyInteger: Draw<Distribution & { from?: number; to?: number | null }> = (generator, { self, from = 0, to }) => {
+function anyInteger({ self, from = 0, to }: OfSelf & { from?: number; to?: number | null }): Range {
   const limit = to ?? integerLimits[self.dtype] ?? 2 ** 53;
   check(from < limit, `random_ expects 'from' to be less than 'to', but got from=${from} >= to=${limit}`);
-  return from + Math.floor(generator.nextUniform() * (limit - from));
-};
-
-function checkProbability(p: number): void {
-  check(p >= 0 && p <= 1, `bernoulli_ expects p to be in [0, 1], but got p=${p}`);
+  return { low: from, range: limit - from };
 }
+
+const integersOfSelf = (name: string, parameters: string): OperatorRow =>
+  drawnIntegers<OfSelf & { from?: number; to?: number | null }>(
+    `aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`,
+    ofSelf,
+    anyInteger,
+    { inPlace: name.split('.')[1] ?? '' },
+  );
 
 /** Draws that depend on elements of the arguments. */
 function drawnFrom<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
-  numbersOf: (args: Args, sizes: readonly number[]) => readonly (Float64Array | number)[],
-  draw: (generator: RandomGenerator, numbers: readonly number[]) => number,
+  how: Distribution<Args>,
   forms: { inPlace?: string } = {},
 ): OperatorRow {
-  return kernel<Args>(schema, {
-    shape,
-    host: (args, [output], { generator }) => {
-      const numbers = numbersOf(args, output.sizes);
-      writeEach(output, (at) =>
-        draw(
-          generator,
-          numbers.map((each) => (typeof each === 'number' ? each : each[at])),
-        ),
-      );
-    },
-    nondeterministic: true,
-    ...forms,
-  });
+  return { ...drawn(schema, shape, how, forms), readsNoData: false };
 }
 
-/** All elements in C order, broadcast to `sizes`. */
-function numbersIn(tensor: Tensor, sizes: readonly number[]): Float64Array {
-  const whole = cloneOf(tensor.asStrided(sizes, broadcastStrides(tensor.sizes, tensor.strides, sizes)));
+/** All elements in C order. */
+function numbersIn(tensor: Tensor): Float64Array {
+  const whole = cloneOf(tensor);
   const read = numberReader(whole);
   return Float64Array.from({ length: whole.numel }, (_, at) => read(at));
 }
 
-const decide = (generator: RandomGenerator, [p]: readonly number[]): number => {
-  checkProbability(p);
-  return generator.nextUniform() < p ? 1 : 0;
-};
+const decision = (draw: Expr, [p]: readonly Expr[]): Expr => select(binary('lt', draw, p), float(1), float(0));
 
-const drawNormal = (generator: RandomGenerator, [mean, std]: readonly number[]): number =>
-  mean + std * generator.nextNormal();
+function checkProbability(p: number): void {
+  check(p >= 0 && p <= 1, `bernoulli_ expects p to be in [0, 1], but got p=${p}`);
+}
+
+const decisionsOf = <Args>(p: (args: Args) => Tensor | number): Distribution<Args> => ({
+  leaf: 'uniform',
+  refuses: (args) => {
+    const given = p(args);
+    if (!(given instanceof Tensor)) checkProbability(given);
+    else if (given.storage.isOnHost) numbersIn(given).forEach(checkProbability);
+  },
+  parameters: (args) => [p(args)],
+  body: decision,
+});
 
 interface Normal {
   readonly mean: Tensor | number;
   readonly std: Tensor | number;
 }
 
-const normalNumbers = ({ mean, std }: Normal, sizes: readonly number[]): (Float64Array | number)[] =>
-  [mean, std].map((each) => (each instanceof Tensor ? numbersIn(each, sizes) : each));
+const normalOf: Distribution<Normal> = {
+  leaf: 'normal',
+  parameters: ({ mean, std }) => [mean, std],
+  body: scaledNormal,
+};
 
 const normalMeta = ({ mean, std }: Normal): TensorMeta => {
   const tensors = [mean, std].filter((each) => each instanceof Tensor);
@@ -318,8 +490,8 @@ function sampleRow(weights: Float64Array, samples: number, replacement: boolean,
 }
 
 export const randomRows: readonly OperatorRow[] = [
-  ...floats('rand', (generator) => generator.nextUniform()),
-  ...floats('randn', (generator) => generator.nextNormal()),
+  ...floats('rand', 'uniform'),
+  ...floats('randn', 'normal'),
   ...integerRows,
   permutationRow(`aten::randperm(SymInt n, *, ${integers}) -> Tensor`),
   permutationRow(`aten::randperm.generator(SymInt n, *, Generator? generator, ${integers}) -> Tensor`),
@@ -328,58 +500,52 @@ export const randomRows: readonly OperatorRow[] = [
     `aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, ${generatorOption}) -> Tensor(a!)`,
     normal,
   ),
-  filledInPlace<Distribution & { p: number }>(
+  filledInPlace<OfSelf & { p: number }>(
     `aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, ${generatorOption}) -> Tensor(a!)`,
-    (generator, { p }) => decide(generator, [p]),
+    decisionsOf(({ p }) => p),
   ),
   distribution('exponential', 'float lambd=1., ', exponential),
   distribution('geometric', 'float p, ', geometric),
   distribution('cauchy', 'float median=0., float sigma=1., ', cauchy),
   distribution('log_normal', 'float mean=1., float std=2., ', logNormal),
-  distribution('random', '', anyInteger),
-  distribution('random.from', 'int from, int? to, ', anyInteger),
-  distribution('random.to', 'int to, ', anyInteger),
-  drawnFrom<Distribution>(
+  integersOfSelf('random', ''),
+  integersOfSelf('random.from', 'int from, int? to, '),
+  integersOfSelf('random.to', 'int to, '),
+  drawnFrom<OfSelf>(
     `aten::bernoulli(Tensor self, *, ${generatorOption}) -> Tensor`,
     ofSelf,
-    ({ self }, sizes) => [numbersIn(self, sizes)],
-    decide,
+    decisionsOf(({ self }) => self),
   ),
-  drawnFrom<Distribution & { p: number }>(
+  drawnFrom<OfSelf & { p: number }>(
     `aten::bernoulli.p(Tensor self, float p, *, ${generatorOption}) -> Tensor`,
     ofSelf,
-    ({ p }) => [p],
-    decide,
+    decisionsOf(({ p }) => p),
   ),
-  drawnFrom<Distribution & { p: Tensor }>(
+  drawnFrom<OfSelf & { p: Tensor }>(
     `aten::bernoulli.Tensor(Tensor self, Tensor p, *, ${generatorOption}) -> Tensor`,
     ofSelf,
-    ({ p }, sizes) => [numbersIn(p, sizes)],
-    decide,
+    decisionsOf(({ p }) => p),
     { inPlace: 'Tensor' },
   ),
   drawnFrom<Normal>(
     `aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, ${generatorOption}) -> Tensor`,
     normalMeta,
-    normalNumbers,
-    drawNormal,
+    normalOf,
   ),
   drawnFrom<Normal>(
     `aten::normal.Tensor_float(Tensor mean, float std=1., *, ${generatorOption}) -> Tensor`,
     normalMeta,
-    normalNumbers,
-    drawNormal,
+    normalOf,
   ),
   drawnFrom<Normal>(
     `aten::normal.float_Tensor(float mean, Tensor std, *, ${generatorOption}) -> Tensor`,
     normalMeta,
-    normalNumbers,
-    drawNormal,
+    normalOf,
   ),
   drawn<Sized & { mean: number; std: number }>(
     `aten::normal.float_float(float mean, float std, SymInt[] size, *, ${generatorOption}, ${options}) -> Tensor`,
     sizedMeta,
-    (generator, { mean, std }) => mean + std * generator.nextNormal(),
+    normalOf,
   ),
   kernel<Multinomial>(
     `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, ${generatorOption}) -> Tensor`,
@@ -387,7 +553,7 @@ export const randomRows: readonly OperatorRow[] = [
       shape: multinomialMeta,
       host: ({ self, num_samples: samples, replacement }, [output], { generator }) => {
         const width = self.sizes.at(-1)!;
-        const weights = numbersIn(self, self.sizes);
+        const weights = numbersIn(self);
         const chosen: number[] = [];
         for (let start = 0; start < weights.length; start += width)
           chosen.push(...sampleRow(weights.subarray(start, start + width), samples, replacement, generator));

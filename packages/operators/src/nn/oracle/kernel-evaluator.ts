@@ -47,7 +47,8 @@ export function evaluateKernel(kernel: Kernel): void {
   });
 }
 
-function prepare({ operand, offset, value }: Store, point: Point, accumulator: number): () => void {
+function prepare({ operand, offset, value, guard }: Store, point: Point, accumulator: number): () => void {
+  if (guard && !evaluate(guard, point, accumulator)) return () => undefined;
   const at = Number(evaluate(offset, point, accumulator));
   checkPlace(operand.tensor, at);
   const result = evaluate(value, point, accumulator);

@@ -3,13 +3,14 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
 import { boxingOf } from '../../boxing.ts';
 import { deviceRefusal, outputShapes, runOnHost } from '../../invoke.ts';
+import { fixedGenerator, fixedLowering } from '../../operator-fixture.ts';
 import type { HostContext, LoweringContext } from '../../row.ts';
 import { evaluateKernel } from './kernel-evaluator.ts';
 import { argumentsOf, expectResults, oracleCases, rowOf } from './oracle-case.ts';
 
 const host: HostContext = {
   gradEnabled: false,
-  generator: { manualSeed: () => undefined, nextUniform: () => 0.5, nextUint32: () => 0, nextNormal: () => 0 },
+  generator: fixedGenerator,
   print: () => undefined,
   warn: () => undefined,
 };
@@ -19,6 +20,7 @@ const lowering: LoweringContext = {
   device: null as unknown as ComputeDevice,
   temporary: (sizes, dtype) => Tensor.empty(sizes, dtype),
   launch: evaluateKernel,
+  ...fixedLowering,
 };
 
 describe('on the host', () => {

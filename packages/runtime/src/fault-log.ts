@@ -1,0 +1,57 @@
+import { OperatorError, type ErrorKind } from '@cresset/operators';
+import { Tensor } from '@cresset/tensor';
+import { binary, cast, constant, param, select, type Expr, type Store } from '@cresset/tensorexpr';
+
+const slots = 64;
+
+interface Complaint {
+  readonly text: string;
+  readonly kind: ErrorKind;
+}
+
+/**
+ * Where kernels note what they cannot raise: a position that is out of range. The notes travel with the results that are
+ * fetched anyway, so that finding errors costs no wait; a run that fetches nothing leaves them to the next one.
+ */
+export class FaultLog {
+  readonly #notes: { readonly tensor: Tensor; readonly complaints: Complaint[] }[] = [];
+  #isPending = false;
+
+  /** A store that notes `position`, and where `isBad` holds makes the run fail with `text`, `%` being the position. */
+  store(isBad: Expr, position: Expr, text: string, kind: ErrorKind = 'IndexError'): Store {
+    this.#isPending = true;
+    let notes = this.#notes.find(({ complaints }) => complaints.some((known) => known.text === text));
+    notes ??= this.#notes.find(({ complaints }) => complaints.length < slots);
+    if (!notes) {
+      notes = { tensor: Tensor.empty([slots], 'int32'), complaints: [] };
+      this.#notes.push(notes);
+    }
+    let slot = notes.complaints.findIndex((known) => known.text === text);
+    if (slot < 0) slot = notes.complaints.push({ text, kind }) - 1;
+    const narrow = cast('i32', position);
+    // 0 says that all is well.
+    const value = select(binary('lt', narrow, constant('i32', 0)), narrow, binary('add', narrow, constant('i32', 1)));
+    const { tensor } = notes;
+    return { operand: { tensor, dtype: 'int32' }, offset: param('i32', slot), value, guard: isBad };
+  }
+
+  /** Fetches the notes of the work enqueued so far, and throws what they say. */
+  async check(): Promise<void> {
+    if (!this.#isPending) return;
+    this.#isPending = false;
+    const notes = this.#notes.splice(0);
+    try {
+      await Promise.all(notes.map(({ tensor }) => tensor.storage.toHost()));
+      for (const { tensor, complaints } of notes) {
+        const values = tensor.storageArray() as Int32Array;
+        const slot = values.findIndex((value) => value !== 0);
+        if (slot < 0) continue;
+        const { text, kind } = complaints[slot];
+        const value = values[slot];
+        throw new OperatorError(text.replace('%', String(value < 0 ? value : value - 1)), kind);
+      }
+    } finally {
+      for (const { tensor } of notes) tensor.dispose();
+    }
+  }
+}
