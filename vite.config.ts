@@ -122,6 +122,17 @@ const conformance: UserConfig = {
   ssr: { noExternal: true, external: ['webgpu', 'playwright'] },
 };
 
+/** The taker of mutated inputs, and the process it watches. */
+const fuzz: UserConfig = {
+  build: {
+    target: 'node20',
+    ssr: true,
+    sourcemap: true,
+    rolldownOptions: { input: { main: path('fuzz/src/main.ts'), child: path('fuzz/src/child.ts') } },
+  },
+  ssr: { noExternal: true },
+};
+
 /** The page in which cases run in a browser. */
 const conformancePage: UserConfig = {
   root: path('conformance/page'),
@@ -165,6 +176,7 @@ const modes: Record<string, UserConfig> = {
   playground,
   conformance,
   'conformance-page': conformancePage,
+  fuzz,
 };
 
 /** `vite build --mode library | library-script | playground`, `vite --mode playground`, and vitest. */

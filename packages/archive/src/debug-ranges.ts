@@ -74,15 +74,45 @@ const MAX_SOURCE_CHARACTERS = 64 << 20;
 
 interface OriginalSource {
   readonly source: Source;
-  /** The text as bytes, where that is not the same: ranges count bytes. */
-  readonly bytes: string | null;
+  /** Ranges count bytes: the position in the text of a byte of it. */
+  positionOf(byte: number): number;
+}
+
+/** Bytes between two known positions of a text that is not ASCII. */
+const POSITION_STRIDE = 256;
+
+/** Tells where in the text each of its bytes is, without going over the text again for every question. */
+function positionsIn(bytes: string): (byte: number) => number {
+  const known = [0];
+  return (byte) => {
+    const end = Math.max(0, Math.min(byte, bytes.length));
+    for (let next = known.length; next * POSITION_STRIDE <= end; next++) {
+      const from = (next - 1) * POSITION_STRIDE;
+      known.push(known[next - 1] + unitsIn(bytes, from, from + POSITION_STRIDE));
+    }
+    const last = Math.floor(end / POSITION_STRIDE);
+    return known[last] + unitsIn(bytes, last * POSITION_STRIDE, end);
+  };
+}
+
+/** UTF-16 units of the characters that begin in a stretch of UTF-8. */
+function unitsIn(bytes: string, start: number, end: number): number {
+  let units = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes.charCodeAt(at);
+    if ((byte & 0xc0) !== 0x80) units += byte >= 0xf0 ? 2 : 1;
+  }
+  return units;
 }
 
 /** Newer tables keep each line of source once and name it by number. */
 class StringTable {
   readonly #texts: readonly IValue[] | null;
-  /** The pickle repeats the description of a source at every range of it. */
+  /** The pickle repeats the description of a source at every range of it: as the same value, or written out again. */
+  readonly #described = new Map<IValue, OriginalSource>();
   readonly #sources = new Map<string, OriginalSource>();
+  /** Contents by what they are, and by their text or the numbers of their lines. */
+  readonly #numbers = new Map<IValue, number>();
   #characters = 0;
 
   constructor(texts: readonly IValue[] | null) {
@@ -91,15 +121,19 @@ class StringTable {
 
   range(value: IValue): SourceRange {
     const [description, start, end] = itemsOf(value);
-    const { source, bytes } = this.#source(description);
-    const position = (offset: number): number =>
-      bytes === null ? offset : fromByteString(bytes.slice(0, offset)).length;
-    return new SourceRange(source, position(integer(start)), position(integer(end)));
+    const { source, positionOf } = this.#source(description);
+    return new SourceRange(source, positionOf(integer(start)), positionOf(integer(end)));
   }
 
   #source(description: IValue): OriginalSource {
+    let source = this.#described.get(description);
+    if (!source) this.#described.set(description, (source = this.#read(description)));
+    return source;
+  }
+
+  #read(description: IValue): OriginalSource {
     const [content, filename, startingLine] = itemsOf(description);
-    const key = `${this.#texts === null ? bytesOf(content) : itemsOf(content).join()}\n${String(filename)}\n${String(startingLine)}`;
+    const key = `${this.#numberOf(content)}\n${String(filename)}\n${String(startingLine)}`;
     const known = this.#sources.get(key);
     if (known) return known;
     const bytes = this.#texts === null ? bytesOf(content) : this.#join(itemsOf(content));
@@ -107,9 +141,19 @@ class StringTable {
     const text = fromByteString(bytes);
     const file = filename === null ? undefined : this.#texts === null ? bytesOf(filename) : this.#text(filename);
     const source = new Source(text, file === undefined ? undefined : fromByteString(file), integer(startingLine));
-    const made = { source, bytes: text === bytes ? null : bytes };
+    const made = { source, positionOf: text === bytes ? (byte: number) => byte : positionsIn(bytes) };
     this.#sources.set(key, made);
     return made;
+  }
+
+  /** One number for all contents that are equal. */
+  #numberOf(content: IValue): number {
+    const known = this.#numbers.get(content);
+    if (known !== undefined) return known;
+    const key = this.#texts === null ? bytesOf(content) : itemsOf(content).map(integer).join();
+    const number = this.#numbers.get(key) ?? this.#numbers.size;
+    this.#numbers.set(key, number).set(content, number);
+    return number;
   }
 
   #join(indices: readonly IValue[]): string {

@@ -96,11 +96,19 @@ const DTYPE_NAMES: ReadonlySet<string> = new Set<ScalarTypeName>([
   'float8_e4m3fnuz',
 ]);
 
+/** No tensor of PyTorch's has more dimensions. */
+const MAX_DIMENSIONS = 64;
+/** A pickle can name one list again and again: beyond its first copy, this many elements are copied. */
+const MAX_COPIED_AGAIN = 1 << 20;
+
 /** The names that files of PyTorch may hold, and what they stand for here. Everything else is refused. */
 export class PickleGlobals implements PickleEnvironment {
   readonly #context: PickleContext;
   readonly #name: string;
   readonly #known = new Map<string, PickleGlobal>();
+  readonly #types = new Map<string, Type>();
+  readonly #copied = new WeakSet<object>();
+  #copiedAgain = 0;
 
   /** @param name what an error message calls the pickle. */
   constructor(context: PickleContext, name: string) {
@@ -190,8 +198,8 @@ export class PickleGlobals implements PickleEnvironment {
 
     for (const builtins of ['builtins', '__builtin__']) {
       this.#define(`${builtins}.complex`, ([re, im]) => new Complex(this.#float(re), this.#float(im ?? 0)));
-      this.#define(`${builtins}.set`, ([items]) => new PickleSet([...this.#itemsOf(items ?? new Tuple([]))]));
-      this.#define(`${builtins}.frozenset`, ([items]) => new PickleSet([...this.#itemsOf(items ?? new Tuple([]))]));
+      this.#define(`${builtins}.set`, ([items]) => new PickleSet(this.#copyOf(items ?? new Tuple([]))));
+      this.#define(`${builtins}.frozenset`, ([items]) => new PickleSet(this.#copyOf(items ?? new Tuple([]))));
       this.#define(`${builtins}.bytearray`, () => new Uint8Array(0));
     }
     this.#define('_codecs.encode', ([text]) =>
@@ -214,7 +222,7 @@ export class PickleGlobals implements PickleEnvironment {
     this.#define('torch._tensor._rebuild_from_type_v2', ([rebuild, , args]) => this.#rebuildFromType(rebuild, args));
 
     const typedList = (name: string, type: Type): void => {
-      this.#define(`torch.jit._pickle.${name}`, ([items]) => new List(type, [...this.#itemsOf(items)] as IValue[]));
+      this.#define(`torch.jit._pickle.${name}`, ([items]) => new List(type, this.#copyOf(items) as IValue[]));
     };
     typedList('build_intlist', IntType.get());
     typedList('build_doublelist', FloatType.get());
@@ -302,14 +310,22 @@ export class PickleGlobals implements PickleEnvironment {
     throw this.#malformed('has something else where a list or tuple should be');
   }
 
+  #copyOf(value: PickleValue | undefined): PickleValue[] {
+    const items = this.#itemsOf(value);
+    if (this.#copied.has(items)) this.#copiedAgain += items.length;
+    else this.#copied.add(items);
+    if (this.#copiedAgain > MAX_COPIED_AGAIN) throw this.#malformed('uses one list too many times');
+    return [...items];
+  }
+
   #tupleOf(value: PickleValue | undefined): Tuple {
-    return value instanceof Tuple ? value : new Tuple(this.#itemsOf(value) as readonly IValue[]);
+    return value instanceof Tuple ? value : new Tuple(this.#copyOf(value) as readonly IValue[]);
   }
 
   #dictOf(pairs: PickleValue | undefined): Dict {
     const dict = new Dict(AnyType.get(), AnyType.get());
     if (pairs === undefined) return dict;
-    for (const pair of this.#itemsOf(pairs)) {
+    for (const pair of this.#copyOf(pairs)) {
       const [key, value] = this.#itemsOf(pair);
       if (typeof key !== 'string' && typeof key !== 'bigint')
         throw this.#malformed('has a dict with a key that cannot be one');
@@ -324,7 +340,9 @@ export class PickleGlobals implements PickleEnvironment {
   }
 
   #sizes(value: PickleValue | undefined): number[] {
-    return this.#itemsOf(value).map((each) => this.#size(each));
+    const items = this.#itemsOf(value);
+    if (items.length > MAX_DIMENSIONS) throw this.#malformed(`has a tensor of ${items.length} dimensions`);
+    return items.map((each) => this.#size(each));
   }
 
   #float(value: PickleValue | undefined): number {
@@ -350,7 +368,8 @@ export class PickleGlobals implements PickleEnvironment {
     if (value === undefined || typeof text !== 'string' || !this.#context.parseType) {
       throw this.#malformed('has a type tag that cannot be read');
     }
-    const type = this.#context.parseType(fromByteString(text));
+    let type = this.#types.get(text);
+    if (!type) this.#types.set(text, (type = this.#context.parseType(fromByteString(text))));
     restoreContainerType(value, type);
     return value;
   }

@@ -233,7 +233,12 @@ export class ExpressionParser {
     }
     // `**` binds to the right, more tightly than a sign on its left and less than one on its right.
     const token = stream.next();
-    return this.#binary('**', base, this.#parseUnary(true), token);
+    return this.#binary(
+      '**',
+      base,
+      stream.nested(() => this.#parseUnary(true)),
+      token,
+    );
   }
 
   #parseUnaryOperator(op: UnaryOperator): Expr {

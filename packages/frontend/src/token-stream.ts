@@ -1,4 +1,4 @@
-import { ErrorReport, SourceRange, type Source } from '@cresset/ir';
+import { ErrorReport, isStackOverflow, SourceRange, type Source } from '@cresset/ir';
 import type { LexedSource } from './lexer.ts';
 import type { Token, TokenKind } from './token.ts';
 
@@ -92,10 +92,18 @@ export class TokenStream {
   /** Runs `parse` one level deeper; throws an ErrorReport where a text is nested beyond all reason. */
   nested<T>(parse: () => T): T {
     if (++this.#nesting > MAX_NESTING) {
-      throw new ErrorReport(this.rangeOf(this.cur), 'too many nested expressions or blocks');
+      throw this.#tooDeep();
     }
-    const result = parse();
-    this.#nesting--;
-    return result;
+    try {
+      return parse();
+    } catch (error) {
+      throw isStackOverflow(error) ? this.#tooDeep() : error;
+    } finally {
+      this.#nesting--;
+    }
+  }
+
+  #tooDeep(): ErrorReport {
+    return new ErrorReport(this.rangeOf(this.cur), 'too many nested expressions or blocks');
   }
 }

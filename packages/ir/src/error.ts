@@ -31,6 +31,11 @@ export function invariant(condition: unknown, message: string): asserts conditio
   }
 }
 
+/** Whether an engine ran out of stack: V8 and JavaScriptCore, and SpiderMonkey, say so in these words. */
+export function isStackOverflow(error: unknown): boolean {
+  return error instanceof Error && /^Maximum call stack|^too much recursion/.test(error.message);
+}
+
 /** One frame of the call stack of compilation: the function being compiled and the range that made us compile it. */
 export interface CompilationCall {
   readonly functionName: string;

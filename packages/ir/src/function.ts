@@ -1,4 +1,4 @@
-import { ErrorReport, CressetError } from './error.ts';
+import { CressetError, ErrorReport, isStackOverflow } from './error.ts';
 import type { FunctionSchema } from './function-schema.ts';
 import type { Graph } from './graph.ts';
 import { baseName, type ScriptFunction } from './named-types.ts';
@@ -96,7 +96,7 @@ export class GraphFunction implements ScriptFunction {
 
 /** A source nested beyond the engine's stack is an error of that source. */
 function asCompileError(error: unknown, name: string): unknown {
-  return error instanceof RangeError && /call stack/i.test(error.message)
+  return isStackOverflow(error)
     ? new ErrorReport(undefined, `function '${name}' is nested too deeply to be compiled`)
     : error;
 }

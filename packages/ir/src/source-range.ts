@@ -1,5 +1,7 @@
 /** Line ends taken in before and after the line an error points at (PyTorch: SourceRange::CONTEXT). */
 const CONTEXT_LINES = 3;
+/** A message shows no more than this before and after a place, and of the place itself: a line may be the whole file. */
+const MAX_SHOWN = 1 << 14;
 
 /**
  * Finds the range of original source that a range of generated source came from (PyTorch: SourceRangeUnpickler).
@@ -125,9 +127,9 @@ export class SourceRange {
       return '';
     }
     // Some ranges reach past the end of their source.
-    const end = Math.min(this.end, text.length);
-    const contextBegin = beginOfContext(text, this.start, contextLines);
-    const contextEnd = endOfContext(text, end, contextLines);
+    const end = Math.min(this.end, text.length, this.start + MAX_SHOWN);
+    const contextBegin = Math.max(beginOfContext(text, this.start, contextLines), this.start - MAX_SHOWN);
+    const contextEnd = Math.min(endOfContext(text, end, contextLines), end + MAX_SHOWN);
 
     let out = '';
     const place = this.fileLineCol();
@@ -137,7 +139,7 @@ export class SourceRange {
     out += text.slice(contextBegin, this.start);
     let afterLines = end;
     if (highlight) {
-      const lines = this.#highlightedLines(end);
+      const lines = this.#highlightedLines(end, contextBegin);
       out += lines.text;
       afterLines = lines.end;
     } else {
@@ -148,16 +150,16 @@ export class SourceRange {
     return rest !== '' && !rest.endsWith('\n') ? `${out}\n` : out;
   }
 
-  #highlightedLines(end: number): { text: string; end: number } {
+  #highlightedLines(end: number, contextBegin: number): { text: string; end: number } {
     const { text } = this.source;
     let out = '';
     let lineStart = this.start;
     while (lineStart < end) {
       const newline = text.indexOf('\n', lineStart);
-      const lineEnd = newline === -1 ? text.length : newline;
+      const lineEnd = Math.min(newline === -1 ? text.length : newline, end + MAX_SHOWN);
       out += `${text.slice(lineStart, lineEnd)}\n`;
 
-      const lineBegin = lineStart === 0 ? 0 : text.lastIndexOf('\n', lineStart - 1) + 1;
+      const lineBegin = lineStart === 0 ? 0 : Math.max(text.lastIndexOf('\n', lineStart - 1) + 1, contextBegin);
       const markEnd = Math.min(lineEnd, end);
       let blank = 0;
       while (lineBegin + blank < markEnd && (text[lineBegin + blank] === ' ' || lineBegin + blank < this.start)) {
