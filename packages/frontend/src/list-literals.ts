@@ -13,7 +13,8 @@ export function eraseListLiterals(graph: Graph): void {
     if (output.hasUses()) {
       const { elementType } = output.type as ListType;
       const list = graph.createList(elementType, []).setSourceRange(node.sourceRange).insertBefore(node).output();
-      output.replaceAllUsesWith(list.copyMetadata(output));
+      // The variable's name goes with the literal.
+      output.replaceAllUsesWith(list);
     }
     node.destroy();
   }
