@@ -1,5 +1,5 @@
 import { AliasDb, constantValue, tryInsertConstant, type Block, type Graph, type Node } from '@cresset/ir';
-import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { eliminateDeadWrites } from './dead-code-elimination.ts';
 import { isMutableType } from './mutable-type.ts';
 
 /**
@@ -20,7 +20,7 @@ export function propagateConstants(
   { immutableTypesOnly = false }: ConstantPropagationOptions = {},
 ): boolean {
   const changed = new ConstantPropagator(graph, evaluate, immutableTypesOnly).run();
-  if (changed) eliminateDeadCode(graph);
+  if (changed) eliminateDeadWrites(graph);
   return changed;
 }
 

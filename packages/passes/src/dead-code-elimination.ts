@@ -13,6 +13,13 @@ export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): 
   return eliminateDeadCodeInBlock(graph.block, writes ? { ...options, aliasDb: new AliasDb(graph) } : options);
 }
 
+/** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
+export function eliminateDeadWrites(graph: Graph): boolean {
+  // Without writes there is nothing that aliases could tell.
+  const writes = [...graph.allNodes()].some((node) => node.maybeSchema()?.isMutable === true);
+  return eliminateDeadCode(graph, writes ? { aliasDb: new AliasDb(graph) } : {});
+}
+
 /** As `eliminateDeadCode`, for one block and all within it. */
 export function eliminateDeadCodeInBlock(block: Block, options: DeadCodeOptions = {}): boolean {
   return new DeadCodeEliminator(options).run(block);

@@ -1,10 +1,10 @@
 import { constantValue, type Block, type Graph, type Node } from '@cresset/ir';
-import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { eliminateDeadWrites } from './dead-code-elimination.ts';
 
 /** Takes tuples that are made and taken apart again out of the graph (PyTorch: LowerSimpleTuples). */
 export function lowerSimpleTuples(graph: Graph): boolean {
   const lowered = lowerBlock(graph.block);
-  return eliminateDeadCode(graph) || lowered;
+  return eliminateDeadWrites(graph) || lowered;
 }
 
 function lowerBlock(block: Block): boolean {
