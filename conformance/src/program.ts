@@ -1,6 +1,16 @@
 import { DependencyTable, PythonPrint, readModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
-import { type Argument, ClassType, CressetError, type GraphFunction, IntType, FloatType, ListType } from '@cresset/ir';
+import {
+  type Argument,
+  ClassType,
+  CressetError,
+  type GraphFunction,
+  FunctionType,
+  IntType,
+  FloatType,
+  ListType,
+  type Type,
+} from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import { registerAllOperators } from '@cresset/operators';
 import {
@@ -81,11 +91,13 @@ class OpenProgram implements Program {
   async call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue> {
     const fn = this.functionOf(entry);
     const args = bindArguments(fn.schema, this.self ?? undefined, inputs, kwargs, converted);
+    // As a page calls them: results come along.
+    const options = { resultToHost: true };
     try {
       // A method is called as from Python: with the hooks that stand around it.
       return await (this.self
-        ? this.runner.callOn(this.self, entry, args.slice(1))
-        : this.runner.callFunction(fn, args));
+        ? this.runner.callOn(this.self, entry, args.slice(1), options)
+        : this.runner.callFunction(fn, args, options));
     } finally {
       for (const [operator, count] of this.runner.lastRun?.hostFallback ?? []) {
         this.#fallbacks.set(operator, (this.#fallbacks.get(operator) ?? 0) + count);
@@ -99,7 +111,10 @@ class OpenProgram implements Program {
   }
 
   code(entry: string): string {
-    const printer = new PythonPrint([], new DependencyTable());
+    // Functions of a CompilationUnit, which the cases' source was compiled into, have no namespace in PyTorch.
+    const typePrinter = (type: Type): string | undefined =>
+      type instanceof FunctionType && !this.self ? type.function.name : undefined;
+    const printer = new PythonPrint([], new DependencyTable(), { typePrinter });
     const fn = this.functionOf(entry);
     if (this.self) printer.printMethod(fn);
     else printer.printFunction(fn);
