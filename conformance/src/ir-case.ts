@@ -14,6 +14,7 @@ import {
   runCleanupPasses,
 } from '@cresset/passes';
 import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { withCanonicalNames } from './graph-text.ts';
 
 /** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
@@ -22,6 +23,7 @@ export interface IrCase {
   readonly suite: string;
   readonly raises?: string;
   readonly ir?: string;
+  readonly code?: BytecodeJson;
   readonly printed?: string | object;
   readonly schema?: string;
   readonly parsed?: { readonly printed: string };
@@ -67,6 +69,7 @@ export function checkIrCase(json: IrCase): string | null {
   initializeRuntime();
   if (json.schema !== undefined) return checkSchema(json);
   if (json.queries !== undefined) return checkQueries(json);
+  if (json.suite === 'ir/bytecode') return checkBytecode(json.ir!, json.code!);
   if (json.suite.startsWith('ir/roundtrip')) return checkRoundTrip(json);
   if (json.before !== undefined && json.after !== undefined && json.suite.startsWith('ir/pass/'))
     return checkPass(json);

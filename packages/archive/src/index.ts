@@ -1,7 +1,10 @@
+export * from './bytecode/mobile-code.ts';
 export * from './byte-source.ts';
+export * from './cached-source.ts';
 export * from './checkpoint-reader.ts';
 export * from './debug-ranges.ts';
 export * from './debug-tables.ts';
+export * from './file-cache.ts';
 export * from './foreign-file.ts';
 export * from './module-reader.ts';
 export * from './pickle-globals.ts';
@@ -13,4 +16,5 @@ export * from './storage-records.ts';
 export * from './type-restoration.ts';
 export * from './unpickler.ts';
 export * from './url-source.ts';
+export * from './weight-reader.ts';
 export * from './zip-reader.ts';
