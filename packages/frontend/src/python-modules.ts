@@ -134,6 +134,16 @@ const MATH_FUNCTIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+const KEYWORD_ONLY =
+  "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
+
+/** Functions whose Python TorchScript does not compile, with what it says of them. */
+const UNSCRIPTABLE: Readonly<Record<string, string>> = {
+  'torch.nn.functional.gaussian_nll_loss': 'Comprehension ifs are not supported yet',
+  'torch.nn.functional.linear_cross_entropy': KEYWORD_ONLY,
+  'torch.nn.functional.triplet_margin_with_distance_loss': KEYWORD_ONLY,
+};
+
 /** Modules whose functions all have keyword-only arguments with defaults. */
 const UNSCRIPTABLE_MODULES: ReadonlySet<string> = new Set(['torch.masked', 'torch.signal.windows']);
 
@@ -215,9 +225,10 @@ export class PythonModule extends SugaredValue {
     if (this.#name === 'math' || this.#name === 'cmath') {
       return `Python builtin <built-in function ${field}> is currently not supported in Torchscript`;
     }
-    return UNSCRIPTABLE_MODULES.has(this.#name)
-      ? "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults"
-      : `'module' object has no attribute ${field}`;
+    if (UNSCRIPTABLE_MODULES.has(this.#name)) {
+      return KEYWORD_ONLY;
+    }
+    return UNSCRIPTABLE[`${this.#name}.${field}`] ?? `'module' object has no attribute ${field}`;
   }
 }
 
@@ -233,6 +244,10 @@ function torchMember(field: string): SugaredValue | undefined {
   }
   if (field === 'ops') {
     return new OpsValue();
+  }
+  // What torch/__init__.py imports is its own module too: `torch.torch.special` is a name some sources have.
+  if (field === 'torch') {
+    return new PythonModule('torch');
   }
   return ['inf', 'nan', 'pi', 'e'].includes(field) ? mathMember(field) : undefined;
 }

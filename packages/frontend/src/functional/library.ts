@@ -4,15 +4,16 @@ import { compileError } from '../compilation-error.ts';
 import type { NamedValue } from '../named-value.ts';
 import { SugaredValue } from '../sugared-value.ts';
 
-const FUNCTIONAL = 'torch.nn.functional';
-
 /** What the library is made of (see sources.ts). It is handed in, so that a program that compiles no source text of a user
  * does not carry it. */
 export interface LibrarySources {
   /** TorchScript texts by module. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Functions that are one of two by a constant argument: its position, the name where it is true, and where it is false. */
-  readonly dispatched: Readonly<Record<string, readonly [position: number, whenTrue: string, whenFalse: string]>>;
+  /** Functions that are one of two by a constant argument, by full name: the argument's position and name, and the full names
+   * of the function where it is true and of the one where it is false. */
+  readonly dispatched: Readonly<
+    Record<string, readonly [position: number, argument: string, whenTrue: string, whenFalse: string]>
+  >;
 }
 
 /** Declares the functions of a TorchScript text in a unit, under a namespace. */
@@ -35,13 +36,10 @@ class FunctionalLibrary {
 
   /** The meaning of a full Python name, or undefined. */
   find(pythonName: string): SugaredValue | undefined {
-    const dispatched = pythonName.startsWith(`${FUNCTIONAL}.`)
-      ? this.#sources?.dispatched[pythonName.slice(FUNCTIONAL.length + 1)]
-      : undefined;
+    const dispatched = this.#sources?.dispatched[pythonName];
     if (dispatched !== undefined) {
-      const [position, whenTrue, whenFalse] = dispatched;
-      const functions = [whenTrue, whenFalse].map((name) => this.functionNamed(`${FUNCTIONAL}.${name}`)!);
-      return new BooleanDispatchValue(position, new FunctionValue(functions[0]!), new FunctionValue(functions[1]!));
+      const [position, argument, whenTrue, whenFalse] = dispatched;
+      return new BooleanDispatchValue(position, argument, this.find(whenTrue)!, this.find(whenFalse)!);
     }
     const fn = this.functionNamed(pythonName);
     if (fn !== undefined) {
@@ -77,12 +75,14 @@ class FunctionalLibrary {
 /** One of two functions, by an argument that must be a constant (PyTorch: BooleanDispatchValue). */
 class BooleanDispatchValue extends SugaredValue {
   readonly #position: number;
+  readonly #argument: string;
   readonly #whenTrue: SugaredValue;
   readonly #whenFalse: SugaredValue;
 
-  constructor(position: number, whenTrue: SugaredValue, whenFalse: SugaredValue) {
+  constructor(position: number, argument: string, whenTrue: SugaredValue, whenFalse: SugaredValue) {
     super();
     this.#position = position;
+    this.#argument = argument;
     this.#whenTrue = whenTrue;
     this.#whenFalse = whenFalse;
   }
@@ -98,7 +98,7 @@ class BooleanDispatchValue extends SugaredValue {
     kwargs: readonly NamedValue[],
     binders: number,
   ): SugaredValue {
-    const argument = args[this.#position] ?? kwargs.find(({ name }) => name === 'return_indices');
+    const argument = args[this.#position] ?? kwargs.find(({ name }) => name === this.#argument);
     const value = argument === undefined ? false : constantValue(argument.value(fn.graphBeingDefined));
     if (typeof value !== 'boolean') {
       throw compileError(range, 'value for boolean dispatch was not constant');

@@ -13,23 +13,47 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
   'torch.functional': TENSOR_FUNCTIONS,
 };
 
-/**
- * Functions that are one of two by the constant value of an argument: the position of the argument, and the names where it is true and
- * where it is false (PyTorch: boolean_dispatch).
- */
-export const BOOLEAN_DISPATCHED: Readonly<
-  Record<string, readonly [position: number, whenTrue: string, whenFalse: string]>
-> = Object.fromEntries(
-  [1, 2, 3].flatMap((dims) => [
-    [`max_pool${dims}d`, [6, `max_pool${dims}d_with_indices`, `_max_pool${dims}d`]],
-    [`adaptive_max_pool${dims}d`, [2, `adaptive_max_pool${dims}d_with_indices`, `_adaptive_max_pool${dims}d`]],
-    ...(dims === 1
-      ? []
-      : [
-          [
-            `fractional_max_pool${dims}d`,
-            [4, `fractional_max_pool${dims}d_with_indices`, `_fractional_max_pool${dims}d`],
-          ] as const,
-        ]),
+/** A function that is one of two by a constant argument: the argument's position and name, and the functions where it is true and false. */
+type Dispatch = readonly [position: number, argument: string, whenTrue: string, whenFalse: string];
+
+/** Functions that are one of two by the constant value of an argument (PyTorch: boolean_dispatch). */
+export const BOOLEAN_DISPATCHED: Readonly<Record<string, Dispatch>> = {
+  ...inModule('torch.nn.functional', [1, 2, 3].flatMap(poolings)),
+  ...inModule('torch.functional', [
+    ['unique', [2, 'return_inverse', '_return_inverse_true', '_return_inverse_false']],
+    ['_return_inverse_true', [3, 'return_counts', '_return_inverse_and_counts', '_return_inverse']],
+    ['_return_inverse_false', [3, 'return_counts', '_return_counts', '_return_output']],
+    // The positions are PyTorch's, which has the two arguments of this one in the other order.
+    [
+      'unique_consecutive',
+      [2, 'return_inverse', '_consecutive_return_inverse_true', '_consecutive_return_inverse_false'],
+    ],
+    [
+      '_consecutive_return_inverse_true',
+      [1, 'return_counts', '_consecutive_return_inverse_and_counts', '_consecutive_return_inverse'],
+    ],
+    [
+      '_consecutive_return_inverse_false',
+      [1, 'return_counts', '_consecutive_return_counts', '_consecutive_return_output'],
+    ],
+    ['lu', [2, 'get_infos', '_lu_with_infos', '_lu_no_infos']],
   ]),
-);
+};
+
+function poolings(dims: number): [string, Dispatch][] {
+  const forms: [string, number][] = [
+    [`max_pool${dims}d`, 6],
+    [`adaptive_max_pool${dims}d`, 2],
+  ];
+  if (dims > 1) forms.push([`fractional_max_pool${dims}d`, 4]);
+  return forms.map(([name, position]) => [name, [position, 'return_indices', `${name}_with_indices`, `_${name}`]]);
+}
+
+function inModule(module: string, functions: readonly [string, Dispatch][]): Record<string, Dispatch> {
+  return Object.fromEntries(
+    functions.map(([name, [position, argument, whenTrue, whenFalse]]) => [
+      `${module}.${name}`,
+      [position, argument, `${module}.${whenTrue}`, `${module}.${whenFalse}`],
+    ]),
+  );
+}

@@ -1,3 +1,51 @@
+/** The forms of `unique` by what they give beside the values; which one is called follows from constant arguments. */
+const uniqueForm = (name: string, params: string, args: string, impl: string, result: string, type: string): string => `
+def ${name}(input: Tensor, ${params}return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None) -> ${type}:
+    output, inverse, counts = ${impl}(input, ${args}return_inverse, return_counts, dim)
+    return ${result}
+`;
+
+const UNIQUE_FORMS = [
+  ['output', 'output', 'Tensor'],
+  ['inverse', 'output, inverse', 'Tuple[Tensor, Tensor]'],
+  ['counts', 'output, counts', 'Tuple[Tensor, Tensor]'],
+  ['inverse_and_counts', 'output, inverse, counts', 'Tuple[Tensor, Tensor, Tensor]'],
+].flatMap(([name, result, type]) => [
+  uniqueForm(`_return_${name}`, 'sorted: bool = True, ', 'sorted, ', '_unique_impl', result!, type!),
+  uniqueForm(`_consecutive_return_${name}`, '', '', '_unique_consecutive_impl', result!, type!),
+]);
+
+/** The overloads of `norm`: `p` is a name or a number, `dim` one dimension or several. */
+const NORM_FORMS = (
+  [
+    ['str = "fro"', 'List[int]'],
+    ['Optional[number]', 'List[int]'],
+    ['Optional[number]', 'int'],
+    ['str = "fro"', 'int'],
+  ] as const
+).map(([p, dim], at) => {
+  const isNamed = p.startsWith('str');
+  const lines = [
+    `def norm__${at}(input: Tensor, p: ${p}, dim: Optional[${dim}] = None, keepdim: bool = False, out: Optional[Tensor] = None, dtype: Optional[int] = None) -> Tensor:`,
+    dim === 'int' ? '    dims = None if dim is None else [dim]' : '    dims = dim',
+    isNamed ? '    if p == "fro" and (dims is None or len(dims) <= 2):' : '    order = 2.0 if p is None else p',
+    ...normCalls(isNamed ? '        ' : '    ', 'vector_norm', isNamed ? '2' : 'order', 'dims'),
+    ...(isNamed
+      ? [
+          '    every = list(range(input.dim())) if dims is None else dims',
+          ...normCalls('    ', 'matrix_norm', 'p', 'every'),
+        ]
+      : []),
+  ];
+  return `\n${lines.join('\n')}\n`;
+});
+
+/** A norm into `out`, where it is given. */
+function normCalls(indent: string, fn: string, order: string, dims: string): string[] {
+  const call = `torch.linalg.${fn}(input, ${order}, ${dims}, keepdim, dtype=dtype`;
+  return [`${indent}if out is None:`, `${indent}    return ${call})`, `${indent}return ${call}, out=out)`];
+}
+
 /** Functions of `torch.functional`, which `torch` shows under its own name. */
 export const TENSOR_FUNCTIONS = `
 def stft(input: Tensor, n_fft: int, hop_length: Optional[int] = None, win_length: Optional[int] = None, window: Optional[Tensor] = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: Optional[bool] = None, return_complex: Optional[bool] = None, align_to_window: Optional[bool] = None) -> Tensor:
@@ -36,4 +84,35 @@ def tensordot__3(a: Tensor, b: Tensor, dims: Tensor, out: Optional[Tensor] = Non
         return tensordot__0(a, b, int(dims.item()))
     pairs: List[List[int]] = dims.tolist()
     return torch._VF.tensordot(a, b, pairs[0], pairs[1])
-`;
+
+def _unique_impl(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None) -> Tuple[Tensor, Tensor, Tensor]:
+    if dim is not None:
+        output, inverse, counts = torch._VF.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    else:
+        output, inverse, counts = torch._unique2(input, sorted, return_inverse, return_counts)
+    return output, inverse, counts
+
+def _unique_consecutive_impl(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None) -> Tuple[Tensor, Tensor, Tensor]:
+    output, inverse, counts = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
+    return output, inverse, counts
+${UNIQUE_FORMS.join('')}
+def _lu_impl(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Tuple[Tensor, Tensor, Tensor]:
+    return torch._lu_with_info(A, pivot, not get_infos)
+
+def _lu_with_infos(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Optional[Tuple[Tensor, Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor, Tensor]:
+    factors, pivots, infos = _lu_impl(A, pivot, get_infos, None)
+    if out is not None:
+        out[0].resize_as_(factors).copy_(factors)
+        out[1].resize_as_(pivots).copy_(pivots)
+        out[2].resize_as_(infos).copy_(infos)
+        return out
+    return factors, pivots, infos
+
+def _lu_no_infos(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Optional[Tuple[Tensor, Tensor]] = None) -> Tuple[Tensor, Tensor]:
+    factors, pivots, _ = _lu_impl(A, pivot, get_infos, None)
+    if out is not None:
+        out[0].resize_as_(factors).copy_(factors)
+        out[1].resize_as_(pivots).copy_(pivots)
+        return out
+    return factors, pivots
+${NORM_FORMS.join('')}`;
