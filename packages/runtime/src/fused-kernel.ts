@@ -19,8 +19,9 @@ import {
   Tensor,
   type DeviceMemory,
   type IValue,
+  type ScalarType,
 } from '@cresset/tensor';
-import { cast, exprTypeOf, type Expr, type Kernel, type LoopNest, type Store } from '@cresset/tensorexpr';
+import { cast, exprTypeOf, unary, type Expr, type Kernel, type LoopNest, type Store } from '@cresset/tensorexpr';
 
 /** A pointwise operator of a group; operands are positions in the group's list of values. */
 export interface PointwiseMember {
@@ -189,8 +190,14 @@ export function composeMembers(
         elements.get(inputs[at]) ?? elementOf(scalarParam(readScalar(value, value.storageOffset), value.dtype), value);
     });
     const { expr } = pointwiseExpr(row, args);
-    elements.set(output, elementOf(expr, layouts[output] as Tensor));
+    const layout = layouts[output] as Tensor;
+    elements.set(output, elementOf(roundedTo(layout.dtype, expr), layout));
   }
+}
+
+/** What an operator stores in a narrow float type is rounded to it, and may overflow, before the next one reads it. */
+function roundedTo(dtype: ScalarType, expr: Expr): Expr {
+  return dtype === 'float16' ? unary('half', expr) : dtype === 'bfloat16' ? unary('bfloat', expr) : expr;
 }
 
 export function elementOf(expr: Expr, tensor: Tensor): TensorElement {

@@ -1,6 +1,7 @@
 /**
  * The functions of the scalar language on the host, at double precision: what a device's kernels are compared with.
  */
+import { bfloatToNumber, halfToNumber, numberToBfloat, numberToHalf } from '@cresset/tensor';
 import type { BinaryFunction, UnaryFunction } from './expr.ts';
 
 /** Coefficients of (1 + 2x)·erfcx(x) for x ≥ 0 in Chebyshev polynomials of t = (x − 3.75) / (x + 3.75), found by interpolation
@@ -221,6 +222,8 @@ export const floatUnary: Record<UnaryFunction, (x: number) => number> = {
   isinf: (x) => truth(Math.abs(x) === Infinity),
   isfinite: (x) => truth(Number.isFinite(x)),
   signbit: (x) => truth(x < 0 || Object.is(x, -0)),
+  half: (x) => halfToNumber(numberToHalf(x)),
+  bfloat: (x) => bfloatToNumber(numberToBfloat(x)),
 };
 
 /** Functions of two floats; comparisons give 0 or 1. Bitwise ones are for integers that fit 32 bits. */

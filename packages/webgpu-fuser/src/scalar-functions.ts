@@ -49,6 +49,8 @@ const floatUnary: Record<UnaryFunction, Unary> = {
   isinf: call('is_infinite'),
   isfinite: call('is_finite'),
   signbit: call('sign_bit'),
+  half: call('round_to_half'),
+  bfloat: call('round_to_bfloat'),
 };
 
 const wholeNumberUnary: Partial<Record<UnaryFunction, Unary>> = {

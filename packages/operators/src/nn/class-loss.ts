@@ -107,6 +107,13 @@ function lowerNll(label: string, args: NllArgs, [out, totalWeight]: readonly Ten
   const stores: { operand: TensorView['operand']; offset: Expr; value: Expr }[] = [];
   const store = (view: TensorView, index: readonly Expr[], value: Expr): void =>
     void stores.push({ operand: view.operand, offset: view.offsetAt(index), value });
+  const own = cast('i32', targets.at(axes));
+  const counts = binary('ne', own, indexParam(args.ignore_index));
+  const outside = binary('or', binary('lt', own, indexParam(0)), binary('ge', own, indexParam(scores.sizes[1])));
+  if (classes.numel > 0) {
+    const fault = context.fault(binary('and', counts, outside), own, 'Target % is out of bounds.', 'IndexError');
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [fault] });
+  }
   const over = (pick: 'loss' | 'weight', prefix: string): Expr => {
     const reduced = axes.map((own) => axis(`${prefix}${own.name}`, own.extent));
     return reduce('sum', reduced, at(reduced)[pick]);

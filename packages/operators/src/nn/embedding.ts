@@ -3,6 +3,7 @@ import { axis, binary, cast, constant, exprTypeOf, reduce, select, TensorView, t
 import { kernel } from '../builders.ts';
 import { check } from '../errors.ts';
 import { dtypeName } from '../type-promotion.ts';
+import { launchPositionCheck, positionFault } from '../tensor/position-faults.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { add, and, div, float, index, indexParam, mul } from './expressions.ts';
 import { fillNumbers, readNumbers, writeNumbers } from './numbers.ts';
@@ -51,7 +52,8 @@ const embedding = kernel<EmbeddingArgs>(
       const axes = target.axes();
       const row = cast('i32', new TensorView(indices).at(axes.slice(0, -1)));
       const value = new TensorView(weight).at([row, axes[axes.length - 1]]);
-      const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
+      const fault = positionFault(row, 0, weight.sizes[0], 'index out of range in self', context, 'RuntimeError');
+      const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }, fault];
       context.launch({ kind: 'nest', label: 'aten::embedding', axes, innerAxes: [], stores });
     },
   },
@@ -168,6 +170,7 @@ function lowerBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[
   const { mode } = args;
   const indices = new TensorView(args.indices);
   const offsets = new TensorView(args.offsets);
+  launchPositionCheck(args.indices, 0, args.weight.sizes[0], 'index out of range in self', context, 'RuntimeError');
   if (bagOf.numel > 0) lowerBagNumbers(label, offsets, bagCount(args), bagOf, context);
   if (out.numel === 0) return;
   const target = new TensorView(out);

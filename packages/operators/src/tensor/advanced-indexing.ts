@@ -1,5 +1,5 @@
 import { forEachOffset, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
-import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../broadcast.ts';
 import { kernel, type KernelRule } from '../builders.ts';
 import { copyInto } from '../copy.ts';
@@ -8,6 +8,7 @@ import { check, OperatorError } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
+import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
 import * as views from './view-functions.ts';
 
 /** `x[i, mask, :, j]` and assignment to it (ATen/native/TensorAdvancedIndexing.cpp). */
@@ -165,8 +166,7 @@ const indexRule: KernelRule<IndexArguments> = {
   lower: lowerIndex,
 };
 
-/** A position counted from the end made one from the front. Positions out of range cannot be reported by a GPU: they read
- * some element of the tensor. */
+/** A position counted from the end made one from the front. */
 export function wrappedPosition(position: Expr, size: Expr): Expr {
   const narrow = cast('i32', position);
   return select(binary('lt', narrow, constant('i32', 0)), binary('add', narrow, size), narrow);
@@ -181,23 +181,28 @@ function lowerIndex({ self, indices }: IndexArguments, [output]: readonly Tensor
   const indexAxes = axes.slice(lead, lead + indexSizes.length);
   const keptAxes = [...axes.slice(0, lead), ...axes.slice(lead + indexSizes.length)];
   let kept = 0;
+  const faults: Store[] = [];
   const position = planned.map((index, dim): Expr => {
     if (!index) return keptAxes[kept++];
-    return wrappedPosition(new TensorView(index).at(indexAxes), source.sizes[dim]);
+    const given = new TensorView(index).at(indexAxes);
+    const size = self.sizes[dim];
+    faults.push(positionFault(given, -size, size, outOfBounds(dim, size), context));
+    return wrappedPosition(given, source.sizes[dim]);
   });
-  launchCopy('aten::index', axes, target, source.at(position), context);
+  launchCopy('aten::index', axes, target, source.at(position), context, faults);
 }
 
-/** One kernel that stores an expression over all elements of a tensor. */
+/** One kernel that stores an expression over all elements of a tensor, and notes what is wrong on the way. */
 export function launchCopy(
   label: string,
   axes: readonly AxisExpr[],
   target: TensorView,
   value: Expr,
   context: LoweringContext,
+  faults: readonly Store[] = [],
 ): void {
   const store = { operand: target.operand, offset: target.offsetAt(axes), value };
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store] });
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, ...faults] });
 }
 
 interface IndexPutArguments extends IndexArguments {
@@ -241,6 +246,8 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
       lowerMaskedPut(self, dim, index, values, output, context);
       return;
     }
+    const size = self.sizes[dim];
+    launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
     const plan = planIndex(self, indices);
     // The values have the indexed dimension where the index is a vector, and none where it is a single position.
     const shown = valuesFor(plan.sizes, values);

@@ -10,9 +10,10 @@ import { lowerGenerated } from '../fill.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { scalarParam } from '../pointwise.ts';
-import { launchCopy, wrappedPosition } from './advanced-indexing.ts';
+import { launchCopy } from './advanced-indexing.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
 import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites } from './gathered-writes.ts';
+import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 
@@ -85,10 +86,11 @@ const gatherRule: KernelRule<Indexed> = {
     const source = new TensorView(self);
     const target = new TensorView(output);
     const axes = target.axes();
-    const position = axes.map((axis, at) =>
-      at === wrapped ? wrappedPosition(new TensorView(index).at(axes), source.sizes[wrapped]) : axis,
-    );
-    launchCopy('aten::gather', axes, target, source.at(position.slice(0, self.dim)), context);
+    const given = new TensorView(index).at(axes);
+    const size = self.sizes[wrapped] ?? 1;
+    const position = axes.map((axis, at) => (at === wrapped ? cast('i32', given) : axis));
+    const fault = positionFault(given, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
+    launchCopy('aten::gather', axes, target, source.at(position.slice(0, self.dim)), context, [fault]);
   },
 };
 
@@ -125,6 +127,8 @@ function scatterRule<Args extends Indexed>(
     lower: (args, [output], context) => {
       const { self, dim, index } = args;
       const wrapped = wrapDim(dim, self.dim);
+      const size = self.sizes[wrapped];
+      launchPositionCheck(index, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
       const values = source(args);
       const value = values instanceof Tensor ? elementsAlong(values, wrapped) : () => scalarParam(values, self.dtype);
       const writes = elementWrites(self, wrapped, index, value, combination(args), includesSelf(args));

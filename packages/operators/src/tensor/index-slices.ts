@@ -1,7 +1,7 @@
 import { Complex, Tensor } from '@cresset/tensor';
-import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { binary, cast, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../builders.ts';
-import { copyInto } from '../copy.ts';
+import { copyInto, lowerCopy } from '../copy.ts';
 import { wrapDim } from '../dimensions.ts';
 import { numberReader, scalarWriter } from '../elements.ts';
 import { check, OperatorError } from '../errors.ts';
@@ -9,9 +9,11 @@ import type { LoweringContext, OperatorRow, Scalar } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { scalarParam } from '../pointwise.ts';
-import { launchCopy, wrappedPosition } from './advanced-indexing.ts';
+import { positionFault } from './position-faults.ts';
+import { launchCopy } from './advanced-indexing.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
 import { elementsAlong, isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
+import { launchPositionCheck, outOfBounds as complaintOf } from './position-faults.ts';
 import { put, reduction, sameAsSelf, text, withSize, type Indexed, type Reduced } from './gather-scatter.ts';
 
 /** Operators that take or put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
@@ -44,14 +46,20 @@ const indexSelectRule: KernelRule<Indexed> = {
 
 function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
   if (output.numel === 0) return;
+  if (self.dim === 0) {
+    lowerCopy(output, self, context, 'aten::index_select');
+    return;
+  }
   const source = new TensorView(self);
   const target = new TensorView(output);
   const axes = target.axes();
   const vector = index.dim === 0 ? index.asStrided([1], [0]) : index;
-  const position = axes.map((axis, at) =>
-    at === dim ? wrappedPosition(new TensorView(vector).at([axis]), source.sizes[dim]) : axis,
-  );
-  launchCopy('aten::index_select', axes, target, source.at(position), context);
+  const given = new TensorView(vector).at([axes[dim]]);
+  const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
+  const size = self.sizes[dim];
+  const complaint = `INDICES element is out of DATA bounds, id=% axis_dim=${size}`;
+  const fault = positionFault(given, 0, size, complaint, context);
+  launchCopy('aten::index_select', axes, target, source.at(position), context, [fault]);
 }
 
 /** Positions an index vector holds; throws what `complaint` says where one is out of range. */
@@ -92,7 +100,7 @@ interface IndexSource extends Indexed {
 }
 
 const outOfBounds = (dim: number) => (position: number, size: number) =>
-  `index ${position} is out of bounds for dimension ${dim} with size ${size}`;
+  complaintOf(dim, size).replace('%', String(position));
 
 function combineSlices(
   output: Tensor,
@@ -149,6 +157,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, 'sum'),
     lower: ({ self, dim, index, source, alpha }, [output], context) => {
       const wrapped = wrapDim(dim, self.dim);
+      launchPositionCheck(index, 0, self.sizes[wrapped], complaintOf(wrapped, self.sizes[wrapped]), context);
       const element = elementsAlong(source, wrapped);
       const factor = scalarParam(alpha, self.dtype);
       const scaled = (k: Expr, axes: readonly AxisExpr[]): Expr => binary('mul', element(k, axes), factor);
@@ -181,6 +190,8 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
     lower: ({ self, dim, index, source }, [output], context) => {
       const wrapped = wrapDim(dim, self.dim);
+      const complaint = `index_copy_(): ${complaintOf(wrapped, self.sizes[wrapped])}`;
+      launchPositionCheck(index, 0, self.sizes[wrapped], complaint, context);
       const writes = sliceWrites(self, wrapped, index, elementsAlong(source, wrapped));
       lowerGatheredWrites(self, output, writes, context, 'aten::index_copy');
     },
@@ -215,7 +226,10 @@ export const indexSliceRows: readonly OperatorRow[] = [
       lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
       lower: ({ self, dim, index, value }, [output], context) => {
         const filling = value instanceof Tensor ? new TensorView(value).at([]) : scalarParam(value, self.dtype);
-        const writes = sliceWrites(self, wrapDim(dim, self.dim), index, () => filling);
+        const wrapped = wrapDim(dim, self.dim);
+        const size = self.sizes[wrapped];
+        launchPositionCheck(index, -size, size, complaintOf(wrapped, size), context);
+        const writes = sliceWrites(self, wrapped, index, () => filling);
         lowerGatheredWrites(self, output, writes, context, 'aten::index_fill');
       },
     }),
