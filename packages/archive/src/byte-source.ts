@@ -11,6 +11,10 @@ export interface TransferOptions {
   /** Aborting rejects the call at once with a CressetError of code `ABORTED` and name `AbortError`. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TransferProgress) => void;
+  /** Keeps what comes from an address for later visits; see FileCache. */
+  readonly cache?: boolean;
+  /** Told of what goes wrong and does no harm. */
+  readonly onWarning?: (text: string) => void;
 }
 
 /** A stretch of a source: `length` bytes from `offset`. */
@@ -29,6 +33,10 @@ export interface ByteSource {
   read(offset: number, length: number): Promise<Uint8Array>;
   /** Reads several stretches, in as few requests as the source can do it; one result a range, in their order. */
   readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
+  /** Reads one stretch in pieces as they come, so that a large one need not be in memory as a whole. */
+  stream(offset: number, length: number): AsyncIterable<Uint8Array>;
+  /** Forgets what was kept for later visits, since it is no good. */
+  discard?(): Promise<void>;
 }
 
 /** Throws the error that an aborted call ends with. */
@@ -59,7 +67,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
   });
 }
 
-function checkRange(source: ByteSource, { offset, length }: ByteRange): void {
+export function checkRange(source: ByteSource, { offset, length }: ByteRange): void {
   const inside = Number.isSafeInteger(offset) && Number.isSafeInteger(length) && offset >= 0 && length >= 0;
   if (!inside || offset + length > source.size) {
     throw new CressetError(
@@ -72,6 +80,7 @@ function checkRange(source: ByteSource, { offset, length }: ByteRange): void {
 /** A source over bytes in memory. Results are windows onto them, not copies. */
 export class MemorySource implements ByteSource {
   readonly name: string;
+  discard?: () => Promise<void>;
   readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array, name = 'the given bytes') {
@@ -91,10 +100,119 @@ export class MemorySource implements ByteSource {
   readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
     return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
   }
+
+  async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
+    yield await this.read(offset, length);
+  }
+}
+
+/** Requests under way at a time; browsers allow six a server with HTTP/1.1. */
+const PARALLEL_READS = 4;
+/** A stretch that claims to be longer than this gets memory as its bytes come. */
+const BELIEVED_BYTES = 16 << 20;
+
+/** A source that gives bytes as a stream; stretches that lie near each other are read as one. */
+export abstract class StreamedSource implements ByteSource {
+  abstract readonly name: string;
+  abstract readonly size: number;
+  discard?(): Promise<void>;
+  /** Stretches that are in memory already. */
+  readonly #windows: { readonly offset: number; readonly bytes: Uint8Array }[] = [];
+
+  abstract stream(offset: number, length: number): AsyncIterable<Uint8Array>;
+
+  /** Keeps a stretch in memory: what lies within it need not be read again. */
+  keepBytes(offset: number, bytes: Uint8Array): void {
+    this.#windows.push({ offset, bytes });
+  }
+
+  /** What is in memory from `offset` on, up to `length` bytes of it. */
+  protected kept(offset: number, length: number): Uint8Array | null {
+    for (const { offset: start, bytes } of this.#windows) {
+      if (offset >= start && offset < start + bytes.byteLength)
+        return bytes.subarray(offset - start, offset - start + length);
+    }
+    return null;
+  }
+
+  /** Reads a stretch and keeps it. */
+  async keep(offset: number, length: number): Promise<void> {
+    this.keepBytes(offset, await this.#collect({ offset, length }));
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    const [bytes] = await this.readAll([{ offset, length }]);
+    return bytes;
+  }
+
+  async readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    const results = new Array<Uint8Array>(ranges.length);
+    const missing: number[] = [];
+    ranges.forEach((range, index) => {
+      checkRange(this, range);
+      const kept = this.kept(range.offset, range.length);
+      if (kept?.byteLength === range.length) results[index] = kept;
+      else missing.push(index);
+    });
+    const batches = batchRanges(ranges, missing);
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < batches.length) {
+        const { extent, members } = batches[next++];
+        const bytes = await this.#collect(extent);
+        for (const index of members) {
+          const start = ranges[index].offset - extent.offset;
+          results[index] = bytes.subarray(start, start + ranges[index].length);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, batches.length) }, worker));
+    return results;
+  }
+
+  async #collect({ offset, length }: ByteRange): Promise<Uint8Array> {
+    return collect(this.stream(offset, length), length);
+  }
+}
+
+/** The pieces of a stream as one array; `expected` is a first guess of its size and nothing more. */
+export async function collect(stream: AsyncIterable<Uint8Array>, expected: number): Promise<Uint8Array> {
+  let buffer = new Uint8Array(Math.min(expected, BELIEVED_BYTES));
+  let loaded = 0;
+  for await (const piece of stream) {
+    const needed = loaded + piece.byteLength;
+    if (needed > buffer.byteLength) {
+      const grown = new Uint8Array(needed <= expected ? Math.min(expected, 2 * needed) : 2 * needed);
+      grown.set(buffer.subarray(0, loaded));
+      buffer = grown;
+    }
+    buffer.set(piece, loaded);
+    loaded = needed;
+  }
+  return loaded === buffer.byteLength ? buffer : buffer.slice(0, loaded);
+}
+
+/** The pieces of a body, until `signal` is aborted. */
+export async function* piecesOf(
+  body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
+  if (!body) return;
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await abortable(reader.read(), signal);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Who stops early wants no more of it.
+    reader.cancel().catch(() => {});
+  }
 }
 
 /** A source over a Blob or File: only what is asked for comes into memory. */
-export class BlobSource implements ByteSource {
+export class BlobSource extends StreamedSource {
   readonly name: string;
   readonly size: number;
   readonly #blob: Blob;
@@ -102,6 +220,7 @@ export class BlobSource implements ByteSource {
   #loaded = 0;
 
   constructor(blob: Blob, options: TransferOptions = {}) {
+    super();
     this.#blob = blob;
     this.#options = options;
     this.size = blob.size;
@@ -109,25 +228,18 @@ export class BlobSource implements ByteSource {
     this.name = name ? name : 'the given blob';
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
-    checkRange(this, { offset, length });
+  async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
     const { signal, onProgress } = this.#options;
     throwIfAborted(signal);
-    const bytes = await abortable(this.#blob.slice(offset, offset + length).arrayBuffer(), signal);
-    this.#loaded = Math.min(this.#loaded + length, this.size);
-    onProgress?.({ loaded: this.#loaded, total: this.size });
-    return new Uint8Array(bytes);
-  }
-
-  async readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
-    const results = new Array<Uint8Array>(ranges.length);
-    for (const { extent, members } of batchRanges(ranges, [...ranges.keys()])) {
-      const bytes = await this.read(extent.offset, extent.length);
-      for (const index of members) {
-        const start = ranges[index].offset - extent.offset;
-        results[index] = bytes.subarray(start, start + ranges[index].length);
+    try {
+      for await (const piece of piecesOf(this.#blob.slice(offset, offset + length).stream(), signal)) {
+        this.#loaded = Math.min(this.#loaded + piece.byteLength, this.size);
+        onProgress?.({ loaded: this.#loaded, total: this.size });
+        yield piece;
       }
+    } catch (cause) {
+      if (cause instanceof CressetError) throw cause;
+      throw new CressetError('FILE_UNREADABLE', `${this.name} cannot be read: it was changed or removed`, { cause });
     }
-    return results;
   }
 }

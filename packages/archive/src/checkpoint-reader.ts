@@ -5,6 +5,7 @@ import { PickleGlobals } from './pickle-globals.ts';
 import { OpaqueObject, StorageReference, type PickleValue } from './pickle-value.ts';
 import { StorageRecords } from './storage-records.ts';
 import { Unpickler } from './unpickler.ts';
+import { WeightReader } from './weight-reader.ts';
 import { ZipReader } from './zip-reader.ts';
 
 /** What `torch.save` wrote: tensors by their path (`layer1.0.weight`), and no program. */
@@ -39,7 +40,7 @@ export async function readCheckpoint(source: ByteSource): Promise<Checkpoint> {
   const zip = await ZipReader.open(source);
   const root = archiveRoot(zip);
   const { records, checkpoint } = await unpickleZip(zip, root, source.name);
-  await records.load();
+  await records.load(new WeightReader(zip));
   return checkpoint;
 }
 

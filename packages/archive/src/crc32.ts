@@ -16,10 +16,14 @@ function makeTables(): Uint32Array[] {
   return result;
 }
 
-/** The CRC-32 that zip files carry (polynomial 0xEDB88320, reflected), as an unsigned number. */
-export function crc32(bytes: Uint8Array): number {
+/**
+ * The CRC-32 that zip files carry (polynomial 0xEDB88320, reflected), as an unsigned number.
+ *
+ * @param before the CRC of what stands before `bytes`, where they are a later part.
+ */
+export function crc32(bytes: Uint8Array, before = 0): number {
   const [table0, table1, table2, table3] = tables;
-  let crc = 0xffffffff;
+  let crc = ~before;
   let at = 0;
   for (const last = bytes.length - 3; at < last; at += 4) {
     crc ^= bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);

@@ -17,7 +17,8 @@ import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
 import { TypeRestoration } from './type-restoration.ts';
 import { Unpickler } from './unpickler.ts';
-import { openUrl } from './url-source.ts';
+import { openUrl, WHOLE_FILE_BYTES } from './url-source.ts';
+import { WeightReader } from './weight-reader.ts';
 import { ZipReader } from './zip-reader.ts';
 
 /** Versions of the file format that are understood (caffe2::serialize::kMaxSupportedFileFormatVersion). */
@@ -46,6 +47,8 @@ export interface LoadedModule {
   readonly extraFiles: ReadonlyMap<string, Uint8Array>;
   /** Where stretches of generated code came from; to be loaded before an error of the program is printed. */
   readonly debugTables: DebugTables;
+  /** Reads the tensors of a large file when they are needed; null where all are in memory. */
+  readonly weights: WeightReader | null;
 }
 
 /** Opens what a model can be loaded from. */
@@ -59,8 +62,8 @@ export async function openSource(input: ModuleInput, options: TransferOptions = 
 }
 
 /**
- * Reads a `.pt` of `torch.jit.save` (torch.jit.load): classes and functions are compiled when they are first needed, tensors lie on
- * the host. Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
+ * Reads a `.pt` of `torch.jit.save` (torch.jit.load): classes and functions are compiled when they are first needed. Tensors lie on
+ * the host; those of a large file are read when they are first needed. Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
  */
 export async function readModule(
   input: ModuleInput | ByteSource,
@@ -69,7 +72,12 @@ export async function readModule(
   const { signal, onProgress } = options;
   throwIfAborted(signal);
   const source = isByteSource(input) ? input : await openSource(input, options);
-  const result = await abortable(new ModuleReader(source, signal).read(), signal);
+  const reading = new ModuleReader(source, signal).read().catch(async (error: unknown) => {
+    // What cannot be loaded now could not at the next visit.
+    if (!signal?.aborted && !String((error as CressetError).code).startsWith('DOWNLOAD_')) await source.discard?.();
+    throw error;
+  });
+  const result = await abortable(reading, signal);
   // What was not needed counts as done.
   onProgress?.({ loaded: source.size, total: source.size });
   return result;
@@ -112,12 +120,15 @@ class ModuleReader {
     if (constantsPickle) constants.push(...constantObjects.readTuple(constantsPickle));
     const objects = new ObjectPickle('data.pkl', tensors[1], importer);
     const module = objects.readModule(dataPickle);
+    const weights = new WeightReader(zip);
+    const isLazy = this.#source.size > WHOLE_FILE_BYTES;
     for (const records of tensors) {
       throwIfAborted(this.#signal);
-      await records.load();
+      if (isLazy) records.attach(weights);
+      else await records.load(weights);
     }
     const extraFiles = await readExtraFiles(zip, root);
-    if (this.#source instanceof MemorySource) await debugTables.release();
+    if (!isLazy && this.#source instanceof MemorySource) await debugTables.release();
     return {
       module,
       unit: importer.unit,
@@ -126,6 +137,7 @@ class ModuleReader {
       code,
       extraFiles,
       debugTables,
+      weights: isLazy ? weights : null,
     };
   }
 

@@ -1,16 +1,17 @@
 import { CressetError } from '@cresset/ir';
-import { elementSize, isComplex, Storage, type ScalarType } from '@cresset/tensor';
+import { elementSize, isComplex, Storage, type ScalarType, type Tensor } from '@cresset/tensor';
 import { StorageReference } from './pickle-value.ts';
+import type { WeightReader } from './weight-reader.ts';
 import type { ZipReader } from './zip-reader.ts';
 
-/** Records are read in groups of about this size, so that not all of a file is in memory twice. */
+/** Records that are wanted all are read in groups of about this size. */
 const GROUP_BYTES = 64 << 20;
 
 /**
  * The storages that the pickles of one folder of an archive refer to (`data/0`, `data/1`, …).
  *
- * Pickles are read first, which makes tensors over storages without contents; `load` then reads the records and gives each
- * tensor its own. Tensors with one key share one storage, as in the program that was saved.
+ * Pickles are read first, which makes tensors over storages without contents; `attach` then gives each tensor its own, which is
+ * read when it is first needed. Tensors with one key share one storage, as in the program that was saved.
  */
 export class StorageRecords {
   readonly #zip: ZipReader;
@@ -47,32 +48,34 @@ export class StorageRecords {
     return reference;
   }
 
-  /** Sum of the sizes of all records referred to, bytes. */
-  get byteLength(): number {
-    let sum = 0;
-    for (const key of this.#byKey().keys()) sum += this.#zip.entry(this.#folder + key).size;
-    return sum;
+  /** Gives the tensors their storages, which `reader` reads when they are needed. */
+  attach(reader: WeightReader): void {
+    for (const [key, references] of this.#byKey()) {
+      const width = this.#bigEndian ? wordSize(references[0]) : 1;
+      const storage = reader.storage(this.#zip.entry(this.#folder + key), (bytes) => swapBytes(bytes, width));
+      for (const { tensors } of references) for (const tensor of tensors) tensor.storage = storage;
+    }
   }
 
-  /** Reads every record referred to and gives the tensors their storages. */
-  async load(): Promise<void> {
-    const byKey = [...this.#byKey()].map(([key, references]) => ({
-      entry: this.#zip.entry(this.#folder + key),
-      references,
-    }));
-    byKey.sort((a, b) => a.entry.headerOffset - b.entry.headerOffset);
-    for (let next = 0; next < byKey.length;) {
-      const group: typeof byKey = [];
-      for (
-        let bytes = 0;
-        next < byKey.length && (group.length === 0 || bytes + byKey[next].entry.size <= GROUP_BYTES);
-        next++
-      ) {
-        group.push(byKey[next]);
-        bytes += byKey[next].entry.size;
+  /** As `attach`, and reads them all. */
+  async load(reader: WeightReader): Promise<void> {
+    this.attach(reader);
+    const byStorage = new Map<Storage, Tensor[]>();
+    for (const { tensors } of this.#references.values()) {
+      for (const tensor of tensors) byStorage.set(tensor.storage, [...(byStorage.get(tensor.storage) ?? []), tensor]);
+    }
+    const storages = [...byStorage.keys()];
+    for (let next = 0; next < storages.length;) {
+      const group: Storage[] = [];
+      for (let bytes = 0; next < storages.length && bytes < GROUP_BYTES; next++) {
+        group.push(storages[next]);
+        bytes += storages[next].byteLength;
       }
-      const contents = await this.#zip.readAll(group.map(({ entry }) => entry.name));
-      group.forEach(({ references }, index) => this.#adopt(contents[index], references));
+      await Promise.all(group.map((storage) => storage.toHost()));
+      for (const storage of group) {
+        const onHost = Storage.onHost(storage.hostBytes());
+        for (const tensor of byStorage.get(storage)!) tensor.storage = onHost;
+      }
     }
   }
 
@@ -84,15 +87,6 @@ export class StorageRecords {
       else result.set(reference.key, [reference]);
     }
     return result;
-  }
-
-  #adopt(record: Uint8Array, references: readonly StorageReference[]): void {
-    const bytes = record.slice();
-    if (this.#bigEndian) swapBytes(bytes, wordSize(references[0]));
-    const storage = Storage.onHost(bytes.buffer);
-    for (const reference of references) {
-      for (const tensor of reference.tensors) tensor.storage = storage;
-    }
   }
 }
 

@@ -4,7 +4,15 @@ import { CressetError } from '@cresset/ir';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openUrl } from './url-source.ts';
 
-const file = Uint8Array.from({ length: 5 << 20 }, (_, index) => (index * 2654435761) >>> 24);
+/** A file of which only parts are read, and one that is read as a whole. */
+const file = pattern(33 << 20);
+const smallFile = pattern(3 << 20);
+
+function pattern(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let index = 0; index < length; index++) bytes[index] = Math.imul(index, 2654435761) >>> 24;
+  return bytes;
+}
 
 let server: Server | null = null;
 afterEach(() => {
@@ -21,7 +29,7 @@ async function serve(handler: Handler): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/model.pt`;
 }
 
-function withRanges(requests: string[]): Handler {
+function withRanges(requests: string[], file: Uint8Array, headers: Record<string, string> = { etag: '"1"' }): Handler {
   return (request, response) => {
     const match = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
     requests.push(request.headers.range ?? 'whole');
@@ -34,7 +42,7 @@ function withRanges(requests: string[]): Handler {
     response.writeHead(206, {
       'content-range': `bytes ${start}-${end}/${file.length}`,
       'content-length': end - start + 1,
-      etag: '"1"',
+      ...headers,
     });
     response.end(file.subarray(start, end + 1));
   };
@@ -53,12 +61,13 @@ describe('openUrl', () => {
   it('reads by ranges where the server has them, near ones together', async () => {
     const requests: string[] = [];
     const progress: number[] = [];
-    const source = await openUrl(await serve(withRanges(requests)), {
+    const source = await openUrl(await serve(withRanges(requests, file)), {
       onProgress: ({ loaded }) => progress.push(loaded),
     });
     expect(source.size).toBe(file.length);
     expect(await source.read(1000, 10)).toEqual(file.subarray(1000, 1010));
-    expect(requests).toEqual(['bytes=0-1048575']);
+    expect(await source.read(file.length - 100_000, 10)).toEqual(file.subarray(-100_000, -99_990));
+    expect(requests).toEqual(['bytes=0-131071', `bytes=${file.length - (256 << 10)}-${file.length - 1}`]);
     const [a, b, c] = await source.readAll([
       { offset: 4_000_000, length: 100 },
       { offset: 2_000_000, length: 50 },
@@ -67,8 +76,23 @@ describe('openUrl', () => {
     expect(a).toEqual(file.subarray(4_000_000, 4_000_100));
     expect(b).toEqual(file.subarray(2_000_000, 2_000_050));
     expect(c).toEqual(file.subarray(2_000_100, 2_000_150));
-    expect(requests.slice(1).toSorted()).toEqual(['bytes=2000000-2000149', 'bytes=4000000-4000099']);
+    expect(requests.slice(2).toSorted()).toEqual(['bytes=2000000-2000149', 'bytes=4000000-4000099']);
     expect(progress).toEqual(progress.toSorted((x, y) => x - y));
+  });
+
+  it('reads a small file as a whole, with two requests, and a very small one with one', async () => {
+    for (const [length, count] of [
+      [smallFile.length, 2],
+      [100_000, 1],
+    ]) {
+      const requests: string[] = [];
+      const bytes = smallFile.subarray(0, length);
+      const source = await openUrl(await serve(withRanges(requests, bytes)));
+      expect(await source.read(0, length)).toEqual(bytes);
+      expect(await source.read(length - 10, 10)).toEqual(bytes.subarray(-10));
+      expect(requests).toHaveLength(count);
+      server!.close();
+    }
   });
 
   it('takes one streamed download where the server has no ranges', async () => {
@@ -106,7 +130,7 @@ describe('openUrl', () => {
 
   it('asks again when one range breaks', async () => {
     let broken = 0;
-    const answer = withRanges([]);
+    const answer = withRanges([], file);
     const url = await serve((request, response) => {
       if (request.headers.range?.startsWith('bytes=3000000') && broken++ === 0) response.destroy();
       else answer(request, response);
@@ -116,15 +140,70 @@ describe('openUrl', () => {
     expect(broken).toBe(2);
   });
 
-  it('notices a file that changes while it is read', async () => {
-    let etag = 0;
+  it('goes on where a range broke off', async () => {
+    const requests: string[] = [];
+    const answer = withRanges(requests, file);
+    let broken = false;
     const url = await serve((request, response) => {
-      const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range!)!;
-      response.writeHead(206, { 'content-range': `bytes ${start}-${end}/${file.length}`, etag: `"${etag++}"` });
-      response.end(file.subarray(Number(start), Number(end) + 1));
+      if (!request.headers.range?.startsWith('bytes=3000000') || broken) return answer(request, response);
+      broken = true;
+      response.writeHead(206, {
+        'content-range': `bytes 3000000-4999999/${file.length}`,
+        'content-length': 2_000_000,
+      });
+      response.write(file.subarray(3_000_000, 3_600_000), () => setTimeout(() => response.destroy(), 50));
     });
     const source = await openUrl(url);
+    expect(await source.read(3_000_000, 2_000_000)).toEqual(file.subarray(3_000_000, 5_000_000));
+    expect(requests.at(-1)).toBe('bytes=3600000-4999999');
+  });
+
+  it('gives up a range that breaks again and again, with the byte counts', async () => {
+    const answer = withRanges([], file);
+    const url = await serve((request, response) => {
+      if (request.headers.range?.startsWith('bytes=3000000')) response.destroy();
+      else answer(request, response);
+    });
+    const source = await openUrl(url);
+    const error = await failure(source.read(3_000_000, 50));
+    expect(error.code).toBe('DOWNLOAD_FAILED');
+  });
+
+  it.each([
+    ['another ETag', { etag: '"2"' }, 206],
+    ['another date', { 'last-modified': 'Tue, 01 Jan 2030 00:00:00 GMT' }, 206],
+    ['the whole of another file', { etag: '"2"' }, 200],
+    ['a failed precondition', {}, 412],
+    ['a range outside of a shorter file', {}, 416],
+  ])('notices a file that changes while it is read, by %s', async (_, headers, status) => {
+    let changed = false;
+    const first = { ...('etag' in headers ? { etag: '"1"' } : {}), 'last-modified': 'Sat, 01 Jan 2028 00:00:00 GMT' };
+    const url = await serve((request, response) => {
+      if (!changed) return withRanges([], file, first)(request, response);
+      if (status === 206) return withRanges([], file, headers as Record<string, string>)(request, response);
+      response.writeHead(status, { ...headers, 'content-length': 5 }).end('other');
+    });
+    const source = await openUrl(url);
+    changed = true;
     expect((await failure(source.read(3_000_000, 20))).code).toBe('DOWNLOAD_CHANGED');
+  });
+
+  it('streams a stretch, and lets go of the connection when nobody wants more', async () => {
+    let closed = 0;
+    const answer = withRanges([], file);
+    const url = await serve((request, response) => {
+      response.once('close', () => closed++);
+      answer(request, response);
+    });
+    const source = await openUrl(url);
+    let seen = 0;
+    for await (const piece of source.stream(1 << 20, 30 << 20)) {
+      expect(piece[0]).toBe(file[(1 << 20) + seen]);
+      seen += piece.byteLength;
+      if (seen > 100_000) break;
+    }
+    await expect.poll(() => closed).toBe(3);
+    expect(seen).toBeLessThan(2 << 20);
   });
 
   it('names HTTP failures and unreachable servers', async () => {

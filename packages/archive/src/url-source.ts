@@ -1,171 +1,234 @@
 import { CressetError } from '@cresset/ir';
 import {
-  abortable,
   abortError,
-  MemorySource,
-  throwIfAborted,
   type ByteRange,
   type ByteSource,
+  collect,
+  MemorySource,
+  piecesOf,
+  StreamedSource,
+  throwIfAborted,
   type TransferOptions,
 } from './byte-source.ts';
-import { batchRanges, BATCH_BYTES } from './range-batches.ts';
+import { CachedSource } from './cached-source.ts';
+import { FileCache, isSameVersion, type FileVersion } from './file-cache.ts';
 
 /** The first request asks for this much: a smaller file comes whole with it. */
-const FIRST_REQUEST_BYTES = 1 << 20;
-/** Requests under way at a time; browsers allow six a server with HTTP/1.1. */
-const PARALLEL_REQUESTS = 4;
+const FIRST_REQUEST_BYTES = 128 << 10;
+/** A file up to this size is read as a whole; of a larger one, only what is needed. */
+export const WHOLE_FILE_BYTES = 32 << 20;
+/** Directory, pickles and code of a TorchScript file stand at its end. */
+const TAIL_BYTES = 256 << 10;
+/** By this much of its end a file is recognised where the server tells nothing of its version: checksums of all parts are there. */
+const COMPARED_BYTES = 64 << 10;
+/** The rest of a large file is fetched into the cache when the model is likely to be loaded. */
+const FILL_DELAY_MS = 2000;
+/** Requests one after the other that bring nothing, before a stretch is given up. */
 const ATTEMPTS = 3;
 
 /**
- * Opens an address: by HTTP ranges where the server answers them, by one streamed download where it does not.
+ * Opens an address: by HTTP ranges where the server answers them, by one streamed download where it does not. A small file is read
+ * at once; one that is kept from an earlier visit comes from there, once the server has said that it is still the same.
  *
  * Throws a CressetError: `DOWNLOAD_FAILED` (unreachable, or an HTTP status that is no success), `DOWNLOAD_TRUNCATED`
- * (fewer bytes came than were announced; the message has both counts), `ABORTED`.
+ * (fewer bytes came than were announced; the message has both counts), `DOWNLOAD_CHANGED`, `ABORTED`.
  */
 export async function openUrl(url: string | URL, options: TransferOptions = {}): Promise<ByteSource> {
-  const { signal } = options;
-  throwIfAborted(signal);
+  throwIfAborted(options.signal);
   const address = String(url);
-  const response = await request(address, { offset: 0, length: FIRST_REQUEST_BYTES }, signal);
-
-  // An empty file has no first byte to ask for.
-  if (response.status === 416) return new MemorySource(new Uint8Array(0), address);
-  if (!response.ok) {
-    throw new CressetError('DOWNLOAD_FAILED', `${address} answered with HTTP status ${statusText(response)}`);
+  const cache = options.cache ? await FileCache.open(address, options.onWarning) : null;
+  const source = cache
+    ? await openThroughCache(address, options, cache)
+    : (await openRemote(address, options, null)).source!;
+  if (!(source instanceof StreamedSource)) return source;
+  if (source.size > WHOLE_FILE_BYTES) {
+    await source.keep(source.size - TAIL_BYTES, TAIL_BYTES);
+    if (source instanceof CachedSource) setTimeout(() => void source.fill(), FILL_DELAY_MS);
+    return source;
   }
-  if (response.status !== 206) return new MemorySource(await wholeBody(response, address, options), address);
-
-  const extent = contentRange(response);
-  if (extent === null || extent.offset !== 0) {
-    // A part without readable place and total (a server of another origin must expose Content-Range) is of no use.
-    await response.body?.cancel();
-    const whole = await request(address, null, signal);
-    if (!whole.ok)
-      throw new CressetError('DOWNLOAD_FAILED', `${address} answered with HTTP status ${statusText(whole)}`);
-    return new MemorySource(await wholeBody(whole, address, options), address);
-  }
-  const source = new RangedUrlSource(address, extent.total, response.headers.get('etag'), options);
-  await source.receiveFront(response, extent.length);
-  return source;
+  const whole = new MemorySource(await source.read(0, source.size), address);
+  whole.discard = source.discard?.bind(source);
+  return whole;
 }
 
-/** A file read by HTTP ranges. The front stays in memory, since the first request brought it anyway. */
-class RangedUrlSource implements ByteSource {
-  #front: Uint8Array = new Uint8Array(0);
+async function openThroughCache(address: string, options: TransferOptions, cache: FileCache): Promise<ByteSource> {
+  const { version } = cache;
+  let remote: Remote;
+  try {
+    remote = await openRemote(address, options, cache);
+  } catch (error) {
+    // A server that was not reached says nothing about the file; one that does not have it any more does.
+    const isOffline = error instanceof CressetError && error.code === 'DOWNLOAD_FAILED' && error.cause !== undefined;
+    if (!version || !isOffline) throw error;
+    return new CachedSource(cache, null, error);
+  }
+  if (!version || !(await isStillSame(cache, version, remote))) await cache.adopt(remote.version);
+  return new CachedSource(cache, remote.source);
+}
+
+async function isStillSame(cache: FileCache, version: FileVersion, remote: Remote): Promise<boolean> {
+  const verdict = isSameVersion(version, remote.version);
+  if (verdict !== null || !remote.source) return verdict ?? true;
+  const length = Math.min(COMPARED_BYTES, version.size);
+  try {
+    const [kept, there] = await Promise.all(
+      [new CachedSource(cache, null), remote.source].map((each) => each.read(version.size - length, length)),
+    );
+    return kept.every((byte, index) => byte === there[index]);
+  } catch {
+    return false;
+  }
+}
+
+interface Remote {
+  readonly version: FileVersion;
+  /** Null where the server has no ranges, and what it has is in the cache as a whole. */
+  readonly source: ByteSource | null;
+}
+
+async function openRemote(address: string, options: TransferOptions, cache: FileCache | null): Promise<Remote> {
+  const { signal } = options;
+  // One byte tells whether a file that is kept is still the same.
+  let response = await request(address, { offset: 0, length: cache?.version ? 1 : FIRST_REQUEST_BYTES }, signal);
+  // An empty file has no first byte to ask for.
+  if (response.status === 416)
+    return { version: versionOf(response, 0), source: new MemorySource(new Uint8Array(0), address) };
+  if (!response.ok) throw statusError(address, response);
+  if (response.status === 206) {
+    const part = contentRange(response);
+    if (part?.offset === 0) {
+      const version = versionOf(response, part.total);
+      const source = new RangedUrlSource(address, version, options);
+      await source.receiveFront(response, part.length);
+      return { version, source };
+    }
+    // A part without readable place and total (a server of another origin must expose Content-Range) is of no use.
+    await response.body?.cancel();
+    response = await request(address, null, signal);
+    if (!response.ok) throw statusError(address, response);
+  }
+  const announced = announcedSize(response);
+  if (cache?.version && announced !== null) {
+    const version = versionOf(response, announced);
+    const isComplete = Array.from({ length: cache.blockCount }, (_, block) => cache.has(block)).every(Boolean);
+    if (isComplete && isSameVersion(cache.version, version)) {
+      await response.body?.cancel();
+      return { version, source: null };
+    }
+  }
+  const bytes = await wholeBody(response, address, announced, options);
+  return { version: versionOf(response, bytes.byteLength), source: new MemorySource(bytes, address) };
+}
+
+function versionOf({ headers }: Response, size: number): FileVersion {
+  return { size, etag: headers.get('etag'), lastModified: headers.get('last-modified') };
+}
+
+/** A file read by HTTP ranges. */
+class RangedUrlSource extends StreamedSource {
   #received = 0;
 
   constructor(
     readonly name: string,
-    readonly size: number,
-    private readonly etag: string | null,
+    private readonly version: FileVersion,
     private readonly options: TransferOptions,
-  ) {}
+  ) {
+    super();
+  }
 
+  get size(): number {
+    return this.version.size;
+  }
+
+  /** Keeps what came with the first request. */
   async receiveFront(response: Response, length: number): Promise<void> {
-    this.#front = await this.#receive(response, length);
+    try {
+      const bytes = await collect(this.#counted(response, length), length);
+      this.keepBytes(0, bytes);
+    } catch {
+      // It is asked for again when it is needed.
+      throwIfAborted(this.options.signal);
+    }
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
-    const [bytes] = await this.readAll([{ offset, length }]);
-    return bytes;
-  }
-
-  async readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
-    const results = new Array<Uint8Array>(ranges.length);
-    const missing: number[] = [];
-    ranges.forEach(({ offset, length }, index) => {
-      if (offset < 0 || length < 0 || !(offset + length <= this.size)) {
-        throw new CressetError(
-          'ARCHIVE_TRUNCATED',
-          `${this.name} has ${this.size} bytes, but bytes ${offset} to ${offset + length} were asked for`,
-        );
-      }
-      if (offset + length <= this.#front.byteLength) results[index] = this.#front.subarray(offset, offset + length);
-      else missing.push(index);
-    });
-    const batches = batchRanges(ranges, missing);
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < batches.length) {
-        const { extent, members } = batches[next++];
-        const bytes = await this.#fetchRange(extent);
-        for (const index of members) {
-          const start = ranges[index].offset - extent.offset;
-          results[index] = bytes.subarray(start, start + ranges[index].length);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(PARALLEL_REQUESTS, batches.length) }, worker));
-    return results;
-  }
-
-  async #fetchRange(extent: ByteRange): Promise<Uint8Array> {
-    for (let attempt = 1; ; attempt++) {
+  async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
+    const end = offset + length;
+    let at = offset;
+    const kept = this.kept(offset, length);
+    if (kept) {
+      yield kept;
+      at += kept.byteLength;
+    }
+    for (let attempt = 1; at < end;) {
       try {
-        return await this.#fetchOnce(extent);
-      } catch (error) {
-        const transient = error instanceof CressetError && TRANSIENT.has(error.code);
-        if (!transient || attempt === ATTEMPTS) throw error;
+        // What broke off is taken up where it broke.
+        for await (const piece of this.#counted(await this.#requestPart(at, end - at), end - at)) {
+          yield piece;
+          at += piece.byteLength;
+          attempt = 1;
+        }
+        if (at < end) throw this.#broken(at - offset, length);
+      } catch (cause) {
+        throwIfAborted(this.options.signal);
+        const error = cause instanceof CressetError ? cause : this.#broken(at - offset, length, cause);
+        if (error.code === 'DOWNLOAD_CHANGED' || ++attempt > ATTEMPTS) throw error;
       }
     }
   }
 
-  async #fetchOnce(extent: ByteRange): Promise<Uint8Array> {
-    const { signal } = this.options;
-    throwIfAborted(signal);
-    const response = await request(this.name, extent, signal);
-    if (response.status !== 206) {
-      await response.body?.cancel();
-      throw new CressetError(
-        'DOWNLOAD_FAILED',
-        `${this.name} answered a request for bytes ${extent.offset} to ${extent.offset + extent.length} with HTTP status ${statusText(response)}`,
-      );
-    }
-    const got = contentRange(response);
-    const etag = response.headers.get('etag');
-    if (
-      got === null ||
-      got.offset !== extent.offset ||
-      got.total !== this.size ||
-      (this.etag && etag && this.etag !== etag)
-    ) {
-      await response.body?.cancel();
+  #broken(loaded: number, length: number, cause?: unknown): CressetError {
+    return new CressetError(
+      'DOWNLOAD_TRUNCATED',
+      `${this.name}: the connection broke after ${loaded} of ${length} bytes`,
+      { cause },
+    );
+  }
+
+  async #requestPart(offset: number, length: number): Promise<Response> {
+    const response = await request(this.name, { offset, length }, this.options.signal);
+    const { status } = response;
+    const part = status === 206 ? contentRange(response) : null;
+    const isChanged =
+      status === 412 ||
+      status === 416 ||
+      (part !== null && part.offset !== offset) ||
+      ((part !== null || status === 200) &&
+        isSameVersion(this.version, versionOf(response, part?.total ?? announcedSize(response) ?? this.size)) ===
+          false);
+    if (part && !isChanged) return response;
+    await response.body?.cancel();
+    if (isChanged) {
       throw new CressetError(
         'DOWNLOAD_CHANGED',
         `${this.name} changed on the server while it was being read; load it again`,
       );
     }
-    return this.#receive(response, extent.length);
+    throw statusError(this.name, response, ` a request for bytes ${offset} to ${offset + length}`);
   }
 
-  async #receive(response: Response, length: number): Promise<Uint8Array> {
+  /** The pieces of a response, no more of them than were asked for. */
+  async *#counted(response: Response, length: number): AsyncGenerator<Uint8Array> {
     const { signal, onProgress } = this.options;
-    const before = this.#received;
-    let counted = 0;
-    const bytes = await readBody(response, length, signal, (loaded) => {
-      // Parallel requests report through one count; a repeated request may not make it fall.
-      this.#received += loaded - counted;
-      counted = loaded;
+    let left = length;
+    for await (const piece of piecesOf(response.body, signal)) {
+      const wanted = piece.subarray(0, left);
+      left -= wanted.byteLength;
+      this.#received += wanted.byteLength;
       onProgress?.({ loaded: Math.min(this.#received, this.size), total: this.size });
-    });
-    if (bytes.byteLength !== length) {
-      throw new CressetError(
-        'DOWNLOAD_TRUNCATED',
-        `${this.name}: ${bytes.byteLength} bytes came where ${length} were announced (${before} bytes before)`,
-      );
+      yield wanted;
+      if (left === 0) return;
     }
-    return bytes;
   }
 }
-
-const TRANSIENT: ReadonlySet<string> = new Set(['DOWNLOAD_TRUNCATED', 'DOWNLOAD_FAILED']);
 
 async function request(address: string, range: ByteRange | null, signal: AbortSignal | undefined): Promise<Response> {
   const headers: Record<string, string> = range
     ? { Range: `bytes=${range.offset}-${range.offset + range.length - 1}` }
     : {};
+  // The browser's own cache has little room: a large file would drive out everything else, and not fit in the end.
+  const cache = range && range.length > FIRST_REQUEST_BYTES ? 'no-store' : 'default';
   try {
-    return await fetch(address, { headers, ...(signal ? { signal } : {}) });
+    return await fetch(address, { headers, cache, ...(signal ? { signal } : {}) });
   } catch (cause) {
     if (signal?.aborted) throw abortError(signal);
     throw new CressetError(
@@ -176,8 +239,9 @@ async function request(address: string, range: ByteRange | null, signal: AbortSi
   }
 }
 
-function statusText(response: Response): string {
-  return response.statusText ? `${response.status} (${response.statusText})` : String(response.status);
+function statusError(address: string, { status, statusText }: Response, what = ''): CressetError {
+  const text = statusText ? `${status} (${statusText})` : String(status);
+  return new CressetError('DOWNLOAD_FAILED', `${address} answered${what} with HTTP status ${text}`);
 }
 
 function contentRange(response: Response): { offset: number; length: number; total: number } | null {
@@ -188,75 +252,42 @@ function contentRange(response: Response): { offset: number; length: number; tot
   return { offset, length: last - offset + 1, total };
 }
 
+/** Bytes of a whole file by its response. */
+function announcedSize({ headers, type }: Response): number | null {
+  const announced = Number(headers.get('content-length') ?? NaN);
+  // Content-Length counts what travels, which is another number where the server compresses. A response of another
+  // origin does not show whether it was compressed.
+  const comparable = type !== 'cors' && headers.get('content-encoding') === null;
+  return comparable && Number.isSafeInteger(announced) ? announced : null;
+}
+
 /** The whole of a response that is not a part. */
 async function wholeBody(
   response: Response,
   address: string,
+  total: number | null,
   { signal, onProgress }: TransferOptions,
 ): Promise<Uint8Array> {
-  const announced = Number(response.headers.get('content-length') ?? NaN);
-  // Content-Length counts what travels, which is another number where the server compresses. A response of another
-  // origin does not show whether it was compressed.
-  const comparable = response.type !== 'cors' && response.headers.get('content-encoding') === null;
-  const total = comparable && Number.isSafeInteger(announced) ? announced : null;
-  const bytes = await readBody(
-    response,
-    total ?? 0,
-    signal,
-    (loaded) => onProgress?.({ loaded, total }),
-    (loaded) => {
-      throw new CressetError(
-        'DOWNLOAD_TRUNCATED',
-        total === null
-          ? `${address}: the connection broke after ${loaded} bytes`
-          : `${address}: the connection broke after ${loaded} of ${total} bytes`,
-      );
-    },
-  );
-  if (total !== null && bytes.byteLength < total) {
-    throw new CressetError(
-      'DOWNLOAD_TRUNCATED',
-      `${address}: ${bytes.byteLength} bytes came where ${total} were announced`,
-    );
-  }
-  return bytes;
-}
-
-/** Reads a body into one array; `expected` is a first guess of its size and nothing more. */
-async function readBody(
-  response: Response,
-  expected: number,
-  signal: AbortSignal | undefined,
-  progress: (loaded: number) => void,
-  broken?: (loaded: number) => never,
-): Promise<Uint8Array> {
-  if (!response.body) return new Uint8Array(0);
-  const reader = response.body.getReader();
-  // An announced size is a claim: memory is taken as bytes come, beyond a first modest piece.
-  let buffer = new Uint8Array(Math.min(expected, BATCH_BYTES));
   let loaded = 0;
-  try {
-    for (;;) {
-      const { done, value } = await abortable(reader.read(), signal);
-      if (done) break;
-      if (loaded + value.byteLength > buffer.byteLength) {
-        const needed = loaded + value.byteLength;
-        const grown = new Uint8Array(needed <= expected ? Math.min(expected, 2 * needed) : 2 * needed);
-        grown.set(buffer.subarray(0, loaded));
-        buffer = grown;
-      }
-      buffer.set(value, loaded);
-      loaded += value.byteLength;
-      progress(loaded);
+  const counted = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const piece of piecesOf(response.body, signal)) {
+      loaded += piece.byteLength;
+      onProgress?.({ loaded, total });
+      yield piece;
     }
+  };
+  const of = (): string => (total === null ? '' : ` of ${total}`);
+  let bytes: Uint8Array;
+  try {
+    bytes = await collect(counted(), total ?? 0);
   } catch (cause) {
-    reader.cancel().catch(() => {});
-    if (signal?.aborted) throw abortError(signal);
     if (cause instanceof CressetError) throw cause;
-    broken?.(loaded);
-    throw new CressetError('DOWNLOAD_TRUNCATED', `the connection broke after ${loaded} of ${expected} bytes`, {
+    throw new CressetError('DOWNLOAD_TRUNCATED', `${address}: the connection broke after ${loaded}${of()} bytes`, {
       cause,
     });
   }
-  return loaded === buffer.byteLength ? buffer : buffer.slice(0, loaded);
+  if (total !== null && loaded < total) {
+    throw new CressetError('DOWNLOAD_TRUNCATED', `${address}: ${loaded} bytes came where ${total} were announced`);
+  }
+  return bytes;
 }

@@ -161,6 +161,9 @@ describe('ZipReader', () => {
       readAll(ranges: readonly ByteRange[]) {
         return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
       },
+      async *stream(offset: number, length: number) {
+        yield await this.read(offset, length);
+      },
     };
     const zip = await ZipReader.open(source);
     expect(zip.entry('x').headerOffset).toBe(hole);

@@ -26,6 +26,8 @@ const DEFLATE_LIMIT = 1032;
 
 const MAX_DIRECTORY_BYTES = 256 << 20;
 const MAX_INFLATED_BYTES = 256 << 20;
+/** Entries of this size and more go from the source to where they are wanted without a stop. */
+const STREAMED_BYTES = 1 << 20;
 
 /** One file of a zip, as the central directory describes it. */
 export interface ZipEntry {
@@ -95,6 +97,37 @@ export class ZipReader {
     return entries.map((entry, index) => this.#contents(entry, stretches[index]));
   }
 
+  /** Contents of one entry in memory of their own, which for a large one is all the memory that reading it takes. */
+  async readRecord(name: string): Promise<ArrayBuffer> {
+    const entry = this.entry(name);
+    if (entry.method !== STORED || entry.size < STREAMED_BYTES)
+      return (await this.read(name)).slice().buffer as ArrayBuffer;
+    this.#checkReadable(entry);
+    const { headerOffset, limit, size } = entry;
+    const contents = this.#allocate(entry);
+    let header: Uint8Array = new Uint8Array(0);
+    let filled = -1;
+    let crc = 0;
+    for await (const piece of this.#source.stream(headerOffset, limit - headerOffset)) {
+      let part = piece;
+      if (filled < 0) {
+        header = concatenate(header, piece);
+        const start = header.byteLength < LOCAL_HEADER_SIZE ? Infinity : this.#dataStart(entry, header);
+        if (start > header.byteLength) continue;
+        filled = 0;
+        part = header.subarray(start);
+      }
+      part = part.subarray(0, size - filled);
+      contents.set(part, filled);
+      crc = crc32(part, crc);
+      filled += part.byteLength;
+      if (filled === size) break;
+    }
+    if (filled < size) throw this.#overlap(entry, Math.max(filled, 0));
+    this.#checkCrc(entry, crc);
+    return contents.buffer;
+  }
+
   /** A reader of these entries alone, which holds no more of the file than they take. */
   async subset(names: readonly string[]): Promise<ZipReader> {
     const entries = names.map((name) => this.entry(name));
@@ -129,29 +162,50 @@ export class ZipReader {
 
   /** Cuts the contents out of everything from the local header to the next entry. */
   #contents(entry: ZipEntry, stretch: Uint8Array): Uint8Array {
-    const { name, method, size, compressedSize } = entry;
-    const view = viewOf(stretch);
-    if (stretch.byteLength < LOCAL_HEADER_SIZE || view.getUint32(0, true) !== LOCAL_HEADER) {
-      throw this.#damaged(`there is no header of entry '${name}' at offset ${entry.headerOffset}`);
-    }
-    // Sizes in a local header may be zero with the true ones behind the data: the directory's are the ones that count.
-    const start = LOCAL_HEADER_SIZE + view.getUint16(26, true) + view.getUint16(28, true);
+    const { method, compressedSize } = entry;
+    const start = this.#dataStart(entry, stretch);
     if (start + compressedSize > stretch.byteLength) {
-      throw new CressetError(
-        'ZIP_OVERLAP',
-        `entry '${name}' of ${this.#source.name} claims ${compressedSize} bytes where ${Math.max(0, stretch.byteLength - start)} are its own`,
-      );
+      throw this.#overlap(entry, Math.max(0, stretch.byteLength - start));
     }
     const data = stretch.subarray(start, start + compressedSize);
     const contents = method === STORED ? data : this.#inflate(entry, data);
-    // PyTorch writes 0 where it was told to compute no checksums.
-    if (entry.crc !== 0 && crc32(contents) !== entry.crc) {
-      throw new CressetError(
-        'ZIP_CRC',
-        `entry '${name}' of ${this.#source.name} is damaged: its checksum is wrong (${size} bytes)`,
-      );
-    }
+    if (entry.crc !== 0) this.#checkCrc(entry, crc32(contents));
     return contents;
+  }
+
+  #allocate({ name, size }: ZipEntry): Uint8Array<ArrayBuffer> {
+    try {
+      return new Uint8Array(size);
+    } catch (cause) {
+      const message = `there is no memory for entry '${name}' of ${this.#source.name}, which has ${size} bytes`;
+      throw new CressetError('OUT_OF_MEMORY', message, { cause });
+    }
+  }
+
+  /** Where the data begins, from the local header at the front of `stretch`. */
+  #dataStart({ name, headerOffset }: ZipEntry, stretch: Uint8Array): number {
+    const view = viewOf(stretch);
+    if (stretch.byteLength < LOCAL_HEADER_SIZE || view.getUint32(0, true) !== LOCAL_HEADER) {
+      throw this.#damaged(`there is no header of entry '${name}' at offset ${headerOffset}`);
+    }
+    // Sizes in a local header may be zero with the true ones behind the data: the directory's are the ones that count.
+    return LOCAL_HEADER_SIZE + view.getUint16(26, true) + view.getUint16(28, true);
+  }
+
+  #overlap({ name, compressedSize }: ZipEntry, own: number): CressetError {
+    return new CressetError(
+      'ZIP_OVERLAP',
+      `entry '${name}' of ${this.#source.name} claims ${compressedSize} bytes where ${own} are its own`,
+    );
+  }
+
+  #checkCrc({ name, crc, size }: ZipEntry, found: number): void {
+    // PyTorch writes 0 where it was told to compute no checksums.
+    if (crc === 0 || crc === found) return;
+    throw new CressetError(
+      'ZIP_CRC',
+      `entry '${name}' of ${this.#source.name} is damaged: its checksum is wrong (${size} bytes)`,
+    );
   }
 
   #inflate({ name, size }: ZipEntry, data: Uint8Array): Uint8Array {
@@ -203,6 +257,10 @@ class PiecesSource implements ByteSource {
   readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
     return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
   }
+
+  async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
+    yield await this.read(offset, length);
+  }
 }
 
 interface Directory {
@@ -211,6 +269,13 @@ interface Directory {
   readonly count: number;
   /** What has to be added to offsets in the file: bytes that were put before the zip. */
   readonly shift: number;
+}
+
+function concatenate(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const result = new Uint8Array(a.byteLength + b.byteLength);
+  result.set(a);
+  result.set(b, a.byteLength);
+  return result;
 }
 
 function viewOf(bytes: Uint8Array): DataView {

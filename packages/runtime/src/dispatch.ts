@@ -11,6 +11,7 @@ import {
   type OperatorRow,
 } from '@cresset/operators';
 import { numelOf, type IValue, type Storage, type Tensor } from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
 import type { OperatorBinding } from './operator-binding.ts';
@@ -30,12 +31,24 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (!row) throw new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name} is not implemented`);
   if (!isImplemented(row)) throw notImplemented(row);
   const { context, ledger } = execution;
-  if (!context.device) return runOnHost(row, args, context);
+  if (!context.device) {
+    if (!missingStorages(args, null)) return runOnHost(row, args, context);
+    return withoutData(row, args, execution) ?? afterReadback(args, () => runOnHost(row, args, context), execution);
+  }
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
-  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context));
+  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
 
   const early = withoutData(row, args, execution);
   if (early) return early;
+  const missing = missingStorages(args, context.device);
+  return missing
+    ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution))
+    : computeWhereBest(row, name, args, execution);
+}
+
+/** Calls an operator whose arguments are all where the device can take them from. */
+function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[], execution: Execution): Invocation {
+  const { context } = execution;
   const tensors = tensorsIn(args);
   if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors, context.limits.smallWork)) {
     countOne(context.counters.hostSmall, name);
@@ -55,25 +68,42 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   }
   countOne(context.counters.hostFallback, name);
   context.counters.fallbackReasons.set(name, refusal);
-  return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)));
+  return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)), execution);
 }
 
-function withoutData(row: OperatorRow, args: readonly IValue[], { context }: Execution): Invocation | null {
+function withoutData(row: OperatorRow, args: readonly IValue[], execution: Execution): Invocation | null {
+  const { context } = execution;
   try {
     return runWithoutData(row, args, context);
   } catch (error) {
     // It looked at elements after all (`x in [tensor]`): bring them, and ask again.
     if (!(error instanceof CressetError) || error.code !== 'STORAGE_NOT_ON_HOST') throw error;
-    return afterReadback(args, () => runOnHost(row, args, context));
+    return afterReadback(args, () => runOnHost(row, args, context), execution);
   }
 }
 
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
-export function afterReadback<T>(args: readonly IValue[], body: () => T): T | Promise<T> {
-  const away = new Set<Storage>();
-  for (const { storage } of tensorsIn(args)) if (!storage.isOnHost) away.add(storage);
-  if (away.size === 0) return body();
-  return Promise.all([...away].map((storage) => storage.toHost())).then(body);
+export function afterReadback<T>(args: readonly IValue[], body: () => T, execution: Execution): T | Promise<T> {
+  const away = missingStorages(args, null);
+  return away ? bringToHost(away, execution).then(body) : body();
+}
+
+/**
+ * Storages of the tensors among `args` that are not on the host, nor where `device` can take them from without a wait: those of a
+ * large file that were not read yet. Null where there are none, which is nearly always.
+ */
+export function missingStorages(args: readonly IValue[], device: ComputeDevice | null): Set<Storage> | null {
+  let missing: Set<Storage> | null = null;
+  for (const { storage, dtype } of tensorsIn(args)) {
+    if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
+    (missing ??= new Set()).add(storage);
+  }
+  return missing;
+}
+
+/** Reads storages back from the device, or from the file they are in; an abort of the run does not wait for it. */
+export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution): Promise<unknown> {
+  return execution.untilAborted(Promise.all([...storages].map((storage) => storage.toHost())));
 }
 
 /** Whether neither the tensors given nor those made have more elements than `smallWork`. */

@@ -14,6 +14,24 @@ export class Execution {
     this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
   }
 
+  /** The outcome of `work`, or the error of an aborted run as soon as it is aborted. */
+  untilAborted<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (!signal) return work;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        try {
+          this.throwIfAborted();
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+      if (signal.aborted) abort();
+    });
+  }
+
   throwIfAborted(): void {
     if (this.signal?.aborted) {
       throw new InterruptedError('ABORTED', 'the run was aborted', { cause: this.signal.reason });

@@ -3,7 +3,7 @@ import { deviceRefusal, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
-import { dispatch, isSmall, own, type Invocation } from './dispatch.ts';
+import { bringToHost, dispatch, isSmall, missingStorages, own, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
@@ -66,6 +66,14 @@ export class FusionGroup {
   }
 
   run(args: readonly IValue[], execution: Execution): Invocation {
+    const { device } = execution.context;
+    const missing = device && missingStorages([...args, ...this.#constants.map(([, value]) => value)], device);
+    return missing
+      ? bringToHost(missing, execution).then(() => this.#runNow(args, execution))
+      : this.#runNow(args, execution);
+  }
+
+  #runNow(args: readonly IValue[], execution: Execution): Invocation {
     const values = new Array<IValue>(this.#valueCount).fill(null);
     args.forEach((value, index) => (values[index] = value));
     for (const [position, value] of this.#constants) values[position] = value;

@@ -127,9 +127,9 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       operand.some((type: Type) => isInstance(value, type)),
     );
   },
-  TO_LIST(_state, frame, { operand, inputs, outputs }) {
+  TO_LIST(state, frame, { operand, inputs, outputs }) {
     const tensor = frame.get(inputs[0]) as Tensor;
-    return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)));
+    return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)), state.execution);
   },
   CALL(state, frame, { operand, inputs, outputs }) {
     state.enter(operand.code(), frame.getAll(inputs), outputs);
@@ -165,8 +165,15 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     );
   },
   PRINT(state, frame, { inputs }) {
-    const texts = frame.getAll(inputs).map((value) => fromByteString(formatValue(value)));
-    state.execution.context.print(`${texts.join(' ')}\n`);
+    const values = frame.getAll(inputs);
+    return afterReadback(
+      values,
+      () => {
+        const texts = values.map((value) => fromByteString(formatValue(value)));
+        state.execution.context.print(`${texts.join(' ')}\n`);
+      },
+      state.execution,
+    );
   },
   RETURN(state, frame, { inputs }) {
     state.leave(frame.getAll(inputs));

@@ -1,3 +1,4 @@
+import type { WeightReader } from '@cresset/archive';
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution } from './execution.ts';
@@ -9,10 +10,13 @@ import { makeRunProfile, type RunProfile } from './run-profile.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { TorchScriptError } from './script-error.ts';
 import { forEachStorage } from './storage-ledger.ts';
+import { weightOrder } from './weight-order.ts';
 
 export interface ScriptModuleOptions {
   /** Makes the original source of the program known, so that errors can be told in its terms. */
   readonly loadDebugTables?: () => Promise<void>;
+  /** Reads the tensors of the module where they are not in memory. */
+  readonly weights?: WeightReader | null;
 }
 
 export interface CallOptions {
@@ -21,6 +25,9 @@ export interface CallOptions {
   readonly resultToHost?: boolean;
 }
 
+/** Weights that were read and did not go up to the device yet take this much at most. */
+const READ_AHEAD_BYTES = 32 << 20;
+
 /** A module that can be called (torch::jit::Module with an executor for each of its methods). */
 export class ScriptModule {
   /** What the last call did; null before the first. */
@@ -28,6 +35,8 @@ export class ScriptModule {
   readonly #executors: ExecutorCache;
   readonly #spec: () => ArgumentSpec;
   #queue: Promise<unknown> = Promise.resolve();
+  /** Graphs whose weights were asked for. */
+  readonly #readAheadFor = new WeakSet<Graph>();
   #isDisposed = false;
 
   constructor(
@@ -108,6 +117,7 @@ export class ScriptModule {
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
+    this.options.weights?.close();
     forEachStorage([this.object, ...this.#executors.constants()], (storage) => storage.dispose());
   }
 
@@ -150,7 +160,8 @@ export class ScriptModule {
     try {
       execution.throwIfAborted();
       const self = args[0] instanceof ScriptObject ? args[0] : null;
-      const { code } = this.#executors.executorOf(fn).planFor(this.#spec(), self);
+      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), self);
+      this.#readAhead(graph, self);
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
@@ -177,6 +188,15 @@ export class ScriptModule {
         device ? { ...device.counters } : null,
       );
     }
+  }
+
+  /** What the run is going to need is on its way while the run begins. */
+  #readAhead(graph: Graph, self: ScriptObject | null): void {
+    const { weights } = this.options;
+    if (!weights || this.#readAheadFor.has(graph)) return;
+    this.#readAheadFor.add(graph);
+    const { always, branches } = weightOrder(graph, self);
+    weights.prefetch(always, branches, this.context.device ? READ_AHEAD_BYTES : Infinity);
   }
 
   /** Debug tables are fetched when there is an error to tell; then it is told again. */

@@ -2,7 +2,7 @@ import type { LoadedModule } from '@cresset/archive';
 import { ClassType, CressetError, type ScriptFunction } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
 import { RuntimeContext } from '../runtime-context.ts';
@@ -32,8 +32,9 @@ export interface ModelOutput {
 }
 
 /** What a host keeps of a program: a file that was loaded, or one that came to be here. */
-export type HostedProgram = Omit<LoadedModule, 'debugTables'> & {
+export type HostedProgram = Omit<LoadedModule, 'debugTables' | 'weights'> & {
   readonly debugTables: Pick<LoadedModule['debugTables'], 'load'>;
+  readonly weights?: LoadedModule['weights'];
 };
 
 /** What is called: a method with its object, or a function. */
@@ -63,6 +64,7 @@ export class HostedModel {
     });
     this.runner = new ScriptModule(loaded.module, loaded.unit, context, {
       loadDebugTables: () => loaded.debugTables.load(),
+      weights: loaded.weights ?? null,
     });
     this.modules = collectModules(loaded.module);
   }
@@ -128,7 +130,7 @@ export class HostedModel {
    */
   #freeTemporaries(values: readonly IValue[]): void {
     if (!this.#device) return;
-    const kept = new Set(reachableTensors(this.#loaded.module).map(({ storage }) => storage));
+    const kept = new Set(reachableTensors(new Tuple([...this.modules.values()])).map(({ storage }) => storage));
     for (const value of values) {
       for (const { storage } of reachableTensors(value)) {
         if (kept.has(storage) || storage.isDisposed) continue;

@@ -1,0 +1,150 @@
+import { CressetError } from '@cresset/ir';
+import { Storage } from '@cresset/tensor';
+import type { ZipEntry, ZipReader } from './zip-reader.ts';
+
+/** Records of this size and more are read alone, without a copy. */
+const LARGE_RECORD_BYTES = 1 << 20;
+/** So much is asked for at a time when reading ahead. */
+const BATCH_BYTES = 8 << 20;
+const PARALLEL_BATCHES = 2;
+
+interface Wanted {
+  readonly name: string;
+  resolve(bytes: ArrayBuffer): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Reads the storages of an archive when something first needs them. What is asked for in one go comes with few requests, and once
+ * it is known what a run will need that is read ahead, as far as there is room for it.
+ */
+export class WeightReader {
+  readonly #zip: ZipReader;
+  #wanted: Wanted[] = [];
+  /** To be read ahead, in this order. */
+  #ahead: Storage[] = [];
+  /** What is needed with a storage, where that is only known once it is needed itself: the rest of its branch. */
+  readonly #companions = new Map<Storage, readonly Storage[]>();
+  #window = 0;
+  /** Bytes on their way, and bytes that came and were not given up since. */
+  #underWay = 0;
+  #held = 0;
+  #batches = 0;
+  #isReadingAhead = false;
+  #closed = false;
+
+  constructor(zip: ZipReader) {
+    this.#zip = zip;
+  }
+
+  /** The storage behind a record. `arrange` puts its bytes in this machine's order. */
+  storage(entry: ZipEntry, arrange: (bytes: Uint8Array) => void): Storage {
+    const { name, size } = entry;
+    const storage = Storage.fromSource({
+      byteLength: size,
+      read: async () => {
+        if (!this.#isReadingAhead) this.#noteDemand(storage);
+        this.#underWay += size;
+        try {
+          const bytes = await new Promise<ArrayBuffer>((resolve, reject) => this.#want({ name, resolve, reject }));
+          arrange(new Uint8Array(bytes));
+          this.#held += size;
+          return bytes;
+        } finally {
+          this.#underWay -= size;
+        }
+      },
+      released: () => {
+        this.#held = Math.max(0, this.#held - size);
+        this.#readAhead();
+      },
+    });
+    return storage;
+  }
+
+  /**
+   * Begins to read what will be needed, while at most `window` bytes lie on the host at a time.
+   *
+   * @param storages in the order of need
+   * @param branches what is needed together, if at all
+   */
+  prefetch(storages: readonly Storage[], branches: readonly (readonly Storage[])[], window: number): void {
+    this.#window = window;
+    this.#ahead = [...storages.filter(({ isUnread }) => isUnread), ...this.#ahead];
+    for (const branch of branches) for (const storage of branch) this.#companions.set(storage, branch);
+    this.#readAhead();
+  }
+
+  /** Ends reading ahead: nobody needs the rest. */
+  close(): void {
+    this.#closed = true;
+    this.#ahead = [];
+  }
+
+  /** What was asked for and not read ahead shows how far the program is: all that came before was used. */
+  #noteDemand(storage: Storage): void {
+    this.#held = 0;
+    const companions = this.#companions.get(storage);
+    if (companions) this.#ahead = [...companions.filter((each) => each.isUnread && each !== storage), ...this.#ahead];
+    queueMicrotask(() => this.#readAhead());
+  }
+
+  #readAhead(): void {
+    while (this.#batches < PARALLEL_BATCHES && this.#ahead.length > 0 && !this.#closed) {
+      const batch = this.#nextBatch();
+      if (batch.length === 0) return;
+      this.#batches++;
+      this.#isReadingAhead = true;
+      // A failure is told to who needs the storage, which is then read once more.
+      const reading = Promise.allSettled(batch.map((storage) => storage.toHost()));
+      this.#isReadingAhead = false;
+      void reading.then((outcomes) => {
+        this.#batches--;
+        if (outcomes.some(({ status }) => status === 'rejected')) this.#ahead = [];
+        this.#readAhead();
+      });
+    }
+  }
+
+  #nextBatch(): Storage[] {
+    const batch: Storage[] = [];
+    let bytes = 0;
+    while (this.#ahead.length > 0 && bytes < BATCH_BYTES) {
+      const [next] = this.#ahead;
+      const used = this.#underWay + this.#held + bytes;
+      if (next.isUnread && !next.isDisposed) {
+        if (used > 0 && used + next.byteLength > this.#window) break;
+        batch.push(next);
+        bytes += next.byteLength;
+      }
+      this.#ahead.shift();
+    }
+    return batch;
+  }
+
+  #want(wanted: Wanted): void {
+    this.#wanted.push(wanted);
+    if (this.#wanted.length === 1) queueMicrotask(() => void this.#readWanted());
+  }
+
+  /** Small records that lie near each other come with one request. */
+  async #readWanted(): Promise<void> {
+    const wanted = this.#wanted;
+    this.#wanted = [];
+    const small = wanted.filter(({ name }) => this.#zip.entry(name).size < LARGE_RECORD_BYTES);
+    for (const each of wanted) {
+      if (!small.includes(each)) this.#zip.readRecord(each.name).then(each.resolve, each.reject);
+    }
+    try {
+      const contents = await this.#zip.readAll(small.map(({ name }) => name));
+      small.forEach(({ resolve }, index) => resolve(contents[index].slice().buffer as ArrayBuffer));
+    } catch (error) {
+      // One damaged record must not cost the others.
+      if (small.length === 1 || !(error instanceof CressetError) || !error.code.startsWith('ZIP_')) {
+        for (const { reject } of small) reject(error);
+      } else {
+        for (const { name, resolve, reject } of small) this.#zip.readRecord(name).then(resolve, reject);
+      }
+    }
+  }
+}
