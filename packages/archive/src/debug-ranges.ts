@@ -3,7 +3,8 @@ import { fromByteString, List, Tuple, type IValue } from '@cresset/tensor';
 import { PickleGlobals } from './pickle-globals.ts';
 import { Unpickler } from './unpickler.ts';
 
-const STRING_TABLE_FORMAT = 'FORMAT_WITH_STRING_TABLE';
+/** Marks tables of the newer form, at their beginning. */
+export const STRING_TABLE_FORMAT = 'FORMAT_WITH_STRING_TABLE';
 
 interface TaggedRange {
   /** Where, in the generated source, code that came from `range` begins. */
@@ -139,7 +140,9 @@ class StringTable {
     const bytes = this.#texts === null ? bytesOf(content) : this.#join(itemsOf(content));
     this.#characters += bytes.length;
     const text = fromByteString(bytes);
-    const file = filename === null ? undefined : this.#texts === null ? bytesOf(filename) : this.#text(filename);
+    // A source without a file has the number -1 in place of a name.
+    const hasFile = filename !== null && filename !== -1n;
+    const file = hasFile ? (this.#texts === null ? bytesOf(filename) : this.#text(filename)) : undefined;
     const source = new Source(text, file === undefined ? undefined : fromByteString(file), integer(startingLine));
     const made = { source, positionOf: text === bytes ? (byte: number) => byte : positionsIn(bytes) };
     this.#sources.set(key, made);

@@ -7,6 +7,7 @@ export * from './debug-tables.ts';
 export * from './file-cache.ts';
 export * from './foreign-file.ts';
 export * from './module-reader.ts';
+export * from './module-writer.ts';
 export * from './pickle-globals.ts';
 export * from './pickle-value.ts';
 export * from './python-print/dependency-table.ts';

@@ -231,10 +231,10 @@ export class Unpickler {
   reduce(): void {
     const args = this.pop();
     const callee = this.pop();
-    if (!(args instanceof Tuple)) throw this.malformed('calls something with arguments that are no tuple');
     if (!(callee instanceof PickleGlobal) || !callee.call)
       throw this.malformed('calls something that cannot be called');
-    this.push(callee.call(args.items as readonly PickleValue[]));
+    // PyTorch's own pickler writes the value of an enum's member without a tuple around it.
+    this.push(callee.call(args instanceof Tuple ? (args.items as readonly PickleValue[]) : [args]));
   }
 
   instantiate(callee: PickleValue): void {

@@ -8,7 +8,7 @@ import { CURRENT_OPERATOR_VERSION, findUpgrader } from './upgraders.ts';
 export function replaceOldOperatorsWithUpgraders(graph: Graph): void {
   const version = graph.opVersion;
   if (version === undefined || version >= CURRENT_OPERATOR_VERSION) return;
-  for (const node of [...graph.allNodes()]) {
+  for (const node of Array.from(graph.allNodes())) {
     if (!node.kind.startsWith('aten::')) continue;
     const upgrader = findUpgrader(node.historicSchemaName ?? node.maybeOperator()?.schema.operatorName ?? '', version);
     if (upgrader === undefined) continue;

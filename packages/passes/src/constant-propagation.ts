@@ -9,7 +9,10 @@ import { isMutableType } from './mutable-type.ts';
 export type ConstantEvaluator = (node: Node, inputs: readonly unknown[]) => readonly unknown[] | null;
 
 export interface ConstantPropagationOptions {
-  /** Leaves everything alone that involves values that could be changed in place; then successive runs change nothing. */
+  /**
+   * Leaves everything alone that involves values that could be changed in place; then successive runs change nothing. Questions about
+   * autocast stay too: PyTorch answers them at each run.
+   */
   readonly immutableTypesOnly?: boolean;
 }
 
@@ -82,8 +85,9 @@ class ConstantPropagator {
 
   #isSupported(node: Node): boolean {
     if (node.blocks.length > 0 || skippedKinds.has(node.kind)) return false;
-    if (node.hasSideEffects() || node.isNondeterministic()) return false;
+    if (node.hasSideEffects() || node.isNondeterministic() || node.maybeSchema()?.isVararg === true) return false;
     if (this.immutableTypesOnly) {
+      if (node.kind.startsWith('aten::is_autocast')) return false;
       return ![...node.inputs, ...node.outputs].some((value) => isMutableType(value.type));
     }
     this.#aliasDb ??= new AliasDb(this.graph);

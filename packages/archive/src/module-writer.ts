@@ -1,0 +1,190 @@
+import { type ClassType, CressetError, TupleType, type Type } from '@cresset/ir';
+import { ScriptObject, type Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { hasValidSetGetState } from './get-set-state.ts';
+import { partsOf, Pickler } from './pickler.ts';
+import { type Dependency, DependencyTable } from './python-print/dependency-table.ts';
+import { PythonPrint } from './python-print/python-print.ts';
+import { pickleSourceRanges, SourceRangeTags } from './source-range-pickler.ts';
+import { TypeNameUniquer } from './type-name-uniquer.ts';
+import { ZipWriter } from './zip-writer.ts';
+
+/** The lowest version that PyTorch writes (caffe2::serialize::kMinProducedFileFormatVersion). */
+const MIN_FORMAT_VERSION = 3;
+/** From this version on its record stands in another place. */
+const FIRST_VERSION_IN_DATA = 6;
+/** Code shorter than this is stored as it is. */
+const MIN_TO_COMPRESS = 200;
+
+export interface WriteModuleOptions {
+  /** The name of the file, of which the folder in the archive is called; `archive` by default. */
+  readonly name?: string;
+  /** Files that are saved with the module (`_extra_files`), text as UTF-8. */
+  readonly extraFiles?: ReadonlyMap<string, Uint8Array | string>;
+  /** Calls a method of an object: for classes with `__getstate__`, which are refused without. */
+  readonly callMethod?: (object: ScriptObject, method: '__getstate__') => Promise<IValue>;
+  /** Makes the author's source known, so that the new file can name it. */
+  readonly loadDebugTables?: () => Promise<void>;
+}
+
+/**
+ * Writes a module as PyTorch writes it (torch.jit.save): `torch.jit.load` reads it, there and here. Functions that have not been
+ * needed so far are compiled, and tensors that lie on the device only are read back.
+ *
+ * Throws what compiling and printing throws, and a CressetError whose code starts with `SAVE_` for what cannot be saved.
+ */
+export async function writeModule(
+  module: ScriptObject,
+  options: WriteModuleOptions = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  await options.loadDebugTables?.();
+  return new ScriptModuleSerializer(options).serialize(module);
+}
+
+/** PyTorch: torch::jit::ScriptModuleSerializer. */
+class ScriptModuleSerializer {
+  readonly #options: WriteModuleOptions;
+  readonly #root: string;
+  readonly #zip = new ZipWriter();
+  readonly #names = new TypeNameUniquer();
+  readonly #constants: IValue[] = [];
+  readonly #dependencies = new DependencyTable();
+  readonly #converted = new Set<string>();
+  /** Code by qualifier, `__torch__.net`: classes of one qualifier stand in one file. */
+  readonly #files = new Map<string, PythonPrint>();
+
+  constructor(options: WriteModuleOptions) {
+    this.#options = options;
+    this.#root = archiveName(options.name ?? 'archive');
+  }
+
+  async serialize(module: ScriptObject): Promise<Uint8Array<ArrayBuffer>> {
+    for (const [name, contents] of this.#options.extraFiles ?? []) this.#write(`extra/${name}`, contents);
+    await this.#writeArchive('data', module);
+    this.#convertTypes(module.type);
+    this.#writeCode();
+    await this.#writeArchive('constants', new Tuple(this.#constants));
+    this.#writeEnd();
+    return this.#zip.finish();
+  }
+
+  // ---- values
+
+  async #writeArchive(name: string, value: IValue): Promise<void> {
+    const states = await this.#statesIn(value);
+    const pickler = new Pickler({
+      typeName: (type) => this.#names.nameOf(type),
+      stateOf: (object) => states.get(object),
+    });
+    const pickle = pickler.pickle(value);
+    await Promise.all(pickler.storages.map((storage) => storage.toHost()));
+    pickler.storages.forEach((storage, key) => this.#write(`${name}/${key}`, bytesOf(storage)));
+    this.#write(`${name}.pkl`, pickle);
+    // Classes of objects that stand where an interface is declared are named by no code.
+    for (const type of pickler.classTypes) this.#convertNamedType(type);
+  }
+
+  /** What the objects that have a `__getstate__` give: asked for in the order in which they are written. */
+  async #statesIn(root: IValue): Promise<ReadonlyMap<ScriptObject, IValue>> {
+    const states = new Map<ScriptObject, IValue>();
+    const seen = new Set<IValue>();
+    const waiting: IValue[] = [root];
+    while (waiting.length > 0) {
+      const value = waiting.pop()!;
+      if (typeof value !== 'object' || value === null || value instanceof Tensor || seen.has(value)) continue;
+      seen.add(value);
+      if (value instanceof ScriptObject && hasValidSetGetState(value.type)) {
+        states.set(value, await this.#stateOf(value));
+      }
+      waiting.push(...[...partsOf(value, (object) => states.get(object))].reverse());
+    }
+    return states;
+  }
+
+  #stateOf(object: ScriptObject): Promise<IValue> {
+    const { callMethod } = this.#options;
+    if (!callMethod) {
+      throw new CressetError(
+        'SAVE_GETSTATE',
+        `objects of class '${object.type.qualifiedName}' are saved by their '__getstate__', which nothing here can call`,
+      );
+    }
+    return callMethod(object, '__getstate__');
+  }
+
+  // ---- code
+
+  #convertTypes(root: ClassType): void {
+    this.#dependencies.add(root);
+    // Printing one adds those that it names.
+    for (const type of this.#dependencies) this.#convertNamedType(type);
+  }
+
+  #convertNamedType(type: Dependency): void {
+    const name = this.#names.nameOf(type);
+    if (this.#converted.has(name)) return;
+    this.#converted.add(name);
+    const qualifier = name.slice(0, Math.max(name.lastIndexOf('.'), 0));
+    let file = this.#files.get(qualifier);
+    if (file === undefined) {
+      const typePrinter = (each: Type): string | undefined => (isNamed(each) ? this.#names.nameOf(each) : undefined);
+      file = new PythonPrint(this.#constants, this.#dependencies, { typePrinter, enforceImportable: true });
+      this.#files.set(qualifier, file);
+    }
+    file.printNamedType(type);
+  }
+
+  #writeCode(): void {
+    const tags = new SourceRangeTags();
+    for (const [qualifier, file] of this.#files) {
+      const name = `code/${qualifier.replaceAll('.', '/')}.py`;
+      this.#write(name, file.toString());
+      this.#write(`${name}.debug_pkl`, pickleSourceRanges(file.ranges, tags));
+    }
+  }
+
+  // ---- records
+
+  #writeEnd(): void {
+    const version = Math.max(MIN_FORMAT_VERSION, ...Array.from(this.#files.values(), (file) => file.minVersion));
+    this.#write(version >= FIRST_VERSION_IN_DATA ? '.data/version' : 'version', `${version}\n`);
+    this.#write('byteorder', 'little');
+    this.#write('.data/serialization_id', serializationId(this.#zip.checksums));
+  }
+
+  #write(name: string, contents: Uint8Array | string): void {
+    const bytes = typeof contents === 'string' ? new TextEncoder().encode(contents) : contents;
+    const compress = name.startsWith('code/') && bytes.byteLength > MIN_TO_COMPRESS;
+    this.#zip.write(`${this.#root}/${name}`, bytes as Uint8Array<ArrayBuffer>, { compress });
+  }
+}
+
+function bytesOf(storage: Storage): Uint8Array {
+  return new Uint8Array(storage.hostBytes());
+}
+
+function isNamed(type: Type): type is Dependency {
+  return type instanceof TupleType ? type.name !== undefined : /^(Class|Enum|Interface|Function)Type$/.test(type.kind);
+}
+
+/** A file's name without folders and ending, as PyTorch calls the folder in it. */
+function archiveName(fileName: string): string {
+  const base = fileName.slice(fileName.lastIndexOf('/') + 1);
+  const dot = base.lastIndexOf('.');
+  return (dot > 0 ? base.slice(0, dot) : base) || 'archive';
+}
+
+/** Forty digits that stand for the names and contents of all records: the same for the same. */
+function serializationId(checksums: readonly (readonly [name: string, crc: number])[]): string {
+  let names = 0xcbf29ce484222325n;
+  let contents = names;
+  for (const [name, crc] of checksums) {
+    for (const byte of new TextEncoder().encode(name)) names = fnv1a(names, byte);
+    for (const byte of [24, 16, 8, 0]) contents = fnv1a(contents, (crc >>> byte) & 0xff);
+  }
+  return [names, contents].map((hash) => String(hash).padStart(20, '0')).join('');
+}
+
+/** One step of the FNV-1a hash of 64 bits. */
+function fnv1a(hash: bigint, byte: number): bigint {
+  return BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+}
