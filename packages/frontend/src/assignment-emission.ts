@@ -52,6 +52,7 @@ function emitSingleAssignment(e: Emitter, stmt: Assign, lhs: Expr, rhs: Expr): v
       emitTupleAssign(e, lhs.inputs, lhs.range, rhs);
       break;
     case 'select': {
+      checkAttributeAnnotation(e, stmt, lhs);
       const object = e.emitSugaredExpr(lhs.value, 1);
       const value = e.emitSugaredExpr(rhs, 1, type).asValue(rhs.range, e.fn);
       object.setAttr(stmt.range, e.fn, lhs.selector.name, value);
@@ -62,6 +63,17 @@ function emitSingleAssignment(e: Emitter, stmt: Assign, lhs: Expr, rhs: Expr): v
       break;
     default:
       throw compileError(lhs.range, 'unexpected expression on left-hand side of assignment');
+  }
+}
+
+/** `self.x: T = …` declares an attribute, which only `__init__` may do. */
+function checkAttributeAnnotation(e: Emitter, stmt: Assign, lhs: Select): void {
+  const isSelf = lhs.value.kind === 'var' && lhs.value.name.name === 'self';
+  if (stmt.type !== undefined && isSelf && e.fn.name !== '__init__') {
+    throw compileError(
+      stmt.range,
+      `Type annotations on instance attributes must be declared in __init__, not '${e.fn.name}'`,
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { type GraphFunction, invariant, type Symbol } from '@cresset/ir';
+import { invariant, operatorsFor, type GraphFunction, type Symbol } from '@cresset/ir';
 
 /** Compiles the functions of a TorchScript text. */
 export type SourceCompiler = (source: string) => readonly GraphFunction[];
@@ -25,6 +25,10 @@ function builtinSources(): readonly (readonly [namespace: string, source: string
       `def floordiv(self: Tensor, other: ${type}) -> Tensor:\n  return torch.floor_divide(self, other)\n`,
     ]);
   }
+  // The small edition of the library has no methods of strings.
+  if (operatorsFor('aten::find').length > 0) {
+    sources.push(['aten', STRING_CONTAINS]);
+  }
   sources.push(['prim', TENSOR_PROPERTIES]);
   return sources;
 }
@@ -50,6 +54,11 @@ function scalarOperators(scalar: string): string {
   ];
   return bodies.map(([name, body]) => `def ${name}(a: ${scalar}, b: Tensor) -> Tensor:\n  return ${body}\n`).join('');
 }
+
+const STRING_CONTAINS = `
+def __contains__(self: str, key: str):
+  return self.find(key, start=0, end=len(self)) != -1
+`;
 
 const TENSOR_PROPERTIES = `
 def ndim(a: Tensor) -> int:

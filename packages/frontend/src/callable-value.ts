@@ -1,5 +1,6 @@
 import {
   Argument,
+  baseName,
   ClassType,
   constantValue,
   FunctionSchema,
@@ -222,7 +223,7 @@ export class NamedTupleConstructor extends SugaredValue {
       const name = named!.fieldNames[index]!;
       return new Argument(name, type, { defaultValue: named!.fieldDefaults?.get(name) as Constant | undefined });
     });
-    return new FunctionSchema(this.type.name!, '', fields, [new Argument('', this.type)]);
+    return new FunctionSchema(baseName(this.type.name!), '', fields, []);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   StringType,
   TupleType,
   type CompilationUnit,
+  type GraphFunction,
   type NamedType,
   type Type,
 } from '@cresset/ir';
@@ -17,10 +18,8 @@ import { parseProgram } from './parser.ts';
 import type { Resolver } from './resolver.ts';
 import { dottedName, type ScriptTypeParser } from './script-type-parser.ts';
 import { SimpleSelf } from './simple-self.ts';
-import type { Assign, ClassDef, Def, Expr } from './tree.ts';
-
-/** Names of decorators that keep a method out of a class: it exists in Python only. */
-const IGNORED_DECORATORS = /(^|\.)(ignore|unused)$/;
+import type { Assign, ClassDef, Def } from './tree.ts';
+import { decoratorName, hasDecorator, replaceUnusedBody } from './unused-definition.ts';
 
 /** Makes types of the classes that people write: TorchScript classes, named tuples, enums, interfaces, dataclasses. */
 export class ClassDefiner {
@@ -34,7 +33,7 @@ export class ClassDefiner {
     this.#typeParser = makeTypeParser(resolver);
   }
 
-  /** Registers the type in the unit; its methods are compiled when they are needed, `__init__` at once. */
+  /** Registers the type in the unit and compiles its methods, `__init__` first (PyTorch: _jit_script_class_compile). */
   define(qualifiedName: string, classDef: ClassDef): NamedType {
     const base = (classDef.superclass === undefined ? '' : (dottedName(classDef.superclass) ?? '')).split('.').at(-1)!;
     const decorators = classDef.decorators.map(decoratorName);
@@ -48,8 +47,11 @@ export class ClassDefiner {
       defineInterface(this.#unit, qualifiedName, classDef, this.#resolver, base === 'Module');
       return this.#unit.getType(qualifiedName)!;
     }
-    if (base !== '' && base !== 'object') {
-      throw compileError(classDef.range, 'Torchscript does not support class inheritance.');
+    if (base !== '' && base !== 'object' && decorators.some((name) => /(^|\.)script$/.test(name))) {
+      throw compileError(
+        classDef.range,
+        'TorchScript classes does not support inheritance yet. Please directly inherit from object.',
+      );
     }
     return this.#defineClass(qualifiedName, classDef, decorators.includes('dataclass'));
   }
@@ -79,6 +81,9 @@ export class ClassDefiner {
       type.addStaticMethod(fn);
     }
     methods.find((fn) => fn.name === '__init__')?.ensureDefined();
+    for (const fn of [...type.methods, ...type.staticMethods]) {
+      (fn as GraphFunction).ensureDefined();
+    }
     return type;
   }
 
@@ -123,9 +128,12 @@ export class ClassDefiner {
     const types = new Set(members.map(([, value]) => enumValueType(value)));
     const [valueType] = types;
     if (types.size !== 1 || valueType === undefined) {
+      const [first, second] = [...types].map((type) => type?.reprStr() ?? 'Any');
       throw compileError(
-        classDef.range,
-        `Enum class '${classDef.name.name}' must have values of one type: int, float or str`,
+        undefined,
+        types.size < 2
+          ? `Enum class '${classDef.name.name}' must have values of one type: int, float or str`
+          : `Could not unify type list since element 1 of type ${first} did not match the types before it (${second})`,
       );
     }
     const type = new EnumType(qualifiedName, valueType, members, this.#unit);
@@ -145,10 +153,6 @@ function enumValueType(value: unknown): Type | undefined {
     default:
       return undefined;
   }
-}
-
-function decoratorName(expr: Expr): string {
-  return dottedName(expr.kind === 'apply' ? expr.callee : expr) ?? '';
 }
 
 function isFinal(assign: Assign): boolean {
@@ -191,7 +195,8 @@ class ClassMembers {
 
   #sort(def: Def, getters: Def[], setters: Map<string, Def>): void {
     const decorators = def.decorators.map(decoratorName);
-    if (decorators.some((name) => IGNORED_DECORATORS.test(name))) {
+    // It exists in Python only.
+    if (hasDecorator(def, 'ignore')) {
       return;
     }
     if (decorators.includes('staticmethod')) {
@@ -201,7 +206,7 @@ class ClassMembers {
     } else if (decorators.some((name) => name.endsWith('.setter'))) {
       setters.set(def.name.name, def);
     } else {
-      this.methods.push(def);
+      this.methods.push(replaceUnusedBody(def));
     }
   }
 }

@@ -48,7 +48,7 @@ const VARIADIC_MESSAGE =
 
 const MUTABLE_DEFAULT_MESSAGE =
   'Mutable default parameters are not supported because Python binds them to the function and they persist across ' +
-  'function calls.\n As a workaround, make the default None and instantiate the mutable parameter within the body of the function. Got a mutable default';
+  'function calls.\n As a workaround, make the default None and instantiate the default parameter within the body of the function. ';
 
 function isMutableLiteral(expr: Expr): boolean {
   return (
@@ -221,7 +221,11 @@ export class Parser extends ExpressionParser {
         throw new ErrorReport(defaultValue.range, VARIADIC_MESSAGE);
       }
       if (defaultValue !== undefined && isMutableLiteral(defaultValue)) {
-        throw new ErrorReport(range, `${MUTABLE_DEFAULT_MESSAGE} on parameter ${ident.name}`);
+        const className = defaultValue.kind.split('-')[0];
+        throw new ErrorReport(
+          range,
+          `${MUTABLE_DEFAULT_MESSAGE}Found <class '${className}'> on parameter ${ident.name}`,
+        );
       }
     }
     return { range, ident, type, defaultValue, kwargOnly, variadic };

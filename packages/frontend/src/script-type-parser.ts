@@ -89,9 +89,9 @@ const CONSTRUCTORS: Readonly<Record<string, string>> = {
   Await: 'Await',
   'torch.jit._Await': 'Await',
   RRef: 'RRef',
-  Final: 'Final',
-  'torch.jit.Final': 'Final',
 };
+
+const FINAL = /^(typing\.|torch\.jit\.)?Final$/;
 
 const MISSING_CONTAINED: ReadonlySet<string> = new Set(['List', 'Dict', 'Tuple', 'Optional', 'Union']);
 
@@ -205,8 +205,6 @@ export class ScriptTypeParser {
         return new AwaitType(this.#onlyElement(expr, args));
       case 'RRef':
         return new RRefType(this.#onlyElement(expr, args));
-      case 'Final':
-        return this.#onlyElement(expr, args);
       case 'Dict':
         if (args.length !== 2) {
           throw compileError(expr.range, ` expected exactly 2 element types but found ${args.length}`);
@@ -337,7 +335,7 @@ export class ScriptTypeParser {
     if (type?.kind !== 'subscript') {
       throw compileError(assign.range, 'Expected subscripted type for class constant');
     }
-    if (CONSTRUCTORS[dottedName(type.value) ?? ''] !== 'Final') {
+    if (!FINAL.test(dottedName(type.value) ?? '')) {
       throw compileError(type.range, 'Base type must be Final for class constant');
     }
     if (type.subscripts.length !== 1) {

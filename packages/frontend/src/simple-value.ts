@@ -59,6 +59,11 @@ const PROPERTIES: Readonly<Partial<Record<string, ReadonlyMap<string, Symbol>>>>
   ]),
 };
 
+/** What PyTorch says of `x.float(1)`, with the place in its own source. */
+const CAST_ARGUMENTS_MESSAGE =
+  'args.empty() && kwargs.empty() INTERNAL ASSERT FAILED at ' +
+  '"/__w/pytorch/pytorch/torch/csrc/jit/frontend/sugared_value.h":559, please report a bug to PyTorch. ';
+
 function properties(namespace: string, names: string): ReadonlyMap<string, Symbol> {
   return new Map(names.split(' ').map((name) => [name, `${namespace}::${name}`]));
 }
@@ -400,7 +405,7 @@ class TensorCastValue extends SugaredValue {
     kwargs: readonly NamedValue[],
   ): SugaredValue {
     if (args.length > 0 || kwargs.length > 0) {
-      throw compileError(range, 'args.empty() && kwargs.empty() INTERNAL ASSERT FAILED: a cast takes no arguments');
+      throw compileError(range, CAST_ARGUMENTS_MESSAGE);
     }
     const graph = fn.graphBeingDefined;
     const dtype = graph.insertConstant(BigInt(scalarTypeCode(this.#dtype)), range);

@@ -58,7 +58,8 @@ function objectKey(value: object): string {
     const entries = [...value.entries].map(([key, item]) => `${valueKey(key)}:${valueKey(item)}`);
     return `dict<${value.keyType.str()},${value.valueType.str()}>{${entries.join(',')}}`;
   }
-  if (isEnumConstant(value)) return `${value.type.qualifiedName}.${value.name}`;
+  // PyTorch compares the holders of enum members, of which every constant has its own.
+  if (isEnumConstant(value)) return identityOf({});
   if ('re' in value && 'im' in value) return `(${valueKey(value.re)},${valueKey(value.im)})`;
   return identityOf(value);
 }

@@ -3,6 +3,7 @@ import { fftRows } from './fft.ts';
 import { classLossRows } from './class-loss.ts';
 import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
+import { initializationRows } from './initialization.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { unfoldRows } from './unfold.ts';
@@ -15,6 +16,7 @@ export const extraNnRows: readonly OperatorRow[] = [
   ...fftRows,
   ...productChainRows,
   ...lossRows,
+  ...initializationRows,
   ...classLossRows,
   ...ctcLossRows,
   ...distanceRows,

@@ -1,5 +1,6 @@
 import type { OperatorRow } from '../row.ts';
+import { loggingRows } from './logging.ts';
 import { stringMethodRows } from './string-methods.ts';
 
 /** Operators on numbers and strings that few models use. */
-export const extraScalarRows: readonly OperatorRow[] = [...stringMethodRows];
+export const extraScalarRows: readonly OperatorRow[] = [...stringMethodRows, ...loggingRows];

@@ -1,3 +1,4 @@
+import { baseName } from '@cresset/ir';
 import {
   bfloatToNumber,
   Complex,
@@ -63,7 +64,7 @@ export function formatValue(value: IValue): string {
     return `{${entries.join(', ')}}`;
   }
   if (value instanceof DeviceValue) return value.toString();
-  if (value instanceof EnumValue) return `Enum<${value.type.annotationStr()}.${value.name}>`;
+  if (value instanceof EnumValue) return `Enum<${baseName(value.type.qualifiedName)}.${value.name}>`;
   if (value instanceof ScriptObject) return `<${value.type.annotationStr()} object>`;
   if (value instanceof FunctionValue) return value.name;
   if (value instanceof Future) return 'Future';
