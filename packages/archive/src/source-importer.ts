@@ -228,7 +228,9 @@ class ClassBody {
   readonly methods: Def[] = [];
   readonly hooks: Def[] = [];
   readonly preHooks: Def[] = [];
-  readonly #names: Record<string, ReadonlySet<string>> = {};
+  readonly #names: Record<string, readonly string[]> = {};
+  readonly #parameters: ReadonlySet<string>;
+  readonly #buffers: ReadonlySet<string>;
 
   constructor(definition: ClassDef, isModule: boolean) {
     const defs: Def[] = [];
@@ -237,17 +239,27 @@ class ClassBody {
       else if (statement.kind === 'assign') this.#sort(statement, isModule);
       else throw compileError(statement.range, 'Unexpected statement kind in class body');
     }
-    const hooks = this.#names['__forward_hooks__'] ?? new Set();
-    const preHooks = this.#names['__forward_pre_hooks__'] ?? new Set();
-    for (const each of defs) {
-      const { name } = each.name;
-      (hooks.has(name) ? this.hooks : preHooks.has(name) ? this.preHooks : this.methods).push(each);
+    const byName = new Map(defs.map((def) => [def.name.name, def]));
+    const isHook = new Set<string>();
+    // In the order of the lists, in which a hook may occur more than once.
+    for (const [list, hooks] of [
+      ['__forward_hooks__', this.hooks],
+      ['__forward_pre_hooks__', this.preHooks],
+    ] as const) {
+      for (const name of this.#names[list] ?? []) {
+        isHook.add(name);
+        const hook = byName.get(name);
+        if (hook) hooks.push(hook);
+      }
     }
+    this.methods.push(...defs.filter((def) => !isHook.has(def.name.name)));
+    this.#parameters = new Set(this.#names['__parameters__']);
+    this.#buffers = new Set(this.#names['__buffers__']);
   }
 
   kindOf(attribute: string): ClassAttributeKind {
-    if (this.#names['__parameters__']?.has(attribute)) return 'parameter';
-    return this.#names['__buffers__']?.has(attribute) ? 'buffer' : 'attribute';
+    if (this.#parameters.has(attribute)) return 'parameter';
+    return this.#buffers.has(attribute) ? 'buffer' : 'attribute';
   }
 
   #sort(assign: Assign, isModule: boolean): void {
@@ -276,9 +288,9 @@ const NAME_LISTS: ReadonlySet<string> = new Set([
   '__forward_pre_hooks__',
 ]);
 
-function namesIn({ rhs, range }: Assign): ReadonlySet<string> {
+function namesIn({ rhs, range }: Assign): readonly string[] {
   if (rhs?.kind !== 'list') throw compileError(range, 'expected a list of names');
-  return new Set(rhs.inputs.map((item) => (item.kind === 'string' ? item.text : '')));
+  return rhs.inputs.map((item) => (item.kind === 'string' ? item.text : ''));
 }
 
 function nameOf(expr: Expr): string | undefined {
