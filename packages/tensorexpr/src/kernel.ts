@@ -8,6 +8,9 @@ export interface Store {
   readonly value: Expr;
   /** A condition, `bool`: nothing is written where it does not hold. */
   readonly guard?: Expr;
+  /** Joins the value with the one that is there, whole, whatever other threads do to it: several points may name one element,
+   * in no order. The kernel must not load from this storage. Elements of int64 can only be summed up. */
+  readonly combine?: 'sum' | 'prod' | 'max' | 'min';
 }
 
 /** The expressions of a store. */
@@ -16,9 +19,9 @@ export function expressionsOf({ offset, value, guard }: Store): Expr[] {
 }
 
 /** A store with every expression replaced. */
-export function mapStore({ operand, offset, value, guard }: Store, change: (expr: Expr) => Expr): Store {
-  const changed = { operand, offset: change(offset), value: change(value) };
-  return guard ? { ...changed, guard: change(guard) } : changed;
+export function mapStore(store: Store, change: (expr: Expr) => Expr): Store {
+  const changed = { ...store, offset: change(store.offset), value: change(store.value) };
+  return store.guard ? { ...changed, guard: change(store.guard) } : changed;
 }
 
 /**

@@ -213,9 +213,7 @@ class IterationSpace {
   }
 
   store(store: Store): Store {
-    const { operand, offset, value, guard } = store;
-    const placed = { operand, offset: this.#offset(offset), value: this.rewrite(value) };
-    return guard ? { ...placed, guard: this.rewrite(guard) } : placed;
+    return { ...mapStore(store, (expr) => this.rewrite(expr)), offset: this.#offset(store.offset) };
   }
 
   rewrite(expr: Expr): Expr {

@@ -180,6 +180,7 @@ export function signatureOf(kernel: NormalKernel): KernelSignature {
     walk.expr(store.value);
     walk.operand(store.operand, true);
     walk.expr(store.offset);
+    walk.text(store.combine ?? '');
     walk.mix(store.guard ? 1 : 0);
     if (store.guard) walk.expr(store.guard);
   }

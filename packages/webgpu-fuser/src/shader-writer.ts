@@ -15,7 +15,7 @@ import { libraryFunctionsIn } from './function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, neutralElement, unaryCode } from './scalar-functions.ts';
 import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
-import { fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
+import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
 
 /** How threads of a workgroup work on a reduction together; null where each thread is by itself. */
 export interface Cooperation {
@@ -35,6 +35,8 @@ export class ShaderWriter {
   readonly #uses = new Map<Expr, number>();
   readonly #taken = new Map<string, number>();
   readonly #workgroupFunctions = new Map<string, string>();
+  /** Buffers that stores combine with. */
+  readonly #atomic = new Set<string>();
   cooperation: Cooperation | null = null;
 
   constructor(signature: KernelSignature) {
@@ -314,14 +316,43 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
       const word = toStored(store.operand.dtype, value);
       const target = `${this.bufferName(store.operand)}[${this.value(store.offset, scope)}]`;
       const guard = store.guard ? this.value(store.guard, scope) : null;
-      const assign = (text: string): string =>
-        guard === null ? `${target} = ${text};` : `if (${guard}) { ${target} = ${text}; }`;
-      if (stores.length === 1) return assign(word);
+      const assign = (text: string): string => {
+        const statement = store.combine ? this.#combining(store, text, scope) : `${target} = ${text};`;
+        return guard === null ? statement : `if (${guard}) { ${statement} }`;
+      };
+      if (stores.length === 1 && !store.combine) return assign(word);
       const name = this.fresh('result');
-      scope.line(`let ${name} = ${word};`);
+      scope.line(`let ${name} = ${store.combine ? value : word};`);
       return assign(name);
     });
     for (const line of lines) scope.line(line);
+  }
+
+  /** Joins `value` with an element that other threads may change meanwhile. */
+  #combining({ operand, offset, combine }: Store, value: string, scope: Scope): string {
+    const { dtype } = operand;
+    const type = exprTypeOf(dtype);
+    const buffer = this.bufferName(operand);
+    this.#atomic.add(buffer);
+    const place = this.fresh('place');
+    scope.line(`let ${place} = ${this.value(offset, scope)};`);
+    if (type === 'i64') {
+      // A carry comes of the lower word as it was: whatever the order, the sum is right in the end.
+      return (
+        `let low_${place} = atomicAdd(&${buffer}[2 * ${place}], ${value}.x); ` +
+        `atomicAdd(&${buffer}[2 * ${place} + 1], ${value}.y + select(0u, 1u, low_${place} + ${value}.x < low_${place}));`
+      );
+    }
+    const [read, write] =
+      type === 'float'
+        ? [`bitcast<f32>(old_${place})`, (word: string) => `bitcast<u32>(${word})`]
+        : [fromStored(dtype, `old_${place}`), (word: string) => word];
+    const next = write(toStored(dtype, combineCode(combine!, type, read, value)));
+    return (
+      `var old_${place} = atomicLoad(&${buffer}[${place}]); loop { ` +
+      `let swap_${place} = atomicCompareExchangeWeak(&${buffer}[${place}], old_${place}, ${next}); ` +
+      `if (swap_${place}.exchanged) { break; } old_${place} = swap_${place}.old_value; }`
+    );
   }
 
   /** The whole shader around the body of its entry point. */
@@ -336,7 +367,8 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
     }
     const buffers = this.#signature.bindings.map(({ operand, stored }) => {
       const access = stored ? 'read_write' : 'read';
-      const type = `array<${storedType(operand.dtype)}>`;
+      const isAtomic = this.#atomic.has(this.bufferName(operand));
+      const type = `array<${isAtomic ? atomicType(operand.dtype) : storedType(operand.dtype)}>`;
       return `@group(0) @binding(${binding++}) var<storage, ${access}> ${this.bufferName(operand)}: ${type};`;
     });
     parts.push(buffers.join('\n'));

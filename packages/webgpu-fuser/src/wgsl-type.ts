@@ -32,6 +32,11 @@ export function storedType(dtype: ScalarType): string {
   }
 }
 
+/** As `storedType` where elements are changed by several threads; one of int64 is two of these. */
+export function atomicType(dtype: ScalarType): string {
+  return storedType(dtype) === 'i32' ? 'atomic<i32>' : 'atomic<u32>';
+}
+
 /** A loaded word as a value of the type it is computed with. */
 export function fromStored(dtype: ScalarType, word: string): string {
   return exprTypeOf(dtype) === 'bool' ? `(${word} != 0u)` : word;

@@ -29,7 +29,7 @@ function ieeeRemainder(a: number, b: number): number {
 }
 
 function floatPower(a: number, b: number): number {
-  if (a === 0 && b === -1) throw new OperatorError('0.0 cannot be raised to a negative power');
+  if (a === 0 && b < 0) throw new OperatorError('0.0 cannot be raised to a negative power');
   // C++ has 1 for these two, JavaScript NaN.
   if (a === 1 || (a === -1 && Math.abs(b) === Infinity)) return 1;
   return a ** b;
@@ -48,9 +48,24 @@ function divideIntsWithRemainder(x: bigint, y: bigint): Tuple {
   return new Tuple([floorDivide(x, y), pythonRemainder(x, y)]);
 }
 
-// PyTorch takes the two as single floats where one of them is an int.
-const mixedDivmod = (x: IValue, y: IValue): Tuple =>
-  divideWithRemainder(Math.fround(Number(x)), Math.fround(Number(y)));
+/** Where one of the two is an int, PyTorch reads that as a C++ `int` and the other one as a single float. */
+function mixedDivmod(x: IValue, y: IValue): Tuple {
+  const [a, b] = [x, y].map((value) =>
+    typeof value === 'bigint' ? Number(value & 0xffffffffn) | 0 : Math.fround(value as number),
+  );
+  if (b === 0) throw new OperatorError('ZeroDivisionError: float divmod()');
+  const quotient = Math.floor(Math.fround(a / b));
+  if (!(Math.abs(quotient) <= 2 ** 63)) {
+    throw new OperatorError(`Cannot convert float ${fixedText(quotient)} to integer`);
+  }
+  return new Tuple([quotient, a - quotient * b]);
+}
+
+/** C's `%f` of an integral number, an infinity or a NaN. */
+function fixedText(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  return Number.isFinite(value) ? `${BigInt(value)}.000000` : value < 0 ? '-inf' : 'inf';
+}
 
 function copySign(a: number, b: number): number {
   const negative = b < 0 || Object.is(b, -0);
@@ -121,7 +136,10 @@ export const arithmeticRows: readonly OperatorRow[] = [
     schema: 'aten::divmod.int(int x, int y) -> (int, int)',
     scalar: (x, y) => divideIntsWithRemainder(x as bigint, y as bigint),
   },
-  { schema: 'aten::divmod.float(float x, float y) -> (float, float)', scalar: mixedDivmod },
+  {
+    schema: 'aten::divmod.float(float x, float y) -> (float, float)',
+    scalar: (x, y) => divideWithRemainder(x as number, y as number),
+  },
   { schema: 'aten::divmod.int_float(int x, float y) -> (float, float)', scalar: mixedDivmod },
   { schema: 'aten::divmod.float_int(float x, int y) -> (float, float)', scalar: mixedDivmod },
   { schema: 'aten::gcd.int(int a, int b) -> int', scalar: (a, b) => gcd(a as bigint, b as bigint) },

@@ -1,5 +1,6 @@
 import { BoolType, Complex, FloatType, IntType, StringType, TensorType, type Type } from '@cresset/ir';
 import { List, Tensor, type IValue } from '@cresset/tensor';
+import { broadcastAll } from '../broadcast.ts';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { valuesEqual } from './comparison.ts';
@@ -44,23 +45,24 @@ function repeat(list: List, count: bigint): IValue[] {
   return repeated;
 }
 
-/** The place of an equal element; tensors are equal where all their elements are. */
+/** The place of an equal element; tensors are equal where their comparison has one element, and that is true. */
 function indexOf(list: List, element: IValue): number {
   return list.items.findIndex((item) => elementsEqual(item, element));
 }
 
 function elementsEqual(a: IValue, b: IValue): boolean {
   if (!(a instanceof Tensor && b instanceof Tensor)) return valuesEqual(a, b);
-  if (a.sizes.length !== b.sizes.length || a.sizes.some((size, dim) => size !== b.sizes[dim])) return false;
-  const left = a.contiguousArray();
-  const right = b.contiguousArray();
-  return left.every((element: number | bigint, at: number) => element === right[at]);
+  if (broadcastAll([a.sizes, b.sizes]).some((size) => size !== 1)) throw ambiguousTruth();
+  return a.contiguousArray()[0] === b.contiguousArray()[0];
 }
+
+const ambiguousTruth = (): OperatorError =>
+  new OperatorError('Boolean value of Tensor with more than one value is ambiguous');
 
 function numberOf(value: IValue): number | bigint | string {
   if (value instanceof Tensor) {
     if (value.numel !== 1) {
-      throw new OperatorError('Boolean value of Tensor with more than one value is ambiguous');
+      throw ambiguousTruth();
     }
     return value.contiguousArray()[0];
   }

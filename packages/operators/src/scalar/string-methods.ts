@@ -51,13 +51,13 @@ function count(text: string, part: string, start: bigint, end: bigint): bigint {
   return BigInt(searched.split(part).length - 1);
 }
 
-function pad(text: string, width: bigint, fill: string, left: (missing: number) => number): string {
+function pad(text: string, width: bigint, fill: string, left: (missing: number, width: number) => number): string {
   if (fill.length !== 1) {
     throw new OperatorError('TypeError: The fill character must be exactly one character long');
   }
   const missing = Number(width) - text.length;
   if (missing <= 0) return text;
-  const before = left(missing);
+  const before = left(missing, Number(width));
   return fill.repeat(before) + text + fill.repeat(missing - before);
 }
 
@@ -121,19 +121,28 @@ function parseOrdinal(text: string): bigint {
   return BigInt(text.charCodeAt(0));
 }
 
+/** The one byte that PyTorch makes of a code point. */
+function characterOf(code: bigint): string {
+  // The last code point is refused too: PyTorch's check is off by one.
+  if (code < 0n || code >= 0x10ffffn) {
+    throw new OperatorError(`chr() arg not in range(0x110000), found ${code}`);
+  }
+  return String.fromCharCode(Number(code & 0xffn));
+}
+
 const test = (name: string, predicate: (text: string) => boolean): OperatorRow => ({
   schema: `aten::${name}(str self) -> bool`,
   scalar: (self) => predicate(self as string),
 });
 
-const padded = (name: string, left: (missing: number) => number): OperatorRow => ({
+const padded = (name: string, left: (missing: number, width: number) => number): OperatorRow => ({
   schema: `aten::${name}(str self, int width, str fillchar=" ") -> str`,
   scalar: (self, width, fill) => pad(self as string, width as bigint, fill as string, left),
 });
 
 export const stringMethodRows: readonly OperatorRow[] = [
   { schema: 'aten::ord(str string) -> int', scalar: (s) => parseOrdinal(s as string) },
-  { schema: 'aten::chr(int i) -> str', scalar: (i) => String.fromCharCode(Number(BigInt.asUintN(8, i as bigint))) },
+  { schema: 'aten::chr(int i) -> str', scalar: (i) => characterOf(i as bigint) },
   { schema: 'aten::hex(int i) -> str', scalar: (i) => radix(i as bigint, '0x', 16) },
   { schema: 'aten::oct(int i) -> str', scalar: (i) => radix(i as bigint, '0o', 8) },
   { schema: 'aten::bin(int i) -> str', scalar: (i) => radix(i as bigint, '0b', 2) },
@@ -153,7 +162,8 @@ export const stringMethodRows: readonly OperatorRow[] = [
   test('isalnum', (text) => every(text, (character) => isLetter(character) || isDigit(character))),
   test('isidentifier', (text) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(text)),
   test('isprintable', (text) => Array.from(text).every((character) => character >= ' ' && character <= '~')),
-  padded('center', (missing) => Math.floor(missing / 2)),
+  // As in Python: of an odd number of blanks the left has one more where the width is odd.
+  padded('center', (missing, width) => Math.floor(missing / 2) + (missing & width & 1)),
   padded('ljust', () => 0),
   padded('rjust', (missing) => missing),
   {

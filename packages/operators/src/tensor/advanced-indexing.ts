@@ -8,6 +8,13 @@ import { check, OperatorError } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
+import {
+  deviceMaskedSelect,
+  deviceNonzero,
+  deviceNonzeroColumns,
+  deviceTensor,
+  lowerMaskedScatter,
+} from './flagged-elements.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
 import * as views from './view-functions.ts';
 
@@ -47,34 +54,44 @@ export function nonzeroColumns(tensor: Tensor): Tensor[] {
 
 function withoutMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
   const expanded: (Tensor | null)[] = [];
-  for (const [at, index] of indices.entries()) {
-    if (index === null) {
-      expanded.push(null);
-      continue;
-    }
-    check(
-      isIntegral(index.dtype, true),
-      'tensors used as indices must be long, int, byte or bool tensors',
-      'IndexError',
-    );
-    if (!isMask(index)) {
-      expanded.push(index);
-      continue;
-    }
-    index.sizes.forEach((size, dim) => {
-      check(
-        size === self.sizes[expanded.length + dim],
-        () =>
-          `The shape of the mask [${index.sizes.join(', ')}] at index ${dim} does not match the shape of the indexed tensor [${self.sizes.join(', ')}] at index ${expanded.length + dim}`,
-        'IndexError',
-      );
-    });
-    check(at <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
-    // A mask without dimensions takes none of the tensor's: it is not representable as positions in one.
-    check(index.dim > 0, 'a mask without dimensions cannot be used as an index', 'IndexError');
-    expanded.push(...nonzeroColumns(index));
+  for (const index of indices) {
+    checkIndex(self, index, expanded.length);
+    if (index && isMask(index)) expanded.push(...nonzeroColumns(index));
+    else expanded.push(index);
   }
   return expanded;
+}
+
+/** As `withoutMasks`, of masks on a device. */
+async function deviceIndices(
+  self: Tensor,
+  indices: Indices,
+  label: string,
+  context: LoweringContext,
+): Promise<(Tensor | null)[]> {
+  const expanded: (Tensor | null)[] = [];
+  for (const index of indices) {
+    checkIndex(self, index, expanded.length);
+    if (index && isMask(index)) expanded.push(...(await deviceNonzeroColumns(index, label, context)));
+    else expanded.push(index);
+  }
+  return expanded;
+}
+
+function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
+  if (index === null) return;
+  check(isIntegral(index.dtype, true), 'tensors used as indices must be long, int, byte or bool tensors', 'IndexError');
+  if (!isMask(index)) return;
+  index.sizes.forEach((size, dim) => {
+    check(
+      size === self.sizes[at + dim],
+      () =>
+        `The shape of the mask [${index.sizes.join(', ')}] at index ${dim} does not match the shape of the indexed tensor [${self.sizes.join(', ')}] at index ${at + dim}`,
+      'IndexError',
+    );
+  });
+  // A mask without dimensions takes none of the tensor's: it is not representable as positions in one.
+  check(index.dim > 0, 'a mask without dimensions cannot be used as an index', 'IndexError');
 }
 
 function planIndex(self: Tensor, given: Indices): IndexPlan {
@@ -162,8 +179,13 @@ const indexRule: KernelRule<IndexArguments> = {
     plannedOffsets(self, plan).forEach((offset, at) => move(at, offset));
     return output;
   },
-  lowerable: ({ indices }) => !dependsOnMask(indices),
   lower: lowerIndex,
+  device: async ({ self, indices }, context) => {
+    const positions = await deviceIndices(self, indices, 'aten::index', context);
+    const output = deviceTensor(planIndex(self, positions).sizes, self.dtype, context);
+    lowerIndex({ self, indices: positions }, [output], context);
+    return output;
+  },
 };
 
 /** A position counted from the end made one from the front. */
@@ -346,19 +368,28 @@ interface MaskedScatterArguments extends MaskArguments {
   readonly source: Tensor;
 }
 
+function checkMaskedScatter({ self, mask, source }: MaskedScatterArguments): void {
+  check(
+    mask.dtype === 'bool',
+    `masked_scatter_ only supports boolean masks, but got mask with dtype ${indexPutName(mask.dtype)}`,
+  );
+  check(
+    self.dtype === source.dtype,
+    `masked_scatter: expected self and source to have same dtypes but got ${indexPutName(self.dtype)} and ${indexPutName(source.dtype)}`,
+  );
+}
+
 const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
   inPlace: true,
   out: true,
   shape: ({ self, mask }) => ({ sizes: broadcastAll([self.sizes, mask.sizes]), dtype: self.dtype }),
-  host: ({ self, mask, source }, [output]) => {
-    check(
-      mask.dtype === 'bool',
-      `masked_scatter_ only supports boolean masks, but got mask with dtype ${indexPutName(mask.dtype)}`,
-    );
-    check(
-      self.dtype === source.dtype,
-      `masked_scatter: expected self and source to have same dtypes but got ${indexPutName(self.dtype)} and ${indexPutName(source.dtype)}`,
-    );
+  lower: (args, [output], context) => {
+    checkMaskedScatter(args);
+    lowerMaskedScatter(args.self, args.mask, args.source, output, context);
+  },
+  host: (args, [output]) => {
+    checkMaskedScatter(args);
+    const { self, mask, source } = args;
     copyInto(output, self);
     const chosen = expand(mask, output.sizes);
     const flags = chosen.storageArray();
@@ -396,14 +427,27 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
     'aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor',
     { ...indexPutRule, inPlace: true, out: 'out' },
   ),
-  kernel('aten::masked_select(Tensor self, Tensor mask) -> Tensor', { host: maskedSelect, out: 'out' }),
+  kernel<MaskArguments>('aten::masked_select(Tensor self, Tensor mask) -> Tensor', {
+    host: maskedSelect,
+    device: ({ self, mask }, context) => {
+      check(mask.dtype === 'bool', 'masked_select: expected BoolTensor for mask');
+      return deviceMaskedSelect(self, mask, context);
+    },
+    out: 'out',
+  }),
   kernel('aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor', {
     ...maskedScatterRule,
     out: 'out',
   }),
-  kernel('aten::nonzero(Tensor self) -> Tensor', { host: ({ self }: { self: Tensor }) => nonzero(self), out: 'out' }),
-  kernel('aten::argwhere(Tensor self) -> Tensor', { host: ({ self }: { self: Tensor }) => nonzero(self) }),
+  ...(['nonzero', 'argwhere'] as const).map((name) =>
+    kernel<{ self: Tensor }>(`aten::${name}(Tensor self) -> Tensor`, {
+      host: ({ self }) => nonzero(self),
+      device: ({ self }, context) => deviceNonzero(self, `aten::${name}`, context),
+      out: name === 'nonzero',
+    }),
+  ),
   kernel('aten::nonzero_numpy(Tensor self) -> Tensor[]', {
     host: ({ self }: { self: Tensor }) => nonzeroColumns(self),
+    device: ({ self }: { self: Tensor }, context) => deviceNonzeroColumns(self, 'aten::nonzero_numpy', context),
   }),
 ];

@@ -1,13 +1,26 @@
 import { Complex, isComplex, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
-import { axis, binary, cast, exprTypeOf, reduce, select, TensorView, constant, type Expr } from '@cresset/tensorexpr';
+import {
+  axis,
+  binary,
+  cast,
+  constant,
+  param,
+  reduce,
+  select,
+  TensorView,
+  unary,
+  type AxisExpr,
+  type Expr,
+  type Store,
+} from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../builders.ts';
 import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter, readScalar, scalarToBigint, scalarWriter } from '../elements.ts';
 import { notImplementedFor } from '../errors.ts';
-import { lowerGenerated } from '../fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { StridedCursor } from '../tensor-iterator.ts';
+import { linesOf, lowerScanAlong, lowerScanLines, type ScanLines } from './scan-lowering.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
 
 /** Running sums, products and extremes along a dimension (ATen/native/ReduceOps.cpp). */
@@ -130,34 +143,6 @@ function runScalars(
   });
 }
 
-/** Lines up to this long are scanned on a device by summing up to each element: quadratic work, but all at once. */
-const longestLine = 2048;
-
-/** Each element a reduction over the elements up to it. */
-function lowerScan(
-  { self, dim }: Scan,
-  output: Tensor,
-  context: LoweringContext,
-  fn: 'sum' | 'prod',
-  label: string,
-): void {
-  const along = wrapDim(dim, self.dim);
-  const source = new TensorView(self);
-  const type = exprTypeOf(output.dtype);
-  const neutral = constant(type, type === 'i64' ? (fn === 'sum' ? 0n : 1n) : fn === 'sum' ? 0 : 1);
-  lowerGenerated(
-    output,
-    (axes) => {
-      if (self.dim === 0) return cast(type, source.at([]));
-      const earlier = axis('k', source.sizes[along]);
-      const element: Expr = cast(type, source.at(axes.with(along, earlier)));
-      return reduce(fn, [earlier], select(binary('le', earlier, axes[along]), element, neutral));
-    },
-    context,
-    label,
-  );
-}
-
 const scanDtype = (self: ScalarType, dtype: ScalarType | null | undefined): ScalarType =>
   dtype ?? (isIntegral(self, true) ? 'int64' : self);
 
@@ -170,9 +155,15 @@ const scanRow = (name: 'cumsum' | 'cumprod', running: Running): OperatorRow =>
   kernel<Scan>(`aten::${name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, {
     shape: scanMeta,
     host: (args, [output]) => runScan(args, output, running),
-    lower: (args, [output], context) =>
-      lowerScan(args, output, context, name === 'cumsum' ? 'sum' : 'prod', `aten::${name}`),
-    lowerable: ({ self, dim }) => (self.sizes.at(dim) ?? 1) <= longestLine,
+    lower: ({ self, dim }, [output], context) =>
+      lowerScanAlong(
+        self,
+        wrapDim(dim, self.dim),
+        output,
+        name === 'cumsum' ? 'sum' : 'prod',
+        `aten::${name}`,
+        context,
+      ),
     inPlace: true,
     out: true,
   });
@@ -206,9 +197,94 @@ function extremeRow(name: 'cummax' | 'cummin', wins: (value: number, best: numbe
         }
       });
     },
+    lower: ({ self, dim }, [values, indices], context) => {
+      if (values.numel === 0) return;
+      const along = wrapDim(dim, self.dim);
+      const fn = name === 'cummax' ? 'max' : 'min';
+      const label = `aten::${name}`;
+      lowerScanAlong(self, along, values, fn, label, context);
+      // The last place up to here that holds the extreme of all up to it.
+      const [given, extremes] = [linesOf(self, along), linesOf(values, along)];
+      const places: ScanLines = {
+        ...given,
+        element: (lines, at) => {
+          const [value, extreme] = [given.element(lines, at), extremes.element(lines, at)];
+          const isEqual = binary('eq', value, extreme);
+          const isFound = value.type === 'float' ? binary('or', isEqual, unary('isnan', value)) : isEqual;
+          return select(isFound, at, constant('i32', -1));
+        },
+      };
+      const target = linesOf(indices, along);
+      lowerScanLines(places, 'max', 'int32', label, context, (lines, at, value) => ({
+        operand: target.view.operand,
+        offset: target.view.offsetAt(lines.toSpliced(along, 0, at)),
+        value: cast('i64', value),
+      }));
+    },
     out: 'out(values, indices)',
   };
   return kernel(`aten::${name}(Tensor self, int dim) -> (Tensor values, Tensor indices)`, rule);
+}
+
+/** Elements between two places where the sum of exponentials is kept with the largest exponent so far. */
+const logarithmBlock = 128;
+
+/** ln Σ eˣ up to each element: the sum of each block is kept relative to its largest element, so that nothing overflows. */
+function lowerLogarithms(self: Tensor, dim: number, output: Tensor, context: LoweringContext): void {
+  if (output.numel === 0) return;
+  const label = 'aten::logcumsumexp';
+  const { axes, sizes, length, element } = linesOf(self, dim);
+  const value = (at: Expr): Expr => cast('float', element(axes, at));
+  const [zero, lowest] = [constant('float', 0), constant('float', -Infinity)];
+  const end = param('i32', length);
+  /** e^(x - top), where both may be infinite. */
+  const relative = (x: Expr, top: Expr): Expr =>
+    select(binary('eq', x, top), constant('float', 1), unary('exp', binary('sub', x, top)));
+  const blocks = Math.ceil(length / logarithmBlock);
+  const [tops, sums] = [0, 1].map(() => new TensorView(context.temporary([...sizes, blocks], 'float32')));
+  const width = constant('i32', logarithmBlock);
+  const place = (number: Expr, within: Expr): Expr => binary('add', binary('mul', number, width), within);
+  const own = axis('b', param('i32', blocks));
+  const inBlock = (fn: 'max' | 'sum', body: (at: Expr) => Expr, otherwise: Expr): Expr => {
+    const within = axis('w', width);
+    const at = place(own, within);
+    return reduce(fn, [within], select(binary('lt', at, end), body(at), otherwise));
+  };
+  const top = inBlock('max', value, lowest);
+  const sum = inBlock('sum', (at) => relative(value(at), top), zero);
+  const storing = (view: TensorView, at: readonly Expr[], stored: Expr): Store => ({
+    operand: view.operand,
+    offset: view.offsetAt(at),
+    value: stored,
+  });
+  const blockAxes = [...axes, own];
+  const blockStores = [storing(tops, blockAxes, top), storing(sums, blockAxes, sum)];
+  context.launch({ kind: 'nest', label: `${label} (blocks)`, axes: blockAxes, innerAxes: [], stores: blockStores });
+  const [number, last] = [axis('b', param('i32', blocks)), axis('w', width)];
+  const at = place(number, last);
+  const before = (fn: 'max' | 'sum', body: (b: Expr) => Expr, otherwise: Expr): Expr => {
+    const earlier = axis('e', param('i32', blocks));
+    return reduce(fn, [earlier], select(binary('lt', earlier, number), body(earlier), otherwise));
+  };
+  const here = (fn: 'max' | 'sum', body: (at: Expr) => Expr, otherwise: Expr): Expr => {
+    const earlier = axis('k', width);
+    return reduce(fn, [earlier], select(binary('le', earlier, last), body(place(number, earlier)), otherwise));
+  };
+  const topOf = (b: Expr): Expr => tops.at([...axes, b]);
+  const largest = binary('max', before('max', topOf, lowest), here('max', value, lowest));
+  const terms = (b: Expr): Expr =>
+    // A block of nothing but -inf has nothing to add, whatever its sum says.
+    select(binary('eq', topOf(b), lowest), zero, binary('mul', sums.at([...axes, b]), relative(topOf(b), largest)));
+  const total = binary(
+    'add',
+    before('sum', terms, zero),
+    here('sum', (k) => relative(value(k), largest), zero),
+  );
+  const isLowest = binary('eq', largest, lowest);
+  const result = select(isLowest, lowest, binary('add', largest, unary('log', total)));
+  const target = linesOf(output, dim).view;
+  const stores = [{ ...storing(target, axes.toSpliced(dim, 0, at as AxisExpr), result), guard: binary('lt', at, end) }];
+  context.launch({ kind: 'nest', label, axes: [...axes, number, last], innerAxes: [], stores });
 }
 
 export const scanRows: readonly OperatorRow[] = [
@@ -220,6 +296,7 @@ export const scanRows: readonly OperatorRow[] = [
       return { sizes: self.sizes, dtype: toFloating(self.dtype) };
     },
     host: (args, [output]) => runScan(args, output, logarithms),
+    lower: ({ self, dim }, [output], context) => lowerLogarithms(self, wrapDim(dim, self.dim), output, context),
     out: true,
   }),
   extremeRow('cummax', (value, best) => value >= best),
