@@ -95,7 +95,9 @@ class ScriptModuleSerializer {
       if (value instanceof ScriptObject && hasValidSetGetState(value.type)) {
         states.set(value, await this.#stateOf(value));
       }
-      waiting.push(...[...partsOf(value, (object) => states.get(object))].reverse());
+      const parts = partsOf(value, (object) => states.get(object));
+      // The first is to be on top.
+      for (let at = parts.length - 1; at >= 0; at--) waiting.push(parts[at]);
     }
     return states;
   }

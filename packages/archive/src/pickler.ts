@@ -10,7 +10,6 @@ import {
   type Storage,
   Tensor,
   Tuple,
-  type DictKey,
   type IValue,
 } from '@cresset/tensor';
 import { ByteWriter } from './byte-writer.ts';
@@ -46,9 +45,6 @@ const BINGET = 0x68;
 const LONG_BINGET = 0x6a;
 
 const PROTOCOL_VERSION = 2;
-
-/** Objects in objects in objects: what is pickled is followed by recursion, here as in PyTorch. */
-const MAX_DEPTH = 1500;
 
 /** What PyTorch calls the storages of an element type. */
 const STORAGE_NAMES: Partial<Record<ScalarType, string>> = {
@@ -94,7 +90,7 @@ export interface PicklerOptions {
  * Writes values as a pickle of protocol 2 (torch::jit::Pickler). Tensors are views of storages, which the pickle names by numbers and
  * which are written beside it; values that occur more than once are written once, and are one value when they are read.
  *
- * Throws `SAVE_UNSUPPORTED_VALUE` for what cannot be saved, and `SAVE_NESTING` for objects that contain themselves.
+ * Throws `SAVE_UNSUPPORTED_VALUE` for what cannot be saved, and `SAVE_CYCLE` for what contains itself.
  */
 export class Pickler {
   /** Storages that tensors refer to: that with the key `0`, `1`, …. */
@@ -106,9 +102,10 @@ export class Pickler {
   /** How often each value occurs in what is written: what occurs once needs no place in the memo. */
   readonly #occurrences = new Map<object, number>();
   readonly #memo = new Map<object | string, number>();
+  /** Shared values that are being written. */
+  readonly #open = new Set<object>();
   readonly #storageKeys = new Map<Storage, string>();
   #nextMemo = 0;
-  #depth = 0;
 
   constructor(options: PicklerOptions = {}) {
     this.#options = options;
@@ -125,27 +122,42 @@ export class Pickler {
 
   // ---- values
 
-  #push(value: IValue): void {
-    const isShared = typeof value === 'object' && value !== null && (this.#occurrences.get(value) ?? 0) > 1;
-    if (!isShared) {
-      this.#pushUnshared(value);
-    } else if (!this.#pushKnown(value)) {
-      this.#pushUnshared(value);
-      this.#remember(value);
+  /** Writes a value and all that it contains, however deep, without recursion. */
+  #push(root: IValue): void {
+    const open = [this.#write(root)];
+    while (open.length > 0) {
+      const { done, value } = open[open.length - 1].next();
+      if (done) open.pop();
+      else if (typeof value === 'object' && value !== null) open.push(this.#write(value));
+      else this.#pushPlain(value);
     }
   }
 
-  #pushUnshared(value: IValue): void {
-    if (value === null) this.#op(NONE);
-    else if (typeof value === 'boolean') this.#op(value ? NEWTRUE : NEWFALSE);
-    else if (typeof value === 'bigint') this.#pushInt(value);
-    else if (typeof value === 'number') this.#op(BINFLOAT).float64BigEndian(value);
-    else if (typeof value === 'string') this.#pushString(value);
+  /** Writes a value; what it yields is to be written before it goes on. */
+  *#write(value: IValue): Generator<IValue, void> {
+    const isShared = typeof value === 'object' && value !== null && (this.#occurrences.get(value) ?? 0) > 1;
+    if (!isShared) {
+      yield* this.#writeUnshared(value);
+      return;
+    }
+    if (this.#pushKnown(value)) return;
+    if (this.#open.has(value)) {
+      const what = value instanceof ScriptObject ? `an object of class '${value.type.qualifiedName}'` : 'a container';
+      throw new CressetError('SAVE_CYCLE', `${what} cannot be saved: it contains itself`);
+    }
+    this.#open.add(value);
+    yield* this.#writeUnshared(value);
+    this.#open.delete(value);
+    this.#remember(value);
+  }
+
+  *#writeUnshared(value: IValue): Generator<IValue, void> {
+    if (value === null || typeof value !== 'object') this.#pushPlain(value);
     else if (value instanceof Tensor) this.#pushTensor(value);
-    else if (value instanceof Tuple) this.#pushTuple(value.items);
-    else if (value instanceof List) this.#pushList(value);
-    else if (value instanceof Dict) this.#pushDict(value);
-    else if (value instanceof ScriptObject) this.#pushObject(value);
+    else if (value instanceof Tuple) yield* this.#writeTuple(value.items);
+    else if (value instanceof List) yield* this.#writeList(value);
+    else if (value instanceof Dict) yield* this.#writeDict(value);
+    else if (value instanceof ScriptObject) yield* this.#writeObject(value);
     else if (value instanceof EnumValue) this.#pushEnum(value);
     else if (value instanceof DeviceValue) this.#pushDevice(value);
     else if (value instanceof Complex) this.#pushComplex(value);
@@ -153,6 +165,67 @@ export class Pickler {
       const what = 'kind' in value ? 'Generator' : value.constructor.name.replace(/Value$/, '');
       throw new CressetError('SAVE_UNSUPPORTED_VALUE', `Unknown IValue type for pickling: ${what}`);
     }
+  }
+
+  *#writeTuple(items: readonly IValue[]): Generator<IValue, void> {
+    const isLong = items.length > 3;
+    if (isLong) this.#op(MARK);
+    yield* items;
+    this.#op(isLong ? TUPLE : items.length === 0 ? EMPTY_TUPLE : TUPLE1 + items.length - 1);
+  }
+
+  *#writeList({ elementType, items }: List): Generator<IValue, void> {
+    const builder = LIST_BUILDERS[elementType.kind];
+    if (builder === undefined) this.#startTypeTag();
+    else {
+      this.#pushGlobal('torch.jit._pickle', builder);
+      this.#op(MARK);
+    }
+    this.#op(EMPTY_LIST);
+    this.#op(MARK);
+    yield* items;
+    this.#op(APPENDS);
+    if (builder === undefined) this.#endTypeTag(new ListType(elementType).annotationStr(this.#typePrinter));
+    else {
+      this.#op(TUPLE);
+      this.#op(REDUCE);
+    }
+  }
+
+  *#writeDict({ keyType, valueType, entries }: Dict): Generator<IValue, void> {
+    const [key, value] = [keyType, valueType].map((type) => type.annotationStr(this.#typePrinter));
+    this.#startTypeTag();
+    this.#op(EMPTY_DICT);
+    this.#op(MARK);
+    for (const entry of entries) yield* entry;
+    this.#op(SETITEMS);
+    this.#endTypeTag(`Dict[${key}, ${value}]`);
+  }
+
+  *#writeObject(object: ScriptObject): Generator<IValue, void> {
+    const { type, slots } = object;
+    this.classTypes.push(type);
+    this.#pushQualifiedName(type);
+    this.#op(EMPTY_TUPLE);
+    this.#op(NEWOBJ);
+    const state = this.#options.stateOf?.(object);
+    if (state === undefined) {
+      this.#op(EMPTY_DICT);
+      this.#op(MARK);
+      for (const [slot, { name }] of type.attributes.entries()) yield* [name, slots[slot]];
+      this.#op(SETITEMS);
+    } else {
+      yield state;
+    }
+    this.#op(BUILD);
+  }
+
+  #pushPlain(value: null | boolean | bigint | number | string): void {
+    if (value === null) this.#op(NONE);
+    else if (typeof value === 'boolean') this.#op(value ? NEWTRUE : NEWFALSE);
+    else if (typeof value === 'bigint') this.#pushInt(value);
+    else if (typeof value === 'number') this.#op(BINFLOAT).float64BigEndian(value);
+    else this.#pushString(value);
   }
 
   #pushInt(value: bigint): void {
@@ -176,87 +249,20 @@ export class Pickler {
     this.#pushGlobal(name.slice(0, Math.max(dot, 0)), name.slice(dot + 1));
   }
 
-  #pushTuple(items: readonly IValue[]): void {
-    if (items.length === 0) this.#op(EMPTY_TUPLE);
-    else if (items.length <= 3) {
-      this.#pushAll(items);
-      this.#op(TUPLE1 + items.length - 1);
-    } else {
-      this.#inTuple(() => this.#pushAll(items));
-    }
-  }
-
-  #pushList(list: List): void {
-    const builder = LIST_BUILDERS[list.elementType.kind];
-    const pushItems = (): void => {
-      this.#op(EMPTY_LIST);
-      this.#op(MARK);
-      this.#pushAll(list.items);
-      this.#op(APPENDS);
-    };
-    if (builder === undefined) {
-      this.#tagged(new ListType(list.elementType).annotationStr(this.#typePrinter), pushItems);
-    } else {
-      this.#pushGlobal('torch.jit._pickle', builder);
-      this.#inTuple(pushItems);
-      this.#op(REDUCE);
-    }
-  }
-
-  #pushDict({ keyType, valueType, entries }: Dict): void {
-    const [key, value] = [keyType, valueType].map((type) => type.annotationStr(this.#typePrinter));
-    this.#tagged(`Dict[${key}, ${value}]`, () => {
-      this.#op(EMPTY_DICT);
-      this.#op(MARK);
-      for (const [each, item] of entries) this.#pushAll([each, item]);
-      this.#op(SETITEMS);
-    });
-  }
-
-  /** A container with its type beside it. */
-  #tagged(type: string, push: () => void): void {
+  #startTypeTag(): void {
     this.#pushGlobal('torch.jit._pickle', 'restore_type_tag');
-    push();
+  }
+
+  #endTypeTag(type: string): void {
     this.#pushString(type);
     this.#op(TUPLE1 + 1);
     this.#op(REDUCE);
   }
 
-  #pushObject(object: ScriptObject): void {
-    const { type, slots } = object;
-    this.classTypes.push(type);
-    this.#pushQualifiedName(type);
-    this.#op(EMPTY_TUPLE);
-    this.#op(NEWOBJ);
-    const state = this.#options.stateOf?.(object);
-    this.#nested(type, () => {
-      if (state !== undefined) {
-        this.#push(state);
-        return;
-      }
-      this.#op(EMPTY_DICT);
-      this.#op(MARK);
-      type.attributes.forEach(({ name }, slot) => this.#pushAll([name, slots[slot]]));
-      this.#op(SETITEMS);
-    });
-    this.#op(BUILD);
-  }
-
-  #nested(type: ClassType, push: () => void): void {
-    if (++this.#depth > MAX_DEPTH) {
-      throw new CressetError(
-        'SAVE_NESTING',
-        `an object of class '${type.qualifiedName}' cannot be saved: it contains itself, or stands in objects within objects more than ${MAX_DEPTH} deep`,
-      );
-    }
-    push();
-    this.#depth--;
-  }
-
   #pushEnum({ type, value }: EnumValue): void {
     this.#pushQualifiedName(type);
     // PyTorch's reader takes the value itself here, and not a tuple of arguments.
-    this.#push(value);
+    this.#pushPlain(value as bigint | number | string);
     this.#op(REDUCE);
   }
 
@@ -271,7 +277,9 @@ export class Pickler {
 
   #pushComplex({ re, im }: Complex): void {
     this.#pushGlobal('builtins', 'complex');
-    this.#pushTuple([re, im]);
+    this.#pushPlain(re);
+    this.#pushPlain(im);
+    this.#op(TUPLE1 + 1);
     this.#op(REDUCE);
   }
 
@@ -354,7 +362,8 @@ export class Pickler {
       if (typeof value !== 'object' || value === null) continue;
       const count = this.#occurrences.get(value) ?? 0;
       this.#occurrences.set(value, count + 1);
-      if (count === 0) waiting.push(...partsOf(value, this.#options.stateOf));
+      if (count > 0) continue;
+      for (const part of partsOf(value, this.#options.stateOf)) waiting.push(part);
     }
   }
 
@@ -362,10 +371,6 @@ export class Pickler {
 
   #op(code: number): ByteWriter {
     return this.#writer.uint8(code);
-  }
-
-  #pushAll(values: readonly (IValue | DictKey)[]): void {
-    for (const value of values) this.#push(value);
   }
 
   #inTuple(push: () => void): void {
