@@ -103,10 +103,6 @@ const JIT_FORMS: Readonly<Record<string, string>> = {
 /** Operators whose names in Python are others. */
 const RENAMED: Readonly<Record<string, string>> = {
   'torch.nn.functional.logsigmoid': 'aten::log_sigmoid',
-  'torch.nn.functional.has_torch_function_unary': 'aten::has_torch_function',
-  'torch.nn.functional.has_torch_function_variadic': 'aten::has_torch_function',
-  'torch.overrides.has_torch_function_unary': 'aten::has_torch_function',
-  'torch.overrides.has_torch_function_variadic': 'aten::has_torch_function',
   'torch.jit.is_scripting': 'aten::is_scripting',
   'torch._jit_internal.is_scripting': 'aten::is_scripting',
   'torch.jit.is_tracing': 'aten::is_tracing',
@@ -134,14 +130,40 @@ const MATH_FUNCTIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-const KEYWORD_ONLY =
+/** Functions of `math` that TorchScript has not. */
+const UNSCRIPTABLE_MATH: ReadonlySet<string> = new Set(
+  'cbrt comb dist exp2 fma fsum hypot isclose isqrt lcm log2 nextafter perm prod sumprod trunc ulp polar'.split(' '),
+);
+
+const VARIADIC_MESSAGE =
   "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
 
-/** Functions whose Python TorchScript does not compile, with what it says of them. */
+/** Functions that are Python in PyTorch and that its compiler refuses, with what it says. */
 const UNSCRIPTABLE: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['grouped_mm', 'linear_cross_entropy', 'triplet_margin_with_distance_loss'].map((name) => [
+      `torch.nn.functional.${name}`,
+      VARIADIC_MESSAGE,
+    ]),
+  ),
   'torch.nn.functional.gaussian_nll_loss': 'Comprehension ifs are not supported yet',
-  'torch.nn.functional.linear_cross_entropy': KEYWORD_ONLY,
-  'torch.nn.functional.triplet_margin_with_distance_loss': KEYWORD_ONLY,
+  'torch.nn.functional.scaled_mm': "Unknown type name 'ScalingType'",
+  'torch.nn.functional.scaled_grouped_mm': "Unknown type name 'ScalingType'",
+  ...Object.fromEntries(
+    'constant dirac eye kaiming_normal kaiming_uniform normal orthogonal sparse uniform xavier_normal xavier_uniform'
+      .split(' ')
+      .map((name) => [`torch.nn.init.${name}`, VARIADIC_MESSAGE]),
+  ),
+  'torch.nn.init.kaiming_normal_': "Unknown type name '_FanMode'",
+  'torch.nn.init.kaiming_uniform_': "Unknown type name '_FanMode'",
+  'torch.nn.init.calculate_gain': "Unknown type name '_NonlinearityType'",
+  'torch.nn.init.trunc_normal_': "function definitions aren't supported",
+  ...Object.fromEntries(
+    ['dirac_', 'eye_', 'orthogonal_', 'sparse_'].map((name) => [
+      `torch.nn.init.${name}`,
+      "'Tensor' object has no attribute or method 'ndimension'.",
+    ]),
+  ),
 };
 
 /** Modules whose functions all have keyword-only arguments with defaults. */
@@ -160,10 +182,15 @@ const MODULES: ReadonlySet<string> = new Set([
   'torch.special',
   'torch.fft',
   'torch.functional',
+  'torch._linalg_utils',
+  'torch._lowrank',
   'torch.autograd',
   'torch.overrides',
   'torch._C',
   'torch._C._nn',
+  'torch._C._linalg',
+  'torch._C._special',
+  'torch._C._fft',
   'torch._VF',
   'torch.nn.modules',
 ]);
@@ -192,7 +219,9 @@ export class PythonModule extends SugaredValue {
             ? jitMember(field)
             : this.#name === 'math' || this.#name === 'cmath'
               ? mathMember(field)
-              : undefined;
+              : name === 'collections.OrderedDict'
+                ? resolvePythonName(field)
+                : undefined;
     const value = found ?? this.#function(name, field);
     if (value === undefined) {
       throw compileError(range, this.#missing(field));
@@ -211,7 +240,13 @@ export class PythonModule extends SugaredValue {
     if (library !== undefined) {
       return library;
     }
+    if (/^_?has_torch_function(_unary|_variadic)?$/.test(field)) {
+      return new BuiltinFunction('aten::has_torch_function');
+    }
     const symbol = RENAMED[name] ?? `aten::${PREFIXED[this.#name] ?? ''}${field}`;
+    if (Object.hasOwn(UNSCRIPTABLE, name)) {
+      return undefined;
+    }
     const exists = operatorsFor(symbol).length > 0 || builtinFunctionTable.functionsFor(symbol).length > 0;
     if (this.#name === 'math' || this.#name === 'cmath') {
       return exists && MATH_FUNCTIONS.has(field) ? new BuiltinFunction(symbol) : undefined;
@@ -222,13 +257,14 @@ export class PythonModule extends SugaredValue {
   }
 
   #missing(field: string): string {
-    if (this.#name === 'math' || this.#name === 'cmath') {
+    const name = `${this.#name}.${field}`;
+    if (UNSCRIPTABLE_MATH.has(field) && (this.#name === 'math' || this.#name === 'cmath')) {
       return `Python builtin <built-in function ${field}> is currently not supported in Torchscript`;
     }
     if (UNSCRIPTABLE_MODULES.has(this.#name)) {
-      return KEYWORD_ONLY;
+      return VARIADIC_MESSAGE;
     }
-    return UNSCRIPTABLE[`${this.#name}.${field}`] ?? `'module' object has no attribute ${field}`;
+    return UNSCRIPTABLE[name] ?? `'module' object has no attribute ${field}`;
   }
 }
 
@@ -293,6 +329,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   cmath: 'cmath',
   F: 'torch.nn.functional',
   nn: 'torch.nn',
+  collections: 'collections',
 };
 
 /** Whether a name is that of an exception class of Python. */

@@ -1,5 +1,67 @@
 /** Attention with several heads of `torch.nn.functional`. */
 export const ATTENTION = `
+def _none_or_dtype(input: Optional[Tensor]) -> Optional[int]:
+    if input is None:
+        return None
+    return input.dtype
+
+def _canonical_mask(mask: Optional[Tensor], mask_name: str, other_type: Optional[int], other_name: str, target_type: int, check_other: bool = True) -> Optional[Tensor]:
+    if mask is None:
+        return None
+    is_float = mask.is_floating_point()
+    if not is_float and mask.dtype != torch.bool:
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None:
+        if mask.dtype != other_type:
+            warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
+    if is_float:
+        return mask
+    return torch.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+
+def _mha_shape_check(query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Optional[Tensor], attn_mask: Optional[Tensor], num_heads: int) -> bool:
+    rank = query.dim()
+    if rank != 2 and rank != 3:
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor")
+    kind = "batched" if rank == 3 else "unbatched"
+    if key.dim() != rank or value.dim() != rank:
+        raise AssertionError(f"For {kind} ({rank}-D) \`query\`, expected \`key\` and \`value\` to be {rank}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively")
+    if key_padding_mask is not None:
+        if key_padding_mask.dim() != rank - 1:
+            raise AssertionError(f"For {kind} ({rank}-D) \`query\`, expected \`key_padding_mask\` to be \`None\` or {rank - 1}-D but found {key_padding_mask.dim()}-D tensor instead")
+    if attn_mask is not None:
+        if attn_mask.dim() != 2 and attn_mask.dim() != 3:
+            raise AssertionError(f"For {kind} ({rank}-D) \`query\`, expected \`attn_mask\` to be \`None\`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead")
+        if rank == 2 and attn_mask.dim() == 3:
+            expected = [num_heads, query.size(0), key.size(0)]
+            if attn_mask.size() != expected:
+                raise AssertionError(f"Expected \`attn_mask\` shape to be {(num_heads, query.size(0), key.size(0))} but got {attn_mask.shape}")
+    return rank == 3
+
+def _in_projection(q: Tensor, k: Tensor, v: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, b_q: Optional[Tensor] = None, b_k: Optional[Tensor] = None, b_v: Optional[Tensor] = None) -> Tuple[Tensor, Tensor, Tensor]:
+    width = q.size(-1)
+    names = ["query", "key", "value"]
+    sizes = [width, k.size(-1), v.size(-1)]
+    for i, weight in enumerate([w_q, w_k, w_v]):
+        if weight.size() != [width, sizes[i]]:
+            raise AssertionError(f"expecting {names[i]} weights shape of {(width, sizes[i])}, but got {weight.shape}")
+    for i, bias in enumerate(torch.jit.annotate(List[Optional[Tensor]], [b_q, b_k, b_v])):
+        if bias is not None:
+            if bias.size() != [width]:
+                raise AssertionError(f"expecting {names[i]} bias shape of {(width,)}, but got {bias.shape}")
+    return torch._C._nn.linear(q, w_q, b_q), torch._C._nn.linear(k, w_k, b_k), torch._C._nn.linear(v, w_v, b_v)
+
+def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Optional[Tensor] = None) -> List[Tensor]:
+    weights = w.chunk(3)
+    b_q = torch.jit.annotate(Optional[Tensor], None)
+    b_k = torch.jit.annotate(Optional[Tensor], None)
+    b_v = torch.jit.annotate(Optional[Tensor], None)
+    if b is not None:
+        biases = b.chunk(3)
+        b_q = biases[0]
+        b_k = biases[1]
+        b_v = biases[2]
+    return [torch._C._nn.linear(q, weights[0], b_q), torch._C._nn.linear(k, weights[1], b_k), torch._C._nn.linear(v, weights[2], b_v)]
+
 def _additive_mask(mask: Optional[Tensor], name: str, like: Tensor) -> Optional[Tensor]:
     if mask is None:
         return None

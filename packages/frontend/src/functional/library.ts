@@ -46,7 +46,12 @@ class FunctionalLibrary {
       return new FunctionValue(fn);
     }
     const overloads = this.#overloads(pythonName);
-    return overloads.length === 0 ? undefined : new FunctionValue(...overloads);
+    if (overloads.length > 0) {
+      return new FunctionValue(...overloads);
+    }
+    // torch.nn.functional lends its name to what dispatches in torch.functional.
+    const other = pythonName.replace(/^torch\.nn\.functional\._(?=(consecutive_)?return_|lu_)/, 'torch.functional._');
+    return other === pythonName ? undefined : this.find(other);
   }
 
   #overloads(pythonName: string): readonly GraphFunction[] {

@@ -1,16 +1,31 @@
 import { ACTIVATIONS } from './activations.ts';
 import { ATTENTION } from './attention.ts';
 import { EMBEDDING } from './embedding.ts';
+import { INITIALISATION } from './initialisation.ts';
 import { LOSSES } from './losses.ts';
+import { LINALG_UTILS, LOW_RANK } from './low-rank.ts';
 import { NORMALISATION } from './normalisation.ts';
+import { POWER_AVERAGE_POOLING } from './power-average-pooling.ts';
 import { SAMPLING } from './sampling.ts';
 import { TENSOR_FUNCTIONS } from './tensor-functions.ts';
 import { UNPOOLING } from './unpooling.ts';
 
 /** TorchScript texts of functions that are Python in PyTorch, by module. `f__0`, `f__1`, … are the overloads of `f`. */
 export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
-  'torch.nn.functional': [ACTIVATIONS, NORMALISATION, LOSSES, SAMPLING, UNPOOLING, EMBEDDING, ATTENTION].join(''),
+  'torch.nn.functional': [
+    ACTIVATIONS,
+    NORMALISATION,
+    LOSSES,
+    SAMPLING,
+    POWER_AVERAGE_POOLING,
+    UNPOOLING,
+    EMBEDDING,
+    ATTENTION,
+  ].join(''),
+  'torch.nn.init': INITIALISATION,
   'torch.functional': TENSOR_FUNCTIONS,
+  'torch._linalg_utils': LINALG_UTILS,
+  'torch._lowrank': LOW_RANK,
 };
 
 /** A function that is one of two by a constant argument: the argument's position and name, and the functions where it is true and false. */

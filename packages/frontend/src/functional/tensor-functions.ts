@@ -96,6 +96,11 @@ def _unique_consecutive_impl(input: Tensor, return_inverse: bool = False, return
     output, inverse, counts = torch._VF.unique_consecutive(input, return_inverse, return_counts, dim)
     return output, inverse, counts
 ${UNIQUE_FORMS.join('')}
+def _check_list_size(out_len: int, get_infos: bool, out: List[Tensor]) -> None:
+    count = 3 if get_infos else 2
+    if out_len != count:
+        raise TypeError(f"expected tuple of {count} elements but got {out_len}")
+
 def _lu_impl(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Tuple[Tensor, Tensor, Tensor]:
     return torch._lu_with_info(A, pivot, not get_infos)
 

@@ -29,6 +29,9 @@ def _fractional_max_pool${dims}d(input: Tensor, kernel_size: BroadcastingList${d
 `;
 
 export const UNPOOLING = `
+def _check_unpool_output_size(output_size: Any, dim: Any) -> None:
+    raise RuntimeError("Cannot call @unused methods")
+
 def _unpool_output_size(input: Tensor, kernel_size: List[int], stride: List[int], padding: List[int], output_size: Optional[List[int]]) -> List[int]:
     dims = len(kernel_size)
     usual: List[int] = []
