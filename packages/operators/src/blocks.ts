@@ -1,12 +1,4 @@
-import {
-  bfloatToNumber,
-  halfToNumber,
-  numberToBfloat,
-  numberToHalf,
-  type HostArray,
-  type ScalarType,
-  type Tensor,
-} from '@cresset/tensor';
+import { bitsToNumber, numberToBits, type HostArray, type ScalarType, type Tensor } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
 import { toInt64 } from './elements.ts';
 import type { VisitRun } from './tensor-iterator.ts';
@@ -49,11 +41,12 @@ const highLimit = 2 ** 21;
 /** Fills a register of the dtype's own expression type from runs of a tensor's storage. */
 export function blockReader(tensor: Tensor, register: Register): VisitRun {
   const source = tensor.storageArray();
+  const toNumber = bitsToNumber(tensor.dtype);
+  if (toNumber) return bitsReader(source as Uint16Array, register as Float32Array, toNumber);
   switch (tensor.dtype) {
-    case 'float16':
-      return halfReader(source as Uint16Array, register as Float32Array, halfToNumber);
-    case 'bfloat16':
-      return halfReader(source as Uint16Array, register as Float32Array, bfloatToNumber);
+    case 'uint32':
+    case 'uint64':
+      return unsignedReader(source as Uint32Array, register as Float64Array);
     case 'int64':
       if (register instanceof BigInt64Array) return longReader(source as BigInt64Array, register);
       return fastLongReader(source as BigInt64Array, register as Float64Array);
@@ -74,9 +67,31 @@ function plainReader(source: Float32Array, register: Float32Array): VisitRun {
   };
 }
 
-function halfReader(source: Uint16Array, register: Float32Array, toNumber: (bits: number) => number): VisitRun {
+function bitsReader(source: Uint16Array, register: Float32Array, toNumber: (bits: number) => number): VisitRun {
   return (offset, stride, count, at) => {
     for (let i = 0; i < count; i++) register[at + i] = toNumber(source[offset + i * stride]);
+  };
+}
+
+/** uint64 beyond the range of int64 wraps into it, as in conversions by C++. */
+function unsignedReader(source: Uint32Array | BigUint64Array, register: Float64Array | BigInt64Array): VisitRun {
+  return (offset, stride, count, at) => {
+    for (let i = 0; i < count; i++) {
+      const value = source[offset + i * stride];
+      if (register instanceof BigInt64Array) register[at + i] = BigInt(value);
+      else if (value > Number.MAX_SAFE_INTEGER) throw new IntegerRangeError();
+      else register[at + i] = Number(value);
+    }
+  };
+}
+
+function unsignedWriter(target: Uint32Array | BigUint64Array, register: Float64Array | BigInt64Array): VisitRun {
+  return (offset, stride, count, at) => {
+    for (let i = 0; i < count; i++) {
+      const value = register[at + i];
+      if (target instanceof BigUint64Array) target[offset + i * stride] = BigInt(value);
+      else target[offset + i * stride] = Number(BigInt.asUintN(32, BigInt(value)));
+    }
   };
 }
 
@@ -101,11 +116,12 @@ function fastLongReader(source: BigInt64Array, register: Float64Array): VisitRun
 /** Writes a register of the dtype's own expression type to runs of a tensor's storage. */
 export function blockWriter(tensor: Tensor, register: Register): VisitRun {
   const target = tensor.storageArrayForWriting();
+  const toBits = numberToBits(tensor.dtype);
+  if (toBits) return bitsWriter(target as Uint16Array, register as Float32Array, toBits);
   switch (tensor.dtype) {
-    case 'float16':
-      return halfWriter(target as Uint16Array, register as Float32Array, numberToHalf);
-    case 'bfloat16':
-      return halfWriter(target as Uint16Array, register as Float32Array, numberToBfloat);
+    case 'uint32':
+    case 'uint64':
+      return unsignedWriter(target as Uint32Array, register as Float64Array);
     case 'int64':
       if (register instanceof BigInt64Array) return longWriter(target as BigInt64Array, register);
       return fastLongWriter(target as BigInt64Array, register as Float64Array);
@@ -121,7 +137,7 @@ function plainWriter(target: Float32Array, register: Float32Array): VisitRun {
   };
 }
 
-function halfWriter(target: Uint16Array, register: Float32Array, toBits: (value: number) => number): VisitRun {
+function bitsWriter(target: Uint16Array, register: Float32Array, toBits: (value: number) => number): VisitRun {
   return (offset, stride, count, at) => {
     for (let i = 0; i < count; i++) target[offset + i * stride] = toBits(register[at + i]);
   };

@@ -1,9 +1,9 @@
 import { Complex } from '@cresset/ir';
 import {
-  bfloatToNumber,
+  bitsToNumber,
   halfToNumber,
   isComplex,
-  numberToBfloat,
+  numberToBits,
   numberToHalf,
   type HostArray,
   type ScalarType,
@@ -14,19 +14,15 @@ import type { Scalar } from './row.ts';
 /** Reads elements as numbers by offset into the storage; an int64 beyond 2^53 is rounded, of a complex one the real part is read. */
 export function numberReader(tensor: Tensor): (offset: number) => number {
   const array = tensor.storageArray();
+  const toNumber = bitsToNumber(tensor.dtype);
+  if (toNumber) {
+    const bits = array as Uint16Array;
+    return tensor.dtype === 'complex32' ? (offset) => toNumber(bits[2 * offset]) : (offset) => toNumber(bits[offset]);
+  }
   switch (tensor.dtype) {
-    case 'float16': {
-      const bits = array as Uint16Array;
-      return (offset) => halfToNumber(bits[offset]);
-    }
-    case 'bfloat16': {
-      const bits = array as Uint16Array;
-      return (offset) => bfloatToNumber(bits[offset]);
-    }
     case 'int64':
+    case 'uint64':
       return (offset) => Number(array[offset]);
-    case 'complex32':
-      return (offset) => halfToNumber((array as Uint16Array)[2 * offset]);
     case 'complex64':
     case 'complex128':
       return (offset) => (array as Float64Array)[2 * offset];
@@ -40,14 +36,13 @@ export function numberReader(tensor: Tensor): (offset: number) => number {
 /** Writes numbers, converted to the tensor's dtype as C++ converts them: integers wrap, fractions are cut off. */
 export function numberWriter(tensor: Tensor): (offset: number, value: number) => void {
   const array = tensor.storageArrayForWriting();
+  const toBits = numberToBits(tensor.dtype);
+  if (toBits && !isComplex(tensor.dtype)) return (offset, value) => void (array[offset] = toBits(value));
   switch (tensor.dtype) {
     case 'bool':
       return (offset, value) => void (array[offset] = value !== 0 ? 1 : 0);
-    case 'float16':
-      return (offset, value) => void (array[offset] = numberToHalf(value));
-    case 'bfloat16':
-      return (offset, value) => void (array[offset] = numberToBfloat(value));
-    case 'int64': {
+    case 'int64':
+    case 'uint64': {
       const longs = array as BigInt64Array;
       return (offset, value) => void (longs[offset] = toInt64(value));
     }
@@ -110,6 +105,9 @@ export function readScalar(tensor: Tensor, offset: number): Scalar {
     case 'int16':
     case 'int32':
     case 'int64':
+    case 'uint16':
+    case 'uint32':
+    case 'uint64':
       return BigInt(tensor.storageArray()[offset]);
     case 'complex32': {
       const bits = tensor.storageArray() as Uint16Array;

@@ -1,5 +1,14 @@
 import { CressetError } from '@cresset/ir';
-import { contiguousStrides, isComplex, numelOf, Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  isComplex,
+  isStorageType,
+  numelOf,
+  Storage,
+  Tensor,
+  Tuple,
+  type IValue,
+} from '@cresset/tensor';
 import { boxingOf, tensorsOf } from './boxing.ts';
 import { copyInto, lowerCopy } from './copy.ts';
 import { assertNoInternalOverlap, assertNoPartialOverlap, sizesText } from './dimensions.ts';
@@ -152,8 +161,11 @@ export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string
   const unboxed = boxingOf(row).unbox(args);
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return 'complex numbers';
+  if (dtypes.some(isStorageType)) return 'a dtype of the host only';
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
-  if (!row.derived && outputShapes(row, unboxed)?.some((meta) => isComplex(meta.dtype))) return 'complex numbers';
+  const made = row.derived ? null : outputShapes(row, unboxed);
+  if (made?.some((meta) => isComplex(meta.dtype))) return 'complex numbers';
+  if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
 }
 

@@ -1,12 +1,4 @@
-import {
-  bfloatToNumber,
-  forEachOffset,
-  halfToNumber,
-  numberToBfloat,
-  numberToHalf,
-  type HostArray,
-  type Tensor,
-} from '@cresset/tensor';
+import { bitsToNumber, forEachOffset, isComplex, numberToBits, type HostArray, type Tensor } from '@cresset/tensor';
 
 /** What host kernels of this family compute with: float32 data as it is, everything else converted. */
 export type FloatArray = Float32Array | Float64Array;
@@ -17,14 +9,12 @@ export type FloatArray = Float32Array | Float64Array;
  */
 export function readNumbers(tensor: Tensor): FloatArray {
   const elements = tensor.contiguousArray();
+  const toNumber = isComplex(tensor.dtype) ? undefined : bitsToNumber(tensor.dtype);
+  if (toNumber) return Float32Array.from(elements as Uint16Array, toNumber);
   switch (tensor.dtype) {
     case 'float32':
     case 'float64':
       return elements as FloatArray;
-    case 'float16':
-      return Float32Array.from(elements as Uint16Array, halfToNumber);
-    case 'bfloat16':
-      return Float32Array.from(elements as Uint16Array, bfloatToNumber);
     case 'int64':
       return Float64Array.from(elements as BigInt64Array, Number);
     case 'complex64':
@@ -52,10 +42,10 @@ export function writeNumbers(out: Tensor, values: ArrayLike<number>): void {
 
 /** `null` where assigning to the typed array converts as it should. */
 function conversionTo(out: Tensor, target: HostArray): ((value: number) => number | bigint) | null {
-  if (out.dtype === 'float16') return numberToHalf;
-  if (out.dtype === 'bfloat16') return numberToBfloat;
+  const toBits = isComplex(out.dtype) ? undefined : numberToBits(out.dtype);
+  if (toBits) return toBits;
   if (out.dtype === 'bool') return (value) => (value !== 0 ? 1 : 0);
-  if (target instanceof BigInt64Array)
+  if (target instanceof BigInt64Array || target instanceof BigUint64Array)
     return (value) => (Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n));
   return null;
 }

@@ -1,6 +1,6 @@
 import { baseName } from '@cresset/ir';
 import {
-  bfloatToNumber,
+  bitsToNumber,
   Complex,
   DeviceValue,
   Dict,
@@ -8,7 +8,6 @@ import {
   forEachOffset,
   FunctionValue,
   Future,
-  halfToNumber,
   isComplex,
   List,
   ScriptObject,
@@ -129,8 +128,7 @@ function elementsOf(tensor: Tensor): number[] {
   }
   const source = tensor.storageArray();
   const elements: number[] = [];
-  const convert =
-    tensor.dtype === 'float16' ? halfToNumber : tensor.dtype === 'bfloat16' ? bfloatToNumber : (bits: number) => bits;
+  const convert = bitsToNumber(tensor.dtype) ?? ((bits: number) => bits);
   forEachOffset(tensor.sizes, tensor.strides, tensor.storageOffset, (offset) => {
     elements.push(convert(Number(source[offset])));
   });

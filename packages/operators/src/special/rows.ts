@@ -1,5 +1,6 @@
 import type { OperatorRow } from '../row.ts';
 import { histogramRows } from './histogram.ts';
+import { segmentReduceRows } from './segment-reduce.ts';
 
-/** Histograms. */
-export const specialRows: readonly OperatorRow[] = [...histogramRows];
+/** Histograms, and reductions over segments. */
+export const specialRows: readonly OperatorRow[] = [...histogramRows, ...segmentReduceRows];

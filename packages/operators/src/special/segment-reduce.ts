@@ -45,10 +45,16 @@ function boundariesOf({ data, lengths, offsets, axis: given, unsafe }: SegmentAr
   starts: Float64Array;
 } {
   const axis = wrapDim(given, data.dim);
-  check(data.numel > 0, 'Expected data.numel() > 0 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)');
+  check(
+    data.numel > 0,
+    'Expected data.numel() > 0 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)',
+  );
   check(lengths !== null || offsets !== null, 'segment_reduce(): Either lengths or offsets must be defined.');
   const bounds = (offsets ?? lengths)!;
-  check(bounds.dim <= data.dim, 'Expected data.dim() >= lengths_value.dim() to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)');
+  check(
+    bounds.dim <= data.dim,
+    'Expected data.dim() >= lengths_value.dim() to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)',
+  );
   check(
     axis === bounds.dim - 1,
     `segment_reduce(): Expected axis to be the last dimension of ${offsets ? 'offsets' : 'lengths'} but got ${axis}.`,

@@ -16,6 +16,7 @@ import {
   lowerMaskedScatter,
 } from './flagged-elements.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
+import { lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
 import * as views from './view-functions.ts';
 
 /** `x[i, mask, :, j]` and assignment to it (ATen/native/TensorAdvancedIndexing.cpp). */
@@ -196,22 +197,11 @@ export function wrappedPosition(position: Expr, size: Expr): Expr {
 
 function lowerIndex({ self, indices }: IndexArguments, [output]: readonly Tensor[], context: LoweringContext): void {
   if (output.numel === 0) return;
-  const { indices: planned, lead, indexSizes } = planIndex(self, indices);
+  const plan = planIndex(self, indices);
   const target = new TensorView(output);
   const axes = target.axes();
-  const source = new TensorView(self);
-  const indexAxes = axes.slice(lead, lead + indexSizes.length);
-  const keptAxes = [...axes.slice(0, lead), ...axes.slice(lead + indexSizes.length)];
-  let kept = 0;
-  const faults: Store[] = [];
-  const position = planned.map((index, dim): Expr => {
-    if (!index) return keptAxes[kept++];
-    const given = new TensorView(index).at(indexAxes);
-    const size = self.sizes[dim];
-    faults.push(positionFault(given, -size, size, outOfBounds(dim, size), context));
-    return wrappedPosition(given, source.sizes[dim]);
-  });
-  launchCopy('aten::index', axes, target, source.at(position), context, faults);
+  const { place, faults } = plannedPlaces(self, plan, axes, context);
+  launchCopy('aten::index', axes, target, new TensorView(self).at(place), context, faults);
 }
 
 /** One kernel that stores an expression over all elements of a tensor, and notes what is wrong on the way. */
@@ -233,8 +223,13 @@ interface IndexPutArguments extends IndexArguments {
 }
 
 const indexPutRule: KernelRule<IndexPutArguments> = {
-  shape: ({ self }): TensorMeta => ({ sizes: self.sizes, dtype: self.dtype }),
-  host: ({ self, indices, values, accumulate }, [output]) => {
+  shape: (args): TensorMeta | null => {
+    const { self, indices } = args;
+    // Positions that a mask picks have to be counted before anything is put there.
+    return dependsOnMask(indices) && !isMaskedFill(args) ? null : { sizes: self.sizes, dtype: self.dtype };
+  },
+  host: ({ self, indices, values, accumulate }, [given]) => {
+    const output = given ?? Tensor.empty(self.sizes, self.dtype);
     copyInto(output, self);
     check(
       values.dtype === self.dtype || values.dim === 0,
@@ -252,33 +247,86 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
       const move = elementMover(output, source);
       offsets.forEach((offset, at) => move(offset, sources[at]));
     }
+    return output;
   },
-  lowerable: ({ self, indices, values, accumulate }) => {
+  lowerable: ({ self, values }) => values.dtype === self.dtype || values.dim === 0,
+  device: async (args, context) => {
+    const { self, indices } = args;
+    const output = deviceTensor(self.sizes, self.dtype, context);
+    const positions = await deviceIndices(self, indices, 'aten::index_put', context);
+    lowerIndexPut({ ...args, indices: positions }, output, context);
+    return output;
+  },
+  lower: (args, [output], context) => {
+    const { self, indices, values } = args;
     const dim = onlyIndexed(indices);
     const index = indices[dim];
-    if (index?.dtype === 'bool') return values.dim === 0 && !accumulate && dim + index.dim <= self.dim;
-    if (dependsOnMask(indices)) return false;
-    if (!index || index.dim > 1 || (values.dtype !== self.dtype && values.dim > 0)) return false;
-    return isGatherable(self, index.numel, accumulate ? 'sum' : null);
-  },
-  lower: ({ self, indices, values, accumulate }, [output], context) => {
-    const dim = onlyIndexed(indices);
-    const index = indices[dim]!;
-    if (index.dtype === 'bool') {
-      lowerMaskedPut(self, dim, index, values, output, context);
-      return;
-    }
-    const size = self.sizes[dim];
-    launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
-    const plan = planIndex(self, indices);
-    // The values have the indexed dimension where the index is a vector, and none where it is a single position.
-    const shown = valuesFor(plan.sizes, values);
-    const view = new TensorView(index.dim === 1 ? shown : views.unsqueeze(shown, dim));
-    const value = (k: Expr, axes: readonly AxisExpr[]): Expr => view.at(axes.map((own, at) => (at === dim ? k : own)));
-    const writes = sliceWrites(self, dim, index, value, accumulate ? 'sum' : null);
-    lowerGatheredWrites(self, output, writes, context, 'aten::index_put');
+    if (index && isMask(index)) lowerMaskedPut(self, dim, index, values, output, context);
+    else lowerIndexPut(args, output, context);
   },
 };
+
+/** Whether a mask decides, element by element, between a tensor and one number. */
+function isMaskedFill({ self, indices, values, accumulate }: IndexPutArguments): boolean {
+  const dim = onlyIndexed(indices);
+  const index = indices[dim];
+  if (!index || index.dtype !== 'bool' || values.dim > 0 || accumulate || dim + index.dim > self.dim) return false;
+  return index.sizes.every((size, at) => size === self.sizes[dim + at]);
+}
+
+function lowerIndexPut(
+  { self, indices, values, accumulate }: IndexPutArguments,
+  output: Tensor,
+  context: LoweringContext,
+): void {
+  if (output.numel === 0) return;
+  const label = 'aten::index_put';
+  const plan = planIndex(self, indices);
+  const shown = valuesFor(plan.sizes, values);
+  const how = accumulate ? 'sum' : null;
+  const dim = onlyIndexed(indices);
+  const index = indices[dim];
+  if (index && index.dim <= 1 && isGatherable(self, index.numel, how)) {
+    const size = self.sizes[dim];
+    launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
+    // The values have the indexed dimension where the index is a vector, and none where it is a single position.
+    const view = new TensorView(index.dim === 1 ? shown : views.unsqueeze(shown, dim));
+    const value = (k: Expr, axes: readonly AxisExpr[]): Expr => view.at(axes.map((own, at) => (at === dim ? k : own)));
+    lowerGatheredWrites(self, output, sliceWrites(self, dim, index, value, how), context, label);
+    return;
+  }
+  const source = new TensorView(shown);
+  const axes = source.axes();
+  const { place, isInside, faults } = plannedPlaces(self, plan, axes, context);
+  if (faults.length > 0 && shown.numel > 0) {
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
+  }
+  const writes = { axes, place, isInside, value: source.at(axes), how, includesSelf: true } as const;
+  lowerScatteredWrites(self, output, writes, context, label);
+}
+
+/** Where the element at `axes` of what an index names lies in `self`. */
+function plannedPlaces(
+  self: Tensor,
+  { indices, lead, indexSizes }: IndexPlan,
+  axes: readonly AxisExpr[],
+  context: LoweringContext,
+): { place: Expr[]; isInside: Expr; faults: Store[] } {
+  const indexAxes = axes.slice(lead, lead + indexSizes.length);
+  const kept = [...axes.slice(0, lead), ...axes.slice(lead + indexSizes.length)].values();
+  const faults: Store[] = [];
+  let allInside: Expr = constant('bool', true);
+  const place = indices.map((index, dim): Expr => {
+    if (!index) return kept.next().value!;
+    const size = self.sizes[dim];
+    const given = new TensorView(index).at(indexAxes);
+    const { at, isInside } = wrappedPlace(given, size, true);
+    faults.push(positionFault(given, -size, size, outOfBounds(dim, size), context));
+    allInside = binary('and', allInside, isInside);
+    return at;
+  });
+  return { place, isInside: allInside, faults };
+}
 
 /** One value put where a mask holds, whose dimensions are those of `self` from `dim` on. */
 function lowerMaskedPut(

@@ -2,10 +2,13 @@ import type { OperatorRow } from '../row.ts';
 import { aliasRows } from './aliases.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
+import { gradientRows } from './gradient.ts';
+import { maskedIndexRows } from './masked-index.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
 import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
+import { tensorStateRows } from './tensor-state.ts';
 import { viewCopyRows } from './view-copies.ts';
 
 const named: readonly OperatorRow[] = [
@@ -16,6 +19,9 @@ const named: readonly OperatorRow[] = [
   ...compositeRows,
   ...orderStatisticRows,
   ...searchingRows,
+  ...gradientRows,
+  ...maskedIndexRows,
+  ...tensorStateRows,
 ];
 
 /** Tensor operators few models use, with second names. */

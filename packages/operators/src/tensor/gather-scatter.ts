@@ -1,5 +1,5 @@
 import { numelOf, Tensor } from '@cresset/tensor';
-import { binary, cast, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { axis, binary, cast, param, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll } from '../broadcast.ts';
 import { kernel, type KernelRule } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
@@ -7,13 +7,15 @@ import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter, scalarWriter } from '../elements.ts';
 import { check, notImplementedFor, OperatorError } from '../errors.ts';
 import { lowerGenerated } from '../fill.ts';
-import type { OperatorRow, Scalar, TensorMeta } from '../row.ts';
+import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { scalarParam } from '../pointwise.ts';
 import { launchCopy } from './advanced-indexing.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
 import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites } from './gathered-writes.ts';
+import { unflattened } from './flagged-elements.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
+import { asLine, elementPlaces, isScatterable, lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 
@@ -122,16 +124,30 @@ function scatterRule<Args extends Indexed>(
     },
     lowerable: (args) => {
       const { self, dim, index } = args;
-      return self.dim > 0 && isGatherable(self, index.sizes[wrapDim(dim, self.dim)], combination(args));
+      const how = combination(args);
+      return isGatherable(self, index.sizes[wrapDim(dim, self.dim)] ?? 1, how) || isScatterable(self.dtype, how);
     },
-    lower: (args, [output], context) => {
-      const { self, dim, index } = args;
+    lower: (args, [given], context) => {
+      const { dim } = args;
+      const [self, index, output] = [args.self, args.index, given].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
       const size = self.sizes[wrapped];
       launchPositionCheck(index, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
-      const values = source(args);
+      const from = source(args);
+      const values = from instanceof Tensor ? asLine(from) : from;
+      const how = combination(args);
+      const includes = includesSelf(args);
+      if (output.numel === 0) return;
+      if (!isGatherable(self, index.sizes[wrapped], how)) {
+        const places = elementPlaces(self, wrapped, index);
+        const value =
+          values instanceof Tensor ? new TensorView(values).at(places.axes) : scalarParam(values, self.dtype);
+        const writes = { ...places, value, how, includesSelf: includes };
+        lowerScatteredWrites(self, output, writes, context, 'aten::scatter');
+        return;
+      }
       const value = values instanceof Tensor ? elementsAlong(values, wrapped) : () => scalarParam(values, self.dtype);
-      const writes = elementWrites(self, wrapped, index, value, combination(args), includesSelf(args));
+      const writes = elementWrites(self, wrapped, index, value, how, includes);
       lowerGatheredWrites(self, output, writes, context, 'aten::scatter');
     },
   };
@@ -272,6 +288,16 @@ const scatterRows: readonly OperatorRow[] = [
 export const withSize = (self: Tensor, dim: number, size: number): number[] =>
   self.sizes.map((own, at) => (at === dim ? size : own));
 
+/** Notes a position in C order that `self` does not have. */
+const flatFault = ({ numel }: Tensor, given: Expr, context: LoweringContext): Store =>
+  positionFault(
+    given,
+    -numel,
+    numel,
+    `out of range: tried to access index % on a tensor of ${numel} elements.`,
+    context,
+  );
+
 /** Offsets of elements by their position in C order, counted from the end where negative. */
 function flatOffsets(self: Tensor, index: Tensor): number[] {
   const { numel } = self;
@@ -357,6 +383,15 @@ export const gatherScatterRows: readonly OperatorRow[] = [
       const move = elementMover(output, self);
       flatOffsets(self, index).forEach((offset, at) => move(at, offset));
     },
+    lower: ({ self, index }, [output], context) => {
+      if (output.numel === 0) return;
+      const target = new TensorView(output);
+      const axes = target.axes();
+      const given = new TensorView(index).at(axes);
+      const { at } = wrappedPlace(given, self.numel, true);
+      const value = self.numel === 0 ? target.at(axes) : new TensorView(self).at(unflattened(at, self.sizes));
+      launchCopy('aten::take', axes, target, value, context, [flatFault(self, given, context)]);
+    },
   }),
   kernel('aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor', {
     inPlace: true,
@@ -373,6 +408,21 @@ export const gatherScatterRows: readonly OperatorRow[] = [
         how: accumulate ? 'sum' : null,
         includesSelf: true,
       });
+    },
+    lower: ({ self, index, source, accumulate }, [output], context) => {
+      if (output.numel === 0) return;
+      const flat = axis('i', param('i32', index.numel));
+      const given = new TensorView(index).at(unflattened(flat, index.sizes));
+      const { at, isInside } = wrappedPlace(given, self.numel, true);
+      if (index.numel > 0) {
+        const stores = [flatFault(self, given, context)];
+        context.launch({ kind: 'nest', label: 'aten::put', axes: [flat], innerAxes: [], stores });
+      }
+      const value = new TensorView(source).at(unflattened(flat, source.sizes));
+      const place = unflattened(at, self.sizes);
+      const how = accumulate ? 'sum' : null;
+      const writes = { axes: [flat], place, isInside, value, how, includesSelf: true } as const;
+      lowerScatteredWrites(self, output, writes, context, 'aten::put');
     },
   }),
   kernel('aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor', {

@@ -119,6 +119,7 @@ export function sliceWrites(
   positions: Tensor,
   value: (k: Expr, axes: readonly AxisExpr[]) => Expr,
   how: GatheredWrites['how'] = null,
+  includesSelf = true,
 ): GatheredWrites {
   const vector = new TensorView(positions.dim === 0 ? positions.asStrided([1], [0]) : positions);
   const size = param('i32', self.sizes[dim]);
@@ -127,7 +128,7 @@ export function sliceWrites(
     isMeant: (k, axes) => binary('eq', wrapped(vector.at([k]), size), axes[dim]),
     value,
     how,
-    includesSelf: true,
+    includesSelf,
   };
 }
 

@@ -118,9 +118,7 @@ export const gradientRows: readonly OperatorRow[] = [
   declared(
     'aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]',
   ),
-  declared(
-    'aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]',
-  ),
+  declared('aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]'),
   overTensors(
     'aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]',
     'dim: Optional[int]',

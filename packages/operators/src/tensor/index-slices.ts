@@ -9,11 +9,11 @@ import type { LoweringContext, OperatorRow, Scalar } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { scalarParam } from '../pointwise.ts';
-import { positionFault } from './position-faults.ts';
 import { launchCopy } from './advanced-indexing.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
 import { elementsAlong, isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
-import { launchPositionCheck, outOfBounds as complaintOf } from './position-faults.ts';
+import { launchPositionCheck, outOfBounds as complaintOf, positionFault } from './position-faults.ts';
+import { asLine, isScatterable, lowerScatteredWrites, slicePlaces } from './scattered-writes.ts';
 import { put, reduction, sameAsSelf, text, withSize, type Indexed, type Reduced } from './gather-scatter.ts';
 
 /** Operators that take or put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
@@ -140,6 +140,29 @@ const timesScalar =
     return complex.multiply(toComplexNumber(value), toComplexNumber(factor));
   };
 
+/** Writes slices on a device: by looking for them where that is little work, else each to its place. */
+function lowerSlices(
+  self: Tensor,
+  dim: number,
+  positions: Tensor,
+  value: (k: Expr, axes: readonly AxisExpr[]) => Expr,
+  output: Tensor,
+  context: LoweringContext,
+  label: string,
+  how: Combination | 'mean' | null = null,
+  includesSelf = true,
+): void {
+  if (output.numel === 0) return;
+  if (isGatherable(self, positions.numel, how)) {
+    const writes = sliceWrites(self, dim, positions, value, how, includesSelf);
+    lowerGatheredWrites(self, output, writes, context, label);
+    return;
+  }
+  const places = slicePlaces(self, dim, positions, true);
+  const writes = { ...places, value: value(places.axes[dim], places.axes), how, includesSelf };
+  lowerScatteredWrites(self, output, writes, context, label);
+}
+
 export const indexSliceRows: readonly OperatorRow[] = [
   kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', { ...indexSelectRule, out: 'out' }),
   kernel('aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor', {
@@ -154,15 +177,14 @@ export const indexSliceRows: readonly OperatorRow[] = [
       copyInto(output, args.self);
       combineSlices(output, args, 'sum', timesScalar(args.alpha));
     },
-    lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, 'sum'),
-    lower: ({ self, dim, index, source, alpha }, [output], context) => {
+    lower: ({ dim, index, alpha, ...args }, outputs, context) => {
+      const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
       launchPositionCheck(index, 0, self.sizes[wrapped], complaintOf(wrapped, self.sizes[wrapped]), context);
       const element = elementsAlong(source, wrapped);
       const factor = scalarParam(alpha, self.dtype);
       const scaled = (k: Expr, axes: readonly AxisExpr[]): Expr => binary('mul', element(k, axes), factor);
-      const writes = sliceWrites(self, wrapped, index, alpha === 1n ? element : scaled, 'sum');
-      lowerGatheredWrites(self, output, writes, context, 'aten::index_add');
+      lowerSlices(self, wrapped, index, alpha === 1n ? element : scaled, output, context, 'aten::index_add', 'sum');
     },
   }),
   kernel('aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor', {
@@ -187,13 +209,12 @@ export const indexSliceRows: readonly OperatorRow[] = [
       );
       moveSlices(output, source, wrapped, (slice) => [positions[slice], slice], positions.length);
     },
-    lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
-    lower: ({ self, dim, index, source }, [output], context) => {
+    lower: ({ dim, index, ...args }, outputs, context) => {
+      const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
       const complaint = `index_copy_(): ${complaintOf(wrapped, self.sizes[wrapped])}`;
       launchPositionCheck(index, 0, self.sizes[wrapped], complaint, context);
-      const writes = sliceWrites(self, wrapped, index, elementsAlong(source, wrapped));
-      lowerGatheredWrites(self, output, writes, context, 'aten::index_copy');
+      lowerSlices(self, wrapped, index, elementsAlong(source, wrapped), output, context, 'aten::index_copy');
     },
   }),
   ...(['Scalar', 'Tensor'] as const).map((type) =>
@@ -223,14 +244,13 @@ export const indexSliceRows: readonly OperatorRow[] = [
             write(place, filling);
         }
       },
-      lowerable: ({ self, index }) => self.dim > 0 && isGatherable(self, index.numel, null),
-      lower: ({ self, dim, index, value }, [output], context) => {
+      lower: ({ dim, index, value, ...args }, outputs, context) => {
+        const [self, output] = [args.self, outputs[0]].map(asLine);
         const filling = value instanceof Tensor ? new TensorView(value).at([]) : scalarParam(value, self.dtype);
         const wrapped = wrapDim(dim, self.dim);
         const size = self.sizes[wrapped];
         launchPositionCheck(index, -size, size, complaintOf(wrapped, size), context);
-        const writes = sliceWrites(self, wrapped, index, () => filling);
-        lowerGatheredWrites(self, output, writes, context, 'aten::index_fill');
+        lowerSlices(self, wrapped, index, () => filling, output, context, 'aten::index_fill');
       },
     }),
   ),
@@ -258,6 +278,18 @@ export const indexSliceRows: readonly OperatorRow[] = [
           (_, at) => places[Math.floor(at / width)][at % width],
         );
         put(output, flatPlaces, (at) => read(values[Math.floor(at / width)][at % width]), { how, includesSelf });
+      },
+      lowerable: ({ self, index, reduce }) => {
+        const how = reduction({ reduce });
+        return isGatherable(self, index.numel, how) || isScatterable(self.dtype, how);
+      },
+      lower: ({ dim, index, reduce, include_self: includesSelf, ...args }, outputs, context) => {
+        const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
+        const wrapped = wrapDim(dim, self.dim);
+        launchPositionCheck(index, 0, self.sizes[wrapped], complaintOf(wrapped, self.sizes[wrapped]), context);
+        const element = elementsAlong(source, wrapped);
+        const how = reduction({ reduce });
+        lowerSlices(self, wrapped, index, element, output, context, 'aten::index_reduce', how, includesSelf);
       },
     },
   ),

@@ -4,6 +4,7 @@ import { copyInto, lowerCopy } from '../copy.ts';
 import { sizesText } from '../dimensions.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
+import { overloadOf } from '../variants.ts';
 import * as views from './view-functions.ts';
 import { diagonalOf, sliced, strided, viewRows, type Diagonal, type Self, type Slice, type Strided } from './views.ts';
 
@@ -43,7 +44,10 @@ function viewCopy({ schema, view }: OperatorRow): OperatorRow {
     .replace(/^(aten::\w+)/, '$1_copy')
     .replaceAll('(a -> *)', '')
     .replaceAll('Tensor(a)', 'Tensor');
+  const overload = overloadOf(copy);
   return kernel<object>(copy, {
+    // Those that give a list have another form with `out=`, which takes a list and returns nothing.
+    out: !copy.endsWith('[]') && (overload === '' || `${overload}_out`),
     shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
     host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
     lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
