@@ -200,12 +200,20 @@ def dist(self: Tensor, other: Tensor, p: number) -> Tensor:
     'aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor',
     `
 def linalg_vander(x: Tensor, N: Optional[int]) -> Tensor:
-    count = x.size(-1) if N is None else N
+    count = (1 if x.dim() == 0 else x.size(-1)) if N is None else N
     assert count > 1, "N must be greater than 1."
-    column = torch.unsqueeze(x, -1)
-    powers = torch.cumprod(torch.expand_copy(column, list(x.size()) + [count - 1]), -1)
+    column = torch.unsqueeze(torch.reshape(x, [1]) if x.dim() == 0 else x, -1)
+    powers = torch.cumprod(torch.expand_copy(column, list(column.size())[:-1] + [count - 1]), -1)
     return torch.cat([torch.ones_like(column), powers], -1)
 `,
+  ),
+  decomposed(
+    'aten::special_round(Tensor self, *, int decimals=0) -> Tensor',
+    `
+def special_round(self: Tensor, decimals: int) -> Tensor:
+    return torch.round(self, decimals=decimals)
+`,
+    { out: true },
   ),
   decomposed(
     'aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor',

@@ -72,7 +72,6 @@ export const tensorStateRows: readonly OperatorRow[] = [
   property<Self>('aten::set_(Tensor(a!) self) -> Tensor(a!)', ({ self }) =>
     setTo({ self, source: Tensor.empty([0], self.dtype) }),
   ),
-  property('aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)', setTo),
   property(
     'aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)',
     setTo,
@@ -91,12 +90,12 @@ export const tensorStateRows: readonly OperatorRow[] = [
     host: ({ self, size, stride }, [output]) => copyInto(output, self.asStrided(size, stride)),
     out: true,
   }),
-  ...['_conj_physical', '_lazy_clone', 'pin_memory', '_pin_memory'].map((name) =>
+  ...['conj_physical', 'clone'].map((name) =>
     decomposed(
-      `aten::${name}(Tensor self${name.endsWith('pin_memory') ? ', Device? device=None' : ''}) -> Tensor`,
+      `aten::${name === 'clone' ? '_lazy_clone' : '_conj_physical'}(Tensor self) -> Tensor`,
       `
-def copied(self: Tensor${name.endsWith('pin_memory') ? ', device: Optional[Device]' : ''}) -> Tensor:
-    return torch.${name === '_conj_physical' ? 'conj_physical' : 'clone'}(self)
+def copied(self: Tensor) -> Tensor:
+    return torch.${name}(self)
 `,
     ),
   ),
