@@ -16,6 +16,7 @@ import {
 import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { withCanonicalNames } from './graph-text.ts';
+import { analysedGraph, type InputShape } from './shape-case.ts';
 
 /** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
 export interface IrCase {
@@ -31,6 +32,7 @@ export interface IrCase {
   readonly before?: string;
   readonly after?: string;
   readonly pass?: string;
+  readonly inputs?: readonly (InputShape | null)[];
   readonly passes?: readonly string[];
 }
 
@@ -73,6 +75,7 @@ export function checkIrCase(json: IrCase): string | null {
   if (json.suite.startsWith('ir/roundtrip')) return checkRoundTrip(json);
   if (json.before !== undefined && json.after !== undefined && json.suite.startsWith('ir/pass/'))
     return checkPass(json);
+  if (json.suite.startsWith('ir/shape/')) return checkShapes(json);
   return `nothing here answers ${json.suite.split('/').slice(0, 2).join('/')}`;
 }
 
@@ -94,6 +97,11 @@ function checkPass({ before, after, pass, passes: several }: IrCase): string | n
   for (const name of names) passes[name](graph);
   lint(graph);
   return same(canonicalize(graph), after!);
+}
+
+function checkShapes({ ir, inputs, after, pass }: IrCase): string | null {
+  const graph = analysedGraph(pass!, ir!, inputs);
+  return graph ? same(graph, after!) : `no shape analysis ${pass}`;
 }
 
 function checkQueries({ ir, queries }: IrCase): string | null {

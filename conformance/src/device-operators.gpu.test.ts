@@ -1,0 +1,116 @@
+import { TensorType } from '@cresset/ir';
+import { findRow, registerAllOperators, runOnDevice, runOnHost, type LoweringContext } from '@cresset/operators';
+import { PhiloxGenerator } from '@cresset/runtime';
+import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
+
+/** Operators that take another way where there is much to do, on a device against the host. */
+
+let device: WebGpuDevice;
+beforeAll(async () => {
+  registerAllOperators();
+  device = await requestWebGpuDevice();
+});
+afterAll(() => device.dispose());
+
+let seed = 7;
+const random = (): number => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) / 2 ** 32;
+
+function floats(...sizes: number[]): Tensor {
+  return Tensor.fromArray(
+    Float32Array.from({ length: numelOf(sizes) }, () => random() - 0.5),
+    sizes,
+    'float32',
+  );
+}
+
+/** Whole numbers below `end`. */
+function longs(end: number, ...sizes: number[]): Tensor {
+  const values = BigInt64Array.from({ length: numelOf(sizes) }, () => BigInt(Math.floor(random() * end)));
+  return Tensor.fromArray(values, sizes, 'int64');
+}
+
+function flags(share: number, ...sizes: number[]): Tensor {
+  const values = Uint8Array.from({ length: numelOf(sizes) }, () => (random() < share ? 1 : 0));
+  return Tensor.fromArray(values, sizes, 'bool');
+}
+
+function withNaN(tensor: Tensor, ...places: number[]): Tensor {
+  const values = tensor.storageArrayForWriting() as Float32Array;
+  for (const place of places) values[place] = NaN;
+  return tensor;
+}
+
+/** Each position once. */
+function permutation(length: number): Tensor {
+  const order = Array.from({ length }, (_, at) => [random(), at]).sort((a, b) => a[0] - b[0]);
+  return Tensor.fromArray(
+    BigInt64Array.from(order, ([, at]) => BigInt(at)),
+    [length],
+    'int64',
+  );
+}
+
+const tensors = (...values: Tensor[]): List => new List(TensorType.get(), values);
+const transposed = (tensor: Tensor): Tensor => tensor.asStrided(tensor.sizes.toReversed(), tensor.strides.toReversed());
+
+const examples: readonly [name: string, args: () => IValue[]][] = [
+  ['aten::cumsum', () => [floats(3, 5000), 1n, null]],
+  ['aten::cumsum', () => [transposed(longs(1000, 3, 5000)), 0n, null]],
+  ['aten::cumsum', () => [longs(2 ** 40, 20011), 0n, null]],
+  ['aten::cumprod', () => [longs(2 ** 20, 2, 300), 1n, null]],
+  ['aten::cummax', () => [withNaN(floats(2, 3001), 1700, 5000), 1n]],
+  ['aten::cummin', () => [longs(50, 1000, 3), 0n]],
+  ['aten::logcumsumexp', () => [floats(2, 1501), 1n]],
+  ['aten::nonzero', () => [flags(0.3, 37, 41, 11)]],
+  ['aten::nonzero', () => [transposed(flags(0.01, 300, 301))]],
+  ['aten::masked_select', () => [floats(100, 200), flags(0.5, 200)]],
+  ['aten::masked_scatter', () => [floats(100, 200), flags(0.5, 100, 200), floats(20000)]],
+  ['aten::index.Tensor', () => [floats(500, 7), tensors(flags(0.2, 500))]],
+  ['aten::scatter.src', () => [floats(100_000), 0n, permutation(100_000), floats(100_000)]],
+  ['aten::scatter_add', () => [floats(20_000), 0n, longs(20_000, 30_000), floats(30_000)]],
+  ['aten::scatter_add', () => [longs(9, 20_000), 0n, longs(20_000, 30_000), longs(2 ** 50, 30_000)]],
+  ['aten::scatter_reduce.two', () => [floats(9000), 0n, longs(9000, 20_000), floats(20_000), 'amax', false]],
+  ['aten::scatter_reduce.two', () => [floats(9000), 0n, longs(9000, 20_000), floats(20_000), 'mean', true]],
+  ['aten::index_add', () => [floats(3000, 5), 0n, longs(3000, 9000), floats(9000, 5), 1n]],
+  ['aten::index_put', () => [floats(60, 50), tensors(longs(60, 3000), longs(50, 3000)), floats(3000), true]],
+  ['aten::index_put', () => [floats(60, 50), tensors(flags(0.4, 60, 50)), floats(1), false]],
+  ['aten::take', () => [floats(60, 50), longs(3000, 7, 9)]],
+  ['aten::put', () => [floats(60, 50), permutation(3000), floats(3000), false]],
+];
+
+const numbersOf = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as ArrayLike<number>, Number);
+
+describe('as on the host', () => {
+  it.each(examples.map(([name, args], at) => [`${name} (${at})`, name, args] as const))('%s', async (_, name, make) => {
+    const [operator, overload = ''] = name.split('.');
+    const row = findRow(operator, overload)!;
+    const args = make();
+    const generator = new PhiloxGenerator();
+    const host = { gradEnabled: false, print: () => undefined, warn: () => undefined, generator };
+    const expected = runOnHost(row, args, host);
+    const context: LoweringContext = {
+      ...fixedLowering,
+      device,
+      temporary: (sizes, dtype) =>
+        new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
+      launch: (kernel) => device.launch(kernel),
+    };
+    const got = await runOnDevice(row, args, context);
+    for (const [at, result] of got.entries()) {
+      const [a, b] = [result as Tensor, expected[at] as Tensor];
+      await a.storage.toHost();
+      expect(a.sizes).toEqual(b.sizes);
+      expect(a.dtype).toBe(b.dtype);
+      if (a.dtype === 'int64') expect(a.contiguousArray()).toEqual(b.contiguousArray());
+      const want = numbersOf(b);
+      const wrong = numbersOf(a).findIndex(
+        (value, place) =>
+          !(Math.abs(value - want[place]) <= 1e-4 + 1e-4 * Math.abs(want[place])) && !Object.is(value, want[place]),
+      );
+      expect(wrong, `${numbersOf(a)[wrong]} for ${want[wrong]}`).toBe(-1);
+    }
+  });
+});
