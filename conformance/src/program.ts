@@ -111,9 +111,11 @@ class OpenProgram implements Program {
   }
 
   code(entry: string): string {
-    // Functions of a CompilationUnit, which the cases' source was compiled into, have no namespace in PyTorch.
+    // The cases' source was defined in a CompilationUnit, whose functions have no namespace in PyTorch.
     const typePrinter = (type: Type): string | undefined =>
-      type instanceof FunctionType && !this.self ? type.function.name : undefined;
+      type instanceof FunctionType && !this.self
+        ? type.function.qualifiedName.replace(/^__torch__\.(\w+)$/, '$1')
+        : undefined;
     const printer = new PythonPrint([], new DependencyTable(), { typePrinter });
     const fn = this.functionOf(entry);
     if (this.self) printer.printMethod(fn);
