@@ -78,6 +78,11 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::index_put', () => [floats(60, 50), tensors(longs(60, 3000), longs(50, 3000)), floats(3000), true]],
   ['aten::index_put', () => [floats(60, 50), tensors(flags(0.4, 60, 50)), floats(1), false]],
   ['aten::take', () => [floats(60, 50), longs(3000, 7, 9)]],
+  ['aten::sort', () => [withNaN(floats(3, 5000), 17, 6000), 1n, false]],
+  ['aten::sort', () => [longs(100, 3001, 2), 0n, true]],
+  ['aten::argsort.stable', () => [flags(0.5, 2100), true, 0n, false]],
+  ['aten::topk', () => [floats(2, 9000), 7n, 1n, true, true]],
+  ['aten::kthvalue', () => [longs(2 ** 40, 3, 1500), 700n, 1n, false]],
   ['aten::put', () => [floats(60, 50), permutation(3000), floats(3000), false]],
 ];
 

@@ -1,19 +1,14 @@
 import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
-import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
-import { lowerCopy } from '../copy.ts';
 import { decomposed, kernel } from '../builders.ts';
 import { reducedSizes, wrapDim } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
-import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
+import type { OperatorRow, TensorMeta } from '../row.ts';
+import { unsqueeze } from '../tensor/view-functions.ts';
 import { dtypeName } from '../type-promotion.ts';
-import { and, index } from './expressions.ts';
 import { readNumbers } from './numbers.ts';
-import { narrowView } from './views.ts';
+import { lowerSort } from './sort-lowering.ts';
 
 /** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order. */
-
-/** Longest line that a device sorts by counting: every element is compared with every other. */
-const longestCounted = 4096;
 
 type Keys = ArrayLike<number> | ArrayLike<bigint>;
 
@@ -74,54 +69,6 @@ function hostSort(self: Tensor, dim: number, descending: boolean, values: Tensor
   });
 }
 
-/** Each element goes to the place given by how many come before it. */
-function lowerSort(
-  label: string,
-  self: Tensor,
-  dim: number,
-  descending: boolean,
-  values: Tensor | null,
-  indices: Tensor,
-  context: LoweringContext,
-): void {
-  if (indices.numel === 0) return;
-  const asLine = (tensor: Tensor): Tensor => (tensor.dim === 0 ? tensor.asStrided([1], [1]) : tensor);
-  const kept = asLine(indices).sizes[dim];
-  const whole = asLine(self).sizes[dim];
-  // With room for the first few only, all are sorted aside and those few copied.
-  const [sortedValues, sortedIndices] = [values, indices].map((out) =>
-    out && kept < whole ? context.temporary(self.sizes, out.dtype) : out,
-  );
-  const input = new TensorView(asLine(self));
-  const axes = input.axes();
-  const line = axes[dim];
-  const other = axis('j', line.extent);
-  const element = input.at(axes);
-  const rival = input.at(axes.map((own) => (own === line ? other : own)));
-  const isNaN = (x: Expr): Expr => unary('isnan', x);
-  const less = (x: Expr, y: Expr): Expr => {
-    if (x.type === 'bool') return and(unary('not', x), y);
-    const smaller = binary('lt', x, y);
-    return x.type === 'float' ? binary('or', smaller, and(isNaN(y), unary('not', isNaN(x)))) : smaller;
-  };
-  const [before, after] = descending
-    ? [less(element, rival), less(rival, element)]
-    : [less(rival, element), less(element, rival)];
-  const tied = and(unary('not', after), binary('lt', other, line));
-  const rank = reduce('sum', [other], select(binary('or', before, tied), index(1), index(0)));
-  const at = axes.map((own) => (own === line ? rank : own));
-  const store = (out: Tensor, value: Expr) => {
-    const view = new TensorView(asLine(out));
-    return { operand: view.operand, offset: view.offsetAt(at), value };
-  };
-  const stores = [store(sortedIndices!, cast('i64', line))];
-  if (sortedValues) stores.push(store(sortedValues, element));
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
-  if (kept === whole) return;
-  lowerCopy(indices, narrowView(sortedIndices!, dim, 0, kept), context, label);
-  if (values && sortedValues) lowerCopy(values, narrowView(sortedValues, dim, 0, kept), context, label);
-}
-
 interface SortArgs {
   readonly self: Tensor;
   readonly dim?: number;
@@ -131,8 +78,6 @@ interface SortArgs {
 function refuseComplex(self: Tensor): void {
   if (isComplex(self.dtype)) throw notImplementedFor('sort_stable', dtypeName(self.dtype));
 }
-
-const lineLength = (self: Tensor, dim: number): number => self.sizes[wrapDim(dim, self.dim)] ?? 1;
 
 function sortRow(schema: string, wants: 'both' | 'indices', out?: string): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
@@ -153,9 +98,8 @@ function sortRow(schema: string, wants: 'both' | 'indices', out?: string): Opera
     },
     lower(args, outputs, context) {
       const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
-      lowerSort(label, args.self, dimOf(args), args.descending ?? false, values, indices, context);
+      lowerSort(label, args.self, dimOf(args), args.descending ?? false, 0, values, indices, context);
     },
-    lowerable: (args) => lineLength(args.self, dimOf(args)) <= longestCounted,
   });
 }
 
@@ -183,8 +127,7 @@ const topk = kernel<TopkArgs>(
     host: ({ self, dim, largest }, [values, indices]) =>
       hostSort(self, wrapDim(dim, self.dim), largest, values, indices),
     lower: ({ self, dim, largest }, [values, indices], context) =>
-      lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, values, indices, context),
-    lowerable: ({ self, dim }) => lineLength(self, dim) <= longestCounted,
+      lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, 0, values, indices, context),
   },
 );
 
@@ -221,6 +164,11 @@ const kthvalue = kernel<KthvalueArgs>(
         target[line] = source[start + place * step];
         places[line] = BigInt(place);
       });
+    },
+    lower({ self, k, dim, keepdim }, outputs, context) {
+      const at = wrapDim(dim, self.dim);
+      const [values, indices] = outputs.map((out) => (keepdim || self.dim === 0 ? out : unsqueeze(out, at)));
+      lowerSort('aten::kthvalue', self, at, false, k - 1, values, indices, context);
     },
   },
 );
