@@ -43,6 +43,10 @@ function withNaN(tensor: Tensor, ...places: number[]): Tensor {
   return tensor;
 }
 
+function sortedFloats(length: number): Tensor {
+  return Tensor.fromArray(Float32Array.from({ length }, () => random() - 0.5).sort(), [length], 'float32');
+}
+
 /** Each position once. */
 function permutation(length: number): Tensor {
   const order = Array.from({ length }, (_, at) => [random(), at]).sort((a, b) => a[0] - b[0]);
@@ -83,6 +87,13 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::argsort.stable', () => [flags(0.5, 2100), true, 0n, false]],
   ['aten::topk', () => [floats(2, 9000), 7n, 1n, true, true]],
   ['aten::kthvalue', () => [longs(2 ** 40, 3, 1500), 700n, 1n, false]],
+  ['aten::searchsorted.Tensor', () => [sortedFloats(5000), floats(7, 11), false, true, null, null]],
+  ['aten::bucketize.Tensor', () => [withNaN(floats(300), 7), sortedFloats(33), true, false]],
+  ['aten::isin.Tensor_Tensor', () => [longs(5000, 90, 7), longs(5000, 2500), false, true]],
+  ['aten::_unique2', () => [longs(300, 70, 30), true, true, true]],
+  ['aten::unique_consecutive', () => [flags(0.3, 3000), true, true, null]],
+  ['aten::repeat_interleave.self_Tensor', () => [floats(4, 300), longs(5, 300), 1n, null]],
+  ['aten::repeat_interleave.Tensor', () => [longs(4, 500), null]],
   ['aten::put', () => [floats(60, 50), permutation(3000), floats(3000), false]],
 ];
 

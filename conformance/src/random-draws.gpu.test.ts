@@ -29,6 +29,7 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::randn', () => [size(33), ...nothing]],
   ['aten::randint', () => [1000n, size(41), ...nothing]],
   ['aten::randint.low', () => [-5n, 2n ** 40n, size(41), ...nothing]],
+  ['aten::randperm', () => [3000n, ...nothing]],
   ['aten::bernoulli', () => [values(10, 10), null]],
   ['aten::bernoulli_.float', () => [values(10, 10), 0.3, null]],
   ['aten::normal_', () => [values(6, 7).asStrided([7, 6], [1, 7]), 1, 2, null]],

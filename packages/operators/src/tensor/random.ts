@@ -21,7 +21,8 @@ import { evaluateInto, hostLoad } from '../pointwise.ts';
 import { integerAt, integerExpr, normalAt, normalExpr, uniformAt, uniformExpr } from '../random-stream.ts';
 import type { LoweringContext, OperatorRow, RandomGenerator, TensorMeta } from '../row.ts';
 import { defaultDtype } from '../type-promotion.ts';
-import { cloneOf, viewAsReal } from '../copy.ts';
+import { cloneOf, lowerCopy, viewAsReal } from '../copy.ts';
+import { lowerSort } from '../nn/sort-lowering.ts';
 import { metaLike } from './creation.ts';
 
 /** Random tensors (ATen/native/Distributions.cpp, TensorFactories.cpp). Numbers come from the run's generator, so they are
@@ -291,6 +292,15 @@ const permutationRow = (schema: string): OperatorRow =>
     host: ({ n }, [output], { generator }) => {
       const order = shuffled(n, generator);
       writeEach(output, (at) => order[at]);
+    },
+    lower: ({ n }, [output], context) => {
+      if (n === 0) return;
+      const keys = context.temporary([n], 'int64');
+      const order = context.temporary([n], 'int64');
+      const stream = context.generator.stream(n);
+      lowerGenerated(keys, ([at]) => integerExpr(stream, at, 2 ** 32), context, 'aten::randperm');
+      lowerSort('aten::randperm', keys, 0, false, 0, null, order, context);
+      lowerCopy(output, order, context, 'aten::randperm');
     },
     readsNoData: true,
     nondeterministic: true,

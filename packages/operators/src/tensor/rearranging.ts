@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import { contiguousStrides, Tensor } from '@cresset/tensor';
 import { binary, param, TensorView } from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel, type Forms } from '../builders.ts';
@@ -8,6 +8,7 @@ import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerGenerated } from '../fill.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
+import { deviceRepeat } from './search-lowering.ts';
 import * as views from './view-functions.ts';
 
 /** Elements repeated and put in another order (ATen/native/TensorTransformations.cpp, Repeat.cpp). */
@@ -164,8 +165,11 @@ interface RepeatByTensor {
   readonly dim: number | null;
 }
 
+const checkCounts = ({ dtype }: Tensor): void =>
+  check(dtype === 'int64' || dtype === 'int32', 'repeats has to be Long or Int tensor');
+
 const countsOf = (repeats: Tensor): number[] => {
-  check(repeats.dtype === 'int64' || repeats.dtype === 'int32', 'repeats has to be Long or Int tensor');
+  checkCounts(repeats);
   const read = numberReader(repeats);
   const counts = Array.from({ length: repeats.numel }, (_, at) =>
     read(repeats.storageOffset + at * (repeats.strides[0] ?? 0)),
@@ -177,16 +181,24 @@ const countsOf = (repeats: Tensor): number[] => {
   return counts;
 };
 
-function repeatByTensor({ self, repeats, dim }: RepeatByTensor): Tensor {
-  const source =
-    dim === null ? views.viewed(contiguousOf(self), [-1]) : self.dim === 0 ? self.asStrided([1], [1]) : self;
-  const at = wrapDim(dim ?? 0, source.dim);
+/** Whether one number stands for all slices. */
+function checkRepeats(repeats: Tensor, source: Tensor, at: number): boolean {
   check(repeats.dim <= 1, 'repeats must be 0-dim or 1-dim tensor');
   const isOne = repeats.dim === 0 || repeats.sizes[0] === 1;
   check(
     isOne || repeats.sizes[0] === source.sizes[at],
     `repeats must have the same size as input along dim, but got repeats.size(0) = ${repeats.sizes[0]} and input.size(${at}) = ${source.sizes[at]}`,
   );
+  return isOne;
+}
+
+const onlyVectors = 'repeat_interleave only accept 1D vector as repeat';
+
+function repeatByTensor({ self, repeats, dim }: RepeatByTensor): Tensor {
+  const source =
+    dim === null ? views.viewed(contiguousOf(self), [-1]) : self.dim === 0 ? self.asStrided([1], [1]) : self;
+  const at = wrapDim(dim ?? 0, source.dim);
+  const isOne = checkRepeats(repeats, source, at);
   const counts = countsOf(repeats);
   const each = isOne ? new Array<number>(source.sizes[at]).fill(counts[0]) : counts;
   const output = Tensor.empty(
@@ -319,16 +331,36 @@ export const rearrangingRows: readonly OperatorRow[] = [
   repeatInterleave,
   kernel(
     'aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor',
-    { host: repeatByTensor },
+    {
+      host: repeatByTensor,
+      device: ({ self, repeats, dim }: RepeatByTensor, context) => {
+        checkCounts(repeats);
+        let source = self;
+        if (dim === null) {
+          const flat = context.temporary([self.numel], self.dtype);
+          lowerCopy(flat.asStrided(self.sizes, contiguousStrides(self.sizes)), self, context);
+          source = flat;
+        } else if (self.dim === 0) source = self.asStrided([1], [1]);
+        const at = wrapDim(dim ?? 0, source.dim);
+        const isOne = checkRepeats(repeats, source, at);
+        const counts = isOne ? expand(repeats, [source.sizes[at]]) : repeats;
+        return deviceRepeat(counts, 'aten::repeat_interleave', context, { self: source, dim: at });
+      },
+    },
   ),
   kernel<{ repeats: Tensor }>('aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor', {
     host: ({ repeats }) => {
-      check(repeats.dim === 1, 'repeat_interleave only accept 1D vector as repeat');
+      check(repeats.dim === 1, onlyVectors);
       const counts = countsOf(repeats);
       const positions = counts.flatMap((count, at) => new Array<number>(count).fill(at));
       const output = Tensor.empty([positions.length], repeats.dtype);
       positions.forEach((position, at) => fillInto(views.slice(output, 0, at, at + 1, 1), BigInt(position)));
       return output;
+    },
+    device: ({ repeats }, context) => {
+      check(repeats.dim === 1, onlyVectors);
+      checkCounts(repeats);
+      return deviceRepeat(repeats, 'aten::repeat_interleave', context, null);
     },
   }),
   roll,

@@ -5,8 +5,9 @@ import { sizesText, wrapDim } from '../dimensions.ts';
 import { numberReader, readScalar } from '../elements.ts';
 import { check } from '../errors.ts';
 import { writeEach } from '../fill.ts';
-import type { OperatorRow, Scalar, TensorMeta } from '../row.ts';
+import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
+import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
 import { movedim, sameSizes, select } from './view-functions.ts';
 
 /** Looking for values among values (ATen/native/Bucketization.cpp, Unique.cpp, TensorCompare.cpp, Histogram.cpp). */
@@ -93,8 +94,21 @@ function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Searc
   });
 }
 
+function lowerSearchRow(
+  { sorted_sequence: sorted, self, right, side, sorter }: Search,
+  [output]: readonly Tensor[],
+  context: LoweringContext,
+): void {
+  lowerSearch(sorted, self, right || side === 'right', sorter ?? null, output, context);
+}
+
 const searchRow = (schema: string): OperatorRow =>
-  kernel<Search>(schema, { shape: searchMeta, host: (args, [output]) => runSearch(args, output), out: 'Tensor_out' });
+  kernel<Search>(schema, {
+    shape: searchMeta,
+    host: (args, [output]) => runSearch(args, output),
+    lower: lowerSearchRow,
+    out: 'Tensor_out',
+  });
 
 interface Bucketize {
   readonly self: Tensor | Scalar;
@@ -118,6 +132,7 @@ const bucketRow = (form: 'Tensor' | 'Scalar'): OperatorRow => {
         return { sizes: self instanceof Tensor ? self.sizes : [], dtype: narrow ? 'int32' : 'int64' };
       },
       host: (args, [output]) => runSearch(asSearch(args), output),
+      lower: (args, outputs, context) => lowerSearchRow(asSearch(args), outputs, context),
       out: form === 'Tensor' ? 'Tensor_out' : false,
     },
   );
@@ -140,6 +155,9 @@ const isInRow = (overload: string, args: string): OperatorRow =>
       // A Set finds NaN, which equals nothing.
       writeEach(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
     },
+    lowerable: ({ elements, test_elements: tests }) => elements?.dtype === tests?.dtype && elements !== undefined,
+    lower: ({ elements, test_elements: tests, invert }, [output], context) =>
+      lowerIsIn(elements!, tests!, invert, output, context),
     out: `${overload}_out`,
   });
 
@@ -231,6 +249,12 @@ function uniqueResults(args: Unique, results: number, consecutive: boolean, alwa
 const uniqueRow = (schema: string, results: number, consecutive: boolean): OperatorRow =>
   kernel<Unique>(schema, {
     host: (args) => uniqueResults(args, results, consecutive, schema.includes('::unique_dim')),
+    lowerable: ({ dim }) => dim === undefined || dim === null,
+    device: async (args, context) => {
+      const [output, inverse, counts] = await deviceUnique(args.self, consecutive, context);
+      const none = (): Tensor => Tensor.empty([0], 'int64');
+      return [output, args.return_inverse ? inverse : none(), args.return_counts ? counts : none()].slice(0, results);
+    },
   });
 
 interface Histogram {
@@ -265,6 +289,7 @@ export const searchingRows: readonly OperatorRow[] = [
     {
       shape: searchMeta,
       host: (args, [output]) => runSearch(args, output),
+      lower: lowerSearchRow,
       out: true,
     },
   ),
