@@ -136,7 +136,7 @@ export class PickleGlobals implements PickleEnvironment {
       throw this.#malformed('refers to a storage in a way that cannot be read');
     }
     const dtype = STORAGE_DTYPES.get(storageClass.qualifiedName.slice(storageClass.qualifiedName.lastIndexOf('.') + 1));
-    if (dtype === undefined) throw this.#malformed(`has a storage of class '${storageClass.qualifiedName}'`);
+    if (dtype === undefined) throw this.#unsupportedDtype(storageClass.qualifiedName);
     return this.#context.storage(key, dtype, this.#size(count));
   }
 
@@ -147,6 +147,9 @@ export class PickleGlobals implements PickleEnvironment {
 
   #make(module: string, name: string, qualifiedName: string): PickleGlobal | null {
     if (module === '__torch__' || module.startsWith('__torch__.')) return this.#classGlobal(qualifiedName);
+    if (module.startsWith('torch') && /^(QU?[Ii]nt\w*Storage|(float|u?int|bits|quint)\d\w*)$/.test(name)) {
+      throw this.#unsupportedDtype(qualifiedName);
+    }
     if (this.#context.tolerates?.(qualifiedName)) return opaqueGlobal(qualifiedName);
     return null;
   }
@@ -189,10 +192,12 @@ export class PickleGlobals implements PickleEnvironment {
       for (const module of ['torch', 'torch.storage', 'torch.cuda']) this.#define(`${module}.${storage}`, null);
     }
     for (const dtype of DTYPE_NAMES) this.#define(`torch.${dtype}`, null);
-    for (const scheme of ['per_tensor_affine', 'per_channel_affine']) this.#define(`torch.${scheme}`, null);
+    for (const scheme of ['per_tensor_affine', 'per_channel_affine', 'per_channel_affine_float_qparams']) {
+      this.#define(`torch.${scheme}`, null);
+    }
 
     const newDict = ([items]: readonly PickleValue[]): PickleValue => this.#dictOf(items);
-    this.#define('collections.OrderedDict', newDict, () => newDict([]));
+    for (const name of ['OrderedDict', 'Counter']) this.#define(`collections.${name}`, newDict, () => newDict([]));
     this.#define('torch.Size', ([items]) => this.#tupleOf(items));
     this.#define('torch.device', ([type, index]) => this.#device(type, index));
 
@@ -215,6 +220,14 @@ export class PickleGlobals implements PickleEnvironment {
     this.#define('torch._utils._rebuild_tensor_v2', (args) => this.#rebuildTensor(args, null));
     this.#define('torch._utils._rebuild_tensor_v3', (args) => this.#rebuildTensor(args, this.#dtype(args[6])));
     this.#define('torch._utils._rebuild_qtensor', (args) => this.#rebuildQuantized(args));
+    this.#define('torch.serialization._get_layout', ([layout]) => layout ?? null);
+    this.#define('torch._utils._rebuild_sparse_tensor', ([layout, data]) => this.#refuseSparse(layout, data));
+    this.#define('torch._utils._rebuild_meta_tensor_no_storage', () => {
+      throw new CressetError(
+        'UNSUPPORTED_META_TENSOR',
+        `${this.#name} has a tensor of device 'meta', which has no elements`,
+      );
+    });
     this.#define('torch._utils._rebuild_parameter', parameter);
     this.#define('torch._utils._rebuild_parameter_with_state', parameter);
     this.#define('torch.nn.parameter.Parameter', parameter);
@@ -252,10 +265,7 @@ export class PickleGlobals implements PickleEnvironment {
     try {
       width = elementSize(dtype);
     } catch {
-      throw new CressetError(
-        'UNSUPPORTED_DTYPE',
-        `${this.#name} has a tensor of dtype ${dtype}, which is not supported`,
-      );
+      throw this.#unsupportedDtype(dtype);
     }
     const ownWidth = storage.dtype === null ? 1 : elementSize(storage.dtype);
     const available = Math.floor((storage.count * ownWidth) / width);
@@ -273,10 +283,29 @@ export class PickleGlobals implements PickleEnvironment {
     return new Tensor(UNREAD, dtype, sizes, strides, offset);
   }
 
-  #rebuildQuantized([, , sizes]: readonly PickleValue[]): never {
+  #rebuildQuantized([storage, offset, sizes, strides, parameters, requiresGrad]: readonly PickleValue[]): Tensor {
+    const [scheme, scale, zeroPoint, axis] = this.#itemsOf(parameters);
+    const result = this.#rebuildTensor([storage, offset, sizes, strides, requiresGrad], null);
+    if (!(scheme instanceof PickleGlobal)) throw this.#malformed('has a quantised tensor without a scheme');
+    result.quantizer =
+      scheme.qualifiedName === 'torch.per_tensor_affine'
+        ? { scale: this.#float(scale), zeroPoint: this.#float(zeroPoint), axis: null }
+        : { scale: this.#tensor(scale), zeroPoint: this.#tensor(zeroPoint), axis: this.#size(axis) };
+    return result;
+  }
+
+  #refuseSparse(layout: PickleValue | undefined, data: PickleValue | undefined): never {
+    const sizes = data instanceof Tuple ? data.items.filter((item) => item instanceof Tuple).at(-1) : undefined;
     throw new CressetError(
-      'UNSUPPORTED_QUANTIZED_TENSOR',
-      `${this.#name} has a quantised tensor of shape [${this.#sizes(sizes).join(', ')}]; quantised tensors are not supported. Save the model before quantisation`,
+      'UNSUPPORTED_SPARSE_TENSOR',
+      `${this.#name} has a sparse tensor (${String(layout)}) of shape [${sizes?.items.join(', ') ?? ''}]; sparse tensors are not supported. Save its to_dense()`,
+    );
+  }
+
+  #unsupportedDtype(dtype: string): CressetError {
+    return new CressetError(
+      'UNSUPPORTED_DTYPE',
+      `${this.#name} has a tensor of dtype ${dtype}, which is not supported`,
     );
   }
 

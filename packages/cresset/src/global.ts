@@ -1,6 +1,7 @@
 import type { Availability } from './availability.ts';
-import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
+import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
 import { ScriptModule } from './script-module.ts';
+import type { Tensor } from './tensor.ts';
 import { scopePort, serve, WORKER_NAME } from './worker-start.ts';
 
 // The classic script: on a page it is the global `cresset`; started as a worker by itself, it is the host.
@@ -8,6 +9,7 @@ import { scopePort, serve, WORKER_NAME } from './worker-start.ts';
 export { CressetError } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export { ScriptModule } from './script-module.ts';
+export { cache } from './cache.ts';
 export { Tensor, tensor } from './tensor.ts';
 export { version } from './version.ts';
 
@@ -23,6 +25,11 @@ const library = new Library(() => {
 /** See the ES module's `load`. */
 export function load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
   return library.load(input, options, ScriptModule);
+}
+
+/** See the ES module's `loadCheckpoint`. */
+export function loadCheckpoint(input: ModelInput, options: CheckpointOptions = {}): Promise<Map<string, Tensor>> {
+  return library.loadCheckpoint(input, options);
 }
 
 /** See the ES module's `init`. */

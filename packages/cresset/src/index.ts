@@ -1,6 +1,7 @@
 import type { Availability } from './availability.ts';
-import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
+import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
 import { ScriptModule, type ModelMethod } from './script-module.ts';
+import type { Tensor } from './tensor.ts';
 
 export * from './public-names.ts';
 
@@ -20,6 +21,16 @@ export function load<Method extends string = never>(
   options: LoadOptions = {},
 ): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
   return library.load(input, options, ScriptModule) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
+}
+
+/**
+ * Reads a file of `torch.save` (torch.load), zip or the older format, to tensors by name: those of a state dict, or of whatever else
+ * holds tensors, with names joined by dots (`model.fc.weight`, `optimizer.state.0.exp_avg`). Nothing that the file names is run.
+ *
+ * Rejects with a {@link CressetError} as {@link load} does; `FILE_IS_TORCHSCRIPT` for a program.
+ */
+export function loadCheckpoint(input: ModelInput, options: CheckpointOptions = {}): Promise<Map<string, Tensor>> {
+  return library.loadCheckpoint(input, options);
 }
 
 /** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */

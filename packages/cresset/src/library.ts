@@ -1,5 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import { findAvailability, type Availability } from './availability.ts';
+import type { Tensor } from './tensor.ts';
+import { fromWire } from './value.ts';
 import { LoadedFile, withMethods, type ScriptModule } from './script-module.ts';
 import { startInPage, startInWorker, type Edition, type Placement, type StartWorker } from './worker-start.ts';
 
@@ -14,10 +16,22 @@ export interface LoadOptions {
   readonly device?: 'auto' | 'webgpu' | 'cpu';
   /** `false` runs the program in this thread, which it keeps busy. By default it runs in a worker that all models share. */
   readonly worker?: boolean;
+  /**
+   * Keeps what comes from an address for later visits, in the origin private file system. The server is asked each time whether it is
+   * still the same file; where it cannot be reached, what was kept serves. See {@link cache}.
+   */
+  readonly cache?: boolean;
   /** Ends loading; it rejects at once with an error of name `AbortError`. */
   readonly signal?: AbortSignal;
   /** Bytes read so far and in total; `loaded` never falls, and `total` is null where the server does not say. */
   readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+}
+
+export interface CheckpointOptions {
+  readonly worker?: LoadOptions['worker'];
+  readonly cache?: LoadOptions['cache'];
+  readonly signal?: LoadOptions['signal'];
+  readonly onProgress?: LoadOptions['onProgress'];
 }
 
 /** Memory in use. */
@@ -30,7 +44,7 @@ export interface MemoryReport {
 
 /** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
 export class Library {
-  readonly #startWorker: StartWorker;
+  #startWorker: StartWorker;
   readonly #edition: Edition | undefined;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Placement | null = null;
@@ -48,15 +62,19 @@ export class Library {
     options: LoadOptions,
     Module: new (file: LoadedFile) => Module,
   ): Promise<Module> {
-    const { device = 'auto', signal, onProgress } = options;
+    const { device = 'auto', cache = false } = options;
     const placement = await this.placement(options.worker ?? true);
     const model = this.nextModel();
-    const request = { type: 'load', model, input: wireInput(input), device } as const;
-    const { summary } = await placement.client.request('loaded', request, {
-      ...(signal ? { signal } : {}),
-      ...(onProgress ? { onProgress } : {}),
-    });
+    const request = { type: 'load', model, input: wireInput(input), device, cache } as const;
+    const { summary } = await placement.client.request('loaded', request, transferOptions(options));
     return withMethods(new Module(new LoadedFile(placement, model, summary)));
+  }
+
+  async loadCheckpoint(input: ModelInput, options: CheckpointOptions): Promise<Map<string, Tensor>> {
+    const placement = await this.placement(options.worker ?? true);
+    const request = { type: 'load-checkpoint', input: wireInput(input), cache: options.cache ?? false } as const;
+    const { tensors } = await placement.client.request('checkpoint', request, transferOptions(options));
+    return new Map(tensors.map(([name, tensor]) => [name, fromWire(tensor) as Tensor]));
   }
 
   init(): Promise<Availability> {
@@ -64,12 +82,22 @@ export class Library {
   }
 
   async memory(): Promise<MemoryReport> {
-    const placements = [this.#inPage, await this.#inWorker].filter((each) => each !== null);
     const reports = await Promise.all(
-      placements.map(async ({ client }) => (await client.request('memory', { type: 'memory' })).report),
+      (await this.placements()).map(async ({ client }) => (await client.request('memory', { type: 'memory' })).report),
     );
     const sum = (of: (report: MemoryReport) => number): number => reports.reduce((total, each) => total + of(each), 0);
     return { models: sum(({ models }) => models), deviceBytes: sum(({ deviceBytes }) => deviceBytes) };
+  }
+
+  /** Starts the worker another way; throws where it has been started. */
+  setWorker(startWorker: StartWorker): void {
+    if (this.#inWorker) throw new CressetError('WORKER_STARTED', 'the worker has been started already');
+    this.#startWorker = startWorker;
+  }
+
+  /** Where programs run so far. */
+  async placements(): Promise<Placement[]> {
+    return [this.#inPage, await this.#inWorker].filter((each) => each !== null);
   }
 
   /** A number for a program that no other has. */
@@ -82,6 +110,10 @@ export class Library {
     if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for', this.#edition)));
     return (this.#inWorker ??= startInWorker(this.#startWorker, this.#edition));
   }
+}
+
+function transferOptions({ signal, onProgress }: LoadOptions): Pick<LoadOptions, 'signal' | 'onProgress'> {
+  return { ...(signal ? { signal } : {}), ...(onProgress ? { onProgress } : {}) };
 }
 
 /** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */

@@ -8,21 +8,27 @@ export type {
   ModuleSummary,
   OperatorUse,
   RunProfile,
+  StateDictReport,
   TensorSummary,
 } from '@cresset/runtime';
+export type { CachedFile } from '@cresset/archive';
 export type { Availability, UnavailableReason } from './availability.ts';
-export type { LoadOptions, MemoryReport, ModelInput } from './library.ts';
+export { cache } from './cache.ts';
+export type { CheckpointOptions, LoadOptions, MemoryReport, ModelInput } from './library.ts';
 export {
   ScriptModule,
   type CallOptions,
   type GraphOptions,
   type ModelMethod,
   type ModelPlace,
+  type StateDictOptions,
 } from './script-module.ts';
 export {
   Tensor,
   tensor,
   type DType,
+  type Quantizer,
+  type StorageDType,
   type NestedArray,
   type TensorData,
   type TensorInput,

@@ -5,8 +5,10 @@ import type {
   ModelSummary,
   ModuleSummary,
   RunProfile,
+  StateDictReport,
   TensorSummary,
   WireReference,
+  WireTensor,
 } from '@cresset/runtime';
 import { Tensor, type DType } from './tensor.ts';
 import { fromWire, inMessages, WireArguments, type Input, type Output } from './value.ts';
@@ -22,6 +24,13 @@ export interface CallOptions {
 export interface GraphOptions {
   /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
   readonly optimized?: boolean;
+}
+
+export interface StateDictOptions {
+  /** `false` leaves out what does not fit by name, and the report says what that was. Sizes have to fit in any case. */
+  readonly strict?: boolean;
+  /** Takes only names that begin so, without it: `'model.'` for a checkpoint that holds more than the model. */
+  readonly prefix?: string;
 }
 
 /** A call of a method of the model: `model.reset_states()`. */
@@ -79,7 +88,7 @@ export class ScriptModule {
 
   /** @internal */
   get [inMessages](): WireReference {
-    return { kind: 'reference', path: this.path };
+    return { kind: 'reference', model: this.#file.id, path: this.path };
   }
 
   /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
@@ -154,7 +163,7 @@ export class ScriptModule {
     const { id, placement } = this.openFile();
     const request = { type: 'query', model: id, module: this.path, about: 'tensor', name } as const;
     const { tensor } = await placement.client.request('tensor', request);
-    return new Tensor(tensor.data, tensor.shape, tensor.dtype as DType);
+    return fromWire(tensor) as Tensor;
   }
 
   /** All parameters, by name. */
@@ -162,6 +171,27 @@ export class ScriptModule {
     const names = this.namedParameters().map(({ name }) => name);
     const tensors = await Promise.all(names.map((name) => this.parameter(name)));
     return new Map(names.map((name, index) => [name, tensors[index]]));
+  }
+
+  /**
+   * Copies tensors into the parameters and buffers of this module and those below it, by name (torch.nn.Module.load_state_dict).
+   * Rejects with a CressetError `STATE_DICT` that has PyTorch's message where sizes do not fit and, unless `strict` is false, where names
+   * are missing or unexpected; then nothing is changed.
+   */
+  async loadStateDict(
+    stateDict: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
+    { strict = true, prefix = '' }: StateDictOptions = {},
+  ): Promise<StateDictReport> {
+    const { id, placement } = this.openFile();
+    const named = stateDict instanceof Map ? [...stateDict] : Object.entries(stateDict);
+    const tensors = (named as [string, Tensor][])
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, { data, dtype, shape, quantizer }]): readonly [string, WireTensor] => [
+        name.slice(prefix.length),
+        { kind: 'tensor', dtype, shape, data: data.slice().buffer as ArrayBuffer, ...(quantizer && { quantizer }) },
+      ]);
+    const request = { type: 'load-state-dict', model: id, module: this.path, tensors, strict } as const;
+    return (await placement.client.request('state-dict-loaded', request)).report;
   }
 
   /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */

@@ -1,11 +1,9 @@
 import { CressetError } from '@cresset/ir';
 import {
-  bfloatToNumber,
+  bitsToNumber,
   elementSize,
-  halfToNumber,
   hostArray,
-  numberToBfloat,
-  numberToHalf,
+  numberToBits,
   numelOf,
   type HostArray,
   type ScalarType,
@@ -24,7 +22,30 @@ export type DType =
   | 'int64'
   | 'bool'
   | 'complex64'
-  | 'complex128';
+  | 'complex128'
+  | StorageDType;
+
+/** Element types that files hold and programs convert, but hardly compute with. */
+export type StorageDType =
+  | 'uint16'
+  | 'uint32'
+  | 'uint64'
+  | 'float8_e4m3fn'
+  | 'float8_e5m2'
+  | 'float8_e4m3fnuz'
+  | 'float8_e5m2fnuz'
+  | 'complex32'
+  | 'qint8'
+  | 'quint8'
+  | 'qint32';
+
+/** How the integers of a quantised tensor stand for numbers: `(q - zeroPoint) * scale`, one pair of them for each index of `axis`. */
+export interface Quantizer {
+  readonly scales: readonly number[];
+  readonly zeroPoints: readonly number[];
+  /** Null where there is one pair for the whole tensor. */
+  readonly axis: number | null;
+}
 
 /** Numbers, bigints or booleans, in arrays nested as deep as the tensor has dimensions. */
 export type NestedArray = number | bigint | boolean | readonly NestedArray[];
@@ -66,6 +87,14 @@ const DTYPES: ReadonlySet<string> = new Set<DType>([
   'bool',
   'complex64',
   'complex128',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float8_e4m3fn',
+  'float8_e5m2',
+  'float8_e4m3fnuz',
+  'float8_e5m2fnuz',
+  'complex32',
 ]);
 
 /**
@@ -78,9 +107,13 @@ export class Tensor {
   #shape: readonly number[];
   #buffer: ArrayBuffer | null;
 
+  /** Of a quantised tensor, whose `data` are integers: what they stand for, which is what `tolist()` gives. */
+  readonly quantizer: Quantizer | null;
+
   /** Used by {@link tensor}; the buffer is kept, not copied. */
-  constructor(buffer: ArrayBuffer, shape: readonly number[], dtype: DType) {
+  constructor(buffer: ArrayBuffer, shape: readonly number[], dtype: DType, quantizer: Quantizer | null = null) {
     this.#buffer = buffer;
+    this.quantizer = quantizer;
     this.#shape = Object.freeze([...shape]);
     this.dtype = dtype;
   }
@@ -117,8 +150,8 @@ export class Tensor {
    * number `[re, im]`; a tensor without dimensions gives its one element.
    */
   tolist(): NestedArray {
-    const { data, shape } = this;
-    const read = elementReader(this.dtype, data);
+    const { shape } = this;
+    const read = this.#reader();
     const strides = shape.map((_, dim) => numelOf(shape.slice(dim + 1)));
     const build = (dim: number, offset: number): NestedArray =>
       dim === shape.length
@@ -127,12 +160,17 @@ export class Tensor {
     return build(0, 0);
   }
 
+  #reader(): (index: number) => NestedArray {
+    const { data, dtype, quantizer, shape } = this;
+    return quantizer ? dequantizer(quantizer, shape, data) : elementReader(dtype, data);
+  }
+
   /** The one element of a tensor of one element (torch.Tensor.item). Throws `TENSOR_ITEM` for any other. */
   item(): NestedArray {
     if (this.numel !== 1) {
       throw new CressetError('TENSOR_ITEM', `a Tensor with ${this.numel} elements cannot be converted to Scalar`);
     }
-    return elementReader(this.dtype, this.data)(0);
+    return this.#reader()(0);
   }
 
   /** Gives up the elements. */
@@ -185,7 +223,11 @@ function fromTypedArray(
   dtype: DType | undefined,
 ): Tensor {
   const name = array.constructor.name;
-  const isBits = name === 'Uint16Array' && (dtype === 'float16' || dtype === 'bfloat16');
+  const isBits =
+    (name === 'Uint16Array' && (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'uint16')) ||
+    (name === 'Uint8Array' && dtype !== undefined && dtype.startsWith('float8')) ||
+    (name === 'Uint32Array' && dtype === 'uint32') ||
+    (name === 'BigUint64Array' && dtype === 'uint64');
   const own = isBits ? dtype : TYPED_ARRAYS[name];
   if (own === undefined && dtype === undefined) {
     const hint =
@@ -258,7 +300,7 @@ function checkedShape(shape: readonly number[], count: number): readonly number[
 }
 
 function isComplexType(dtype: DType): boolean {
-  return dtype === 'complex64' || dtype === 'complex128';
+  return dtype.startsWith('complex');
 }
 
 function fromElements(elements: ArrayLike<number | bigint | boolean>, shape: readonly number[], dtype: DType): Tensor {
@@ -278,14 +320,14 @@ function elementWriter(dtype: DType): (value: number | bigint | boolean) => numb
         }
         return BigInt.asIntN(64, BigInt(value));
       };
+    case 'uint64':
+      return (value) => BigInt.asUintN(64, BigInt(value));
     case 'bool':
       return (value) => (value ? 1 : 0);
-    case 'float16':
-      return (value) => numberToHalf(Number(value));
-    case 'bfloat16':
-      return (value) => numberToBfloat(Number(value));
-    default:
-      return Number;
+    default: {
+      const toBits = numberToBits(dtype);
+      return toBits ? (value) => toBits(Number(value)) : Number;
+    }
   }
 }
 
@@ -294,17 +336,26 @@ function elementReader(dtype: DType, data: TensorData): (index: number) => Neste
     case 'bool':
       return (index) => data[index] !== 0;
     case 'int64':
+    case 'uint64':
       return (index) => fromInt64(data[index] as bigint);
-    case 'float16':
-      return (index) => halfToNumber(data[index] as number);
-    case 'bfloat16':
-      return (index) => bfloatToNumber(data[index] as number);
-    case 'complex64':
-    case 'complex128':
-      return (index) => [data[2 * index] as number, data[2 * index + 1] as number];
-    default:
-      return (index) => data[index] as number;
+    default: {
+      const number = bitsToNumber(dtype) ?? ((value: number) => value);
+      const read = (index: number): number => number(data[index] as number);
+      return isComplexType(dtype) ? (index) => [read(2 * index), read(2 * index + 1)] : read;
+    }
   }
+}
+
+function dequantizer(
+  { scales, zeroPoints, axis }: Quantizer,
+  shape: readonly number[],
+  data: TensorData,
+): (index: number) => number {
+  const inner = axis === null ? 1 : numelOf(shape.slice(axis + 1));
+  return (index) => {
+    const at = axis === null ? 0 : Math.floor(index / inner) % shape[axis];
+    return Math.fround((Number(data[index]) - zeroPoints[at]) * scales[at]);
+  };
 }
 
 /** A 64-bit integer as a number where that is exact, as a bigint elsewhere. */

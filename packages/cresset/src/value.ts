@@ -98,7 +98,7 @@ export class WireArguments {
     for (const [key, { data, shape }] of written) Tensor.replace(tensors[key], data, shape);
   }
 
-  #tensor(tensor: Tensor): WireTensor {
+  tensor(tensor: Tensor): WireTensor {
     let wire = this.#tensors.get(tensor);
     if (!wire) {
       const { data, dtype, shape } = tensor;
@@ -109,7 +109,7 @@ export class WireArguments {
   }
 
   #object(value: Exclude<Input & object, null>, depth: number): WireValue {
-    if (value instanceof Tensor) return this.#tensor(value);
+    if (value instanceof Tensor) return this.tensor(value);
     if (inMessages in value) return value[inMessages] as WireValue;
     if (ArrayBuffer.isView(value)) {
       throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
@@ -145,7 +145,7 @@ export function fromWire(value: WireValue): Output {
   const part = value as Exclude<typeof value, readonly WireValue[]>;
   switch (part.kind) {
     case 'tensor':
-      return new Tensor(part.data, part.shape, part.dtype as DType);
+      return new Tensor(part.data, part.shape, part.dtype as DType, part.quantizer);
     case 'tuple': {
       const items = part.items.map(fromWire);
       part.fields?.forEach((field, index) =>

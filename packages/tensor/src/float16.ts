@@ -1,3 +1,6 @@
+import { float8ToNumber, numberToFloat8 } from './float8.ts';
+import type { ScalarType } from './scalar-type.ts';
+
 /** Half-precision numbers in a `Uint16Array`: Float16Array is not in every browser and not in Node 20. */
 
 const word = new Uint32Array(1);
@@ -42,4 +45,16 @@ export function numberToBfloat(value: number): number {
   single[0] = value;
   const bits = word[0];
   return (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16;
+}
+
+/** How a dtype whose elements lie in memory as bits of a float gives their values; undefined where they are numbers. */
+export function bitsToNumber(dtype: ScalarType): ((bits: number) => number) | undefined {
+  if (dtype === 'float16' || dtype === 'complex32') return halfToNumber;
+  return dtype === 'bfloat16' ? bfloatToNumber : float8ToNumber(dtype);
+}
+
+/** How numbers become the bits of such a dtype. */
+export function numberToBits(dtype: ScalarType): ((value: number) => number) | undefined {
+  if (dtype === 'float16' || dtype === 'complex32') return numberToHalf;
+  return dtype === 'bfloat16' ? numberToBfloat : numberToFloat8(dtype);
 }

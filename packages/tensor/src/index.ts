@@ -2,6 +2,7 @@ export { Complex } from '@cresset/ir';
 export * from './byte-string.ts';
 export * from './device-memory.ts';
 export * from './float16.ts';
+export * from './float8.ts';
 export * from './future.ts';
 export * from './ivalue.ts';
 export * from './scalar-type.ts';

@@ -1,17 +1,19 @@
-import type { ScalarTypeName } from '@cresset/ir';
+import { CressetError, scalarTypeIrName, type ScalarTypeName } from '@cresset/ir';
 
 /** The element type of a tensor, by PyTorch's name without the `torch.` prefix. */
 export type ScalarType = ScalarTypeName;
 
-/** A JavaScript array that can hold a tensor's elements: float16 and bfloat16 lie in a `Uint16Array`, complex numbers as
- * pairs of floats, bool as one byte each. */
+/** A JavaScript array that can hold a tensor's elements: float16 and bfloat16 lie in a `Uint16Array` and float8 in a `Uint8Array` as
+ * their bits, complex numbers as pairs of floats, bool as one byte each. */
 export type HostArray =
   | Uint8Array
   | Int8Array
   | Int16Array
   | Uint16Array
   | Int32Array
+  | Uint32Array
   | BigInt64Array
+  | BigUint64Array
   | Float32Array
   | Float64Array;
 
@@ -37,6 +39,13 @@ const traits: Partial<Record<ScalarType, ScalarTypeTraits>> = {
   complex32: { size: 4, category: 'complex', array: Uint16Array },
   complex64: { size: 8, category: 'complex', array: Float32Array },
   complex128: { size: 16, category: 'complex', array: Float64Array },
+  uint16: { size: 2, category: 'integral', array: Uint16Array },
+  uint32: { size: 4, category: 'integral', array: Uint32Array },
+  uint64: { size: 8, category: 'integral', array: BigUint64Array },
+  float8_e4m3fn: { size: 1, category: 'floating', array: Uint8Array },
+  float8_e5m2: { size: 1, category: 'floating', array: Uint8Array },
+  float8_e4m3fnuz: { size: 1, category: 'floating', array: Uint8Array },
+  float8_e5m2fnuz: { size: 1, category: 'floating', array: Uint8Array },
   qint8: { size: 1, category: 'integral', array: Int8Array },
   quint8: { size: 1, category: 'integral', array: Uint8Array },
   qint32: { size: 4, category: 'integral', array: Int32Array },
@@ -67,6 +76,11 @@ export function isComplex(dtype: ScalarType): boolean {
   return traitsOf(dtype).category === 'complex';
 }
 
+/** Dtypes that programs store and convert, and devices do not compute with. */
+export function isStorageType(dtype: ScalarType): boolean {
+  return /^(uint(16|32|64)|float8|q)/.test(dtype);
+}
+
 /** Integral types; bool counts only where `includeBool` is set, as in `c10::isIntegralType`. */
 export function isIntegral(dtype: ScalarType, includeBool: boolean): boolean {
   const { category } = traitsOf(dtype);
@@ -94,6 +108,7 @@ const realPartOrder: readonly ScalarType[] = ['float16', 'float32', 'float64'];
 /** The dtype that holds the values of both, as `c10::promoteTypes` has it. */
 export function promoteTypes(a: ScalarType, b: ScalarType): ScalarType {
   if (a === b) return a;
+  if (isStorageType(a) || isStorageType(b)) return promoteStorageTypes(a, b);
   const categoryA = traitsOf(a).category;
   const categoryB = traitsOf(b).category;
   if (categoryA === 'complex' || categoryB === 'complex') return promoteComplex(a, b);
@@ -110,6 +125,17 @@ export function promoteTypes(a: ScalarType, b: ScalarType): ScalarType {
   if (a === 'uint8') return b === 'int8' ? 'int16' : b;
   if (b === 'uint8') return a === 'int8' ? 'int16' : a;
   return integralOrder[Math.max(integralOrder.indexOf(a), integralOrder.indexOf(b))];
+}
+
+/** What is stored only has hardly any rules; a number type is given by the other operand, or PyTorch refuses. */
+function promoteStorageTypes(a: ScalarType, b: ScalarType): ScalarType {
+  const isAny = (pattern: RegExp): boolean => pattern.test(a) || pattern.test(b);
+  const kinds = isAny(/^q/) ? 'quantized' : isAny(/^float8/) ? 'Float8 Types' : 'uint16, uint32, uint64 types';
+  if (kinds.startsWith('uint')) for (const dtype of [a, b]) if (isFloatingPoint(dtype)) return dtype;
+  throw new CressetError(
+    'OPERATOR',
+    `Promotion for ${kinds} is not supported, attempted to promote ${scalarTypeIrName(a)} and ${scalarTypeIrName(b)}`,
+  );
 }
 
 function promoteComplex(a: ScalarType, b: ScalarType): ScalarType {

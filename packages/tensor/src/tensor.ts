@@ -1,5 +1,5 @@
 import { Complex, CressetError, formatTensorText } from '@cresset/ir';
-import { bfloatToNumber, halfToNumber } from './float16.ts';
+import { bitsToNumber } from './float16.ts';
 import { elementSize, hostArray, isComplex, type HostArray, type ScalarType } from './scalar-type.ts';
 import { Storage } from './storage.ts';
 
@@ -21,6 +21,14 @@ export function numelOf(sizes: readonly number[]): number {
   return count;
 }
 
+/** An element `q` stands for `(q - zeroPoint) * scale` (at::Quantizer), with one pair for the tensor or one for each index of `axis`. */
+export interface Quantizer {
+  readonly scale: number | Tensor;
+  readonly zeroPoint: number | Tensor;
+  /** Null where there is one pair for all. */
+  readonly axis: number | null;
+}
+
 /**
  * A view of a storage: sizes, strides and an offset, all in elements (at::Tensor).
  *
@@ -29,6 +37,8 @@ export function numelOf(sizes: readonly number[]): number {
 export class Tensor {
   /** Set by `requires_grad_`; propagated by the executor where gradients are recorded. */
   requiresGrad = false;
+  /** How the integers of a quantised tensor (dtype `qint8`, `quint8`, `qint32`) stand for numbers. */
+  quantizer: Quantizer | null = null;
   /** The accumulated gradient of a leaf. */
   grad: Tensor | null = null;
 
@@ -74,6 +84,7 @@ export class Tensor {
   asStrided(sizes: readonly number[], strides: readonly number[], storageOffset = this.storageOffset): Tensor {
     const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset);
     view.requiresGrad = this.requiresGrad;
+    view.quantizer = this.quantizer;
     return view;
   }
 
@@ -133,11 +144,13 @@ export class Tensor {
 
   #elements(): ArrayLike<number | bigint | Complex> {
     const array = this.contiguousArray();
-    if (this.dtype === 'float16') return Array.from(array as Uint16Array, halfToNumber);
-    if (this.dtype === 'bfloat16') return Array.from(array as Uint16Array, bfloatToNumber);
-    if (!isComplex(this.dtype)) return array;
-    const parts = this.dtype === 'complex32' ? Array.from(array as Uint16Array, halfToNumber) : (array as Float64Array);
-    return Array.from({ length: this.numel }, (_, index) => new Complex(parts[2 * index], parts[2 * index + 1]));
+    const toNumber = bitsToNumber(this.dtype);
+    const parts = toNumber ? Array.from(array as Uint16Array, toNumber) : array;
+    if (!isComplex(this.dtype)) return parts;
+    return Array.from(
+      { length: this.numel },
+      (_, index) => new Complex(Number(parts[2 * index]), Number(parts[2 * index + 1])),
+    );
   }
 
   dispose(): void {

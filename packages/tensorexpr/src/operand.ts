@@ -14,8 +14,11 @@ export function exprTypeOf(dtype: ScalarType): ExprType {
     case 'bool':
       return 'bool';
     case 'int64':
+    case 'uint32':
+    case 'uint64':
       return 'i64';
     case 'uint8':
+    case 'uint16':
     case 'int8':
     case 'int16':
     case 'int32':

@@ -14,11 +14,14 @@ import type {
   DeviceReport,
   ModelSummary,
   ModuleSummary,
+  StateDictReport,
+  StateDictRequest,
   TensorSummary,
   WireTensor,
   WireValue,
 } from './protocol.ts';
-import { reachableTensors, tensorToWire, toWire, WireReader } from './wire-value.ts';
+import { loadStateDict } from './state-dict.ts';
+import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
 export interface CallOutcome extends CallResult {
@@ -45,6 +48,8 @@ export interface Callee {
 
 /** A loaded model as its host keeps it. */
 export class HostedModel {
+  /** What requests call it by. */
+  id = 0;
   readonly runner: ScriptModule;
   /** Modules by path, the model itself under `''`. */
   readonly modules: Map<string, ScriptObject>;
@@ -76,6 +81,11 @@ export class HostedModel {
     }
   }
 
+  /** Makes the author's source known: for messages, and for what is printed. */
+  loadDebugTables(): Promise<void> {
+    return this.#loaded.debugTables.load();
+  }
+
   /** Runs `work` when everything before it has ended. */
   enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#queue.then(work);
@@ -98,7 +108,7 @@ export class HostedModel {
       const result = await (receiver
         ? this.runner.callOn(receiver, method, inputs, options)
         : this.runner.callFunction(fn, inputs, options));
-      const value = await this.#toWire(result, schema.returns[0]?.type ?? null);
+      const value = await this.toWire(result, schema.returns[0]?.type ?? null);
       const written = await writtenArguments(reader);
       this.#freeTemporaries([...inputs, result]);
       return { value, written, error: null, profile: this.#profile(start, before) };
@@ -109,7 +119,7 @@ export class HostedModel {
 
   /** Makes values of messages; they may refer to the modules of this model. */
   reader(): WireReader {
-    return new WireReader((path) => this.modules.get(path));
+    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined));
   }
 
   /** Throws where there is nothing of that name. */
@@ -119,7 +129,7 @@ export class HostedModel {
   }
 
   /** Hooks may have put other tensors into the result than the program, so here the rest comes to the host. */
-  async #toWire(value: IValue, type: Parameters<typeof toWire>[1]): Promise<WireValue> {
+  async toWire(value: IValue, type: Parameters<typeof toWire>[1]): Promise<WireValue> {
     await Promise.all(reachableTensors(value).map((tensor) => tensor.storage.toHost()));
     return toWire(value, type);
   }
@@ -178,7 +188,7 @@ export class HostedModel {
   }
 
   async graph(module: string, method: string, which: 'graph' | 'optimized-graph'): Promise<string> {
-    await this.#loaded.debugTables.load();
+    await this.loadDebugTables();
     const { fn, receiver } = this.callee(module, method);
     const graph = which === 'graph' ? this.runner.graphOf(fn) : this.runner.optimizedGraphOf(fn, receiver);
     return canonicalize(graph).toString();
@@ -206,7 +216,14 @@ export class HostedModel {
     const slot = owner?.type.findAttributeSlot(path.slice(at + 1));
     const value = slot === undefined ? null : owner!.slots[slot];
     if (!(value instanceof Tensor)) throw new CressetError('NO_PARAMETER', `there is no parameter or buffer '${name}'`);
-    return (await this.#toWire(value, null)) as WireTensor;
+    return (await this.toWire(value, null)) as WireTensor;
+  }
+
+  /** Copies tensors into the parameters and buffers of a module. */
+  loadStateDict({ module, tensors, strict }: StateDictRequest): Promise<StateDictReport> {
+    this.receiver(module);
+    const state = new Map(tensors.map(([name, tensor]) => [name, tensorFromWire(tensor)]));
+    return loadStateDict(this.modules, module, state, strict);
   }
 
   dispose(): void {

@@ -35,6 +35,15 @@ export interface WireTensor {
   readonly dtype: ScalarType;
   readonly shape: readonly number[];
   readonly data: ArrayBuffer;
+  /** Of a quantised tensor. */
+  readonly quantizer?: WireQuantizer;
+}
+
+/** How integers stand for numbers: one pair, or one for each index of `axis`. */
+export interface WireQuantizer {
+  readonly scales: readonly number[];
+  readonly zeroPoints: readonly number[];
+  readonly axis: number | null;
 }
 
 export interface WireDict {
@@ -76,6 +85,7 @@ export interface WireObject {
 /** An object that stays in the worker: the path of a module, or the name that `construct` gave. */
 export interface WireReference {
   readonly kind: 'reference';
+  readonly model: number;
   readonly path: string;
 }
 
@@ -135,6 +145,34 @@ export interface LoadRequest {
   readonly model: number;
   readonly input: Exclude<ModuleInput, URL>;
   readonly device: DeviceChoice;
+  /** Whether what comes from an address is kept for later visits. */
+  readonly cache?: boolean;
+}
+
+/** Reads a file of `torch.save`. */
+export interface CheckpointRequest {
+  readonly type: 'load-checkpoint';
+  readonly id: number;
+  readonly input: Exclude<ModuleInput, URL>;
+  readonly cache?: boolean;
+}
+
+/** Tensors by name, for the parameters and buffers of a module. */
+export interface StateDictRequest {
+  readonly type: 'load-state-dict';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly tensors: readonly (readonly [name: string, tensor: WireTensor])[];
+  readonly strict: boolean;
+}
+
+/** What did not fit when a state dict was loaded. */
+export interface StateDictReport {
+  /** Parameters and buffers of the module for which there was no tensor. */
+  readonly missingKeys: readonly string[];
+  /** Tensors for which the module has no place. */
+  readonly unexpectedKeys: readonly string[];
 }
 
 export interface CallRequest {
@@ -177,7 +215,15 @@ export interface AbortRequest {
 }
 
 /** What a host answers in every edition. */
-export type CoreRequest = LoadRequest | CallRequest | QueryRequest | DisposeRequest | MemoryRequest | AbortRequest;
+export type CoreRequest =
+  | LoadRequest
+  | CheckpointRequest
+  | StateDictRequest
+  | CallRequest
+  | QueryRequest
+  | DisposeRequest
+  | MemoryRequest
+  | AbortRequest;
 
 export type Request = CoreRequest | FullRequest;
 
@@ -234,12 +280,33 @@ export type Registration =
   | { readonly kind: 'constant'; readonly type: string | null; readonly value: WireValue }
   | { readonly kind: 'module'; readonly module: WireModule };
 
+/** Gives an attribute of a module that is there another value. */
+export interface SetAttributeRequest {
+  readonly type: 'set-attribute';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly name: string;
+  readonly value: WireValue;
+  /** In all modules below too, where they have it. */
+  readonly isForAll: boolean;
+}
+
 export interface RegisterRequest {
   readonly type: 'register';
   readonly id: number;
   readonly model: number;
   readonly name: string;
   readonly registration: Registration;
+}
+
+/** The value of an attribute of a module or object as it is now; answered with `attribute`. */
+export interface GetAttributeRequest {
+  readonly type: 'get-attribute';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly name: string;
 }
 
 /** Makes an object of a class, that stays in the worker; answered with `constructed`. */
@@ -298,16 +365,21 @@ export interface OperatorResultRequest {
   readonly id: number;
   /** Of the `run-operator` that it belongs to. */
   readonly run: number;
-  readonly outcome:
-    | { readonly values: readonly WireValue[]; readonly written: CallResult['written'] }
-    | { readonly error: WireError };
+  readonly outcome: OperatorOutcome;
 }
+
+/** What the function of a custom operator came to; `written` are arguments by their position. */
+export type OperatorOutcome =
+  | { readonly values: readonly WireValue[]; readonly written: CallResult['written'] }
+  | { readonly error: WireError };
 
 /** What only the full edition's host answers. */
 export type FullRequest =
   | CreateRequest
   | DefineRequest
   | RegisterRequest
+  | SetAttributeRequest
+  | GetAttributeRequest
   | ConstructRequest
   | PrintRequest
   | SaveRequest
@@ -354,9 +426,16 @@ export interface RunOperatorNotice {
 
 export type Answer =
   | { readonly type: 'constructed'; readonly id: number; readonly path: string; readonly summary: ModelSummary }
+  | { readonly type: 'attribute'; readonly id: number; readonly value: WireValue }
   | { readonly type: 'saved'; readonly id: number; readonly bytes: ArrayBuffer }
   | { readonly type: 'verified'; readonly id: number; readonly report: VerificationReport }
   | { readonly type: 'loaded'; readonly id: number; readonly summary: ModelSummary }
+  | {
+      readonly type: 'checkpoint';
+      readonly id: number;
+      readonly tensors: readonly (readonly [name: string, tensor: WireTensor])[];
+    }
+  | { readonly type: 'state-dict-loaded'; readonly id: number; readonly report: StateDictReport }
   | { readonly type: 'called'; readonly id: number; readonly result: CallResult }
   | { readonly type: 'text'; readonly id: number; readonly text: string }
   | { readonly type: 'explained'; readonly id: number; readonly explanation: Explanation }

@@ -30,7 +30,7 @@ import {
   type DictKey,
   type IValue,
 } from '@cresset/tensor';
-import type { WireTensor, WireTuple, WireValue } from './protocol.ts';
+import type { WireReference, WireTensor, WireTuple, WireValue } from './protocol.ts';
 
 const MAX_DEPTH = 200;
 /** Values one result may consist of; a tensor counts as one. Shared parts of a value are written out each time they occur. */
@@ -119,7 +119,22 @@ function fieldsOf(value: Tuple, type: Type | null): readonly string[] | null {
 export function tensorToWire(tensor: Tensor): WireTensor {
   const elements = tensor.contiguousArray();
   const data = elements.slice().buffer as ArrayBuffer;
-  return { kind: 'tensor', dtype: tensor.dtype, shape: [...tensor.sizes], data };
+  const { quantizer } = tensor;
+  const numbers = (part: number | Tensor): number[] =>
+    typeof part === 'number' ? [part] : Array.from(part.contiguousArray() as ArrayLike<number>, Number);
+  return {
+    kind: 'tensor',
+    dtype: tensor.dtype,
+    shape: [...tensor.sizes],
+    data,
+    ...(quantizer && {
+      quantizer: {
+        scales: numbers(quantizer.scale),
+        zeroPoints: numbers(quantizer.zeroPoint),
+        axis: quantizer.axis,
+      },
+    }),
+  };
 }
 
 /** Thrown inside where a value does not have the type wanted; callers name the argument. */
@@ -147,10 +162,10 @@ export interface GivenTensor {
 /** Makes the values of one message; tensors that occur in it more than once are made once. */
 export class WireReader {
   readonly #given = new Map<WireTensor, GivenTensor>();
-  readonly #objectAt: (path: string) => ScriptObject | undefined;
+  readonly #objectAt: (reference: WireReference) => ScriptObject | undefined;
 
   /** @param objectAt the objects that references name */
-  constructor(objectAt: (path: string) => ScriptObject | undefined = () => undefined) {
+  constructor(objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined) {
     this.#objectAt = objectAt;
   }
 
@@ -176,6 +191,11 @@ export class WireReader {
         `${functionName}() Expected a value of type '${error.expected.reprStr()}' for argument '${argumentName}' but instead found type '${error.found}'.${hint}`,
       );
     }
+  }
+
+  /** A value where no type says what it is to be: a number is a float and a bigint an int. */
+  inferred(value: WireValue): IValue {
+    return this.#inferred(value, 0);
   }
 
   /** The tensors that were written to since they were read: in place, or resized. */
@@ -238,7 +258,7 @@ export class WireReader {
       }
       case 'ClassType':
       case 'InterfaceType': {
-        const object = isKind(value, 'reference') ? this.#objectAt(value.path) : undefined;
+        const object = isKind(value, 'reference') ? this.#objectAt(value) : undefined;
         if (object?.type.isSubtypeOf(type)) return object;
         break;
       }
@@ -306,7 +326,6 @@ export class WireReader {
     return new Dict(keyType, valueType, new Map(entries));
   }
 
-  /** Where no type says what a value is to be: a number is a float and a bigint an int. */
   #inferred(value: WireValue, depth: number): IValue {
     if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
     if (typeof value === 'bigint') return BigInt.asIntN(64, value);
@@ -371,7 +390,7 @@ function commonType(items: readonly IValue[]): Type {
   return kinds.every((kind) => kind === kinds[0]) ? (kinds[0] ?? TensorType.get()) : AnyType.get();
 }
 
-function tensorFromWire({ dtype, shape, data }: WireTensor): Tensor {
+export function tensorFromWire({ dtype, shape, data, quantizer }: WireTensor): Tensor {
   const expected = numelOf(shape) * elementSize(dtype);
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || data.byteLength !== expected) {
     throw new CressetError(
@@ -379,7 +398,14 @@ function tensorFromWire({ dtype, shape, data }: WireTensor): Tensor {
       `a ${dtype} tensor of shape [${shape.join(', ')}] takes ${expected} bytes, but ${data.byteLength} were given`,
     );
   }
-  return new Tensor(Storage.onHost(data), dtype, [...shape], contiguousStrides(shape));
+  const result = new Tensor(Storage.onHost(data), dtype, [...shape], contiguousStrides(shape));
+  if (quantizer) {
+    const { scales, zeroPoints, axis } = quantizer;
+    const part = (numbers: readonly number[]): number | Tensor =>
+      axis === null ? numbers[0] : Tensor.fromArray(Float64Array.from(numbers), [numbers.length], 'float64');
+    result.quantizer = { scale: part(scales), zeroPoint: part(zeroPoints), axis };
+  }
+  return result;
 }
 
 /** A value's type as PyTorch would call it. */

@@ -1,4 +1,4 @@
-import { readModule, type TransferProgress } from '@cresset/archive';
+import { readCheckpointFile, readModule, type TransferOptions, type TransferProgress } from '@cresset/archive';
 import { CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { RunProfile } from '../run-profile.ts';
@@ -9,6 +9,7 @@ import {
   transferList,
   type Answer,
   type CallRequest,
+  type CheckpointRequest,
   type DeviceChoice,
   type DeviceReport,
   type FromHost,
@@ -19,8 +20,10 @@ import {
   type Port,
   type QueryRequest,
   type Request,
+  type StateDictRequest,
 } from './protocol.ts';
 import { toWireError } from './wire-error.ts';
+import { tensorToWire } from './wire-value.ts';
 
 /** What a host cannot make itself. */
 export interface HostEnvironment {
@@ -107,6 +110,11 @@ export class WorkerHost {
     this.#port.send(answer, transferList(answer));
   }
 
+  add(id: number, model: HostedModel): void {
+    model.id = id;
+    this.models.set(id, model);
+  }
+
   /** Says something without having been asked. */
   send(notice: Notice): void {
     this.#port.send(notice, transferList(notice));
@@ -116,6 +124,10 @@ export class WorkerHost {
     switch (request.type) {
       case 'load':
         return this.#load(request, signal);
+      case 'load-checkpoint':
+        return this.#loadCheckpoint(request, signal);
+      case 'load-state-dict':
+        return this.#loadStateDict(request);
       case 'call':
         return this.#call(request, signal);
       case 'query':
@@ -140,15 +152,34 @@ export class WorkerHost {
     // The GPU is woken while the file travels.
     const opening = this.chooseDevice(request.device);
     opening.catch(() => {});
-    const loaded = await readModule(request.input, { signal, onProgress: this.#progressReporter(request.id) });
+    const loaded = await readModule(request.input, this.#transferOptions(request, signal));
     const read = performance.now();
     const { device, report } = await opening;
     const model = new HostedModel(loaded, device, report, this.output);
     await model.prepare(signal);
-    this.models.set(request.model, model);
+    this.add(request.model, model);
     const end = performance.now();
     const timings = { total: end - start, read: read - start, device: end - read };
     return { type: 'loaded', summary: { ...model.summary(), timings } };
+  }
+
+  async #loadCheckpoint(request: CheckpointRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const { tensors } = await readCheckpointFile(request.input, this.#transferOptions(request, signal));
+    return {
+      type: 'checkpoint',
+      tensors: [...tensors].map(([name, tensor]) => [name, tensorToWire(tensor)]),
+    };
+  }
+
+  async #loadStateDict(request: StateDictRequest): Promise<AnswerBody> {
+    const model = this.model(request.model);
+    return model.enqueue(
+      async () => ({ type: 'state-dict-loaded', report: await model.loadStateDict(request) }) as const,
+    );
+  }
+
+  #transferOptions({ id, cache = false }: LoadRequest | CheckpointRequest, signal: AbortSignal): TransferOptions {
+    return { signal, cache, onProgress: this.#progressReporter(id), onWarning: (text) => this.output.warn(text) };
   }
 
   async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
