@@ -1,11 +1,5 @@
 import { CompilationUnit, Source, type GraphFunction, type NamedType, type SourceRange, type Type } from '@cresset/ir';
-import {
-  ClassValue,
-  ExceptionValue,
-  FunctionValue,
-  NamedTupleConstructor,
-  SugaredEnumClass,
-} from './callable-value.ts';
+import { ExceptionValue, FunctionValue } from './callable-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
@@ -17,6 +11,7 @@ import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
+import { typeAsValue } from './unit-resolver.ts';
 
 export interface ScriptOptions {
   /** The unit that takes the definitions; a new one where there is none. */
@@ -129,20 +124,8 @@ class ScriptProgram implements Resolver {
   }
 }
 
-function typeAsValue(type: NamedType): SugaredValue | undefined {
-  switch (type.kind) {
-    case 'ClassType':
-      return new ClassValue(type);
-    case 'TupleType':
-      return new NamedTupleConstructor(type);
-    case 'EnumType':
-      return new SugaredEnumClass(type);
-    default:
-      return undefined;
-  }
-}
-
-function useCompilerForLibrary(): void {
+/** Makes the functions of torch.nn.functional known to what is compiled from source. */
+export function useCompilerForLibrary(): void {
   functionalLibrary.use({ texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED }, (unit, namespace, source) => {
     const defs = parseProgram(source, 'python') as readonly Def[];
     const resolver: Resolver = {

@@ -30,7 +30,7 @@ export class SugaredTupleValue extends SugaredValue {
     if (typeof constant !== 'bigint') {
       throw compileError(
         range,
-        'Expected integer literal for index. ModuleList/Sequential indexing is only supported with integer literals. ' +
+        'Expected integer literal for index but got a variable or non-integer. ModuleList/Sequential indexing is only supported with integer literals. ' +
           "For example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. " +
           "Enumeration is supported, e.g. 'for index, v in enumerate(self): out = v(inp)'",
       );

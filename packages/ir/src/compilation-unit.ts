@@ -83,6 +83,10 @@ export class CompilationUnit {
     this.#types.set(name, type);
   }
 
+  removeType(type: NamedType): void {
+    for (const [name, known] of this.#types) if (known === type) this.#types.delete(name);
+  }
+
   getType(qualifiedName: string): NamedType | undefined {
     return this.#types.get(qualifiedName);
   }

@@ -6,19 +6,21 @@ import { inline, insertGraphBefore } from './inliner.ts';
 export type DecompositionCompiler = (schema: string, decomposition: string) => Graph;
 
 /** Puts operators that are defined in terms of others (row.decomposition) in those terms (PyTorch: RunDecompositions). */
-export function decomposeOps(graph: Graph, compile: DecompositionCompiler): boolean {
+export function decomposeOps(graph: Graph, compile: DecompositionCompiler, forDevice = true): boolean {
   let changed = false;
   // Decompositions may use decomposed operators: what is inserted is looked at again.
-  for (let found = decomposableNodes(graph); found.length > 0; found = decomposableNodes(graph)) {
+  for (let found = decomposableNodes(graph, forDevice); found.length > 0; found = decomposableNodes(graph, forDevice)) {
     for (const node of found) decompose(node, compile);
     changed = true;
   }
   return changed;
 }
 
-function decomposableNodes(graph: Graph): Node[] {
+/** On the host, what has a function of its own there keeps it. */
+function decomposableNodes(graph: Graph, forDevice: boolean): Node[] {
   return [...graph.allNodes()].filter((node) => {
     const row = rowOf(node);
+    if (row?.remote && !forDevice) return false;
     return row?.decomposition !== undefined || row?.derived?.from.decomposition !== undefined;
   });
 }

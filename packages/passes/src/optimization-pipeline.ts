@@ -59,7 +59,7 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
     });
   }
   step('lower tuples', () => lowerSimpleTuples(graph));
-  step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
+  step('decompose operators', () => decomposeOps(graph, options.compileDecomposition, options.fuse !== null));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   step('peephole', () => peephole(graph) && propagateConstants(graph, options.evaluate));
   step('pool constants', () => poolConstants(graph));

@@ -8,9 +8,15 @@ const compiled = new Map<string, Graph>();
  * the text throws.
  */
 export function compileDecomposition(schema: string, text: string): Graph {
-  let graph = compiled.get(schema);
-  if (!graph) compiled.set(schema, (graph = compile(schema, text)));
+  const key = `${schema}\n${text}`;
+  let graph = compiled.get(key);
+  if (!graph) compiled.set(key, (graph = compile(schema, text)));
   return graph;
+}
+
+/** Says what a decomposition comes to, where it is compiled by others. */
+export function setDecomposition(schema: string, text: string, graph: Graph): void {
+  compiled.set(`${schema}\n${text}`, graph);
 }
 
 function compile(schema: string, text: string): Graph {

@@ -29,8 +29,9 @@ export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
 export function dispatch(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
   const { row, name } = binding;
   if (!row) throw new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name} is not implemented`);
-  if (!isImplemented(row)) throw notImplemented(row);
   const { context, ledger } = execution;
+  if (row.remote && !(context.device && row.pointwise)) return runRemotely(row, name, args, execution);
+  if (!isImplemented(row)) throw notImplemented(row);
   if (!context.device) {
     if (!missingStorages(args, null)) return runOnHost(row, args, context);
     return withoutData(row, args, execution) ?? afterReadback(args, () => runOnHost(row, args, context), execution);
@@ -44,6 +45,18 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   return missing
     ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution))
     : computeWhereBest(row, name, args, execution);
+}
+
+/** Calls an operator that somebody else computes: the run rests meanwhile. */
+async function runRemotely(
+  row: OperatorRow,
+  name: string,
+  args: readonly IValue[],
+  execution: Execution,
+): Promise<readonly IValue[]> {
+  if (execution.context.device) countOne(execution.context.counters.hostFallback, name);
+  const work = afterReadback(args, () => row.remote!(args), execution);
+  return own(execution, tensorsIn(args), await execution.untilAborted(Promise.resolve(work)));
 }
 
 /** Calls an operator whose arguments are all where the device can take them from. */

@@ -1,6 +1,16 @@
+import type { Node } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
+import type { FusionGroup } from './fusion-group.ts';
+import type { OperatorBinding } from './operator-binding.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { InterruptedError } from './script-error.ts';
 import { StorageLedger } from './storage-ledger.ts';
+
+/** Calls the operators of a run in the interpreter's stead, to look at what they make. */
+export interface OperatorObserver {
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
+  runGroup(group: FusionGroup, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
+}
 
 /** One call of a program from outside, with all the calls and forks within it. */
 export class Execution {
@@ -10,6 +20,7 @@ export class Execution {
   constructor(
     readonly context: RuntimeContext,
     readonly signal: AbortSignal | null = null,
+    readonly observer: OperatorObserver | null = null,
   ) {
     this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
   }

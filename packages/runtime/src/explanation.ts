@@ -58,6 +58,7 @@ function placementOf(node: Node, hasDevice: boolean): Placement | null {
   const row = operator.row as OperatorRow | undefined;
   if (!row) return node.kind.startsWith('prim::') ? null : 'missing';
   const source = row.derived?.from ?? row;
+  if (row.remote && !(hasDevice && row.pointwise)) return 'host';
   if (!isImplemented(row)) {
     if (source.decomposition !== undefined) return 'anywhere';
     // Those of the language itself are instructions, whatever their rows say.

@@ -156,7 +156,7 @@ export class FusionGroup {
         const args = inputs.map((input) => values[input]);
         const isTail = output === this.#concatenation?.output;
         const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
-        const results = dispatch(binding, given, execution);
+        const results = execution.observer?.run(binding, given, node) ?? dispatch(binding, given, execution);
         if (results instanceof Promise) {
           return results.then(
             (done) => {

@@ -28,13 +28,17 @@ type Handler<K extends OpCode> = (
 ) => Promise<void> | void;
 
 export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
-  OP(state, frame, { operand, inputs, outputs }) {
-    const results = dispatch(operand, frame.getAll(inputs), state.execution);
+  OP(state, frame, { operand, inputs, outputs, node }) {
+    const { execution } = state;
+    const args = frame.getAll(inputs);
+    const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
     if (results instanceof Promise) return results.then((values) => setResults(state, frame, operand, outputs, values));
     setResults(state, frame, operand, outputs, results);
   },
-  FUSION_GROUP(state, frame, { operand, inputs, outputs }) {
-    const results = operand.run(frame.getAll(inputs), state.execution);
+  FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
+    const { execution } = state;
+    const args = frame.getAll(inputs);
+    const results = execution.observer?.runGroup(operand, args, node) ?? operand.run(args, execution);
     if (!(results instanceof Promise)) return frame.setAll(outputs, results);
     return results.then((values) => frame.setAll(outputs, values));
   },

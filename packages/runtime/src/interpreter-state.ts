@@ -190,7 +190,8 @@ export class InterpreterState {
   }
 }
 
-function stackEntriesOf(node: Node, functionName: string): StackEntry[] {
+/** Where a node stands, outermost call first: functions inlined into one graph count as calls. */
+export function stackEntriesOf(node: Node, functionName: string): StackEntry[] {
   const entries: StackEntry[] = [];
   let name = functionName;
   for (const call of node.callstack?.entries() ?? []) {

@@ -1,7 +1,7 @@
 import type { WeightReader } from '@cresset/archive';
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
-import { Execution } from './execution.ts';
+import { Execution, type OperatorObserver } from './execution.ts';
 import { explainGraph, type Explanation } from './explanation.ts';
 import { ExecutorCache, type ArgumentSpec, type StepListener } from './graph-executor.ts';
 import { InterpreterState } from './interpreter-state.ts';
@@ -23,6 +23,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | null;
   /** Brings the tensors of the result to the host, in one submission with the work that makes them. */
   readonly resultToHost?: boolean;
+  /** Runs it here instead, with the code made for this module's device. */
+  readonly context?: RuntimeContext;
+  readonly observer?: OperatorObserver | null;
 }
 
 /** Weights that were read and did not go up to the device yet take this much at most. */
@@ -147,14 +150,13 @@ export class ScriptModule {
   }
 
   async #run(fn: ScriptFunction, args: readonly IValue[], options: CallOptions): Promise<IValue> {
-    const { signal = null, resultToHost = false } = options;
+    const { signal = null, resultToHost = false, context = this.context, observer = null } = options;
     if (this.#isDisposed) throw new CressetError('MODEL_DISPOSED', 'this module was disposed of');
-    const { context } = this;
     const { device } = context;
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
     context.counters = emptyRunCounters();
-    const execution = new Execution(context, signal);
+    const execution = new Execution(context, signal, observer);
     const given = args.filter((value) => !(value instanceof ScriptObject));
     const objects = [this.object, ...args.filter((value) => value instanceof ScriptObject)];
     try {

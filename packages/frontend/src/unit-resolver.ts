@@ -1,0 +1,49 @@
+import type { CompilationUnit, GraphFunction, NamedType, SourceRange, Type } from '@cresset/ir';
+import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './callable-value.ts';
+import { resolvePythonName } from './python-modules.ts';
+import type { Resolver } from './resolver.ts';
+import type { SugaredValue } from './sugared-value.ts';
+
+/** What source means by a name of Python's, or by that of a function or class that units hold. */
+export class UnitResolver implements Resolver {
+  readonly #units: readonly CompilationUnit[];
+  readonly #namespace: string;
+
+  /** @param units those before win */
+  constructor(units: readonly CompilationUnit[], namespace = '__torch__') {
+    this.#units = units;
+    this.#namespace = namespace;
+  }
+
+  resolveType(name: string): Type | undefined {
+    for (const unit of this.#units) {
+      const found = unit.getType(`${this.#namespace}.${name}`) ?? unit.getType(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  resolveValue(name: string, _fn: GraphFunction, _range: SourceRange): SugaredValue | undefined {
+    for (const unit of this.#units) {
+      const type = unit.getType(`${this.#namespace}.${name}`);
+      if (type !== undefined) return typeAsValue(type);
+      const fn = unit.findFunction(`${this.#namespace}.${name}`);
+      if (fn !== undefined) return new FunctionValue(fn);
+    }
+    return resolvePythonName(name);
+  }
+}
+
+/** What the name of a class stands for in an expression. */
+export function typeAsValue(type: NamedType): SugaredValue | undefined {
+  switch (type.kind) {
+    case 'ClassType':
+      return new ClassValue(type);
+    case 'TupleType':
+      return new NamedTupleConstructor(type);
+    case 'EnumType':
+      return new SugaredEnumClass(type);
+    default:
+      return undefined;
+  }
+}
