@@ -1,26 +1,65 @@
 import { registerAllOperators } from '@cresset/operators';
+import { fullHandlers, type RunOperatorNotice, type WorkerClient } from '@cresset/runtime';
 import type { Availability } from './availability.ts';
-import { Library, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
-import { ScriptModule, type ModelMethod } from './script-module.ts';
+import { AuthoredModule } from './full/authored-module.ts';
+import {
+  CompilationUnit as Unit,
+  openProgram,
+  type ProgramOptions,
+  type ScriptFunction,
+} from './full/compilation-unit.ts';
+import { FullScriptModule } from './full/full-module.ts';
+import { CustomOperator, type OperatorImplementation } from './full/operator-implementation.ts';
+import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
+import { withMethods, type ModelMethod } from './script-module.ts';
+import type { Tensor } from './tensor.ts';
 
 /**
- * The full edition: the same functions as `cresset`, with operators that few models use (linear algebra, special functions, losses).
+ * The full edition: what `cresset` has, with operators that few models use (linear algebra, special functions, losses), and with what
+ * makes programs: source to be compiled, modules to be put together, saving, custom operators.
  */
 export * from './public-names.ts';
+export { FullScriptModule as ScriptModule, type SaveOptions, type VerifyOptions } from './full/full-module.ts';
+export {
+  AuthoredModule,
+  moduleDict,
+  moduleList,
+  sequential,
+  type DefineOptions,
+  type ModuleContainer,
+  type ParameterOptions,
+  type Submodule,
+} from './full/authored-module.ts';
+export type { ProgramOptions, ScriptClass, ScriptFunction } from './full/compilation-unit.ts';
+export type { OperatorImplementation, OperatorShape } from './full/operator-implementation.ts';
+export type { ScalarForm, VerificationDifference, VerificationReport } from '@cresset/runtime';
+
+const operators = new Map<string, CustomOperator>();
 
 // Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
 const library = new Library(() => new Worker(new URL('./worker-full.ts', import.meta.url), { type: 'module' }), {
   prepare: registerAllOperators,
-  handlers: {},
-  runOperator: () => undefined,
+  handlers: fullHandlers,
+  runOperator,
+  started: (client) => {
+    // What is wrong with one of them was told when it was registered.
+    for (const operator of operators.values()) void sendOperator(operator, client).catch(() => undefined);
+  },
 });
 
 /** See `load` of the core edition. */
 export function load<Method extends string = never>(
   input: ModelInput,
   options: LoadOptions = {},
-): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
-  return library.load(input, options, ScriptModule) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
+): Promise<FullScriptModule & Readonly<Record<Method, ModelMethod>>> {
+  return library.load(input, options, FullScriptModule) as Promise<
+    FullScriptModule & Readonly<Record<Method, ModelMethod>>
+  >;
+}
+
+/** See `loadCheckpoint` of the core edition. */
+export function loadCheckpoint(input: ModelInput, options: CheckpointOptions = {}): Promise<Map<string, Tensor>> {
+  return library.loadCheckpoint(input, options);
 }
 
 /** See `init` of the core edition. */
@@ -31,4 +70,86 @@ export function init(): Promise<Availability> {
 /** See `memory` of the core edition. */
 export function memory(): Promise<MemoryReport> {
   return library.memory();
+}
+
+/** Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it. */
+export class CompilationUnit extends Unit {
+  constructor(options: ProgramOptions = {}) {
+    super(library, options);
+    // oxlint-disable-next-line no-constructor-return
+    return withMethods(this);
+  }
+}
+
+/**
+ * Compiles the functions and classes of TorchScript source (torch.jit.script): `const { add } = await script(source)`. They see each
+ * other in any order, and know `torch`, `math`, and `torch.nn.functional` as `F`. Classes that derive from `nn.Module` become modules.
+ *
+ * Rejects with PyTorch's error, which has the line of the source with a caret.
+ *
+ * @typeParam Name names of the functions, so that they can be called as properties: `script<'add'>(…)`.
+ */
+export async function script<Name extends string = never>(
+  source: string,
+  options: ProgramOptions & { readonly filename?: string } = {},
+): Promise<CompilationUnit & Readonly<Record<Name, ScriptFunction>>> {
+  const unit = new CompilationUnit(options);
+  try {
+    await unit.define(source, options);
+  } catch (error) {
+    await unit.dispose();
+    throw error;
+  }
+  return unit as CompilationUnit & Readonly<Record<Name, ScriptFunction>>;
+}
+
+/** An empty module, to be put together by its `register…` methods and `define` (torch.jit.ScriptModule). */
+export async function createModule<Method extends string = never>(
+  className: string,
+  options: ProgramOptions = {},
+): Promise<AuthoredModule & Readonly<Record<Method, ModelMethod>>> {
+  const file = await openProgram(library, className, options);
+  return withMethods(new AuthoredModule(file)) as AuthoredModule & Readonly<Record<Method, ModelMethod>>;
+}
+
+/**
+ * Makes an operator known to programs that are loaded or compiled from now on, as `ops.my_ns.my_op` (torch.library.custom_op). Its
+ * function stays on the page: a program in the worker waits while it runs. One of the same name takes the place of the one before.
+ *
+ * @param schema PyTorch's: `my_ns::my_op(Tensor x, float alpha=1.0) -> Tensor`
+ *
+ * Rejects with `IR_PARSE` for a malformed schema, `OPERATOR_NAME` for one in a namespace of PyTorch's, and with PyTorch's error for source
+ * that does not compile.
+ */
+export async function registerOperator(schema: string, implementation: OperatorImplementation): Promise<void> {
+  const operator = new CustomOperator(schema, implementation);
+  const before = operators.get(operator.name);
+  operators.set(operator.name, operator);
+  try {
+    await library.placement(true);
+    await Promise.all((await library.placements()).map(({ client }) => sendOperator(operator, client)));
+  } catch (error) {
+    if (before) operators.set(operator.name, before);
+    else operators.delete(operator.name);
+    throw error;
+  }
+}
+
+/**
+ * Lets programs run in a worker of one's own, a module that imports `cresset/worker-full`. Custom operators that it registers run there
+ * without a way over the page. Throws `WORKER_STARTED` where the worker runs already.
+ */
+export function setWorker(start: () => Worker): void {
+  library.setWorker(start);
+}
+
+function sendOperator(operator: CustomOperator, client: WorkerClient): Promise<unknown> {
+  return client.request('done', { type: 'register-operator', ...operator.registration });
+}
+
+function runOperator({ run, operator, args }: RunOperatorNotice, client: WorkerClient): void {
+  void operators
+    .get(operator)!
+    .run(args)
+    .then((outcome) => client.request('done', { type: 'operator-result', run, outcome }));
 }

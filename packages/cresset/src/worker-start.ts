@@ -21,6 +21,8 @@ export interface Edition {
   readonly handlers: RequestHandlers;
   /** Runs a custom operator's function in the page. */
   runOperator(notice: RunOperatorNotice, client: WorkerClient): void;
+  /** A host was started; its first messages are sent here. */
+  started(client: WorkerClient): void;
 }
 
 /** Where programs run. */
@@ -91,11 +93,13 @@ function portOf(worker: Worker): Port<FromHost, Request> {
 }
 
 function makeClient(port: Port<FromHost, Request>, edition?: Edition): WorkerClient {
-  return new WorkerClient(port, {
+  const client = new WorkerClient(port, {
     onPrint: (text) => console.log(text),
     onWarning: (text) => console.warn(text),
     ...(edition && { onRunOperator: edition.runOperator }),
   });
+  edition?.started(client);
+  return client;
 }
 
 /** Resolves with null once the worker has spoken, or with why it did not. */

@@ -1,4 +1,4 @@
-import { type ClassType, type CompilationUnit, type GraphFunction, Source } from '@cresset/ir';
+import type { ClassType, CompilationUnit, GraphFunction, Source } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
 import { ModuleSelf } from './module-value.ts';

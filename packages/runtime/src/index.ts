@@ -17,6 +17,9 @@ export { RuntimeContext, type RuntimeContextOptions } from './runtime-context.ts
 export { InterruptedError, TorchScriptError } from './script-error.ts';
 export { runtimeConstants, toIValue } from './constant-value.ts';
 export type { Explanation, OperatorUse, Placement } from './explanation.ts';
+export { registerCustomOperator } from './full/custom-operators.ts';
+export { fullHandlers } from './full/full-handlers.ts';
+export type { ScalarCall, ScalarForm } from './full/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';
 export type { RunProfile } from './run-profile.ts';
 export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';
@@ -24,7 +27,7 @@ export { isInstance, typeOfValue } from './value-type.ts';
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
 export * from './worker/protocol.ts';
-export { ScriptFailure } from './worker/wire-error.ts';
+export { ScriptFailure, toWireError } from './worker/wire-error.ts';
 export { toWire, WireReader } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { WorkerHost, type HostEnvironment, type RequestHandlers } from './worker/worker-host.ts';

@@ -1,0 +1,107 @@
+import { defineMethods, UnitResolver } from '@cresset/frontend';
+import { type CompilationUnit, CressetError, Source, TensorType, type Type } from '@cresset/ir';
+import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
+import { typeOfValue } from '../value-type.ts';
+import { collectModules } from '../worker/hosted-model.ts';
+import type { Registration, WireModule, WireValue } from '../worker/protocol.ts';
+import type { WireReader } from '../worker/wire-value.ts';
+import type { WorkerHost } from '../worker/worker-host.ts';
+import { type AuthoredModule, NAMESPACE, newModule } from './source-program.ts';
+
+/** Where PyTorch has its containers of modules. */
+const CONTAINERS = `${NAMESPACE}.torch.nn.modules.container`;
+
+/** What PyTorch compiles of a Sequential. */
+const FORWARD = `
+def forward(self, input):
+    for module in self:
+        input = module(input)
+    return input
+`;
+
+/**
+ * Gives a module a parameter, buffer, attribute, constant or submodule (`register_parameter`, `register_buffer`, `register_attribute`,
+ * `register_module` of torch.jit.ScriptModule). Throws where the name is taken, where the
+ * type means none, or where the value is of another.
+ */
+export function registerInModule(
+  program: AuthoredModule,
+  name: string,
+  registration: Registration,
+  host: WorkerHost,
+): void {
+  if (!/^[^.]+$/.test(name)) throw new CressetError('NAME', `'${name}' cannot be the name of something in a module`);
+  const { module } = program;
+  const reader = program.reader();
+  switch (registration.kind) {
+    case 'parameter':
+    case 'buffer': {
+      const tensor = readAs(reader, registration.value, TensorType.get(), name) as Tensor;
+      tensor.requiresGrad = registration.kind === 'parameter' && registration.requiresGrad;
+      add(module, name, TensorType.get(), tensor, registration.kind);
+      break;
+    }
+    case 'attribute': {
+      const type = program.parseType(registration.type);
+      add(module, name, type, readAs(reader, registration.value, type, name));
+      break;
+    }
+    case 'constant': {
+      const { type } = registration;
+      const constantType = type === null ? null : program.parseType(type);
+      const value = constantType
+        ? readAs(reader, registration.value, constantType, name)
+        : reader.inferred(registration.value);
+      if (typeOfValue(value) === null) throw new CressetError('ARGUMENT_TYPE', `constant '${name}' has no type`);
+      module.type.addConstant(name, value);
+      break;
+    }
+    case 'module': {
+      const child = moduleOf(registration.module, program.unit, host);
+      add(module, name, child.type, child);
+      for (const [path, below] of collectModules(module)) program.modules.set(path, below);
+      break;
+    }
+  }
+}
+
+/** Gives an attribute of a module another value. Throws where there is none of that name, or the value is of another type. */
+export function setAttribute(module: ScriptObject, name: string, value: WireValue, reader: WireReader): void {
+  const slot = module.type.getAttributeSlot(name);
+  const { type, kind } = module.type.attributes[slot]!;
+  const given = readAs(reader, value, type, name);
+  if (given instanceof Tensor) given.requiresGrad = kind === 'parameter';
+  module.slots[slot] = given;
+}
+
+function readAs(reader: WireReader, value: WireValue, type: Type, name: string): IValue {
+  return reader.value(value, type, 'register', name);
+}
+
+function add(
+  object: ScriptObject,
+  name: string,
+  type: Type,
+  value: IValue,
+  kind?: 'attribute' | 'parameter' | 'buffer',
+): void {
+  const slot = object.type.addAttribute(name, type, kind);
+  object.slots[slot] = value;
+}
+
+function moduleOf(wire: WireModule, unit: CompilationUnit, host: WorkerHost): ScriptObject {
+  if (wire.kind === 'module') {
+    const module = host.model(wire.model).receiver(wire.path);
+    if (!module.type.isModule()) throw new CressetError('NO_MODULE', `${module.type.reprStr()} is no module`);
+    return module;
+  }
+  const container = newModule(unit, `${CONTAINERS}.${wire.kind}`);
+  for (const [name, module] of wire.modules) {
+    const child = moduleOf(module, unit, host);
+    add(container, name, child.type, child);
+  }
+  const length = `def __len__(self) -> int:\n    return ${wire.modules.length}\n`;
+  const source = new Source(wire.kind === 'Sequential' ? length + FORWARD : length, `<${wire.kind}>`);
+  defineMethods(unit, container.type, source, new UnitResolver([unit]));
+  return container;
+}

@@ -1,0 +1,225 @@
+import { formatStackTrace, printNode, type Node } from '@cresset/ir';
+import { deviceRefusal, type OperatorRow } from '@cresset/operators';
+import { Dict, List, Storage, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { dispatch } from '../dispatch.ts';
+import { Execution, type OperatorObserver } from '../execution.ts';
+import type { FusionGroup } from '../fusion-group.ts';
+import { stackEntriesOf } from '../interpreter-state.ts';
+import type { OperatorBinding } from '../operator-binding.ts';
+import { RuntimeContext } from '../runtime-context.ts';
+import { tensorsIn } from '../tensors-in.ts';
+import { bindArguments } from '../worker/argument-binding.ts';
+import type { HostedModel } from '../worker/hosted-model.ts';
+import type { VerificationDifference, VerificationReport, VerifyRequest } from '../worker/protocol.ts';
+import type { WorkerHost } from '../worker/worker-host.ts';
+import { comparableParts, tensorDifference, type Tolerance } from './value-difference.ts';
+
+/** So many differences are told; the first is the one that matters. */
+const MAX_DIFFERENCES = 20;
+
+/**
+ * Runs a method or function on the host and hands the inputs of every operator to the device too, so that what differs is that
+ * operator's doing and nothing that came before. A group of operators that runs as one kernel is compared as such first; where it
+ * differs, its operators are compared one by one.
+ *
+ * Rejects where there is no GPU, and with the program's error where it fails on the host.
+ */
+export async function verifyCall(
+  model: HostedModel,
+  request: VerifyRequest,
+  host: WorkerHost,
+  signal: AbortSignal,
+): Promise<VerificationReport> {
+  const { runner } = model;
+  await model.loadDebugTables();
+  const device = runner.context.device ?? (await host.chooseDevice('webgpu')).device!;
+  const { fn, receiver } = model.callee(request.module, request.method);
+  const { schema } = fn;
+  const reader = model.reader();
+  const bound = bindArguments(schema, receiver ?? undefined, request.args, request.kwargs, (value, argument) =>
+    reader.argument(value, argument, schema.name),
+  );
+  const context = new RuntimeContext({ generator: runner.context.generator, print: () => undefined });
+  const observer = new Verifier(context, device, fn.name, signal, request.tolerance);
+  const options = { signal, context, observer };
+  if (receiver) await runner.callOn(receiver, request.method, bound.slice(1), options);
+  else await runner.callFunction(fn, bound, options);
+  return observer.report();
+}
+
+/** Where an operator stands and what of it is said. */
+interface Place {
+  readonly operator: string;
+  readonly node: Node;
+  readonly fusedWith: readonly string[];
+}
+
+class Verifier implements OperatorObserver {
+  readonly #onHost: Execution;
+  readonly #deviceContext: RuntimeContext;
+  readonly #differences: VerificationDifference[] = [];
+  #compared = 0;
+  #notOnDevice = 0;
+
+  constructor(
+    hostContext: RuntimeContext,
+    private readonly device: ComputeDevice,
+    private readonly functionName: string,
+    private readonly signal: AbortSignal,
+    private readonly tolerance: Tolerance | null,
+  ) {
+    this.#onHost = new Execution(hostContext, signal);
+    this.#deviceContext = new RuntimeContext({ device, limits: { smallWork: -1 }, print: () => undefined });
+  }
+
+  report(): VerificationReport {
+    return {
+      passed: this.#differences.length === 0,
+      compared: this.#compared,
+      notOnDevice: this.#notOnDevice,
+      differences: this.#differences,
+    };
+  }
+
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node): Promise<readonly IValue[]> {
+    return this.#runOperator(binding, args, { operator: binding.name, node, fusedWith: [] });
+  }
+
+  async #runOperator(binding: OperatorBinding, args: readonly IValue[], place: Place): Promise<readonly IValue[]> {
+    const { row } = binding;
+    const copies = row && (await this.#copiesFor(row, args));
+    const results = await dispatch(binding, args, this.#onHost);
+    if (copies) {
+      // What an operator writes to is a result of it too.
+      const writes = /\(\w+!\)/.test(row!.schema);
+      const found = await this.#differencesOf(place, writes ? [...results, ...args] : results, async (onDevice) => {
+        const actual = await dispatch(binding, copies, onDevice);
+        return writes ? [...actual, ...copies] : actual;
+      });
+      this.#add(found);
+    }
+    return results;
+  }
+
+  /** Arguments for the device, as they are before the host may write to them; null where it is not to be asked. */
+  async #copiesFor(row: OperatorRow, args: readonly IValue[]): Promise<IValue[] | null> {
+    if (tensorsIn(args).length === 0 || row.nondeterministic || row.hasSideEffects || row.readsNoData) return null;
+    if (row.view && !row.shape && !row.derived) return null;
+    const copies = await copiesOf(args);
+    let refusal: string | null;
+    try {
+      refusal = deviceRefusal(row, copies);
+    } catch {
+      // Arguments that do not fit: the host says so.
+      return null;
+    }
+    if (refusal === null) return copies;
+    this.#notOnDevice++;
+    return null;
+  }
+
+  async runGroup(group: FusionGroup, args: readonly IValue[], node: Node): Promise<readonly IValue[]> {
+    const copies = await copiesOf(args);
+    const results = await group.run(args, this.#onHost);
+    const operators = group.label.split('+');
+    const place = { operator: group.label, node, fusedWith: operators };
+    const found = await this.#differencesOf(place, results, async (onDevice) => group.run(copies, onDevice));
+    if (found.length === 0) return results;
+    const before = this.#differences.length;
+    await group.run(args, new Execution(this.#onHost.context, this.signal, this.#memberObserver(operators)));
+    if (this.#differences.length === before) this.#add(found);
+    return results;
+  }
+
+  #memberObserver(fusedWith: readonly string[]): OperatorObserver {
+    return {
+      run: (binding, args, node) => this.#runOperator(binding, args, { operator: binding.name, node, fusedWith }),
+      runGroup: (group, args, node) => this.runGroup(group, args, node),
+    };
+  }
+
+  #add(differences: readonly VerificationDifference[]): void {
+    this.#differences.push(...differences.slice(0, MAX_DIFFERENCES - this.#differences.length));
+  }
+
+  async #differencesOf(
+    place: Place,
+    expected: readonly IValue[],
+    compute: (onDevice: Execution) => Promise<readonly IValue[]>,
+  ): Promise<VerificationDifference[]> {
+    this.#compared++;
+    const onDevice = new Execution(this.#deviceContext, this.signal);
+    let actual: readonly IValue[] = [];
+    try {
+      actual = await compute(onDevice);
+      await Promise.all([...tensorsIn(actual).map(({ storage }) => storage.toHost()), this.device.flush()]);
+      await this.#deviceContext.faults.check();
+      return this.#differencesBetween(place, expected, actual);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      return [this.#difference(place, 0, { mismatch: `an error on the device: ${text}` })];
+    } finally {
+      for (const tensor of tensorsIn(actual)) tensor.dispose();
+    }
+  }
+
+  #differencesBetween(place: Place, expected: readonly IValue[], actual: readonly IValue[]): VerificationDifference[] {
+    return expected.flatMap((value, output) => {
+      const found: VerificationDifference[] = [];
+      for (const part of comparableParts(value, actual[output] ?? null)) {
+        const difference = typeof part === 'string' ? part : tensorDifference(part[0], part[1], this.tolerance);
+        if (typeof difference === 'string') {
+          found.push(this.#difference(place, output, { mismatch: difference }));
+        } else if (difference) {
+          const { maxDifference, index, expected: onHost, actual: onDevice } = difference;
+          found.push(this.#difference(place, output, { maxDifference, at: { index, host: onHost, device: onDevice } }));
+        }
+      }
+      return found;
+    });
+  }
+
+  #difference(
+    { operator, node, fusedWith }: Place,
+    output: number,
+    found: Partial<Pick<VerificationDifference, 'maxDifference' | 'at' | 'mismatch'>>,
+  ): VerificationDifference {
+    const entries = stackEntriesOf(node, this.functionName);
+    return {
+      operator,
+      node: printNode(node).trim(),
+      python: entries.length > 0 ? formatStackTrace(entries) : '',
+      output,
+      maxDifference: found.maxDifference ?? NaN,
+      at: found.at ?? null,
+      mismatch: found.mismatch ?? null,
+      fusedWith,
+    };
+  }
+}
+
+/** The same value over memory of its own: tensors as they are, strides and all. */
+function copyOf(value: IValue, storages: Map<Storage, Storage>): IValue {
+  const copy = (part: IValue): IValue => copyOf(part, storages);
+  if (value instanceof Tensor) {
+    const { storage, dtype, sizes, strides, storageOffset } = value;
+    let copied = storages.get(storage);
+    if (!copied) storages.set(storage, (copied = Storage.onHost(storage.hostBytes().slice(0))));
+    return new Tensor(copied, dtype, sizes, strides, storageOffset);
+  }
+  if (value instanceof List) return new List(value.elementType, value.items.map(copy));
+  if (value instanceof Tuple) return new Tuple(value.items.map(copy), value.type);
+  if (value instanceof Dict) {
+    const entries = [...value.entries].map(([key, item]): [DictKey, IValue] => [key, copy(item)]);
+    return new Dict(value.keyType, value.valueType, new Map(entries));
+  }
+  return value;
+}
+
+/** Copies of all of them; tensors over one memory stay that. */
+async function copiesOf(values: readonly IValue[]): Promise<IValue[]> {
+  await Promise.all(tensorsIn(values).map(({ storage }) => storage.toHost()));
+  const storages = new Map<Storage, Storage>();
+  return values.map((value) => copyOf(value, storages));
+}
