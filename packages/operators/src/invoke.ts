@@ -8,6 +8,7 @@ import {
   Tensor,
   Tuple,
   type IValue,
+  type ScalarType,
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from './boxing.ts';
 import { copyInto, lowerCopy } from './copy.ts';
@@ -56,15 +57,15 @@ export function runOnHost(row: OperatorRow, args: readonly IValue[], context: Ho
   const boxing = boxingOf(row);
   const unboxed = boxing.unbox(args);
   if (!row.derived) return boxing.box(computeOnHost(row, unboxed, context));
-  const { from, form } = row.derived;
+  const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
-    prepareTarget(targets[0], pointwiseShape(from, unboxed), form, unboxed);
+    prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
     runPointwise(from, unboxed, targets[0]);
   } else {
     const computed = asTensors(computeOnHost(from, functionalArguments(from, unboxed), context));
     targets.forEach((target, at) => {
-      prepareTarget(target, computed[at], form, unboxed);
+      prepareTarget(target, computed[at], row, unboxed);
       copyInto(target, computed[at]);
     });
   }
@@ -124,12 +125,21 @@ function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
   return Object.fromEntries(boxingOf(from).signature.args.map(({ name }) => [name, args[name]]));
 }
 
+let checkOutDtype = (_: OperatorRow, computed: ScalarType, out: ScalarType): void => assertCanCast(computed, out);
+
+/** Has `out` arguments checked by PyTorch's rules for each operator, which are of use to few programs. */
+export function useOutDtypes(rules: typeof checkOutDtype): void {
+  checkOutDtype = rules;
+}
+
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
-function prepareTarget(target: Tensor, result: TensorMeta, form: 'in-place' | 'out', args: Arguments): void {
-  assertCanCast(result.dtype, target.dtype);
+function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
+  const isOut = row.derived!.form === 'out';
+  if (isOut) checkOutDtype(row, result.dtype, target.dtype);
+  else assertCanCast(result.dtype, target.dtype);
   if (!sameSizes(target.sizes, result.sizes)) {
     check(
-      form === 'out',
+      isOut,
       `output with shape ${sizesText(target.sizes)} doesn't match the broadcast shape ${sizesText(result.sizes)}`,
     );
     resize(target, result.sizes);
@@ -186,10 +196,10 @@ export function runOnDevice(
     return results instanceof Promise ? results.then(finish) : finish(results);
   }
   if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, unboxed, context)));
-  const { from, form } = row.derived;
+  const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
-    prepareTarget(targets[0], pointwiseShape(from, unboxed), form, unboxed);
+    prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
     lowerPointwise(from, unboxed, targets[0], context);
   } else {
     return writeToTargets(row, computeOnDevice(from, functionalArguments(from, unboxed), context), unboxed, context);
@@ -206,7 +216,7 @@ function writeToTargets(
 ): Tensor[] {
   const targets = targetsOf(row, args);
   targets.forEach((target, at) => {
-    prepareTarget(target, computed[at], row.derived!.form, args);
+    prepareTarget(target, computed[at], row, args);
     lowerCopy(target, computed[at], context, boxingOf(row).signature.name);
   });
   return targets;

@@ -1,6 +1,8 @@
 import { operatorRegistry } from '@cresset/ir';
 import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
+import { useOutDtypes } from './invoke.ts';
+import { checkOutDtype } from './out-dtypes.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
 import type { OperatorRow } from './row.ts';
 
@@ -14,5 +16,6 @@ export function registerAllOperators(): void {
   registerCommonOperators();
   if (operatorRegistry.find('aten::special_i0e', '')) return;
   registerRows(rowsOf(extraFamilies));
+  useOutDtypes(checkOutDtype);
   operatorRegistry.unknownNote = '';
 }
