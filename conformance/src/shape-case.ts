@@ -1,5 +1,5 @@
 import { parseIr, TensorType, type Graph } from '@cresset/ir';
-import { canonicalize, propagateInputShapes } from '@cresset/passes';
+import { canonicalize, propagateDtypes, propagateInputShapes } from '@cresset/passes';
 import { evaluateConstant, runtimeConstants } from '@cresset/runtime';
 
 /** Dtype and sizes of a tensor that a graph is analysed for. */
@@ -8,8 +8,9 @@ export interface InputShape {
   readonly shape: readonly number[];
 }
 
-const analyses: Readonly<Record<string, (graph: Graph) => void>> = {
+const analyses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   complete_shape_analysis: (graph) => propagateInputShapes(graph, evaluateConstant),
+  propagate_dtype: (graph) => propagateDtypes(graph, evaluateConstant),
 };
 
 /** The graph after a shape analysis, or null where there is none of that name. */

@@ -18,3 +18,5 @@ export { removeTensorMutation } from './remove-tensor-mutation.ts';
 export { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
 export { decomposeBatchNorm } from './decompose-batch-norm.ts';
 export { peephole } from './peephole.ts';
+export { propagateDtypes } from './shape-analysis/propagate-dtypes.ts';
+export { eraseShapeInformation, propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';

@@ -1,0 +1,90 @@
+import { parseIr, TensorType, type Graph, type Node } from '@cresset/ir';
+import { findRow, registerAllOperators, runOnHost, type HostContext } from '@cresset/operators';
+import type { IValue } from '@cresset/tensor';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { propagateDtypes } from './propagate-dtypes.ts';
+import { eraseShapeInformation, propagateInputShapes } from './propagate-input-shapes.ts';
+
+beforeAll(registerAllOperators);
+
+function evaluate(node: Node, inputs: readonly unknown[]): readonly unknown[] | null {
+  const { name, overloadName } = node.operator();
+  try {
+    return runOnHost(findRow(name, overloadName)!, inputs as readonly IValue[], {} as HostContext);
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a graph whose first input is a float32 tensor of these sizes, after `analyse`. */
+function analysed(text: string, sizes: readonly number[], analyse: (graph: Graph) => unknown): string {
+  const graph = parseIr(text);
+  graph.inputs[0].setType(TensorType.createContiguous('float32', 'cpu', sizes).withRequiresGrad(false));
+  analyse(graph);
+  return graph.toString({ sourceRanges: false });
+}
+
+const chain = `graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %t : Tensor = aten::t(%x)
+  %y : Tensor = aten::add(%t, %t, %one)
+  %z : Tensor = aten::abs(%y)
+  %r : Tensor = aten::logcumsumexp(%z, %one)
+  return (%r)
+`;
+
+describe('propagateInputShapes', () => {
+  test('knows sizes and strides, then ranks only, then nothing', () => {
+    const text = analysed(chain, [2, 3], (graph) => propagateInputShapes(graph, evaluate));
+    expect(text).toContain(': Float(3, 2, strides=[1, 3], requires_grad=0, device=cpu) = aten::t');
+    expect(text).toContain(': Float(3, 2, strides=[1, 3], device=cpu) = aten::add');
+    expect(text).toContain(': Float(*, *, device=cpu) = aten::abs');
+    expect(text).toContain(': Tensor = aten::logcumsumexp');
+  });
+
+  test('does not run operators on memory that the graph writes to', () => {
+    const text = analysed(
+      `graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %w : Tensor = aten::add_(%x, %one, %one)
+  %y : Tensor = aten::add(%x, %x, %one)
+  return (%y)
+`,
+      [4],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(text).toContain(': Tensor = aten::add_');
+    expect(text).toContain(': Float(*, device=cpu) = aten::add');
+  });
+
+  test('merges what comes around a loop', () => {
+    const text = analysed(
+      `graph(%x : Tensor, %n : int):
+  %true : bool = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %r : Tensor = prim::Loop(%n, %true, %x)
+    block0(%i : int, %y : Tensor):
+      %z : Tensor = aten::unsqueeze(%y, %zero)
+      -> (%true, %z)
+  return (%r)
+`,
+      [4],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(text).toContain(': FloatTensor(requires_grad=0, device=cpu) = prim::Loop');
+  });
+
+  test('is undone by eraseShapeInformation', () => {
+    const text = analysed(chain, [2, 3], (graph) => {
+      propagateInputShapes(graph, evaluate);
+      eraseShapeInformation(graph);
+    });
+    expect(text).toBe(String(parseIr(chain)));
+  });
+});
+
+test('propagateDtypes refines what follows from known ranks', () => {
+  const text = analysed(chain, [2, 3], (graph) => propagateDtypes(graph, evaluate));
+  expect(text).toContain(': FloatTensor = aten::t');
+  expect(text).toContain(': Tensor = aten::add');
+});

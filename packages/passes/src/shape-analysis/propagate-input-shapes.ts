@@ -1,0 +1,236 @@
+import {
+  AliasDb,
+  ListType,
+  TensorType,
+  type Block,
+  type Graph,
+  type Node,
+  type TupleType,
+  type Type,
+} from '@cresset/ir';
+import { Tensor } from '@cresset/tensor';
+import type { ConstantEvaluator } from '../constant-propagation.ts';
+import { completeFormula, runOnExamples } from './complete-shapes.ts';
+import { dimensionFormula } from './dimension-formulas.ts';
+import { exampleNumber, exampleTensor } from './examples.ts';
+
+/**
+ * Refines the tensor types of a graph by what is known of its inputs (PyTorch: PropagateInputShapes). Values that memory resized in
+ * place could be looked at through keep the type of any tensor.
+ *
+ * @param evaluate runs operators on example tensors of the right sizes.
+ */
+export function propagateInputShapes(graph: Graph, evaluate: ConstantEvaluator): void {
+  new ShapePropagator(graph, evaluate).block(graph.block);
+}
+
+/** Forgets all that graphs' values are known to be beyond tensors (PyTorch: EraseShapeInformation). */
+export function eraseShapeInformation(graph: Graph): void {
+  eraseBlock(graph.block);
+}
+
+function eraseBlock(block: Block): void {
+  for (const value of block.inputs) value.setType(unshaped(value.type));
+  for (const node of block.nodes()) {
+    for (const value of node.outputs) value.setType(unshaped(value.type));
+    node.blocks.forEach(eraseBlock);
+    if (node.hasAttribute('Subgraph')) eraseShapeInformation(node.g('Subgraph'));
+  }
+}
+
+/** The type with no more known of tensors in it than that they are tensors (PyTorch: unshapedType). */
+function unshaped(type: Type): Type {
+  if (type instanceof TensorType) return TensorType.get();
+  const contained = type.containedTypes();
+  return contained.length === 0 ? type : type.withContained(contained.map(unshaped));
+}
+
+/** Operators that give numbers, whose types are right already. */
+const givesNumbers: ReadonlySet<string> = new Set([
+  'aten::Bool',
+  'aten::Int',
+  'aten::Float',
+  'aten::Complex',
+  'aten::FloatImplicit',
+  'aten::IntImplicit',
+  'aten::ScalarImplicit',
+]);
+
+/** Operators that change how much memory a tensor has. */
+const resizes: ReadonlySet<string> = new Set([
+  'aten::resize_',
+  'aten::resize_as_',
+  'aten::copy_',
+  'aten::set_',
+  'aten::unsqueeze_',
+  'aten::t_',
+  'aten::transpose_',
+]);
+
+class ShapePropagator {
+  readonly #aliasDb: AliasDb;
+  readonly #evaluate: ConstantEvaluator;
+  readonly #dependsOnMutation = new Map<Node, boolean>();
+
+  constructor(graph: Graph, evaluate: ConstantEvaluator) {
+    this.#aliasDb = new AliasDb(graph);
+    this.#evaluate = evaluate;
+  }
+
+  block(block: Block): void {
+    for (const node of block.nodes()) this.#node(node);
+  }
+
+  #node(node: Node): void {
+    switch (node.kind) {
+      case 'prim::Constant':
+        return;
+      case 'prim::If':
+        this.#if(node);
+        return;
+      case 'prim::Loop':
+        this.#loop(node);
+        return;
+      case 'prim::NumToTensor':
+        node.output().setType(TensorType.fromNumberType(node.input().type));
+        return;
+      case 'prim::TupleConstruct':
+        this.#tuple(node);
+        return;
+      case 'prim::TupleUnpack':
+        (node.input().type as TupleType).elements.forEach((type, index) => node.output(index).setType(type));
+        return;
+      case 'prim::ConstantChunk':
+        for (const output of node.outputs) {
+          output.setType(node.input().type instanceof TensorType ? node.input().type : TensorType.get());
+        }
+        return;
+      case 'prim::unchecked_unwrap_optional':
+      case 'aten::_unwrap_optional':
+        return;
+      default:
+        this.#operator(node);
+    }
+  }
+
+  #if(node: Node): void {
+    const [then, otherwise] = node.blocks;
+    this.block(then);
+    this.block(otherwise);
+    node.outputs.forEach((output, index) => {
+      const merged = mergeTypes(then.outputs[index].type, otherwise.outputs[index].type);
+      if (merged) output.setType(merged);
+    });
+  }
+
+  /** Types of what a loop carries are merged with what comes around until they stay the same. */
+  #loop(node: Node): void {
+    const [body] = node.blocks;
+    const [trip, ...carried] = body.inputs;
+    trip.setType(node.input(0).type);
+    carried.forEach((value, index) => value.setType(node.input(index + 2).type));
+    let changed: boolean;
+    do {
+      this.block(body);
+      changed = false;
+      carried.forEach((value, index) => {
+        const merged = mergeTypes(value.type, body.outputs[index + 1].type);
+        if (merged && !merged.equals(value.type)) {
+          value.setType(merged);
+          changed = true;
+        }
+      });
+    } while (changed);
+    node.outputs.forEach((output, index) => output.setType(carried[index].type));
+  }
+
+  #tuple(node: Node): void {
+    const type = node.output().type as TupleType;
+    node.output().setType(type.withContained(node.inputs.map((input) => input.type)));
+  }
+
+  #operator(node: Node): void {
+    const operator = node.maybeOperator();
+    if (!operator || givesNumbers.has(operator.name) || node.hasSideEffects()) return;
+    const name = operator.overloadName === '' ? operator.name : `${operator.name}.${operator.overloadName}`;
+    if (resizes.has(operator.name) || !node.outputs.some(({ type }) => holdsTensors(type))) return;
+    if (this.#complete(node, name) || this.#ranks(node, name)) return;
+    for (const output of node.outputs) output.setType(unshaped(output.type));
+  }
+
+  #complete(node: Node, name: string): boolean {
+    const types = completeTypes(node);
+    if (types === null || types.length === 0) return false;
+    if (runOnExamples.has(name)) return this.#run(node, types);
+    const type = completeFormula(name)?.(types, node);
+    if (type === undefined) return false;
+    // A formula that fails says that nothing is known: the ranks would be wrong too.
+    node.output().setType(type ?? unshaped(node.output().type));
+    return true;
+  }
+
+  /** Runs the operator on zeros; not where memory that changes is looked at, nor on whole numbers, which could divide by zero. */
+  #run(node: Node, types: readonly TensorType[]): boolean {
+    if (this.#isChanged(node)) return false;
+    if (types.some(({ scalarType }) => !/^b?float/.test(scalarType!))) return false;
+    let next = 0;
+    const inputs = node.inputs.map((value) =>
+      value.type instanceof TensorType
+        ? exampleTensor(types[next].scalarType!, types[next].concreteSizes!, types[next++].concreteStrides!)
+        : exampleNumber(value.type),
+    );
+    if (inputs.includes(undefined)) return false;
+    const results = this.#evaluate(node, inputs);
+    const result = results?.[0];
+    if (!(result instanceof Tensor)) return false;
+    const { sizes, strides, dtype } = result;
+    node.output().setType(
+      TensorType.create({
+        scalarType: dtype as TensorType['scalarType'],
+        device: types[0].device,
+        shape: sizes,
+        strides,
+      }),
+    );
+    return true;
+  }
+
+  #ranks(node: Node, name: string): boolean {
+    const types = dimensionFormula(name)?.(node);
+    if (!types) return false;
+    types.forEach((type, index) => node.output(index).setType(type));
+    return true;
+  }
+
+  /** Whether a node looks at memory that something in the graph writes to, itself or through its inputs. */
+  #isChanged(node: Node): boolean {
+    const known = this.#dependsOnMutation.get(node);
+    if (known !== undefined) return known;
+    this.#dependsOnMutation.set(node, false);
+    const changed =
+      this.#aliasDb.hasWriters(node) ||
+      node.inputs.some((input) => input.node.kind !== 'prim::Param' && this.#isChanged(input.node));
+    this.#dependsOnMutation.set(node, changed);
+    return changed;
+  }
+}
+
+const holdsTensors = (type: Type): boolean =>
+  type instanceof TensorType || type.containedTypes().some((contained) => holdsTensors(contained));
+
+function mergeTypes(left: Type, right: Type): Type | null {
+  return left instanceof TensorType && right instanceof TensorType ? left.merge(right) : null;
+}
+
+/** The types of all tensors among a node's inputs, those in a list too; null unless all are complete. */
+function completeTypes(node: Node): readonly TensorType[] | null {
+  const types: TensorType[] = [];
+  for (const { type, node: source } of node.inputs) {
+    if (type instanceof TensorType) types.push(type);
+    else if (type instanceof ListType && type.elementType instanceof TensorType) {
+      if (source.kind !== 'prim::ListConstruct') return null;
+      types.push(...source.inputs.map((element) => element.type as TensorType));
+    }
+  }
+  return types.every((type) => type.isComplete()) ? types : null;
+}
