@@ -13,6 +13,7 @@ export * from './module-writer.ts';
 export type { PendingState } from './object-pickle.ts';
 export * from './pickle-globals.ts';
 export * from './pickle-value.ts';
+export * from './python-print/code-files.ts';
 export * from './python-print/dependency-table.ts';
 export * from './python-print/python-print.ts';
 export * from './source-importer.ts';

@@ -1,11 +1,9 @@
-import { type ClassType, CressetError, TupleType, type Type } from '@cresset/ir';
+import { CressetError } from '@cresset/ir';
 import { ScriptObject, type Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { hasValidSetGetState } from './get-set-state.ts';
 import { partsOf, Pickler } from './pickler.ts';
-import { type Dependency, DependencyTable } from './python-print/dependency-table.ts';
-import { PythonPrint } from './python-print/python-print.ts';
+import { CodeFiles } from './python-print/code-files.ts';
 import { pickleSourceRanges, SourceRangeTags } from './source-range-pickler.ts';
-import { TypeNameUniquer } from './type-name-uniquer.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 /** The lowest version that PyTorch writes (caffe2::serialize::kMinProducedFileFormatVersion). */
@@ -45,12 +43,7 @@ class ScriptModuleSerializer {
   readonly #options: WriteModuleOptions;
   readonly #root: string;
   readonly #zip = new ZipWriter();
-  readonly #names = new TypeNameUniquer();
-  readonly #constants: IValue[] = [];
-  readonly #dependencies = new DependencyTable();
-  readonly #converted = new Set<string>();
-  /** Code by qualifier, `__torch__.net`: classes of one qualifier stand in one file. */
-  readonly #files = new Map<string, PythonPrint>();
+  readonly #code = new CodeFiles();
 
   constructor(options: WriteModuleOptions) {
     this.#options = options;
@@ -60,9 +53,9 @@ class ScriptModuleSerializer {
   async serialize(module: ScriptObject): Promise<Uint8Array<ArrayBuffer>> {
     for (const [name, contents] of this.#options.extraFiles ?? []) this.#write(`extra/${name}`, contents);
     await this.#writeArchive('data', module);
-    this.#convertTypes(module.type);
+    this.#code.printWithDependencies(module.type);
     this.#writeCode();
-    await this.#writeArchive('constants', new Tuple(this.#constants));
+    await this.#writeArchive('constants', new Tuple(this.#code.constants));
     this.#writeEnd();
     return this.#zip.finish();
   }
@@ -72,7 +65,7 @@ class ScriptModuleSerializer {
   async #writeArchive(name: string, value: IValue): Promise<void> {
     const states = await this.#statesIn(value);
     const pickler = new Pickler({
-      typeName: (type) => this.#names.nameOf(type),
+      typeName: (type) => this.#code.nameOf(type),
       stateOf: (object) => states.get(object),
     });
     const pickle = pickler.pickle(value);
@@ -80,7 +73,7 @@ class ScriptModuleSerializer {
     pickler.storages.forEach((storage, key) => this.#write(`${name}/${key}`, bytesOf(storage)));
     this.#write(`${name}.pkl`, pickle);
     // Classes of objects that stand where an interface is declared are named by no code.
-    for (const type of pickler.classTypes) this.#convertNamedType(type);
+    for (const type of pickler.classTypes) this.#code.print(type);
   }
 
   /** What the objects that have a `__getstate__` give: asked for in the order in which they are written. */
@@ -115,39 +108,18 @@ class ScriptModuleSerializer {
 
   // ---- code
 
-  #convertTypes(root: ClassType): void {
-    this.#dependencies.add(root);
-    // Printing one adds those that it names.
-    for (const type of this.#dependencies) this.#convertNamedType(type);
-  }
-
-  #convertNamedType(type: Dependency): void {
-    const name = this.#names.nameOf(type);
-    if (this.#converted.has(name)) return;
-    this.#converted.add(name);
-    const qualifier = name.slice(0, Math.max(name.lastIndexOf('.'), 0));
-    let file = this.#files.get(qualifier);
-    if (file === undefined) {
-      const typePrinter = (each: Type): string | undefined => (isNamed(each) ? this.#names.nameOf(each) : undefined);
-      file = new PythonPrint(this.#constants, this.#dependencies, { typePrinter, enforceImportable: true });
-      this.#files.set(qualifier, file);
-    }
-    file.printNamedType(type);
-  }
-
   #writeCode(): void {
     const tags = new SourceRangeTags();
-    for (const [qualifier, file] of this.#files) {
-      const name = `code/${qualifier.replaceAll('.', '/')}.py`;
-      this.#write(name, file.toString());
-      this.#write(`${name}.debug_pkl`, pickleSourceRanges(file.ranges, tags));
+    for (const [path, file] of this.#code.files) {
+      this.#write(`code/${path}`, file.toString());
+      this.#write(`code/${path}.debug_pkl`, pickleSourceRanges(file.ranges, tags));
     }
   }
 
   // ---- records
 
   #writeEnd(): void {
-    const version = Math.max(MIN_FORMAT_VERSION, ...Array.from(this.#files.values(), (file) => file.minVersion));
+    const version = Math.max(MIN_FORMAT_VERSION, this.#code.minVersion);
     this.#write(version >= FIRST_VERSION_IN_DATA ? '.data/version' : 'version', `${version}\n`);
     this.#write('byteorder', 'little');
     this.#write('.data/serialization_id', serializationId(this.#zip.checksums));
@@ -162,10 +134,6 @@ class ScriptModuleSerializer {
 
 function bytesOf(storage: Storage): Uint8Array {
   return new Uint8Array(storage.hostBytes());
-}
-
-function isNamed(type: Type): type is Dependency {
-  return type instanceof TupleType ? type.name !== undefined : /^(Class|Enum|Interface|Function)Type$/.test(type.kind);
 }
 
 /** A file's name without folders and ending, as PyTorch calls the folder in it. */
