@@ -5,8 +5,8 @@ export const allocations = { bytes: 0 };
 const MAX_BUFFER_BYTES = 64 << 20;
 
 function note(bytes: number): void {
-  allocations.bytes += bytes;
   if (bytes > MAX_BUFFER_BYTES) throw new RangeError('Array buffer allocation failed');
+  allocations.bytes += bytes;
 }
 
 interface BufferConstructor {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { ChildMessage } from './message.ts';
 
@@ -12,7 +13,7 @@ export interface WatchOptions {
   readonly last: number;
   /** Every how manieth seed is taken: lanes share a range. */
   readonly step: number;
-  /** A case that takes longer hangs. */
+  /** A case that computes for longer hangs. */
   readonly limitMilliseconds: number;
   onMessage(message: ChildMessage): void;
 }
@@ -26,6 +27,19 @@ export async function watchRange(options: WatchOptions): Promise<void> {
     if (stopped === null) return;
     options.onMessage({ failed: stopped.seed, target: '', reason: stopped.reason });
     next = stopped.seed + options.step;
+  }
+}
+
+/** Clock ticks a second in /proc, whatever the kernel's own. */
+const TICKS = 100;
+
+/** The time a process has computed: a machine under load gives it less than the clock says. NaN where that is not known. */
+function busyMilliseconds(pid: number | undefined): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+  } catch {
+    return NaN;
   }
 }
 
@@ -66,10 +80,15 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
     const watchdog = (message: ChildMessage): void => {
       clearTimeout(alarm);
       if (!('begin' in message)) return;
-      alarm = setTimeout(() => {
-        hangs = true;
-        child.kill('SIGKILL');
-      }, limitMilliseconds);
+      const busyBefore = busyMilliseconds(child.pid);
+      let patience = 10;
+      const look = (): void => {
+        const busy = busyMilliseconds(child.pid) - busyBefore;
+        hangs = !(busy < limitMilliseconds) || --patience === 0;
+        if (hangs) child.kill('SIGKILL');
+        else alarm = setTimeout(look, limitMilliseconds);
+      };
+      alarm = setTimeout(look, limitMilliseconds);
     };
     child.on('close', (code, signal) => {
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 /** What every edition of the library exports beside the functions that start it. */
-export { CressetError } from '@cresset/ir';
+export { CressetError, setJitLogSink, setJitOptions, type JitOptions } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export type {
   DeviceReport,

@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, setJitLogSink } from '@cresset/ir';
 import {
   inProcessPorts,
   WorkerClient,
@@ -77,8 +77,9 @@ export function serve(port: Port<Request, FromHost>, handlers?: RequestHandlers)
   new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), ...(handlers && { handlers }) }).listen();
 }
 
-/** The port of a worker's own global scope. */
+/** The port of a worker's own global scope; what the compiler says there goes to the page too. */
 export function scopePort(scope: DedicatedWorkerGlobalScope): Port<Request, FromHost> {
+  setJitLogSink((text) => scope.postMessage({ type: 'log', text } satisfies FromHost));
   return {
     send: (message, transfer) => scope.postMessage(message, transfer),
     receive: (handler) => scope.addEventListener('message', (event) => handler((event as MessageEvent<Request>).data)),

@@ -347,17 +347,13 @@ export class ScriptTypeParser {
 
 /** `a.b.C` as text, or undefined for what is no name. */
 export function dottedName(expr: Expr): string | undefined {
-  if (expr.kind === 'var') {
-    return expr.name.name;
+  let base = expr;
+  let rest = '';
+  for (; base.kind === 'select'; base = base.value) {
+    rest = `.${base.selector.name}${rest}`;
   }
-  if (expr.kind === 'none') {
-    return 'None';
-  }
-  if (expr.kind !== 'select') {
-    return undefined;
-  }
-  const base = dottedName(expr.value);
-  return base === undefined ? undefined : `${base}.${expr.selector.name}`;
+  const name = base.kind === 'var' ? base.name.name : base.kind === 'none' ? 'None' : undefined;
+  return name === undefined ? undefined : name + rest;
 }
 
 /** `X[(a, b)]` is `X[a, b]` to Python. */

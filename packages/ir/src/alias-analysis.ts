@@ -24,6 +24,8 @@ export interface AliasFacts {
   /** The wildcard of a type, where any value of it may be anything. */
   wildcardOf(type: Type): MemoryElement | undefined;
   wildcards(): Iterable<MemoryElement>;
+  /** The type whose wildcard an element is. */
+  wildcardType(element: MemoryElement): Type | undefined;
   /** The locations a node writes to, those of nodes in its blocks not among them. */
   readonly writes: ReadonlyMap<Node, MemoryLocations>;
 }
@@ -492,6 +494,11 @@ class AliasAnalysis implements AliasFacts {
   wildcardOf(type: Type): MemoryElement | undefined {
     const types = this.mutableTypes.aliasTypeSet(type);
     return types === undefined ? undefined : this.#findWildcard(singleTypeOf(types));
+  }
+
+  wildcardType(element: MemoryElement): Type | undefined {
+    const entries = [...this.#wildcardsByName.values()].flat();
+    return entries.find((entry) => entry.element === element)?.type;
   }
 
   *wildcards(): Iterable<MemoryElement> {

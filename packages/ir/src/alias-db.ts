@@ -1,6 +1,8 @@
 import { type AliasAnalysisOptions, type AliasFacts, analyzeAliases } from './alias-analysis.ts';
+import { dumpAliasFacts } from './alias-dump.ts';
 import { CressetError } from './error.ts';
 import type { Graph } from './graph.ts';
+import { jitLog } from './jit-options.ts';
 import { type MemoryElement, MemoryLocations } from './memory-dag.ts';
 import { MutableTypes } from './mutable-types.ts';
 import type { Node } from './node.ts';
@@ -27,6 +29,12 @@ export class AliasDb {
     for (const writes of this.#facts.writes.values()) {
       this.#written.addAll(writes);
     }
+    jitLog('DEBUG', 'alias_analysis', () => this.dump());
+  }
+
+  /** The graph, what its values point to and hold, and what its nodes write to, as text (PyTorch: toString). */
+  dump(): string {
+    return dumpAliasFacts(this.graph, this.#facts);
   }
 
   /** Whether values of a type can be written to, or hold such values. */

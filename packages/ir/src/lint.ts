@@ -143,6 +143,24 @@ class Linter {
         this.#check(first.inputs.length === node.outputs.length + 1, node, 'the body has another number of inputs');
         this.#check(first.outputs.length === node.outputs.length + 1, node, 'the body has another number of outputs');
         break;
+      case 'prim::Constant':
+        this.#check(node.inputs.length === 0 && node.outputs.length === 1, node, 'it needs no input and one output');
+        break;
+      case 'prim::ListConstruct':
+      case 'prim::DictConstruct':
+      case 'prim::TupleConstruct': {
+        const [output] = node.outputs;
+        const type = `${node.kind.slice('prim::'.length, -'Construct'.length)}Type`;
+        this.#check(output?.type.kind === type, node, `its output is no ${type}`);
+        const count = output.type.containedTypes().length;
+        this.#check(
+          type !== 'TupleType' || node.inputs.length === count,
+          node,
+          'its type has another number of elements',
+        );
+        this.#check(type !== 'DictType' || node.inputs.length % 2 === 0, node, 'a key has no value');
+        break;
+      }
       case 'prim::Param':
       case 'prim::Return':
         this.#check(false, node, 'it stands among the nodes of a block');

@@ -73,6 +73,11 @@ export class MemoryDag {
     return element;
   }
 
+  /** The element whose index a memory location has. */
+  elementAt(index: number): MemoryElement {
+    return this.#elements[index];
+  }
+
   makePointerTo(from: MemoryElement, to: MemoryElement): void {
     if (from !== to) {
       invariant(!this.#locations.has(from), 'the memory DAG has answered questions about this element already');

@@ -14,6 +14,7 @@ import {
 } from './constant-value.ts';
 import type { Graph } from './graph.ts';
 import { formatComplex, formatFloat, formatQuotedString, formatSignificant } from './literal-format.ts';
+import { jitOptions } from './jit-options.ts';
 import type { Node } from './node.ts';
 import { ComplexType, FloatType, IntType, StringType } from './primitive-types.ts';
 import { TypeVerbosity, typeVerbosity } from './tensor-type.ts';
@@ -21,7 +22,7 @@ import type { Type } from './type.ts';
 import type { Value } from './value.ts';
 
 export interface PrintOptions {
-  /** Append ` # file:line:column` to nodes whose place in the source is known. */
+  /** Append ` # file:line:column` to nodes whose place in the source is known; unless given, as the JIT's options say. */
   readonly sourceRanges?: boolean;
   /** Append `, scope: name` to nodes that have a scope. Default true. */
   readonly scopes?: boolean;
@@ -48,6 +49,8 @@ class GraphPrinter {
   }
 
   graph(graph: Graph): string {
+    // What the environment says of types has to be known before the first is shown.
+    jitOptions();
     let out = `graph(${typedValues(graph.inputs, ',\n      ')}):\n`;
     for (const node of graph.nodes()) {
       out += this.node(node, 1);
@@ -92,7 +95,7 @@ class GraphPrinter {
 
   #place(node: Node): string {
     const range = node.sourceRange;
-    if (this.#options.sourceRanges !== true || range === undefined) {
+    if ((this.#options.sourceRanges ?? jitOptions().sourceRanges) !== true || range === undefined) {
       return '';
     }
     const place = (range.original() ?? range).fileLineCol();

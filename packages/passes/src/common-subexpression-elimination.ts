@@ -1,8 +1,12 @@
-import { AliasDb, type Block, type Graph, type Node } from '@cresset/ir';
+import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
 import { nodeKey } from './node-key.ts';
+
+/** How the log calls this file. */
+const LOG = 'common_subexpression_elimination';
 
 /** Replaces a node that computes what an earlier one did by that one (PyTorch: EliminateCommonSubexpression). */
 export function eliminateCommonSubexpressions(graph: Graph): boolean {
+  logGraph(LOG, graph);
   return new CommonSubexpressionEliminator(graph).run(graph.block, () => undefined);
 }
 
@@ -30,7 +34,10 @@ class CommonSubexpressionEliminator {
       const existing = lookup(key);
       if (!existing) {
         known.set(key, node);
-      } else if (this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs)) {
+      } else if (
+        this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs) &&
+        mayChange(LOG, node, existing)
+      ) {
         node.replaceAllUsesWith(existing);
         node.destroy();
         changed = true;

@@ -1,4 +1,4 @@
-import { AliasDb, type Block, type Graph, type Node } from '@cresset/ir';
+import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
 import { isMutableType } from './mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
@@ -6,7 +6,9 @@ import { nodeKey } from './node-key.ts';
 export function poolConstants(graph: Graph, aliasDb?: AliasDb): boolean {
   // Asked only where two lists are equal, and made only then. Moving constants changes nothing that it knows.
   let known = aliasDb;
-  return poolBlock(graph.block, new Map(), () => (known ??= new AliasDb(graph)));
+  const changed = poolBlock(graph.block, new Map(), () => (known ??= new AliasDb(graph)));
+  logGraph('constant_pooling', graph);
+  return changed;
 }
 
 function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: () => AliasDb): boolean {
@@ -20,6 +22,7 @@ function poolBlock(block: Block, pooled: Map<string, Node>, aliasDb: () => Alias
     const existing = key === null ? undefined : pooled.get(key);
     if (existing) {
       if (!mayBecomeOne(node, existing, aliasDb)) continue;
+      if (!mayChange('constant_pooling', node, existing)) continue;
       node.replaceAllUsesWith(existing);
       node.destroy();
       changed = true;

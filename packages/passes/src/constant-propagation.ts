@@ -1,4 +1,13 @@
-import { AliasDb, constantValue, tryInsertConstant, type Block, type Graph, type Node } from '@cresset/ir';
+import {
+  AliasDb,
+  constantValue,
+  logGraph,
+  mayChange,
+  tryInsertConstant,
+  type Block,
+  type Graph,
+  type Node,
+} from '@cresset/ir';
 import { eliminateDeadWrites } from './dead-code-elimination.ts';
 import { isMutableType } from './mutable-type.ts';
 
@@ -24,8 +33,12 @@ export function propagateConstants(
 ): boolean {
   const changed = new ConstantPropagator(graph, evaluate, immutableTypesOnly).run();
   if (changed) eliminateDeadWrites(graph);
+  logGraph(LOG, graph);
   return changed;
 }
+
+/** How the log calls this file. */
+const LOG = 'constant_propagation';
 
 /** Kinds that are constants already, or whose value must not be fixed. */
 const skippedKinds: ReadonlySet<string> = new Set([
@@ -65,13 +78,13 @@ class ConstantPropagator {
   #propagate(node: Node): void {
     const constantInputs = node.inputs.every((input) => input.node.kind === 'prim::Constant');
     if (node.kind === 'prim::If') {
-      if (constantInputs) this.#inlineIf(node);
+      if (constantInputs && mayChange(LOG, node)) this.#inlineIf(node);
       else {
         for (const block of node.blocks) this.#propagateBlock(block);
         this.#removeExtraIfOutputs(node);
       }
     } else if (node.kind === 'prim::Loop') {
-      if (loopWillNotRun(node)) this.#removeLoop(node);
+      if (loopWillNotRun(node) && mayChange(LOG, node)) this.#removeLoop(node);
       else {
         for (const block of node.blocks) this.#propagateBlock(block);
         this.#removeExtraLoopOutputs(node);
@@ -98,7 +111,7 @@ class ConstantPropagator {
     const inputs = node.inputs.map((input) => constantValue(input));
     if (inputs.includes(undefined)) return;
     const results = this.evaluate(node, inputs);
-    if (!results) return;
+    if (!results || !mayChange(LOG, node)) return;
     node.outputs.forEach((output, index) => {
       const constant = this.graph.withInsertPoint(node, () => tryInsertConstant(this.graph, results[index]));
       if (!constant) return;

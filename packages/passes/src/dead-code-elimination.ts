@@ -1,4 +1,7 @@
-import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+
+/** How the log calls this file. */
+const LOG = 'dead_code_elimination';
 
 export interface DeadCodeOptions {
   /** Lets writes to memory that nobody looks at later go; without it every write in a lone block stays. */
@@ -10,7 +13,9 @@ export interface DeadCodeOptions {
 /** Removes nodes without effect whose outputs are not used, and unused outputs of If and Loop (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
   const writes = options.aliasDb === undefined && Array.from(graph.allNodes()).some(isWrite);
-  return eliminateDeadCodeInBlock(graph.block, writes ? { ...options, aliasDb: new AliasDb(graph) } : options);
+  const changed = eliminateDeadCodeInBlock(graph.block, writes ? { ...options, aliasDb: new AliasDb(graph) } : options);
+  logGraph(LOG, graph);
+  return changed;
 }
 
 /** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
@@ -124,7 +129,7 @@ class DeadCodeEliminator {
       if (node.kind === 'prim::If') this.#removeDeadIfOutputs(node);
       else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
       for (const inner of node.blocks) this.#sweep(inner);
-      if (!this.#marked.has(node) && !node.hasUses()) {
+      if (!this.#marked.has(node) && !node.hasUses() && mayChange(LOG, node)) {
         node.destroy();
         this.#changed = true;
       }

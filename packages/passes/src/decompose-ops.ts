@@ -1,4 +1,4 @@
-import { IntType, ListType, type Graph, type Node, type Value } from '@cresset/ir';
+import { IntType, ListType, logGraph, type Graph, type Node, type Value } from '@cresset/ir';
 import { rowOf } from './fusable.ts';
 import { inline, insertGraphBefore } from './inliner.ts';
 
@@ -13,6 +13,7 @@ export function decomposeOps(graph: Graph, compile: DecompositionCompiler, forDe
     for (const node of found) decompose(node, compile);
     changed = true;
   }
+  logGraph('decompose_ops', graph);
   return changed;
 }
 

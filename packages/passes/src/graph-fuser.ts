@@ -1,4 +1,4 @@
-import { AliasDb, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
 import { concatenatedList, isAnchor, isFusable } from './fusable.ts';
 
 export interface FuseOptions {
@@ -17,7 +17,8 @@ export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): b
   const blocks = [graph.block];
   for (const node of graph.allNodes()) blocks.push(...node.blocks);
   const planned = blocks.flatMap((block) => new BlockFuser(block, aliasDb, maxTensors).plan());
-  for (const group of planned) makeGroup(group);
+  for (const group of planned) if (mayChange('graph_fuser', group.at(-1)!)) makeGroup(group);
+  logGraph('graph_fuser', graph);
   return planned.length > 0;
 }
 

@@ -3,6 +3,8 @@ import {
   FunctionType,
   GraphFunction,
   InlinedCallStack,
+  logGraph,
+  mayChange,
   type Block,
   type Graph,
   type Node,
@@ -14,7 +16,9 @@ import {
  * interface methods stay: what they call is known only when they run.
  */
 export function inline(graph: Graph): boolean {
-  return inlineBlock(graph.block, []);
+  const changed = inlineBlock(graph.block, []);
+  logGraph('inliner', graph);
+  return changed;
 }
 
 function inlineBlock(block: Block, callers: readonly GraphFunction[]): boolean {
@@ -22,7 +26,7 @@ function inlineBlock(block: Block, callers: readonly GraphFunction[]): boolean {
   for (let node = block.paramNode.next; node !== block.returnNode;) {
     const { next } = node;
     const callee = calleeOf(node);
-    if (callee && !callers.includes(callee)) {
+    if (callee && !callers.includes(callee) && mayChange('inliner', node)) {
       inlineCall(node, callee, callers);
       changed = true;
     } else {
@@ -62,7 +66,7 @@ function inlineCall(call: Node, callee: GraphFunction, callers: readonly GraphFu
   for (let node = before.next; node !== call;) {
     const { next } = node;
     const inner = calleeOf(node);
-    if (inner && !within.includes(inner)) inlineCall(node, inner, within);
+    if (inner && !within.includes(inner) && mayChange('inliner', node)) inlineCall(node, inner, within);
     else for (const block of node.blocks) inlineBlock(block, within);
     node = next;
   }

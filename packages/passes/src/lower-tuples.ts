@@ -1,10 +1,12 @@
-import { constantValue, type Block, type Graph, type Node } from '@cresset/ir';
+import { constantValue, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
 import { eliminateDeadWrites } from './dead-code-elimination.ts';
 
 /** Takes tuples that are made and taken apart again out of the graph (PyTorch: LowerSimpleTuples). */
 export function lowerSimpleTuples(graph: Graph): boolean {
   const lowered = lowerBlock(graph.block);
-  return eliminateDeadWrites(graph) || lowered;
+  const swept = eliminateDeadWrites(graph);
+  logGraph('lower_tuples', graph);
+  return swept || lowered;
 }
 
 function lowerBlock(block: Block): boolean {
@@ -20,6 +22,7 @@ function lowerNode(node: Node): boolean {
   if (!node.kind.startsWith('prim::Tuple') || node.kind === 'prim::TupleConstruct') return false;
   const construct = node.input(0).node;
   if (construct.kind !== 'prim::TupleConstruct' || !node.hasUses()) return false;
+  if (!mayChange('lower_tuples', node)) return false;
   const elements = construct.inputs;
   switch (node.kind) {
     case 'prim::TupleUnpack':

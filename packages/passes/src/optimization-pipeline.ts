@@ -1,4 +1,4 @@
-import type { Graph } from '@cresset/ir';
+import { jitOptions, type Graph } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
 import { canonicalizeOutputs } from './canonicalize.ts';
 import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
@@ -51,6 +51,11 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
     options.onStep?.(name, graph);
   };
   options.onStep?.('compiled', graph);
+  if (jitOptions().enabled === false) {
+    // Nothing that could be done without: an operator in terms of others has no function of its own.
+    step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
+    return guards;
+  }
   step('inline', () => inline(graph));
   const { self } = options;
   if (self) {

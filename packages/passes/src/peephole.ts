@@ -1,11 +1,13 @@
-import { AliasDb, constantValue, ListType, type Graph, type Node, type Value } from '@cresset/ir';
+import { AliasDb, constantValue, ListType, logGraph, mayChange, type Graph, type Node, type Value } from '@cresset/ir';
 
 /**
  * Simplifies what can be seen from a few nodes: comparisons with None that types decide, conversions there and back, lists that are
  * made and looked into (PyTorch: PeepholeOptimize, with its list idioms). What becomes unused is left to dead code elimination.
  */
 export function peephole(graph: Graph): boolean {
-  return new Peephole(graph).run();
+  const changed = new Peephole(graph).run();
+  logGraph('peephole', graph);
+  return changed;
 }
 
 class Peephole {
@@ -17,7 +19,7 @@ class Peephole {
     let changed = false;
     for (const node of this.graph.allNodes()) {
       const replacement = this.#simplified(node);
-      if (replacement) {
+      if (replacement && mayChange('peephole', node, replacement[0]?.node)) {
         replacement.forEach((value, index) => node.output(index).replaceAllUsesWith(value));
         changed = true;
       } else if (node.kind === 'prim::If') {

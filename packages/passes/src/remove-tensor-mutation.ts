@@ -1,4 +1,4 @@
-import type { Graph, Node, Use, Value } from '@cresset/ir';
+import { logGraph, mayChange, type Graph, type Node, type Use, type Value } from '@cresset/ir';
 
 /**
  * Turns in-place operators on tensors that are new at this place into their out-of-place forms (PyTorch:
@@ -10,11 +10,13 @@ import type { Graph, Node, Use, Value } from '@cresset/ir';
 export function removeTensorMutation(graph: Graph): boolean {
   let changed = false;
   for (const node of graph.allNodes()) changed = removeMutation(node) || changed;
+  logGraph('remove_mutation', graph);
   return changed;
 }
 
 function removeMutation(node: Node): boolean {
   if (!isInPlace(node) || !isNewAt(node.input(0), node)) return false;
+  if (!mayChange('remove_mutation', node)) return false;
   const graph = node.owningGraph;
   const functional = graph.create(node.kind.slice(0, -1), node.inputs).insertBefore(node).copyMetadata(node);
   functional.output().setType(node.output().type);

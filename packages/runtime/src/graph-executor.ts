@@ -1,4 +1,4 @@
-import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
+import { CressetError, GraphFunction, jitOptions, logGraph, type Graph, type ScriptFunction } from '@cresset/ir';
 import { optimizeForInference, type AttributeGuard } from '@cresset/passes';
 import { Tensor, type ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
@@ -40,7 +40,7 @@ export class GraphExecutor {
 
   /** @param self the object a method is called on, where the plan may be made for that one */
   planFor(spec: ArgumentSpec, self: ScriptObject | null = null): ExecutionPlan {
-    const key = `${spec.maxFusedTensors} ${spec.gradEnabled}`;
+    const key = `${spec.maxFusedTensors} ${spec.gradEnabled} ${jitOptions().enabled}`;
     const plans = self ? this.#plansOf(self) : this.#plans;
     let plan = plans.get(key);
     const broken = plan?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
@@ -66,6 +66,7 @@ export class GraphExecutor {
   /** Optimises and compiles anew, telling `onStep` how the graph goes along. */
   makePlan(spec: ArgumentSpec, self: ScriptObject | null = null, onStep?: StepListener): ExecutionPlan {
     const graph = this.graph.copy();
+    logGraph('graph_executor', graph, `Before optimization of ${this.name}`);
     const guards = optimizeForInference(graph, {
       evaluate: evaluateConstant,
       compileDecomposition,
@@ -74,6 +75,7 @@ export class GraphExecutor {
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
       onStep,
     });
+    logGraph('graph_executor', graph);
     return { graph, code: compileCode(this.name, graph, this.provider), guards };
   }
 }

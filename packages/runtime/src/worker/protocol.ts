@@ -1,4 +1,5 @@
 import type { ModuleInput, TransferProgress } from '@cresset/archive';
+import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
@@ -208,6 +209,12 @@ export interface MemoryRequest {
   readonly id: number;
 }
 
+/** The switches of the compiler, all of them; no answer. */
+export interface JitOptionsRequest {
+  readonly type: 'jit-options';
+  readonly options: JitOptions;
+}
+
 /** Ends the request with this id, wherever it is; no answer of its own. */
 export interface AbortRequest {
   readonly type: 'abort';
@@ -223,7 +230,8 @@ export type CoreRequest =
   | QueryRequest
   | DisposeRequest
   | MemoryRequest
-  | AbortRequest;
+  | AbortRequest
+  | JitOptionsRequest;
 
 export type Request = CoreRequest | FullRequest;
 
@@ -450,6 +458,8 @@ export type Notice =
   | { readonly type: 'progress'; readonly id: number; readonly progress: TransferProgress }
   | { readonly type: 'print'; readonly text: string }
   | { readonly type: 'warning'; readonly text: string }
+  /** Lines of the compiler's log. */
+  | { readonly type: 'log'; readonly text: string }
   | RunOperatorNotice;
 
 export type FromHost = Answer | Notice;

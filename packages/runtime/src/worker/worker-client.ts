@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, jitOptions, onJitOptions, writeJitLog } from '@cresset/ir';
 import { abortError, type TransferOptions } from '@cresset/archive';
 import {
   transferList,
@@ -41,6 +41,7 @@ export class WorkerClient {
     this.#port = port;
     this.#options = options;
     port.receive((message) => this.#receive(message));
+    onJitOptions(() => port.send({ type: 'jit-options', options: jitOptions() }, []));
   }
 
   /** Sends a request and resolves with its answer, which has to be of `type`. Rejects with a CressetError. */
@@ -100,6 +101,8 @@ export class WorkerClient {
         return;
       case 'print':
         return this.#options.onPrint?.(message.text);
+      case 'log':
+        return writeJitLog(message.text);
       case 'warning':
         return this.#options.onWarning?.(message.text);
       case 'run-operator':

@@ -1,5 +1,5 @@
 import { readCheckpointFile, readModule, type TransferOptions, type TransferProgress } from '@cresset/archive';
-import { CressetError } from '@cresset/ir';
+import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { RunProfile } from '../run-profile.ts';
 import { initializeRuntime } from '../initialize.ts';
@@ -93,6 +93,7 @@ export class WorkerHost {
       this.#aborts.get(request.id)?.abort();
       return;
     }
+    if (request.type === 'jit-options') return applyJitOptions(request.options);
     const { id } = request;
     const abort = new AbortController();
     this.#aborts.set(id, abort);
@@ -120,7 +121,7 @@ export class WorkerHost {
     this.#port.send(notice, transferList(notice));
   }
 
-  #answer(request: Exclude<Request, { type: 'abort' }>, signal: AbortSignal): Promise<AnswerBody> {
+  #answer(request: Exclude<Request, { type: 'abort' | 'jit-options' }>, signal: AbortSignal): Promise<AnswerBody> {
     switch (request.type) {
       case 'load':
         return this.#load(request, signal);

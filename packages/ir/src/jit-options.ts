@@ -1,0 +1,132 @@
+import { CressetError } from './error.ts';
+import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './tensor-type.ts';
+
+/** Switches for looking into the compiler, with the names of PyTorch's environment variables in Node. */
+export interface JitOptions {
+  /** `false` runs programs as they were compiled, unoptimised (`PYTORCH_JIT=0`). */
+  readonly enabled?: boolean | undefined;
+  /**
+   * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
+   * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
+   */
+  readonly logLevel?: string | undefined;
+  /** How much of a tensor's type graphs show, 0 (no types) to 4 (symbolic sizes); 3 unless set (`PYTORCH_JIT_TYPE_VERBOSITY`). */
+  readonly typeVerbosity?: TypeVerbosity | undefined;
+  /** How many changes a pass may make, of all programs together: `peephole=3:inliner=1` (`PYTORCH_JIT_OPT_LIMIT`). */
+  readonly optLimit?: string | undefined;
+  /** Whether graphs show `# file:line:column`; unless set, those in the log do (`CRESSET_JIT_SOURCE_RANGES`). */
+  readonly sourceRanges?: boolean | undefined;
+}
+
+/** Levels of what a file of the compiler has to say: graphs, changes, details. */
+export type LogLevel = 'DUMP' | 'UPDATE' | 'DEBUG';
+
+const LEVELS: readonly LogLevel[] = ['DUMP', 'UPDATE', 'DEBUG'];
+
+let options: JitOptions | undefined;
+let logLevels: ReadonlyMap<string, number> = new Map();
+let limits: ReadonlyMap<string, number> = new Map();
+let changes = new Map<string, number>();
+let sink: (text: string) => void = (text) => console.debug(text.trimEnd());
+const listeners: (() => void)[] = [];
+
+/** The switches as they are. Before the first {@link setJitOptions} they come from the environment, or the page's address. */
+export function jitOptions(): JitOptions {
+  if (options === undefined) applyJitOptions(readOptions());
+  return options!;
+}
+
+/**
+ * Sets the switches given and leaves the others; counts of changes begin anew. What is compiled and optimised from now on
+ * follows them.
+ *
+ * Throws `ARGUMENT` for a limit that is no number.
+ */
+export function setJitOptions(changed: JitOptions): void {
+  applyJitOptions({ ...jitOptions(), ...changed });
+  for (const listener of listeners) listener();
+}
+
+/** Where the log goes, line by line with line ends; the console unless set. */
+export function setJitLogSink(write: (text: string) => void): void {
+  sink = write;
+}
+
+/** Puts lines in the log, those of another thread among them. */
+export function writeJitLog(text: string): void {
+  sink(text);
+}
+
+/** Calls `listener` now and after every change of the switches. */
+export function onJitOptions(listener: () => void): void {
+  listeners.push(listener);
+  listener();
+}
+
+/** Takes over all switches of another thread. */
+export function applyJitOptions(given: JitOptions): void {
+  const { logLevel = '', optLimit = '', typeVerbosity: verbosity } = given;
+  const counts = entriesOf(optLimit).map((entry): [string, number] => {
+    const [name, count] = entry.split('=');
+    if (!/^\d+$/.test(count))
+      throw new CressetError('ARGUMENT', `'${entry}' is no limit of a pass: 'peephole=3' is one`);
+    return [name, Number(count)];
+  });
+  logLevels = new Map(entriesOf(logLevel).map((entry) => [baseName(entry), entry.lastIndexOf('>') + 1]));
+  limits = new Map(counts);
+  changes = new Map();
+  if (verbosity !== undefined && verbosity !== typeVerbosity()) setTypeVerbosity(verbosity);
+  options = given;
+}
+
+function entriesOf(text: string): string[] {
+  return text.split(':').filter((entry) => entry !== '');
+}
+
+/** `>>dir/peephole.cpp` is about `peephole`. */
+function baseName(entry: string): string {
+  return entry.replace(/^.*[>/]/, '').replace(/\.\w+$/, '');
+}
+
+/** Environment variables of Node, or parameters of the page's address. */
+function readOptions(): JitOptions {
+  const { process, location } = globalThis as {
+    process?: { readonly env?: Readonly<Record<string, string | undefined>> };
+    location?: { readonly search?: string };
+  };
+  const parameters = new URLSearchParams(location?.search ?? '');
+  const read = (name: string): string | undefined => process?.env?.[name] ?? parameters.get(name) ?? undefined;
+  const flag = (name: string): boolean | undefined => {
+    const text = read(name)?.toLowerCase();
+    return text === undefined || text === '' ? undefined : !['0', 'n', 'no', 'f', 'false', 'off'].includes(text);
+  };
+  const verbosity = read('PYTORCH_JIT_TYPE_VERBOSITY');
+  return {
+    enabled: flag('PYTORCH_JIT'),
+    logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
+    typeVerbosity: verbosity === undefined ? undefined : Number.parseInt(verbosity, 10),
+    optLimit: read('PYTORCH_JIT_OPT_LIMIT'),
+    sourceRanges: flag('CRESSET_JIT_SOURCE_RANGES'),
+  };
+}
+
+/**
+ * Says something in the log where `file`, a file of PyTorch's compiler without ending, was asked to speak up to `level`
+ * (PyTorch: GRAPH_DUMP, GRAPH_UPDATE, GRAPH_DEBUG).
+ */
+export function jitLog(level: LogLevel, file: string, message: () => string): void {
+  jitOptions();
+  if (LEVELS.indexOf(level) > (logLevels.get(file) ?? -1)) return;
+  const lines = message().replace(/\n$/, '').split('\n');
+  sink(lines.map((line) => `[${level} ${file}] ${line}\n`).join(''));
+}
+
+/** Whether a pass has not made as many changes yet as it may; counts one more where so (PyTorch: JIT_OPT_ALLOWED). */
+export function withinLimit(file: string): boolean {
+  jitOptions();
+  const limit = limits.get(file);
+  if (limit === undefined) return true;
+  const count = changes.get(file) ?? 0;
+  changes.set(file, count + 1);
+  return count < limit;
+}
