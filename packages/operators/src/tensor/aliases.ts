@@ -40,7 +40,6 @@ const secondNames: Readonly<Record<string, string>> = {
   special_multigammaln: 'mvlgamma',
   special_polygamma: 'polygamma',
   special_psi: 'digamma',
-  special_round: 'round',
   special_sinc: 'sinc',
 };
 
