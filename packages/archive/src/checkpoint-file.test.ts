@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CressetError } from '@cresset/ir';
-import { bitsToNumber, Tensor } from '@cresset/tensor';
+import { bitsToNumber, type Tensor } from '@cresset/tensor';
 import { strToU8 } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { readCheckpointFile } from './checkpoint-file.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CressetError, load, loadCheckpoint, tensor, Tensor } from './index.ts';
+import { CressetError, load, loadCheckpoint, tensor, type Tensor } from './index.ts';
 
 const file = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, import.meta.url)));
 const checkpoint = (name: string): Promise<Map<string, Tensor>> =>
@@ -51,18 +51,15 @@ describe('loadCheckpoint', () => {
 describe('loadStateDict', () => {
   it('puts tensors into a model, which then computes with them', async () => {
     const model = await digits();
-    const before = await model.parameters();
+    const before = await model.stateDict();
     const x = tensor(new Float32Array(784).fill(0.5), { shape: [1, 1, 28, 28] });
     const scores = ((await model.forward(x)) as Tensor).tolist();
-    const state = new Map(
-      [...before].map(([name, each]) => [
-        name,
-        tensor(
-          each.data.map(() => 0 as never),
-          each.shape,
-        ),
-      ]),
-    );
+    const zeros = ({ data, shape, dtype }: Tensor): Tensor =>
+      tensor(
+        Array.from(data as ArrayLike<number | bigint>, () => 0),
+        { shape, dtype },
+      );
+    const state = new Map([...before].map(([name, each]) => [name, zeros(each)]));
     expect(await model.loadStateDict(state)).toEqual({ missingKeys: [], unexpectedKeys: [] });
     const uniform = ((await model.forward(x)) as Tensor).tolist() as number[][];
     expect(new Set(uniform[0]).size).toBe(1);
@@ -73,7 +70,7 @@ describe('loadStateDict', () => {
 
   it('says with the words of PyTorch what does not fit, and changes nothing', async () => {
     const model = await digits();
-    const [first, second, ...rest] = [...(await model.parameters())];
+    const [first, second, ...rest] = [...(await model.stateDict())];
     const [name, { shape }] = first;
     const state = new Map([...rest, ['other.weight', second[1]] as const]);
     const missing = await failure(model.loadStateDict(state));

@@ -10,7 +10,7 @@ import type {
   WireReference,
   WireTensor,
 } from '@cresset/runtime';
-import { Tensor, type DType } from './tensor.ts';
+import type { Tensor } from './tensor.ts';
 import { fromWire, inMessages, WireArguments, type Input, type Output } from './value.ts';
 import type { Placement } from './worker-start.ts';
 
@@ -167,10 +167,18 @@ export class ScriptModule {
   }
 
   /** All parameters, by name. */
-  async parameters(): Promise<ReadonlyMap<string, Tensor>> {
-    const names = this.namedParameters().map(({ name }) => name);
-    const tensors = await Promise.all(names.map((name) => this.parameter(name)));
-    return new Map(names.map((name, index) => [name, tensors[index]]));
+  parameters(): Promise<ReadonlyMap<string, Tensor>> {
+    return this.#read(this.namedParameters());
+  }
+
+  /** All parameters and buffers, by name (torch.nn.Module.state_dict). */
+  stateDict(): Promise<Map<string, Tensor>> {
+    return this.#read(this.#tensors());
+  }
+
+  async #read(summaries: readonly TensorSummary[]): Promise<Map<string, Tensor>> {
+    const tensors = await Promise.all(summaries.map(({ name }) => this.parameter(name)));
+    return new Map(summaries.map(({ name }, index) => [name, tensors[index]]));
   }
 
   /**
@@ -252,10 +260,10 @@ export class ScriptModule {
     return answer.text;
   }
 
-  #tensors(kind: TensorSummary['kind']): readonly TensorSummary[] {
+  #tensors(kind?: TensorSummary['kind']): readonly TensorSummary[] {
     const below = this.path === '' ? '' : `${this.path}.`;
     return this.openFile()
-      .summary.tensors.filter((each) => each.kind === kind && each.name.startsWith(below))
+      .summary.tensors.filter((each) => (!kind || each.kind === kind) && each.name.startsWith(below))
       .map((each) => ({ ...each, name: each.name.slice(below.length) }));
   }
 }
