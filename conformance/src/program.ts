@@ -1,4 +1,4 @@
-import { DependencyTable, PythonPrint, readModule } from '@cresset/archive';
+import { DependencyTable, PythonPrint, readLegacyModule, readModule, setLegacyReader } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import {
   type Argument,
@@ -46,6 +46,7 @@ export async function openProgram(
   readFile: FileReader,
 ): Promise<Program> {
   registerAllOperators();
+  setLegacyReader(readLegacyModule);
   initializeRuntime();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);

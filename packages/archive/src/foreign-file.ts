@@ -119,7 +119,7 @@ export async function foreignZipError(source: ByteSource, zip: ZipReader): Promi
   if (has(/(^|\/)model\.json$/) && has(/(^|\/)(tensors|code)\//)) {
     return new CressetError(
       'FILE_IS_LEGACY_ARCHIVE',
-      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json). Load it with a PyTorch of that time and save it with a newer one`,
+      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json), which the full edition reads: import cresset/full`,
     );
   }
   if (zip.has(`${archiveRoot(zip)}data.pkl`)) return checkpointError(source, zip);

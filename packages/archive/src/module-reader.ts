@@ -1,5 +1,5 @@
-import { AnyType, type CompilationUnit, CressetError, Source, type Type } from '@cresset/ir';
-import { Dict, type IValue, ScriptObject, Tuple } from '@cresset/tensor';
+import { type CompilationUnit, CressetError, Source } from '@cresset/ir';
+import type { IValue, ScriptObject } from '@cresset/tensor';
 import {
   abortable,
   BlobSource,
@@ -11,12 +11,9 @@ import {
 import { archiveRoot, readByteOrder } from './checkpoint-reader.ts';
 import { DebugTables } from './debug-tables.ts';
 import { foreignFileError, foreignZipError } from './foreign-file.ts';
-import { PickleGlobals } from './pickle-globals.ts';
-import type { PickleValue } from './pickle-value.ts';
+import { ObjectPickle, type PendingState } from './object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
-import { TypeRestoration } from './type-restoration.ts';
-import { Unpickler } from './unpickler.ts';
 import { openUrl, WHOLE_FILE_BYTES } from './url-source.ts';
 import { WeightReader } from './weight-reader.ts';
 import { ZipReader } from './zip-reader.ts';
@@ -26,12 +23,6 @@ const MAX_FORMAT_VERSION = 10;
 
 /** What a model can be loaded from: an address, a file, or bytes. */
 export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
-
-/** An object whose class has `__setstate__`: that has to be run with `state` before the object is used, inner objects first. */
-export interface PendingState {
-  readonly object: ScriptObject;
-  readonly state: IValue;
-}
 
 /** A TorchScript archive as a program. */
 export interface LoadedModule {
@@ -49,6 +40,23 @@ export interface LoadedModule {
   readonly debugTables: DebugTables;
   /** Reads the tensors of a large file when they are needed; null where all are in memory. */
   readonly weights: WeightReader | null;
+}
+
+/** A zip in the layout of PyTorch 1.0 to 1.3. */
+export interface LegacyArchive {
+  readonly zip: ZipReader;
+  /** The folder of the archive, with a slash at its end. */
+  readonly root: string;
+  readonly formatVersion: number;
+}
+
+export type LegacyReader = (archive: LegacyArchive) => Promise<LoadedModule>;
+
+let legacyReader: LegacyReader | undefined;
+
+/** Makes `readModule` take the layout of PyTorch 1.0 to 1.3, which it refuses without a reader: few files are of it. */
+export function setLegacyReader(reader: LegacyReader | undefined): void {
+  legacyReader = reader;
 }
 
 /** Opens what a model can be loaded from. */
@@ -99,6 +107,9 @@ class ModuleReader {
   async read(): Promise<LoadedModule> {
     const zip = await this.#openZip();
     const root = archiveRoot(zip);
+    if (legacyReader && zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
+      return legacyReader({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
+    }
     if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) throw await foreignZipError(this.#source, zip);
     const formatVersion = await this.#formatVersion(zip, root);
     const debugTables = new DebugTables(zip);
@@ -112,17 +123,18 @@ class ModuleReader {
 
     const constants: IValue[] = [];
     const importer = new SourceImporter({ sourceOf: (file) => code.get(`code/${file}`), constants, formatVersion });
-    const tensors = [
-      new StorageRecords(zip, `${root}constants/`, bigEndian),
-      new StorageRecords(zip, `${root}data/`, bigEndian),
-    ];
-    const constantObjects = new ObjectPickle('constants.pkl', tensors[0], importer);
-    if (constantsPickle) constants.push(...constantObjects.readTuple(constantsPickle));
-    const objects = new ObjectPickle('data.pkl', tensors[1], importer);
+    const [inConstants, inData] = ['constants', 'data'].map(
+      (folder) => new StorageRecords(zip, `${root}${folder}/`, bigEndian),
+    );
+    const constantObjects = new ObjectPickle('constants.pkl', importer, {
+      storage: inConstants.reference.bind(inConstants),
+    });
+    if (constantsPickle) constants.push(...constantObjects.readItems(constantsPickle));
+    const objects = new ObjectPickle('data.pkl', importer, { storage: inData.reference.bind(inData) });
     const module = objects.readModule(dataPickle);
     const weights = new WeightReader(zip);
     const isLazy = this.#source.size > WHOLE_FILE_BYTES;
-    for (const records of tensors) {
+    for (const records of [inConstants, inData]) {
       throwIfAborted(this.#signal);
       if (isLazy) records.attach(weights);
       else await records.load(weights);
@@ -167,74 +179,6 @@ class ModuleReader {
   }
 }
 
-/** Reads one pickle of TorchScript values. */
-class ObjectPickle {
-  readonly pendingStates: PendingState[] = [];
-  readonly #name: string;
-  readonly #records: StorageRecords;
-  readonly #importer: SourceImporter;
-  readonly #built: ScriptObject[] = [];
-
-  constructor(name: string, records: StorageRecords, importer: SourceImporter) {
-    this.#name = name;
-    this.#records = records;
-    this.#importer = importer;
-  }
-
-  readTuple(pickle: Uint8Array): readonly IValue[] {
-    const value = this.#read(pickle);
-    if (!(value instanceof Tuple)) throw this.#damaged('its value is no tuple');
-    const restoration = new TypeRestoration();
-    value.items.forEach((item, index) => restoration.value(item, AnyType.get(), `constant ${index}`));
-    this.#restore(restoration);
-    return value.items;
-  }
-
-  readModule(pickle: Uint8Array): ScriptObject {
-    const value = this.#read(pickle);
-    if (!(value instanceof ScriptObject)) throw this.#damaged('its value is no module');
-    this.#restore(new TypeRestoration());
-    return value;
-  }
-
-  #read(pickle: Uint8Array): PickleValue {
-    const context = {
-      storage: this.#records.reference.bind(this.#records),
-      resolveClass: (name: string): Type | null => this.#importer.resolveType(name) ?? null,
-      parseType: (text: string): Type => this.#importer.parseType(text),
-      build: (object: ScriptObject, state: PickleValue): void => this.#build(object, state),
-    };
-    return new Unpickler(pickle, new PickleGlobals(context, this.#name), this.#name).load();
-  }
-
-  #build(object: ScriptObject, state: PickleValue): void {
-    const { type } = object;
-    if (type.findMethod('__setstate__')) {
-      this.pendingStates.push({ object, state: state as IValue });
-      return;
-    }
-    if (!(state instanceof Dict))
-      throw this.#damaged(`the state of an object of class '${type.qualifiedName}' is no dict`);
-    for (const [name, value] of state.entries) {
-      const slot = type.findAttributeSlot(String(name));
-      if (slot !== undefined) object.slots[slot] = value;
-    }
-    this.#built.push(object);
-  }
-
-  #restore(restoration: TypeRestoration): void {
-    for (const object of this.#built) restoration.object(object);
-    for (const { object, state } of this.pendingStates) {
-      const parameter = object.type.getMethod('__setstate__').schema.arguments[1];
-      restoration.value(state, parameter?.type ?? AnyType.get(), `the state of class '${object.type.qualifiedName}'`);
-    }
-  }
-
-  #damaged(what: string): CressetError {
-    return new CressetError('PICKLE_MALFORMED', `${this.#name} is damaged: ${what}`);
-  }
-}
-
 function hasCode(zip: ZipReader, root: string): boolean {
   for (const name of zip.entries.keys()) if (name.startsWith(`${root}code/`)) return true;
   return false;
@@ -252,7 +196,8 @@ async function readCode(zip: ZipReader, root: string, tables: DebugTables): Prom
   );
 }
 
-async function readExtraFiles(zip: ZipReader, root: string): Promise<Map<string, Uint8Array>> {
+/** What was saved with `_extra_files`. */
+export async function readExtraFiles(zip: ZipReader, root: string): Promise<Map<string, Uint8Array>> {
   const folder = `${root}extra/`;
   const names = [...zip.entries.keys()].filter((name) => name.startsWith(folder) && name.length > folder.length);
   const contents = await zip.readAll(names);

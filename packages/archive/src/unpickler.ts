@@ -248,6 +248,9 @@ export class Unpickler {
     const instance = this.top();
     if (instance instanceof ScriptObject) this.#environment.build(instance, state);
     else if (instance instanceof OpaqueObject) instance.state = state;
+    // The first picklers of TorchScript called a function by giving a state to an instance of it.
+    else if (instance instanceof PickleGlobal && instance.call)
+      this.#stack[this.#stack.length - 1] = instance.call([state]);
     // The attributes of a Python dict or tensor (a state_dict's `_metadata`): nothing that counts here.
     else if (!(instance instanceof Dict) && !(instance instanceof Tensor))
       throw this.malformed('gives a state to something that has none');

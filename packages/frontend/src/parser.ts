@@ -90,8 +90,10 @@ export class Parser extends ExpressionParser {
   /**
    * All definitions of a file. Imports, assignments to names and docstrings between them are passed over: the names they bind are
    * found by the Resolver.
+   *
+   * @param areMethods whether functions are methods of a class that stands elsewhere, as in the first files of TorchScript
    */
-  parseDefinitions(): Definition[] {
+  parseDefinitions(areMethods = false): Definition[] {
     const definitions: Definition[] = [];
     while (!this.atEnd) {
       const { kind } = this.stream.cur;
@@ -100,7 +102,7 @@ export class Parser extends ExpressionParser {
       } else if (kind === 'class') {
         definitions.push(this.parseClass());
       } else if (kind === 'def' || kind === '@') {
-        definitions.push(this.#parseDecorated(false));
+        definitions.push(this.#parseDecorated(areMethods));
       } else if (this.stream.text(this.stream.cur) === 'op_version_set' || kind === 'string') {
         this.#skipLine();
       } else {
