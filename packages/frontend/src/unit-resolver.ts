@@ -1,5 +1,6 @@
 import type { CompilationUnit, GraphFunction, NamedType, SourceRange, Type } from '@cresset/ir';
 import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './callable-value.ts';
+import { OpsValue } from './native-resolver.ts';
 import { resolvePythonName } from './python-modules.ts';
 import type { Resolver } from './resolver.ts';
 import type { SugaredValue } from './sugared-value.ts';
@@ -30,7 +31,8 @@ export class UnitResolver implements Resolver {
       const fn = unit.findFunction(`${this.#namespace}.${name}`);
       if (fn !== undefined) return new FunctionValue(fn);
     }
-    return resolvePythonName(name);
+    // Printed code has this name for the operators of all namespaces.
+    return name === 'ops' ? new OpsValue() : resolvePythonName(name);
   }
 }
 

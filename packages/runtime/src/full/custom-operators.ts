@@ -57,7 +57,11 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
     ...(lowering && 'expression' in lowering && pointwiseRow(schema, lowering.expression)),
     ...(hasHost && { remote: remoteOf(schema, shape === null ? null : new ShapeFunction(schema, shape), run) }),
   };
-  registerOperators([{ schema: registration.schema, row }]);
+  // One that neither returns nor writes anything is called for what it does besides.
+  const isForEffect = schema.returns.length === 0 && !schema.arguments.some(({ isWrite }) => isWrite);
+  registerOperators([
+    { schema: registration.schema, row, aliasAnalysis: isForEffect ? 'conservative' : 'from-schema' },
+  ]);
 }
 
 // ---- in terms of others

@@ -94,7 +94,7 @@ export class FunctionProgram extends SourceProgram {
       const { functions } = declareScript(source, {
         unit,
         filename: filename ?? '<string>',
-        ...(this.uses && { resolver: new UnitResolver([this.uses], NAMESPACE) }),
+        resolver: new UnitResolver(this.uses ? [this.uses] : [], NAMESPACE),
       });
       functions.forEach((fn) => fn.ensureDefined());
       for (const type of unit.types) if (!typesBefore.has(type)) defineMethodsOf(type);
