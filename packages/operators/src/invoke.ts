@@ -125,26 +125,26 @@ function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
   return Object.fromEntries(boxingOf(from).signature.args.map(({ name }) => [name, args[name]]));
 }
 
-let checkOutDtype = (_: OperatorRow, computed: ScalarType, out: ScalarType): void => assertCanCast(computed, out);
+let checkWritable = (_: OperatorRow, computed: ScalarType, target: ScalarType): void => assertCanCast(computed, target);
 
-/** Has `out` arguments checked by PyTorch's rules for each operator, which are of use to few programs. */
-export function useOutDtypes(rules: typeof checkOutDtype): void {
-  checkOutDtype = rules;
+/** Has what is written to be of the dtypes that PyTorch allows each operator; without, castable ones will do. */
+export function useWritableDtypes(rules: typeof checkWritable): void {
+  checkWritable = rules;
 }
 
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
-  const isOut = row.derived!.form === 'out';
-  if (isOut) checkOutDtype(row, result.dtype, target.dtype);
-  else assertCanCast(result.dtype, target.dtype);
-  if (!sameSizes(target.sizes, result.sizes)) {
-    check(
-      isOut,
-      `output with shape ${sizesText(target.sizes)} doesn't match the broadcast shape ${sizesText(result.sizes)}`,
-    );
-    resize(target, result.sizes);
-  }
+  const { from, form } = row.derived!;
+  const fits = sameSizes(target.sizes, result.sizes);
   assertNoInternalOverlap(target);
+  check(fits || form === 'out', () => {
+    const [own, computed] = [target.sizes, result.sizes].map(sizesText);
+    return from.pointwise
+      ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
+      : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
+  });
+  checkWritable(row, result.dtype, target.dtype);
+  if (!fits) resize(target, result.sizes);
   for (const tensor of tensorsOf(args)) assertNoPartialOverlap(target, tensor);
 }
 
@@ -164,17 +164,35 @@ export function resize(tensor: Tensor, sizes: readonly number[]): void {
 const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((size, dim) => size === b[dim]);
 
+/** How a device computes with complex numbers; the full edition knows. */
+export interface ComplexLowering {
+  takes(row: OperatorRow, args: Arguments): boolean;
+  lower(row: OperatorRow, args: Arguments, outputs: readonly Tensor[], context: LoweringContext): void;
+}
+
+let complexLowering: ComplexLowering | null = null;
+
+export function useComplexLowering(lowering: ComplexLowering): void {
+  complexLowering = lowering;
+}
+
+const refuseComplex = (row: OperatorRow, args: Arguments): string | null =>
+  complexLowering?.takes(row, args) ? null : 'complex numbers';
+
+const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =>
+  [...tensorsOf(args), ...outputs].some(({ dtype }) => isComplex(dtype));
+
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
 export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
   const source = row.derived?.from ?? row;
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const unboxed = boxingOf(row).unbox(args);
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
-  if (dtypes.some(isComplex)) return 'complex numbers';
+  if (dtypes.some(isComplex)) return refuseComplex(source, unboxed);
   if (dtypes.some(isStorageType)) return 'a dtype of the host only';
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
   const made = row.derived ? null : outputShapes(row, unboxed);
-  if (made?.some((meta) => isComplex(meta.dtype))) return 'complex numbers';
+  if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
 }
@@ -198,7 +216,7 @@ export function runOnDevice(
   if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, unboxed, context)));
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
-  if (from.pointwise) {
+  if (from.pointwise && !involvesComplex(unboxed, targets)) {
     prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
     lowerPointwise(from, unboxed, targets[0], context);
   } else {
@@ -226,7 +244,8 @@ function computeOnDevice(row: OperatorRow, args: Arguments, context: LoweringCon
   const shapes = outputShapes(row, args);
   if (!shapes) throw notImplemented(row);
   const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
-  if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
+  if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
+  else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
   else if (row.reduction) lowerReduction(row, args, outputs[0], context);
   else if (row.lower) row.lower(args as never, outputs, context);
   else throw notImplemented(row);

@@ -1,8 +1,9 @@
 import { operatorRegistry } from '@cresset/ir';
+import { lowerComplex, takesComplex } from './complex-lowering.ts';
 import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
-import { useOutDtypes } from './invoke.ts';
-import { checkOutDtype } from './out-dtypes.ts';
+import { useComplexLowering, useWritableDtypes } from './invoke.ts';
+import { checkWritable } from './writable-dtypes.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
 import type { OperatorRow } from './row.ts';
 
@@ -16,6 +17,7 @@ export function registerAllOperators(): void {
   registerCommonOperators();
   if (operatorRegistry.find('aten::special_i0e', '')) return;
   registerRows(rowsOf(extraFamilies));
-  useOutDtypes(checkOutDtype);
+  useWritableDtypes(checkWritable);
+  useComplexLowering({ takes: takesComplex, lower: lowerComplex });
   operatorRegistry.unknownNote = '';
 }

@@ -5,40 +5,40 @@ import { cppTypeName } from './nn/type-names.ts';
 import type { OperatorRow } from './row.ts';
 import { canCast, dtypeName } from './type-promotion.ts';
 
-/** Which dtypes an `out` argument may have, and what PyTorch's kernels say of others. */
-interface OutRule {
+/** Which dtypes a tensor that results are written to may have, and what PyTorch's kernels say of others. */
+interface WritingRule {
   readonly takes: (computed: ScalarType, out: ScalarType) => boolean;
   /** `{want}` and `{got}` stand for the dtypes' names, `{Want}` and `{Got}` for those of C++. */
   readonly message: string;
 }
 
-const same = (message: string): OutRule => ({ takes: (computed, out) => computed === out, message });
-const castable = (message: string): OutRule => ({ takes: canCast, message });
+const same = (message: string): WritingRule => ({ takes: (computed, out) => computed === out, message });
+const castable = (message: string): WritingRule => ({ takes: canCast, message });
 
 const structured = same('Expected out tensor to have dtype {Want}, but got {Got} instead');
 const iterated = castable("result type {want} can't be cast to the desired output type {got}");
 const unary = same('Found dtype {got} but expected {want}');
-const anything: OutRule = { takes: () => true, message: '' };
+const anything: WritingRule = { takes: () => true, message: '' };
 
-const safely = (name: string, argument = 'result'): OutRule =>
+const safely = (name: string, argument = 'result'): WritingRule =>
   castable(
     `${name}: Expected ${argument} to be safely castable from {want} dtype, but got ${argument} with dtype {got}`,
   );
-const complexOutput = (name: string): OutRule => ({
+const complexOutput = (name: string): WritingRule => ({
   takes: (_, out) => isComplex(out),
   message: `${name} expects a complex output tensor, but got {got}`,
 });
-const floatingOutput = (name: string): OutRule => ({
+const floatingOutput = (name: string): WritingRule => ({
   takes: (_, out) => isFloatingPoint(out),
   message: `${name} expects a floating point output tensor, but got {got}`,
 });
-const onlyBool = (name: string): OutRule => same(`${name} does not support non-boolean outputs.`);
+const onlyBool = (name: string): WritingRule => same(`${name} does not support non-boolean outputs.`);
 const concatenation = castable("torch.cat(): input types can't be cast to the desired output type {got}");
-const normed = (name: string): OutRule => same(`linalg.${name} expected out tensor dtype {want} but got: {got}`);
+const normed = (name: string): WritingRule => same(`linalg.${name} expected out tensor dtype {want} but got: {got}`);
 const scalarType = same('expected scalar type {want} but found {got}');
 const scalarTypeSnake = same('expected scalar_type {want} but found {got}');
 const product = same('result dtype {got} does not match input dtype {want}');
-const truth = (name: string): OutRule => ({
+const truth = (name: string): WritingRule => ({
   takes: (_, out) => out === 'bool' || out === 'uint8',
   message: `${name} only supports bool tensor for result, got: {got}`,
 });
@@ -47,11 +47,11 @@ const contraction = same(
 );
 const argument = same("Expected object of scalar type {want} but got scalar type {got} for argument 'out'");
 
-const each = (names: string, rule: OutRule | ((name: string) => OutRule)): [string, OutRule][] =>
+const each = (names: string, rule: WritingRule | ((name: string) => WritingRule)): [string, WritingRule][] =>
   names.split(' ').map((name) => [name, typeof rule === 'function' ? rule(name.replace('fft_', '')) : rule]);
 
-/** By operator, or by operator and overload where that has a rule of its own. */
-const rules: ReadonlyMap<string, OutRule> = new Map([
+/** By operator, or by operator and overload where that has a rule of its own; operators in place come with their `_`. */
+const rules: ReadonlyMap<string, WritingRule> = new Map([
   ...each(
     'sum.IntList_out prod.int_out cumsum cumprod pow.Scalar_out linalg_matrix_rank arange linspace logspace',
     anything,
@@ -120,6 +120,13 @@ const rules: ReadonlyMap<string, OutRule> = new Map([
   ...each('mean.dtype_out', castable("mean.dtype_out(): input types can't be cast to the desired output type {got}")),
   ...each('diag', castable("diag: result type {want} can't be cast to the desired out= type {got}")),
   ...each('ldexp', castable("ldexp can't be cast to the desired output type {got}")),
+  ...each('ldexp_', castable("ldexp can't be cast to the desired output type {got}")),
+  ...each('abs_', same('In-place abs is not supported for complex tensors.')),
+  ...each('mvlgamma_', castable("mvlgamma: result type {got} can't be cast to the desired output type {want}")),
+  ...each(
+    'float_power_',
+    same("the base given to float_power_ has dtype {got} but the operation's result requires dtype {want}"),
+  ),
   ...each('heaviside', same('heaviside is not yet implemented for tensors with different dtypes.')),
   ...each(
     'histc',
@@ -154,8 +161,8 @@ const rules: ReadonlyMap<string, OutRule> = new Map([
   ...each('where.self_out', same('Expected out type to be {want} but got {got}')),
 ]);
 
-/** Throws where the `out=` form of an operator does not write results of dtype `computed` to a tensor of dtype `out`. */
-export function checkOutDtype(row: OperatorRow, computed: ScalarType, out: ScalarType): void {
+/** Throws where an operator does not write results of dtype `computed` to a tensor of dtype `out`. */
+export function checkWritable(row: OperatorRow, computed: ScalarType, out: ScalarType): void {
   const { takes, message } = ruleOf(row);
   check(takes(computed, out), () =>
     message
@@ -166,8 +173,10 @@ export function checkOutDtype(row: OperatorRow, computed: ScalarType, out: Scala
   );
 }
 
-function ruleOf(row: OperatorRow): OutRule {
+function ruleOf(row: OperatorRow): WritingRule {
   const { name, overload } = boxingOf(row).signature;
   const own = name.slice('aten::'.length);
-  return rules.get(`${own}.${overload}`) ?? rules.get(own) ?? (row.derived!.from.pointwise ? iterated : structured);
+  const { from, form } = row.derived!;
+  const usual = from.pointwise || form === 'in-place' ? iterated : structured;
+  return rules.get(`${own}.${overload}`) ?? rules.get(own) ?? usual;
 }
