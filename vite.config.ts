@@ -50,40 +50,40 @@ function workerBesideTheCore(): Plugin {
 const target = 'es2022';
 const libraryFolder = path('packages/cresset/dist');
 
-/** What is shared between the entries of the library, named for what it is rather than for its first module. */
-const chunkNames: Record<string, string> = {
-  'worker-start': 'runtime',
-  version: 'client',
-  'register-all': 'extra-operators',
-};
+/**
+ * An edition: what a page imports, its worker, and `runtime`, which both share. Editions are built apart, so that none carries what
+ * only another one uses.
+ */
+function edition(entry: Record<string, string>, runtime: string, emptyOutDir: boolean): UserConfig {
+  return {
+    plugins: [workerBesideTheCore()],
+    build: {
+      target,
+      sourcemap: true,
+      outDir: libraryFolder,
+      emptyOutDir,
+      lib: { entry, formats: ['es'] },
+      rolldownOptions: {
+        // Vite leaves the white space of ES libraries alone unless the bundler itself is told to minify.
+        output: { minify: true, entryFileNames: '[name].js', chunkFileNames: `${runtime}.js` },
+      },
+    },
+  };
+}
 
-/** ES modules: `cresset.js` with `worker.js`, and the full edition, `full.js` with `worker-full.js`. */
-const library: UserConfig = {
-  plugins: [workerBesideTheCore()],
-  build: {
-    target,
-    sourcemap: true,
-    outDir: libraryFolder,
-    emptyOutDir: true,
-    lib: {
-      entry: {
-        cresset: path('packages/cresset/src/index.ts'),
-        worker: path('packages/cresset/src/worker.ts'),
-        full: path('packages/cresset/src/full.ts'),
-        'worker-full': path('packages/cresset/src/worker-full.ts'),
-      },
-      formats: ['es'],
-    },
-    rolldownOptions: {
-      // Vite leaves the white space of ES libraries alone unless the bundler itself is told to minify.
-      output: {
-        minify: true,
-        entryFileNames: '[name].js',
-        chunkFileNames: ({ name }) => `${chunkNames[name] ?? name}.js`,
-      },
-    },
-  },
-};
+/** `cresset.js` with `worker.js`. */
+const library = edition(
+  { cresset: path('packages/cresset/src/index.ts'), worker: path('packages/cresset/src/worker.ts') },
+  'runtime',
+  true,
+);
+
+/** `full.js` with `worker-full.js`. */
+const fullLibrary = edition(
+  { full: path('packages/cresset/src/full.ts'), 'worker-full': path('packages/cresset/src/worker-full.ts') },
+  'runtime-full',
+  false,
+);
 
 /** `dist/cresset.global.js`: one classic script, the library on a page and its own worker when started as one. */
 const libraryScript: UserConfig = {
@@ -172,6 +172,7 @@ const tests = {
 
 const modes: Record<string, UserConfig> = {
   library,
+  'library-full': fullLibrary,
   'library-script': libraryScript,
   playground,
   conformance,
@@ -179,7 +180,7 @@ const modes: Record<string, UserConfig> = {
   fuzz,
 };
 
-/** `vite build --mode library | library-script | playground`, `vite --mode playground`, and vitest. */
+/** `vite build --mode library | library-full | library-script | playground`, `vite --mode playground`, and vitest. */
 export default defineConfig(({ mode }) => ({
   resolve,
   // ES workers may share code with the page and be split like it.

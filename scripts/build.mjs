@@ -24,6 +24,7 @@ async function buildDeclarations() {
 }
 
 await build({ configFile, mode: 'library', logLevel: 'warn' });
+await build({ configFile, mode: 'library-full', logLevel: 'warn' });
 await build({ configFile, mode: 'library-script', logLevel: 'warn' });
 await buildDeclarations();
 await build({ configFile, mode: 'playground', logLevel: 'warn' });
