@@ -39,6 +39,7 @@ export class FileCache {
   /** The version whose blocks these are; null where nothing is kept. */
   version: FileVersion | null = null;
   #prefix = '';
+  #salt = '';
   #stopped = false;
   /** Sizes of files, by name. */
   readonly #files = new Map<string, number>();
@@ -124,9 +125,13 @@ export class FileCache {
 
   /** Keeps this version from now on, and forgets what it has of another. */
   async adopt(version: FileVersion): Promise<void> {
-    this.#use(version);
+    // Where nothing tells versions apart, each that comes is one of its own.
+    this.#use(version, version.etag || version.lastModified ? '' : crypto.randomUUID());
     for (const name of this.#files.keys()) if (!name.startsWith(this.#prefix)) await this.#remove(name);
-    await this.#put(INDEX, new TextEncoder().encode(JSON.stringify({ url: this.address, ...version })));
+    await this.#put(
+      INDEX,
+      new TextEncoder().encode(JSON.stringify({ url: this.address, ...version, salt: this.#salt })),
+    );
   }
 
   async remove(): Promise<void> {
@@ -134,10 +139,11 @@ export class FileCache {
     await FileCache.delete(this.address).catch(() => false);
   }
 
-  #use(version: FileVersion): void {
+  #use(version: FileVersion, salt: string): void {
     this.version = version;
+    this.#salt = salt;
     const { size, etag, lastModified } = version;
-    const text = JSON.stringify([size, etag, lastModified]);
+    const text = JSON.stringify([size, etag, lastModified, salt]);
     this.#prefix = `${crc32(new TextEncoder().encode(text)).toString(16)}-`;
   }
 
@@ -154,10 +160,11 @@ export class FileCache {
     }
     const bytes = await this.#get(INDEX);
     if (!bytes) return null;
-    const { url, size, etag, lastModified } = JSON.parse(new TextDecoder().decode(bytes)) as FileVersion & {
+    const { url, size, etag, lastModified, salt } = JSON.parse(new TextDecoder().decode(bytes)) as FileVersion & {
       url: string;
+      salt: string;
     };
-    this.#use({ size, etag, lastModified });
+    this.#use({ size, etag, lastModified }, salt);
     return url;
   }
 
