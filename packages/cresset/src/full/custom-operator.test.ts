@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CressetError, registerOperator, script, tensor, Tensor, TorchScriptError } from '../full.ts';
+import { CressetError, registerOperator, script, tensor, TorchScriptError, type Tensor } from '../full.ts';
 
 async function failure(work: Promise<unknown>): Promise<CressetError> {
   const error = await work.then(
