@@ -23,3 +23,4 @@ export * from './unpickler.ts';
 export * from './url-source.ts';
 export * from './weight-reader.ts';
 export * from './zip-reader.ts';
+export * from './zip-writer.ts';

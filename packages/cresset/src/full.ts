@@ -1,5 +1,4 @@
-import { registerAllOperators } from '@cresset/operators';
-import { fullHandlers, type RunOperatorNotice, type WorkerClient } from '@cresset/runtime';
+import { fullHandlers, initializeFullRuntime, type RunOperatorNotice, type WorkerClient } from '@cresset/runtime';
 import type { Availability } from './availability.ts';
 import { AuthoredModule } from './full/authored-module.ts';
 import {
@@ -38,7 +37,7 @@ const operators = new Map<string, CustomOperator>();
 
 // Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
 const library = new Library(() => new Worker(new URL('./worker-full.ts', import.meta.url), { type: 'module' }), {
-  prepare: registerAllOperators,
+  prepare: initializeFullRuntime,
   handlers: fullHandlers,
   runOperator,
   started: (client) => {

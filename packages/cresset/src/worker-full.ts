@@ -1,11 +1,10 @@
-import { registerAllOperators } from '@cresset/operators';
-import { fullHandlers, registerCustomOperator } from '@cresset/runtime';
+import { fullHandlers, initializeFullRuntime, registerCustomOperator } from '@cresset/runtime';
 import { CustomOperator, type OperatorImplementation } from './full/operator-implementation.ts';
 import { scopePort, serve } from './worker-start.ts';
 
 export { Tensor, tensor } from './tensor.ts';
 
-registerAllOperators();
+initializeFullRuntime();
 serve(scopePort(self as unknown as DedicatedWorkerGlobalScope), fullHandlers);
 
 /**
