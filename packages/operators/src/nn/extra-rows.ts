@@ -4,6 +4,8 @@ import { classLossRows } from './class-loss.ts';
 import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
 import { initializationRows } from './initialization.ts';
+import { embeddingBagRows } from './embedding-bag.ts';
+import { istftRows } from './istft.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { unfoldRows } from './unfold.ts';
@@ -14,6 +16,8 @@ import { windowRows } from './window-functions.ts';
 export const extraNnRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...fftRows,
+  ...istftRows,
+  ...embeddingBagRows,
   ...productChainRows,
   ...lossRows,
   ...initializationRows,

@@ -8,9 +8,9 @@ import { fourierPlan, readComplex } from './fourier-transform.ts';
 import { writeNumbers } from './numbers.ts';
 import { writeComplex } from './product.ts';
 
-/** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft, istft), on the host. */
+/** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft), on the host. */
 
-interface StftArgs {
+export interface StftArgs {
   readonly self: Tensor;
   readonly n_fft: number;
   readonly hop_length: number | null;
@@ -93,7 +93,7 @@ function planOf(args: StftArgs): StftPlan {
 }
 
 /** The window in the middle of a frame, zeros around it; ones where none is given. */
-function windowOf(window: Tensor | null, size: number, win: number): { re: Float64Array; im: Float64Array } {
+export function windowOf(window: Tensor | null, size: number, win: number): { re: Float64Array; im: Float64Array } {
   const re = new Float64Array(size);
   const im = new Float64Array(size);
   const start = Math.floor((size - win) / 2);
@@ -155,105 +155,8 @@ function stftShape(args: StftArgs): TensorMeta {
   return { sizes: [...batch, bins, frames, ...(complexResult ? [] : [2])], dtype };
 }
 
-interface IstftArgs extends Omit<StftArgs, 'pad_mode'> {
-  readonly center: boolean;
-  readonly length: number | null;
-}
-
-interface IstftPlan {
-  readonly hop: number;
-  readonly win: number;
-  readonly onesided: boolean;
-  readonly batch: number;
-  readonly bins: number;
-  readonly frames: number;
-  /** The part of the overlapped frames that is the signal. */
-  readonly start: number;
-  readonly samples: number;
-}
-
-function istftPlan(args: IstftArgs): IstftPlan {
-  const { self, n_fft: size, center, length } = args;
-  check(
-    isComplex(self.dtype),
-    'istft requires a complex-valued input tensor matching the output from stft with return_complex=True.',
-  );
-  const hop = args.hop_length ?? Math.floor(size / 4);
-  const win = args.win_length ?? size;
-  // A spectrum with a bin for each sample is two-sided.
-  const onesided = args.onesided ?? self.sizes[self.dim - 2] !== size;
-  const [bins, frames] = self.sizes.slice(-2);
-  const shown = (value: number | boolean | null): string => (value === null ? 'None' : String(Number(value)));
-  const windowText = args.window
-    ? `torch.${dtypeName(args.window.dtype)}Tensor{${sizesText(args.window.sizes)}}`
-    : 'None';
-  const call = (): string =>
-    `istft(CPU${dtypeName(self.dtype)}Type${sizesText(self.sizes)}, n_fft=${size}, hop_length=${hop}, win_length=${win}, window=${windowText}, center=${shown(center)}, normalized=${shown(args.normalized)}, onesided=${shown(args.onesided)}, length=${shown(length)}, return_complex=${shown(args.return_complex)}) `;
-  check(self.numel > 0, () => `${call()}: input tensor cannot be empty.`);
-  check(
-    self.dim === 2 || self.dim === 3,
-    () => `${call()}: expected a tensor with 2 or 3 dimensions, but got ${self.dim}`,
-  );
-  const expected = onesided ? Math.floor(size / 2) + 1 : size;
-  check(
-    bins === expected,
-    () =>
-      `${call()}: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft${onesided ? ' / 2 + 1' : ''} when onesided=${onesided ? 'True' : 'False'}, but got ${bins}`,
-  );
-  check(hop > 0 && hop <= win, () => `${call()}: expected 0 < hop_length <= win_length`);
-  check(win > 0 && win <= size, () => `${call()}: expected 0 < win_length <= n_fft`);
-  const total = size + hop * (frames - 1);
-  const start = center ? Math.floor(size / 2) : 0;
-  const end = length !== null ? start + length : center ? total - Math.floor(size / 2) : total;
-  return { hop, win, onesided, batch: self.dim === 3 ? self.sizes[0] : 1, bins, frames, start, samples: end - start };
-}
-
-function hostIstft(args: IstftArgs, out: Tensor): void {
-  const { self, n_fft: size } = args;
-  const { hop, win, batch, bins, frames, start, samples } = istftPlan(args);
-  const spectrum = readComplex(self);
-  const real = !(args.return_complex ?? false);
-  const window = windowOf(args.window, size, win).re;
-  const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
-  const plan = fourierPlan(size);
-  const total = size + hop * (frames - 1);
-  const envelope = new Float64Array(total);
-  for (let frame = 0; frame < frames; frame++) {
-    for (let i = 0; i < size; i++) envelope[frame * hop + i] += window[i] * window[i];
-  }
-  const inside = envelope.subarray(start, Math.min(start + samples, total));
-  check(
-    inside.every((value) => value > 1e-11),
-    () => `istft(CPU${dtypeName(self.dtype)}Type${sizesText(self.sizes)}, n_fft=${size}) window overlap add min: 1`,
-  );
-  const [re, im] = [new Float64Array(batch * samples), new Float64Array(batch * samples)];
-  const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
-  for (let b = 0; b < batch; b++) {
-    for (let frame = 0; frame < frames; frame++) {
-      for (let bin = 0; bin < size; bin++) {
-        // A real signal follows from the first half of its spectrum.
-        const mirrored = real && bin > size / 2;
-        const at = (b * bins + (mirrored ? size - bin : bin)) * frames + frame;
-        const unpaired = real && (bin === 0 || 2 * bin === size);
-        lineRe[bin] = spectrum.re[at];
-        lineIm[bin] = unpaired ? 0 : mirrored ? -spectrum.im[at] : spectrum.im[at];
-      }
-      plan.run(lineRe, lineIm, true);
-      for (let i = 0; i < size; i++) {
-        const to = frame * hop + i - start;
-        if (to < 0 || to >= samples) continue;
-        const weight = (window[i] * scale) / envelope[frame * hop + i];
-        re[b * samples + to] += lineRe[i] * weight;
-        im[b * samples + to] += lineIm[i] * weight;
-      }
-    }
-  }
-  if (isComplex(out.dtype)) writeComplex(out, re, im);
-  else writeNumbers(out, re);
-}
-
 const stftOptions = 'bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None';
-const framing = 'int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None';
+export const framing = 'int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None';
 
 const stft = (schema: string): OperatorRow =>
   kernel<StftArgs>(schema, { shape: stftShape, host: (args, [out]) => hostStft(args, out) });
@@ -262,16 +165,5 @@ export const stftRows: readonly OperatorRow[] = [
   stft(`aten::stft(Tensor self, ${framing}, ${stftOptions}) -> Tensor`),
   stft(
     `aten::stft.center(Tensor self, ${framing}, bool center=True, str pad_mode="reflect", ${stftOptions}) -> Tensor`,
-  ),
-  kernel<IstftArgs>(
-    `aten::istft(Tensor self, ${framing}, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor`,
-    {
-      shape(args) {
-        const { samples } = istftPlan(args);
-        const dtype = args.return_complex ? args.self.dtype : realType(args.self.dtype);
-        return { sizes: args.self.dim === 3 ? [args.self.sizes[0], samples] : [samples], dtype };
-      },
-      host: (args, [out]) => hostIstft(args, out),
-    },
   ),
 ];

@@ -4,6 +4,7 @@ import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { gradientRows } from './gradient.ts';
 import { maskedIndexRows } from './masked-index.ts';
+import { extremeScanRows } from './extreme-scans.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
 import { searchingRows } from './searching.ts';
@@ -14,6 +15,7 @@ import { viewCopyRows } from './view-copies.ts';
 const named: readonly OperatorRow[] = [
   ...binaryFunctionRows,
   ...placingRows,
+  ...extremeScanRows,
   ...viewCopyRows,
   ...specialRows,
   ...compositeRows,
