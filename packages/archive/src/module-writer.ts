@@ -1,9 +1,10 @@
-import { CressetError } from '@cresset/ir';
+import { type ClassType, CressetError } from '@cresset/ir';
 import { ScriptObject, type Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { hasValidSetGetState } from './get-set-state.ts';
 import { partsOf, Pickler } from './pickler.ts';
 import { CodeFiles } from './python-print/code-files.ts';
 import { pickleSourceRanges, SourceRangeTags } from './source-range-pickler.ts';
+import { TypeNameUniquer } from './type-name-uniquer.ts';
 import { ZipWriter } from './zip-writer.ts';
 
 /** The lowest version that PyTorch writes (caffe2::serialize::kMinProducedFileFormatVersion). */
@@ -43,7 +44,7 @@ class ScriptModuleSerializer {
   readonly #options: WriteModuleOptions;
   readonly #root: string;
   readonly #zip = new ZipWriter();
-  readonly #code = new CodeFiles();
+  readonly #names = new TypeNameUniquer();
 
   constructor(options: WriteModuleOptions) {
     this.#options = options;
@@ -52,28 +53,28 @@ class ScriptModuleSerializer {
 
   async serialize(module: ScriptObject): Promise<Uint8Array<ArrayBuffer>> {
     for (const [name, contents] of this.#options.extraFiles ?? []) this.#write(`extra/${name}`, contents);
-    await this.#writeArchive('data', module);
-    this.#code.printWithDependencies(module.type);
-    this.#writeCode();
-    await this.#writeArchive('constants', new Tuple(this.#code.constants));
-    this.#writeEnd();
+    const objectTypes = await this.#writeArchive('data', module);
+    const code = await this.#printCode(objectTypes, module.type);
+    this.#writeCode(code);
+    await this.#writeArchive('constants', new Tuple(code.constants));
+    this.#writeEnd(code.minVersion);
     return this.#zip.finish();
   }
 
   // ---- values
 
-  async #writeArchive(name: string, value: IValue): Promise<void> {
+  /** Writes a pickle and its tensors; returns the classes of the objects in it. */
+  async #writeArchive(name: string, value: IValue): Promise<readonly ClassType[]> {
     const states = await this.#statesIn(value);
     const pickler = new Pickler({
-      typeName: (type) => this.#code.nameOf(type),
+      typeName: (type) => this.#names.nameOf(type),
       stateOf: (object) => states.get(object),
     });
     const pickle = pickler.pickle(value);
     await Promise.all(pickler.storages.map((storage) => storage.toHost()));
     pickler.storages.forEach((storage, key) => this.#write(`${name}/${key}`, bytesOf(storage)));
     this.#write(`${name}.pkl`, pickle);
-    // Classes of objects that stand where an interface is declared are named by no code.
-    for (const type of pickler.classTypes) this.#code.print(type);
+    return pickler.classTypes;
   }
 
   /** What the objects that have a `__getstate__` give: asked for in the order in which they are written. */
@@ -108,9 +109,26 @@ class ScriptModuleSerializer {
 
   // ---- code
 
-  #writeCode(): void {
+  async #printCode(objectTypes: readonly ClassType[], root: ClassType): Promise<CodeFiles> {
+    const print = (): CodeFiles => {
+      const code = new CodeFiles(this.#names);
+      // Classes of objects that stand where an interface is declared are named by no code.
+      for (const type of objectTypes) code.print(type);
+      code.printWithDependencies(root);
+      return code;
+    };
+    const code = print();
+    // Equal constants have one name, and have to be here to be compared.
+    const away = code.constants.flatMap((each) =>
+      each instanceof Tensor && !each.storage.isOnHost ? each.storage : [],
+    );
+    await Promise.all(away.map((storage) => storage.toHost()));
+    return away.length > 0 ? print() : code;
+  }
+
+  #writeCode(code: CodeFiles): void {
     const tags = new SourceRangeTags();
-    for (const [path, file] of this.#code.files) {
+    for (const [path, file] of code.files) {
       this.#write(`code/${path}`, file.toString());
       this.#write(`code/${path}.debug_pkl`, pickleSourceRanges(file.ranges, tags));
     }
@@ -118,8 +136,8 @@ class ScriptModuleSerializer {
 
   // ---- records
 
-  #writeEnd(): void {
-    const version = Math.max(MIN_FORMAT_VERSION, this.#code.minVersion);
+  #writeEnd(minVersion: number): void {
+    const version = Math.max(MIN_FORMAT_VERSION, minVersion);
     this.#write(version >= FIRST_VERSION_IN_DATA ? '.data/version' : 'version', `${version}\n`);
     this.#write('byteorder', 'little');
     this.#write('.data/serialization_id', serializationId(this.#zip.checksums));

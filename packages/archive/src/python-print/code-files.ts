@@ -11,10 +11,14 @@ import { PythonPrint } from './python-print.ts';
 export class CodeFiles {
   /** What the code calls `CONSTANTS.c0`, `CONSTANTS.c1`, …. */
   readonly constants: IValue[] = [];
-  readonly #names = new TypeNameUniquer();
+  readonly #names: TypeNameUniquer;
   readonly #dependencies = new DependencyTable();
   readonly #printed = new Set<string>();
   readonly #files = new Map<string, PythonPrint>();
+
+  constructor(names = new TypeNameUniquer()) {
+    this.#names = names;
+  }
 
   /** The files by their place below `code/`, as `__torch__/net.py`, in the order in which they were begun. */
   get files(): ReadonlyMap<string, PythonPrint> {
