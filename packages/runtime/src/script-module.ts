@@ -29,7 +29,7 @@ export interface CallOptions {
 }
 
 /** Weights that were read and did not go up to the device yet take this much at most. */
-const READ_AHEAD_BYTES = 32 << 20;
+const READ_AHEAD_BYTES = 24 << 20;
 
 /** A module that can be called (torch::jit::Module with an executor for each of its methods). */
 export class ScriptModule {

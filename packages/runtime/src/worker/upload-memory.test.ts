@@ -1,0 +1,118 @@
+import { readModule } from '@cresset/archive';
+import { contiguousStrides, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import { normalise, signatureOf, type ComputeDevice, type Kernel } from '@cresset/tensorexpr';
+import { afterEach, describe, expect, it } from 'vitest';
+import { serveArchive, SyntheticArchive, type ArchiveServer } from '../../../../test-setup/synthetic-archive.ts';
+import { initializeRuntime } from '../initialize.ts';
+import { RuntimeContext } from '../runtime-context.ts';
+import { ScriptModule } from '../script-module.ts';
+
+const MEGABYTE = 2 ** 20;
+/** Of the largest tensor, bytes. */
+const LARGEST = 96 * MEGABYTE;
+
+/** Takes what goes up to it, and computes nothing: what lies in memory is then what loading put there. */
+class CountingDevice implements ComputeDevice {
+  readonly description = 'counting';
+  readonly capabilities = {
+    f16: false,
+    subgroupSize: 0,
+    immediates: false,
+    software: false,
+    maxWorkgroupSize: 256,
+    maxWorkgroupStorage: 16384,
+    maxStorageBuffers: 8,
+    maxBindingBytes: 2 ** 31,
+    maxWorkgroupsPerDimension: 65535,
+  };
+  readonly counters = {
+    dispatches: 0,
+    submits: 0,
+    uploads: 0,
+    uploadedBytes: 0,
+    readbacks: 0,
+    readbackBytes: 0,
+    shaders: 0,
+    buffersAllocated: 0,
+    liveBytes: 0,
+  };
+  peak = 0;
+  /** First elements of what came up. */
+  readonly seen: number[] = [];
+
+  deviceElementSize(): number {
+    return 4;
+  }
+
+  allocate(byteLength: number): DeviceBuffer {
+    return { byteLength };
+  }
+
+  release(): void {}
+
+  upload(_buffer: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
+    this.counters.uploadedBytes += elements.byteLength;
+    if (elements.byteLength >= MEGABYTE) this.seen.push(new DataView(elements.buffer).getFloat32(0, true));
+    this.measure();
+  }
+
+  async download(_buffer: DeviceBuffer, _dtype: ScalarType, count: number): Promise<ArrayBuffer> {
+    return new ArrayBuffer(4 * count);
+  }
+
+  launch(kernel: Kernel): void {
+    for (const { operand, stored } of signatureOf(normalise(kernel)).bindings) {
+      const { storage, dtype } = operand.tensor;
+      if (stored) storage.deviceBufferForWriting(this, dtype);
+      else storage.deviceBuffer(this, dtype);
+    }
+  }
+
+  async flush(): Promise<void> {}
+
+  dispose(): void {}
+
+  measure(): void {
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    this.peak = Math.max(this.peak, heapUsed + arrayBuffers);
+  }
+}
+
+let server: ArchiveServer | null = null;
+afterEach(() => server?.close());
+
+describe('a file of a gigabyte whose weights all go up to the device', () => {
+  it('takes no more memory than its largest tensor and a fixed sum', async () => {
+    const shapes = [
+      ...Array.from({ length: 29 }, () => 32 * MEGABYTE),
+      LARGEST,
+      ...Array.from({ length: 20 }, () => MEGABYTE),
+    ];
+    const parameters = shapes.map((bytes, index) => ({ name: `w${index}`, shape: [bytes / 4], value: index + 1 }));
+    const sums = parameters.map(({ name }) => `    x = torch.add(x, torch.sum(self.${name}))\n`).join('');
+    const archive = new SyntheticArchive(
+      parameters,
+      `  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n${sums}    return x\n`,
+    );
+    expect(archive.size).toBeGreaterThan(2 ** 30);
+    server = await serveArchive(archive);
+
+    initializeRuntime();
+    const device = new CountingDevice();
+    const start = process.memoryUsage();
+    const loaded = await readModule(server.url);
+    const module = new ScriptModule(loaded.module, loaded.unit, new RuntimeContext({ device }), {
+      weights: loaded.weights,
+    });
+    const timer = setInterval(() => device.measure(), 2);
+    const x = new Tensor(Storage.onHost(new ArrayBuffer(4)), 'float32', [], contiguousStrides([]));
+    await module.call('forward', [x]);
+    clearInterval(timer);
+
+    expect(device.seen.toSorted((a, b) => a - b)).toEqual(parameters.map(({ value }) => value));
+    expect(server.sent.bytes).toBeLessThan(archive.size + MEGABYTE);
+    const grown = device.peak - start.heapUsed - start.arrayBuffers;
+    expect(grown).toBeLessThan(1.2 * LARGEST + 64 * MEGABYTE);
+    module.dispose();
+  }, 60_000);
+});
