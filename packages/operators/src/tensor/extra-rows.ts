@@ -1,5 +1,6 @@
 import type { OperatorRow } from '../row.ts';
 import { aliasRows } from './aliases.ts';
+import { arrayViewRows } from './array-views.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { gradientRows } from './gradient.ts';
@@ -13,6 +14,7 @@ import { tensorStateRows } from './tensor-state.ts';
 import { viewCopyRows } from './view-copies.ts';
 
 const named: readonly OperatorRow[] = [
+  ...arrayViewRows,
   ...binaryFunctionRows,
   ...placingRows,
   ...extremeScanRows,

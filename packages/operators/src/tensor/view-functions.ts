@@ -200,24 +200,6 @@ export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
   return split(tensor, splitSize, at);
 }
 
-/** Cuts before each index, as `slice` reads indices. */
-export function splitAtIndices(tensor: Tensor, indices: readonly number[], dim: number): Tensor[] {
-  const bounds = [0, ...indices, null];
-  return bounds.slice(1).map((end, at) => slice(tensor, dim, bounds[at], end, 1));
-}
-
-export function splitInSections(tensor: Tensor, sections: number, dim: number): Tensor[] {
-  check(sections > 0, `number of sections must be larger than 0, got ${sections}`);
-  const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
-  const larger = size % sections;
-  return pieces(
-    tensor,
-    at,
-    Array.from({ length: sections }, (_, section) => Math.floor(size / sections) + (section < larger ? 1 : 0)),
-  );
-}
-
 export function unbind(tensor: Tensor, dim: number): Tensor[] {
   const at = wrapDimOfRanked(dim, tensor.dim);
   return Array.from({ length: tensor.sizes[at] }, (_, index) => select(tensor, at, index));

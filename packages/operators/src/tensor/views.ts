@@ -1,10 +1,12 @@
 import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { TensorView, unary } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../broadcast.ts';
 import { kernel, view } from '../builders.ts';
 import { copyInto, lowerCopy, partOf, viewAsReal } from '../copy.ts';
 import { inferSize } from '../dimensions.ts';
 import { readScalar, scalarToBigint } from '../elements.ts';
 import { check } from '../errors.ts';
+import { lowerGenerated } from '../fill.ts';
 import type { OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import * as views from './view-functions.ts';
@@ -39,7 +41,7 @@ function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => r
   });
 }
 
-const itself = ({ self }: Self): Tensor => self.asStrided(self.sizes, self.strides);
+export const itself = ({ self }: Self): Tensor => self.asStrided(self.sizes, self.strides);
 
 function reversedDims({ self }: Self): Tensor {
   return views.permute(
@@ -65,6 +67,12 @@ function conjugating(schema: string, rearranged: (args: Self) => Tensor): Operat
       copyInto(output, rearranged(args));
       const parts = output.storageArrayForWriting() as Float32Array;
       for (let at = 1; at < 2 * output.numel; at += 2) parts[at] = -parts[at];
+    },
+    lower: (args, [output], context) => {
+      const source = rearranged(args);
+      lowerCopy(partOf(output, 0), partOf(source, 0), context, 'aten::conj');
+      const imaginary = new TensorView(partOf(source, 1));
+      lowerGenerated(partOf(output, 1), (axes) => unary('neg', imaginary.at(axes)), context, 'aten::conj');
     },
   });
 }
@@ -118,80 +126,6 @@ function imaginary({ self }: Self): Tensor {
   check(isComplex(self.dtype), 'imag is not implemented for tensors with non-complex dtypes.');
   return partOf(self, 1);
 }
-
-/** `torch.hsplit` and its kin: along a fixed dimension. */
-function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => number): OperatorRow[] {
-  const checkRank = (self: Tensor): void =>
-    check(
-      self.dim >= minRank,
-      `torch.${name} requires a tensor with at least ${minRank} dimension, but got a tensor with ${self.dim} dimensions!`,
-    );
-  return [
-    view<Self & { sections: number }>(
-      `aten::${name}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]`,
-      ({ self, sections }) => {
-        checkRank(self);
-        const dim = dimOf(self);
-        check(
-          sections !== 0 && self.sizes[dim] % sections === 0,
-          `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${self.sizes[dim]} is not divisible by the split_size ${sections}!`,
-        );
-        return views.splitInSections(self, sections, dim);
-      },
-    ),
-    view<Self & { indices: readonly number[] }>(
-      `aten::${name}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]`,
-      ({ self, indices }) => {
-        checkRank(self);
-        return views.splitAtIndices(self, indices, dimOf(self));
-      },
-    ),
-  ];
-}
-
-function splitByTensor({
-  self,
-  tensor_indices_or_sections: given,
-  dim,
-}: Self & { tensor_indices_or_sections: Tensor; dim: number }): Tensor[] {
-  check(
-    given.dtype === 'int64',
-    `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${given.dtype}`,
-  );
-  check(
-    given.dim <= 1,
-    `tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ${given.dim} dims`,
-  );
-  const numbers = Array.from({ length: given.numel }, (_, at) =>
-    Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1)))),
-  );
-  return given.dim === 0 ? views.splitInSections(self, numbers[0], dim) : views.splitAtIndices(self, numbers, dim);
-}
-
-function diagonalSizes({ A, offset, dim1, dim2 }: { A: Tensor; offset: number; dim1: number; dim2: number }): Tensor {
-  return views.diagonal(A, offset, dim1, dim2);
-}
-
-interface AtLeast {
-  readonly self: Tensor;
-}
-
-/** Up to `rank` dimensions, as numpy adds them. */
-function atLeast(rank: number) {
-  return ({ self }: AtLeast): Tensor => {
-    if (self.dim >= rank) return itself({ self });
-    if (self.dim === 0) return self.asStrided(new Array<number>(rank).fill(1), new Array<number>(rank).fill(1));
-    if (rank === 2) return views.unsqueeze(self, 0);
-    return self.dim === 1 ? views.unsqueeze(views.unsqueeze(self, 0), 2) : views.unsqueeze(self, 2);
-  };
-}
-
-const atLeastRows = (rank: number): OperatorRow[] => [
-  view(`aten::atleast_${rank}d(Tensor self) -> Tensor`, atLeast(rank)),
-  view<{ tensors: readonly Tensor[] }>(`aten::atleast_${rank}d.Sequence(Tensor[] tensors) -> Tensor[]`, ({ tensors }) =>
-    tensors.map((self) => atLeast(rank)({ self })),
-  ),
-];
 
 interface Dims extends Self {
   readonly dim0: number;
@@ -357,27 +291,6 @@ export const viewRows: readonly OperatorRow[] = [
     'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
     ({ self, chunks, dim }) => views.chunk(self, chunks, dim),
   ),
-  view<Self & { sections: number; dim: number }>(
-    'aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]',
-    ({ self, sections, dim }) => {
-      check(self.dim > 0, 'tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims');
-      return views.splitInSections(self, sections, dim);
-    },
-  ),
-  view<Self & { indices: readonly number[]; dim: number }>(
-    'aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]',
-    ({ self, indices, dim }) => {
-      check(self.dim > 0, 'tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims');
-      return views.splitAtIndices(self, indices, dim);
-    },
-  ),
-  kernel(
-    'aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]',
-    { host: splitByTensor },
-  ),
-  ...splitAlong('hsplit', 1, (self) => (self.dim === 1 ? 0 : 1)),
-  ...splitAlong('vsplit', 2, () => 0),
-  ...splitAlong('dsplit', 3, () => 2),
   view<Self & { dim: number }>('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', ({ self, dim }) =>
     views.unbind(self, dim),
   ),
@@ -394,7 +307,6 @@ export const viewRows: readonly OperatorRow[] = [
     strided,
   ),
   view('aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)', diagonalOf),
-  view('aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)', diagonalSizes),
   view<Self & { source: number; destination: number }>(
     'aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)',
     ({ self, source, destination }) => views.movedim(self, [source], [destination]),
@@ -419,5 +331,4 @@ export const viewRows: readonly OperatorRow[] = [
   ...['resolve_conj', 'resolve_neg', 'positive', 'lift_fresh', '_neg_view'].map((name) =>
     view<Self>(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self),
   ),
-  ...[1, 2, 3].flatMap(atLeastRows),
 ];
