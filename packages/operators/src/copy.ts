@@ -90,6 +90,16 @@ const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
 /** Copies elements on a device, converting them; `source` must broadcast to the sizes of `target`. */
 export function lowerCopy(target: Tensor, source: Tensor, context: LoweringContext, label = 'aten::copy_'): void {
   if (target.numel === 0) return;
+  if (isComplex(target.dtype)) {
+    lowerCopy(partOf(target, 0), source, context, label);
+    const zero = Tensor.empty([], realType(target.dtype));
+    lowerCopy(partOf(target, 1), isComplex(source.dtype) ? partOf(source, 1) : zero, context, label);
+    return;
+  }
+  if (isComplex(source.dtype)) {
+    lowerCopy(target, partOf(source, 0), context, label);
+    return;
+  }
   const { axes, views, target: view } = deviceViews(target, [source]);
   const value = cast(exprTypeOf(target.dtype), views[0].at(axes));
   context.launch({

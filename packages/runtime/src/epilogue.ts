@@ -65,7 +65,7 @@ export function runWithEpilogue(
   const [result] = runOnDevice(anchor.row, args, launches) as [Tensor];
   const kernels = launches.kernels.splice(0);
   const store = layouts && meta.dtype === 'float32' ? onlyStoreTo(result.storage, kernels) : null;
-  const fits = outputs.every((position) => hasLayoutOf(layouts?.[position] as Tensor, result));
+  const fits = layouts !== null && outputs.every((position) => hasLayoutOf(layouts[position] as Tensor, result));
   if (!layouts || !store || !fits || result.numel === 0) {
     for (const kernel of kernels) launches.launchNow(kernel);
     return { anchor: result };

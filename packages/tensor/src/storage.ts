@@ -1,11 +1,11 @@
 import { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, DeviceMemory } from './device-memory.ts';
-import { elementSize, type ScalarType } from './scalar-type.ts';
+import { elementSize, realType, type ScalarType } from './scalar-type.ts';
 
 interface DeviceCopy {
   readonly memory: DeviceMemory;
   readonly buffer: DeviceBuffer;
-  /** A device lays elements out by dtype, so the copy serves tensors of this dtype only. */
+  /** A device lays elements out by dtype, so the copy serves tensors of this dtype only, and complex ones of it. */
   readonly dtype: ScalarType;
 }
 
@@ -65,7 +65,7 @@ export class Storage {
   /** A storage of `count` elements whose contents the device is about to write. */
   static onDevice(memory: DeviceMemory, dtype: ScalarType, count: number): Storage {
     const storage = new Storage(count * elementSize(dtype), null);
-    storage.#adopt({ memory, dtype, buffer: memory.allocate(count * memory.deviceElementSize(dtype)) });
+    storage.#adopt({ memory, dtype: realType(dtype), buffer: memory.allocate(storage.#deviceBytes(memory, dtype)) });
     return storage;
   }
 
@@ -138,17 +138,23 @@ export class Storage {
   }
 
   /** The device buffer for reading, made and filled on first use. `dtype` is that of the tensor that reads. */
-  deviceBuffer(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
+  deviceBuffer(memory: DeviceMemory, tensorType: ScalarType): DeviceBuffer {
     const copy = this.#held.copy;
+    const dtype = realType(tensorType);
     if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
     const host = this.hostBytes();
     this.#dropDeviceCopy();
-    const count = this.byteLength / elementSize(dtype);
-    const buffer = memory.allocate(count * memory.deviceElementSize(dtype));
+    const buffer = memory.allocate(this.#deviceBytes(memory, dtype));
     memory.upload(buffer, dtype, new Uint8Array(host));
     this.#adopt({ memory, dtype, buffer });
     this.#giveUpHostCopy(dtype);
     return buffer;
+  }
+
+  /** Size on a device, where the parts of complex numbers lie beside each other as they do on the host. */
+  #deviceBytes(memory: DeviceMemory, dtype: ScalarType): number {
+    const part = realType(dtype);
+    return (this.byteLength / elementSize(part)) * memory.deviceElementSize(part);
   }
 
   /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */
@@ -170,7 +176,7 @@ export class Storage {
   /** Whether `deviceBuffer` would answer without a trip over the host. */
   canReachDevice(memory: DeviceMemory, dtype: ScalarType): boolean {
     const copy = this.#held.copy;
-    return this.#host !== null || (copy !== null && copy.memory === memory && copy.dtype === dtype);
+    return this.#host !== null || (copy !== null && copy.memory === memory && copy.dtype === realType(dtype));
   }
 
   /** Frees the memory at once. Tensors over this storage cannot be used afterwards. */

@@ -28,14 +28,18 @@ function bagCount({ offsets, include_last_offset: last }: BagArgs): number {
 }
 
 /** The row that is left out of every bag; -1 where none is. */
-function paddingRow({ padding_idx: padding = -1, weight }: BagArgs): number {
-  if (padding === null || padding === -1) return -1;
+const paddingRow = ({ padding_idx: padding }: BagArgs): number => padding ?? -1;
+
+/** A row counted from the end made one from the front, where the caller names one. */
+function withPaddingRow(args: BagArgs): BagArgs {
+  const { padding_idx: padding, weight } = args;
+  if (padding === undefined || padding === null) return args;
   const rows = weight.sizes[0];
   check(
     padding >= -rows && padding < rows,
     () => `padding_idx must be within the number of embeddings, -${rows} through ${rows - 1}, but got ${padding}`,
   );
-  return padding < 0 ? padding + rows : padding;
+  return { ...args, padding_idx: padding < 0 ? padding + rows : padding };
 }
 
 function bagShape(args: BagArgs): TensorMeta[] {
@@ -50,7 +54,6 @@ function bagShape(args: BagArgs): TensorMeta[] {
     () =>
       `embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got mode='${modeNames[mode]}'). Please open a feature request on GitHub.`,
   );
-  paddingRow(args);
   const bags = bagCount(args);
   const dtype = weight.dtype;
   const integer = indices.dtype;
@@ -191,11 +194,11 @@ function lowerBagNumbers(
   context.launch({ kind: 'nest', label, axes: [i], innerAxes: [], stores });
 }
 
-function bagRow(schema: string): OperatorRow {
+function bagRow(schema: string, prepare = (args: BagArgs): BagArgs => args): OperatorRow {
   return kernel<BagArgs>(schema, {
-    shape: bagShape,
-    host: hostBags,
-    lower: lowerBags,
+    shape: (args) => bagShape(prepare(args)),
+    host: (args, outputs) => hostBags(prepare(args), outputs),
+    lower: (args, outputs, context) => lowerBags(prepare(args), outputs, context),
     lowerable: ({ weight }) => exprTypeOf(weight.dtype) === 'float',
   });
 }
@@ -208,6 +211,7 @@ export const embeddingBagRows: readonly OperatorRow[] = [
   bagRow(`aten::embedding_bag(Tensor weight, Tensor indices, Tensor offsets, ${bagOptions}) -> ${four}`),
   bagRow(
     `aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> ${four}`,
+    withPaddingRow,
   ),
   bagRow(
     `aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, ${bagOptions}, int padding_idx=-1) -> ${four}`,

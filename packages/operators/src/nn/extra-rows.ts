@@ -6,6 +6,7 @@ import { distanceRows } from './distance.ts';
 import { initializationRows } from './initialization.ts';
 import { embeddingBagRows } from './embedding-bag.ts';
 import { istftRows } from './istft.ts';
+import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { unfoldRows } from './unfold.ts';
@@ -16,6 +17,7 @@ import { windowRows } from './window-functions.ts';
 export const extraNnRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...fftRows,
+  ...kthvalueRows,
   ...istftRows,
   ...embeddingBagRows,
   ...productChainRows,

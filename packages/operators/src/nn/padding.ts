@@ -71,8 +71,15 @@ function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Sc
     return;
   }
   let source = self;
-  borders.forEach(({ before, after }, dim) => {
-    if (before === 0 && after === 0) return;
+  borders.forEach(({ before: front, after }, dim) => {
+    if (front === 0 && after === 0) return;
+    let before = front;
+    // What is cropped does not come round again.
+    if (mode === 'circular') {
+      const kept = source.sizes[dim] - Math.max(-front, 0) - Math.max(-after, 0);
+      source = narrowView(source, dim, Math.max(-front, 0), kept);
+      before = Math.max(front, 0);
+    }
     const sizes = source.sizes.with(dim, out.sizes[dim]);
     const padded = Tensor.empty(sizes, out.dtype);
     for (let at = 0; at < sizes[dim]; at++) {

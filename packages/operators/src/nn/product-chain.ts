@@ -169,6 +169,10 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) 
     assert vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D"
     assert vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D"
     product = vec1.unsqueeze(1) * vec2
+    # 11 is bool: the numbers say whether the operands take part.
+    if self.dtype == 11 and product.dtype == 11:
+        part = product if alpha != 0 else torch.zeros_like(product)
+        return torch.logical_or(self, part) if beta != 0 else part
     if beta == 0:
         return product * alpha
     return self * beta + product * alpha

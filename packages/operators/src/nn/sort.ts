@@ -1,9 +1,8 @@
 import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
-import { decomposed, kernel } from '../builders.ts';
-import { reducedSizes, wrapDim } from '../dimensions.ts';
+import { kernel } from '../builders.ts';
+import { wrapDim } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
-import { unsqueeze } from '../tensor/view-functions.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { readNumbers } from './numbers.ts';
 import { lowerSort } from './sort-lowering.ts';
@@ -13,7 +12,7 @@ import { lowerSort } from './sort-lowering.ts';
 type Keys = ArrayLike<number> | ArrayLike<bigint>;
 
 /** Elements in C order to compare by; int64 stay exact. */
-function keysOf(self: Tensor): Keys {
+export function keysOf(self: Tensor): Keys {
   return self.dtype === 'int64' ? (self.contiguousArray() as BigInt64Array) : readNumbers(self);
 }
 
@@ -23,7 +22,7 @@ function isLess(x: number | bigint, y: number | bigint): boolean {
 }
 
 /** Calls `visit` with each line along `dim`: where its first element lies in C order and how far apart its elements are. */
-function forEachLine(
+export function forEachLine(
   sizes: readonly number[],
   dim: number,
   visit: (start: number, step: number, line: number) => void,
@@ -38,7 +37,7 @@ function forEachLine(
 }
 
 /** The order of one line: positions along it, first to last. */
-function orderOf(keys: Keys, start: number, step: number, size: number, descending: boolean): Int32Array {
+export function orderOf(keys: Keys, start: number, step: number, size: number, descending: boolean): Int32Array {
   const order = Int32Array.from({ length: size }, (_, at) => at);
   return order.sort((a, b) => {
     const x = keys[start + a * step];
@@ -131,48 +130,6 @@ const topk = kernel<TopkArgs>(
   },
 );
 
-interface KthvalueArgs {
-  readonly self: Tensor;
-  readonly k: number;
-  readonly dim: number;
-  readonly keepdim: boolean;
-}
-
-const kthvalue = kernel<KthvalueArgs>(
-  'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
-  {
-    out: 'values(values, indices)',
-    shape({ self, k, dim, keepdim }) {
-      const at = wrapDim(dim, self.dim);
-      const size = self.sizes[at] ?? 1;
-      check(size > 0, () => `kthvalue(): Expected reduction dim ${at} to have non-zero size.`, 'IndexError');
-      check(k >= 1 && k <= size, () => `kthvalue(): selected number k out of range for dimension ${at}`);
-      const sizes = self.dim === 0 ? [] : reducedSizes(self.sizes, [at], keepdim);
-      return [
-        { sizes, dtype: self.dtype },
-        { sizes, dtype: 'int64' },
-      ];
-    },
-    host({ self, k, dim }, [values, indices]) {
-      const at = wrapDim(dim, self.dim);
-      const keys = keysOf(self);
-      const source = self.contiguousArray() as unknown as number[];
-      const target = values.storageArrayForWriting() as HostArray as unknown as number[];
-      const places = indices.storageArrayForWriting() as BigInt64Array;
-      forEachLine(self.sizes, at, (start, step, line) => {
-        const place = orderOf(keys, start, step, self.sizes[at] ?? 1, false)[k - 1];
-        target[line] = source[start + place * step];
-        places[line] = BigInt(place);
-      });
-    },
-    lower({ self, k, dim, keepdim }, outputs, context) {
-      const at = wrapDim(dim, self.dim);
-      const [values, indices] = outputs.map((out) => (keepdim || self.dim === 0 ? out : unsqueeze(out, at)));
-      lowerSort('aten::kthvalue', self, at, false, k - 1, values, indices, context);
-    },
-  },
-);
-
 export const sortRows: readonly OperatorRow[] = [
   sortRow(
     'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
@@ -186,14 +143,5 @@ export const sortRows: readonly OperatorRow[] = [
   ),
   sortRow('aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor', 'indices'),
   sortRow('aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor', 'indices'),
-  decomposed(
-    'aten::msort(Tensor self) -> Tensor',
-    `
-def msort(self: Tensor) -> Tensor:
-    return torch.sort(self, 0)[0]
-`,
-    { out: true },
-  ),
   topk,
-  kthvalue,
 ];

@@ -164,7 +164,7 @@ interface Resize extends Self {
 }
 
 function resized({ self, size, memory_format: format }: Resize): Tensor {
-  resize(self, size);
+  if (!sameSizes(self.sizes, size)) resize(self, size);
   const strides = stridesForFormat(size, format);
   if (strides) self.strides = strides;
   return self;

@@ -12,12 +12,12 @@ import {
 import { binary, cast, constant, select, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../builders.ts';
 import { broadcastSizes } from '../broadcast.ts';
-import { copyInto, partOf } from '../copy.ts';
+import { copyInto, lowerCopy, partOf } from '../copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder, wrapDim } from '../dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerFill, lowerGenerated, writeEach } from '../fill.ts';
-import { runPointwise, scalarParam } from '../pointwise.ts';
+import { lowerPointwise, runPointwise, scalarParam } from '../pointwise.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { defaultDtype, scalarDtype } from '../type-promotion.ts';
 
@@ -470,6 +470,10 @@ export const creationRows: readonly OperatorRow[] = [
       copyInto(partOf(output, 0), real);
       copyInto(partOf(output, 1), imag);
     },
+    lower: ({ real, imag }, [output], context) => {
+      lowerCopy(partOf(output, 0), real, context, 'aten::complex');
+      lowerCopy(partOf(output, 1), imag, context, 'aten::complex');
+    },
     out: true,
   }),
   kernel<Polar>('aten::polar(Tensor abs, Tensor angle) -> Tensor', {
@@ -483,6 +487,10 @@ export const creationRows: readonly OperatorRow[] = [
     host: ({ abs, angle }, [output]) => {
       runPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0));
       runPointwise(polarPart('sin'), { abs, angle }, partOf(output, 1));
+    },
+    lower: ({ abs, angle }, [output], context) => {
+      lowerPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0), context);
+      lowerPointwise(polarPart('sin'), { abs, angle }, partOf(output, 1), context);
     },
     out: true,
   }),

@@ -5,6 +5,7 @@ import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { gradientRows } from './gradient.ts';
 import { maskedIndexRows } from './masked-index.ts';
+import { distributionRows } from './distributions.ts';
 import { extremeScanRows } from './extreme-scans.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
@@ -17,6 +18,7 @@ const named: readonly OperatorRow[] = [
   ...arrayViewRows,
   ...binaryFunctionRows,
   ...placingRows,
+  ...distributionRows,
   ...extremeScanRows,
   ...viewCopyRows,
   ...specialRows,

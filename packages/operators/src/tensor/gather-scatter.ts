@@ -53,7 +53,7 @@ function checkIndexShape({ self, dim, index }: Indexed): number {
  * For each element of `index`, in C order, the offset of the element of `tensor` at the same place but with the position the
  * index holds along `dim`.
  */
-function offsetsThrough(tensor: Tensor, dim: number, index: Tensor): Float64Array {
+function offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowest = 0): Float64Array {
   const rank = index.dim;
   const size = tensor.sizes[dim] ?? 1;
   const along = tensor.strides[dim] ?? 0;
@@ -63,10 +63,10 @@ function offsetsThrough(tensor: Tensor, dim: number, index: Tensor): Float64Arra
   const read = numberReader(index);
   positions.forEach((offset, at) => {
     const position = read(offset);
-    if (position < 0 || position >= size) {
+    if (position < lowest || position >= size) {
       throw new OperatorError(`index ${position} is out of bounds for dimension ${dim} with size ${size}`);
     }
-    offsets[at] += position * along;
+    offsets[at] += (position < 0 ? position + size : position) * along;
   });
   return offsets;
 }
@@ -449,7 +449,7 @@ export const gatherScatterRows: readonly OperatorRow[] = [
           tensor.sizes.map((size, at) => (at === wrapped ? size : output.sizes[at])),
           tensor.strides.map((stride, at) => (at !== wrapped && tensor.sizes[at] !== output.sizes[at] ? 0 : stride)),
         );
-      offsetsThrough(spread(self), wrapped, spread(indices)).forEach((offset, at) => move(at, offset));
+      offsetsThrough(spread(self), wrapped, spread(indices), -self.sizes[wrapped]).forEach((offset, at) => move(at, offset));
     },
   }),
   kernel('aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor', {

@@ -1,17 +1,6 @@
 import { contiguousStrides, isComplex, isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
-import {
-  binary,
-  cast,
-  constant,
-  exprTypeOf,
-  param,
-  select,
-  TensorView,
-  unary,
-  type AxisExpr,
-  type Expr,
-} from '@cresset/tensorexpr';
-import { broadcastSizes, expand } from '../broadcast.ts';
+import { binary, cast, constant, exprTypeOf, param, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { expand } from '../broadcast.ts';
 import { kernel } from '../builders.ts';
 import { assertNoInternalOverlap, checkSizes } from '../dimensions.ts';
 import { numberReader } from '../elements.ts';
@@ -28,12 +17,12 @@ import { metaLike } from './creation.ts';
 /** Random tensors (ATen/native/Distributions.cpp, TensorFactories.cpp). Numbers come from the run's generator, so they are
  * PyTorch's in distribution, not one by one. */
 
-const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
+export const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 const likeOptions = `${options}, MemoryFormat? memory_format=None`;
-const generatorOption = 'Generator? generator=None';
+export const generatorOption = 'Generator? generator=None';
 
 /** How elements of a tensor follow from draws, one each: `leaf` is what is drawn. */
-interface Distribution<Args> {
+export interface Distribution<Args> {
   readonly leaf: 'uniform' | 'normal';
   /** Throws PyTorch's error for bad parameters. */
   readonly refuses?: (args: Args) => void;
@@ -104,7 +93,7 @@ function lowerDraws<Args>(
 const labelOf = (schema: string): string => schema.slice(0, schema.search(/[.(]/));
 
 /** Results drawn from a distribution. Complex numbers are made of two real ones. */
-function drawn<Args>(
+export function drawn<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
   how: Distribution<Args>,
@@ -131,12 +120,12 @@ function complexParts<Args>(how: Distribution<Args>): Distribution<Args> {
 }
 
 /** Whole numbers from `low` up to, not including, `low + range`. */
-interface Range {
+export interface Range {
   readonly low: number;
   readonly range: number;
 }
 
-function drawnIntegers<Args>(
+export function drawnIntegers<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
   rangeOf: (args: Args) => Range,
@@ -174,7 +163,7 @@ interface Options {
   readonly dtype: ScalarType | null;
 }
 
-interface Sized extends Options {
+export interface Sized extends Options {
   readonly size: readonly number[];
 }
 
@@ -188,7 +177,7 @@ interface Bounds {
   readonly high: number | Tensor;
 }
 
-const sizedMeta = ({ size, dtype }: Sized, otherwise: ScalarType = defaultDtype): TensorMeta => {
+export const sizedMeta = ({ size, dtype }: Sized, otherwise: ScalarType = defaultDtype): TensorMeta => {
   checkSizes(size);
   return { sizes: size, dtype: dtype ?? otherwise };
 };
@@ -306,14 +295,14 @@ const permutationRow = (schema: string): OperatorRow =>
     nondeterministic: true,
   });
 
-interface OfSelf {
+export interface OfSelf {
   readonly self: Tensor;
 }
 
-const ofSelf = ({ self }: OfSelf): TensorMeta => metaLike(self, self.dtype, null);
+export const ofSelf = ({ self }: OfSelf): TensorMeta => metaLike(self, self.dtype, null);
 
 /** A tensor of the sizes of `self`, and `self` itself, filled from a distribution. */
-const distribution = <Args extends OfSelf>(name: string, parameters: string, how: Distribution<Args>): OperatorRow =>
+export const distribution = <Args extends OfSelf>(name: string, parameters: string, how: Distribution<Args>): OperatorRow =>
   drawn<Args>(`aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`, ofSelf, how, {
     inPlace: name.split('.')[1] ?? '',
   });
@@ -336,9 +325,9 @@ const filledInPlace = <Args extends OfSelf>(schema: string, how: Distribution<Ar
     nondeterministic: true,
   });
 
-const float = (value: number): Expr => constant('float', value);
+export const float = (value: number): Expr => constant('float', value);
 
-const uniform: Distribution<OfSelf & { from: number; to: number }> = {
+export const uniform: Distribution<OfSelf & { from: number; to: number }> = {
   leaf: 'uniform',
   refuses: ({ from, to }) =>
     check(from <= to, `uniform_ expects to return a [from, to) range, but found from=${from} > to=${to}`),
@@ -346,76 +335,17 @@ const uniform: Distribution<OfSelf & { from: number; to: number }> = {
   body: (draw, [from, width]) => binary('add', from, binary('mul', draw, width)),
 };
 
-const scaledNormal = (draw: Expr, [mean, std]: readonly Expr[]): Expr => binary('add', mean, binary('mul', std, draw));
+export const scaledNormal = (draw: Expr, [mean, std]: readonly Expr[]): Expr => binary('add', mean, binary('mul', std, draw));
 
-const normal: Distribution<OfSelf & { mean: number; std: number }> = {
+export const normal: Distribution<OfSelf & { mean: number; std: number }> = {
   leaf: 'normal',
   refuses: ({ std }) => check(std >= 0, `normal expects std >= 0.0, but found std ${std}`),
   parameters: ({ mean, std }) => [mean, std],
   body: scaledNormal,
 };
 
-/** The logarithm of a number in (0, 1]: that of 0 is no number. */
-const logarithm = (draw: Expr): Expr => unary('log', binary('sub', float(1), draw));
-
-const exponential: Distribution<OfSelf & { lambd: number }> = {
-  leaf: 'uniform',
-  refuses: ({ lambd }) => check(lambd > 0, `exponential_ expects lambda > 0.0, but found lambda=${lambd}`),
-  parameters: ({ lambd }) => [-lambd],
-  body: (draw, [rate]) => binary('div', logarithm(draw), rate),
-};
-
-const geometric: Distribution<OfSelf & { p: number }> = {
-  leaf: 'uniform',
-  refuses: ({ p }) => check(p > 0 && p < 1, `geometric_ expects p to be in (0, 1), but got p=${p}`),
-  parameters: ({ p }) => [Math.log1p(-p)],
-  body: (draw, [rate]) => binary('max', unary('ceil', binary('div', logarithm(draw), rate)), float(1)),
-};
-
-const cauchy: Distribution<OfSelf & { median: number; sigma: number }> = {
-  leaf: 'uniform',
-  parameters: ({ median, sigma }) => [median, sigma],
-  body: (draw, [median, sigma]) => {
-    const angle = binary('mul', float(Math.PI), binary('sub', draw, float(0.5)));
-    return binary('add', median, binary('mul', sigma, unary('tan', angle)));
-  },
-};
-
-const logNormal: Distribution<OfSelf & { mean: number; std: number }> = {
-  leaf: 'normal',
-  refuses: ({ std }) => check(std > 0, `log_normal_ expects std > 0.0, but found std=${std}`),
-  parameters: ({ mean, std }) => [mean, std],
-  body: (draw, parameters) => unary('exp', scaledNormal(draw, parameters)),
-};
-
-/** How far whole numbers go that the dtype holds exactly. */
-const integerLimits: Partial<Record<ScalarType, number>> = {
-  bool: 2,
-  uint8: 256,
-  int8: 128,
-  int16: 2 ** 15,
-  int32: 2 ** 31,
-  float16: 2049,
-  bfloat16: 257,
-  float32: 2 ** 24 + 1,
-};
-
-function anyInteger({ self, from = 0, to }: OfSelf & { from?: number; to?: number | null }): Range {
-  const limit = to ?? integerLimits[self.dtype] ?? 2 ** 53;
-  check(from < limit, `random_ expects 'from' to be less than 'to', but got from=${from} >= to=${limit}`);
-  return { low: from, range: limit - from };
-}
-
-const integersOfSelf = (name: string, parameters: string): OperatorRow =>
-  drawnIntegers<OfSelf & { from?: number; to?: number | null }>(
-    `aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`,
-    ofSelf,
-    anyInteger,
-    { inPlace: name.split('.')[1] ?? '' },
-  );
-
 /** Draws that depend on elements of the arguments. */
-function drawnFrom<Args>(
+export function drawnFrom<Args>(
   schema: string,
   shape: (args: Args) => TensorMeta,
   how: Distribution<Args>,
@@ -447,23 +377,6 @@ const decisionsOf = <Args>(p: (args: Args) => Tensor | number): Distribution<Arg
   parameters: (args) => [p(args)],
   body: decision,
 });
-
-interface Normal {
-  readonly mean: Tensor | number;
-  readonly std: Tensor | number;
-}
-
-const normalOf: Distribution<Normal> = {
-  leaf: 'normal',
-  parameters: ({ mean, std }) => [mean, std],
-  body: scaledNormal,
-};
-
-const normalMeta = ({ mean, std }: Normal): TensorMeta => {
-  const tensors = [mean, std].filter((each) => each instanceof Tensor);
-  const sizes = tensors.length === 2 ? broadcastSizes(tensors[0].sizes, tensors[1].sizes) : tensors[0].sizes;
-  return { sizes, dtype: tensors[0].dtype };
-};
 
 interface Multinomial {
   readonly self: Tensor;
@@ -514,13 +427,6 @@ export const randomRows: readonly OperatorRow[] = [
     `aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, ${generatorOption}) -> Tensor(a!)`,
     decisionsOf(({ p }) => p),
   ),
-  distribution('exponential', 'float lambd=1., ', exponential),
-  distribution('geometric', 'float p, ', geometric),
-  distribution('cauchy', 'float median=0., float sigma=1., ', cauchy),
-  distribution('log_normal', 'float mean=1., float std=2., ', logNormal),
-  integersOfSelf('random', ''),
-  integersOfSelf('random.from', 'int from, int? to, '),
-  integersOfSelf('random.to', 'int to, '),
   drawnFrom<OfSelf>(
     `aten::bernoulli(Tensor self, *, ${generatorOption}) -> Tensor`,
     ofSelf,
@@ -536,26 +442,6 @@ export const randomRows: readonly OperatorRow[] = [
     ofSelf,
     decisionsOf(({ p }) => p),
     { inPlace: 'Tensor' },
-  ),
-  drawnFrom<Normal>(
-    `aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, ${generatorOption}) -> Tensor`,
-    normalMeta,
-    normalOf,
-  ),
-  drawnFrom<Normal>(
-    `aten::normal.Tensor_float(Tensor mean, float std=1., *, ${generatorOption}) -> Tensor`,
-    normalMeta,
-    normalOf,
-  ),
-  drawnFrom<Normal>(
-    `aten::normal.float_Tensor(float mean, Tensor std, *, ${generatorOption}) -> Tensor`,
-    normalMeta,
-    normalOf,
-  ),
-  drawn<Sized & { mean: number; std: number }>(
-    `aten::normal.float_float(float mean, float std, SymInt[] size, *, ${generatorOption}, ${options}) -> Tensor`,
-    sizedMeta,
-    normalOf,
   ),
   kernel<Multinomial>(
     `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, ${generatorOption}) -> Tensor`,

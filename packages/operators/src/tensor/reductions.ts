@@ -15,7 +15,7 @@ import { lowerReduction, reductionShape, runReduction } from '../reduction.ts';
 import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
-import { diagonal, unsqueeze } from './view-functions.ts';
+import { diagonal, sameSizes, unsqueeze } from './view-functions.ts';
 
 /** Elements combined over dimensions (ATen/native/ReduceOps.cpp, LinearAlgebra.cpp). */
 
@@ -268,7 +268,12 @@ const logSumExp: ReductionRule = {
     const shift = select(unary('isinf', largest), number(0), largest);
     return binary('add', unary('log', over('sum', unary('exp', binary('sub', self, shift)))), shift);
   },
-  complex: (elements) => complex.log(total(elements.map(complex.exp))),
+  complex: (elements) => {
+    const largest = elements.reduce((most, { re }) => (Number.isNaN(re) || re > most ? re : most), -Infinity);
+    const shift = Number.isFinite(largest) ? largest : 0;
+    const { re, im } = complex.log(total(elements.map((x) => complex.exp(new Complex(x.re - shift, x.im)))));
+    return new Complex(re + shift, im);
+  },
 };
 
 interface ToSize {
@@ -301,7 +306,8 @@ const withLeadingOnes = (output: Tensor, rank: number): Tensor =>
 const sumToSize = kernel<ToSize>(sumRow.schema, {
   shape: (args) => {
     stretched(args);
-    return { sizes: args.size, dtype: summed(args.self.dtype, { dtype: null }) };
+    const isSummed = !sameSizes(args.size, args.self.sizes);
+    return { sizes: args.size, dtype: isSummed ? summed(args.self.dtype, { dtype: null }) : args.self.dtype };
   },
   host: (args, [output]) => {
     const prepared = stretched(args);

@@ -5,7 +5,6 @@ import {
   cast,
   constant,
   param,
-  reduce,
   select,
   TensorView,
   unary,

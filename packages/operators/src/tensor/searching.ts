@@ -1,3 +1,4 @@
+import { roundingTo } from '../rounding.ts';
 import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
@@ -248,7 +249,8 @@ function uniqueResults(args: Unique, results: number, consecutive: boolean, alwa
 
 const uniqueRow = (schema: string, results: number, consecutive: boolean): OperatorRow =>
   kernel<Unique>(schema, {
-    host: (args) => uniqueResults(args, results, consecutive, schema.includes('::unique_dim')),
+    // Along a dimension everything is worked out, and handed out, in any case.
+    host: (args) => uniqueResults(args, results, consecutive, (args.dim ?? null) !== null),
     lowerable: ({ dim }) => dim === undefined || dim === null,
     device: async (args, context) => {
       const [output, inverse, counts] = await deviceUnique(args.self, consecutive, context);
@@ -273,9 +275,13 @@ function countInBins({ self, bins, min, max }: Histogram, output: Tensor): void 
   check(Number.isFinite(low) && Number.isFinite(high), `range of [${low}, ${high}] is not finite`);
   check(low < high, 'max must be larger than min');
   const counts = new Float64Array(bins);
+  // Each step is rounded, as the kernel does its arithmetic in the tensor's own dtype.
+  const round = roundingTo(self.dtype);
+  const width = round(high - low);
   for (const value of values) {
     if (!(value >= low && value <= high)) continue;
-    counts[Math.min(Math.floor(((value - low) / (high - low)) * bins), bins - 1)]++;
+    const place = round(round(round(value - low) * bins) / width);
+    counts[Math.min(Math.floor(place), bins - 1)]++;
   }
   writeEach(output, (at) => counts[at]);
 }

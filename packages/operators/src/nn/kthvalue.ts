@@ -1,0 +1,64 @@
+import { type HostArray, type Tensor } from '@cresset/tensor';
+import { decomposed, kernel } from '../builders.ts';
+import { reducedSizes, wrapDim } from '../dimensions.ts';
+import { check } from '../errors.ts';
+import type { OperatorRow } from '../row.ts';
+import { unsqueeze } from '../tensor/view-functions.ts';
+import { lowerSort } from './sort-lowering.ts';
+import { keysOf, forEachLine, orderOf } from './sort.ts';
+
+/** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
+
+interface KthvalueArgs {
+  readonly self: Tensor;
+  readonly k: number;
+  readonly dim: number;
+  readonly keepdim: boolean;
+}
+
+const kthvalue = kernel<KthvalueArgs>(
+  'aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)',
+  {
+    out: 'values(values, indices)',
+    shape({ self, k, dim, keepdim }) {
+      const at = wrapDim(dim, self.dim);
+      const size = self.sizes[at] ?? 1;
+      check(size > 0, () => `kthvalue(): Expected reduction dim ${at} to have non-zero size.`, 'IndexError');
+      check(k >= 1 && k <= size, () => `kthvalue(): selected number k out of range for dimension ${at}`);
+      const sizes = self.dim === 0 ? [] : reducedSizes(self.sizes, [at], keepdim);
+      return [
+        { sizes, dtype: self.dtype },
+        { sizes, dtype: 'int64' },
+      ];
+    },
+    host({ self, k, dim }, [values, indices]) {
+      const at = wrapDim(dim, self.dim);
+      const keys = keysOf(self);
+      const source = self.contiguousArray() as unknown as number[];
+      const target = values.storageArrayForWriting() as HostArray as unknown as number[];
+      const places = indices.storageArrayForWriting() as BigInt64Array;
+      forEachLine(self.sizes, at, (start, step, line) => {
+        const place = orderOf(keys, start, step, self.sizes[at] ?? 1, false)[k - 1];
+        target[line] = source[start + place * step];
+        places[line] = BigInt(place);
+      });
+    },
+    lower({ self, k, dim, keepdim }, outputs, context) {
+      const at = wrapDim(dim, self.dim);
+      const [values, indices] = outputs.map((out) => (keepdim || self.dim === 0 ? out : unsqueeze(out, at)));
+      lowerSort('aten::kthvalue', self, at, false, k - 1, values, indices, context);
+    },
+  },
+);
+
+export const kthvalueRows: readonly OperatorRow[] = [
+  decomposed(
+    'aten::msort(Tensor self) -> Tensor',
+    `
+def msort(self: Tensor) -> Tensor:
+    return torch.sort(self, 0)[0]
+`,
+    { out: true },
+  ),
+  kthvalue,
+];
