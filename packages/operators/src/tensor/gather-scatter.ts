@@ -449,7 +449,9 @@ export const gatherScatterRows: readonly OperatorRow[] = [
           tensor.sizes.map((size, at) => (at === wrapped ? size : output.sizes[at])),
           tensor.strides.map((stride, at) => (at !== wrapped && tensor.sizes[at] !== output.sizes[at] ? 0 : stride)),
         );
-      offsetsThrough(spread(self), wrapped, spread(indices), -self.sizes[wrapped]).forEach((offset, at) => move(at, offset));
+      offsetsThrough(spread(self), wrapped, spread(indices), -self.sizes[wrapped]).forEach((offset, at) =>
+        move(at, offset),
+      );
     },
   }),
   kernel('aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor', {

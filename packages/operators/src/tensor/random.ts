@@ -1,5 +1,15 @@
 import { contiguousStrides, isComplex, isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
-import { binary, cast, constant, exprTypeOf, param, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import {
+  binary,
+  cast,
+  constant,
+  exprTypeOf,
+  param,
+  select,
+  TensorView,
+  type AxisExpr,
+  type Expr,
+} from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel } from '../builders.ts';
 import { assertNoInternalOverlap, checkSizes } from '../dimensions.ts';
@@ -302,7 +312,11 @@ export interface OfSelf {
 export const ofSelf = ({ self }: OfSelf): TensorMeta => metaLike(self, self.dtype, null);
 
 /** A tensor of the sizes of `self`, and `self` itself, filled from a distribution. */
-export const distribution = <Args extends OfSelf>(name: string, parameters: string, how: Distribution<Args>): OperatorRow =>
+export const distribution = <Args extends OfSelf>(
+  name: string,
+  parameters: string,
+  how: Distribution<Args>,
+): OperatorRow =>
   drawn<Args>(`aten::${name}(Tensor self, ${parameters}*, ${generatorOption}) -> Tensor`, ofSelf, how, {
     inPlace: name.split('.')[1] ?? '',
   });
@@ -335,7 +349,8 @@ export const uniform: Distribution<OfSelf & { from: number; to: number }> = {
   body: (draw, [from, width]) => binary('add', from, binary('mul', draw, width)),
 };
 
-export const scaledNormal = (draw: Expr, [mean, std]: readonly Expr[]): Expr => binary('add', mean, binary('mul', std, draw));
+export const scaledNormal = (draw: Expr, [mean, std]: readonly Expr[]): Expr =>
+  binary('add', mean, binary('mul', std, draw));
 
 export const normal: Distribution<OfSelf & { mean: number; std: number }> = {
   leaf: 'normal',
