@@ -35,6 +35,9 @@ const CREATORS: ReadonlySet<Symbol> = new Set([
   'prim::TensorExprGroup',
   'prim::TensorExprDynamicGroup',
   'prim::StaticSubgraph',
+  'prim::MKLDNNGroup',
+  'prim::ConstantMKLDNNTensor',
+  'prim::EmptyListLiteral',
   'prim::Constant',
   'prim::AutogradZero',
   'prim::AutogradAdd',
@@ -51,6 +54,7 @@ const CREATORS: ReadonlySet<Symbol> = new Set([
 
 const SUBGRAPHS: ReadonlySet<Symbol> = new Set([
   'prim::FusionGroup',
+  'prim::oneDNNFusionGroup',
   'prim::FunctionalGraph',
   'prim::DifferentiableGraph',
   'prim::FallbackGraph',
@@ -74,6 +78,7 @@ const FORWARDERS: ReadonlySet<Symbol> = new Set([
   'prim::TypeCheck',
   'prim::RequiresGradCheck',
   'prim::Guard',
+  'prim::BroadcastMKLDNNTensors',
 ]);
 
 const CONTAINERS: ReadonlySet<Symbol> = new Set(['prim::TupleConstruct', 'prim::DictConstruct', 'prim::ListConstruct']);
@@ -192,6 +197,9 @@ class AliasAnalysis implements AliasFacts {
         return this.#mapAliases(node.outputs, node.blocks[0].outputs);
       case 'prim::fork':
       case 'prim::awaitable':
+      case 'prim::rpc_async':
+      case 'prim::rpc_sync':
+      case 'prim::rpc_remote':
         node.inputs.forEach((input) => this.#setWildcard(input));
         return node.outputs.forEach((output) => this.#giveFreshElement(output));
       case 'aten::wait':
@@ -414,7 +422,9 @@ class AliasAnalysis implements AliasFacts {
       return;
     }
     // Optionals, tuples and the like of a mutable and an immutable type may stand for each other: no alias then.
-    if (from !== to && this.#isMutable(from) && this.#isMutable(to)) {
+    if (!this.#isMutable(to)) {
+      this.#giveFreshElement(from);
+    } else if (from !== to && this.#isMutable(from)) {
       this.dag.makePointerTo(this.#elementOf(from), this.#elementOf(to));
     }
   }

@@ -1,3 +1,4 @@
+import { graphDeclarations } from './graph-declarations.ts';
 import { linalgRows } from './linalg/rows.ts';
 import { extraNnRows } from './nn/extra-rows.ts';
 import type { OperatorRow } from './row.ts';
@@ -12,4 +13,5 @@ export const extraFamilies: readonly (readonly OperatorRow[])[] = [
   extraNnRows,
   linalgRows,
   specialRows,
+  graphDeclarations,
 ];
