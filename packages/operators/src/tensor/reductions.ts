@@ -306,7 +306,7 @@ const withLeadingOnes = (output: Tensor, rank: number): Tensor =>
 const sumToSize = kernel<ToSize>(sumRow.schema, {
   shape: (args) => {
     stretched(args);
-    const isSummed = !sameSizes(args.size, args.self.sizes);
+    const isSummed = args.size.length === 0 || !sameSizes(args.size, args.self.sizes);
     return { sizes: args.size, dtype: isSummed ? summed(args.self.dtype, { dtype: null }) : args.self.dtype };
   },
   host: (args, [output]) => {
