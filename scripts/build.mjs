@@ -12,15 +12,18 @@ const library = join(root, 'packages', 'cresset');
 const declarations = join(library, 'dist', 'declarations');
 const configFile = join(root, 'vite.config.ts');
 
-/** One declaration file for the whole library: the compiler writes one beside each source, the extractor joins them. */
+/** One declaration file for each edition: the compiler writes one beside each source, the extractor joins them. */
 async function buildDeclarations() {
   rmSync(declarations, { recursive: true, force: true });
   const { status } = await runToEnd('tsc', ['-p', join(library, 'tsconfig.declarations.json')]);
   if (status !== 0) throw new Error('the declarations could not be written; see the messages above');
-  const config = ExtractorConfig.loadFileAndPrepare(join(library, 'api-extractor.json'));
-  const { succeeded } = Extractor.invoke(config, { localBuild: true });
+  const results = ['api-extractor.json', 'api-extractor.full.json', 'api-extractor.worker-full.json'].map((name) =>
+    Extractor.invoke(ExtractorConfig.loadFileAndPrepare(join(library, name)), { localBuild: true }),
+  );
   rmSync(declarations, { recursive: true, force: true });
-  if (!succeeded) throw new Error('the declarations could not be joined into one file; see the messages above');
+  if (!results.every(({ succeeded }) => succeeded)) {
+    throw new Error('the declarations could not be joined into one file; see the messages above');
+  }
 }
 
 await build({ configFile, mode: 'library', logLevel: 'warn' });

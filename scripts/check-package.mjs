@@ -4,11 +4,8 @@ import { runToEnd } from './process-group.mjs';
 const folder = 'packages/cresset';
 const checks = [
   ['publint', ['run', folder, '--strict', '--pack', 'pnpm']],
-  // The worker and the classic script are started, not imported, so they have no types of their own.
-  [
-    'attw',
-    ['--pack', folder, '--profile', 'esm-only', '--exclude-entrypoints', './worker', './worker-full', './script'],
-  ],
+  // The core's worker and the classic script are started, not imported, so they have no types of their own.
+  ['attw', ['--pack', folder, '--profile', 'esm-only', '--exclude-entrypoints', './worker', './script']],
 ];
 for (const [command, args] of checks) {
   const { status } = await runToEnd(command, args);

@@ -1,0 +1,3 @@
+import * as cresset from './dist/full.js';
+
+globalThis.fullCresset = cresset;
