@@ -9,7 +9,7 @@ import { readNumbers, writeNumbers } from './numbers.ts';
 
 /** Batch and instance norms (ATen/native/Normalization.cpp). */
 
-interface BatchNormArgs {
+export interface BatchNormArgs {
   readonly input: Tensor;
   readonly weight: Tensor | null;
   readonly bias: Tensor | null;
@@ -49,7 +49,7 @@ function statisticsShape({ input, training }: BatchNormArgs): TensorMeta {
   return { sizes: [training ? input.sizes[1] : 0], dtype: input.dtype };
 }
 
-function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Tensor[]): Normalization {
+export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Tensor[]): Normalization {
   const { input, weight, bias, running_mean: runningMean, running_var: runningVar, training, momentum, eps } = args;
   const x = channelsFirst(input);
   const spread = (tensor: Tensor | null): Tensor | null =>
@@ -71,9 +71,9 @@ function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Ten
   };
 }
 
-const operands = 'Tensor input, Tensor? weight, Tensor? bias';
-const optionalRunning = 'Tensor? running_mean, Tensor? running_var';
-const saving = {
+export const operands = 'Tensor input, Tensor? weight, Tensor? bias';
+export const optionalRunning = 'Tensor? running_mean, Tensor? running_var';
+export const saving = {
   out: 'out(out, save_mean, save_invstd)',
   shape: (args: BatchNormArgs): TensorMeta[] => [batchNormShape(args), statisticsShape(args), statisticsShape(args)],
 };
@@ -158,35 +158,6 @@ export const batchNormRows: readonly OperatorRow[] = [
   normalizationRow<BatchNormArgs>(
     `aten::batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
     { shape: batchNormShape, normalization: batchNormalization },
-  ),
-  normalizationRow<BatchNormArgs>(
-    `aten::native_batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
-    { ...saving, normalization: batchNormalization },
-  ),
-  normalizationRow<BatchNormArgs>(
-    `aten::_native_batch_norm_legit(${operands}, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
-    { shape: saving.shape, normalization: batchNormalization },
-  ),
-  normalizationRow<Omit<BatchNormArgs, 'running_mean' | 'running_var'>>(
-    `aten::_native_batch_norm_legit.no_stats(${operands}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
-    {
-      shape: (args) => saving.shape({ ...args, running_mean: null, running_var: null }),
-      normalization: (args, outputs) => batchNormalization({ ...args, running_mean: null, running_var: null }, outputs),
-    },
-  ),
-  normalizationRow<Omit<BatchNormArgs, 'training'>>(
-    `aten::_native_batch_norm_legit_no_training(${operands}, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
-    {
-      shape: (args) => saving.shape({ ...args, training: false }),
-      normalization: (args, outputs) => batchNormalization({ ...args, training: false }, outputs),
-    },
-  ),
-  normalizationRow<Omit<BatchNormArgs, 'training'>>(
-    `aten::_batch_norm_with_update(${operands}, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)`,
-    {
-      shape: (args) => [...saving.shape({ ...args, training: true }), { sizes: [0], dtype: 'uint8' }],
-      normalization: (args, outputs) => batchNormalization({ ...args, training: true }, outputs),
-    },
   ),
   instanceNorm,
 ];

@@ -9,6 +9,7 @@ import { istftRows } from './istft.ts';
 import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
+import { nativeNormalizationRows } from './native-normalization.ts';
 import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 import { windowRows } from './window-functions.ts';
@@ -17,6 +18,7 @@ import { windowRows } from './window-functions.ts';
 export const extraNnRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...fftRows,
+  ...nativeNormalizationRows,
   ...kthvalueRows,
   ...istftRows,
   ...embeddingBagRows,

@@ -1,4 +1,4 @@
-import { isFloatingPoint, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel, type Forms } from '../builders.ts';
@@ -35,7 +35,7 @@ export function refuseIntegers(kernelName: string, dtype: ScalarType): void {
   if (!isFloatingPoint(dtype)) throw notImplementedFor(kernelName, dtypeName(dtype));
 }
 
-interface LayerNormArgs {
+export interface LayerNormArgs {
   readonly input: Tensor;
   readonly normalized_shape: readonly number[];
   readonly weight: Tensor | null;
@@ -68,14 +68,14 @@ function checkNormalizedShape(args: Omit<LayerNormArgs, 'eps'>, star: string): v
   );
 }
 
-function layerNormShape(args: LayerNormArgs): TensorMeta {
+export function layerNormShape(args: LayerNormArgs): TensorMeta {
   checkNormalizedShape(args, '*, ');
   refuseIntegers('LayerNormKernelImpl', args.input.dtype);
   return { sizes: args.input.sizes, dtype: args.input.dtype };
 }
 
 /** The groups lie in the trailing dimensions: weight and bias repeat over the leading ones. */
-function trailing(args: LayerNormArgs, outputs: readonly Tensor[]): Normalization {
+export function trailing(args: LayerNormArgs, outputs: readonly Tensor[]): Normalization {
   const { input, weight, bias, eps, normalized_shape: shape } = args;
   const [out, mean, rstd] = outputs;
   const outer = input.dim - shape.length;
@@ -92,19 +92,19 @@ const epsilons: Partial<Record<ScalarType, number>> = {
   bfloat16: 2 ** -7,
 };
 
-interface RmsNormArgs {
+export interface RmsNormArgs {
   readonly input: Tensor;
   readonly normalized_shape: readonly number[];
   readonly weight: Tensor | null;
   readonly eps: number | null;
 }
 
-function rmsNormShape(args: RmsNormArgs): TensorMeta {
+export function rmsNormShape(args: RmsNormArgs): TensorMeta {
   checkNormalizedShape({ ...args, bias: null }, '*');
   return { sizes: args.input.sizes, dtype: args.input.dtype };
 }
 
-function rmsNormalization({ eps, ...args }: RmsNormArgs, [out, rstd]: readonly Tensor[]): Normalization {
+export function rmsNormalization({ eps, ...args }: RmsNormArgs, [out, rstd]: readonly Tensor[]): Normalization {
   const epsilon = eps ?? epsilons[args.input.dtype] ?? 2 ** -23;
   const plain = trailing({ ...args, bias: null, eps: epsilon }, [out]);
   const saved = rstd && {
@@ -122,7 +122,7 @@ interface GroupNormArgs {
   readonly eps: number;
 }
 
-function groupNormShape({ input, weight, bias, num_groups: groups }: GroupNormArgs): TensorMeta {
+export function groupNormShape({ input, weight, bias, num_groups: groups }: GroupNormArgs): TensorMeta {
   check(input.dim >= 2, `Dimension out of range (expected to be in range of [-1, 0], but got 1)`);
   const channels = input.sizes[1];
   check(groups > 0, () => `Expected num groups to be greater than 0, got ${groups}`);
@@ -173,7 +173,7 @@ function splitChannels(tensor: Tensor, sizes: readonly number[]): Tensor {
   return tensor.asStrided(sizes, [batch, channel * sizes[2], channel, ...rest]);
 }
 
-interface NativeGroupNormArgs extends Omit<GroupNormArgs, 'num_groups'> {
+export interface NativeGroupNormArgs extends Omit<GroupNormArgs, 'num_groups'> {
   readonly N: number;
   readonly C: number;
   readonly HxW: number;
@@ -185,59 +185,13 @@ export const normalizationRows: readonly OperatorRow[] = [
     'aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor',
     { shape: layerNormShape, normalization: trailing },
   ),
-  normalizationRow<LayerNormArgs>(
-    'aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)',
-    {
-      out: 'out(out0, out1, out2)',
-      shape(args) {
-        const result = layerNormShape(args);
-        const kept = args.input.dim - args.normalized_shape.length;
-        const statistics: TensorMeta = {
-          sizes: args.input.sizes.map((size, dim) => (dim < kept ? size : 1)),
-          dtype: args.input.dtype,
-        };
-        return [result, statistics, statistics];
-      },
-      normalization: trailing,
-    },
-  ),
   normalizationRow<RmsNormArgs>(
     'aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor',
     { shape: rmsNormShape, normalization: rmsNormalization },
   ),
-  normalizationRow<RmsNormArgs>(
-    'aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)',
-    {
-      shape(args) {
-        const result = rmsNormShape(args);
-        const kept = args.input.dim - args.normalized_shape.length;
-        return [result, { ...result, sizes: result.sizes.map((size, dim) => (dim < kept ? size : 1)) }];
-      },
-      normalization: rmsNormalization,
-    },
-  ),
   normalizationRow<GroupNormArgs>(
     'aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor',
     { shape: groupNormShape, normalization: (args, [out]) => channelGroups(args, out) },
-  ),
-  normalizationRow<NativeGroupNormArgs>(
-    'aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)',
-    {
-      out: 'out(out0, out1, out2)',
-      shape(args) {
-        check(
-          args.input.numel === args.N * args.C * args.HxW,
-          () => `Expected input to have ${args.N * args.C * args.HxW} elements, but got ${numelOf(args.input.sizes)}`,
-        );
-        const result = groupNormShape({ ...args, num_groups: args.group });
-        const statistics: TensorMeta = { sizes: [args.N, args.group], dtype: args.input.dtype };
-        return [result, statistics, statistics];
-      },
-      normalization: (args, [out, mean, rstd]) => ({
-        ...channelGroups({ ...args, num_groups: args.group }, out),
-        saved: { mean, rstd },
-      }),
-    },
   ),
 ];
 
