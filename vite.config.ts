@@ -133,6 +133,15 @@ const fuzz: UserConfig = {
   ssr: { noExternal: true },
 };
 
+/** The half of scripts/check-round-trip.mjs that runs in Node. */
+const roundTrip: UserConfig = {
+  build: {
+    ...conformance.build,
+    rolldownOptions: { input: { 'round-trip': path('conformance/src/round-trip.ts') } },
+  },
+  ssr: conformance.ssr!,
+};
+
 /** The page in which cases run in a browser. */
 const conformancePage: UserConfig = {
   root: path('conformance/page'),
@@ -176,6 +185,7 @@ const modes: Record<string, UserConfig> = {
   'library-script': libraryScript,
   playground,
   conformance,
+  'round-trip': roundTrip,
   'conformance-page': conformancePage,
   fuzz,
 };

@@ -1,4 +1,11 @@
-import { DependencyTable, PythonPrint, readLegacyModule, readModule, setLegacyReader } from '@cresset/archive';
+import {
+  DependencyTable,
+  PythonPrint,
+  readLegacyModule,
+  readModule,
+  setLegacyReader,
+  writeModule,
+} from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import {
   type Argument,
@@ -32,6 +39,8 @@ export interface Program {
   graph(entry: string): string;
   /** PyTorch's printed Python of it. */
   code(entry: string): string;
+  /** The module as a file (torch.jit.save). */
+  save(name: string): Promise<Uint8Array<ArrayBuffer>>;
   /** Operators that ran on the host for want of a kernel, with counts, over all calls so far. */
   hostFallbacks(): ReadonlyMap<string, number>;
   /** Why the device did not take them. */
@@ -57,9 +66,10 @@ export async function openProgram(
 
 async function loadFile(file: string, context: RuntimeContext, readFile: FileReader): Promise<OpenProgram> {
   const { module, unit, pendingStates, debugTables } = await readModule(await readFile(file));
-  const runner = new ScriptModule(module, unit, context, { loadDebugTables: () => debugTables.load() });
+  const loadDebugTables = (): Promise<void> => debugTables.load();
+  const runner = new ScriptModule(module, unit, context, { loadDebugTables });
   for (const { object, state } of pendingStates) await runner.callOn(object, '__setstate__', [state]);
-  return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module);
+  return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module, loadDebugTables);
 }
 
 function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenProgram {
@@ -83,6 +93,7 @@ class OpenProgram implements Program {
     private readonly runner: ScriptModule,
     private readonly functionOf: (name: string) => GraphFunction,
     private readonly self: ScriptObject | null,
+    private readonly loadDebugTables = (): Promise<void> => Promise.resolve(),
   ) {}
 
   prepare(entry: string): void {
@@ -122,6 +133,14 @@ class OpenProgram implements Program {
     if (this.self) printer.printMethod(fn);
     else printer.printFunction(fn);
     return printer.toString();
+  }
+
+  save(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    return writeModule(this.runner.object, {
+      name,
+      callMethod: (object, method) => this.runner.callOn(object, method, []),
+      loadDebugTables: this.loadDebugTables,
+    });
   }
 
   hostFallbacks(): ReadonlyMap<string, number> {
