@@ -1,4 +1,4 @@
-import { TensorType } from '@cresset/ir';
+import { IntType, TensorType } from '@cresset/ir';
 import { findRow, registerAllOperators, runOnDevice, runOnHost, type LoweringContext } from '@cresset/operators';
 import { PhiloxGenerator } from '@cresset/runtime';
 import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
@@ -57,6 +57,7 @@ function permutation(length: number): Tensor {
   );
 }
 
+const ints = (...values: number[]): List => new List(IntType.get(), values.map(BigInt));
 const tensors = (...values: Tensor[]): List => new List(TensorType.get(), values);
 const transposed = (tensor: Tensor): Tensor => tensor.asStrided(tensor.sizes.toReversed(), tensor.strides.toReversed());
 
@@ -94,6 +95,11 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::unique_consecutive', () => [flags(0.3, 3000), true, true, null]],
   ['aten::repeat_interleave.self_Tensor', () => [floats(4, 300), longs(5, 300), 1n, null]],
   ['aten::repeat_interleave.Tensor', () => [longs(4, 500), null]],
+  ['aten::fft_fft', () => [floats(3, 1000), null, 1n, null]],
+  ['aten::fft_rfft', () => [floats(1009, 2), 1024n, 0n, 'ortho']],
+  ['aten::fft_irfft', () => [floats(2, 61), 121n, 1n, null]],
+  ['aten::fft_fft2', () => [floats(2, 48, 36), null, ints(-2, -1), null]],
+  ['aten::stft', () => [floats(2, 5000), 400n, 160n, null, null, false, true, false, null]],
   ['aten::put', () => [floats(60, 50), permutation(3000), floats(3000), false]],
 ];
 

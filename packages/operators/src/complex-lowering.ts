@@ -113,7 +113,9 @@ export function takesComplex(row: OperatorRow, args: Arguments): boolean {
   const lowerable = row.lowerable?.(partArguments(args, 0) as never) ?? true;
   if (row.pointwise) return name in bodies;
   if (name in products) return row.lower !== undefined && lowerable;
-  if (conversions.has(name)) return row.lower !== undefined;
+  if (conversions.has(name) || isTransform(name)) {
+    return row.lower !== undefined && (row.lowerable?.(args as never) ?? true);
+  }
   return (
     (byParts.has(name) || ones.has(name)) &&
     lowerable &&
@@ -132,7 +134,7 @@ const ones = new Set(['ones', 'ones_like', 'new_ones']);
 const conversions = new Set(
   (
     'to _to_copy type_as copy clone contiguous reshape flatten complex polar conj _conj mH adjoint matrix_H byte char ' +
-    'short int long half float double bool bfloat16'
+    'short int long half float double bool bfloat16 stft'
   ).split(' '),
 );
 
@@ -146,12 +148,14 @@ export function lowerComplex(
   const name = baseName(row);
   if (row.pointwise) lowerBody(row, bodies[name], args, outputs[0], context);
   else if (name in products) lowerProduct(row, products[name], args, outputs[0], context);
-  else if (conversions.has(name)) row.lower!(args as never, outputs, context);
+  else if (conversions.has(name) || isTransform(name)) row.lower!(args as never, outputs, context);
   else if (ones.has(name)) {
     lowerPart(row, args, outputs, 0, context);
     lowerFill(partOf(outputs[0], 1), 0n, context, `aten::${name}`);
   } else for (const part of [0, 1] as const) lowerPart(row, args, outputs, part, context);
 }
+
+const isTransform = (name: string): boolean => /^_?fft_/.test(name);
 
 const partTensor = (tensor: Tensor, part: 0 | 1): Tensor => (isComplex(tensor.dtype) ? partOf(tensor, part) : tensor);
 

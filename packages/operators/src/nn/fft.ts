@@ -1,14 +1,16 @@
 import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { binary, param } from '@cresset/tensorexpr';
 import { decomposed, kernel } from '../builders.ts';
 import { wrapDim, wrapDimOfRanked } from '../dimensions.ts';
 import { check } from '../errors.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
+import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
 import { mirrorLines, readComplex, resizeLines, transformLines } from './fourier-transform.ts';
 import { writeNumbers } from './numbers.ts';
 import { writeComplex } from './product.ts';
 
-/** The torch.fft family (ATen/native/SpectralOps.cpp), on the host. */
+/** The torch.fft family (ATen/native/SpectralOps.cpp). */
 
 type Kind = 'c2c' | 'r2c' | 'c2r';
 
@@ -70,12 +72,44 @@ function runTransform(transform: Transform, out: Tensor): void {
   else writeNumbers(out, re);
 }
 
+function lowerTransform(transform: Transform, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const label = 'aten::fft';
+  const { self, kind, forward, dims, lengths } = transform;
+  const last = dims.length - 1;
+  let parts = partsOf(self);
+  dims.forEach((dim, at) => {
+    const halved = kind === 'c2r' && at === last;
+    const length = halved ? Math.floor(lengths[at] / 2) + 1 : lengths[at];
+    parts = resizedParts(parts, dim, length, false, label, context);
+  });
+  dims.forEach((dim, at) => {
+    if (kind === 'c2r' && at === last) parts = resizedParts(parts, dim, lengths[at], true, label, context);
+    parts = transformedParts(parts, dim, !forward, label, context);
+    if (kind === 'r2c' && at === last) {
+      parts = resizedParts(parts, dim, Math.floor(lengths[at] / 2) + 1, false, label, context);
+    }
+  });
+  const read = partsReader(parts);
+  const scale = param('float', scaleOf(transform));
+  storeParts(
+    partsOf(out),
+    (axes) => {
+      const { re, im } = read(axes);
+      return { re: binary('mul', re, scale), im: binary('mul', im, scale) };
+    },
+    label,
+    context,
+  );
+}
+
 function transformRow<Args>(schema: string, rule: (args: Args) => Transform): OperatorRow {
   return kernel<Args>(schema, {
     out: true,
     shape: (args) => transformShape(rule(args)),
     host: (args, [out]) => runTransform(rule(args), out),
-    lowerable: () => false,
+    lower: (args, [out], context) => lowerTransform(rule(args), out, context),
+    lowerable: (args) => rule(args).lengths.every((length) => fourierFactors(length) !== null),
   });
 }
 

@@ -1,14 +1,17 @@
 import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
+import { viewAsReal } from '../copy.ts';
 import { check } from '../errors.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { sizesText } from '../dimensions.ts';
+import { fourierFactors, generateParts, partsOf, partsReader, storeParts, transformedParts } from './fft-lowering.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
 import { writeNumbers } from './numbers.ts';
 import { writeComplex } from './product.ts';
 
-/** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft), on the host. */
+/** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft). */
 
 export interface StftArgs {
   readonly self: Tensor;
@@ -148,6 +151,71 @@ function hostStft(args: StftArgs, out: Tensor): void {
     );
 }
 
+/** The sample that a position of the padded signal takes, as an expression that is always one of them. */
+function paddedExpr(at: Expr, samples: number, mode: string | undefined): Expr {
+  const [zero, last, count] = [0, samples - 1, samples].map((value) => param('i32', value));
+  const isBefore = binary('lt', at, zero);
+  const isAfter = binary('gt', at, last);
+  if (mode === 'replicate' || mode === 'constant') return binary('min', binary('max', at, zero), last);
+  if (mode === 'circular') {
+    return select(isBefore, binary('add', at, count), select(isAfter, binary('sub', at, count), at));
+  }
+  const reflected = binary('sub', param('i32', 2 * (samples - 1)), at);
+  return select(isBefore, unary('neg', at), select(isAfter, reflected, at));
+}
+
+function lowerStft(args: StftArgs, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const label = 'aten::stft';
+  const { self, n_fft: size } = args;
+  const { hop, batch, margin, bins, frames } = planOf(args);
+  const samples = self.sizes[self.dim - 1];
+  const win = args.win_length ?? size;
+  const start = Math.floor((size - win) / 2);
+  const readSample = partsReader(partsOf(self));
+  const readWindow = args.window && partsReader(partsOf(args.window));
+  const [low, high] = [param('i32', start), param('i32', start + win)];
+  const framed = generateParts(
+    [batch, frames, size],
+    ([b, frame, i]) => {
+      const at = binary('sub', binary('add', binary('mul', frame, param('i32', hop)), i), param('i32', margin));
+      const place = paddedExpr(at, samples, args.pad_mode);
+      const sample = readSample(self.dim === 2 ? [b, place] : [place]);
+      let isCounted = binary('and', binary('ge', i, low), binary('lt', i, high));
+      if (args.pad_mode === 'constant') isCounted = binary('and', isCounted, binary('eq', place, at));
+      const weight = readWindow?.([binary('max', binary('sub', i, low), constant('i32', 0))]) ?? null;
+      const re = weight
+        ? binary('sub', binary('mul', sample.re, weight.re), binary('mul', sample.im, weight.im))
+        : sample.re;
+      const im = weight
+        ? binary('add', binary('mul', sample.re, weight.im), binary('mul', sample.im, weight.re))
+        : sample.im;
+      const none = constant('float', 0);
+      return { re: select(isCounted, re, none), im: select(isCounted, im, none) };
+    },
+    label,
+    context,
+  );
+  const isReal = !isComplex(self.dtype) && !(args.window && isComplex(args.window.dtype));
+  const read = partsReader(transformedParts(isReal ? { re: framed.re, im: null } : framed, 2, false, label, context));
+  const scale = param('float', args.normalized ? 1 / Math.sqrt(size) : 1);
+  // Both parts side by side, whether the result says that they are complex numbers or not.
+  const whole = isComplex(out.dtype) ? viewAsReal(out) : out;
+  const shown = self.dim === 2 ? whole : whole.asStrided([1, ...whole.sizes], [0, ...whole.strides]);
+  const [re, im] = [0, 1].map((part) =>
+    shown.asStrided([batch, bins, frames], shown.strides.slice(0, 3), shown.storageOffset + part * shown.strides[3]),
+  );
+  storeParts(
+    { re, im },
+    ([b, bin, frame]) => {
+      const value = read([b, frame, bin]);
+      return { re: binary('mul', value.re, scale), im: binary('mul', value.im, scale) };
+    },
+    label,
+    context,
+  );
+}
+
 function stftShape(args: StftArgs): TensorMeta {
   const { complexResult, bins, frames } = planOf(args);
   const batch = args.self.dim === 2 ? [args.self.sizes[0]] : [];
@@ -159,7 +227,12 @@ const stftOptions = 'bool normalized=False, bool? onesided=None, bool? return_co
 export const framing = 'int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None';
 
 const stft = (schema: string): OperatorRow =>
-  kernel<StftArgs>(schema, { shape: stftShape, host: (args, [out]) => hostStft(args, out) });
+  kernel<StftArgs>(schema, {
+    shape: stftShape,
+    host: (args, [out]) => hostStft(args, out),
+    lower: (args, [out], context) => lowerStft(args, out, context),
+    lowerable: ({ n_fft: size }) => fourierFactors(size) !== null,
+  });
 
 export const stftRows: readonly OperatorRow[] = [
   stft(`aten::stft(Tensor self, ${framing}, ${stftOptions}) -> Tensor`),
