@@ -35,10 +35,12 @@ export function formatFloat(value: number): string {
   return formatSignificant(value, 17);
 }
 
-/** A complex number as PyTorch prints an IValue: `1.+2.j`, `-0.+1.j`. */
-export function formatComplex(value: { readonly re: number; readonly im: number }): string {
-  const im = formatFloat(value.im);
-  return `${formatFloat(value.re)}${im.startsWith('-') ? '' : '+'}${im}j`;
+/**
+ * A complex number as PyTorch prints an IValue: `1.+2.j`, `-0.+1.j`. A zero as imaginary part has no sign, and NaN has one
+ * (PyTorch: printComplex).
+ */
+export function formatComplex({ re, im }: { readonly re: number; readonly im: number }): string {
+  return `${formatFloat(re)}${im >= 0 ? '+' : '-'}${formatFloat(Math.abs(im))}j`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

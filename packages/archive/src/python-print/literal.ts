@@ -1,6 +1,7 @@
 import {
   CressetError,
   deviceText,
+  formatComplex,
   formatFloat,
   formatQuotedString,
   isComplexConstant,
@@ -12,7 +13,6 @@ import {
   isTensorConstant,
   isTupleConstant,
   typeOfConstant,
-  type Complex,
   type Type,
 } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
@@ -81,18 +81,13 @@ export class LiteralPrinter {
     if (Array.isArray(value)) return `[${this.#printAll(value)}]`;
     if (isEnumConstant(value)) return `${this.#typeText(value.type)}.${value.name}`;
     if (isDeviceConstant(value)) return `torch.device(${formatQuotedString(deviceText(value))})`;
-    if (isComplexConstant(value)) return printComplex(value);
+    if (isComplexConstant(value)) return formatComplex(value);
     throw new CressetError('NOT_PRINTABLE', `a ${typeOfConstant(value)?.reprStr() ?? 'value'} has no form in Python`);
   }
 
   #printAll(items: readonly unknown[]): string {
     return items.map((item) => this.print(item)).join(', ');
   }
-}
-
-/** `1.+2.j`. Zero has no sign as an imaginary part, and what is no number has. */
-function printComplex({ re, im }: Complex): string {
-  return `${formatFloat(re)}${im >= 0 ? '+' : '-'}${formatFloat(Math.abs(im))}j`;
 }
 
 /** Whether a string with bytes beyond ASCII occurs in a value: escapes would not give it again. */
