@@ -36,12 +36,17 @@ export interface DigitsRun {
 }
 
 /** Loads the digit classifier in a page that has the library, and runs it twice. */
-export async function runDigits(page: Page, address: string, device: Cresset.LoadOptions['device'] = 'auto') {
+export async function runDigits(
+  page: Page,
+  address: string,
+  device: Cresset.LoadOptions['device'] = 'auto',
+  cache = false,
+) {
   await page.waitForFunction(() => 'cresset' in globalThis);
   return page.evaluate(
-    async ({ url, on, shape, picture, pictureScale }): Promise<DigitsRun> => {
+    async ({ url, on, keep, shape, picture, pictureScale }): Promise<DigitsRun> => {
       const { load, tensor } = globalThis.cresset;
-      const model = await load(url, { device: on });
+      const model = await load(url, { device: on, cache: keep });
       const pixels = tensor(
         Float32Array.from(picture, (value) => value / pictureScale),
         shape,
@@ -58,7 +63,7 @@ export async function runDigits(page: Page, address: string, device: Cresset.Loa
         profile: profile!,
       };
     },
-    { url: address, on: device, ...expected },
+    { url: address, on: device, keep: cache, ...expected },
   );
 }
 

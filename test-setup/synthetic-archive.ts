@@ -226,7 +226,12 @@ export async function serveArchive(
     const match = options.ranges === false ? null : /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '');
     const start = match ? Number(match[1]) : 0;
     const end = match ? Math.min(Number(match[2]) + 1, archive.size) : archive.size;
-    const headers = { 'access-control-allow-origin': '*', etag: '"1"', ...options.headers?.() };
+    const headers = {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'Content-Range, ETag',
+      etag: '"1"',
+      ...options.headers?.(),
+    };
     const range = match ? { 'content-range': `bytes ${start}-${end - 1}/${archive.size}` } : {};
     response.writeHead(match ? 206 : 200, { ...headers, ...range, 'content-length': end - start });
     let at = start;

@@ -222,7 +222,8 @@ async function writeFile(handle: FileSystemFileHandle, bytes: Uint8Array<ArrayBu
     const access = await (handle as FileSystemFileHandle & AccessHandles).createSyncAccessHandle();
     try {
       access.truncate(0);
-      if (access.write(bytes, { at: 0 }) < bytes.byteLength) throw new Error('there is no room for it');
+      // A full disk gives another number, in some browsers a larger one, and no error.
+      if (access.write(bytes, { at: 0 }) !== bytes.byteLength) throw new Error('there is no room for it');
       access.flush();
     } finally {
       access.close();
