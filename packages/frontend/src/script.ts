@@ -3,12 +3,14 @@ import { ExceptionValue, FunctionValue } from './callable-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
+import { emitDictConstructor } from './dict-constructor.ts';
 import { functionalLibrary } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './functional/sources.ts';
 import { parseProgram } from './parser.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
+import { addSpecialForm } from './special-form-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
@@ -124,8 +126,9 @@ class ScriptProgram implements Resolver {
   }
 }
 
-/** Makes the functions of torch.nn.functional known to what is compiled from source. */
+/** Makes known to what is compiled from source what only source has: the functions of torch.nn.functional, and `dict()`. */
 export function useCompilerForLibrary(): void {
+  addSpecialForm('prim::dict', (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint));
   functionalLibrary.use({ texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED }, (unit, namespace, source) => {
     const defs = parseProgram(source, 'python') as readonly Def[];
     const resolver: Resolver = {

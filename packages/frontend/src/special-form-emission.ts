@@ -15,7 +15,6 @@ import { emitBuiltinCall } from './builtin-call.ts';
 import { ClassValue, ClosureValue, SliceValue } from './callable-value.ts';
 import { compileError } from './compilation-error.ts';
 import { checkInputCount, emitHasAttr, emitIsInstance } from './condition-emission.ts';
-import { emitDictConstructor } from './dict-constructor.ts';
 import type { Emitter } from './emitter.ts';
 import { tryConvertToType, tupleElements } from './implicit-conversion.ts';
 import { IterableTree, RangeValue } from './iterable-value.ts';
@@ -28,9 +27,9 @@ import { makeVar, type Apply, type Expr, type Select } from './tree.ts';
 
 const INT64_MAX = 2n ** 63n - 1n;
 
-type SpecialForm = (e: Emitter, apply: Apply, callee: SugaredValue, typeHint: Type | undefined) => SugaredValue;
+export type SpecialForm = (e: Emitter, apply: Apply, callee: SugaredValue, typeHint: Type | undefined) => SugaredValue;
 
-const SPECIAL_FORMS: Readonly<Record<string, SpecialForm>> = {
+const SPECIAL_FORMS: Record<string, SpecialForm> = {
   'prim::fork': emitFork,
   'prim::annotate': emitAnnotate,
   'prim::unchecked_cast': emitUncheckedCast,
@@ -61,9 +60,13 @@ const SPECIAL_FORMS: Readonly<Record<string, SpecialForm>> = {
   'prim::enumerate': emitEnumerate,
   'prim::zip': emitZip,
   'prim::list': emitListConstructor,
-  'prim::dict': (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint),
   'aten::index': emitGetItemMethod,
 };
+
+/** Takes a form that only people write: printed code spells it in other ways, so that loading does without. */
+export function addSpecialForm(name: string, form: SpecialForm): void {
+  SPECIAL_FORMS[name] = form;
+}
 
 /** Emits a call whose arguments are not evaluated in the usual way. */
 export function emitApplySpecialForm(

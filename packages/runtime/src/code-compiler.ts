@@ -14,7 +14,6 @@ import {
 import type { IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import type { Code, CodeSource } from './code.ts';
-import { verifyCode } from './code-verifier.ts';
 import { FusionGroup } from './fusion-group.ts';
 import type { Instruction, InstructionOperands, JumpTarget, OpCode } from './instruction.ts';
 import { findLastUses, type LastUses } from './last-uses.ts';
@@ -29,9 +28,7 @@ export interface CodeProvider {
 
 /** Makes the instructions of a graph. Throws `RUNTIME_CODE` for nodes that no instruction and no operator stands for. */
 export function compileCode(name: string, graph: Graph, provider: CodeProvider): Code {
-  const code = new CodeCompiler(name, graph, provider).compile();
-  verifyCode(code);
-  return code;
+  return new CodeCompiler(name, graph, provider).compile();
 }
 
 /** Nodes that only tell something about their one input: at run time the value itself. */

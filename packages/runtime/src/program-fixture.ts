@@ -1,6 +1,7 @@
 import { parseIr, type Graph } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import type { IValue } from '@cresset/tensor';
+import { verifyCode } from './code-verifier.ts';
 import { runtimeConstants } from './constant-value.ts';
 import { Execution } from './execution.ts';
 import { ExecutorCache } from './graph-executor.ts';
@@ -24,6 +25,7 @@ export class Program {
 
   run(args: readonly IValue[], signal: AbortSignal | null = null): readonly IValue[] | Promise<readonly IValue[]> {
     const code = this.executors.ofGraph(this.graph, 'program').code();
+    verifyCode(code);
     return new InterpreterState(new Execution(this.context, signal), (fn) => this.executors.ofFunction(fn)).run(
       code,
       args,

@@ -1,8 +1,8 @@
-import { Complex, Tuple } from '@cresset/tensor';
-import { erf, erfc, lgamma, roundToEven } from '@cresset/tensorexpr';
+import { Complex } from '@cresset/tensor';
+import { roundToEven } from '@cresset/tensorexpr';
 import type { OperatorRow } from '../row.ts';
 import * as complex from './complex-arithmetic.ts';
-import { factorial, truncateToInt, wrap } from './int64.ts';
+import { truncateToInt, wrap } from './int64.ts';
 import { unaryNumbers, type UnaryNumbers } from './numbers.ts';
 
 /** Functions of one number, and what Python's `math` has (register_prim_ops.cpp, register_special_ops.cpp). */
@@ -10,7 +10,11 @@ import { unaryNumbers, type UnaryNumbers } from './numbers.ts';
 const floatResult = { int: 'float', float: 'float' };
 
 /** A function that gives a float for ints and floats and, where PyTorch has it, a complex number for complex ones. */
-function realFunction(name: string, float: (a: number) => number, ofComplex?: (a: Complex) => Complex): OperatorRow[] {
+export function realFunction(
+  name: string,
+  float: (a: number) => number,
+  ofComplex?: (a: Complex) => Complex,
+): OperatorRow[] {
   const operator: UnaryNumbers = { float, returns: floatResult, ...(ofComplex && { complex: ofComplex }) };
   return unaryNumbers(name, operator);
 }
@@ -24,36 +28,6 @@ function toIntFunction(name: string, round: (a: number) => number): OperatorRow[
   });
 }
 
-/** Γ(x): exact for small whole numbers, elsewhere through its logarithm. */
-function gamma(x: number): number {
-  if (Number.isInteger(x)) {
-    if (x <= 0) return x === 0 ? 1 / x : NaN;
-    if (x <= 171) {
-      let product = 1;
-      for (let factor = 2; factor < x; factor++) product *= factor;
-      return product;
-    }
-  }
-  const sign = x < 0 && Math.floor(x) % 2 !== 0 ? -1 : 1;
-  return sign * Math.exp(lgamma(x));
-}
-
-/** Splits into a fraction in [0.5, 1) and a power of two (C's frexp). */
-function splitExponent(a: number): Tuple {
-  if (a === 0 || !Number.isFinite(a)) return new Tuple([a, 0n]);
-  let exponent = Math.max(-1023, Math.floor(Math.log2(Math.abs(a))) + 1);
-  let fraction = a * 2 ** -exponent;
-  while (Math.abs(fraction) < 0.5) {
-    fraction *= 2;
-    exponent--;
-  }
-  while (Math.abs(fraction) >= 1) {
-    fraction /= 2;
-    exponent++;
-  }
-  return new Tuple([fraction, BigInt(exponent)]);
-}
-
 const baseLogarithm = (a: number, base: number): number => Math.log(a) / Math.log(base);
 const logOverloads = [
   ['int_int', 'int', 'int'],
@@ -62,14 +36,6 @@ const logOverloads = [
   ['float_int', 'float', 'int'],
   ['Scalar_Scalar', 'Scalar', 'Scalar'],
 ] as const;
-const complexLogOverloads = [
-  'complex_complex',
-  'int_complex',
-  'complex_int',
-  'float_complex',
-  'complex_float',
-] as const;
-
 function predicate(name: string, test: (a: number) => boolean, combine: 'some' | 'every'): OperatorRow[] {
   return [
     { schema: `aten::${name}.float(float a) -> bool`, scalar: (a) => test(a as number) },
@@ -99,53 +65,11 @@ export const mathRows: readonly OperatorRow[] = [
   ...realFunction('sin', Math.sin, complex.sin),
   ...realFunction('cos', Math.cos, complex.cos),
   ...realFunction('tan', Math.tan, complex.tan),
-  ...realFunction('asin', Math.asin, complex.asin),
-  ...realFunction('acos', Math.acos, complex.acos),
-  ...realFunction('atan', Math.atan, complex.atan),
-  ...realFunction('sinh', Math.sinh, complex.sinh),
-  ...realFunction('cosh', Math.cosh, complex.cosh),
   ...realFunction('tanh', Math.tanh, complex.tanh),
-  ...realFunction('asinh', Math.asinh, complex.asinh),
-  ...realFunction('acosh', Math.acosh, complex.acosh),
-  ...realFunction('atanh', Math.atanh, complex.atanh),
-  ...realFunction('erf', erf),
-  ...realFunction('erfc', erfc),
-  ...realFunction('gamma', gamma),
-  ...realFunction('lgamma', lgamma),
-  ...realFunction('fabs', Math.abs),
-  ...realFunction('degrees', (a) => (a * 180) / Math.PI),
-  ...realFunction('radians', (a) => (a * Math.PI) / 180),
-  ...unaryNumbers('angle', {
-    int: (a) => (a < 0n ? Math.PI : 0),
-    float: (a) => (Number.isNaN(a) ? a : a < 0 ? Math.PI : 0),
-    complex: complex.angle,
-    returns: { int: 'float', float: 'float', complex: 'float' },
-  }),
   ...logOverloads.map(([overload, left, right]): OperatorRow => ({
     schema: `aten::log.${overload}(${left} a, ${right} b) -> float`,
     scalar: (a, b) => baseLogarithm(Number(a), Number(b)),
   })),
-  ...complexLogOverloads.map((overload): OperatorRow => {
-    const [left, right] = overload.split('_');
-    return {
-      schema: `aten::log.${overload}(${left} a, ${right} b) -> complex`,
-      scalar: (a, b) =>
-        complex.divide(
-          complex.log(complex.toComplex(a as Complex | bigint | number)),
-          complex.log(complex.toComplex(b as Complex | bigint | number)),
-        ),
-    };
-  }),
-  { schema: 'aten::factorial.int(int a) -> int', scalar: (a) => factorial(a as bigint) },
-  {
-    schema: 'aten::modf(float a) -> (float, float)',
-    scalar: (a) => {
-      const whole = Math.trunc(a as number);
-      return new Tuple([Number.isFinite(a as number) ? (a as number) - whole : 0, whole]);
-    },
-  },
-  { schema: 'aten::frexp(float a) -> (float, int)', scalar: (a) => splitExponent(a as number) },
-  { schema: 'aten::ldexp(float x, int i) -> float', scalar: (x, i) => (x as number) * 2 ** Number(i) },
   ...predicate('isnan', Number.isNaN, 'some'),
   ...predicate('isinf', (a) => Math.abs(a) === Infinity, 'some'),
   ...predicate('isfinite', Number.isFinite, 'every'),
