@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { ScalarType } from '@cresset/tensor';
+import type { Quantizer, ScalarType } from '@cresset/tensor';
 
 /** A tensor of the old layout: a view of a record, which several may share. */
 export interface TensorDef {
@@ -9,7 +9,7 @@ export interface TensorDef {
   readonly dtype: ScalarType;
   readonly key: string;
   readonly requiresGrad: boolean;
-  readonly isQuantized: boolean;
+  readonly quantizer: Quantizer | null;
 }
 
 export interface ParameterDef {
@@ -61,6 +61,8 @@ const DATA_TYPES: readonly (readonly [name: string, number: number, dtype: Scala
   ['DOUBLE', 13, 'float64'],
 ];
 
+const QUANTIZED_TYPES: Partial<Record<ScalarType, ScalarType>> = { uint8: 'quint8', int8: 'qint8', int32: 'qint32' };
+
 /** Reads `model.json`. Throws `LEGACY_MODEL` where it is not what it should be. */
 export function parseModelDef(text: string): ModelDef {
   let json: unknown;
@@ -102,14 +104,19 @@ function tensorDef(message: Message): TensorDef {
   const dataType = message.value('dataType');
   const found = DATA_TYPES.find(([name, number]) => name === dataType || number === dataType);
   if (!found) throw malformed(`it has a tensor of data type '${String(dataType)}'`);
+  const isQuantized = message.boolean('isQuantized');
+  const dtype = isQuantized ? QUANTIZED_TYPES[found[2]] : found[2];
+  if (!dtype) throw malformed(`it has a quantised tensor of data type '${String(dataType)}'`);
   return {
     dims: message.integers('dims'),
     strides: message.integers('strides'),
     offset: BigInt(message.integer('offset') ?? 0),
-    dtype: found[2],
+    dtype,
     key: message.message('data')?.string('key') ?? '',
     requiresGrad: message.boolean('requiresGrad'),
-    isQuantized: message.boolean('isQuantized'),
+    quantizer: isQuantized
+      ? { scale: Number(message.value('scale') ?? 0), zeroPoint: message.integer('zeroPoint') ?? 0, axis: null }
+      : null,
   };
 }
 

@@ -82,6 +82,21 @@ describe('readLegacyModule', () => {
     expect(mean.storage).toBe(weight.storage);
   });
 
+  it('reads quantised tensors', async () => {
+    const quantised = {
+      ...tensor('tensors/0', [16], [1]),
+      dataType: 'UINT8',
+      isQuantized: true,
+      scale: 0.5,
+      zeroPoint: '7',
+    };
+    const { module } = await read({
+      model: { protoVersion: 5, mainModule: { name: 'net', parameters: [{ name: 'w' }] }, tensors: [quantised] },
+    });
+    const [weight] = module.slots as Tensor[];
+    expect([weight.dtype, weight.quantizer]).toEqual(['quint8', { scale: 0.5, zeroPoint: 7, axis: null }]);
+  });
+
   it('gives attributes their values and types', async () => {
     const attributes = pickle(
       `\x80\x02(}(${unicode('one')}K\x01uctorch.jit._pickle\nbuild_tensor_from_id\nK\x00\x85R]K\x05at.`,
@@ -194,11 +209,7 @@ describe('readLegacyModule', () => {
       [main({}, [tensor('tensors/9', [1], [1])]), 'ARCHIVE_NO_STORAGE', "no record 'net/tensors/9'"],
       [main({}, [tensor('tensors/0', [5], [1])]), 'ARCHIVE_TENSOR_BOUNDS', 'its storage of 4 elements'],
       [main({}, [{ ...tensor('tensors/0', [1], [1]), dataType: 'STRING' }]), 'LEGACY_MODEL', "data type 'STRING'"],
-      [
-        main({}, [{ ...tensor('tensors/0', [1], [1]), isQuantized: true }]),
-        'UNSUPPORTED_QUANTIZED_TENSOR',
-        'before quantisation',
-      ],
+      [main({}, [{ ...tensor('tensors/0', [1], [1]), isQuantized: true }]), 'LEGACY_MODEL', 'a quantised tensor'],
     ];
     for (const [model, code, message] of cases) {
       const error = await failure(model);

@@ -94,17 +94,13 @@ class LegacyModuleReader {
     // What pickles say of a tensor, and where it may lie, is said here in JSON.
     const globals = new PickleGlobals({ storage: records.reference.bind(records) }, 'model.json');
     const rebuild = globals.findGlobal('torch._utils', '_rebuild_tensor_v2')!;
-    for (const { key, dtype, offset, dims, strides, requiresGrad, isQuantized } of definitions) {
-      if (isQuantized) {
-        throw new CressetError(
-          'UNSUPPORTED_QUANTIZED_TENSOR',
-          `the file has a quantised tensor of shape [${dims.join(', ')}]; quantised tensors are not supported. Save the model before quantisation`,
-        );
-      }
+    for (const { key, dtype, offset, dims, strides, requiresGrad, quantizer } of definitions) {
       const size = zip.entries.get(root + key)?.size ?? 0;
       const storage = records.reference(key, dtype, Math.floor(size / elementSize(dtype)));
       const args = [storage, offset, new Tuple(dims), new Tuple(strides), requiresGrad];
-      this.#tensors.push(rebuild.call!(args) as Tensor);
+      const tensor = rebuild.call!(args) as Tensor;
+      tensor.quantizer = quantizer;
+      this.#tensors.push(tensor);
     }
     await records.load(new WeightReader(zip));
   }

@@ -67,6 +67,13 @@ const STORAGE_DTYPES: ReadonlyMap<string, ScalarType | null> = new Map<string, S
   ['QInt8Storage', 'qint8'],
   ['QUInt8Storage', 'quint8'],
   ['QInt32Storage', 'qint32'],
+  ['UInt16Storage', 'uint16'],
+  ['UInt32Storage', 'uint32'],
+  ['UInt64Storage', 'uint64'],
+  ['Float8_e5m2Storage', 'float8_e5m2'],
+  ['Float8_e4m3fnStorage', 'float8_e4m3fn'],
+  ['Float8_e5m2fnuzStorage', 'float8_e5m2fnuz'],
+  ['Float8_e4m3fnuzStorage', 'float8_e4m3fnuz'],
   ['UntypedStorage', null],
 ]);
 

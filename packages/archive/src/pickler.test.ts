@@ -161,6 +161,25 @@ describe('Pickler', () => {
     expect(third.dtype).toBe('int32');
   });
 
+  it('writes how quantised tensors stand for numbers', () => {
+    const bytes = (): Storage => Storage.onHost(new ArrayBuffer(4));
+    const one = new Tensor(bytes(), 'qint8', [4], [1]);
+    one.quantizer = { scale: 0.25, zeroPoint: 3, axis: null };
+    const several = new Tensor(bytes(), 'quint8', [2, 2], [2, 1]);
+    const [scale, zeroPoint] = [Tensor.empty([2], 'float64'), Tensor.empty([2], 'int64')];
+    several.quantizer = { scale, zeroPoint, axis: 1 };
+    const pickler = new Pickler();
+    const { items } = unpickle(pickler.pickle(new List(TensorType.get(), [one, several]))) as List;
+    const [first, second] = items as Tensor[];
+    expect([first.dtype, first.quantizer]).toEqual(['qint8', one.quantizer]);
+    expect([second.dtype, second.quantizer!.axis, (second.quantizer!.scale as Tensor).dtype]).toEqual([
+      'quint8',
+      1,
+      'float64',
+    ]);
+    expect(pickler.storages).toEqual([one.storage, several.storage, scale.storage, zeroPoint.storage]);
+  });
+
   it('follows objects to any depth', () => {
     let list = makePoint(0n);
     for (let at = 1n; at < 20_000n; at++) list = makePoint(at, list);

@@ -5,6 +5,7 @@ import {
   elementSize,
   EnumValue,
   List,
+  type Quantizer,
   ScriptObject,
   type ScalarType,
   type Storage,
@@ -61,6 +62,9 @@ const STORAGE_NAMES: Partial<Record<ScalarType, string>> = {
   uint32: 'UInt32',
   uint64: 'UInt64',
   bool: 'Bool',
+  qint8: 'QInt8',
+  quint8: 'QUInt8',
+  qint32: 'QInt32',
   complex32: 'ComplexHalf',
   complex64: 'ComplexFloat',
   complex128: 'ComplexDouble',
@@ -286,13 +290,15 @@ export class Pickler {
   // ---- tensors
 
   #pushTensor(tensor: Tensor): void {
-    this.#pushGlobal('torch._utils', '_rebuild_tensor_v2');
+    const { quantizer } = tensor;
+    this.#pushGlobal('torch._utils', quantizer ? '_rebuild_qtensor' : '_rebuild_tensor_v2');
     this.#inTuple(() => {
       this.#pushStorageOf(tensor);
       this.#pushInt(BigInt(tensor.storageOffset));
       for (const numbers of [tensor.sizes, tensor.strides]) {
         this.#inTuple(() => numbers.forEach((number) => this.#pushInt(BigInt(number))));
       }
+      if (quantizer) this.#inTuple(() => this.#pushQuantizer(quantizer));
       this.#op(tensor.requiresGrad ? NEWTRUE : NEWFALSE);
       this.#pushGlobal('collections', 'OrderedDict');
       this.#op(EMPTY_TUPLE);
@@ -301,10 +307,20 @@ export class Pickler {
     this.#op(REDUCE);
   }
 
+  #pushQuantizer({ scale, zeroPoint, axis }: Quantizer): void {
+    this.#pushGlobal('torch', axis === null ? 'per_tensor_affine' : 'per_channel_affine');
+    if (scale instanceof Tensor) this.#pushTensor(scale);
+    else this.#pushPlain(scale);
+    if (zeroPoint instanceof Tensor) this.#pushTensor(zeroPoint);
+    else this.#pushInt(BigInt(zeroPoint));
+    if (axis !== null) this.#pushInt(BigInt(axis));
+  }
+
   /** Tensors of several element types over one storage name it once for each: a name says the type. */
-  #pushStorageOf({ storage, dtype }: Tensor): void {
+  #pushStorageOf({ storage, dtype, quantizer }: Tensor): void {
     const name = STORAGE_NAMES[dtype];
-    if (name === undefined) {
+    // Integers of a quantised tensor say nothing without their scale.
+    if (name === undefined || (name.startsWith('Q') && !quantizer)) {
       throw new CressetError('SAVE_UNSUPPORTED_VALUE', `tensors of dtype ${dtype} cannot be saved`);
     }
     const key = this.#keyOf(storage);
