@@ -2,6 +2,7 @@ import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tenso
 import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
 import { deviceViews, evaluateInto, scalarParam } from './pointwise.ts';
+import { checkScalarFits } from './scalar-range.ts';
 import type { LoweringContext, Scalar } from './row.ts';
 import { StridedCursor, walkOf } from './tensor-iterator.ts';
 import { scalarDtype } from './type-promotion.ts';
@@ -13,12 +14,14 @@ function valueFor(value: Scalar, dtype: ScalarType): Expr {
 
 /** Writes one value to every element, on the host. */
 export function fillInto(tensor: Tensor, value: Scalar): void {
+  checkScalarFits(value, tensor.dtype);
   if (isComplex(tensor.dtype)) writeEach(tensor, () => value);
   else evaluateInto(tensor, valueFor(value, tensor.dtype), [], true);
 }
 
 /** Writes one value to every element, on a device. */
 export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContext, label: string): void {
+  checkScalarFits(value, tensor.dtype);
   lowerGenerated(tensor, () => valueFor(value, tensor.dtype), context, label, true);
 }
 

@@ -241,11 +241,11 @@ const multiMargin = kernel<MultiMarginArgs>(
         () =>
           `multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). Expected target size [${count}], but got ${sizesText(target.sizes)}. Input has shape ${sizesText(self.sizes)}.`,
       );
-      check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       check(
         weight === null || weight.numel === classes,
         () => `inconsistent weight size, expected ${classes} but got ${sizesText(weight!.sizes)}`,
       );
+      check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
     },
     host({ self, target, p, margin, weight, reduction }, [out]) {

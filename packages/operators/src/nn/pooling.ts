@@ -170,13 +170,13 @@ function lowerAveragePool(
   if (out.numel === 0) return;
   const target = new TensorView(out);
   const { axes, taps, at, conditions } = deviceWindows(pool, target);
-  const element = where(conditions, new TensorView(pool.input).at(at), constant('float', 0));
+  const element = where(conditions, cast('float', new TensorView(pool.input).at(at)), constant('float', 0));
   const batch = pool.input.dim - pool.windows.length;
   const divisor =
     override === null
       ? pool.windows.map((window, dim) => window.length(axes[batch + dim], padded)).reduce(mul)
       : floatParam(override);
-  const value = div(reduce('sum', taps, element), divisor);
+  const value = cast(exprTypeOf(out.dtype), div(reduce('sum', taps, element), divisor));
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
   context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
 }
@@ -326,7 +326,9 @@ function adaptivePool(name: string, rank: number, { self, output_size }: Adaptiv
   check(outputs.length === rank, () =>
     rank === 1
       ? `${name}() argument 'output_size' should contain one int (got ${outputs.length})`
-      : `${name}: output_size must be ${rank}`,
+      : isMax
+        ? `${name}(): internal error: output_size.size() must be ${rank}`
+        : `${name}: output_size must be ${rank}`,
   );
   check(!isMax || outputs.every((size) => size >= 0), () => {
     const sizes = [...self.sizes.slice(0, -rank), ...(rank === 1 ? [1] : []), ...outputs];
@@ -392,7 +394,6 @@ function averagePoolRow<Args>(
     },
     host: (args, [out]) => hostAveragePool(makePool(args), divisor(args), out),
     lower: (args, [out], context) => lowerAveragePool(label, makePool(args), divisor(args), out, context),
-    lowerable: (args) => exprTypeOf(makePool(args).input.dtype) === 'float',
   });
 }
 

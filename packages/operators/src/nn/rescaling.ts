@@ -137,6 +137,7 @@ def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> 
     `aten::rrelu(Tensor self, ${rreluOptions}) -> Tensor`,
     `
 def rrelu(self: Tensor, lower: number, upper: number, training: bool, generator: Optional[Generator]) -> Tensor:
+    assert lower <= upper, "Lower bound should be less than or equal to the upper bound"
     if training:
         slopes = torch.rand_like(self) * (upper - lower) + lower
         return torch.where(self >= 0, self, self * slopes)

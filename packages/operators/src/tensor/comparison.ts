@@ -1,10 +1,11 @@
-import { isComplex, isFloatingPoint, isIntegral, Complex, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, select, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise, through, type Forms } from '../builders.ts';
 import { readScalar } from '../elements.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import { cloneOf } from '../copy.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../row.ts';
+import { checkScalarFits } from '../scalar-range.ts';
 import { dtypeName } from '../type-promotion.ts';
 
 /** Comparisons, logical and bitwise functions, choices and other functions of two tensors (ATen/native/BinaryOps.cpp,
@@ -131,32 +132,21 @@ const choice: PointwiseRule & Forms = {
 
 function checkMask(_: ScalarType, { self, mask, value }: PointwiseArguments): void {
   check(mask.dtype === 'bool', `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype}`);
-  check(
-    !(value instanceof Complex) || isComplex(self.dtype),
-    `value cannot be converted to type ${self.dtype === 'float32' ? 'float' : self.dtype} without overflow`,
-  );
-  if (typeof value === 'object' && value !== null && 'sizes' in value) {
+  if (value instanceof Tensor) {
     check(
       value.dim === 0,
       `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value.dim} dimension(s).`,
     );
-  } else if (typeof value === 'number') {
-    check(
-      !isWhole(self.dtype) || Number.isFinite(value),
-      `value cannot be converted to type ${integerName(self.dtype)} without overflow`,
-    );
-    check(
-      self.dtype !== 'float32' || !Number.isFinite(value) || Number.isFinite(Math.fround(value)),
-      'value cannot be converted to type float without overflow',
-    );
-    check(
-      self.dtype !== 'float16' || !Number.isFinite(value) || Math.abs(value) <= 65504,
-      'value cannot be converted to type at::Half without overflow',
-    );
   }
+  checkFill(_, { self, value });
 }
 
-const integerName = (dtype: ScalarType): string => (dtype === 'bool' ? 'bool' : `${dtype}_t`);
+/** A value that is a tensor is read, where that does not wait for a device; one that a fused body computes is not known. */
+function checkFill(_: ScalarType, { self, value }: PointwiseArguments): void {
+  const isRead = value instanceof Tensor && value.storage.isOnHost;
+  if (isRead) checkScalarFits(readScalar(value, value.storageOffset), self.dtype);
+  else if (typeof value !== 'object' || value instanceof Complex) checkScalarFits(value, self.dtype);
+}
 
 const maskedFilling: PointwiseRule & Forms = {
   dtype: 'same-as-first',
@@ -190,6 +180,7 @@ function equalScalars(a: Scalar, b: Scalar): boolean {
 /** Fills through the rule of choices: the value is converted to the tensor's dtype. */
 const fill: PointwiseRule & Forms = {
   dtype: 'same-as-first',
+  refuses: checkFill,
   body: ({ value }) => value,
   complex: ({ value }) => value,
   out: false,

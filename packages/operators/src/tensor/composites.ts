@@ -87,9 +87,15 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
     count = samples.size(1)
     if fweights is not None:
         assert fweights.dim() <= 1, "cov(): expected fweights to have one or fewer dimensions but got fweights with " + str(fweights.dim()) + " dimensions"
+        assert not fweights.is_floating_point() and not fweights.is_complex(), f"cov(): expected fweights to have integral dtype but got fweights with {dtype_name(fweights)} dtype"
         assert fweights.numel() == count, "cov(): expected fweights to have the same numel as there are observations in the input but got " + str(fweights.numel()) + " != " + str(count)
+        assert count == 0 or bool(torch.min(fweights) >= 0), "cov(): fweights cannot be negative"
     weights = fweights
     if aweights is not None:
+        assert aweights.dim() <= 1, f"cov(): expected aweights to have one or fewer dimensions but got aweights with {aweights.dim()} dimensions"
+        assert aweights.is_floating_point(), f"cov(): expected aweights to have floating point dtype but got aweights with {dtype_name(aweights)} dtype"
+        assert aweights.numel() == count, f"cov(): expected aweights to have the same numel as there are observations in the input but got {aweights.numel()} != {count}"
+        assert count == 0 or bool(torch.min(aweights) >= 0), "cov(): aweights cannot be negative"
         weights = aweights if weights is None else weights * aweights
     if weights is None:
         factor = torch.tensor(float(count - correction))
@@ -106,6 +112,9 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
         centred = samples - mean
         product = torch.mm(centred, torch.conj_physical(torch.t(centred * weights)))
     return torch.squeeze(product / torch.clamp_min(factor, 0).to(torch.real(product).dtype))
+
+def dtype_name(x: Tensor) -> str:
+    return ["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16"][x.dtype]
 `,
   ),
   decomposed(

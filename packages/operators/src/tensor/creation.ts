@@ -13,13 +13,13 @@ import { binary, cast, constant, select, TensorView, unary, type AxisExpr, type 
 import { kernel, pointwise, type Forms } from '../builders.ts';
 import { broadcastSizes } from '../broadcast.ts';
 import { copyInto, lowerCopy, partOf } from '../copy.ts';
-import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder, wrapDim } from '../dimensions.ts';
+import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerFill, lowerGenerated, writeEach } from '../fill.ts';
 import { lowerPointwise, runPointwise, scalarParam } from '../pointwise.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
-import { defaultDtype, scalarDtype } from '../type-promotion.ts';
+import { defaultDtype, dtypeName, scalarDtype } from '../type-promotion.ts';
 
 /** Tensors made from sizes and numbers (ATen/native/TensorFactories.cpp, RangeFactories.cpp). */
 
@@ -174,13 +174,14 @@ interface Steps extends Options {
   readonly base?: number;
 }
 
-function numberOf(value: Scalar | Tensor, name: string): Scalar {
-  if (!(value instanceof Tensor)) return value;
+/** Where the steps begin and end. */
+function boundsOf({ start, end }: Steps, name: string): Scalar[] {
+  const dims = [start, end].map((value) => (value instanceof Tensor ? value.dim : 0));
   check(
-    value.dim === 0,
-    `${name} only supports 0-dimensional start and end tensors, but got ${name === 'start' ? 'start' : 'end'} with ${value.dim} dimension(s).`,
+    dims.every((dim) => dim === 0),
+    `${name} only supports 0-dimensional start and end tensors, but got start with ${dims[0]} dimension(s) and end with ${dims[1]} dimension(s).`,
   );
-  return readScalar(value, value.storageOffset);
+  return [start, end].map((value) => (value instanceof Tensor ? readScalar(value, value.storageOffset) : value));
 }
 
 function stepsDtype({ start, end, dtype }: Steps): ScalarType {
@@ -219,7 +220,7 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
         return { sizes: [args.steps], dtype: stepsDtype(args) };
       },
       host: (args, [output]) => {
-        const [start, end] = [numberOf(args.start, 'start'), numberOf(args.end, 'end')];
+        const [start, end] = boundsOf(args, name);
         const whole = isIntegral(output.dtype, true) && name === 'linspace';
         const [a, b] = whole ? [start, end].map(scalarToBigint) : [start, end];
         writeEach(output, (at) => value(pointAt(a, b, args.steps, at, whole), args));
@@ -366,7 +367,14 @@ function permutedMeta({ size, physical_layout: layout, dtype }: Permuted): Tenso
     layout.length === size.length,
     `Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ${size.length} is not equal to len(physical_layout) = ${layout.length}`,
   );
-  const order = layout.map((dim) => wrapDim(dim, size.length));
+  layout.forEach((dim, at) =>
+    check(
+      dim >= 0 && dim < size.length,
+      `Dimension out of range (expected to be between 0 and ${size.length - 1}, but got ${dim} at index ${at}).  NB: negative dims not currently supported; file an issue if you want it.`,
+      'IndexError',
+    ),
+  );
+  const order = [...layout];
   check(new Set(order).size === order.length, 'Duplicate dim not allowed');
   return { sizes: size, dtype: dtype ?? defaultDtype, strides: stridesInOrder(size, order.toReversed()) };
 }
@@ -462,7 +470,8 @@ export const creationRows: readonly OperatorRow[] = [
       );
       check(
         real.dtype === imag.dtype,
-        () => `Expected object of scalar type ${real.dtype} but got scalar type ${imag.dtype} for second argument`,
+        () =>
+          `Expected object of scalar type ${dtypeName(real.dtype)} but got scalar type ${dtypeName(imag.dtype)} for second argument`,
       );
       return { sizes: broadcastSizes(real.sizes, imag.sizes), dtype: complexType(real.dtype) };
     },
@@ -480,7 +489,8 @@ export const creationRows: readonly OperatorRow[] = [
     shape: ({ abs, angle }) => {
       check(
         isFloatingPoint(abs.dtype) && abs.dtype === angle.dtype,
-        () => `Expected object of scalar type ${abs.dtype} but got scalar type ${angle.dtype} for second argument`,
+        () =>
+          `Expected object of scalar type ${dtypeName(abs.dtype)} but got scalar type ${dtypeName(angle.dtype)} for second argument`,
       );
       return { sizes: broadcastSizes(abs.sizes, angle.sizes), dtype: complexType(abs.dtype) };
     },

@@ -14,6 +14,7 @@ import { elementCombiner, elementMover, offsetsOf, operandReader, type Combinati
 import { elementsAlong, isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
 import { launchPositionCheck, outOfBounds as complaintOf, positionFault } from './position-faults.ts';
 import { asLine, isScatterable, lowerScatteredWrites, slicePlaces } from './scattered-writes.ts';
+import { sameSizes } from './view-functions.ts';
 import { put, reduction, sameAsSelf, text, withSize, type Indexed, type Reduced } from './gather-scatter.ts';
 
 /** Operators that take or put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
@@ -170,7 +171,18 @@ export const indexSliceRows: readonly OperatorRow[] = [
     out: 'out',
     shape: (args: IndexSource & { readonly alpha: Scalar }) => {
       checkIndexSource('index_add_', args, ':');
-      check(args.self.dtype === args.source.dtype, 'index_add_(): self and source must have the same scalar type');
+      const { self, dim, source } = args;
+      check(
+        self.dtype === source.dtype,
+        () =>
+          `index_add_(): self (${dtypeName(self.dtype)}) and source (${dtypeName(source.dtype)}) must have the same scalar type`,
+      );
+      const others = ({ sizes }: Tensor): readonly number[] => sizes.toSpliced(wrapDim(dim, self.dim), 1);
+      check(
+        sameSizes(others(self), others(source)),
+        () =>
+          `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${text(self.sizes)} source.shape = ${text(source.sizes)}`,
+      );
       return sameAsSelf(args);
     },
     host: (args, [output]) => {

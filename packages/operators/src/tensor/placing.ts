@@ -171,6 +171,7 @@ function chunkCatMeta({ tensors, dim, num_chunks: chunks }: ChunkCat): { meta: T
     along = wrapDim(along, first.dim);
   }
   for (const tensor of tensors) {
+    check(tensor.numel > 0, '_chunk_cat expects non-empty tensor');
     check(along < tensor.dim, '_chunk_cat expects dim < ndim for all input tensors');
     check(
       views.sameSizes(tensor.sizes.slice(0, along), first.sizes.slice(0, along)),

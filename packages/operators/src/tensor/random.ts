@@ -411,6 +411,15 @@ function multinomialMeta({ self, num_samples: samples, replacement }: Multinomia
 }
 
 function sampleRow(weights: Float64Array, samples: number, replacement: boolean, generator: RandomGenerator): number[] {
+  if (samples > 1 && replacement) {
+    for (const weight of weights) {
+      check(!(weight < 0), 'invalid multinomial distribution (encountering probability entry < 0)');
+      check(
+        Number.isFinite(weight),
+        'invalid multinomial distribution (encountering probability entry = infinity or NaN)',
+      );
+    }
+  }
   check(
     weights.every((weight) => weight >= 0 && Number.isFinite(weight)),
     'probability tensor contains either `inf`, `nan` or element < 0',

@@ -3,7 +3,7 @@ import { binary, param, TensorView } from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel, type Forms } from '../builders.ts';
 import { contiguousOf, copyInto, lowerCopy } from '../copy.ts';
-import { sizesText, wrapDim } from '../dimensions.ts';
+import { sizesText, wrapDim, wrapDimOfRanked } from '../dimensions.ts';
 import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerGenerated } from '../fill.ts';
@@ -228,8 +228,9 @@ function shiftsByDim({ self, shifts, dims }: Roll): number[] {
   );
 }
 
-function checkRoll({ shifts, dims }: Roll): void {
+function checkRoll({ self, shifts, dims }: Roll): void {
   check(shifts.length > 0, '`shifts` required');
+  for (const dim of dims) wrapDimOfRanked(dim, self.dim);
   check(
     dims.length > 0 || shifts.length === 1,
     `shifts and dimensions must align. shifts: ${shifts.length}, dims:${dims.length}`,

@@ -149,7 +149,9 @@ const needsElements =
     const isWhole = dim === undefined || dim === null || (Array.isArray(dim) && dim.length === 0);
     check(
       !isWhole,
-      `${name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.`,
+      name === 'aminmax'
+        ? 'aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.'
+        : `${name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.`,
       'IndexError',
     );
     for (const each of dims)
