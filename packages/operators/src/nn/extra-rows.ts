@@ -5,11 +5,13 @@ import { ctcLossRows } from './ctc-loss.ts';
 import { distanceRows } from './distance.ts';
 import { initializationRows } from './initialization.ts';
 import { embeddingBagRows } from './embedding-bag.ts';
+import { gridSamplerRows } from './grid-sampler.ts';
 import { istftRows } from './istft.ts';
 import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { nativeNormalizationRows } from './native-normalization.ts';
+import { stftRows } from './stft.ts';
 import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 import { windowRows } from './window-functions.ts';
@@ -20,7 +22,9 @@ export const extraNnRows: readonly OperatorRow[] = [
   ...fftRows,
   ...nativeNormalizationRows,
   ...kthvalueRows,
+  ...stftRows,
   ...istftRows,
+  ...gridSamplerRows,
   ...embeddingBagRows,
   ...productChainRows,
   ...lossRows,

@@ -5,7 +5,6 @@ import { convolutionRows } from './convolution.ts';
 import { dropoutFamilyRows } from './dropout.ts';
 import { einsumRows } from './einsum.ts';
 import { embeddingRows } from './embedding.ts';
-import { gridSamplerRows } from './grid-sampler.ts';
 import { matrixProductRows } from './matrix-product.ts';
 import { normalizationRows } from './normalization.ts';
 import { packedSequenceRows } from './packed-sequence.ts';
@@ -16,7 +15,6 @@ import { recurrentRows } from './recurrent.ts';
 import { rescalingRows } from './rescaling.ts';
 import { softmaxRows } from './softmax.ts';
 import { sortRows } from './sort.ts';
-import { stftRows } from './stft.ts';
 import { transformerRows } from './transformer.ts';
 import { resamplingRows } from './upsample.ts';
 
@@ -37,9 +35,7 @@ export const nnRows: readonly OperatorRow[] = [
   ...pixelShuffleRows,
   ...recurrentRows,
   ...sortRows,
-  ...stftRows,
   ...rescalingRows,
   ...transformerRows,
   ...resamplingRows,
-  ...gridSamplerRows,
 ];
