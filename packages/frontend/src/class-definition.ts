@@ -14,11 +14,13 @@ import {
 import { compileError } from './compilation-error.ts';
 import { dataclassMethods } from './dataclass.ts';
 import { declareFunctions, declareProperties, defineInterface, makeTypeParser, type PropertyDef } from './define.ts';
+import { defineModuleMethods } from './module-class.ts';
+import { ModuleSelf } from './module-value.ts';
 import { parseProgram } from './parser.ts';
 import type { Resolver } from './resolver.ts';
 import { dottedName, type ScriptTypeParser } from './script-type-parser.ts';
 import { SimpleSelf } from './simple-self.ts';
-import type { Assign, ClassDef, Def } from './tree.ts';
+import type { Assign, ClassDef, Def, Expr } from './tree.ts';
 import { decoratorName, hasDecorator, replaceUnusedBody } from './unused-definition.ts';
 
 /** Makes types of the classes that people write: TorchScript classes, named tuples, enums, interfaces, dataclasses. */
@@ -53,6 +55,9 @@ export class ClassDefiner {
         'TorchScript classes does not support inheritance yet. Please directly inherit from object.',
       );
     }
+    if (base === 'Module' || base === 'ScriptModule') {
+      return this.#defineModule(qualifiedName, classDef);
+    }
     return this.#defineClass(qualifiedName, classDef, decorators.includes('dataclass'));
   }
 
@@ -84,6 +89,29 @@ export class ClassDefiner {
     for (const fn of [...type.methods, ...type.staticMethods]) {
       (fn as GraphFunction).ensureDefined();
     }
+    return type;
+  }
+
+  /** A class of modules: annotations without a value are the types of attributes. */
+  #defineModule(qualifiedName: string, classDef: ClassDef): ClassType {
+    const members = new ClassMembers(classDef);
+    const type = new ClassType(qualifiedName, { compilationUnit: this.#unit, isModule: true });
+    this.#unit.registerType(type);
+    const annotations = new Map<string, Expr>();
+    for (const assign of members.assignments) {
+      const name = dottedName(assign.lhsList[0]!)!;
+      if (isFinal(assign)) {
+        type.addConstant(name, this.#typeParser.parseClassConstant(assign));
+      } else if (assign.type !== undefined && assign.rhs === undefined) {
+        annotations.set(name, assign.type);
+      }
+    }
+    const options = { prefix: qualifiedName, resolver: this.#resolver };
+    for (const fn of declareFunctions(this.#unit, members.staticMethods, options)) {
+      type.addStaticMethod(fn);
+    }
+    declareProperties(this.#unit, members.properties, { ...options, self: new ModuleSelf(type) });
+    defineModuleMethods(this.#unit, type, { ...members, annotations, range: classDef.range }, this.#resolver);
     return type;
   }
 

@@ -5,6 +5,7 @@ export * from './define.ts';
 export * from './define-methods.ts';
 export * from './environment.ts';
 export * from './iterable-value.ts';
+export * from './module-class.ts';
 export * from './module-value.ts';
 export * from './named-value.ts';
 export * from './native-resolver.ts';

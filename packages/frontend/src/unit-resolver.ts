@@ -1,5 +1,6 @@
 import type { CompilationUnit, GraphFunction, NamedType, SourceRange, Type } from '@cresset/ir';
 import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './callable-value.ts';
+import { ModuleClassValue } from './module-class.ts';
 import { OpsValue } from './native-resolver.ts';
 import { resolvePythonName } from './python-modules.ts';
 import type { Resolver } from './resolver.ts';
@@ -40,7 +41,7 @@ export class UnitResolver implements Resolver {
 export function typeAsValue(type: NamedType): SugaredValue | undefined {
   switch (type.kind) {
     case 'ClassType':
-      return new ClassValue(type);
+      return type.isModule() ? new ModuleClassValue(type) : new ClassValue(type);
     case 'TupleType':
       return new NamedTupleConstructor(type);
     case 'EnumType':

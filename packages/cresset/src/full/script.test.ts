@@ -199,3 +199,85 @@ def forward(self, x):
     expect(net.methods()).toEqual(['good']);
   });
 });
+
+describe('modules in source', () => {
+  const source = `
+class Scale(nn.Module):
+    def __init__(self, size: int, factor: float = 2.0):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full([size], factor))
+
+    def forward(self, x):
+        return x * self.weight
+
+class Net(torch.nn.Module):
+    history: List[int]
+    kind: Final[str] = 'net'
+
+    def __init__(self, size: int):
+        super(Net, self).__init__()
+        self.size = size
+        self.history = []
+        self.register_buffer('shift', torch.ones(size))
+        self.layers = nn.ModuleList([Scale(size, float(i + 1)) for i in range(3)])
+        self.tail = nn.Sequential(Scale(size), Scale(size, 0.5))
+        self.named = nn.ModuleDict({'first': Scale(size)})
+
+    def forward(self, x):
+        for index, layer in enumerate(self.layers):
+            x = layer(x)
+            self.history.append(index)
+        return self.tail(x) + self.shift + self.named['first'](x) * len(self.layers)
+
+    @torch.jit.ignore
+    def plot(self):
+        return matplotlib.plot(self.history)
+`;
+
+  it('are made by their __init__, called, and saved with what it gave them', async () => {
+    const unit = await script(source, cpu);
+    expect(unit.classes).toEqual(['Scale', 'Net']);
+    const net = await unit.construct('Net', [2]);
+    expect(((await net.forward(tensor([1, 10]))) as Tensor).tolist()).toEqual([43, 421]);
+    expect(await net.attribute('history')).toEqual([0, 1, 2]);
+    expect(net.namedParameters().map(({ name }) => name)).toEqual([
+      'layers.0.weight',
+      'layers.1.weight',
+      'layers.2.weight',
+      'tail.0.weight',
+      'tail.1.weight',
+      'named.first.weight',
+    ]);
+    expect(net.namedBuffers()).toMatchObject([{ name: 'shift', shape: [2] }]);
+    expect(net.methods()).toEqual(['forward']);
+    const other = await unit.construct('Net', [3]);
+    expect(await other.attribute('history')).toEqual([]);
+
+    const saved = await load(await net.save(), cpu);
+    expect(((await saved.forward(tensor([1, 10]))) as Tensor).tolist()).toEqual([43, 421]);
+    expect(await saved.attribute('history')).toEqual([0, 1, 2, 0, 1, 2]);
+    expect(await saved.attribute('training')).toBe(true);
+    expect(await saved.code()).not.toContain('__init__');
+  });
+
+  it('can stand below an authored module', async () => {
+    const unit = await script(source, cpu);
+    const outer = await createModule('Outer', { ...cpu, uses: unit });
+    await outer.registerModule('inner', await unit.construct('Scale', [2]));
+    await outer.define('def forward(self, x):\n    return self.inner(x) + 1\n');
+    expect(((await outer.forward(tensor([1, 2]))) as Tensor).tolist()).toEqual([3, 5]);
+  });
+
+  it('say what cannot be told ahead', async () => {
+    const error = await failure(
+      script(`
+class Net(nn.Module):
+    def __init__(self, n: int):
+        super().__init__()
+        self.layers = nn.ModuleList([Net(1) for i in range(n)])
+`),
+    );
+    expect(error.message).toContain('the number of modules has to be known');
+    expect(error.message).toContain('range(n)');
+  });
+});

@@ -1,4 +1,11 @@
-import { declareScript, defineMethods, makeTypeParser, parseProgram, UnitResolver } from '@cresset/frontend';
+import {
+  declareScript,
+  defineMethods,
+  makeTypeParser,
+  moduleInitializer,
+  parseProgram,
+  UnitResolver,
+} from '@cresset/frontend';
 import {
   BoolType,
   ClassType,
@@ -12,7 +19,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject } from '@cresset/tensor';
+import { ScriptObject, Tensor } from '@cresset/tensor';
 import { forEachStorage } from '../storage-ledger.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {
@@ -131,16 +138,14 @@ export class FunctionProgram extends SourceProgram {
       throw new CressetError('NO_CLASS', `'CompilationUnit' has no class '${className}'`);
     }
     const object = new ScriptObject(type);
-    const init = type.findMethod('__init__');
-    if (init) {
-      const reader = this.reader();
-      const bound = bindArguments(init.schema, object, args, kwargs, (value, argument) =>
-        reader.argument(value, argument, init.schema.name),
-      );
-      await this.runner.callOn(object, '__init__', bound.slice(1), { signal });
-    } else if (!type.isModule()) {
-      throw new CressetError('NO_CLASS', `Class ${className} does not have an __init__ function defined`);
-    }
+    const init = moduleInitializer(type) ?? type.findMethod('__init__');
+    if (!init) throw new CressetError('NO_CLASS', `Class ${className} does not have an __init__ function defined`);
+    const reader = this.reader();
+    const bound = bindArguments(init.schema, object, args, kwargs, (value, argument) =>
+      reader.argument(value, argument, init.schema.name),
+    );
+    await this.runner.callFunction(init, bound, { signal });
+    setRequiresGrad(object);
     const path = `#${++this.#objects}`;
     for (const [below, module] of collectModules(object)) this.modules.set(below ? `${path}.${below}` : path, module);
     return path;
@@ -156,8 +161,19 @@ export class FunctionProgram extends SourceProgram {
   }
 }
 
+/** Parameters are to be trained, as `nn.Parameter` says by default; this is a mark only. */
+function setRequiresGrad(root: ScriptObject): void {
+  for (const { type, slots } of collectModules(root).values()) {
+    type.attributes.forEach(({ kind }, slot) => {
+      const value = slots[slot];
+      if (kind === 'parameter' && value instanceof Tensor) value.requiresGrad = true;
+    });
+  }
+}
+
+/** Of modules only `forward` is compiled that nobody has asked for, as in PyTorch. */
 function defineMethodsOf(type: NamedType): void {
-  if (!(type instanceof ClassType)) return;
+  if (!(type instanceof ClassType) || type.isModule()) return;
   for (const method of [...type.methods, ...type.staticMethods]) {
     if (method instanceof GraphFunction) method.ensureDefined();
   }

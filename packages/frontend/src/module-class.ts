@@ -1,0 +1,343 @@
+import {
+  BoolType,
+  ClassType,
+  constantValue,
+  NoneType,
+  Source,
+  TensorType,
+  type ClassAttributeKind,
+  type CompilationUnit,
+  type GraphFunction,
+  type SourceRange,
+  type Type,
+  type Value,
+} from '@cresset/ir';
+import { FunctionValue } from './callable-value.ts';
+import { compileError } from './compilation-error.ts';
+import { declareFunctions } from './define.ts';
+import { ModuleSelf, ModuleValue } from './module-value.ts';
+import { NamedValue } from './named-value.ts';
+import { parseProgram } from './parser.ts';
+import type { Resolver, Self } from './resolver.ts';
+import { SimpleValue } from './simple-value.ts';
+import { SugaredValue } from './sugared-value.ts';
+import { spreadModules } from './static-modules.ts';
+import { makeVar, type Def, type Expr, type Stmt } from './tree.ts';
+import { dottedName } from './script-type-parser.ts';
+
+/** How `__init__` of a module class names what makes parts of modules; no source can. */
+const PREFIX = '$nn.';
+const CONTAINERS: ReadonlySet<string> = new Set(['ModuleList', 'ModuleDict', 'Sequential']);
+
+/** What PyTorch compiles of a Sequential. */
+const SEQUENTIAL = `
+def forward(self, input):
+    for module in self:
+        input = module(input)
+    return input
+`;
+
+const initializers = new WeakMap<ClassType, GraphFunction>();
+
+/** What makes a new object of a class of modules what it is: its `__init__`, which is no method of what it makes. */
+export function moduleInitializer(type: ClassType): GraphFunction | undefined {
+  return initializers.get(type);
+}
+
+/** The name of a class in an expression: calling it makes a module. */
+export class ModuleClassValue extends SugaredValue {
+  readonly #type: ClassType;
+
+  constructor(type: ClassType) {
+    super();
+    this.#type = type;
+  }
+
+  override kind(): string {
+    return this.#type.str();
+  }
+
+  override call(
+    range: SourceRange,
+    fn: GraphFunction,
+    args: readonly NamedValue[],
+    kwargs: readonly NamedValue[],
+    binders: number,
+  ): SugaredValue {
+    const init = moduleInitializer(this.#type);
+    if (init === undefined) throw compileError(range, `modules of class ${this.#type.name} are made by no source`);
+    const graph = fn.graphBeingDefined;
+    const self = graph.insertNode(graph.createObject(this.#type).setSourceRange(range)).output();
+    new FunctionValue(init).call(range, fn, [NamedValue.of(self, range), ...args], kwargs, binders);
+    return new ModuleValue(self, this.#type);
+  }
+}
+
+/** What the body of a class of modules says. */
+export interface ModuleClassBody {
+  readonly methods: readonly Def[];
+  /** Types of attributes, by name: what `__init__` assigns to them is of those. */
+  readonly annotations: ReadonlyMap<string, Expr>;
+  readonly range: SourceRange;
+}
+
+/**
+ * Compiles the methods of a class of modules into its type. Its `__init__`, which Python runs in PyTorch, is compiled too: it gives the
+ * class its parameters, buffers, attributes and submodules. Of the others only `forward` and what it needs is compiled at once.
+ */
+export function defineModuleMethods(
+  unit: CompilationUnit,
+  type: ClassType,
+  { methods, annotations, range }: ModuleClassBody,
+  resolver: Resolver,
+): void {
+  const isInit = (def: Def): boolean => def.name.name === '__init__';
+  const init = initializerOf(methods.find(isInit), annotations, range);
+  const [compiled] = declareFunctions(unit, [init], {
+    prefix: type.qualifiedName,
+    resolver: new InitializerResolver(resolver, unit),
+    self: new ModuleInitSelf(type),
+  });
+  compiled!.ensureDefined();
+  type.removeMethod('__init__');
+  initializers.set(type, compiled!);
+  const declared = declareFunctions(
+    unit,
+    methods.filter((def) => !isInit(def)),
+    { prefix: type.qualifiedName, resolver, self: new ModuleSelf(type) },
+  );
+  declared.find((fn) => fn.name === 'forward')?.ensureDefined();
+}
+
+// ---- __init__
+
+/** `__init__` with what every module has, without the call of its parent's, and with the parts of containers one by one. */
+function initializerOf(init: Def | undefined, annotations: ModuleClassBody['annotations'], range: SourceRange): Def {
+  const self = init?.decl.params[0]?.ident.name ?? 'self';
+  const text = `def __init__(${self}):\n    ${self}.training = True\n    ${self}._is_full_backward_hook = None\n`;
+  const [base] = parseProgram(new Source(text, '<module>'), 'python') as readonly Def[];
+  if (init === undefined) return { ...base!, range };
+  const own = init.statements
+    .filter((statement) => !isParentsInit(statement))
+    .map((statement) => annotate(statement, self, annotations));
+  return { ...init, statements: [...base!.statements, ...(renameConstructors(own) as readonly Stmt[])] };
+}
+
+/** Gives `self.name = …` the type that the class says. */
+function annotate(statement: Stmt, self: string, annotations: ModuleClassBody['annotations']): Stmt {
+  if (statement.kind !== 'assign' || statement.type !== undefined || statement.lhsList.length !== 1) return statement;
+  const [owner, name, ...rest] = (dottedName(statement.lhsList[0]!) ?? '').split('.');
+  const type = owner === self && name !== undefined && rest.length === 0 ? annotations.get(name) : undefined;
+  return type === undefined ? statement : { ...statement, type };
+}
+
+/** `super().__init__()`, `super(Net, self).__init__()`, `nn.Module.__init__(self)` */
+function isParentsInit(statement: Stmt): boolean {
+  if (statement.kind !== 'expr' || statement.expr.kind !== 'apply') return false;
+  const { callee } = statement.expr;
+  if (callee.kind !== 'select' || callee.selector.name !== '__init__') return false;
+  const parent = callee.value.kind === 'apply' ? callee.value.callee : callee.value;
+  return /^super$|(^|\.)Module$/.test(dottedName(parent) ?? '');
+}
+
+/** Lets `nn.Parameter` and the containers mean what makes them, wherever they are called. */
+function renameConstructors(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(renameConstructors);
+  if (typeof part !== 'object' || part === null || !('range' in part)) return part;
+  const copy = Object.fromEntries(
+    Object.entries(part).map(([name, value]) => [name, name === 'range' ? value : renameConstructors(value)]),
+  ) as unknown as Expr;
+  if (copy.kind !== 'apply') return copy;
+  const name = /^(?:torch\.)?(?:nn\.)(\w+)$/.exec(dottedName(copy.callee) ?? '')?.[1];
+  if (name !== 'Parameter' && !CONTAINERS.has(name ?? '')) return copy;
+  const callee = makeVar(copy.callee.range, `${PREFIX}${name}`);
+  return name === 'Parameter' ? { ...copy, callee } : { ...spreadModules(copy), callee };
+}
+
+class InitializerResolver implements Resolver {
+  readonly #other: Resolver;
+  readonly #unit: CompilationUnit;
+
+  constructor(other: Resolver, unit: CompilationUnit) {
+    this.#other = other;
+    this.#unit = unit;
+  }
+
+  resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
+    if (!name.startsWith(PREFIX)) return this.#other.resolveValue(name, fn, range);
+    const member = name.slice(PREFIX.length);
+    return member === 'Parameter' ? new ParameterConstructor() : new ContainerConstructor(member, this.#unit);
+  }
+
+  resolveType(name: string, range: SourceRange): Type | undefined {
+    return this.#other.resolveType(name, range);
+  }
+}
+
+/** Values that `nn.Parameter` made. */
+const parameters = new WeakSet<Value>();
+
+/** `nn.Parameter` */
+class ParameterConstructor extends SugaredValue {
+  override kind(): string {
+    return 'class';
+  }
+
+  override call(
+    range: SourceRange,
+    fn: GraphFunction,
+    args: readonly NamedValue[],
+    kwargs: readonly NamedValue[],
+  ): SugaredValue {
+    const [data] = args;
+    if (!data || args.length + kwargs.length > 2)
+      throw compileError(range, 'Parameter() takes a tensor and requires_grad');
+    const graph = fn.graphBeingDefined;
+    const value = data.value(graph);
+    if (!value.type.isSubtypeOf(TensorType.get())) {
+      throw compileError(range, `Parameter() takes a tensor, and was given ${value.type.reprStr()}`);
+    }
+    parameters.add(value);
+    return new SimpleValue(value);
+  }
+}
+
+/** `nn.ModuleList` and its like: a class of its own for what it holds. */
+class ContainerConstructor extends SugaredValue {
+  readonly #kind: string;
+  readonly #unit: CompilationUnit;
+
+  constructor(kind: string, unit: CompilationUnit) {
+    super();
+    this.#kind = kind;
+    this.#unit = unit;
+  }
+
+  override kind(): string {
+    return 'class';
+  }
+
+  override call(
+    range: SourceRange,
+    fn: GraphFunction,
+    args: readonly NamedValue[],
+    kwargs: readonly NamedValue[],
+  ): SugaredValue {
+    const graph = fn.graphBeingDefined;
+    const named = [
+      ...args.map((arg, index) => [String(index), arg] as const),
+      ...kwargs.map((arg) => [arg.name, arg] as const),
+    ];
+    const modules = named.map(([name, arg]) => [name, arg.value(graph)] as const);
+    const type = this.#classOf(modules, range);
+    const container = graph.insertNode(graph.createObject(type).setSourceRange(range)).output();
+    const set = (name: string, value: Value): void => {
+      graph.insertNode(graph.createSetAttr(container, name, value).setSourceRange(range));
+    };
+    set('training', graph.insertConstant(true, range));
+    set('_is_full_backward_hook', graph.insertConstant(null, range));
+    for (const [name, module] of modules) set(name, module);
+    return new ModuleValue(container, type);
+  }
+
+  #classOf(modules: readonly (readonly [string, Value])[], range: SourceRange): ClassType {
+    const unit = this.#unit;
+    const name = `__torch__.torch.nn.modules.container.${this.#kind}`;
+    const type = new ClassType(unit.getType(name) === undefined ? name : unit.mangle(name), {
+      isModule: true,
+      compilationUnit: unit,
+    });
+    unit.registerType(type);
+    type.addAttribute('training', BoolType.get());
+    type.addAttribute('_is_full_backward_hook', NoneType.get());
+    for (const [attribute, { type: moduleType }] of modules) {
+      if (!(moduleType instanceof ClassType && moduleType.isModule())) {
+        throw compileError(range, `${moduleType.reprStr()} is not a Module subclass`);
+      }
+      type.addAttribute(attribute, moduleType);
+    }
+    const length = `def __len__(self) -> int:\n    return ${modules.length}\n`;
+    const source = new Source(this.#kind === 'Sequential' ? length + SEQUENTIAL : length, `<${this.#kind}>`);
+    const resolver: Resolver = { resolveValue: () => undefined, resolveType: () => undefined };
+    declareFunctions(unit, parseProgram(source, 'python') as readonly Def[], {
+      prefix: type.qualifiedName,
+      resolver,
+      self: new ModuleSelf(type),
+    }).forEach((method) => method.ensureDefined());
+    return type;
+  }
+}
+
+/** The self of `__init__`: what is assigned to becomes an attribute, parameter or submodule of the class. */
+class ModuleInitSelf implements Self {
+  readonly classType: ClassType;
+
+  constructor(classType: ClassType) {
+    this.classType = classType;
+  }
+
+  makeSugared(value: Value): SugaredValue {
+    return new ModuleInitValue(value.setType(this.classType), this.classType);
+  }
+}
+
+class ModuleInitValue extends ModuleValue {
+  readonly #classType: ClassType;
+
+  constructor(value: Value, type: ClassType) {
+    super(value, type);
+    this.#classType = type;
+  }
+
+  override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
+    switch (field) {
+      case 'register_buffer':
+        return new Registration((name, value) => this.#set(range, fn, name, value, 'buffer'));
+      case 'register_parameter':
+        return new Registration((name, value) => this.#set(range, fn, name, value, 'parameter'));
+      case 'add_module':
+      case 'register_module':
+        return new Registration((name, value) => this.#set(range, fn, name, value, 'attribute'));
+      default:
+        return super.attr(range, fn, field);
+    }
+  }
+
+  override setAttr(range: SourceRange, fn: GraphFunction, field: string, value: Value): void {
+    this.#set(range, fn, field, value, parameters.has(value) ? 'parameter' : 'attribute');
+  }
+
+  #set(range: SourceRange, fn: GraphFunction, name: string, value: Value, kind: ClassAttributeKind): void {
+    const { graphBeingDefined: graph } = fn;
+    const isTensor = value.type.isSubtypeOf(TensorType.get());
+    // What stands in a branch is refused as in other classes.
+    const isPlain = graph.insertPoint.owningBlock === graph.block;
+    if (isTensor && isPlain && !this.#classType.hasAttribute(name)) {
+      this.#classType.addAttribute(name, TensorType.get(), kind);
+    }
+    super.setAttr(range, fn, name, value);
+  }
+}
+
+/** `self.register_buffer`: to be called with a name and a value. */
+class Registration extends SugaredValue {
+  readonly #register: (name: string, value: Value) => void;
+
+  constructor(register: (name: string, value: Value) => void) {
+    super();
+    this.#register = register;
+  }
+
+  override kind(): string {
+    return 'method';
+  }
+
+  override call(range: SourceRange, fn: GraphFunction, args: readonly NamedValue[]): SugaredValue {
+    const graph = fn.graphBeingDefined;
+    const [name, value] = args;
+    const text = name && constantValue(name.value(graph));
+    if (typeof text !== 'string' || !value) throw compileError(range, 'expected a name, as a literal, and a value');
+    this.#register(text, value.value(graph));
+    return new SimpleValue(graph.insertConstant(null, range));
+  }
+}
