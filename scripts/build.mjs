@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { build } from 'vite';
 import { runToEnd } from './process-group.mjs';
+import { shrinkScripts } from './shrink.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const library = join(root, 'packages', 'cresset');
@@ -29,5 +30,6 @@ async function buildDeclarations() {
 await build({ configFile, mode: 'library', logLevel: 'warn' });
 await build({ configFile, mode: 'library-full', logLevel: 'warn' });
 await build({ configFile, mode: 'library-script', logLevel: 'warn' });
+await shrinkScripts(join(library, 'dist'));
 await buildDeclarations();
 await build({ configFile, mode: 'playground', logLevel: 'warn' });
