@@ -36,8 +36,11 @@ export interface OperatorRow {
   readonly inFullEdition?: boolean;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
   readonly readsNoData?: boolean;
-  /** A `scalar` row that looks into tensors among its arguments (`'{}'.format(x)`): they are brought to the host first. */
+  /** It gives something else than tensors and looks into tensors for it (`x.item()`, `'{}'.format(x)`): they are brought to
+   * the host first. */
   readonly readsElements?: true;
+  /** It knows what the integers of a quantised tensor stand for; all others that compute refuse such. */
+  readonly takesQuantized?: boolean;
   /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */
   readonly nondeterministic?: boolean;
   /** It does something beside making its results and writing to its arguments: it is never removed or moved. */

@@ -1,3 +1,5 @@
+import { axis, binary, cast, param, reduce, select, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { add, div, float, floatParam, indexParam, mul, sub } from './expressions.ts';
 import { pixelScale, type ResamplingDimension, type Tap } from './resampling-weights.ts';
 
 /** Filters of resizing with antialiasing (ATen/native/cpu/UpSampleKernel.cpp): as wide as the scale asks for. */
@@ -38,4 +40,56 @@ export function antialiasedTaps(dimension: ResamplingDimension, filter: Antialia
     }
     return taps.map((tap) => ({ at: tap.at, weight: total === 0 ? tap.weight : tap.weight / total }));
   });
+}
+
+const abs = (x: Expr): Expr => unary('abs', x);
+
+/** The filters as expressions. */
+const filterExprs: Record<AntialiasFilter, (x: Expr) => Expr> = {
+  linear: (x) => binary('max', sub(float(1), abs(x)), float(0)),
+  cubic: (x) => {
+    const [far, a] = [abs(x), -0.5];
+    const near = add(mul(mul(sub(mul(float(a + 2), far), float(a + 3)), far), far), float(1));
+    const outer = mul(sub(mul(add(mul(sub(far, float(5)), far), float(8)), far), float(4)), float(a));
+    return select(binary('lt', far, float(1)), near, select(binary('lt', far, float(2)), outer, float(0)));
+  },
+  lanczos: (x) => {
+    const sincExpr = (y: Expr): Expr => {
+      const angle = mul(float(Math.PI), y);
+      return select(binary('eq', y, float(0)), float(1), div(unary('sin', angle), angle));
+    };
+    const value = mul(sincExpr(x), sincExpr(div(x, float(3))));
+    return select(binary('lt', abs(x), float(3)), value, float(0));
+  },
+};
+
+/** An output element of a resized image, dimension after dimension: the weighted mean over all that the filters reach. */
+export function antialiasedExpr(
+  dimensions: readonly ResamplingDimension[],
+  filter: AntialiasFilter,
+  outputs: readonly Expr[],
+  element: (at: readonly Expr[]) => Expr,
+): Expr {
+  const sample = (dim: number, at: readonly Expr[]): Expr => {
+    if (dim === dimensions.length) return element(at);
+    const dimension = dimensions[dim];
+    const scale = pixelScale(dimension);
+    const stretch = Math.max(scale, 1);
+    const reach = filters[filter].support * stretch;
+    const center = mul(floatParam(scale), add(cast('float', outputs[dim]), float(0.5)));
+    const bound = (x: Expr): Expr => cast('i32', add(x, float(0.5)));
+    const start = binary('max', bound(sub(center, floatParam(reach))), indexParam(0));
+    const end = binary('min', bound(add(center, floatParam(reach))), indexParam(dimension.inputSize));
+    const over = (body: (place: Expr, weight: Expr) => Expr): Expr => {
+      const tap: AxisExpr = axis('t', param('i32', Math.ceil(2 * reach) + 1));
+      const place = add(start, tap);
+      const offset = add(sub(cast('float', place), center), float(0.5));
+      const weight = filterExprs[filter](div(offset, floatParam(stretch)));
+      return reduce('sum', [tap], select(binary('lt', place, end), body(place, weight), float(0)));
+    };
+    const total = over((_, weight) => weight);
+    const sum = over((place, weight) => mul(weight, sample(dim + 1, [...at, place])));
+    return div(sum, select(binary('eq', total, float(0)), float(1), total));
+  };
+  return sample(0, []);
 }

@@ -1,8 +1,8 @@
 import type { Tensor } from '@cresset/tensor';
 import { check } from '../errors.ts';
 import { kernel, view } from '../builders.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
-import { exprTypeOf } from '@cresset/tensorexpr';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
+import { axis, binary, exprTypeOf, param, reduce, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { channelGroups, channelsFirst, normalizationRow, refuseIntegers } from './normalization.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
@@ -128,6 +128,40 @@ function updateInstanceStatistics(
   move(runningVar, variance, count / (count - 1));
 }
 
+/** As `updateInstanceStatistics`, on a device. */
+function lowerInstanceStatistics(args: InstanceNormArgs, context: LoweringContext): void {
+  const { input, running_mean: runningMean, running_var: runningVar, momentum } = args;
+  if (!runningMean || !runningVar || input.numel === 0) return;
+  const x = new TensorView(input);
+  const [n, c, ...inner] = x.axes();
+  const batch = input.sizes[0];
+  const count = input.numel / (batch * input.sizes[1]);
+  const over = (value: (at: readonly AxisExpr[]) => Expr): Expr => {
+    const reduced = inner.map((own) => axis(`r${own.name}`, own.extent));
+    const total = inner.length === 0 ? value([]) : reduce('sum', reduced, value(reduced));
+    return binary('div', total, param('float', count));
+  };
+  const meanOf = (instance: AxisExpr): Expr => over((at) => x.at([instance, c, ...at]));
+  const mean = reduce('sum', [n], meanOf(n));
+  const own = axis('m', n.extent);
+  const deviation = (at: readonly AxisExpr[]): Expr => binary('sub', x.at([own, c, ...at]), meanOf(own));
+  const variance = reduce(
+    'sum',
+    [own],
+    over((at) => binary('mul', deviation(at), deviation(at))),
+  );
+  const stores = [
+    { tensor: runningMean, sum: mean, factor: 1 },
+    { tensor: runningVar, sum: variance, factor: count / (count - 1) },
+  ].map(({ tensor, sum, factor }) => {
+    const view = new TensorView(tensor);
+    const kept = binary('mul', param('float', 1 - momentum), view.at([c]));
+    const value = binary('add', kept, binary('mul', param('float', (momentum * factor) / batch), sum));
+    return { operand: view.operand, offset: view.offsetAt([c]), value };
+  });
+  context.launch({ kind: 'nest', label: 'aten::instance_norm', axes: [c], innerAxes: [], stores });
+}
+
 const instanceNorm = kernel<InstanceNormArgs>(
   `aten::instance_norm(${operands}, ${optionalRunning}, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
   {
@@ -136,9 +170,11 @@ const instanceNorm = kernel<InstanceNormArgs>(
       const { mean, variance, count } = hostNormalize(instanceNormalization(args, out));
       if (args.use_input_stats) updateInstanceStatistics(args, mean, variance, count);
     },
-    lower: (args, [out], context) => lowerNormalize('aten::instance_norm', instanceNormalization(args, out), context),
-    lowerable: ({ input, use_input_stats: training, running_mean: mean }) =>
-      exprTypeOf(input.dtype) === 'float' && !(training && mean !== null),
+    lower: (args, [out], context) => {
+      lowerNormalize('aten::instance_norm', instanceNormalization(args, out), context);
+      if (args.use_input_stats) lowerInstanceStatistics(args, context);
+    },
+    lowerable: ({ input }) => exprTypeOf(input.dtype) === 'float',
   },
 );
 

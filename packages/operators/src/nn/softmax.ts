@@ -1,5 +1,5 @@
 import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
-import { axis, binary, constant, exprTypeOf, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { axis, binary, cast, constant, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
 import { wrapDim } from '../dimensions.ts';
 import { notImplementedFor } from '../errors.ts';
@@ -79,7 +79,7 @@ export function lowerSoftmax(
   );
   const all = target.axes();
   const line = all[dim];
-  const at = (position: Expr): Expr => input.at(all.map((own, d) => (d === dim ? position : own)));
+  const at = (position: Expr): Expr => cast('float', input.at(all.map((own, d) => (d === dim ? position : own))));
   const reduced = (name: string) => axis(name, line.extent);
   const r = reduced('r');
   const most = reduce('max', [r], at(r));
@@ -115,7 +115,6 @@ function softmaxRow(schema: string, kind: Kind, out: boolean | string = false): 
     host: ({ self, dim }, [result]) => hostSoftmax(kind, self, wrapDim(dim, self.dim), result),
     lower: ({ self, dim }, [result], context) =>
       lowerSoftmax(label, kind, self, wrapDim(dim, self.dim), result, context),
-    lowerable: ({ self }) => exprTypeOf(self.dtype) === 'float',
   });
 }
 

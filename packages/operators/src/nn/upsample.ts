@@ -4,7 +4,7 @@ import { kernel } from '../builders.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
-import { antialiasedTaps, type AntialiasFilter } from './antialias.ts';
+import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antialias.ts';
 import { add, mul } from './expressions.ts';
 import { fillNumbers, readNumbers, type FloatArray } from './numbers.ts';
 import { tapExprs, tapsAt, type ResamplingDimension, type ResamplingMode, type Tap } from './resampling-weights.ts';
@@ -115,7 +115,15 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
   const target = new TensorView(out);
   const input = new TensorView(inputOf(args));
   const axes = target.axes();
-  const taps = dimensionsOf(method, args).map((dimension, dim) => tapExprs(dimension, axes[2 + dim]));
+  const dimensions = dimensionsOf(method, args);
+  if (method.antialias) {
+    const { antialias, name } = method;
+    const value = antialiasedExpr(dimensions, antialias, axes.slice(2), (at) => input.at([axes[0], axes[1], ...at]));
+    const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
+    context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
+    return;
+  }
+  const taps = dimensions.map((dimension, dim) => tapExprs(dimension, axes[2 + dim]));
   // The weighted sum over all combinations of taps, innermost dimension first.
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === taps.length) return input.at([axes[0], axes[1], ...at]);
@@ -131,7 +139,7 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
 }
 
 function upsampleRows(method: Method): OperatorRow[] {
-  const { name, mode, rank, antialias } = method;
+  const { name, mode, rank } = method;
   const align = mode.startsWith('nearest') ? '' : ', bool align_corners';
   const scales =
     rank === 1
@@ -154,7 +162,7 @@ function upsampleRows(method: Method): OperatorRow[] {
       },
       host: (args, [result]) => hostUpsample(method, args, result),
       lower: (args, [result], context) => lowerUpsample(method, args, result, context),
-      lowerable: (args) => !antialias && exprTypeOf(inputOf(args).dtype) === 'float',
+      lowerable: (args) => exprTypeOf(inputOf(args).dtype) === 'float',
     });
   return [
     row(`aten::${name}(Tensor self, SymInt[${rank}] output_size${align}, ${scales}) -> Tensor`, true),

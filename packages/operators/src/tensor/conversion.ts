@@ -107,7 +107,7 @@ function wholeItem(tensor: Tensor): bigint {
 
 const reading = (schema: string, read: (tensor: Tensor) => Scalar): OperatorRow => {
   const name = /Tensor (\w+)\)/.exec(schema)![1];
-  return kernel<Record<string, Tensor>>(schema, { host: (args) => read(args[name]) });
+  return { ...kernel<Record<string, Tensor>>(schema, { host: (args) => read(args[name]) }), readsElements: true };
 };
 
 /** `complex(a, b)` where one part or both are tensors. */
