@@ -9,6 +9,15 @@ import {
 } from './full/compilation-unit.ts';
 import { FullScriptModule } from './full/full-module.ts';
 import { CustomOperator, type OperatorImplementation } from './full/operator-implementation.ts';
+import {
+  outputDifference,
+  pageInput,
+  recordChecked,
+  traceFile,
+  type TraceableFunction,
+  type TraceOptions,
+} from './full/trace.ts';
+import type { TraceableModule } from './full/traced-module.ts';
 import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
 import { withMethods, type ModelMethod } from './script-module.ts';
 import type { Tensor } from './tensor.ts';
@@ -30,6 +39,9 @@ export {
   type Submodule,
 } from './full/authored-module.ts';
 export type { ProgramOptions, ScriptClass, ScriptFunction } from './full/compilation-unit.ts';
+export { torch, type TraceableFunction, type TraceOptions } from './full/trace.ts';
+export type { TraceableModule } from './full/traced-module.ts';
+export { TensorList, type TracedTensor, type TracedTorch, type TraceIndex } from './full/traced-tensor.ts';
 export type { OperatorImplementation, OperatorShape } from './full/operator-implementation.ts';
 export type { ScalarForm, VerificationDifference, VerificationReport } from '@cresset/runtime';
 
@@ -100,6 +112,40 @@ export async function script<Name extends string = never>(
     throw error;
   }
   return unit as CompilationUnit & Readonly<Record<Name, ScriptFunction>>;
+}
+
+/**
+ * Makes a program of a function, by running it on example inputs and recording what it does with their tensors (torch.jit.trace):
+ *
+ * ```ts
+ * const model = await trace((x, y) => x.matmul(y).relu(), [tensor(a), tensor(b)]);
+ * ```
+ *
+ * In the function, tensors have the methods of `torch.Tensor`, and {@link torch} is the module of that name. Sizes are tensors too, so that
+ * shapes that follow from the input's are recorded; a number taken out of a tensor is a constant from then on, and a warning says so. JavaScript's
+ * `if` and `for` are decided while tracing: only what was done is in the program. An object with a `forward` and tensors among its properties
+ * becomes a module with parameters.
+ *
+ * The result is a module whose `forward` it is, to be run and saved as any other. Rejects with `TRACE` for what cannot be recorded, and with
+ * `TRACE_CHECK` where a second trace gives another program.
+ */
+export async function trace(
+  program: TraceableFunction | TraceableModule,
+  exampleInputs: readonly unknown[],
+  options: TraceOptions = {},
+): Promise<FullScriptModule & Readonly<Record<never, ModelMethod>>> {
+  const recorded = recordChecked(program, exampleInputs, options);
+  const { device, worker } = options;
+  const model = await load(await traceFile(recorded), {
+    ...(device === undefined ? {} : { device }),
+    ...(worker === undefined ? {} : { worker }),
+  });
+  if (options.checkTrace ?? true) {
+    const outputs = await model.call('forward', exampleInputs.map(pageInput));
+    const difference = outputDifference(outputs, recorded.outputs, options.checkTolerance ?? 1e-5);
+    if (difference !== null) (options.warn ?? ((message) => console.warn(`TracerWarning: ${message}`)))(difference);
+  }
+  return model;
 }
 
 /** An empty module, to be put together by its `register…` methods and `define` (torch.jit.ScriptModule). */

@@ -19,6 +19,8 @@ export { runtimeConstants, toIValue } from './constant-value.ts';
 export type { Explanation, OperatorUse, Placement } from './explanation.ts';
 export { registerCustomOperator } from './full/custom-operators.ts';
 export { fullHandlers } from './full/full-handlers.ts';
+export { HostOperators } from './full/operator-call.ts';
+export { newModule } from './full/source-program.ts';
 export { initializeFullRuntime } from './full/initialize-full.ts';
 export type { ScalarCall, ScalarForm } from './full/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';

@@ -1,0 +1,224 @@
+import { CressetError, DictType, Graph, ListType, TensorType, TupleType, type Type, type Value } from '@cresset/ir';
+import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { TracingFrame, typeOfTensor, type AttributePlace, type TracedModule } from './tracing-frame.ts';
+
+/** How a trace is made. */
+export interface TracingOptions {
+  /** Shows a warning. */
+  readonly warn?: ((message: string) => void) | undefined;
+  /** Whether lists and dicts among the results are refused or warned about; by default they are. */
+  readonly strict?: boolean | undefined;
+}
+
+const STRICT_MESSAGE =
+  " might cause the trace to be incorrect, this is only valid if the container structure does not change based on the module's inputs. " +
+  'Consider using a constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a `NamedTuple` instead). ' +
+  'If you absolutely need this and know the side effects, pass strict=False to trace() to allow this behavior.';
+
+/** The graph that is being recorded, and which of its values stand for which tensors (PyTorch: TracingState). */
+export class TracingState {
+  readonly #frames: TracingFrame[];
+  readonly #places: ReadonlyMap<Tensor, AttributePlace>;
+  readonly #warn: (message: string) => void;
+  readonly #strict: boolean;
+
+  /** `module`: what is traced, where it is a module's method; `places`: where its tensors stand. */
+  constructor(
+    options: TracingOptions,
+    module: TracedModule | null = null,
+    places: ReadonlyMap<Tensor, AttributePlace> = new Map(),
+  ) {
+    this.#places = places;
+    this.#warn = options.warn ?? (() => undefined);
+    this.#strict = options.strict ?? true;
+    this.#frames = [new TracingFrame(new Graph(), module, null, places)];
+  }
+
+  get frame(): TracingFrame {
+    return this.#frames.at(-1)!;
+  }
+
+  get graph(): Graph {
+    return this.frame.graph;
+  }
+
+  warn(message: string): void {
+    this.#warn(message);
+  }
+
+  /** Records what `body` does into a graph of its own. */
+  within<T>(module: TracedModule, body: (frame: TracingFrame) => T): T {
+    const frame = new TracingFrame(new Graph(), module, this.frame, this.#places);
+    this.#frames.push(frame);
+    try {
+      return body(frame);
+    } finally {
+      this.#frames.pop();
+    }
+  }
+
+  /** Whether a tensor came from the inputs, or from an operator that was recorded. */
+  isTraced(tensor: Tensor): boolean {
+    return this.frame.find(tensor) !== undefined;
+  }
+
+  setValue(tensor: Tensor, value: Value): void {
+    this.frame.set(tensor, value);
+  }
+
+  /** An operator's result: its value is given the type the tensor has. */
+  setOutput(tensor: Tensor, value: Value): void {
+    this.setValue(tensor, value.setType(typeOfTensor(tensor)));
+  }
+
+  /**
+   * The value that stands for something: a tensor that nothing traced made, and what is no tensor, becomes a constant (PyTorch:
+   * TracingState::getValue). Throws `TRACE` for what no graph can hold.
+   */
+  valueOf(value: IValue): Value {
+    const { graph } = this;
+    if (value instanceof Tensor) {
+      return this.frame.find(value) ?? this.#constantTensor(value);
+    }
+    if (value instanceof List && value.elementType.isSubtypeOf(TensorType.get())) {
+      const items = value.items.map((item) => this.valueOf(item));
+      return graph.insertNode(graph.createList(TensorType.get(), items)).output();
+    }
+    if (value instanceof Tuple) {
+      const items = value.items.map((item) => this.valueOf(item));
+      return graph.insertNode(graph.createTuple(items, value.type ?? undefined)).output();
+    }
+    if (value instanceof Dict) {
+      const keys: Value[] = [];
+      const values: Value[] = [];
+      for (const [key, item] of value.entries) {
+        keys.push(this.valueOf(key));
+        values.push(this.valueOf(item));
+      }
+      return graph.insertNode(graph.createDict(value.keyType, value.valueType, keys, values)).output();
+    }
+    return graph.insertConstant(value);
+  }
+
+  #constantTensor(tensor: Tensor): Value {
+    if (tensor.requiresGrad) {
+      throw traceError(
+        'Cannot insert a Tensor that requires grad as a constant. Consider making it a parameter or input, or detaching the gradient',
+      );
+    }
+    const constant = this.graph.insertConstant(tensor);
+    this.setOutput(tensor, constant);
+    return constant;
+  }
+
+  /** The value of one of the results of what is traced (PyTorch: TracingState::getOutput). */
+  outputOf(value: IValue, index: number): Value {
+    const { graph } = this;
+    if (value instanceof Tensor) {
+      const found = this.frame.find(value);
+      if (found === undefined) {
+        throw traceError(
+          `output ${index} of traced region did not have observable data dependence with trace inputs; ` +
+            'this probably indicates your program cannot be understood by the tracer.',
+        );
+      }
+      return found;
+    }
+    if (value instanceof Tuple) {
+      const items = value.items.map((item) => this.outputOf(item, index));
+      return graph.insertNode(graph.createTuple(items, value.type ?? undefined)).output();
+    }
+    if (value instanceof List && value.items.every((item) => item instanceof Tensor)) {
+      if (this.#strict) {
+        this.warn(`Encountering a list at the output of the tracer${STRICT_MESSAGE}`);
+      }
+      const items = value.items.map((item) => this.outputOf(item, index));
+      return graph.insertNode(graph.createList(TensorType.get(), items)).output();
+    }
+    if (value instanceof Dict) {
+      if (this.#strict) {
+        throw traceError(`Encountering a dict at the output of the tracer${STRICT_MESSAGE}`);
+      }
+      const entries = [...value.entries];
+      const keys = entries.map(([key]) => graph.insertConstant(key));
+      const values = entries.map(([, item]) => this.outputOf(item, index));
+      return graph.insertNode(graph.createDict(value.keyType, value.valueType, keys, values)).output();
+    }
+    throw traceError(
+      'Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced functions',
+    );
+  }
+
+  /** Makes `value` stand for an input, and values taken out of it for the tensors in it; gives the input as the program is to see it. */
+  input(given: IValue, value: Value, type: Type = typeOfInput(given)): IValue {
+    const { graph } = this;
+    value.setType(type);
+    if (given instanceof Tensor) {
+      // One tensor that is given twice is two inputs.
+      const tensor = this.isTraced(given) ? given.asStrided(given.sizes, given.strides) : given;
+      this.setValue(tensor, value);
+      return tensor;
+    }
+    if (given instanceof Tuple) {
+      const items = graph.insertNode(graph.createTupleUnpack(value)).outputs;
+      const types = (type as TupleType).elements;
+      return new Tuple(
+        given.items.map((item, index) => this.input(item, items[index]!, types[index])),
+        given.type,
+      );
+    }
+    if (given instanceof Dict) {
+      const entries = new Map<DictKey, IValue>();
+      for (const [key, item] of given.entries) {
+        const found = graph.insert('aten::__getitem__', [value, graph.insertConstant(key)]);
+        entries.set(key, this.input(item, found));
+      }
+      return new Dict(given.keyType, given.valueType, entries);
+    }
+    if (given instanceof List && given.items.length > 0) {
+      const items = graph.insertNode(graph.createListUnpack(value, given.items.length)).outputs;
+      return new List(
+        given.elementType,
+        given.items.map((item, index) => this.input(item, items[index]!)),
+      );
+    }
+    throw traceError(
+      'Only tensors or (possibly nested) dict or tuples of tensors can be inputs to traced functions. Got ' +
+        describe(given),
+    );
+  }
+}
+
+/** An error of tracing, with code `TRACE`. */
+export function traceError(message: string): CressetError {
+  return new CressetError('TRACE', message);
+}
+
+/** The type of an input; lists and dicts say of their tensors that they are tensors. */
+function typeOfInput(value: IValue): Type {
+  if (value instanceof Tensor) {
+    return typeOfTensor(value);
+  }
+  if (value instanceof Tuple) {
+    return value.type ?? new TupleType(value.items.map(typeOfInput));
+  }
+  if (value instanceof List) {
+    return new ListType(value.elementType);
+  }
+  if (value instanceof Dict) {
+    return new DictType(value.keyType, value.valueType);
+  }
+  throw traceError(
+    `Type ${describe(value)} cannot be traced. Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced`,
+  );
+}
+
+function describe(value: IValue): string {
+  const names = { bigint: 'int', number: 'float', boolean: 'bool', string: 'str' } as const;
+  return value === null ? 'None' : (names[typeof value as keyof typeof names] ?? value.constructor.name);
+}
+
+/** Whether a type is that of a list of tensors. */
+export function isTensorList(type: Type): boolean {
+  return type instanceof ListType && type.elementType instanceof TensorType;
+}
