@@ -131,9 +131,10 @@ export class WeightReader {
   async #readWanted(): Promise<void> {
     const wanted = this.#wanted;
     this.#wanted = [];
-    const small = wanted.filter(({ name }) => this.#zip.entry(name).size < LARGE_RECORD_BYTES);
+    const small: Wanted[] = [];
     for (const each of wanted) {
-      if (!small.includes(each)) this.#zip.readRecord(each.name).then(each.resolve, each.reject);
+      if (this.#zip.entry(each.name).size < LARGE_RECORD_BYTES) small.push(each);
+      else this.#zip.readRecord(each.name).then(each.resolve, each.reject);
     }
     try {
       const contents = await this.#zip.readAll(small.map(({ name }) => name));

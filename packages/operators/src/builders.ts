@@ -50,6 +50,7 @@ export interface KernelRule<Args> extends Forms {
   /** A view that is the result already, where there is one; null where the row has to compute. */
   readonly view?: (args: Args) => Results | null;
   readonly readsNoData?: boolean;
+  readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
 }
 

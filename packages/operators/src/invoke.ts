@@ -56,6 +56,11 @@ export function runOnHost(row: OperatorRow, args: readonly IValue[], context: Ho
   if (early) return early;
   const boxing = boxingOf(row);
   const unboxed = boxing.unbox(args);
+  check(
+    row.takesQuantized || !tensorsOf(unboxed).some(({ quantizer }) => quantizer),
+    () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
+  );
+  dtypeRules.checkReadable(row, unboxed);
   if (!row.derived) return boxing.box(computeOnHost(row, unboxed, context));
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
@@ -125,11 +130,20 @@ function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
   return Object.fromEntries(boxingOf(from).signature.args.map(({ name }) => [name, args[name]]));
 }
 
-let checkWritable = (_: OperatorRow, computed: ScalarType, target: ScalarType): void => assertCanCast(computed, target);
+/** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */
+export interface DtypeRules {
+  checkReadable(row: OperatorRow, args: Arguments): void;
+  checkWritable(row: OperatorRow, computed: ScalarType, target: ScalarType): void;
+}
 
-/** Has what is written to be of the dtypes that PyTorch allows each operator; without, castable ones will do. */
-export function useWritableDtypes(rules: typeof checkWritable): void {
-  checkWritable = rules;
+let dtypeRules: DtypeRules = {
+  checkReadable: () => undefined,
+  checkWritable: (_, computed, target) => assertCanCast(computed, target),
+};
+
+/** Has dtypes checked by such rules; without, what can be computed and cast will do. */
+export function useDtypeRules(rules: DtypeRules): void {
+  dtypeRules = rules;
 }
 
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
@@ -143,7 +157,7 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
       : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
   });
-  checkWritable(row, result.dtype, target.dtype);
+  dtypeRules.checkWritable(row, result.dtype, target.dtype);
   if (!fits) resize(target, result.sizes);
   for (const tensor of tensorsOf(args)) assertNoPartialOverlap(target, tensor);
 }
@@ -205,6 +219,7 @@ export function runOnDevice(
 ): IValue[] | Promise<IValue[]> {
   const boxing = boxingOf(row);
   const unboxed = boxing.unbox(args);
+  dtypeRules.checkReadable(row, unboxed);
   const { device } = row.derived?.from ?? row;
   // A row that knows its shape for these arguments needs not make its results itself.
   if (device && !outputShapes(row.derived?.from ?? row, unboxed)) {

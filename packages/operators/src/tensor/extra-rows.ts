@@ -9,6 +9,7 @@ import { distributionRows } from './distributions.ts';
 import { extremeScanRows } from './extreme-scans.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
+import { quantizedRows } from './quantized.ts';
 import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 import { tensorStateRows } from './tensor-state.ts';
@@ -28,6 +29,7 @@ const named: readonly OperatorRow[] = [
   ...gradientRows,
   ...maskedIndexRows,
   ...tensorStateRows,
+  ...quantizedRows,
 ];
 
 /** Tensor operators few models use, with second names. */
