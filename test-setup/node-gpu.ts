@@ -9,3 +9,11 @@ Object.defineProperty(globalThis, 'navigator', {
   value: { gpu, hardwareConcurrency: 2, userAgent: 'node' },
   configurable: true,
 });
+
+// GPU_LIMITS=default: every device gets what all adapters have, no features and the guaranteed limits, whatever is asked for.
+if (process.env.GPU_LIMITS === 'default') {
+  const { requestDevice } = GPUAdapter.prototype;
+  GPUAdapter.prototype.requestDevice = function withDefaultLimits(descriptor) {
+    return requestDevice.call(this, { label: descriptor?.label });
+  };
+}
