@@ -71,7 +71,7 @@ def fingerprint(value, shape_only):
             return head
         if value.layout != torch.strided:
             value = value.to_dense()
-        data = value.detach().cpu().contiguous().resolve_conj().resolve_neg().view(-1).view(torch.uint8)
+        data = torch.empty(value.numel(), dtype=value.dtype).copy_(value.detach().reshape(-1)).view(torch.uint8)
         return head + hashlib.sha256(bytes(data.tolist())).hexdigest()
     if isinstance(value, (list, tuple)):
         return type(value).__name__ + "(" + ",".join(fingerprint(item, shape_only) for item in value) + ")"
@@ -117,6 +117,9 @@ def problems_of(file):
         folder = os.path.dirname(reference["file"])
         try:
             want, got = (answers(file[each], case, folder) for each in ("original", "saved"))
+            # Some operators do not give the same answer twice.
+            if want != got and any(answers(file["original"], case, folder) != want for _ in range(8)):
+                continue
         except Exception as error:
             found.append(f"{reference['id']}: {str(error).strip().splitlines()[-1]}")
             continue

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readModule } from '@cresset/archive';
-import { Dict, EnumValue, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import type { Dict, EnumValue, IValue, List, ScriptObject, Tensor, Tuple } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonIValue, ProgramCase } from './case.ts';
 import { openProgram } from './program.ts';
