@@ -2,7 +2,8 @@ import { operatorRegistry } from '@cresset/ir';
 import { lowerComplex, takesComplex } from './complex-lowering.ts';
 import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
-import { useComplexLowering, useWritableDtypes } from './invoke.ts';
+import { checkReadable } from './dtype-refusals.ts';
+import { useComplexLowering, useDtypeRules } from './invoke.ts';
 import { checkWritable } from './writable-dtypes.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
 import type { OperatorRow } from './row.ts';
@@ -17,7 +18,7 @@ export function registerAllOperators(): void {
   registerCommonOperators();
   if (operatorRegistry.find('aten::special_i0e', '')) return;
   registerRows(rowsOf(extraFamilies));
-  useWritableDtypes(checkWritable);
+  useDtypeRules({ checkReadable, checkWritable });
   useComplexLowering({ takes: takesComplex, lower: lowerComplex });
   operatorRegistry.unknownNote = '';
 }
