@@ -1,6 +1,7 @@
 import {
   ClassType,
   CressetError,
+  someContainedType,
   type DictType,
   type FunctionType,
   type ListType,
@@ -183,6 +184,11 @@ class CodeCompiler {
       }
       case 'prim::fork':
         return this.#emitNode('FORK', node, this.provider.ofGraph(node.g('Subgraph'), `fork in ${this.name}`));
+      case 'aten::sort':
+      case 'aten::sorted':
+        return someContainedType(node.input(0).type, ({ kind }) => kind === 'ClassType')
+          ? this.#emitNode('SORT', node, null)
+          : this.#emitNode('OP', node, bindOperator(node));
       case 'aten::wait':
         return this.#emitNode('WAIT', node, null);
       case 'prim::Enter':

@@ -16,6 +16,7 @@ import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
 import type { OperatorBinding } from './operator-binding.ts';
+import { sortObjects } from './object-sorting.ts';
 import { RaisedException } from './script-error.ts';
 import { tensorToList } from './tensor-to-list.ts';
 import { isInstance } from './value-type.ts';
@@ -137,6 +138,18 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   },
   CALL(state, frame, { operand, inputs, outputs }) {
     state.enter(operand.code(), frame.getAll(inputs), outputs);
+  },
+  SORT(state, frame, { inputs, outputs }) {
+    const list = frame.get(inputs[0]) as List;
+    const finish = (sorted: IValue[]): void => {
+      if (outputs.length > 0) {
+        const made = new List(list.elementType, sorted);
+        state.execution.ledger?.pin(made);
+        frame.set(outputs[0], made);
+      } else list.items.splice(0, list.items.length, ...sorted);
+    };
+    const sorted = sortObjects(list.items, outputs.length === 0 && frame.get(inputs[1]) === true, state);
+    return sorted instanceof Promise ? sorted.then(finish) : finish(sorted);
   },
   INTERFACE_CALL(state, frame, { operand, inputs, outputs }) {
     const args = frame.getAll(inputs);

@@ -36,6 +36,8 @@ export interface InstructionOperands {
   readonly ISINSTANCE: readonly Type[];
   /** Inputs: tensor, number of dimensions, code of the element type. */
   readonly TO_LIST: Type;
+  /** Sorts a list with objects in it; without outputs, in place. Inputs: the list and, in place, whether in reverse. */
+  readonly SORT: null;
   /** Calls code that is known when the instruction is made. */
   readonly CALL: CodeSource;
   /** Calls the method of this name of the class its first input turns out to have. */
@@ -102,6 +104,7 @@ export const instructionShapes: Readonly<Record<OpCode, InstructionShape>> = {
   SET_ATTR: { inputs: 2, outputs: 0 },
   ISINSTANCE: { inputs: 1, outputs: 1 },
   TO_LIST: { inputs: 3, outputs: 1 },
+  SORT: { inputs: null, outputs: null },
   CALL: { inputs: null, outputs: null },
   INTERFACE_CALL: { inputs: null, outputs: null },
   FORK: { inputs: null, outputs: 1 },

@@ -31,9 +31,6 @@ function checkSortable(values: readonly IValue[]): void {
   if (other !== undefined) {
     throw new OperatorError(`Only values of same type can be compared. Found ${type} and ${other}`);
   }
-  if (values[0] instanceof ScriptObject) {
-    throw new OperatorError(`lists of ${type} are not sorted yet`, 'NotImplementedError');
-  }
   if (!(values[0] instanceof Tuple)) {
     throw new OperatorError(
       'Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines the __lt__ compare method' +
