@@ -41,6 +41,10 @@ export function weightOrder(graph: Graph, self: ScriptObject | null): WeightOrde
           seen.add(storage);
         });
       }
+      for (const name of node.attributeNames) {
+        const attribute = node.attribute(name);
+        if (attribute.kind === 'g') visit(attribute.value.block, used);
+      }
       for (const inner of node.blocks) {
         if (node.kind !== 'prim::If') {
           visit(inner, used);
