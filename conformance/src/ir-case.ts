@@ -1,21 +1,10 @@
-import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
-import {
-  canonicalize,
-  eliminateCommonSubexpressions,
-  eliminateDeadCode,
-  fuseGraph,
-  lowerSimpleTuples,
-  normalizeOps,
-  poolConstants,
-  propagateConstants,
-  removeTensorMutation,
-  runCleanupPasses,
-} from '@cresset/passes';
-import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { canonicalize } from '@cresset/passes';
+import { initializeRuntime, runtimeConstants } from '@cresset/runtime';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { withCanonicalNames } from './graph-text.ts';
+import { irPasses } from './ir-passes.ts';
 import { analysedGraph, type InputShape } from './shape-case.ts';
 
 /** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
@@ -47,24 +36,6 @@ type AliasQuery =
       readonly after?: string;
     };
 
-/** Passes by the names of `torch._C._jit_pass_…`. */
-const passes: Readonly<Record<string, (graph: Graph) => unknown>> = {
-  constant_pooling: (graph) => poolConstants(graph, new AliasDb(graph)),
-  constant_propagation: (graph) => propagateConstants(graph, evaluateConstant),
-  constant_propagation_immutable_types: (graph) =>
-    propagateConstants(graph, evaluateConstant, { immutableTypesOnly: true }),
-  cse: (graph) => eliminateCommonSubexpressions(graph),
-  dce: (graph) => eliminateDeadCode(graph, { aliasDb: new AliasDb(graph) }),
-  dce_allow_deleting_nodes_with_side_effects: (graph) =>
-    eliminateDeadCode(graph, { aliasDb: new AliasDb(graph), allowSideEffects: true }),
-  frontend_cleanup: (graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }),
-  fuse: (graph) => fuseGraph(graph, { maxTensors: Infinity }),
-  lower_simple_tuples: (graph) => lowerSimpleTuples(graph),
-  normalize_ops: (graph) => normalizeOps(graph),
-  replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),
-  remove_mutation: (graph) => removeTensorMutation(graph),
-};
-
 /** What is wrong, or null where the case passes. Throws what parsing or a pass throws. */
 export function checkIrCase(json: IrCase): string | null {
   registerAllOperators();
@@ -91,10 +62,10 @@ function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
 
 function checkPass({ before, after, pass, passes: several }: IrCase): string | null {
   const names = several ?? [pass!];
-  const missing = names.find((name) => !(name in passes));
+  const missing = names.find((name) => !(name in irPasses));
   if (missing !== undefined) return `no pass ${missing}`;
   const graph = parseIr(before!, { constants: runtimeConstants });
-  for (const name of names) passes[name](graph);
+  for (const name of names) irPasses[name](graph);
   lint(graph);
   return same(canonicalize(graph), after!);
 }
