@@ -47,12 +47,15 @@ const large = new SyntheticArchive(
 let server: ArchiveServer | null = null;
 afterEach(() => server?.close());
 
-async function connect(options: ServerOptions = {}): Promise<{ client: WorkerClient; served: ArchiveServer }> {
+async function connect(
+  options: ServerOptions = {},
+  archive = large,
+): Promise<{ client: WorkerClient; served: ArchiveServer }> {
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
   new WorkerHost(hostPort, {
     openDevice: () => Promise.reject(new CressetError('WEBGPU_NO_API', 'this browser has no WebGPU')),
   }).listen();
-  server = await serveArchive(large, options);
+  server = await serveArchive(archive, options);
   return { client: new WorkerClient(clientPort), served: server };
 }
 
@@ -173,5 +176,42 @@ describe('a file of a gigabyte, served with ranges', () => {
     expect((await failure(call(client))).message).toContain('HTTP status 503');
     broken = false;
     expect([...(await call(client))]).toEqual([0.5, 1, 1.5, 2]);
+  });
+});
+
+describe('a file beyond four gigabytes', () => {
+  const parameters = [
+    { name: 'before', shape: [3, 2 ** 29], value: 1 },
+    { name: 'small', shape: [4], value: 0.25 },
+    { name: 'after', shape: [2 ** 31], value: 2 },
+    { name: 'weight', shape: [4, 2 ** 18], value: 0.5 },
+    { name: 'other', shape: [4, 3], value: 4 },
+    // More than any machine has.
+    { name: 'boundless', shape: [2 ** 46], value: 4 },
+  ];
+
+  it('is read at offsets that 32 bits do not hold', async () => {
+    const huge = new SyntheticArchive(parameters.slice(0, -1), METHODS);
+    expect(huge.size).toBeGreaterThan(2 ** 33);
+    const { client, served } = await connect({}, huge);
+    await client.request('loaded', loading(served.url));
+    expect([...(await call(client))]).toEqual([0.25, 0.5, 0.75, 1]);
+    const product = await call(client, 'project');
+    expect([product.length, product[0], product.at(-1)]).toEqual([2 ** 18, 5, 5]);
+    expect(served.requests.some((range) => Number(/=(\d+)/.exec(range)![1]) > 2 ** 33)).toBe(true);
+    expect(served.sent.bytes).toBeLessThan(6 << 20);
+  });
+
+  it('gives an error with the sizes for what no memory can hold', async () => {
+    const boundless = new SyntheticArchive(
+      parameters,
+      `${METHODS}  def all(self: __torch__.Net) -> Tensor:\n    return torch.sum(self.boundless)\n`,
+    );
+    const { client, served } = await connect({}, boundless);
+    await client.request('loaded', loading(served.url));
+    expect([...(await call(client))]).toEqual([0.25, 0.5, 0.75, 1]);
+    const error = await failure(call(client, 'all', []));
+    expect(error.message).toContain("there is no memory for entry 'net/data/5'");
+    expect(error.message).toContain(String(2 ** 48));
   });
 });
