@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { CressetError, registerOperator, script, tensor, TorchScriptError, type Tensor } from '../full.ts';
+import {
+  createModule,
+  CressetError,
+  load,
+  registerOperator,
+  script,
+  tensor,
+  TorchScriptError,
+  type Tensor,
+} from '../full.ts';
 
 async function failure(work: Promise<unknown>): Promise<CressetError> {
   const error = await work.then(
@@ -172,6 +181,39 @@ def cubed(x, y):
       [9, -26],
       [7, -28],
     ]);
+  });
+
+  it('is called by programs that were saved', async () => {
+    await registerOperator('saved_ns::plus.Tensor(Tensor x, int n=1) -> Tensor', {
+      host: (x: Tensor, n: number) =>
+        tensor(
+          Float32Array.from(x.data as Float32Array, (value) => value + n),
+          x.shape,
+        ),
+    });
+    const net = await createModule('Net', cpu);
+    await net.define('def forward(self, x):\n    return ops.saved_ns.plus(x, 4) + ops.saved_ns.plus(x)\n');
+    const bytes = await net.save();
+    expect(await net.code('forward')).toContain('ops.saved_ns.plus(x, 4)');
+    const loaded = await load(bytes, cpu);
+    expect(((await loaded.forward(tensor([1]))) as Tensor).tolist()).toEqual([7]);
+  });
+
+  it('ends with the call where that is aborted', async () => {
+    let finish: () => void = () => undefined;
+    await registerOperator('my_ns::endless(Tensor x) -> Tensor', {
+      host: (x: Tensor) => new Promise<Tensor>((resolve) => (finish = () => resolve(x))),
+    });
+    const { run } = await script<'run'>('def run(x):\n    return ops.my_ns.endless(x)\n', cpu);
+    const controller = new AbortController();
+    const call = run.run([tensor([1])], { signal: controller.signal });
+    setTimeout(() => controller.abort(), 20);
+    expect((await failure(call)).name).toBe('AbortError');
+    // The next call does not wait for what was given up.
+    const next = run(tensor([2]));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    finish();
+    expect(((await next) as Tensor).tolist()).toEqual([2]);
   });
 
   it('refuses what it cannot take', async () => {
