@@ -281,7 +281,8 @@ export class PickleGlobals implements PickleEnvironment {
     let last = offset;
     for (let dim = 0; dim < sizes.length; dim++) last += (sizes[dim] - 1) * strides[dim];
     const numel = numelOf(sizes);
-    if (!Number.isSafeInteger(numel) || (numel > 0 && !(last < available))) {
+    // An expanded tensor has more elements than its storage, but nobody saves one with as many as a small file can claim.
+    if (!(numel <= Math.max(available, MAX_EXPANDED)) || (numel > 0 && !(last < available))) {
       throw new CressetError(
         'ARCHIVE_TENSOR_BOUNDS',
         `${this.#name} has a tensor of shape [${sizes.join(', ')}] with strides [${strides.join(', ')}] at offset ${offset}, which does not lie within its storage of ${available} elements`,
@@ -423,6 +424,9 @@ export function restoreContainerType(value: PickleValue, type: Type): void {
     [value.keyType, value.valueType] = type.containedTypes();
   }
 }
+
+/** Elements that a tensor may have beyond those of its storage, by strides of 0. */
+const MAX_EXPANDED = 1 << 28;
 
 /** Stands in a tensor until its storage has been read. */
 const UNREAD = Storage.onHost(new ArrayBuffer(0));
