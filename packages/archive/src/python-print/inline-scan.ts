@@ -23,29 +23,48 @@ export class InlineScan {
   }
 
   block(block: Block): void {
-    this.#node(block.returnNode);
-    for (const node of block.reverseNodes()) this.#node(node);
+    this.#statement(block.returnNode);
+    for (const node of block.reverseNodes()) if (!this.#inlined.has(node)) this.#statement(node);
   }
 
-  /** Returns the node that going backwards has come to. */
-  #node(node: Node): Node {
-    if (this.#inlined.has(node)) return node;
-    for (const block of node.blocks) this.block(block);
-    let point = previousNonConstant(node);
-    for (const value of node.inputs.toReversed()) point = this.#operand(point, value);
-    return point;
-  }
-
-  #operand(point: Node, value: Value): Node {
-    const { node } = value;
-    if (node === point && canInline(value)) {
-      const next = this.#node(point);
-      this.#inlined.add(node);
-      return next;
+  /** Finds what is part of the expression of `root`. Expressions may be nested deeper than functions can call themselves. */
+  #statement(root: Node): void {
+    for (const block of root.blocks) this.block(block);
+    const open = [new OpenNode(root)];
+    for (let top = open[0]; ;) {
+      const value = top.node.inputs[top.index];
+      if (value === undefined) {
+        open.pop();
+        const outer = open.at(-1);
+        if (outer === undefined) return;
+        this.#inlined.add(top.node);
+        outer.point = top.point;
+        outer.index--;
+        top = outer;
+      } else if (value.node === top.point && canInline(value)) {
+        top = new OpenNode(value.node);
+        open.push(top);
+      } else {
+        // Reading the text back makes equal constants one, wherever they stand.
+        if (value.node.kind === 'prim::Constant') this.#inlined.add(value.node);
+        top.index--;
+      }
     }
-    // Reading the text back makes equal constants one, wherever they stand.
-    if (node.kind === 'prim::Constant') this.#inlined.add(node);
-    return point;
+  }
+}
+
+/** A node whose operands are being looked at, from the last to the first. */
+class OpenNode {
+  readonly node: Node;
+  /** Which operand comes next. */
+  index: number;
+  /** What going backwards has come to: the next operand is part of the expression if it is this node's output. */
+  point: Node;
+
+  constructor(node: Node) {
+    this.node = node;
+    this.index = node.inputs.length - 1;
+    this.point = previousNonConstant(node);
   }
 }
 

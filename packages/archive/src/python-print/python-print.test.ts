@@ -64,6 +64,13 @@ describe('expressions within others', () => {
 `);
   });
 
+  it('may be nested deeper than functions can call themselves', () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => `  %${index + 1} : Tensor = aten::neg(%${index})\n`);
+    const text = body(`graph(%0 : Tensor):\n${lines.join('')}  return (%20000)`);
+    expect(text.match(/torch\.neg/g)).toHaveLength(20_000);
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(60);
+  });
+
   it('are not what a named value, a loop or a fork stands for', () => {
     expect(
       body(`graph(%x : Tensor, %n : int):

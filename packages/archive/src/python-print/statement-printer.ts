@@ -210,15 +210,16 @@ export class StatementPrinter {
 
   /** Collects the inlined operands of `user` from the one at `offset` back to the first, then those that its own user has before it. */
   #collectOperands(user: Node, offset: number, into: Value[]): void {
-    const searched = this.#split.get(user);
-    for (let index = offset; index > (searched ?? -1); index--) {
-      const operand = user.inputs[index];
-      if (operand.node.kind !== 'prim::Constant' && this.#inlined.has(operand.node)) into.push(operand);
-    }
-    this.#split.set(user, offset);
-    if (searched === undefined && this.#inlined.has(user)) {
-      const [use] = user.output().uses;
-      this.#collectOperands(use.user, use.offset - 1, into);
+    for (let [node, last] = [user, offset]; ;) {
+      const searched = this.#split.get(node);
+      for (let index = last; index > (searched ?? -1); index--) {
+        const operand = node.inputs[index];
+        if (operand.node.kind !== 'prim::Constant' && this.#inlined.has(operand.node)) into.push(operand);
+      }
+      this.#split.set(node, last);
+      if (searched !== undefined || !this.#inlined.has(node)) return;
+      const [use] = node.output().uses;
+      [node, last] = [use.user, use.offset - 1];
     }
   }
 
