@@ -161,7 +161,8 @@ function unpickle(pickle: Uint8Array): void {
 // ---- texts
 
 async function compileAndRun(source: string, random: Random): Promise<void> {
-  const { unit, functions } = declareScript(source);
+  const { unit, functions, defineClasses } = declareScript(source);
+  defineClasses();
   const runner = new ScriptModule(new ScriptObject(new ClassType('__torch__.Functions')), unit, quietContext());
   for (const fn of functions.slice(0, 3)) {
     try {

@@ -28,4 +28,5 @@ export * from './tracer/tracer.ts';
 export type { AttributePlace, TracedModule } from './tracer/tracing-frame.ts';
 export { traceError } from './tracer/tracing-state.ts';
 export * from './tree.ts';
+export { currentSince } from './upgraders.ts';
 export * from './unit-resolver.ts';

@@ -5,7 +5,7 @@ import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
 import { emitDictConstructor } from './dict-constructor.ts';
 import { functionalLibrary } from './functional/library.ts';
-import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './functional/sources.ts';
+import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
 import { parseProgram } from './parser.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
@@ -14,6 +14,7 @@ import { addSpecialForm } from './special-form-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
+import { replaceUnusedBody } from './unused-definition.ts';
 
 export interface ScriptOptions {
   /** The unit that takes the definitions; a new one where there is none. */
@@ -33,21 +34,27 @@ const NAMESPACE = '__torch__';
  * `CompilationUnit.define`). They see each other in any order. Throws an ErrorReport where anything does not compile.
  */
 export function script(source: string, options: ScriptOptions = {}): CompilationUnit {
-  const { unit, functions } = declareScript(source, options);
+  const { unit, functions, defineClasses } = declareScript(source, options);
+  defineClasses();
   functions.forEach((fn) => fn.ensureDefined());
   return unit;
 }
 
-/** As {@link script}, but compiles nothing that is not asked for. */
-export function declareScript(
-  source: string,
-  options: ScriptOptions = {},
-): { readonly unit: CompilationUnit; readonly functions: readonly GraphFunction[] } {
+/** What a text defines, before it is compiled. */
+export interface DeclaredScript {
+  readonly unit: CompilationUnit;
+  readonly functions: readonly GraphFunction[];
+  /** Compiles the classes that no function has needed. */
+  defineClasses(): void;
+}
+
+/** As {@link script}, but compiles nothing that is not asked for: a function when its graph is, a class when something names it. */
+export function declareScript(source: string, options: ScriptOptions = {}): DeclaredScript {
   useCompilerForLibrary();
   const unit = options.unit ?? new CompilationUnit();
   const program = new ScriptProgram(unit, options);
   const functions = program.add(new Source(source, options.filename ?? '<string>'));
-  return { unit, functions };
+  return { unit, functions, defineClasses: () => program.defineClasses() };
 }
 
 /** The definitions of one text, and the names they can use. */
@@ -73,14 +80,17 @@ class ScriptProgram implements Resolver {
       if (definition.kind === 'class') {
         this.#addClass(definition);
       } else {
-        defs.push(definition);
+        defs.push(replaceUnusedBody(definition));
       }
     }
-    const functions = declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
+    return declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
+  }
+
+  /** Defines the classes that nothing has met so far. */
+  defineClasses(): void {
     for (const name of this.#classes.keys()) {
       this.#typeNamed(name);
     }
-    return functions;
   }
 
   #addClass(definition: ClassDef): void {
@@ -103,7 +113,7 @@ class ScriptProgram implements Resolver {
       return known;
     }
     this.#classes.delete(name);
-    return compilationCallStack.within(name, () => this.#definer.define(qualifiedName, classDef));
+    return compilationCallStack.within(qualifiedName, () => this.#definer.define(qualifiedName, classDef));
   }
 
   resolveType(name: string, range: SourceRange): Type | undefined {
@@ -129,8 +139,9 @@ class ScriptProgram implements Resolver {
 /** Makes known to what is compiled from source what only source has: the functions of torch.nn.functional, and `dict()`. */
 export function useCompilerForLibrary(): void {
   addSpecialForm('prim::dict', (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint));
-  functionalLibrary.use({ texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED }, (unit, namespace, source) => {
-    const defs = parseProgram(source, 'python') as readonly Def[];
+  const sources = { texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED, aliases: LIBRARY_ALIASES };
+  functionalLibrary.use(sources, (unit, namespace, source) => {
+    const definitions = parseProgram(source, 'python');
     const resolver: Resolver = {
       resolveValue: (name) => {
         const sibling = unit.findFunction(`${namespace}.${name}`);
@@ -138,6 +149,15 @@ export function useCompilerForLibrary(): void {
       },
       resolveType: () => undefined,
     };
-    return declareFunctions(unit, defs, { prefix: namespace, resolver });
+    const defs = definitions.filter((definition) => definition.kind === 'def');
+    declareFunctions(unit, defs, { prefix: namespace, resolver });
+    const definer = new ClassDefiner(unit, resolver);
+    const classes = definitions.filter((definition) => definition.kind === 'class');
+    return new Map(
+      classes.map((classDef) => {
+        const name = `${namespace}.${classDef.name.name}`;
+        return [name, () => typeAsValue(unit.getType(name) ?? definer.define(name, classDef))!];
+      }),
+    );
   });
 }

@@ -138,3 +138,8 @@ export function findUpgrader(operatorName: string, version: number | undefined):
   const upgrader = upgraders.get(operatorName);
   return upgrader !== undefined && version < upgrader.bumpedAtVersion ? upgrader : undefined;
 }
+
+/** The version of the file format from which on an operator (`aten::div.Tensor`) means what it means today; 1 where it always has. */
+export function currentSince(operatorName: string): number {
+  return upgraders.get(operatorName)?.bumpedAtVersion ?? 1;
+}

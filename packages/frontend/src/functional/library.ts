@@ -14,10 +14,16 @@ export interface LibrarySources {
   readonly dispatched: Readonly<
     Record<string, readonly [position: number, argument: string, whenTrue: string, whenFalse: string]>
   >;
+  /** Full names under which others can be found too. */
+  readonly aliases: Readonly<Record<string, string>>;
 }
 
-/** Declares the functions of a TorchScript text in a unit, under a namespace. */
-export type LibraryCompiler = (unit: CompilationUnit, namespace: string, source: Source) => readonly GraphFunction[];
+/** Declares the functions of a TorchScript text in a unit, under a namespace; gives what defines its classes, by full name. */
+export type LibraryCompiler = (
+  unit: CompilationUnit,
+  namespace: string,
+  source: Source,
+) => ReadonlyMap<string, () => SugaredValue>;
 
 /**
  * Functions of PyTorch that are written in Python there, such as those of `torch.nn.functional`: TorchScript text that is parsed when one of
@@ -27,6 +33,7 @@ class FunctionalLibrary {
   #unit: CompilationUnit | undefined;
   #compile: LibraryCompiler | undefined;
   #sources: LibrarySources | undefined;
+  readonly #classes = new Map<string, () => SugaredValue>();
 
   /** Hands in the texts and the compiler, which this file cannot import: it asks for these functions itself. */
   use(sources: LibrarySources, compile: LibraryCompiler): void {
@@ -35,7 +42,8 @@ class FunctionalLibrary {
   }
 
   /** The meaning of a full Python name, or undefined. */
-  find(pythonName: string): SugaredValue | undefined {
+  find(name: string): SugaredValue | undefined {
+    const pythonName = this.#sources?.aliases[name] ?? name;
     const dispatched = this.#sources?.dispatched[pythonName];
     if (dispatched !== undefined) {
       const [position, argument, whenTrue, whenFalse] = dispatched;
@@ -44,6 +52,10 @@ class FunctionalLibrary {
     const fn = this.functionNamed(pythonName);
     if (fn !== undefined) {
       return new FunctionValue(fn);
+    }
+    const define = this.#classes.get(`__torch__.${pythonName}`);
+    if (define !== undefined) {
+      return define();
     }
     const overloads = this.#overloads(pythonName);
     if (overloads.length > 0) {
@@ -70,7 +82,10 @@ class FunctionalLibrary {
     if (this.#unit === undefined && this.#compile !== undefined) {
       this.#unit = new CompilationUnit();
       for (const [namespace, text] of Object.entries(this.#sources?.texts ?? {})) {
-        this.#compile(this.#unit, `__torch__.${namespace}`, new Source(text, `${namespace.replaceAll('.', '/')}.py`));
+        const source = new Source(text, `${namespace.replaceAll('.', '/')}.py`);
+        for (const [name, define] of this.#compile(this.#unit, `__torch__.${namespace}`, source)) {
+          this.#classes.set(name, define);
+        }
       }
     }
     return this.#unit?.findFunction(`__torch__.${pythonName}`);

@@ -1,5 +1,6 @@
 import { ACTIVATIONS } from './activations.ts';
 import { ATTENTION } from './attention.ts';
+import { GRAD_MODE, STRICT_FUSION } from './contexts.ts';
 import { EMBEDDING } from './embedding.ts';
 import { INITIALISATION } from './initialisation.ts';
 import { LOSSES } from './losses.ts';
@@ -26,6 +27,14 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
   'torch.functional': TENSOR_FUNCTIONS,
   'torch._linalg_utils': LINALG_UTILS,
   'torch._lowrank': LOW_RANK,
+  'torch.autograd.grad_mode': GRAD_MODE,
+  'torch.jit': STRICT_FUSION,
+};
+
+/** Classes that have other names besides that of their module. */
+export const LIBRARY_ALIASES: Readonly<Record<string, string>> = {
+  'torch.no_grad': 'torch.autograd.grad_mode.no_grad',
+  'torch.autograd.no_grad': 'torch.autograd.grad_mode.no_grad',
 };
 
 /** A function that is one of two by a constant argument: the argument's position and name, and the functions where it is true and false. */

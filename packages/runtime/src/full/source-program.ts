@@ -98,11 +98,12 @@ export class FunctionProgram extends SourceProgram {
     const functionsBefore = new Set(unit.functions);
     const typesBefore = new Set(unit.types);
     try {
-      const { functions } = declareScript(source, {
+      const { functions, defineClasses } = declareScript(source, {
         unit,
         filename: filename ?? '<string>',
         resolver: new UnitResolver(this.uses ? [this.uses] : [], NAMESPACE),
       });
+      defineClasses();
       functions.forEach((fn) => fn.ensureDefined());
       for (const type of unit.types) if (!typesBefore.has(type)) defineMethodsOf(type);
       for (const fn of functions) this.#functions.set(fn.name, fn);
