@@ -16,6 +16,7 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 const resolve = {
   alias: [
     { find: /^cresset$/, replacement: path('packages/cresset/src/index.ts') },
+    { find: /^cresset\/full$/, replacement: path('packages/cresset/src/full.ts') },
     { find: /^@cresset\/([a-z-]+)$/, replacement: path('packages/$1/src/index.ts') },
   ],
 };

@@ -56,6 +56,33 @@ test('can be drawn in with keys', async ({ page }) => {
   await expect(page.getByText('Looks like a 1')).toBeAttached();
 });
 
+test('source is compiled, run, compared, saved, and the saved file loaded', async ({ page }) => {
+  await page.getByRole('button', { name: 'Write one' }).click();
+  const source = page.getByLabel('methods of a module, in TorchScript');
+  await source.fill('def forward(self, x: Tensor):\n    return nope(x)\n');
+  await page.getByRole('button', { name: 'Compile' }).click();
+  await expect(page.getByRole('alert')).toContainText('undefined value nope');
+  await expect(page.getByRole('alert')).toContainText('~~~~ <--- HERE');
+
+  await source.fill('def forward(self, n: int = 20):\n    return (torch.ones(n, 100) * 2.0).sum(dim=1)[0]\n');
+  await page.getByRole('button', { name: 'Compile' }).click();
+  await expect(status(page)).toContainText('module 2 is ready on WebGPU');
+  const run = page.getByRole('region', { name: 'Run' });
+  await run.getByRole('button', { name: 'Compare with the CPU' }).click();
+  await expect(run.getByRole('status', { name: 'Comparison' })).toContainText('All results are the same.');
+  await run.getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(run.getByRole('status', { name: 'Result' })).toContainText('200');
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('module-2.pt');
+  await drop(page, 'saved.pt', readFileSync(await file.path()));
+  await expect(status(page)).toContainText('saved.pt is ready on WebGPU');
+  await run.getByRole('button', { name: 'Run', exact: true }).click();
+  await expect(run.getByRole('status', { name: 'Result' })).toContainText('200');
+});
+
 test('a dropped file is loaded, run from the form, and its result shown', async ({ page }) => {
   await drop(page, 'dropped.pt', readFileSync(digitsFile));
   await expect(status(page)).toContainText('dropped.pt is ready on WebGPU');

@@ -1,4 +1,4 @@
-import { init, type Availability, type ScriptModule } from 'cresset';
+import { init, type Availability, type ScriptModule } from 'cresset/full';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { CodePane } from './code-pane.tsx';
 import { DigitsPane, takesDrawings } from './digits-pane.tsx';
@@ -9,6 +9,7 @@ import { bundledModel, ModelPicker, type ModelSource } from './model-picker.tsx'
 import { ModulesPane } from './modules-pane.tsx';
 import { deviceName } from './run-figures.tsx';
 import { RunPane } from './run-pane.tsx';
+import { SaveButton } from './save-button.tsx';
 import { Tabs, type Tab } from './tabs.tsx';
 import { useFileDrop } from './use-file-drop.ts';
 import { useModel, type DeviceChoice, type LoadState } from './use-model.ts';
@@ -41,10 +42,13 @@ function LoadStatus({ state }: { state: LoadState }) {
   if (state.phase === 'ready') {
     const { place, loadTimings } = state.model;
     return (
-      <p role="status" class="faint">
-        <strong>{state.name}</strong> is ready on {deviceName(place)}, after {loadTimings.total.toFixed(0)} ms.{' '}
-        {place.reason}
-      </p>
+      <div class="spread">
+        <p role="status" class="faint">
+          <strong>{state.name}</strong> is ready on {deviceName(place)}, after {loadTimings.total.toFixed(0)} ms.{' '}
+          {place.reason}
+        </p>
+        <SaveButton key={state.name} model={state.model} name={state.name} />
+      </div>
     );
   }
   const { name, loaded, total } = state;

@@ -1,4 +1,4 @@
-import { TorchScriptError } from 'cresset';
+import { TorchScriptError } from 'cresset/full';
 
 interface DescribedError {
   readonly title: string;
@@ -15,7 +15,10 @@ export function describeError(error: unknown): DescribedError {
   if (error instanceof TorchScriptError) {
     return { title, reason: `${error.pythonClassName}: ${error.reason}`, trace: error.message.trim() };
   }
-  return { title, reason: error.message.trim(), trace: null };
+  const message = error.message.trim();
+  // An error of source points at its place there, over several lines.
+  const [reason] = message.split(':\n  File ');
+  return { title, reason, trace: reason === message ? null : message };
 }
 
 /** Says what went wrong, aloud too. */
@@ -26,7 +29,7 @@ export function ErrorNotice({ error }: { error: unknown }) {
       <h3>{title}</h3>
       <p class="reason">{reason}</p>
       {trace && (
-        <pre tabIndex={0} role="region" aria-label="Call stack">
+        <pre tabIndex={0} role="region" aria-label="Where it happened">
           {trace}
         </pre>
       )}

@@ -1,4 +1,4 @@
-import { load, tensor, type Tensor } from 'cresset';
+import { load, tensor, type Tensor } from 'cresset/full';
 import { bundledModel } from './model-picker.tsx';
 import { deviceName } from './run-figures.tsx';
 import { digitStrokes, strokeInk } from './strokes.ts';

@@ -1,4 +1,4 @@
-import type { ScriptModule } from 'cresset';
+import type { ScriptModule } from 'cresset/full';
 
 interface Properties {
   readonly model: ScriptModule;

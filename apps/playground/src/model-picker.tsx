@@ -1,21 +1,44 @@
 import { useState } from 'preact/hooks';
+import { SourceEditor } from './source-editor.tsx';
 
-/** Where a model comes from. */
-export interface ModelSource {
-  readonly name: string;
-  /** An address, or the file itself. */
-  readonly input: string | File;
-}
+/** Where a model comes from: an address, a file, or the text of a module's methods. */
+export type ModelSource =
+  | { readonly name: string; readonly input: string | File }
+  | { readonly name: string; readonly code: string };
 
-export const bundledModel: ModelSource = { name: 'digits.pt', input: './models/digits.pt' };
+export const bundledModel = { name: 'digits.pt', input: './models/digits.pt' } satisfies ModelSource;
 
 function lastPart(address: string): string {
   return address.split(/[?#]/)[0].split('/').findLast(Boolean) ?? address;
 }
 
-/** The bundled model, a file of one's own, or an address. */
+/** The bundled model, a file of one's own, an address, or source. */
 export function ModelPicker({ onPick }: { onPick: (source: ModelSource) => void }) {
   const [address, setAddress] = useState('');
+  const [isWriting, setIsWriting] = useState(false);
+  return (
+    <div class="stack">
+      <PickerRow
+        address={address}
+        onAddress={setAddress}
+        isWriting={isWriting}
+        onWrite={setIsWriting}
+        onPick={onPick}
+      />
+      {isWriting && <SourceEditor onPick={onPick} />}
+    </div>
+  );
+}
+
+interface RowProperties {
+  readonly address: string;
+  readonly onAddress: (address: string) => void;
+  readonly isWriting: boolean;
+  readonly onWrite: (isWriting: boolean) => void;
+  readonly onPick: (source: ModelSource) => void;
+}
+
+function PickerRow({ address, onAddress, isWriting, onWrite, onPick }: RowProperties) {
   return (
     <div class="row" role="group" aria-label="Choose a model">
       <button type="button" onClick={() => onPick(bundledModel)}>
@@ -47,10 +70,13 @@ export function ModelPicker({ onPick }: { onPick: (source: ModelSource) => void 
           aria-label="Address of a .pt file"
           placeholder="or the address of one"
           value={address}
-          onInput={(event) => setAddress(event.currentTarget.value)}
+          onInput={(event) => onAddress(event.currentTarget.value)}
         />
         <button type="submit">Load</button>
       </form>
+      <button type="button" aria-expanded={isWriting} onClick={() => onWrite(!isWriting)}>
+        Write one
+      </button>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { ModelPlace, RunProfile } from 'cresset';
+import type { ModelPlace, RunProfile } from 'cresset/full';
 
 const operatorList = (operators: RunProfile['hostFallback']) =>
   operators.map(([name, count]) => (count === 1 ? name : `${name} × ${count}`)).join(', ');

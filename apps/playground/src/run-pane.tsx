@@ -1,4 +1,4 @@
-import { CressetError, type Output, type RunProfile, type ScriptModule } from 'cresset';
+import { CressetError, type Output, type RunProfile, type ScriptModule, type VerificationReport } from 'cresset/full';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ArgumentForm } from './argument-form.tsx';
 import { chosenValue, firstChoice, type Choice } from './argument-value.ts';
@@ -8,13 +8,17 @@ import { resultText } from './result-text.ts';
 import { RunFigures } from './run-figures.tsx';
 import { parseParameters, type Parameter } from './schema.ts';
 import { useAnswer } from './use-answer.ts';
+import { VerificationNotice } from './verification-notice.tsx';
 import { Waiting } from './waiting.tsx';
 
 interface Run {
   readonly result: Output | undefined;
   readonly profile: RunProfile | null;
+  readonly report: VerificationReport | null;
   readonly error: unknown;
 }
+
+const NOTHING: Run = { result: undefined, profile: null, report: null, error: null };
 
 interface FormProperties {
   readonly model: ScriptModule;
@@ -30,25 +34,38 @@ function MethodForm({ model, method, parameters }: FormProperties) {
   const [isRunning, setIsRunning] = useState(false);
   useEffect(() => () => running.current?.abort(), []);
 
-  const call = async (event: Event) => {
-    event.preventDefault();
+  const kwargs = () =>
+    Object.fromEntries(
+      parameters.flatMap((parameter, index) => {
+        const choice = choices[index];
+        if (!choice.isLeftOut) return [[parameter.name, chosenValue(parameter, choice)] as const];
+        return parameter.defaultText === undefined ? [[parameter.name, null] as const] : [];
+      }),
+    );
+
+  const during = async (work: (signal: AbortSignal) => Promise<Partial<Run>>) => {
     const controller = new AbortController();
     running.current = controller;
     setIsRunning(true);
     try {
-      const given = parameters.flatMap((parameter, index) => {
-        const choice = choices[index];
-        if (!choice.isLeftOut) return [[parameter.name, chosenValue(parameter, choice)] as const];
-        return parameter.defaultText === undefined ? [[parameter.name, null] as const] : [];
-      });
-      const result = await model.call(method, [], { kwargs: Object.fromEntries(given), signal: controller.signal });
-      setRun({ result, profile: model.profile, error: null });
+      setRun({ ...NOTHING, ...(await work(controller.signal)) });
     } catch (error) {
-      setRun({ result: undefined, profile: null, error });
+      setRun({ ...NOTHING, error });
     } finally {
       setIsRunning(false);
     }
   };
+
+  const call = (event: Event) => {
+    event.preventDefault();
+    return during(async (signal) => ({
+      result: await model.call(method, [], { kwargs: kwargs(), signal }),
+      profile: model.profile,
+    }));
+  };
+
+  const verify = () =>
+    during(async (signal) => ({ report: await model.verify([], { method, kwargs: kwargs(), signal }) }));
 
   return (
     <form class="stack" onSubmit={call} aria-label={`Arguments of ${method}`}>
@@ -65,6 +82,11 @@ function MethodForm({ model, method, parameters }: FormProperties) {
         <button type="submit" class="main" disabled={isRunning}>
           {isRunning ? 'Running…' : 'Run'}
         </button>
+        {model.place.device === 'webgpu' && (
+          <button type="button" disabled={isRunning} onClick={verify}>
+            Compare with the CPU
+          </button>
+        )}
         {isRunning && (
           <button type="button" onClick={() => running.current?.abort()}>
             Stop
@@ -77,6 +99,7 @@ function MethodForm({ model, method, parameters }: FormProperties) {
           {resultText(run.result)}
         </pre>
       )}
+      {run?.report && <VerificationNotice report={run.report} />}
       {run?.profile && <RunFigures profile={run.profile} place={model.place} />}
     </form>
   );

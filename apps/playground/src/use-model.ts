@@ -1,4 +1,4 @@
-import { load, type LoadOptions, type ScriptModule } from 'cresset';
+import { createModule, load, type LoadOptions, type ScriptModule } from 'cresset/full';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { ModelSource } from './model-picker.tsx';
 
@@ -9,6 +9,17 @@ export type LoadState =
   | { readonly phase: 'ready'; readonly name: string; readonly model: ScriptModule }
   | { readonly phase: 'failed'; readonly name: string; readonly error: unknown };
 
+/** A module with these methods. */
+async function compile(code: string, device: DeviceChoice): Promise<ScriptModule> {
+  const model = await createModule('Net', { device });
+  try {
+    return await model.define(code, { filename: 'source.py' });
+  } catch (error) {
+    await model.dispose();
+    throw error;
+  }
+}
+
 /** Loads whatever is asked for last; an earlier model is let go of. */
 export function useModel(source: ModelSource, device: DeviceChoice): LoadState {
   const [state, setState] = useState<LoadState>({ phase: 'loading', name: source.name, loaded: 0, total: null });
@@ -16,18 +27,21 @@ export function useModel(source: ModelSource, device: DeviceChoice): LoadState {
 
   const open = useCallback(
     async (signal: AbortSignal) => {
-      const { name, input } = source;
+      const { name } = source;
       setState({ phase: 'loading', name, loaded: 0, total: null });
       void current.current?.dispose();
       current.current = null;
       try {
-        const model = await load(input, {
-          device,
-          signal,
-          onProgress: ({ loaded, total }) => {
-            if (!signal.aborted) setState({ phase: 'loading', name, loaded, total });
-          },
-        });
+        const model =
+          'code' in source
+            ? await compile(source.code, device)
+            : await load(source.input, {
+                device,
+                signal,
+                onProgress: ({ loaded, total }) => {
+                  if (!signal.aborted) setState({ phase: 'loading', name, loaded, total });
+                },
+              });
         if (signal.aborted) return void model.dispose();
         current.current = model;
         setState({ phase: 'ready', name, model });

@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
+import { withMethods } from '../script-module.ts';
 import type { Tensor } from '../tensor.ts';
 import { inMessages, WireArguments, type Input } from '../value.ts';
 import { FullScriptModule } from './full-module.ts';
@@ -85,14 +86,14 @@ export class AuthoredModule extends FullScriptModule {
     const file = this.openFile();
     const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
-    return this;
+    return withMethods(this);
   }
 
   async #register(name: string, describe: (values: WireArguments) => Registration): Promise<this> {
     const file = this.openFile();
     const request = { type: 'register', model: file.id, name, registration: describe(new WireArguments()) } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
-    return this;
+    return withMethods(this);
   }
 }
 

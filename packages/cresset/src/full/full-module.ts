@@ -1,5 +1,5 @@
 import type { VerificationReport } from '@cresset/runtime';
-import { ScriptModule, type CallOptions } from '../script-module.ts';
+import { ScriptModule, withMethods, type CallOptions } from '../script-module.ts';
 import { fromWire, WireArguments, type Input, type Output } from '../value.ts';
 
 export interface SaveOptions {
@@ -86,7 +86,7 @@ export class FullScriptModule extends ScriptModule {
     const { id, placement } = this.openFile();
     const request = { type: 'set-attribute', model: id, module: this.path, name: 'training', value: mode } as const;
     await placement.client.request('done', { ...request, isForAll: true });
-    return this;
+    return withMethods(this);
   }
 
   /** The same as `train(false)` (torch.nn.Module.eval). */
