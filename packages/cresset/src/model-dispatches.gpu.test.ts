@@ -34,10 +34,12 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
   it('ResNet-18: one kernel a convolution, with its batch norm, residual and activation', async () => {
     const model = await load('resnet18/resnet18.pt');
     const output = (await model.call('forward', [waves([1, 3, 32, 32])])) as Tensor;
-    expect(model.lastRun).toMatchObject({ dispatches: 23, submits: 1, readbacks: 0, hostFallback: [] });
+    // Residual and statistics are one tensor too many for a kernel where only eight can be bound.
+    const dispatches = device.capabilities.maxStorageBuffers > 8 ? 23 : 30;
+    expect(model.lastRun).toMatchObject({ dispatches, submits: 1, readbacks: 0, hostFallback: [] });
     output.dispose();
     await model.call('forward', [waves([1, 3, 32, 32])]).then((again) => (again as Tensor).dispose());
-    expect(model.lastRun).toMatchObject({ dispatches: 23, submits: 1, uploads: 1, shaders: 0 });
+    expect(model.lastRun).toMatchObject({ dispatches, submits: 1, uploads: 1, shaders: 0 });
     model.dispose();
   }, 120_000);
 

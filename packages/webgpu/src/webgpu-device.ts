@@ -1,7 +1,9 @@
 import { CressetError } from '@cresset/ir';
 import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
 import {
+  childrenOf,
   chooseSchedule,
+  expressionsOf,
   normalise,
   reductionStages,
   scheduleKey,
@@ -9,6 +11,7 @@ import {
   type ComputeDevice,
   type DeviceCapabilities,
   type DeviceCounters,
+  type Expr,
   type Kernel,
   type KernelSignature,
   type NormalKernel,
@@ -193,6 +196,11 @@ export class WebGpuDevice implements ComputeDevice {
       this.#enqueue(known);
       return;
     }
+    const separate = this.#separated(kernel);
+    if (separate) {
+      for (const part of separate) this.launch(part);
+      return;
+    }
     const normal = normalise(kernel);
     if (normal.kind === 'nest') {
       const temporaries: Tensor[] = [];
@@ -210,6 +218,16 @@ export class WebGpuDevice implements ComputeDevice {
     const prepared = this.#prepare(normal);
     this.#prepared.set(kernel, prepared);
     this.#enqueue(prepared);
+  }
+
+  /** A nest whose stores are more than can be bound at once, as one nest a store; null where that is not so, or does not help. */
+  #separated(kernel: Kernel): Kernel[] | null {
+    if (kernel.stores.length < 2) return null;
+    const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
+    const read = storagesRead(kernel);
+    const { size } = new Set([...stored, ...read]);
+    if (size <= this.capabilities.maxStorageBuffers || stored.some((storage) => read.has(storage))) return null;
+    return kernel.stores.map((store) => ({ ...kernel, stores: [store] }));
   }
 
   #enqueue(prepared: PreparedKernel): void {
@@ -409,6 +427,21 @@ export class WebGpuDevice implements ComputeDevice {
     this.#failure = null;
     throw failure;
   }
+}
+
+/** The storages that a kernel loads from. */
+function storagesRead(kernel: Kernel): Set<Storage> {
+  const seen = new Set<Expr>();
+  const found = new Set<Storage>();
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
+    for (const child of childrenOf(expr)) visit(child);
+  };
+  for (const expr of kernel.stores.flatMap(expressionsOf)) visit(expr);
+  if (kernel.kind === 'contraction') for (const expr of [kernel.left, kernel.right]) visit(expr);
+  return found;
 }
 
 function poolBuffer(handle: WebGpuBuffer): PooledBuffer {
