@@ -7,6 +7,7 @@ import {
   type ProgramOptions,
   type ScriptFunction,
 } from './full/compilation-unit.ts';
+import { estimateModel, type EstimateOptions, type ModelEstimate } from './full/estimate.ts';
 import { FullScriptModule } from './full/full-module.ts';
 import { CustomOperator, type OperatorImplementation } from './full/operator-implementation.ts';
 import {
@@ -38,6 +39,7 @@ export {
   type ParameterOptions,
   type Submodule,
 } from './full/authored-module.ts';
+export type { EstimateOptions, ModelEstimate } from './full/estimate.ts';
 export type { ProgramOptions, ScriptClass, ScriptFunction } from './full/compilation-unit.ts';
 export { torch, type TraceableFunction, type TraceOptions } from './full/trace.ts';
 export type { TraceableModule } from './full/traced-module.ts';
@@ -81,6 +83,14 @@ export function init(): Promise<Availability> {
 /** See `memory` of the core edition. */
 export function memory(): Promise<MemoryReport> {
   return library.memory();
+}
+
+/**
+ * Tells what a model would take, before it is loaded: of a file over 32 MB only what stands beside the weights is read. What a run makes
+ * comes on top and depends on the inputs.
+ */
+export function estimate(input: ModelInput, options: EstimateOptions = {}): Promise<ModelEstimate> {
+  return estimateModel(library, input, options);
 }
 
 /** Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it. */

@@ -117,7 +117,7 @@ function transferOptions({ signal, onProgress }: LoadOptions): Pick<LoadOptions,
 }
 
 /** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */
-function wireInput(input: ModelInput): string | Blob | ArrayBuffer {
+export function wireInput(input: ModelInput): string | Blob | ArrayBuffer {
   if (typeof input === 'string' || input instanceof URL) return resolveAddress(input);
   if (input instanceof Blob) return input;
   if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength).slice().buffer;

@@ -4,6 +4,7 @@ export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export type {
   DeviceReport,
   Explanation,
+  LoadTimings,
   ModelSummary,
   ModuleSummary,
   OperatorUse,

@@ -4,16 +4,22 @@ import type { ModelSummary } from '../worker/protocol.ts';
 import { collectModules, type HostedModel } from '../worker/hosted-model.ts';
 import type { AnswerBody, RequestHandlers } from '../worker/worker-host.ts';
 import { registerCustomOperator, runInPage, settleOperatorRun } from './custom-operators.ts';
+import { estimateMemory } from './memory-estimate.ts';
 import { registerInModule, setAttribute } from './module-registration.ts';
 import { pythonText } from './python-text.ts';
 import { AuthoredModule, FunctionProgram, SourceProgram } from './source-program.ts';
 import { verifyCall } from './verification.ts';
 
 /** What nothing was loaded for. */
-const NO_TIMINGS = { total: 0, read: 0, device: 0 };
+const NO_TIMINGS = { total: 0, download: 0, read: 0, device: 0 };
 
 /** How the full edition's host answers what the core's has no answer for. */
 export const fullHandlers: Required<RequestHandlers> = {
+  async estimate({ input, device: choice }, host, signal) {
+    const { device } = await host.chooseDevice(choice);
+    return { type: 'estimated', estimate: await estimateMemory(input, device, { signal }) };
+  },
+
   async create(request, host) {
     const place = await host.chooseDevice(request.device);
     const used = request.uses === null ? null : programAs(host.model(request.uses), SourceProgram).unit;

@@ -136,8 +136,18 @@ export interface ModelSummary {
   /** Of a program compiled from source: its functions and classes. */
   readonly functions?: readonly string[];
   readonly classes?: readonly string[];
-  /** Milliseconds from the request to here, and their parts. */
-  readonly timings: { readonly total: number; readonly read: number; readonly device: number };
+  readonly timings: LoadTimings;
+}
+
+/** Milliseconds that loading took, and where they went. Weights of a large file come later, when a method needs them. */
+export interface LoadTimings {
+  readonly total: number;
+  /** Until the file was there, or as much of a large one as is needed to open it. */
+  readonly download: number;
+  /** Unzipping, unpickling and reading the code; classes are compiled when something first needs them. */
+  readonly read: number;
+  /** Waiting for the GPU after that, and running what the file wants to be run when it is loaded. */
+  readonly device: number;
 }
 
 export interface LoadRequest {
@@ -382,7 +392,35 @@ export type OperatorOutcome =
   | { readonly error: WireError };
 
 /** What only the full edition's host answers. */
+/** Asks what a model would take, without loading it. */
+export interface EstimateRequest {
+  readonly type: 'estimate';
+  readonly id: number;
+  readonly input: Exclude<ModuleInput, URL>;
+  readonly device: DeviceChoice;
+}
+
+/** What a model would take, bytes. What a run makes comes on top: it depends on the inputs. */
+export interface MemoryEstimate {
+  readonly fileBytes: number;
+  /** Of all tensors as they lie in the file. */
+  readonly weightBytes: number;
+  /** Of all tensors as they would lie on the device, which keeps narrow types wider. */
+  readonly deviceBytes: number;
+  readonly largestTensor: {
+    /** Its path in the module; empty for one that is in no attribute of it. */
+    readonly name: string;
+    readonly dtype: ScalarType;
+    readonly shape: readonly number[];
+    /** On the device. */
+    readonly bytes: number;
+  } | null;
+  /** No tensor on this device can be larger; null on the host. */
+  readonly maxTensorBytes: number | null;
+}
+
 export type FullRequest =
+  | EstimateRequest
   | CreateRequest
   | DefineRequest
   | RegisterRequest
@@ -443,6 +481,7 @@ export type Answer =
       readonly id: number;
       readonly tensors: readonly (readonly [name: string, tensor: WireTensor])[];
     }
+  | { readonly type: 'estimated'; readonly id: number; readonly estimate: MemoryEstimate }
   | { readonly type: 'state-dict-loaded'; readonly id: number; readonly report: StateDictReport }
   | { readonly type: 'called'; readonly id: number; readonly result: CallResult }
   | { readonly type: 'text'; readonly id: number; readonly text: string }

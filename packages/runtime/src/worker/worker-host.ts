@@ -1,4 +1,10 @@
-import { readCheckpointFile, readModule, type TransferOptions, type TransferProgress } from '@cresset/archive';
+import {
+  openSource,
+  readCheckpointFile,
+  readModule,
+  type TransferOptions,
+  type TransferProgress,
+} from '@cresset/archive';
 import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { RunProfile } from '../run-profile.ts';
@@ -153,14 +159,17 @@ export class WorkerHost {
     // The GPU is woken while the file travels.
     const opening = this.chooseDevice(request.device);
     opening.catch(() => {});
-    const loaded = await readModule(request.input, this.#transferOptions(request, signal));
+    const options = this.#transferOptions(request, signal);
+    const source = await openSource(request.input, options);
+    const opened = performance.now();
+    const loaded = await readModule(source, options);
     const read = performance.now();
     const { device, report } = await opening;
     const model = new HostedModel(loaded, device, report, this.output);
     await model.prepare(signal);
     this.add(request.model, model);
     const end = performance.now();
-    const timings = { total: end - start, read: read - start, device: end - read };
+    const timings = { total: end - start, download: opened - start, read: read - opened, device: end - read };
     return { type: 'loaded', summary: { ...model.summary(), timings } };
   }
 
