@@ -15,6 +15,8 @@ import {
   lowerAllTuples,
   lowerSimpleTuples,
   normalizeOps,
+  peepholeOptimize,
+  refineTupleTypes,
   poolConstants,
   propagateConstants,
   removeInplaceOps,
@@ -50,6 +52,16 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   lower_all_tuples: lowerAllTuples,
   lower_simple_tuples: (graph) => lowerSimpleTuples(graph),
   normalize_ops: (graph) => normalizeOps(graph),
+  peephole: (graph) => peepholeOptimize(graph),
+  peephole_list_idioms: (graph) => peepholeOptimize(graph),
+  peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
+  run_decompositions: (graph) => {
+    for (let times = 0; times < 2; times++) {
+      peepholeOptimize(graph, { disableShapes: true });
+      propagateConstants(graph, evaluateConstant);
+    }
+  },
+  refine_tuple_types: refineTupleTypes,
   remove_inplace_ops: removeInplaceOps,
   remove_mutation: removeMutation,
   replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),

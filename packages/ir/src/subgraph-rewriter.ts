@@ -54,8 +54,11 @@ function rewrite(graph: Graph, { pattern, replacement }: RewritePattern, filter:
     }
     const valueOf = (value: Value): Value => match.values.get(value)!;
     const inputs = pattern.graph.inputs.map(valueOf);
-    const made = graph.withInsertPoint(match.anchor, () => insertGraph(graph, replacement, inputs));
-    pattern.graph.outputs.forEach((output, index) => results.push([valueOf(output), made[index]]));
+    const made = graph.withInsertPoint(placeAfter(inputs, match.anchor), () => insertGraph(graph, replacement, inputs));
+    pattern.graph.outputs.forEach((output, index) => {
+      const old = valueOf(output);
+      results.push([old, made[index].setType(old.type)]);
+    });
     match.nodes.forEach((node) => replaced.add(node));
   }
   for (const [old, made] of results) {
@@ -66,7 +69,17 @@ function rewrite(graph: Graph, { pattern, replacement }: RewritePattern, filter:
   return replaced.size > 0;
 }
 
-/** The replacement goes where the anchor is: whatever uses another output has to come after it. */
+/** Right after the last of the inputs, as PyTorch has it; before the anchor where they are of blocks around its own. */
+function placeAfter(inputs: readonly Value[], anchor: Node): Node {
+  let last: Node | undefined;
+  for (const { node } of inputs) {
+    if (node.owningBlock !== anchor.owningBlock) return anchor;
+    if (last === undefined || last.isBefore(node)) last = node;
+  }
+  return last?.next ?? anchor;
+}
+
+/** The replacement goes before the anchor: whatever uses another output has to come after it. */
 function canStandAtAnchor({ anchor, nodes, values }: PatternMatch, pattern: Graph): boolean {
   const matched = new Set(nodes.values());
   return pattern.outputs.every((output) =>

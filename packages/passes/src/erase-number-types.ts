@@ -22,8 +22,10 @@ function eraseInBlock(block: Block): void {
     node.inputs.forEach(asTensor);
     node.blocks.forEach(eraseInBlock);
     if (node.kind === 'prim::Constant') replaceNumber(node.output());
-    else if (conversions.has(node.kind)) node.output().replaceAllUsesWith(node.input(0));
-    else node.outputs.forEach(asTensor);
+    else if (conversions.has(node.kind)) {
+      node.output().replaceAllUsesWith(node.input(0));
+      node.destroy();
+    } else node.outputs.forEach(asTensor);
   }
 }
 
@@ -42,6 +44,7 @@ function replaceNumber(constant: Value): void {
   if (!tensor) return;
   const replacement = graph.withInsertPoint(constant.node, () => graph.insertConstant(tensor));
   constant.replaceAllUsesWith(replacement.copyMetadata(constant));
+  constant.node.destroy();
 }
 
 function tensorOf(value: unknown): Tensor | null {

@@ -44,7 +44,7 @@ function fuseProduct(add: Node, side: number): boolean {
       if (type.isComplete()) bias.setType(type.withScalarType(scalarType).contiguous());
     }
     const one = graph.insertConstant(1n);
-    return graph.insert('aten::addmm', [bias, left, right, one, one]);
+    return graph.insertNode(graph.create('aten::addmm', [bias, left, right, one, one])).output();
   });
   addmm.copyMetadata(add.output());
   add.output().replaceAllUsesWith(addmm);

@@ -30,3 +30,6 @@ export { lowerAllTuples } from './lower-all-tuples.ts';
 export { removeInplaceOps } from './remove-inplace-ops.ts';
 export { removeMutation } from './remove-mutation.ts';
 export { functionalToInplaceActivation, inplaceToFunctionalActivation } from './restore-mutation.ts';
+export { peepholeOptimize, type PeepholeOptions } from './peephole-optimize.ts';
+export { combineConcats } from './combine-concats.ts';
+export { refineTupleTypes } from './refine-tuple-types.ts';

@@ -46,13 +46,13 @@ function isForLoop(node: Node): boolean {
   return constantValue(node.input(1)) === true && constantValue(node.blocks[0].outputs[0]) === true;
 }
 
-/** Number of nodes that are executed, those of inner blocks among them; `limit` where there are more. */
+/** Number of nodes that are executed, those of inner blocks and ends of blocks among them; `limit` where there are more. */
 function sizeOf(block: Block, limit: number): number {
-  let size = 0;
+  let size = 1;
   for (const node of block.nodes()) {
     if (size >= limit) return limit;
     for (const inner of node.blocks) size += sizeOf(inner, limit - size);
-    if (node.kind !== 'prim::Constant' && node.kind !== 'prim::Uninitialized') size++;
+    if (node.kind !== 'prim::Constant') size++;
   }
   return Math.min(size, limit);
 }

@@ -42,13 +42,8 @@ class MutationRemover {
       for (const inner of node.blocks) changed = this.removeListMutation(inner) || changed;
       if (!extendsNewList(node) || !this.#becomesAtomic(node.input(0), node)) continue;
       const list = node.input(0);
-      if (node.kind === 'aten::append') {
-        list.node.addInput(node.input(1));
-      } else {
-        const size = list.node.inputs.length;
-        const position = Number(constantValue(node.input(1)));
-        list.node.insertInput(Math.min(position < 0 ? Math.max(position + size, 0) : position, size), node.input(2));
-      }
+      if (node.kind === 'aten::append') list.node.addInput(node.input(1));
+      else if (!changeNewList(list.node, node)) continue;
       for (const output of node.outputs) output.replaceAllUsesWith(list);
       node.destroy();
       this.#aliasDb = null;
@@ -110,10 +105,13 @@ function outOfPlace(node: Node): Node | null {
   const isSpecial = specialForms.get(node.kind)?.(node) === true;
   if (isSpecial) {
     const kind = node.kind === 'aten::zero_' ? 'aten::zeros_like' : 'aten::full_like';
-    const { node: made } = graph
-      .withInsertPoint(node, () => graph.insert(kind, node.inputs))
-      .setType(node.output().type);
-    return made.copyMetadata(node);
+    const made = graph.withInsertPoint(node, () => {
+      const [self, value] = node.inputs;
+      if (value === undefined) return graph.insert(kind, [self]);
+      // Otherwise the value would decide about the dtype.
+      return graph.insert(kind, [self, value], { dtype: graph.insert('prim::dtype', [self]) });
+    });
+    return made.setType(node.output().type).node.copyMetadata(node);
   }
   const made = graph.create(node.kind.slice(0, -1), node.inputs).insertBefore(node).copyMetadata(node);
   made.output().setType(node.output().type);
@@ -123,7 +121,21 @@ function outOfPlace(node: Node): Node | null {
 }
 
 function extendsNewList(node: Node): boolean {
-  const isExtension =
-    node.kind === 'aten::append' || (node.kind === 'aten::insert' && typeof constantValue(node.input(1)) === 'bigint');
+  const isPlaced = node.kind === 'aten::insert' || node.kind === 'aten::_set_item';
+  const isExtension = node.kind === 'aten::append' || (isPlaced && typeof constantValue(node.input(1)) === 'bigint');
   return isExtension && node.input(0).node.kind === 'prim::ListConstruct';
+}
+
+/** `insert` and `_set_item` at a known place; false where the list has no such place. */
+function changeNewList(list: Node, { kind, inputs: [, index, value] }: Node): boolean {
+  const size = list.inputs.length;
+  const given = Number(constantValue(index));
+  const position = given < 0 ? given + size : given;
+  if (kind === 'aten::insert') {
+    list.insertInput(Math.min(Math.max(position, 0), size), value);
+    return true;
+  }
+  if (position < 0 || position >= size) return false;
+  list.replaceInput(position, value);
+  return true;
 }

@@ -1,0 +1,92 @@
+import { AliasDb, type Block, constantValue, type Graph, type Node, TensorType, type Value } from '@cresset/ir';
+
+/** Ranks that convolutions give. */
+const convolutionRanks: ReadonlyMap<string, bigint> = new Map([
+  ['aten::conv1d', 3n],
+  ['aten::conv2d', 4n],
+  ['aten::conv3d', 5n],
+]);
+
+const FLOATING: ReadonlySet<string> = new Set(['float16', 'bfloat16', 'float32', 'float64']);
+
+/**
+ * Simplifies what must not be touched where tensors are written to: `x + 0` and `x * 1`, which give a new tensor, and ranks of
+ * convolutions' results (PyTorch: PeepholeOptimizeAliasSensitive).
+ */
+export function peepholeAliasSensitive(graph: Graph, useShapes = true): boolean {
+  return new AliasSensitive(graph, useShapes).runOn(graph.block);
+}
+
+class AliasSensitive {
+  readonly #aliasDb: AliasDb;
+  /** Values whose aliases are not what the AliasDb knows any more. */
+  readonly #stale: Value[] = [];
+
+  constructor(
+    graph: Graph,
+    private readonly useShapes: boolean,
+  ) {
+    this.#aliasDb = new AliasDb(graph);
+  }
+
+  runOn(block: Block): boolean {
+    let changed = false;
+    for (const node of block.nodes()) {
+      for (const inner of node.blocks) changed = this.runOn(inner) || changed;
+      const rank = convolutionRanks.get(node.kind);
+      if (rank !== undefined) changed = this.#replaceRanks(node, rank) || changed;
+      else if (this.#changesNothing(node)) changed = this.#replaceByInput(node) || changed;
+    }
+    return changed;
+  }
+
+  #replaceRanks(node: Node, rank: bigint): boolean {
+    let changed = false;
+    const isWritten = this.#aliasDb.hasWriters(node.output());
+    for (const { user } of node.output().uses.slice()) {
+      if (user.kind !== 'aten::dim') continue;
+      if (isWritten && !this.#aliasDb.moveAfterTopologicallyValid(node, user)) continue;
+      const graph = node.owningGraph;
+      user.output().replaceAllUsesWith(graph.withInsertPoint(user, () => graph.insertConstant(rank)));
+      changed = true;
+    }
+    return changed;
+  }
+
+  /** `x + 0`, `x - 0`, `x * 1`, `x / 1`, where the number cannot change the dtype either. */
+  #changesNothing(node: Node): boolean {
+    const [self, other, alpha] = node.inputs;
+    if (node.maybeSchema()?.overloadName !== 'Scalar') return false;
+    switch (node.kind) {
+      case 'aten::add':
+      case 'aten::sub':
+        if (!this.#isFloatingPoint(self) && [other, alpha].some(({ type }) => type.kind !== 'IntType')) return false;
+        return Number(constantValue(alpha)) === 1 && isNumber(other, 0);
+      case 'aten::mul':
+        return (this.#isFloatingPoint(self) || other.type.kind === 'IntType') && isNumber(other, 1);
+      case 'aten::div':
+        return node.inputs.length === 2 && this.#isFloatingPoint(self) && isNumber(other, 1);
+      default:
+        return false;
+    }
+  }
+
+  #isFloatingPoint({ type }: Value): boolean {
+    return this.useShapes && type instanceof TensorType && FLOATING.has(type.scalarType ?? '');
+  }
+
+  #replaceByInput(node: Node): boolean {
+    const input = node.input(0);
+    const output = node.output();
+    if (!this.#aliasDb.safeToChangeAliasingRelationship([input], [output])) return false;
+    if (this.#aliasDb.mayAlias([input, output], this.#stale)) return false;
+    output.replaceAllUsesWith(input);
+    this.#stale.push(input, output);
+    return true;
+  }
+}
+
+function isNumber(value: Value, expected: number): boolean {
+  const constant = constantValue(value);
+  return (typeof constant === 'bigint' || typeof constant === 'number') && Number(constant) === expected;
+}

@@ -1,0 +1,129 @@
+import { type Block, constantValue, type Graph, type Node, unshapedType } from '@cresset/ir';
+
+/** Simplifies what concerns no tensors: None, conditions, conversions, sums and products of ints (PyTorch: PeepholeOptimizeNonTensor). */
+export function peepholeNonTensor(graph: Graph): boolean {
+  return runOn(graph.block);
+}
+
+function runOn(block: Block): boolean {
+  let changed = false;
+  for (const node of block.nodes()) {
+    for (const inner of node.blocks) changed = runOn(inner) || changed;
+    changed = replaceNones(node) || changed;
+    changed = simplify(node) || changed;
+  }
+  return changed;
+}
+
+/** What can only be None is the constant. */
+function replaceNones(node: Node): boolean {
+  if (node.kind === 'prim::Constant') return false;
+  const graph = node.owningGraph;
+  let changed = false;
+  for (const output of node.outputs) {
+    if (output.type.kind !== 'NoneType') continue;
+    output.replaceAllUsesWith(graph.withInsertPoint(node, () => graph.insertConstant(null)));
+    changed = true;
+  }
+  return changed;
+}
+
+function simplify(node: Node): boolean {
+  switch (node.kind) {
+    case 'prim::If':
+      return replaceConditions(node);
+    case 'aten::__is__':
+    case 'aten::__isnot__':
+      return decideComparison(node);
+    case 'prim::unchecked_unwrap_optional':
+    case 'aten::_unwrap_optional':
+      return node.input(0).mustNotBeNone() && replaceByInput(node);
+    case 'prim::unchecked_cast':
+      return unshapedType(node.input().type).isSubtypeOf(unshapedType(node.output().type)) && replaceByInput(node);
+    case 'aten::Float':
+    case 'aten::Int':
+    case 'aten::FloatImplicit':
+    case 'aten::IntImplicit':
+    case 'aten::ScalarImplicit': {
+      const made = node.input(0).node;
+      if (made.kind !== 'prim::NumToTensor') return false;
+      node.output().replaceAllUsesWith(made.input());
+      return true;
+    }
+    case 'aten::mul':
+    case 'aten::floordiv':
+      return constantOperand(node) === 1n && replaceByInput(node);
+    case 'aten::add':
+    case 'aten::sub':
+      return mergeSums(node);
+    default:
+      return false;
+  }
+}
+
+function replaceByInput(node: Node): boolean {
+  node.output().replaceAllUsesWith(node.input(0));
+  return true;
+}
+
+/** `True if c else False` is `c`: so `c and True` and `c or False` come out. */
+function replaceConditions(node: Node): boolean {
+  const [whenTrue, whenFalse] = node.blocks;
+  let changed = false;
+  node.outputs.forEach((output, index) => {
+    if (output.type.kind !== 'BoolType') return;
+    if (constantValue(whenTrue.outputs[index]) !== true || constantValue(whenFalse.outputs[index]) !== false) return;
+    output.replaceAllUsesWith(node.input());
+    changed = true;
+  });
+  return changed;
+}
+
+function decideComparison(node: Node): boolean {
+  const graph = node.owningGraph;
+  let changed = false;
+  for (const index of [0, 1]) {
+    if (!node.input(index).mustBeNone() || !node.input(1 - index).mustNotBeNone()) continue;
+    const answer = graph.withInsertPoint(node, () => graph.insertConstant(node.kind === 'aten::__isnot__'));
+    node.output().replaceAllUsesWith(answer);
+    changed = true;
+  }
+  return changed;
+}
+
+/** The constant of an operation on two ints, which a commutative one then has on its right. */
+function constantOperand(node: Node): bigint | undefined {
+  if (node.inputs.length !== 2 || node.inputs.some(({ type }) => type.kind !== 'IntType')) return undefined;
+  if (node.kind === 'aten::mul' || node.kind === 'aten::add') {
+    const left = constantValue(node.input(0));
+    if (typeof left === 'bigint') {
+      node.permuteInputs([1, 0]);
+      return left;
+    }
+  }
+  const right = constantValue(node.input(1));
+  return typeof right === 'bigint' ? right : undefined;
+}
+
+/** `x + 0` is `x`, and `x + 2 - 3` is `x - 1`. */
+function mergeSums(node: Node): boolean {
+  const constant = constantOperand(node);
+  if (constant === undefined) return false;
+  if (constant === 0n) return replaceByInput(node);
+  const inner = node.input(0).node;
+  if (inner.kind !== 'aten::add' && inner.kind !== 'aten::sub') return false;
+  const innerConstant = constantOperand(inner);
+  if (innerConstant === undefined) return false;
+  const merged = inner.kind === node.kind ? constant + innerConstant : constant - innerConstant;
+  if (merged === 0n) {
+    node.output().replaceAllUsesWith(inner.input(0));
+    return true;
+  }
+  const graph = node.owningGraph;
+  node.replaceInput(0, inner.input(0));
+  node.replaceInput(
+    1,
+    graph.withInsertPoint(node, () => graph.insertConstant(BigInt.asIntN(64, merged))),
+  );
+  return true;
+}
