@@ -122,12 +122,18 @@ function allocateOnHost({ sizes, dtype, strides }: TensorMeta): Tensor {
 function targetsOf(row: OperatorRow, args: Arguments): Tensor[] {
   if (row.derived!.form === 'in-place') return [args.self as Tensor];
   const { args: own } = boxingOf(row).signature;
-  const functional = boxingOf(row.derived!.from).signature.args.length;
-  return own.slice(functional).map(({ name }) => args[name] as Tensor);
+  return own.filter(({ text }) => text.startsWith('Tensor(')).map(({ name }) => args[name] as Tensor);
 }
 
+/** What the functional row gets; the dtype that a factory's `out=` form does not take is that of the tensor it fills. */
 function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
-  return Object.fromEntries(boxingOf(from).signature.args.map(({ name }) => [name, args[name]]));
+  const dtype = (args.out as Tensor | undefined)?.dtype;
+  return Object.fromEntries(
+    boxingOf(from).signature.args.map(({ name }) => [
+      name,
+      name in args ? args[name] : name === 'dtype' ? dtype! : null,
+    ]),
+  );
 }
 
 /** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */

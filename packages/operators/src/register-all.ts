@@ -5,19 +5,22 @@ import { families } from './families.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { useComplexLowering, useDtypeRules } from './invoke.ts';
 import { checkWritable } from './writable-dtypes.ts';
+import { generatedOutForms } from './out-forms.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
 import type { OperatorRow } from './row.ts';
 
 /** All rows there are, with the in-place and `out=` forms derived from them. */
 export function allRows(): OperatorRow[] {
-  return rowsOf([...families, ...extraFamilies]);
+  return [...rowsOf([...families, ...extraFamilies]), ...outForms()];
 }
+
+const outForms = (): OperatorRow[] => generatedOutForms([...families, ...extraFamilies].flat());
 
 /** Registers every operator there is, the rarer ones too. Does nothing the second time. */
 export function registerAllOperators(): void {
   registerCommonOperators();
   if (operatorRegistry.find('aten::special_i0e', '')) return;
-  registerRows(rowsOf(extraFamilies));
+  registerRows([...rowsOf(extraFamilies), ...outForms()]);
   useDtypeRules({ checkReadable, checkWritable });
   useComplexLowering({ takes: takesComplex, lower: lowerComplex });
   operatorRegistry.unknownNote = '';

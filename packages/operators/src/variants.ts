@@ -49,7 +49,8 @@ function inPlaceSchema(schema: string, overload: string): string {
   return `${inPlaceName}${overload && `.${overload}`}(${args.replace('Tensor', 'Tensor(a!)')}) -> Tensor(a!)`;
 }
 
-function outSchema(schema: string, spec: string): string {
+/** The schema with `out=` arguments, by its overload name and, for several, their names: `dim_max(max, max_values)`. */
+export function outSchema(schema: string, spec: string): string {
   const { name, args, results } = cut(schema);
   const [overload, list] = spec.split(/[()]/);
   const outs = (list?.split(', ') ?? ['out']).map((out, at) => `Tensor(${letter(at)}!) ${out}`).join(', ');

@@ -3,7 +3,6 @@ import { aliasRows } from './aliases.ts';
 import { arrayViewRows } from './array-views.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
-import { creationIntoRows } from './creation-into.ts';
 import { gradientRows } from './gradient.ts';
 import { maskedIndexRows } from './masked-index.ts';
 import { distributionRows } from './distributions.ts';
@@ -25,7 +24,6 @@ const named: readonly OperatorRow[] = [
   ...viewCopyRows,
   ...specialRows,
   ...compositeRows,
-  ...creationIntoRows,
   ...orderStatisticRows,
   ...searchingRows,
   ...gradientRows,
