@@ -1,6 +1,10 @@
 """Writes the archives that mutations start from: `python make_seeds.py`, with PyTorch, in this folder."""
 
 import enum
+import json
+import pickle
+import struct
+import zipfile
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
@@ -149,6 +153,53 @@ def traced(x: Tensor, y: Tensor) -> Tensor:
     return torch.cat([x.matmul(y), x]).view(-1).exp().log()
 
 
+LEGACY_CODE = """op_version_set = 0
+def forward(self,
+    x: Tensor) -> Tensor:
+  _0 = torch.add_(self.steps, 1, 1)
+  y = torch.matmul(x, torch.t((self.inner).weight))
+  return torch.div(torch.add(y, CONSTANTS.c1, alpha=self.scale), 2)
+def first(self,
+    p: __torch__.pairs.Pair) -> int:
+  return torch.add(p.first, torch.len(self.names))
+"""
+LEGACY_LIBRARY = """op_version_set = 0
+class Pair(NamedTuple):
+  first : int
+  second : int
+"""
+
+
+def legacy(path: Path) -> None:
+    """The layout of PyTorch 1.1, which no PyTorch of today writes."""
+    tensor = {"strides": ["2", "1"], "offset": "0", "requiresGrad": False, "dataType": "FLOAT", "device": "cpu"}
+    tensors = [
+        {**tensor, "dims": ["2", "2"], "data": {"key": "tensors/0"}},
+        {**tensor, "dims": ["2"], "strides": ["1"], "offset": "2", "data": {"key": "tensors/0"}},
+        {**tensor, "dims": [], "strides": [], "dataType": "INT64", "data": {"key": "tensors/1"}},
+    ]
+    main_module = {
+        "name": "net",
+        "optimize": True,
+        "torchscriptArena": {"key": "code/net.py"},
+        "submodules": [{"name": "inner", "parameters": [{"name": "weight", "tensorId": "0", "isBuffer": False}]}],
+        "parameters": [{"name": "steps", "tensorId": "2", "isBuffer": True}],
+        "attributes": [
+            {"name": "scale", "type": "int", "id": "0"},
+            {"name": "names", "type": "List[str]", "id": "1"},
+        ],
+    }
+    model = {"protoVersion": "5", "mainModule": main_module, "tensors": tensors}
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("net/version", "1\n")
+        file.writestr("net/model.json", json.dumps(model))
+        file.writestr("net/attributes.pkl", pickle.dumps((3, ["a", "b"]), protocol=2))
+        file.writestr("net/code/net.py", LEGACY_CODE)
+        file.writestr("net/libs/__torch__/pairs.py", LEGACY_LIBRARY)
+        file.writestr("net/tensors/0", struct.pack("<4f", 1, 2, 3, 4))
+        file.writestr("net/tensors/1", bytes(8))
+
+
 def main() -> None:
     folder = Path(__file__).parent
     torch.manual_seed(0)
@@ -160,6 +211,7 @@ def main() -> None:
     torch.save(state, folder / "checkpoint.pt")
     torch.save(state, folder / "checkpoint-legacy.pt", _use_new_zipfile_serialization=False)
     torch.save(nn.Sequential(nn.Linear(2, 2)), folder / "module-checkpoint.pt")
+    legacy(folder / "legacy.pt")
 
 
 main()

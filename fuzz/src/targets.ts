@@ -1,4 +1,12 @@
-import { MemorySource, PickleGlobals, readCheckpoint, readModule, StorageReference, Unpickler } from '@cresset/archive';
+import {
+  MemorySource,
+  PickleGlobals,
+  readCheckpoint,
+  readModule,
+  StorageReference,
+  Unpickler,
+  writeModule,
+} from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import { AliasDb, ClassType, CressetError, type GraphFunction, lint, parseIr, parseSchema } from '@cresset/ir';
 import {
@@ -130,10 +138,19 @@ function mutateFile(name: string, bytes: Uint8Array, random: Random, vocabulary:
   return new TextEncoder().encode(mutateText(new TextDecoder().decode(bytes), random, vocabulary));
 }
 
+/** What can be saved can be loaded. */
+async function saveAndLoad(module: ScriptObject, runner: ScriptModule): Promise<void> {
+  const saved = await writeModule(module, { callMethod: (object, method) => runner.callOn(object, method, []) });
+  await readModule(saved).catch((error: unknown) => {
+    throw new Error('what was saved cannot be loaded', { cause: error });
+  });
+}
+
 async function loadAndRun(bytes: Uint8Array, random: Random): Promise<void> {
   const { module, unit, pendingStates, debugTables } = await readModule(bytes);
   const runner = new ScriptModule(module, unit, quietContext(), { loadDebugTables: () => debugTables.load() });
   for (const { object, state } of pendingStates) await runner.callOn(object, '__setstate__', [state]);
+  if (random.chance(0.3)) await saveAndLoad(module, runner).catch(expectCressetError);
   const methods = module.type.methods.filter((method) => method.name !== '__setstate__');
   for (const method of methods.slice(0, 2)) {
     try {
