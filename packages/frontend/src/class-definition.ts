@@ -16,7 +16,9 @@ import { dataclassMethods } from './dataclass.ts';
 import { declareFunctions, declareProperties, defineInterface, makeTypeParser, type PropertyDef } from './define.ts';
 import { defineModuleMethods } from './module-class.ts';
 import { ModuleSelf } from './module-value.ts';
+import { nnModuleText } from './nn-modules.ts';
 import { parseProgram } from './parser.ts';
+import { resolvePythonName } from './python-modules.ts';
 import type { Resolver } from './resolver.ts';
 import { dottedName, type ScriptTypeParser } from './script-type-parser.ts';
 import { SimpleSelf } from './simple-self.ts';
@@ -111,8 +113,22 @@ export class ClassDefiner {
       type.addStaticMethod(fn);
     }
     declareProperties(this.#unit, members.properties, { ...options, self: new ModuleSelf(type) });
-    defineModuleMethods(this.#unit, type, { ...members, annotations, range: classDef.range }, this.#resolver);
+    const body = { ...members, annotations, range: classDef.range };
+    defineModuleMethods(this.#unit, type, body, this.#resolver, (name) => this.#layer(name));
     return type;
+  }
+
+  /** A layer of torch.nn, compiled where it is first made. */
+  #layer(name: string): ClassType | undefined {
+    const found = nnModuleText(name);
+    const known = found && this.#unit.getClass(found.qualifiedName);
+    if (found === undefined || known !== undefined) {
+      return known;
+    }
+    const classes = parseProgram(new Source(found.text, '<torch.nn>'), 'python');
+    const classDef = classes.find((each): each is ClassDef => each.kind === 'class' && each.name.name === name)!;
+    const resolver: Resolver = { resolveValue: (each) => resolvePythonName(each), resolveType: () => undefined };
+    return new ClassDefiner(this.#unit, resolver).define(found.qualifiedName, classDef) as ClassType;
   }
 
   #dataclassMethods(classDef: ClassDef, members: ClassMembers): readonly Def[] {

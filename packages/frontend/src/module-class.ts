@@ -90,12 +90,13 @@ export function defineModuleMethods(
   type: ClassType,
   { methods, annotations, range }: ModuleClassBody,
   resolver: Resolver,
+  library: (name: string) => ClassType | undefined,
 ): void {
   const isInit = (def: Def): boolean => def.name.name === '__init__';
   const init = initializerOf(methods.find(isInit), annotations, range);
   const [compiled] = declareFunctions(unit, [init], {
     prefix: type.qualifiedName,
-    resolver: new InitializerResolver(resolver, unit),
+    resolver: new InitializerResolver(resolver, unit, library),
     self: new ModuleInitSelf(type),
   });
   compiled!.ensureDefined();
@@ -140,7 +141,7 @@ function isParentsInit(statement: Stmt): boolean {
   return /^super$|(^|\.)Module$/.test(dottedName(parent) ?? '');
 }
 
-/** Lets `nn.Parameter` and the containers mean what makes them, wherever they are called. */
+/** Lets `nn.Parameter`, containers and layers mean what makes them, wherever they are called. */
 function renameConstructors(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(renameConstructors);
   if (typeof part !== 'object' || part === null || !('range' in part)) return part;
@@ -149,24 +150,30 @@ function renameConstructors(part: unknown): unknown {
   ) as unknown as Expr;
   if (copy.kind !== 'apply') return copy;
   const name = /^(?:torch\.)?(?:nn\.)(\w+)$/.exec(dottedName(copy.callee) ?? '')?.[1];
-  if (name !== 'Parameter' && !CONTAINERS.has(name ?? '')) return copy;
+  if (name === undefined) return copy;
   const callee = makeVar(copy.callee.range, `${PREFIX}${name}`);
-  return name === 'Parameter' ? { ...copy, callee } : { ...spreadModules(copy), callee };
+  return CONTAINERS.has(name) ? { ...spreadModules(copy), callee } : { ...copy, callee };
 }
 
 class InitializerResolver implements Resolver {
   readonly #other: Resolver;
   readonly #unit: CompilationUnit;
+  readonly #library: (name: string) => ClassType | undefined;
 
-  constructor(other: Resolver, unit: CompilationUnit) {
+  constructor(other: Resolver, unit: CompilationUnit, library: (name: string) => ClassType | undefined) {
     this.#other = other;
     this.#unit = unit;
+    this.#library = library;
   }
 
   resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
     if (!name.startsWith(PREFIX)) return this.#other.resolveValue(name, fn, range);
     const member = name.slice(PREFIX.length);
-    return member === 'Parameter' ? new ParameterConstructor() : new ContainerConstructor(member, this.#unit);
+    if (member === 'Parameter') return new ParameterConstructor();
+    if (CONTAINERS.has(member)) return new ContainerConstructor(member, this.#unit);
+    const layer = this.#library(member);
+    if (layer === undefined) throw compileError(range, `nn.${member} is not among the modules that source can make`);
+    return new ModuleClassValue(layer);
   }
 
   resolveType(name: string, range: SourceRange): Type | undefined {
@@ -309,11 +316,14 @@ class ModuleInitValue extends ModuleValue {
 
   #set(range: SourceRange, fn: GraphFunction, name: string, value: Value, kind: ClassAttributeKind): void {
     const { graphBeingDefined: graph } = fn;
-    const isTensor = value.type.isSubtypeOf(TensorType.get());
+    const { type } = value;
+    const isTensor =
+      type.isSubtypeOf(TensorType.get()) ||
+      (type.kind === 'OptionalType' && type.containedTypes()[0] instanceof TensorType);
     // What stands in a branch is refused as in other classes.
     const isPlain = graph.insertPoint.owningBlock === graph.block;
     if (isTensor && isPlain && !this.#classType.hasAttribute(name)) {
-      this.#classType.addAttribute(name, TensorType.get(), kind);
+      this.#classType.addAttribute(name, type, kind);
     }
     super.setAttr(range, fn, name, value);
   }

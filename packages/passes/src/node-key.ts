@@ -1,4 +1,6 @@
 import {
+  ClassType,
+  FunctionType,
   isDictConstant,
   isEnumConstant,
   isListConstant,
@@ -23,8 +25,11 @@ function identityOf(object: object): string {
 export function nodeKey(node: Node): string | null {
   if (node.blocks.length > 0) return null;
   const parts = [node.kind, node.inputs.map((input) => input.unique).join(',')];
-  for (const output of node.outputs)
-    parts.push(output.type.kind === 'ClassType' ? identityOf(output.type) : `${output.type}`);
+  for (const { type } of node.outputs) {
+    // Two functions may have one name, as methods of two classes have, and their types one text.
+    const object = type instanceof FunctionType ? type.function : type instanceof ClassType ? type : null;
+    parts.push(object ? identityOf(object) : `${type}`);
+  }
   for (const name of node.attributeNames) {
     const { kind, value } = node.attribute(name);
     if (kind === 'g' || kind === 'gs') return null;

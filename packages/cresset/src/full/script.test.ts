@@ -281,3 +281,51 @@ class Net(nn.Module):
     expect(error.message).toContain('range(n)');
   });
 });
+
+describe('layers of torch.nn in source', () => {
+  it('are made with the shapes that PyTorch gives them', async () => {
+    const unit = await script(
+      `
+class Net(nn.Module):
+    def __init__(self, classes: int):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(4, 6, [3, 1], stride=2, bias=False), nn.GroupNorm(2, 6), nn.GELU(), nn.AdaptiveAvgPool2d(1),
+        )
+        self.embedding = nn.Embedding(10, 6)
+        self.head = nn.Sequential(nn.Flatten(), nn.LayerNorm(6), nn.Dropout(0.1), nn.Linear(6, classes), nn.Softmax(-1))
+
+    def forward(self, x, token):
+        return self.head(self.features(x) + self.embedding(token)[:, :, None, None])
+`,
+      cpu,
+    );
+    const net = await unit.construct('Net', [3]);
+    await net.eval();
+    const scores = (await net.forward(tensor(new Float32Array(2 * 144), [2, 1, 12, 12]), tensor([1n, 2n]))) as Tensor;
+    expect(scores.shape).toEqual([2, 3]);
+    for (const row of scores.tolist() as unknown as number[][]) expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
+    const shapes = Object.fromEntries(net.namedParameters().map(({ name, shape }) => [name, shape]));
+    expect(shapes).toMatchObject({
+      'features.0.weight': [4, 1, 3, 3],
+      'features.0.bias': [4],
+      'features.4.weight': [6, 4, 3, 1],
+    });
+    expect(shapes).not.toHaveProperty('features.4.bias');
+    expect(net.namedBuffers().map(({ name }) => name)).toContain('features.1.running_var');
+    const weight = await net.parameter('head.3.weight');
+    expect(Math.max(...Array.from(weight.data as Float32Array, Math.abs))).toBeLessThanOrEqual(1 / Math.sqrt(6));
+    const again = await load(await net.save(), cpu);
+    const inputs = [tensor(new Float32Array(2 * 144), [2, 1, 12, 12]), tensor([1n, 2n])];
+    expect(((await again.forward(...inputs)) as Tensor).tolist()).toEqual(scores.tolist());
+  });
+
+  it('names a layer that is not there', async () => {
+    const error = await failure(
+      script('class Net(nn.Module):\n    def __init__(self):\n        self.rnn = nn.Mamba(3)\n', cpu),
+    );
+    expect(error.message).toContain('nn.Mamba is not among the modules that source can make');
+    expect(error.message).toContain('nn.Mamba(3)\n                   ~~~~~~~~ <--- HERE');
+  });
+});
