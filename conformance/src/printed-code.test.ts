@@ -240,6 +240,25 @@ class Topped(Interface):
     expect([...new Printed(fn).texts]).toEqual([['__torch__.py', text]]);
   });
 
+  it('has static methods as functions beside their classes, from where they read back', () => {
+    const source = `
+class Box(object):
+    @staticmethod
+    def make(n: int) -> int:
+        return n * 2
+
+def f(n: int):
+    return Box.make(n)
+`;
+    const { unit } = declareScript(source, { module: 'program' });
+    const printed = new Printed(new FunctionType(unit.getFunction('__torch__.f')));
+    expect([...printed.texts]).toEqual([
+      ['__torch__.py', 'def f(n: int) -> int:\n  return __torch__.program.make(n, )\n'],
+      ['__torch__/program.py', 'def make(n: int) -> int:\n  return torch.mul(n, 2)\n'],
+    ]);
+    expect(printed.reimported().texts).toEqual(printed.texts);
+  });
+
   it('of a loaded module is that in its file, and reads back to itself', async () => {
     const { module, code } = await readModule(readFileSync(digits));
     const printed = new Printed(...classesIn(module));

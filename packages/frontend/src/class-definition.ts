@@ -81,12 +81,7 @@ export class ClassDefiner {
     const synthesized = isDataclass ? this.#dataclassMethods(classDef, members) : [];
     const methods = declareFunctions(this.#unit, [...synthesized, ...members.methods], options);
     declareProperties(this.#unit, members.properties, options);
-    for (const fn of declareFunctions(this.#unit, members.staticMethods, {
-      prefix: qualifiedName,
-      resolver: this.#resolver,
-    })) {
-      type.addStaticMethod(fn);
-    }
+    this.#declareStaticMethods(type, members.staticMethods);
     methods.find((fn) => fn.name === '__init__')?.ensureDefined();
     for (const fn of [...type.methods, ...type.staticMethods]) {
       (fn as GraphFunction).ensureDefined();
@@ -108,10 +103,8 @@ export class ClassDefiner {
         annotations.set(name, assign.type);
       }
     }
+    this.#declareStaticMethods(type, members.staticMethods);
     const options = { prefix: qualifiedName, resolver: this.#resolver };
-    for (const fn of declareFunctions(this.#unit, members.staticMethods, options)) {
-      type.addStaticMethod(fn);
-    }
     declareProperties(this.#unit, members.properties, { ...options, self: new ModuleSelf(type) });
     const body = { ...members, annotations, range: classDef.range };
     defineModuleMethods(this.#unit, type, body, this.#resolver, (name) => this.#layer(name));
@@ -129,6 +122,19 @@ export class ClassDefiner {
     const classDef = classes.find((each): each is ClassDef => each.kind === 'class' && each.name.name === name)!;
     const resolver: Resolver = { resolveValue: (each) => resolvePythonName(each), resolveType: () => undefined };
     return new ClassDefiner(this.#unit, resolver).define(found.qualifiedName, classDef) as ClassType;
+  }
+
+  /**
+   * Static methods are functions beside their class: a saved class cannot hold them. Functions that are not in a module may still
+   * be given the same name, so beside those they get another one.
+   */
+  #declareStaticMethods(type: ClassType, defs: readonly Def[]): void {
+    if (defs.length === 0) return;
+    const isInModule = type.qualifiedName.split('.').length > 2;
+    const sibling = isInModule ? type.qualifiedName : this.#unit.mangle(type.qualifiedName);
+    const prefix = sibling.slice(0, sibling.lastIndexOf('.'));
+    const options = { prefix, resolver: this.#resolver, mangle: true };
+    for (const fn of declareFunctions(this.#unit, defs, options)) type.addStaticMethod(fn);
   }
 
   #dataclassMethods(classDef: ClassDef, members: ClassMembers): readonly Def[] {
