@@ -1,4 +1,5 @@
 """Writes the files of packages/archive/fixtures, which PyTorch has to write: python scripts/make-checkpoint-fixtures.py"""
+import argparse
 import collections
 from pathlib import Path
 
@@ -43,3 +44,11 @@ torch.save(dtypes, folder / "dtypes.pth")
 torch.save(dtypes, folder / "dtypes-legacy.pth", _use_new_zipfile_serialization=False)
 torch.save({"weight": torch.eye(3).to_sparse()}, folder / "sparse.pth")
 torch.save(model, folder / "module.pth")
+
+settings = {
+    "args": argparse.Namespace(rate=0.1),
+    "weight": torch.ones(2),
+    "by_pair": {("a", 1): torch.ones(3)},
+    "counts": collections.defaultdict(dict, x=torch.tensor(1)),
+}
+torch.save(settings, folder / "settings.pth")

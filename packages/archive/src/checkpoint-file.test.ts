@@ -74,6 +74,14 @@ describe('readCheckpointFile', () => {
     expect([...tensors.keys()].slice(0, 3)).toEqual(['fc.weight', 'fc.bias', 'norm.weight']);
   });
 
+  it('reads the weights beside settings of classes that it does not know, which stay inert', async () => {
+    // {'args': argparse.Namespace(…), 'weight': tensor}, where Namespace stands for any class.
+    const { tensors } = await readCheckpointFile(file('settings.pth'));
+    expect([...tensors.keys()]).toEqual(['weight', 'by_pair.(a, 1)', 'counts.x']);
+    const { code, message } = await failure(readModule(file('settings.pth')));
+    expect([code, message]).toEqual(['FILE_IS_CHECKPOINT', expect.stringContaining('weight float32 [2]')]);
+  });
+
   it('says what it cannot read', async () => {
     const sparse = await failure(readCheckpointFile(file('sparse.pth')));
     expect([sparse.code, sparse.message]).toEqual([

@@ -87,7 +87,7 @@ async function unpickleZip(
     };
     return { records, value: new Unpickler(pickle, new PickleGlobals(context, name), name).load() };
   };
-  const { records, value } = strictlyOrAsModule(attempt, (result) => result.value);
+  const { records, value } = strictlyOrInert(attempt, (result) => result.value);
   return { records, checkpoint: checkpointOf(value) };
 }
 
@@ -126,7 +126,7 @@ function unpickleLegacy(bytes: Uint8Array, name: string): LegacyCheckpoint {
     const value = next();
     return { references, value, end: at };
   };
-  const { references, value, end } = strictlyOrAsModule(attempt, (result) => result.value);
+  const { references, value, end } = strictlyOrInert(attempt, (result) => result.value);
   return {
     checkpoint: checkpointOf(value),
     loadStorages: () => loadLegacyStorages(bytes, end, references, name),
@@ -170,10 +170,11 @@ function loadLegacyStorages(
 }
 
 /**
- * A pickled module names the classes it was made of, which is no reason to say only that a name is forbidden. So when a name is,
- * the pickle is read again with inert objects in place of what it names, and where a module comes out of that, it is one.
+ * A pickled module names the classes it was made of, and next to the weights of a training run lie its settings. That is no reason to
+ * say only that a name is forbidden: when one is, the pickle is read again with inert objects in place of what it names, except for
+ * names by which harm is done.
  */
-function strictlyOrAsModule<T>(
+function strictlyOrInert<T>(
   attempt: (tolerates?: (name: string) => boolean) => T,
   rootOf: (result: T) => PickleValue,
 ): T {
@@ -183,17 +184,18 @@ function strictlyOrAsModule<T>(
     if (!(error instanceof CressetError) || error.code !== 'PICKLE_FORBIDDEN_GLOBAL') throw error;
     let result: T;
     try {
-      result = attempt((name) => !NEVER_PART_OF_A_MODULE.test(name));
+      result = attempt((name) => !HARMFUL.test(name));
     } catch {
       throw error;
     }
-    if (findModule(rootOf(result)) === null) throw error;
+    // With no tensor in it there is nothing that would be worth reading past the rest.
+    if (checkpointOf(rootOf(result)).tensors.size === 0) throw error;
     return result;
   }
 }
 
 /** Modules of Python's own library by which a pickle does harm. */
-const NEVER_PART_OF_A_MODULE =
+const HARMFUL =
   /^(os|posix|nt|sys|subprocess|builtins|__builtin__|shutil|socket|pty|runpy|importlib|ctypes|code|pickle|_pickle|marshal|types|webbrowser|urllib|http|requests|asyncio|multiprocessing|threading|operator|functools|torch\.hub|torch\.utils\.cpp_extension)\./;
 
 /** The first pickled `nn.Module` in a value: itself, or an entry of the dict it is. */
@@ -234,7 +236,7 @@ function childrenOf(value: PickleValue & object, path: string): { path: string; 
   const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
   if (value instanceof Dict) {
     return [...value.entries].map(([key, each]) => ({
-      path: below(typeof key === 'string' ? fromByteString(key) : String(key)),
+      path: below(keyText(key)),
       value: each,
     }));
   }
@@ -248,6 +250,11 @@ function childrenOf(value: PickleValue & object, path: string): { path: string; 
     }));
   }
   return [];
+}
+
+function keyText(key: PickleValue): string {
+  if (typeof key === 'string') return fromByteString(key);
+  return key instanceof Tuple ? `(${key.items.map(keyText).join(', ')})` : String(key);
 }
 
 /** A tensor in a message: `float32 [64, 3, 7, 7]`. */

@@ -159,7 +159,7 @@ async function checkpointError(source: ByteSource, zip: ZipReader | null): Promi
   }
   return new CressetError(
     'FILE_IS_CHECKPOINT',
-    `${source.name} is a checkpoint (torch.save): weights and no program, ${list}. ${SAVE_AS_PROGRAM}`,
+    `${source.name} is a checkpoint (torch.save): weights and no program, ${list}. loadCheckpoint() reads them. ${SAVE_AS_PROGRAM}`,
   );
 }
 

@@ -205,6 +205,7 @@ export class PickleGlobals implements PickleEnvironment {
 
     const newDict = ([items]: readonly PickleValue[]): PickleValue => this.#dictOf(items);
     for (const name of ['OrderedDict', 'Counter']) this.#define(`collections.${name}`, newDict, () => newDict([]));
+    this.#define('collections.defaultdict', () => newDict([]));
     this.#define('torch.Size', ([items]) => this.#tupleOf(items));
     this.#define('torch.device', ([type, index]) => this.#device(type, index));
 
@@ -212,6 +213,8 @@ export class PickleGlobals implements PickleEnvironment {
       this.#define(`${builtins}.complex`, ([re, im]) => new Complex(this.#float(re), this.#float(im ?? 0)));
       this.#define(`${builtins}.set`, ([items]) => new PickleSet(this.#copyOf(items ?? new Tuple([]))));
       this.#define(`${builtins}.frozenset`, ([items]) => new PickleSet(this.#copyOf(items ?? new Tuple([]))));
+      // A defaultdict names what it makes, an object of a class without a state what it is.
+      for (const name of ['dict', 'list', 'int', 'float', 'object']) this.#define(`${builtins}.${name}`, null);
       this.#define(`${builtins}.bytearray`, () => new Uint8Array(0));
     }
     this.#define('_codecs.encode', ([text]) =>
