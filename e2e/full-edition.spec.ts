@@ -107,3 +107,25 @@ def forward(self, x):
   expect(result.sizes).toEqual([true, true]);
   expect(result.code).toContain('def step(self,\n    by: float) -> NoneType:');
 });
+
+test("the page's address turns the JIT off, and lets it tell what it does", async ({ page }) => {
+  const run = async (query: string): Promise<{ graph: string; log: string }> => {
+    let log = '';
+    page.removeAllListeners('console');
+    page.on('console', (message) => message.type() === 'debug' && (log += message.text()));
+    await open(page, `full.html?${query}`);
+    const graph = await page.evaluate(async () => {
+      const { script } = globalThis.fullCresset;
+      const unit = await script<'f'>('def g(x):\n    return x * 2.0\n\ndef f(x):\n    return torch.relu(g(x)) + 1.0\n');
+      return unit.f.graph({ optimized: true });
+    });
+    return { graph, log };
+  };
+  const usual = await run('');
+  expect(usual.graph).toContain('prim::FusionGroup');
+  expect(usual.log).toBe('');
+  const plain = await run('PYTORCH_JIT=0');
+  expect(plain.graph).not.toContain('prim::FusionGroup');
+  const told = await run('PYTORCH_JIT_LOG_LEVEL=inliner');
+  expect(told.log).toContain('[DUMP inliner]');
+});

@@ -66,6 +66,15 @@ describe('WorkerHost', () => {
     await client.request('loaded', { type: 'load', model: 2, input: new Uint8Array(digits).buffer, device: 'cpu' });
   });
 
+  it('says of what only the full edition answers where that is', async () => {
+    const client = await connectAndLoad();
+    const error = await failure(client.request('saved', { type: 'save', model: 1, module: '', extraFiles: [] }));
+    expect(error).toMatchObject({
+      code: 'FULL_EDITION',
+      message: "'save' is in the full edition only: import cresset/full",
+    });
+  });
+
   it('runs calls in the order they came, and one that fails hurts no other', async () => {
     const client = await connectAndLoad();
     const order: string[] = [];
