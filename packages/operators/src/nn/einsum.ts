@@ -1,6 +1,5 @@
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../builders.ts';
-import { sizesText, wrapDim } from '../dimensions.ts';
 import { scalarWriter } from '../elements.ts';
 import { check } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
@@ -11,7 +10,7 @@ import { hostProduct } from './product.ts';
 /** Sums of products over named dimensions: einsum, tensordot, inner, bilinear (ATen/native/Linear.cpp). */
 
 /** A tensor with a label for each dimension. A label that occurs twice in one tensor stands for its diagonal. */
-interface Labelled {
+export interface Labelled {
   readonly tensor: Tensor;
   readonly labels: readonly string[];
 }
@@ -232,7 +231,7 @@ function checkSizesAgree(operands: readonly Labelled[]): void {
   });
 }
 
-function labelledRow<Args>(
+export function labelledRow<Args>(
   schema: string,
   rule: (args: Args) => { operands: readonly Labelled[]; output: readonly string[]; path?: readonly number[] | null },
 ): OperatorRow {
@@ -261,63 +260,9 @@ function labelledRow<Args>(
   });
 }
 
-const numbered = (prefix: string, tensor: Tensor): string[] => tensor.sizes.map((_, dim) => `${prefix}${dim}`);
-
-interface TensordotArgs {
-  readonly self: Tensor;
-  readonly other: Tensor;
-  readonly dims_self: readonly number[];
-  readonly dims_other: readonly number[];
-}
-
-function tensordot({ self, other, dims_self, dims_other }: TensordotArgs): { operands: Labelled[]; output: string[] } {
-  check(dims_self.length === dims_other.length, 'both dimension lists should have same length');
-  check(
-    self.dtype === other.dtype,
-    () =>
-      `tensordot(): expected both inputs to have same dtype, but got ${dtypeName(self.dtype)} and ${dtypeName(other.dtype)}`,
-  );
-  const left = numbered('l', self);
-  const right = numbered('r', other);
-  dims_self.forEach((dim, at) => {
-    const mine = wrapDim(dim, self.dim);
-    const theirs = wrapDim(dims_other[at], other.dim);
-    const sizes = [self.sizes[mine], other.sizes[theirs]];
-    check(
-      sizes[0] === sizes[1] || sizes[0] === 1 || sizes[1] === 1,
-      () =>
-        `contracted dimensions need to match, but first has size ${sizes[0]} in dim ${dim} and second has size ${sizes[1]} in dim ${dims_other[at]}`,
-    );
-    left[mine] = right[theirs] = `k${at}`;
-  });
-  const output = [...left, ...right].filter((label) => !label.startsWith('k'));
-  return {
-    operands: [
-      { tensor: self, labels: left },
-      { tensor: other, labels: right },
-    ],
-    output,
-  };
-}
-
-function inner({ self, other }: { self: Tensor; other: Tensor }): { operands: Labelled[]; output: string[] } {
-  if (self.dim === 0 || other.dim === 0) return tensordot({ self, other, dims_self: [], dims_other: [] });
-  check(
-    self.sizes[self.dim - 1] === other.sizes[other.dim - 1],
-    () =>
-      `inner() the last dimension must match on both input tensors but got shapes ${sizesText(self.sizes)} and ${sizesText(other.sizes)}`,
-  );
-  return tensordot({ self, other, dims_self: [-1], dims_other: [-1] });
-}
-
 export const einsumRows: readonly OperatorRow[] = [
   labelledRow<EinsumArgs>('aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor', (args) => ({
     ...parseEquation(args),
     path: args.path,
   })),
-  labelledRow<TensordotArgs>(
-    'aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor',
-    tensordot,
-  ),
-  labelledRow('aten::inner(Tensor self, Tensor other) -> Tensor', inner),
 ];

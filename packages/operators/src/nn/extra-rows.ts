@@ -12,6 +12,7 @@ import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { nativeNormalizationRows } from './native-normalization.ts';
 import { stftRows } from './stft.ts';
+import { tensordotRows } from './tensordot.ts';
 import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 import { windowRows } from './window-functions.ts';
@@ -20,6 +21,7 @@ import { windowRows } from './window-functions.ts';
 export const extraNnRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...fftRows,
+  ...tensordotRows,
   ...nativeNormalizationRows,
   ...kthvalueRows,
   ...stftRows,

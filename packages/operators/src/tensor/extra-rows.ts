@@ -7,6 +7,7 @@ import { gradientRows } from './gradient.ts';
 import { maskedIndexRows } from './masked-index.ts';
 import { distributionRows } from './distributions.ts';
 import { extremeScanRows } from './extreme-scans.ts';
+import { flatIndexingRows } from './flat-indexing.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
 import { quantizedRows } from './quantized.ts';
@@ -19,6 +20,7 @@ const named: readonly OperatorRow[] = [
   ...arrayViewRows,
   ...binaryFunctionRows,
   ...placingRows,
+  ...flatIndexingRows,
   ...distributionRows,
   ...extremeScanRows,
   ...viewCopyRows,

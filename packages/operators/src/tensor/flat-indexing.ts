@@ -1,0 +1,149 @@
+import { numelOf, Tensor } from '@cresset/tensor';
+import { axis, param, TensorView } from '@cresset/tensorexpr';
+import { broadcastAll } from '../broadcast.ts';
+import { kernel } from '../builders.ts';
+import { contiguousOf, copyInto } from '../copy.ts';
+import { wrapDim } from '../dimensions.ts';
+import { numberReader, numberWriter } from '../elements.ts';
+import { check, notImplementedFor } from '../errors.ts';
+import type { OperatorRow } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
+import { launchCopy } from './advanced-indexing.ts';
+import { elementMover, offsetsOf, operandReader } from './element-moves.ts';
+import { unflattened } from './flagged-elements.ts';
+import { lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
+import { offsetsThrough, put, sameAsSelf, withSize, flatFault } from './gather-scatter.ts';
+
+/** Elements taken and put at positions of the flattened tensor, and counts of numbers (TensorAdvancedIndexing.cpp, SummaryOps.cpp). */
+
+/** Offsets of elements by their position in C order, counted from the end where negative. */
+function flatOffsets(self: Tensor, index: Tensor): number[] {
+  const { numel } = self;
+  const places = offsetsOf(self.sizes, self.strides, self.storageOffset);
+  const read = numberReader(index);
+  return Array.from(offsetsOf(index.sizes, index.strides, index.storageOffset), (offset) => {
+    const position = read(offset);
+    check(
+      position >= -numel && position < numel,
+      `out of range: tried to access index ${position} on a tensor of ${numel} elements.`,
+      'IndexError',
+    );
+    return places[position < 0 ? position + numel : position];
+  });
+}
+
+function bincount({ self, weights, minlength }: { self: Tensor; weights: Tensor | null; minlength: number }): Tensor {
+  check(minlength >= 0, 'minlength should be >= 0');
+  if (self.dtype.includes('float') || self.dtype === 'bool')
+    throw notImplementedFor('bincount_cpu', dtypeName(self.dtype));
+  const values = Array.from(contiguousOf(self).contiguousArray(), Number);
+  check(
+    self.dim === 1 && values.every((value) => value >= 0),
+    'bincount only supports 1-d non-negative integral inputs.',
+  );
+  check(
+    weights === null || numelOf(weights.sizes) === values.length,
+    'weights should be 1-d and have the same length as input',
+  );
+  const size = values.reduce((largest, value) => Math.max(largest, value + 1), minlength);
+  if (!weights) {
+    const counts = new BigInt64Array(size);
+    for (const value of values) counts[value]++;
+    return Tensor.fromArray(counts, [size], 'int64');
+  }
+  const output = Tensor.empty([size], weights.dtype === 'float32' ? 'float32' : 'float64');
+  const write = numberWriter(output);
+  const sums = new Float64Array(size);
+  const read = numberReader(weights);
+  values.forEach((value, at) => (sums[value] += read(weights.storageOffset + at * weights.strides[0])));
+  sums.forEach((sum, at) => write(at, sum));
+  return output;
+}
+
+export const flatIndexingRows: readonly OperatorRow[] = [
+  kernel('aten::take(Tensor self, Tensor index) -> Tensor', {
+    out: 'out',
+    shape: ({ self, index }: { self: Tensor; index: Tensor }) => {
+      check(index.dtype === 'int64', `take(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
+      return { sizes: index.sizes, dtype: self.dtype };
+    },
+    host: ({ self, index }, [output]) => {
+      const move = elementMover(output, self);
+      flatOffsets(self, index).forEach((offset, at) => move(at, offset));
+    },
+    lower: ({ self, index }, [output], context) => {
+      if (output.numel === 0) return;
+      const target = new TensorView(output);
+      const axes = target.axes();
+      const given = new TensorView(index).at(axes);
+      const { at } = wrappedPlace(given, self.numel, true);
+      const value = self.numel === 0 ? target.at(axes) : new TensorView(self).at(unflattened(at, self.sizes));
+      launchCopy('aten::take', axes, target, value, context, [flatFault(self, given, context)]);
+    },
+  }),
+  kernel('aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor', {
+    inPlace: true,
+    out: 'out',
+    shape: sameAsSelf,
+    host: (
+      { self, index, source, accumulate }: { self: Tensor; index: Tensor; source: Tensor; accumulate: boolean },
+      [output],
+    ) => {
+      copyInto(output, self);
+      const froms = offsetsOf(source.sizes, source.strides, source.storageOffset);
+      const read = operandReader(source);
+      put(output, Float64Array.from(flatOffsets(output, index)), (at) => read(froms[at]), {
+        how: accumulate ? 'sum' : null,
+        includesSelf: true,
+      });
+    },
+    lower: ({ self, index, source, accumulate }, [output], context) => {
+      if (output.numel === 0) return;
+      const flat = axis('i', param('i32', index.numel));
+      const given = new TensorView(index).at(unflattened(flat, index.sizes));
+      const { at, isInside } = wrappedPlace(given, self.numel, true);
+      if (index.numel > 0) {
+        const stores = [flatFault(self, given, context)];
+        context.launch({ kind: 'nest', label: 'aten::put', axes: [flat], innerAxes: [], stores });
+      }
+      const value = new TensorView(source).at(unflattened(flat, source.sizes));
+      const place = unflattened(at, self.sizes);
+      const how = accumulate ? 'sum' : null;
+      const writes = { axes: [flat], place, isInside, value, how, includesSelf: true } as const;
+      lowerScatteredWrites(self, output, writes, context, 'aten::put');
+    },
+  }),
+  kernel('aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor', {
+    out: 'out',
+    shape: ({ self, indices, dim }: { self: Tensor; indices: Tensor; dim: number | null }) => {
+      if (dim === null) return { sizes: [indices.numel], dtype: self.dtype };
+      check(
+        self.dim === indices.dim,
+        `torch.take_along_dim(): input and indices should have the same number of dimensions, but got ${self.dim} dimensions for input, and ${indices.dim} dimensions for indices`,
+      );
+      const wrapped = wrapDim(dim, self.dim);
+      const others = broadcastAll([withSize(self, wrapped, 1), withSize(indices, wrapped, 1)]);
+      return { sizes: others.map((size, at) => (at === wrapped ? indices.sizes[wrapped] : size)), dtype: self.dtype };
+    },
+    host: ({ self, indices, dim }, [output]) => {
+      const move = elementMover(output, self);
+      if (dim === null) {
+        flatOffsets(self, indices).forEach((offset, at) => move(at, offset));
+        return;
+      }
+      const wrapped = wrapDim(dim, self.dim);
+      const spread = (tensor: Tensor): Tensor =>
+        tensor.asStrided(
+          tensor.sizes.map((size, at) => (at === wrapped ? size : output.sizes[at])),
+          tensor.strides.map((stride, at) => (at !== wrapped && tensor.sizes[at] !== output.sizes[at] ? 0 : stride)),
+        );
+      offsetsThrough(spread(self), wrapped, spread(indices), -self.sizes[wrapped]).forEach((offset, at) =>
+        move(at, offset),
+      );
+    },
+  }),
+  kernel('aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor', {
+    host: bincount,
+    out: 'out',
+  }),
+];
