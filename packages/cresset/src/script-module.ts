@@ -76,19 +76,20 @@ export class LoadedFile {
  * {@link forward}; calls that are made before an earlier one has ended wait for it.
  */
 export class ScriptModule {
-  readonly #file: LoadedFile;
+  /** @internal */
+  protected readonly file: LoadedFile;
   /** @internal */
   protected readonly path: string;
 
   /** Used by `load`. */
   constructor(file: LoadedFile, path = '') {
-    this.#file = file;
+    this.file = file;
     this.path = path;
   }
 
   /** @internal */
   get [inMessages](): WireReference {
-    return { kind: 'reference', model: this.#file.id, path: this.path };
+    return { kind: 'reference', model: this.file.id, path: this.path };
   }
 
   /** Runs `forward`. Rejects with a CressetError; one of the program itself is a {@link TorchScriptError}. */
@@ -145,7 +146,7 @@ export class ScriptModule {
     if (!this.openFile().summary.modules.some(({ name }) => name === full)) {
       throw new CressetError('NO_MODULE', `${this.className} has no module '${path}'`);
     }
-    return withMethods(new (this.constructor as typeof ScriptModule)(this.#file, full)) as this;
+    return withMethods(new (this.constructor as typeof ScriptModule)(this.file, full)) as this;
   }
 
   /** Names, shapes and dtypes of the parameters, those of modules below among them. A frozen model has none. */
@@ -211,7 +212,7 @@ export class ScriptModule {
 
   /** What the last call did: time, dispatches, submits, uploads, readbacks, and which operators fell back to the host. */
   get profile(): RunProfile | null {
-    return this.#file.lastProfile;
+    return this.file.lastProfile;
   }
 
   /** Where the model runs, and why there. */
@@ -232,9 +233,9 @@ export class ScriptModule {
 
   /** Frees the model's memory, on the GPU too. Modules below it end with it. */
   async dispose(): Promise<void> {
-    if (this.#file.disposed) return;
-    this.#file.disposed = true;
-    await this.#file.placement.client.request('done', { type: 'dispose', model: this.#file.id });
+    if (this.file.disposed) return;
+    this.file.disposed = true;
+    await this.file.placement.client.request('done', { type: 'dispose', model: this.file.id });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -243,8 +244,8 @@ export class ScriptModule {
 
   /** @internal */
   protected openFile(): LoadedFile {
-    if (this.#file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
-    return this.#file;
+    if (this.file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
+    return this.file;
   }
 
   async #text(

@@ -31,7 +31,21 @@ export interface ScriptFunction {
 }
 
 /** A compiled class: calling it makes an object, whose methods run in the worker. */
-export type ScriptClass = (...inputs: Input[]) => Promise<FullScriptModule>;
+export type ScriptClass = (...inputs: Input[]) => Promise<ScriptObject>;
+
+/** An object of a compiled class, or a module that one made. */
+export class ScriptObject extends FullScriptModule {
+  #isReleased = false;
+
+  /** Frees what it holds and no other does; the functions and classes stay. Modules below it end with it. */
+  override async dispose(): Promise<void> {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const { disposed, id, placement } = this.file;
+    if (disposed) return;
+    await placement.client.request('done', { type: 'release', model: id, path: this.path });
+  }
+}
 
 /**
  * Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it: `await unit.add(1, 2)` calls a
@@ -91,11 +105,7 @@ export class CompilationUnit {
   }
 
   /** Makes an object of a class; the same as calling the property of that name. */
-  async construct(
-    className: string,
-    inputs: readonly Input[] = [],
-    options: CallOptions = {},
-  ): Promise<FullScriptModule> {
+  async construct(className: string, inputs: readonly Input[] = [], options: CallOptions = {}): Promise<ScriptObject> {
     const file = await this.open();
     const values = new WireArguments();
     const request = {
@@ -108,7 +118,7 @@ export class CompilationUnit {
     const { signal } = options;
     const { path, summary } = await file.placement.client.request('constructed', request, signal ? { signal } : {});
     file.summary = summary;
-    return withMethods(new FullScriptModule(file, path));
+    return withMethods(new ScriptObject(file, path));
   }
 
   /** Names that are properties besides those of this class. */

@@ -90,6 +90,10 @@ def total(counter: Counter, extra: int) -> int:
     await counter.setAttribute('count', 0);
     expect(await counter.call('add', [1])).toBe(1);
     expect((await failure(counter.setAttribute('count', 'many'))).code).toBe('ARGUMENT_TYPE');
+    const other = await unit.construct('Counter', [1]);
+    await counter.dispose();
+    expect((await failure(counter.call('add', [1]))).code).toBe('NO_MODULE');
+    expect(await unit.function('total')(other, 1)).toBe(3);
   });
 
   it('gives back what a function writes to its arguments, through views and twice the same tensor', async () => {

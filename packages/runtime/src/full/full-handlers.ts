@@ -76,6 +76,14 @@ export const fullHandlers: Required<RequestHandlers> = {
     });
   },
 
+  async release({ model, path }, host) {
+    const program = programAs(host.model(model), FunctionProgram);
+    return program.enqueue(async () => {
+      program.release(path);
+      return { type: 'done' } as const;
+    });
+  },
+
   async 'print-python'({ model: id, module, method }, host) {
     const model = host.model(id);
     return model.enqueue(async () => ({ type: 'text', text: pythonText(model, module, method) }) as const);

@@ -19,7 +19,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject, Tensor } from '@cresset/tensor';
+import { ScriptObject, Tensor, type Storage } from '@cresset/tensor';
 import { forEachStorage } from '../storage-ledger.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {
@@ -150,6 +150,21 @@ export class FunctionProgram extends SourceProgram {
     const path = `#${++this.#objects}`;
     for (const [below, module] of collectModules(object)) this.modules.set(below ? `${path}.${below}` : path, module);
     return path;
+  }
+
+  /** Gives up an object with what no other holds. */
+  release(path: string): void {
+    const released: ScriptObject[] = [];
+    for (const [name, object] of this.modules) {
+      if (name !== path && !name.startsWith(`${path}.`)) continue;
+      released.push(object);
+      this.modules.delete(name);
+    }
+    const held = new Set<Storage>();
+    forEachStorage([...this.modules.values()], (storage) => held.add(storage));
+    forEachStorage(released, (storage) => {
+      if (!held.has(storage)) storage.dispose();
+    });
   }
 
   override summary(): Omit<ModelSummary, 'timings'> {

@@ -337,6 +337,14 @@ export interface ConstructRequest {
   readonly kwargs: readonly (readonly [string, WireValue])[];
 }
 
+/** Gives up an object that `construct` made; answered with `done`. */
+export interface ReleaseRequest {
+  readonly type: 'release';
+  readonly id: number;
+  readonly model: number;
+  readonly path: string;
+}
+
 /** Python text of a method, a function or, where `method` is null, a whole module; answered with `text`. */
 export interface PrintRequest {
   readonly type: 'print-python';
@@ -427,6 +435,7 @@ export type FullRequest =
   | SetAttributeRequest
   | GetAttributeRequest
   | ConstructRequest
+  | ReleaseRequest
   | PrintRequest
   | SaveRequest
   | VerifyRequest
