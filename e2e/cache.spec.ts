@@ -31,16 +31,19 @@ async function visit(page: Page): Promise<string[]> {
 }
 
 /** Loads with the cache; null, or the error's code. */
-function loadCached(page: Page): Promise<string | null> {
-  return page.evaluate(async (url) => {
-    try {
-      const model = await globalThis.cresset.load(url, { cache: true, device: 'cpu' });
-      await model.dispose();
-      return null;
-    } catch (error) {
-      return (error as { code: string }).code;
-    }
-  }, server.url);
+function loadCached(page: Page, worker = true): Promise<string | null> {
+  return page.evaluate(
+    async ([url, inWorker]) => {
+      try {
+        const model = await globalThis.cresset.load(url, { cache: true, device: 'cpu', worker: inWorker });
+        await model.dispose();
+        return null;
+      } catch (error) {
+        return (error as { code: string }).code;
+      }
+    },
+    [server.url, worker] as const,
+  );
 }
 
 const entries = (page: Page) => page.evaluate(() => globalThis.cresset.cache.entries());
@@ -66,6 +69,17 @@ test('a model that was kept is there at the second visit, without its server', a
   expect(await third.evaluate((url) => globalThis.cresset.cache.delete(url), server.url)).toBe(true);
   expect(await entries(third)).toEqual([]);
   expect(await loadCached(third)).toBe('DOWNLOAD_FAILED');
+});
+
+test('a model that runs in the page is kept too', async ({ page }) => {
+  await serveDigits();
+  await visit(page);
+  expect(await loadCached(page, false)).toBeNull();
+  expect(await entries(page)).toMatchObject([{ stored: digits.size }]);
+  server.close();
+  expect(await loadCached(page, false)).toBeNull();
+  expect(await loadCached(page, true)).toBeNull();
+  expect(page.workers()).toHaveLength(1);
 });
 
 test('two tabs load and keep the same model at a time', async ({ context, page }) => {
