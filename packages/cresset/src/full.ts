@@ -40,7 +40,7 @@ export {
   type Submodule,
 } from './full/authored-module.ts';
 export type { EstimateOptions, ModelEstimate } from './full/estimate.ts';
-export type { ProgramOptions, ScriptClass, ScriptFunction } from './full/compilation-unit.ts';
+export type { ProgramOptions, ScriptClass, ScriptFunction, ScriptObject } from './full/compilation-unit.ts';
 export { torch, type TraceableFunction, type TraceOptions } from './full/trace.ts';
 export type { TraceableModule } from './full/traced-module.ts';
 export { TensorList, type TracedTensor, type TracedTorch, type TraceIndex } from './full/traced-tensor.ts';

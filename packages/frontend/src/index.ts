@@ -6,6 +6,7 @@ export * from './define-methods.ts';
 export * from './environment.ts';
 export * from './iterable-value.ts';
 export * from './module-class.ts';
+export * from './module-container.ts';
 export * from './module-value.ts';
 export * from './named-value.ts';
 export * from './native-resolver.ts';

@@ -1,8 +1,6 @@
 import {
-  BoolType,
   ClassType,
   constantValue,
-  NoneType,
   Source,
   TensorType,
   type ClassAttributeKind,
@@ -15,6 +13,7 @@ import {
 import { FunctionValue } from './callable-value.ts';
 import { compileError } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
+import { newContainerClass } from './module-container.ts';
 import { ModuleSelf, ModuleValue } from './module-value.ts';
 import { NamedValue } from './named-value.ts';
 import { parseProgram } from './parser.ts';
@@ -27,15 +26,11 @@ import { dottedName } from './script-type-parser.ts';
 
 /** How `__init__` of a module class names what makes parts of modules; no source can. */
 const PREFIX = '$nn.';
-const CONTAINERS: ReadonlySet<string> = new Set(['ModuleList', 'ModuleDict', 'Sequential']);
+type ContainerKind = 'ModuleList' | 'ModuleDict' | 'Sequential';
 
-/** What PyTorch compiles of a Sequential. */
-const SEQUENTIAL = `
-def forward(self, input):
-    for module in self:
-        input = module(input)
-    return input
-`;
+function isContainer(name: string): name is ContainerKind {
+  return name === 'ModuleList' || name === 'ModuleDict' || name === 'Sequential';
+}
 
 const initializers = new WeakMap<ClassType, GraphFunction>();
 
@@ -152,7 +147,7 @@ function renameConstructors(part: unknown): unknown {
   const name = /^(?:torch\.)?(?:nn\.)(\w+)$/.exec(dottedName(copy.callee) ?? '')?.[1];
   if (name === undefined) return copy;
   const callee = makeVar(copy.callee.range, `${PREFIX}${name}`);
-  return CONTAINERS.has(name) ? { ...spreadModules(copy), callee } : { ...copy, callee };
+  return isContainer(name) ? { ...spreadModules(copy), callee } : { ...copy, callee };
 }
 
 class InitializerResolver implements Resolver {
@@ -170,7 +165,7 @@ class InitializerResolver implements Resolver {
     if (!name.startsWith(PREFIX)) return this.#other.resolveValue(name, fn, range);
     const member = name.slice(PREFIX.length);
     if (member === 'Parameter') return new ParameterConstructor();
-    if (CONTAINERS.has(member)) return new ContainerConstructor(member, this.#unit);
+    if (isContainer(member)) return new ContainerConstructor(member, this.#unit);
     const layer = this.#library(member);
     if (layer === undefined) throw compileError(range, `nn.${member} is not among the modules that source can make`);
     return new ModuleClassValue(layer);
@@ -211,10 +206,10 @@ class ParameterConstructor extends SugaredValue {
 
 /** `nn.ModuleList` and its like: a class of its own for what it holds. */
 class ContainerConstructor extends SugaredValue {
-  readonly #kind: string;
+  readonly #kind: ContainerKind;
   readonly #unit: CompilationUnit;
 
-  constructor(kind: string, unit: CompilationUnit) {
+  constructor(kind: ContainerKind, unit: CompilationUnit) {
     super();
     this.#kind = kind;
     this.#unit = unit;
@@ -248,30 +243,11 @@ class ContainerConstructor extends SugaredValue {
   }
 
   #classOf(modules: readonly (readonly [string, Value])[], range: SourceRange): ClassType {
-    const unit = this.#unit;
-    const name = `__torch__.torch.nn.modules.container.${this.#kind}`;
-    const type = new ClassType(unit.getType(name) === undefined ? name : unit.mangle(name), {
-      isModule: true,
-      compilationUnit: unit,
+    const types = modules.map(([name, { type }]) => {
+      if (type instanceof ClassType && type.isModule()) return [name, type] as const;
+      throw compileError(range, `${type.reprStr()} is not a Module subclass`);
     });
-    unit.registerType(type);
-    type.addAttribute('training', BoolType.get());
-    type.addAttribute('_is_full_backward_hook', NoneType.get());
-    for (const [attribute, { type: moduleType }] of modules) {
-      if (!(moduleType instanceof ClassType && moduleType.isModule())) {
-        throw compileError(range, `${moduleType.reprStr()} is not a Module subclass`);
-      }
-      type.addAttribute(attribute, moduleType);
-    }
-    const length = `def __len__(self) -> int:\n    return ${modules.length}\n`;
-    const source = new Source(this.#kind === 'Sequential' ? length + SEQUENTIAL : length, `<${this.#kind}>`);
-    const resolver: Resolver = { resolveValue: () => undefined, resolveType: () => undefined };
-    declareFunctions(unit, parseProgram(source, 'python') as readonly Def[], {
-      prefix: type.qualifiedName,
-      resolver,
-      self: new ModuleSelf(type),
-    }).forEach((method) => method.ensureDefined());
-    return type;
+    return newContainerClass(this.#unit, this.#kind, types);
   }
 }
 

@@ -1,23 +1,12 @@
-import { defineMethods, UnitResolver } from '@cresset/frontend';
-import { type CompilationUnit, CressetError, Source, TensorType, type Type } from '@cresset/ir';
+import { newContainerClass } from '@cresset/frontend';
+import { type CompilationUnit, CressetError, TensorType, type Type } from '@cresset/ir';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import { typeOfValue } from '../value-type.ts';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { Registration, WireModule, WireValue } from '../worker/protocol.ts';
 import type { WireReader } from '../worker/wire-value.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
-import { type AuthoredModule, NAMESPACE, newModule } from './source-program.ts';
-
-/** Where PyTorch has its containers of modules. */
-const CONTAINERS = `${NAMESPACE}.torch.nn.modules.container`;
-
-/** What PyTorch compiles of a Sequential. */
-const FORWARD = `
-def forward(self, input):
-    for module in self:
-        input = module(input)
-    return input
-`;
+import { moduleOfClass, type AuthoredModule } from './source-program.ts';
 
 /**
  * Gives a module a parameter, buffer, attribute, constant or submodule (`register_parameter`, `register_buffer`, `register_attribute`,
@@ -95,13 +84,13 @@ function moduleOf(wire: WireModule, unit: CompilationUnit, host: WorkerHost): Sc
     if (!module.type.isModule()) throw new CressetError('NO_MODULE', `${module.type.reprStr()} is no module`);
     return module;
   }
-  const container = newModule(unit, `${CONTAINERS}.${wire.kind}`);
-  for (const [name, module] of wire.modules) {
-    const child = moduleOf(module, unit, host);
-    add(container, name, child.type, child);
-  }
-  const length = `def __len__(self) -> int:\n    return ${wire.modules.length}\n`;
-  const source = new Source(wire.kind === 'Sequential' ? length + FORWARD : length, `<${wire.kind}>`);
-  defineMethods(unit, container.type, source, new UnitResolver([unit]));
+  const modules = wire.modules.map(([name, module]) => [name, moduleOf(module, unit, host)] as const);
+  const type = newContainerClass(
+    unit,
+    wire.kind,
+    modules.map(([name, module]) => [name, module.type] as const),
+  );
+  const container = moduleOfClass(type);
+  for (const [name, module] of modules) container.setAttribute(name, module);
   return container;
 }

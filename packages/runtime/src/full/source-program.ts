@@ -3,17 +3,16 @@ import {
   defineMethods,
   makeTypeParser,
   moduleInitializer,
+  newModuleClass,
   parseProgram,
   UnitResolver,
 } from '@cresset/frontend';
 import {
-  BoolType,
   ClassType,
   CompilationUnit,
   CressetError,
   ErrorReport,
   GraphFunction,
-  NoneType,
   Source,
   type NamedType,
   type Type,
@@ -225,14 +224,15 @@ export class AuthoredModule extends SourceProgram {
   }
 }
 
-/** An empty module, with the attributes that every `nn.Module` has. */
+/** An empty module of a class of its own. */
 export function newModule(unit: CompilationUnit, qualifiedName: string): ScriptObject {
-  const name = unit.getType(qualifiedName) === undefined ? qualifiedName : unit.mangle(qualifiedName);
-  const type = new ClassType(name, { isModule: true, compilationUnit: unit });
-  unit.registerType(type);
-  type.addAttribute('training', BoolType.get());
-  type.addAttribute('_is_full_backward_hook', NoneType.get());
+  return moduleOfClass(newModuleClass(unit, qualifiedName));
+}
+
+/** An object of a class of modules, with the values that every new module has. */
+export function moduleOfClass(type: ClassType): ScriptObject {
   const module = new ScriptObject(type);
-  module.slots.push(true, null);
+  module.setAttribute('training', true);
+  module.setAttribute('_is_full_backward_hook', null);
   return module;
 }
