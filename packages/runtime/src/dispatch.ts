@@ -10,7 +10,7 @@ import {
   runWithoutData,
   type OperatorRow,
 } from '@cresset/operators';
-import { numelOf, type IValue, type Storage, type Tensor } from '@cresset/tensor';
+import { List, numelOf, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
@@ -34,12 +34,13 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (!isImplemented(row)) throw notImplemented(row);
   if (!context.device) {
     if (!missingStorages(args, null)) return runOnHost(row, args, context);
-    return withoutData(row, args, execution) ?? afterReadback(args, () => runOnHost(row, args, context), execution);
+    const early = row.readsElements ? null : runWithoutData(row, args, context);
+    return early ?? afterReadback(args, () => runOnHost(row, args, context), execution);
   }
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
 
-  const early = withoutData(row, args, execution);
+  const early = runWithoutData(row, args, context);
   if (early) return early;
   const missing = missingStorages(args, context.device);
   return missing
@@ -84,17 +85,6 @@ function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[
   return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)), execution);
 }
 
-function withoutData(row: OperatorRow, args: readonly IValue[], execution: Execution): Invocation | null {
-  const { context } = execution;
-  try {
-    return runWithoutData(row, args, context);
-  } catch (error) {
-    // It looked at elements after all (`x in [tensor]`): bring them, and ask again.
-    if (!(error instanceof CressetError) || error.code !== 'STORAGE_NOT_ON_HOST') throw error;
-    return afterReadback(args, () => runOnHost(row, args, context), execution);
-  }
-}
-
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
 export function afterReadback<T>(args: readonly IValue[], body: () => T, execution: Execution): T | Promise<T> {
   const away = missingStorages(args, null);
@@ -105,11 +95,22 @@ export function afterReadback<T>(args: readonly IValue[], body: () => T, executi
  * Storages of the tensors among `args` that are not on the host, nor where `device` can take them from without a wait: those of a
  * large file that were not read yet. Null where there are none, which is nearly always.
  */
-export function missingStorages(args: readonly IValue[], device: ComputeDevice | null): Set<Storage> | null {
-  let missing: Set<Storage> | null = null;
-  for (const { storage, dtype } of tensorsIn(args)) {
-    if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
-    (missing ??= new Set()).add(storage);
+export function missingStorages(
+  args: readonly IValue[],
+  device: ComputeDevice | null,
+  found: Set<Storage> | null = null,
+): Set<Storage> | null {
+  // Every operator comes here, most of them with numbers: nothing is made unless something is missing.
+  let missing = found;
+  for (const value of args) {
+    if (typeof value !== 'object' || value === null) continue;
+    if (value instanceof Tensor) {
+      const { storage, dtype } = value;
+      if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
+      (missing ??= new Set()).add(storage);
+    } else if (value instanceof List || value instanceof Tuple) {
+      missing = missingStorages(value.items, device, missing);
+    }
   }
   return missing;
 }
