@@ -1,3 +1,4 @@
+import { declareScript } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { canonicalize } from '@cresset/passes';
@@ -19,6 +20,8 @@ export interface IrCase {
   readonly parsed?: { readonly printed: string };
   readonly queries?: readonly AliasQuery[];
   readonly before?: string;
+  /** TorchScript to be compiled, in place of `before`. */
+  readonly source?: string;
   readonly after?: string;
   readonly pass?: string;
   readonly inputs?: readonly (InputShape | null)[];
@@ -60,14 +63,19 @@ function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
   return same(parseIr(ir!, { constants: runtimeConstants }), printed as string);
 }
 
-function checkPass({ before, after, pass, passes: several }: IrCase): string | null {
+function checkPass({ before, source, after, pass, passes: several }: IrCase): string | null {
   const names = several ?? [pass!];
   const missing = names.find((name) => !(name in irPasses));
   if (missing !== undefined) return `no pass ${missing}`;
-  const graph = parseIr(before!, { constants: runtimeConstants });
+  const graph = source === undefined ? parseIr(before!, { constants: runtimeConstants }) : compiledForward(source);
   for (const name of names) irPasses[name](graph);
   lint(graph);
   return same(canonicalize(graph), after!);
+}
+
+function compiledForward(source: string): Graph {
+  const { unit } = declareScript(source, { filename: '<source>', module: 'program' });
+  return unit.findFunction('__torch__.forward')!.graph.copy();
 }
 
 function checkShapes({ ir, inputs, after, pass }: IrCase): string | null {

@@ -1,9 +1,13 @@
 import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
 import { AliasDb, type Graph } from '@cresset/ir';
 import {
+  batchMm,
   canonicalizeOps,
+  createFunctionalGraphs,
+  decomposeAddmm,
   eliminateCommonSubexpressions,
   eliminateDeadCode,
+  eliminateDeadCodeInBlock,
   eraseNumberTypes,
   eraseShapeInformation,
   functionalToInplaceActivation,
@@ -11,6 +15,9 @@ import {
   fuseAddRelu,
   fuseGraph,
   fuseLinear,
+  inline,
+  inlineForkWait,
+  inlineFunctionalGraphs,
   inplaceToFunctionalActivation,
   lowerAllTuples,
   lowerSimpleTuples,
@@ -19,6 +26,10 @@ import {
   refineTupleTypes,
   poolConstants,
   propagateConstants,
+  preoptimizedBodies,
+  propagateDevices,
+  propagateDtypes,
+  removeExpands,
   removeInplaceOps,
   removeMutation,
   runCleanupPasses,
@@ -29,7 +40,15 @@ import { evaluateConstant } from '@cresset/runtime';
 
 /** Passes by the names of `torch._C._jit_pass_…`. */
 export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
+  batch_mm: batchMm,
   canonicalize_graph_fuser_ops: canonicalizeOps,
+  create_functional_graphs: createFunctionalGraphs,
+  inline: (graph) => inline(graph, preoptimizedBodies(evaluateConstant)),
+  inline_fork_wait: inlineForkWait,
+  inline_functional_graphs: inlineFunctionalGraphs,
+  propagate_device: propagateDevices,
+  propagate_dtype: (graph) => propagateDtypes(graph, evaluateConstant),
+  remove_expands: removeExpands,
   constant_loop_unrolling: unrollConstantLoops,
   constant_pooling: (graph) => poolConstants(graph, new AliasDb(graph)),
   constant_propagation: (graph) => propagateConstants(graph, evaluateConstant),
@@ -38,7 +57,8 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   cse: (graph) => eliminateCommonSubexpressions(graph),
   dce: (graph) => eliminateDeadCode(graph, { aliasDb: new AliasDb(graph) }),
   dce_allow_deleting_nodes_with_side_effects: (graph) =>
-    eliminateDeadCode(graph, { aliasDb: new AliasDb(graph), allowSideEffects: true }),
+    eliminateDeadCodeInBlock(graph.block, { allowSideEffects: true }),
+  decompose_ops: (graph) => decomposeAddmm(graph, evaluateConstant),
   erase_number_types: eraseNumberTypes,
   erase_shape_information: eraseShapeInformation,
   frontend_cleanup: (graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }),

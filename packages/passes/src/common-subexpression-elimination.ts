@@ -35,7 +35,8 @@ class CommonSubexpressionEliminator {
       if (!existing) {
         known.set(key, node);
       } else if (
-        this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs) &&
+        // Two outputs of the graph are two values to whoever gets them.
+        !(this.#isInOutput(node) && this.#isInOutput(existing)) &&
         mayChange(LOG, node, existing)
       ) {
         node.replaceAllUsesWith(existing);
@@ -44,5 +45,9 @@ class CommonSubexpressionEliminator {
       }
     }
     return changed;
+  }
+
+  #isInOutput(node: Node): boolean {
+    return this.#aliasDb.mayContainAlias(node.outputs, node.owningGraph.outputs);
   }
 }

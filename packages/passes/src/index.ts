@@ -5,7 +5,7 @@ export { propagateConstants, type ConstantEvaluator } from './constant-propagati
 export { eliminateDeadCode } from './dead-code-elimination.ts';
 export { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
 export { fuseGraph, type FuseOptions } from './graph-fuser.ts';
-export { inline } from './inliner.ts';
+export { inline, type BodyOf } from './inliner.ts';
 export { lowerSimpleTuples } from './lower-tuples.ts';
 export { normalizeOps } from './normalize-ops.ts';
 export {
@@ -33,3 +33,11 @@ export { functionalToInplaceActivation, inplaceToFunctionalActivation } from './
 export { peepholeOptimize, type PeepholeOptions } from './peephole-optimize.ts';
 export { combineConcats } from './combine-concats.ts';
 export { refineTupleTypes } from './refine-tuple-types.ts';
+export { createFunctionalGraphs, inlineFunctionalGraphs } from './create-functional-graphs.ts';
+export { eliminateDeadCodeInBlock } from './dead-code-elimination.ts';
+export { decomposeAddmm } from './decompose-addmm.ts';
+export { inlineForkWait } from './inline-fork-wait.ts';
+export { removeExpands } from './remove-expands.ts';
+export { batchMm } from './batch-mm.ts';
+export { preoptimizedBodies } from './preoptimize.ts';
+export { propagateDevices } from './propagate-device.ts';

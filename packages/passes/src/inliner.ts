@@ -11,26 +11,29 @@ import {
   type Value,
 } from '@cresset/ir';
 
+/** The graph that takes the place of a function's calls. */
+export type BodyOf = (fn: GraphFunction) => Graph;
+
 /**
  * Puts the bodies of called functions and methods in the place of the calls, all the way down (PyTorch: Inline). Calls of
  * interface methods stay: what they call is known only when they run.
  */
-export function inline(graph: Graph): boolean {
-  const changed = inlineBlock(graph.block, []);
+export function inline(graph: Graph, bodyOf: BodyOf = (fn) => fn.graph): boolean {
+  const changed = inlineBlock(graph.block, [], bodyOf);
   logGraph('inliner', graph);
   return changed;
 }
 
-function inlineBlock(block: Block, callers: readonly GraphFunction[]): boolean {
+function inlineBlock(block: Block, callers: readonly GraphFunction[], bodyOf: BodyOf): boolean {
   let changed = false;
   for (let node = block.paramNode.next; node !== block.returnNode;) {
     const { next } = node;
     const callee = calleeOf(node);
     if (callee && !callers.includes(callee) && mayChange('inliner', node)) {
-      inlineCall(node, callee, callers);
+      inlineCall(node, callee, callers, bodyOf);
       changed = true;
     } else {
-      for (const inner of node.blocks) changed = inlineBlock(inner, callers) || changed;
+      for (const inner of node.blocks) changed = inlineBlock(inner, callers, bodyOf) || changed;
     }
     node = next;
   }
@@ -51,27 +54,25 @@ function calleeOf(node: Node): GraphFunction | null {
 }
 
 /** Each body is copied once, to its final place: the calls within it are inlined there. */
-function inlineCall(call: Node, callee: GraphFunction, callers: readonly GraphFunction[]): void {
+function inlineCall(call: Node, callee: GraphFunction, callers: readonly GraphFunction[], bodyOf: BodyOf): void {
   const args = call.kind === 'prim::CallFunction' ? call.inputs.slice(1) : call.inputs;
   const callstack = callstackOf(call, callee);
   const before = call.previous;
-  const results = insertGraphBefore(call, callee.graph, args, callstack);
+  const results = insertGraphBefore(call, bodyOf(callee), args, callstack);
   call.outputs.forEach((output, index) => {
     const result = results[index];
     if (output.hasDebugName()) result.setDebugName(output.debugName);
     output.replaceAllUsesWith(result);
   });
-  const functionConstant = call.kind === 'prim::CallFunction' ? call.input(0).node : null;
   const within = [...callers, callee];
   for (let node = before.next; node !== call;) {
     const { next } = node;
     const inner = calleeOf(node);
-    if (inner && !within.includes(inner) && mayChange('inliner', node)) inlineCall(node, inner, within);
-    else for (const block of node.blocks) inlineBlock(block, within);
+    if (inner && !within.includes(inner) && mayChange('inliner', node)) inlineCall(node, inner, within, bodyOf);
+    else for (const block of node.blocks) inlineBlock(block, within, bodyOf);
     node = next;
   }
   call.destroy();
-  if (functionConstant && !functionConstant.hasUses()) functionConstant.destroy();
 }
 
 function callstackOf(call: Node, callee: GraphFunction): InlinedCallStack {

@@ -71,11 +71,13 @@ function takeApart(node: Node): void {
 function flattenInputs(node: Node): void {
   for (let index = 0; index < node.inputs.length;) {
     const input = node.input(index);
-    if (!(input.type instanceof TupleType)) {
+    const { type } = input;
+    if (!(type instanceof TupleType)) {
       index++;
       continue;
     }
-    constructOf(input, node).inputs.forEach((element, offset) => node.insertInput(index + 1 + offset, element));
+    const elements = constructOf(input, node).inputs.slice(0, type.elements.length);
+    elements.forEach((element, offset) => node.insertInput(index + 1 + offset, element));
     node.removeInput(index);
   }
 }

@@ -1,0 +1,23 @@
+import { type Block, type Graph, insertGraph, type Value } from '@cresset/ir';
+
+/** Runs what is forked where it is forked (PyTorch: InlineForkWait). */
+export function inlineForkWait(graph: Graph): void {
+  inlineInBlock(graph.block, new Map());
+}
+
+function inlineInBlock(block: Block, results: Map<Value, Value>): void {
+  const graph = block.owningGraph;
+  for (const node of block.nodes()) {
+    if (node.kind !== 'prim::fork') continue;
+    const [result] = graph.withInsertPoint(node, () => insertGraph(graph, node.g('Subgraph'), node.inputs));
+    results.set(node.output(), result);
+  }
+  for (const node of block.nodes()) {
+    for (const inner of node.blocks) inlineInBlock(inner, results);
+    const future = node.kind === 'prim::fork' ? node.output() : node.kind === 'aten::wait' ? node.input() : undefined;
+    const result = future && results.get(future);
+    if (!result) continue;
+    node.output().replaceAllUsesWith(result);
+    node.destroy();
+  }
+}

@@ -1,0 +1,82 @@
+import { type Block, constantValue, type Graph, type Node, TensorType, type Value } from '@cresset/ir';
+import { DeviceValue } from '@cresset/tensor';
+
+/** Tells on which devices tensors are, from those of the inputs (PyTorch: DeviceTypePropagation). */
+export function propagateDevices(graph: Graph): boolean {
+  return propagateInBlock(graph.block);
+}
+
+function propagateInBlock(block: Block): boolean {
+  let changed = false;
+  for (const node of block.nodes()) changed = propagate(node) || changed;
+  return changed;
+}
+
+function propagate(node: Node): boolean {
+  switch (node.kind) {
+    case 'prim::If':
+      return propagateIf(node);
+    case 'prim::Loop':
+      return propagateLoop(node);
+    case 'prim::CallMethod':
+    case 'prim::CallFunction':
+      return false;
+    default:
+      return node.blocks.length === 0 && propagateOperator(node);
+  }
+}
+
+function propagateIf(node: Node): boolean {
+  const [whenTrue, whenFalse] = node.blocks;
+  let changed = propagateInBlock(whenTrue);
+  changed = propagateInBlock(whenFalse) || changed;
+  node.outputs.forEach((output, index) => {
+    const devices = [whenTrue, whenFalse].map((branch) => deviceOf(branch.outputs[index]));
+    changed = setDevice(output, devices[0] === devices[1] ? devices[0] : undefined) || changed;
+  });
+  return changed;
+}
+
+function propagateLoop(node: Node): boolean {
+  const [body] = node.blocks;
+  let changed = false;
+  const carry = (targets: readonly Value[], sources: readonly Value[]): void => {
+    targets.forEach((target, index) => (changed = setDevice(target, deviceOf(sources[index])) || changed));
+  };
+  carry(body.inputs.slice(1), node.inputs.slice(2));
+  changed = propagateInBlock(body) || changed;
+  carry(node.outputs, body.outputs.slice(1));
+  return changed;
+}
+
+/** A tensor of an operator is where its tensor arguments are; those without dimensions on the CPU go along anywhere. */
+function propagateOperator(node: Node): boolean {
+  if (node.kind === 'prim::Constant' || node.maybeSchema() === undefined) return false;
+  const given = node.inputs.map((input) => constantValue(input)).find((value) => value instanceof DeviceValue);
+  if (given) return setDevices(node, String(given));
+  const tensors = node.inputs.filter(({ type }) => type instanceof TensorType);
+  const deciding = tensors.filter((value) => !isNumberOnCpu(value));
+  const devices = new Set((deciding.length > 0 ? deciding : tensors).map(deviceOf));
+  const device = devices.size === 1 ? [...devices][0] : undefined;
+  return setDevices(node, device);
+}
+
+function setDevices(node: Node, device: string | undefined): boolean {
+  let changed = false;
+  for (const output of node.outputs) changed = setDevice(output, device) || changed;
+  return changed;
+}
+
+function isNumberOnCpu({ type }: Value): boolean {
+  return type instanceof TensorType && type.dim === 0 && type.device === 'cpu';
+}
+
+function deviceOf({ type }: Value): string | undefined {
+  return type instanceof TensorType ? type.device : undefined;
+}
+
+function setDevice(value: Value, device: string | undefined): boolean {
+  if (!(value.type instanceof TensorType) || value.type.device === device) return false;
+  value.setType(value.type.withDevice(device));
+  return true;
+}
