@@ -2,13 +2,21 @@
  * are equal then. */
 export function withCanonicalNames(text: string): string {
   const names = new Map<string, number>();
-  return text
-    .replace(/%[\w.]+/g, (name) => {
-      let number = names.get(name);
-      if (number === undefined) names.set(name, (number = names.size));
-      return `%${number}`;
-    })
-    .trim();
+  const warnings = new Map<string, number>();
+  return (
+    text
+      // Warnings are numbered in the order in which a process compiles them.
+      .replace(/\[warn_id=\d+\]/g, (id) => {
+        if (!warnings.has(id)) warnings.set(id, warnings.size);
+        return `[warn_id=${warnings.get(id)}]`;
+      })
+      .replace(/%[\w.]+/g, (name) => {
+        let number = names.get(name);
+        if (number === undefined) names.set(name, (number = names.size));
+        return `%${number}`;
+      })
+      .trim()
+  );
 }
 
 /** Drops `# file:line:column` comments from graph text. */

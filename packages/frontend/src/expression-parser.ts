@@ -348,6 +348,9 @@ export class ExpressionParser {
       return makeTuple(stream.rangeFrom(open.start), []);
     }
     const inner = this.parseExpOrExpTuple();
+    if (stream.cur.kind === ':=') {
+      throw new ErrorReport(stream.range(inner.range.start, inner.range.start + 1), "NamedExpr aren't supported");
+    }
     const result = stream.cur.kind === 'for' ? this.#parseComprehension(inner, open.start) : inner;
     stream.expect(')');
     return inner.kind === 'tuple' && this.dialect === 'python' && result === inner
@@ -513,7 +516,7 @@ export class ExpressionParser {
       const token = stream.next();
       const parts = splitStringToken(stream.text(token));
       if (parts.isBytes) {
-        throw this.unsupported(token, 'bytes');
+        throw new ErrorReport(stream.rangeOf(token), 'Unknown Constant expression type');
       }
       if (parts.isFormat) {
         isFormat = true;

@@ -297,7 +297,7 @@ class FunctionEmitter implements Emitter {
       case 'starred':
         throw compileError(expr.range, 'Unexpected starred expansion. File a bug report');
       default:
-        throw compileError(expr.range, `Cannot emit expr for: ${kindToString(expr)}`);
+        throw compileError(expr.range, `Cannot emit expr for: (${kindToString(expr)})\n`);
     }
   }
 

@@ -2,7 +2,7 @@ import { CompilationUnit, Source, type GraphFunction, type NamedType, type Sourc
 import { ExceptionValue, FunctionValue } from './callable-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
-import { declareFunctions } from './define.ts';
+import { declareFunctions, makeTypeParser } from './define.ts';
 import { emitDictConstructor } from './dict-constructor.ts';
 import { functionalLibrary } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
@@ -14,7 +14,7 @@ import { addSpecialForm } from './special-form-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
-import { replaceUnusedBody } from './unused-definition.ts';
+import { IgnoredFunctionValue, isIgnored } from './unused-definition.ts';
 
 export interface ScriptOptions {
   /** The unit that takes the definitions; a new one where there is none. */
@@ -65,6 +65,8 @@ class ScriptProgram implements Resolver {
   readonly #definer: ClassDefiner;
   readonly #exceptions = new Map<string, ExceptionValue>();
   readonly #module: string | undefined;
+  /** Functions that exist in Python only. */
+  readonly #ignored = new Map<string, Def>();
 
   constructor(unit: CompilationUnit, { resolver, module }: ScriptOptions) {
     this.#unit = unit;
@@ -79,8 +81,10 @@ class ScriptProgram implements Resolver {
     for (const definition of definitions) {
       if (definition.kind === 'class') {
         this.#addClass(definition);
+      } else if (isIgnored(definition)) {
+        this.#ignored.set(definition.name.name, definition);
       } else {
-        defs.push(replaceUnusedBody(definition));
+        defs.push(definition);
       }
     }
     return declareFunctions(this.#unit, defs, { prefix: NAMESPACE, resolver: this });
@@ -124,6 +128,10 @@ class ScriptProgram implements Resolver {
     const type = this.#typeNamed(name);
     if (type !== undefined) {
       return typeAsValue(type);
+    }
+    const ignored = this.#ignored.get(name);
+    if (ignored !== undefined) {
+      return new IgnoredFunctionValue(makeTypeParser(this).parseSchemaFromDef(ignored, false));
     }
     const exception = this.#exceptions.get(name);
     if (exception !== undefined) {

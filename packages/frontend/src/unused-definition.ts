@@ -1,4 +1,9 @@
+import { TensorType, type FunctionSchema, type GraphFunction, type SourceRange } from '@cresset/ir';
+import type { NamedValue } from './named-value.ts';
+import { matchSchema } from './schema-matching.ts';
 import { dottedName } from './script-type-parser.ts';
+import { SimpleValue } from './simple-value.ts';
+import { SugaredValue } from './sugared-value.ts';
 import { makeApply, makeVar, type Def, type Expr } from './tree.ts';
 
 /** The dotted name of a decorator, called or not. */
@@ -27,4 +32,38 @@ export function replaceUnusedBody(def: Def): Def {
     decl: { ...def.decl, params },
     statements: [{ kind: 'raise', range, expr: makeApply(range, makeVar(range, 'RuntimeError'), [message]) }],
   };
+}
+
+/** Whether a function is left to Python: `@torch.jit.unused` or `@torch.jit.ignore`. */
+export function isIgnored(def: Def): boolean {
+  return hasDecorator(def, 'unused') || hasDecorator(def, 'ignore');
+}
+
+/** A function that is left to Python: programs may call it, and fail where they do (PyTorch: PythonValue of a dropped function). */
+export class IgnoredFunctionValue extends SugaredValue {
+  readonly #schema: FunctionSchema;
+
+  constructor(schema: FunctionSchema) {
+    super();
+    this.#schema = schema;
+  }
+
+  override kind(): string {
+    return 'python function';
+  }
+
+  override call(
+    range: SourceRange,
+    fn: GraphFunction,
+    args: readonly NamedValue[],
+    kwargs: readonly NamedValue[],
+  ): SugaredValue {
+    const graph = fn.graphBeingDefined;
+    const matched = matchSchema(this.#schema, { range, graph, args, kwargs });
+    const message = 'This Python function is annotated to be ignored and cannot be run';
+    const inputs = [graph.insertConstant(message, range), graph.insertConstant(null, range)];
+    graph.insertNode(graph.create('prim::RaiseException', inputs, 0).setSourceRange(range));
+    const type = matched.returnTypes[0] ?? TensorType.get();
+    return new SimpleValue(graph.insertNode(graph.createUninitialized(type)).output());
+  }
 }

@@ -34,16 +34,23 @@ export function sortOverloads<T extends { readonly schema: FunctionSchema }>(ove
 function rankOf(schema: FunctionSchema): number {
   const types = schema.arguments.map((argument) => innermost(argument.type).kind);
   if (types.some((kind) => kind === 'AnyType' || kind === 'AnyListType' || kind === 'AnyTupleType')) {
-    return 4;
+    return 5;
   }
   if (types.includes('NumberType') && !types.includes('TensorType')) {
-    return 3;
+    return 4;
   }
   if (LATER_OVERLOADS.has(schema.overloadName)) {
-    return 2;
+    return 3;
   }
   // The overload without a name is the plain form: `clamp` with numbers before `clamp.Tensor`, `all` before `all.dims`.
-  return schema.overloadName === '' && types[0] === 'TensorType' && schema.name !== 'aten::split' ? 0 : 1;
+  if (schema.overloadName === '' && types[0] === 'TensorType' && schema.name !== 'aten::split') {
+    return 0;
+  }
+  // Operators on tensors are registered before those on numbers: `x - True` subtracts a number from a tensor.
+  const takesTensor = schema.arguments.some(({ type }) => type.kind === 'TensorType');
+  return takesTensor && schema.overloadName !== '' && schema.returns.some(({ type }) => type.kind === 'TensorType')
+    ? 1
+    : 2;
 }
 
 function innermost(type: Type): Type {

@@ -4,7 +4,7 @@ import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type V
 const LOG = 'dead_code_elimination';
 
 export interface DeadCodeOptions {
-  /** Lets writes to memory that nobody looks at later go; without it every write in a lone block stays. */
+  /** Lets writes to memory that nobody looks at later go; without it every write stays. */
   readonly aliasDb?: AliasDb;
   /** Also deletes unused nodes with side effects (PyTorch: ALLOW_DELETING_NODES_WITH_SIDE_EFFECTS). */
   readonly allowSideEffects?: boolean;
@@ -12,8 +12,7 @@ export interface DeadCodeOptions {
 
 /** Removes nodes without effect whose outputs are not used, and unused outputs of If and Loop (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
-  const writes = options.aliasDb === undefined && Array.from(graph.allNodes()).some(isWrite);
-  const changed = eliminateDeadCodeInBlock(graph.block, writes ? { ...options, aliasDb: new AliasDb(graph) } : options);
+  const changed = eliminateDeadCodeInBlock(graph.block, options);
   logGraph(LOG, graph);
   return changed;
 }
@@ -21,7 +20,7 @@ export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): 
 /** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
 export function eliminateDeadWrites(graph: Graph): boolean {
   // Without writes there is nothing that aliases could tell.
-  const writes = [...graph.allNodes()].some((node) => node.maybeSchema()?.isMutable === true);
+  const writes = Array.from(graph.allNodes()).some(isWrite);
   return eliminateDeadCode(graph, writes ? { aliasDb: new AliasDb(graph) } : {});
 }
 

@@ -2,7 +2,7 @@ export { canonicalize, canonicalizeOutputs } from './canonicalize.ts';
 export { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 export { poolConstants } from './constant-pooling.ts';
 export { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
-export { eliminateDeadCode } from './dead-code-elimination.ts';
+export { eliminateDeadCode, eliminateDeadWrites } from './dead-code-elimination.ts';
 export { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
 export { fuseGraph, type FuseOptions } from './graph-fuser.ts';
 export { inline, type BodyOf } from './inliner.ts';

@@ -1,5 +1,6 @@
 import { jitOptions, type Graph } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
+import { annotateWarns } from './annotate-warns.ts';
 import { canonicalizeOutputs } from './canonicalize.ts';
 import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 import { poolConstants } from './constant-pooling.ts';
@@ -40,6 +41,7 @@ export function runCleanupPasses(graph: Graph, { evaluate }: Pick<PassEnvironmen
   propagateConstants(graph, evaluate, { immutableTypesOnly: true });
   poolConstants(graph);
   canonicalizeOutputs(graph);
+  annotateWarns(graph);
 }
 
 /** Makes a graph ready to run without gradients: calls put in place, what is known worked out, operators fused.

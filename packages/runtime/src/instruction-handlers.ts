@@ -90,7 +90,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const { items } = frame.get(inputs[0]) as Tuple;
     const index = Number(frame.get(inputs[1]) as bigint);
     const value = items.at(index);
-    if (value === undefined) throw new CressetError('TUPLE_INDEX', 'Tuple index out of range');
+    if (value === undefined) throw new CressetError('TUPLE_INDEX', 'Tuple list index out of range');
     frame.set(outputs[0], value);
   },
   TUPLE_SLICE(_state, frame, { operand: { begin, end }, inputs, outputs }) {

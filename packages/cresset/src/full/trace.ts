@@ -1,7 +1,7 @@
 import { writeModule } from '@cresset/archive';
 import { checkSameGraph, Tracer, traceError } from '@cresset/frontend';
 import { lint, type Graph } from '@cresset/ir';
-import { canonicalize, eliminateDeadCode, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
+import { canonicalize, eliminateDeadWrites, lowerSimpleTuples, normalizeOps } from '@cresset/passes';
 import { HostOperators, initializeFullRuntime, initializeRuntime } from '@cresset/runtime';
 import { Dict, List, Tensor, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { LoadOptions } from '../library.ts';
@@ -93,7 +93,7 @@ export function recordTrace(
 function cleanUp(graph: Graph): void {
   normalizeOps(graph);
   lowerSimpleTuples(graph);
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
   lint(graph);
 }
 

@@ -175,15 +175,12 @@ function nonFinite(value: number, text: string): string {
   return Number.isFinite(value) ? text : value < 0 ? '-inf' : 'inf';
 }
 
-/** `'{} is {}'.format(a, b)`: each `{}` in turn; other braces stay as they are. */
+/** `'{} is {}'.format(a, b)`: each `{}` in turn; other braces stay as they are, and values that are left over are not missed. */
 export function formatBraces(template: string, values: readonly IValue[]): string {
   const pieces = template.split('{}');
   const used = pieces.length - 1;
   if (used > values.length) {
     throw new OperatorError(`Too few arguments for format string: ${template}`);
-  }
-  if (used < values.length) {
-    throw new OperatorError(`Too many arguments for format string: ${template}`);
   }
   return pieces.map((piece, at) => piece + (at < used ? formatValue(values[at]) : '')).join('');
 }
