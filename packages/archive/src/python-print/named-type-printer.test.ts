@@ -94,6 +94,12 @@ describe('named types', () => {
     expect(print(type)).toBe('');
   });
 
+  it('constants of no known form are refused', () => {
+    const type = new ClassType('__torch__.Net', { isModule: true });
+    type.addConstant('strange', { anything: 1 });
+    expect(() => print(type)).toThrow(/'strange' has no form in Python/);
+  });
+
   it('interfaces have the heads of their methods', () => {
     const type = new InterfaceType('__torch__.Runner', true);
     const self = new Argument('self', type);

@@ -1,11 +1,13 @@
 import {
   ClassType,
+  CressetError,
   EnumType,
   formatFloat,
   formatQuotedString,
   FunctionType,
   GraphFunction,
   InterfaceType,
+  isCustomClass,
   type ScriptFunction,
   type TupleType,
   baseName,
@@ -36,7 +38,7 @@ export class NamedTypePrinter {
 
   #printClass(type: ClassType): void {
     // The classes of C++ have to be there where the code is read.
-    if (type.methods.some((method) => !(method instanceof GraphFunction))) return;
+    if (isCustomClass(type.qualifiedName) || type.methods.some((method) => !(method instanceof GraphFunction))) return;
     const statements = this.#statements;
     statements.line(`class ${type.name}${type.isModule() ? '(Module)' : ''}:`);
     statements.indented(() => {
@@ -86,8 +88,9 @@ export class NamedTypePrinter {
   #printConstants({ constants }: ClassType): void {
     const { expressions, typeText } = this.#context;
     for (const [name, value] of constants) {
-      const type = typeText(typeOfConstant(value)!);
-      this.#statements.line(`${name} : Final[${type}] = ${expressions.literals.print(value)}`);
+      const type = typeOfConstant(value);
+      if (!type) throw new CressetError('NOT_PRINTABLE', `the constant '${name}' has no form in Python`);
+      this.#statements.line(`${name} : Final[${typeText(type)}] = ${expressions.literals.print(value)}`);
     }
   }
 
