@@ -1,4 +1,4 @@
-import type { ClassType, CompilationUnit, GraphFunction, Source } from '@cresset/ir';
+import { CressetError, type ClassType, type CompilationUnit, type GraphFunction, type Source } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
 import { declareFunctions } from './define.ts';
 import { ModuleSelf } from './module-value.ts';
@@ -19,8 +19,11 @@ export function defineMethods(
 ): readonly GraphFunction[] {
   useCompilerForLibrary();
   const definitions = parseProgram(source, 'python');
-  const stray = definitions.find((definition) => definition.kind !== 'def');
-  if (stray) throw compileError(stray.range, 'a module is defined by methods: classes belong to a compilation unit');
+  for (const { kind, name, range } of definitions) {
+    if (kind !== 'def') throw compileError(range, `expected def but found '${kind}' here`);
+    if (classType.findMethod(name.name) === undefined) continue;
+    throw new CressetError('IR_TYPE', `Can't redefine method: ${name.name} on class: ${classType.reprStr()}`);
+  }
   const self = new ModuleSelf(classType);
   const known = new Set(classType.methods);
   try {

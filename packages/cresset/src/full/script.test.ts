@@ -201,6 +201,18 @@ def forward(self, x):
     expect(net.methods()).toEqual([]);
     await net.define('def good(self, x):\n    return x * self.weight\n');
     expect(net.methods()).toEqual(['good']);
+    const again = await failure(net.define('def good(self, x):\n    return x\n'));
+    expect(again.message).toBe("Can't redefine method: good on class: __torch__.Net");
+    expect((await failure(net.define('class Other:\n    pass\n'))).message).toContain(
+      "expected def but found 'class' here",
+    );
+    expect((await failure(net.setAttribute('nope', 1))).message).toBe(
+      "__torch__.Net does not have an attribute with name 'nope'",
+    );
+    const extra = await failure(net.call('good', [tensor([1])], { kwargs: { y: 2 } }));
+    expect(extra.message).toBe(
+      'good() expected at most 2 argument(s) but received 3 argument(s). Declaration: good(__torch__.Net self, Tensor x) -> Tensor',
+    );
   });
 });
 

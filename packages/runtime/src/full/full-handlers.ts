@@ -5,7 +5,7 @@ import { collectModules, type HostedModel } from '../worker/hosted-model.ts';
 import type { AnswerBody, RequestHandlers } from '../worker/worker-host.ts';
 import { registerCustomOperator, runInPage, settleOperatorRun } from './custom-operators.ts';
 import { estimateMemory } from './memory-estimate.ts';
-import { registerInModule, setAttribute } from './module-registration.ts';
+import { attributeSlot, registerInModule, setAttribute } from './module-registration.ts';
 import { pythonText } from './python-text.ts';
 import { AuthoredModule, FunctionProgram, SourceProgram } from './source-program.ts';
 import { verifyCall } from './verification.ts';
@@ -62,8 +62,9 @@ export const fullHandlers: Required<RequestHandlers> = {
   async 'get-attribute'({ model: id, module, name }, host) {
     const model = host.model(id);
     return model.enqueue(async () => {
-      const { type, slots } = model.receiver(module);
-      const value = slots[type.getAttributeSlot(name)] ?? null;
+      const object = model.receiver(module);
+      const { type, slots } = object;
+      const value = slots[attributeSlot(object, name)] ?? null;
       return { type: 'attribute', value: await model.toWire(value, type.getAttribute(name)) } as const;
     });
   },

@@ -56,11 +56,20 @@ export function registerInModule(
 
 /** Gives an attribute of a module another value. Throws where there is none of that name, or the value is of another type. */
 export function setAttribute(module: ScriptObject, name: string, value: WireValue, reader: WireReader): void {
-  const slot = module.type.getAttributeSlot(name);
+  const slot = attributeSlot(module, name);
   const { type, kind } = module.type.attributes[slot]!;
   const given = readAs(reader, value, type, name);
   if (given instanceof Tensor) given.requiresGrad = kind === 'parameter';
   module.slots[slot] = given;
+}
+
+/** Where an attribute is. Throws `NO_ATTRIBUTE` where there is none of that name. */
+export function attributeSlot({ type }: ScriptObject, name: string): number {
+  const slot = type.findAttributeSlot(name);
+  if (slot === undefined) {
+    throw new CressetError('NO_ATTRIBUTE', `${type.reprStr()} does not have an attribute with name '${name}'`);
+  }
+  return slot;
 }
 
 function readAs(reader: WireReader, value: WireValue, type: Type, name: string): IValue {

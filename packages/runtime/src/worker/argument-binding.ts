@@ -19,14 +19,14 @@ export function bindArguments<Given>(
 ): IValue[] {
   const bound: IValue[] = self === undefined ? [] : [self];
   const first = bound.length;
-  const given = first + args.length;
+  const byName = new Map(kwargs);
+  const given = first + args.length + byName.size;
   if (given > schema.arguments.length) {
     throw new CressetError(
       'ARGUMENT_COUNT',
       `${schema.name}() expected at most ${schema.arguments.length} argument(s) but received ${given} argument(s). Declaration: ${schema}`,
     );
   }
-  const byName = new Map(kwargs);
   for (const argument of schema.arguments.slice(first)) {
     const { name, defaultValue } = argument;
     const position = bound.length - first;
