@@ -2,9 +2,10 @@ import type { OperatorRow } from './row.ts';
 
 /**
  * Operators that no program calls and passes leave in graphs, or that graphs from elsewhere have: declared for whoever reads such
- * a graph and asks what its nodes alias. None of them runs.
+ * a graph and asks what its nodes alias, and for messages that name all forms of an operator. None of them runs.
  */
 export const graphDeclarations: readonly OperatorRow[] = [
+  'aten::einsum.sublist(Tensor a, ...) -> Tensor',
   'prim::VarConcat(...) -> Tensor',
   'prim::VarStack(...) -> Tensor',
   'prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)',

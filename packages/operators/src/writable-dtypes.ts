@@ -56,7 +56,7 @@ const rules: ReadonlyMap<string, WritingRule> = new Map([
     'sum.IntList_out prod.int_out cumsum cumprod pow.Scalar_out linalg_matrix_rank arange linspace logspace',
     anything,
   ),
-  ...each('bernoulli full ones zeros rand randn randint randperm eye fill', anything),
+  ...each('bernoulli normal full ones zeros rand randn randint randperm eye fill', anything),
   ...each('var std glu mean.out lgamma norm.ScalarOpt_dtype_out', iterated),
   ...each(
     'add.Scalar_out sub.Scalar_out rsub mul.Scalar_out div.Scalar_out div.Scalar_mode_out floor_divide.Scalar_out relu remainder.Scalar_Tensor_out',

@@ -71,18 +71,26 @@ def tensordot__0(a: Tensor, b: Tensor, dims: int = 2, out: Optional[Tensor] = No
     for d in range(dims):
         dims_a.append(d - dims)
         dims_b.append(d)
+    if out is not None:
+        return torch._VF.tensordot(a, b, dims_a, dims_b, out=out)
     return torch._VF.tensordot(a, b, dims_a, dims_b)
 
 def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]], out: Optional[Tensor] = None) -> Tensor:
+    if out is not None:
+        return torch._VF.tensordot(a, b, dims[0], dims[1], out=out)
     return torch._VF.tensordot(a, b, dims[0], dims[1])
 
 def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]], out: Optional[Tensor] = None) -> Tensor:
+    if out is not None:
+        return torch._VF.tensordot(a, b, dims[0], dims[1], out=out)
     return torch._VF.tensordot(a, b, dims[0], dims[1])
 
 def tensordot__3(a: Tensor, b: Tensor, dims: Tensor, out: Optional[Tensor] = None) -> Tensor:
     if dims.numel() == 1:
-        return tensordot__0(a, b, int(dims.item()))
+        return tensordot__0(a, b, int(dims.item()), out)
     pairs: List[List[int]] = dims.tolist()
+    if out is not None:
+        return torch._VF.tensordot(a, b, pairs[0], pairs[1], out=out)
     return torch._VF.tensordot(a, b, pairs[0], pairs[1])
 
 def _unique_impl(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Optional[int] = None) -> Tuple[Tensor, Tensor, Tensor]:

@@ -1,5 +1,6 @@
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { readNumbers, writeNumbers } from '../nn/numbers.ts';
+import type { TensorMeta } from '../row.ts';
 
 /**
  * A dense matrix of complex numbers in rows, computed with in double precision. Real matrices have imaginary parts of zero,
@@ -198,3 +199,12 @@ export function quotient(are: number, aim: number, bre: number, bim: number): [n
   const scale = bre * ratio + bim;
   return [(are * ratio + aim) / scale, (aim * ratio - are) / scale];
 }
+
+/** Sizes of the dimensions before those of the matrices. */
+export const batchOf = (tensor: Tensor): readonly number[] => tensor.sizes.slice(0, -2);
+
+/** What a result is that has `sizes` for each matrix of a batch. */
+export const batchMeta = (batch: readonly number[], sizes: readonly number[], dtype: ScalarType): TensorMeta => ({
+  sizes: [...batch, ...sizes],
+  dtype,
+});

@@ -7,12 +7,10 @@ import type { OperatorRow, TensorMeta } from '../row.ts';
 import { checkFloating, checkInfos, checkMatrix, checkSameType, checkSquare } from './checks.ts';
 import { ldlSolve } from './ldl.ts';
 import { determinant, luFactor, luSolve, signAndLogDeterminant, solveTriangular } from './lu.ts';
-import { Matrix, readMatrices, writeMatrices, writeVectors } from './matrix.ts';
+import { batchOf, Matrix, readMatrices, writeMatrices, writeVectors } from './matrix.ts';
 import { matrixExponential, matrixPower } from './matrix-exponential.ts';
 
 /** Systems of linear equations, inverses and determinants (ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp). */
-
-const batchOf = (self: Tensor): readonly number[] => self.sizes.slice(0, -2);
 
 /** Both with their batch dimensions broadcast. */
 function broadcastBatches(a: Tensor, b: Tensor): [Tensor, Tensor] {

@@ -1,4 +1,4 @@
-import { realType, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, realType, Tensor, type ScalarType } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../broadcast.ts';
 import { kernel } from '../builders.ts';
 import { copyInto } from '../copy.ts';
@@ -305,7 +305,11 @@ function pinvRow(schema: string, out: string | false): OperatorRow {
   return kernel<RankArgs>(schema, {
     out,
     shape(args) {
-      const { self } = args;
+      const { self, rcond } = args;
+      check(
+        !(rcond instanceof Tensor && isComplex(rcond.dtype)),
+        'torch.linalg.pinv: rcond tensor of complex type is not supported.',
+      );
       const isTaken = ['float32', 'float64', 'complex64', 'complex128'].includes(self.dtype) && self.dim >= 2;
       check(
         isTaken,

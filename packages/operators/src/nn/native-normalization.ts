@@ -1,4 +1,5 @@
-import { numelOf } from '@cresset/tensor';
+import { numelOf, type Tensor } from '@cresset/tensor';
+import { channelsLastStrides } from '../dimensions.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
 import { type BatchNormArgs, batchNormalization, operands, optionalRunning, saving } from './batch-norm.ts';
@@ -14,6 +15,9 @@ import {
   groupNormShape,
   type NativeGroupNormArgs,
 } from './normalization.ts';
+
+const hasChannelsLast = ({ dim, sizes, strides }: Tensor): boolean =>
+  dim > 3 && channelsLastStrides(sizes).every((stride, at) => stride === strides[at] || sizes[at] === 1);
 
 /**
  * Normalisations that give their statistics too: what the operators of programs are made of in PyTorch
@@ -84,6 +88,10 @@ export const nativeNormalizationRows: readonly OperatorRow[] = [
         check(
           args.input.numel === args.N * args.C * args.HxW,
           () => `Expected input to have ${args.N * args.C * args.HxW} elements, but got ${numelOf(args.input.sizes)}`,
+        );
+        check(
+          args.input.isContiguous() || hasChannelsLast(args.input),
+          'Expected X.is_contiguous(memory_format) to be true, but got false.',
         );
         const result = groupNormShape({ ...args, num_groups: args.group });
         const statistics: TensorMeta = { sizes: [args.N, args.group], dtype: args.input.dtype };

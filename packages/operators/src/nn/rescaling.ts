@@ -2,6 +2,7 @@ import type { Tensor } from '@cresset/tensor';
 import { decomposed, kernel } from '../builders.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
+import { checkIndices } from './embedding.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 
 /** Weights and gradients rescaled (ATen/native/WeightNorm.cpp, Normalization.cpp renorm, SoftMax.cpp, RReLU). */
@@ -44,6 +45,7 @@ const embeddingRenorm = kernel<RenormArgs>(
   'aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)',
   {
     host({ self, indices, max_norm: most, norm_type: p }) {
+      checkIndices(indices, 'embedding_renorm_');
       shortenRows(self, indices, most, p);
       return self;
     },
@@ -55,6 +57,7 @@ const unannotatedRenorm = kernel<Omit<RenormArgs, 'self' | 'indices'> & { weight
   'aten::_no_grad_embedding_renorm_(Tensor weight, Tensor input, float max_norm, float norm_type) -> Tensor',
   {
     host({ weight, input, max_norm: most, norm_type: p }) {
+      checkIndices(input, 'embedding_renorm_');
       shortenRows(weight, input, most, p);
       return weight;
     },

@@ -28,8 +28,8 @@ export const i1 = (x: number): number => i1e(x) * Math.exp(Math.abs(x));
 export function scaledBesselK(order: number, x: number): number {
   if (Number.isNaN(x) || x < 0) return NaN;
   if (x === 0) return Infinity;
-  const step = 1 / 32;
   const limit = Math.acosh(1 + 745 / x);
+  const step = Math.min(1 / 32, limit / 128);
   let sum = 0.5;
   for (let t = step; t < limit; t += step) sum += Math.exp(-x * (Math.cosh(t) - 1)) * Math.cosh(order * t);
   return sum * step;

@@ -4,6 +4,7 @@ import { kernel, pointwise } from '../builders.ts';
 import { check } from '../errors.ts';
 import { pointwiseShape, runPointwise } from '../pointwise.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
+import { assertCanCast } from '../type-promotion.ts';
 import * as special from './special-functions.ts';
 
 /** `torch.special` and its kin (ATen/native/UnaryOps.cpp, BinaryOps.cpp). Most are functions of numbers, for the host. */
@@ -115,7 +116,7 @@ export const specialRows: readonly OperatorRow[] = [
   polygammaRow,
   kernel<PointwiseArguments>('aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)', {
     host: (args) => {
-      pointwiseShape(polygammaRow, args);
+      assertCanCast(pointwiseShape(polygammaRow, args).dtype, args.self.dtype);
       runPointwise(polygammaRow, args, args.self);
       return args.self;
     },
