@@ -44,8 +44,8 @@ function LoadStatus({ state }: { state: LoadState }) {
     return (
       <div class="spread">
         <p role="status" class="faint">
-          <strong>{state.name}</strong> is ready on {deviceName(place)}, after {loadTimings.total.toFixed(0)} ms.{' '}
-          {place.reason}
+          <strong>{state.name}</strong> is ready on {deviceName(place)}
+          {loadTimings.total > 0 && `, after ${loadTimings.total.toFixed(0)} ms`}. {place.reason}
         </p>
         <SaveButton key={state.name} model={state.model} name={state.name} />
       </div>
