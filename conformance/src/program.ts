@@ -1,11 +1,4 @@
-import {
-  DependencyTable,
-  PythonPrint,
-  readLegacyModule,
-  readModule,
-  setLegacyReader,
-  writeModule,
-} from '@cresset/archive';
+import { DependencyTable, PythonPrint, readModule, writeModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
 import {
   type Argument,
@@ -19,9 +12,9 @@ import {
   type Type,
 } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
-import { registerAllOperators } from '@cresset/operators';
 import {
   bindArguments,
+  initializeFullRuntime,
   initializeRuntime,
   isInstance,
   RuntimeContext,
@@ -54,8 +47,7 @@ export async function openProgram(
   options: Pick<RuntimeContextOptions, 'device' | 'limits'>,
   readFile: FileReader,
 ): Promise<Program> {
-  registerAllOperators();
-  setLegacyReader(readLegacyModule);
+  initializeFullRuntime();
   initializeRuntime();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);

@@ -4,9 +4,11 @@ import {
   CompilationUnit,
   CressetError,
   EnumType,
+  findCustomClass,
   FloatType,
   type GraphFunction,
   IntType,
+  isCustomClass,
   type NamedType,
   type Source,
   type SourceRange,
@@ -51,14 +53,12 @@ export interface ImportedArchive {
 }
 
 const ROOT = '__torch__';
-/** Where the classes stand that are written in C++. */
-const CUSTOM_CLASSES = '__torch__.torch.classes.';
 
 /** The error for an object of a class that is written in C++. */
 export function customClassError(qualifiedName: string): CressetError {
   return new CressetError(
     'UNSUPPORTED_CUSTOM_CLASS',
-    `the file uses the C++ class '${qualifiedName.slice('__torch__.'.length)}', which exists only in PyTorch built with it. Quantised layers are saved so: save the model before quantisation`,
+    `the file uses the C++ class '${qualifiedName.slice('__torch__.'.length)}', which is not here; the full edition has those of quantised layers: import cresset/full`,
   );
 }
 
@@ -104,8 +104,10 @@ export class SourceImporter implements Resolver {
   // ---- Resolver
 
   resolveType(name: string): Type | undefined {
-    if (name.startsWith(CUSTOM_CLASSES)) throw customClassError(name);
-    return this.findType(name);
+    if (!isCustomClass(name)) return this.findType(name);
+    const known = findCustomClass(name);
+    if (!known) throw customClassError(name);
+    return known;
   }
 
   resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {

@@ -8,6 +8,7 @@ export * from './complex.ts';
 export * from './constant-value.ts';
 export * from './constants.ts';
 export * from './container-types.ts';
+export * from './custom-classes.ts';
 export * from './error.ts';
 export * from './file-check.ts';
 export * from './function-schema.ts';

@@ -23,7 +23,7 @@ const INTEGERS: Partial<Record<ScalarType, readonly [dtype: ScalarType, min: num
   qint32: ['int32', -(2 ** 31), 2 ** 31 - 1],
 };
 
-function quantizerOf(self: Tensor): Quantizer {
+export function quantizerOf(self: Tensor): Quantizer {
   check(self.quantizer !== null, 'this tensor is not quantized');
   return self.quantizer!;
 }
@@ -33,7 +33,7 @@ function isPerChannel({ axis }: Quantizer): boolean {
 }
 
 /** Scale and zero point for each index of the elements in C order. */
-function parametersOf(
+export function parametersOf(
   { scale, zeroPoint, axis }: Quantizer,
   sizes: readonly number[],
 ): (index: number) => [number, number] {
@@ -47,7 +47,7 @@ function parametersOf(
   };
 }
 
-function dequantized(self: Tensor): Tensor {
+export function dequantized(self: Tensor): Tensor {
   if (!self.quantizer) return self;
   const source = self.contiguousArray();
   const parameters = parametersOf(self.quantizer, self.sizes);
@@ -58,7 +58,7 @@ function dequantized(self: Tensor): Tensor {
   return Tensor.fromArray(values, self.sizes, 'float32');
 }
 
-function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType): Tensor {
+export function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType): Tensor {
   const integers = INTEGERS[dtype];
   check(integers !== undefined, () => `a tensor cannot be quantized to ${dtype}`);
   check(self.dtype === 'float32', () => `Quantize only works on Float Tensor, got ${self.dtype}`);
@@ -76,7 +76,7 @@ function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType): Tenso
   return result;
 }
 
-function roundHalfToEven(value: number): number {
+export function roundHalfToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;
   if (rest !== 0.5) return rest < 0.5 ? floor : floor + 1;
