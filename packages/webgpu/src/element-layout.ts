@@ -31,17 +31,29 @@ export function deviceElementSize(dtype: ScalarType): number {
   }
 }
 
-/** Elements in host layout as the words a device keeps; a window onto the same memory where the layouts agree. */
-export function toDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Uint8Array {
+/** Host memory that is converted at a time, bytes: converted elements take up to four times as much. */
+const PIECE_BYTES = 4 << 20;
+
+/** Elements in host layout as the words a device keeps, piece by piece; windows onto the same memory where the layouts agree. */
+export function* piecesInDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Generator<Uint8Array> {
+  const piece = dtype === 'int32' || dtype === 'int64' || dtype === 'float32' ? bytes.byteLength : PIECE_BYTES;
+  for (let at = 0; at < bytes.byteLength; at += piece) yield toDeviceLayout(dtype, bytes.subarray(at, at + piece));
+}
+
+function toDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Uint8Array {
   switch (dtype) {
     case 'int32':
     case 'int64':
     case 'float32':
       return bytes;
     case 'float16':
-      return bytesOf(Float32Array.from(elements(dtype, bytes) as Uint16Array, halfToNumber));
-    case 'bfloat16':
-      return bytesOf(Float32Array.from(elements(dtype, bytes) as Uint16Array, bfloatToNumber));
+    case 'bfloat16': {
+      const bits = elements(dtype, bytes) as Uint16Array;
+      const toNumber = dtype === 'float16' ? halfToNumber : bfloatToNumber;
+      const values = new Float32Array(bits.length);
+      for (let index = 0; index < bits.length; index++) values[index] = toNumber(bits[index]);
+      return bytesOf(values);
+    }
     case 'float64':
       return bytesOf(new Float32Array(elements(dtype, bytes) as Float64Array));
     default:
@@ -59,9 +71,13 @@ export function toHostLayout(dtype: ScalarType, device: ArrayBuffer, count: numb
     case 'int64':
       return device.slice(0, 8 * count);
     case 'float16':
-      return Uint16Array.from(new Float32Array(device, 0, count), numberToHalf).buffer;
-    case 'bfloat16':
-      return Uint16Array.from(new Float32Array(device, 0, count), numberToBfloat).buffer;
+    case 'bfloat16': {
+      const values = new Float32Array(device, 0, count);
+      const toBits = dtype === 'float16' ? numberToHalf : numberToBfloat;
+      const bits = new Uint16Array(count);
+      for (let index = 0; index < count; index++) bits[index] = toBits(values[index]);
+      return bits.buffer;
+    }
     case 'float64':
       return new Float64Array(new Float32Array(device, 0, count)).buffer;
     case 'int8':

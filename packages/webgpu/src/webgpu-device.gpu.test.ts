@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { hostArray, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import { elementSize, hostArray, Storage, Tensor, type ScalarType } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -59,6 +59,22 @@ async function difference<T>(work: () => Promise<T>) {
     (Object.keys(before) as (keyof typeof before)[]).map((key) => [key, after[key] - before[key]]),
   );
 }
+
+test.each(['float16', 'int8', 'float64', 'int64'] as const)(
+  '%s goes up in pieces and comes back as it was',
+  async (dtype) => {
+    const count = 5_000_001;
+    const sent = hostArray(dtype, new ArrayBuffer(count * elementSize(dtype)), 0, count);
+    // Bit patterns of float16 that are numbers, and integers that every dtype has.
+    for (let at = 0; at < count; at++)
+      sent[at] = dtype === 'int64' ? BigInt(at) : dtype === 'int8' ? at & 127 : at % 31000;
+    const buffer = device.allocate(count * device.deviceElementSize(dtype));
+    device.upload(buffer, dtype, new Uint8Array(sent.buffer));
+    const back = await device.download(buffer, dtype, count);
+    expect(Buffer.compare(new Uint8Array(back), new Uint8Array(sent.buffer))).toBe(0);
+    device.release(buffer);
+  },
+);
 
 describe('order of work', () => {
   test('a chain of kernels and its result are one submission and one readback', async () => {

@@ -1,5 +1,13 @@
 import { CressetError } from '@cresset/ir';
-import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  elementSize,
+  numelOf,
+  Storage,
+  Tensor,
+  type DeviceBuffer,
+  type ScalarType,
+} from '@cresset/tensor';
 import {
   childrenOf,
   chooseSchedule,
@@ -17,7 +25,7 @@ import {
   type NormalKernel,
 } from '@cresset/tensorexpr';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
-import { deviceElementSize, toDeviceLayout, toHostLayout } from './element-layout.ts';
+import { deviceElementSize, piecesInDeviceLayout, toHostLayout } from './element-layout.ts';
 import { KernelTimer, type KernelTiming } from './kernel-timer.ts';
 import { PipelineCache, type Program } from './pipeline-cache.ts';
 import { ReadbackRing } from './readback-ring.ts';
@@ -124,38 +132,42 @@ export class WebGpuDevice implements ComputeDevice {
   upload(buffer: DeviceBuffer, dtype: ScalarType, elements: Uint8Array): void {
     this.#checkUsable();
     const handle = buffer as WebGpuBuffer;
-    const words = toDeviceLayout(dtype, elements);
-    if (words.byteLength === 0) return;
+    const byteLength = (elements.byteLength / elementSize(dtype)) * deviceElementSize(dtype);
+    if (byteLength === 0) return;
     this.counters.uploads++;
-    this.counters.uploadedBytes += words.byteLength;
+    this.counters.uploadedBytes += byteLength;
     const target = poolBuffer(handle);
     if (target.lastBatch <= this.#submittedBatch) {
-      this.#write(target.gpu, words);
-    } else if (words.byteLength >= handle.byteLength) {
+      this.#write(target.gpu, dtype, elements);
+    } else if (byteLength >= handle.byteLength) {
       // Enqueued work still needs the old contents: the new ones get a buffer of their own.
       const fresh = this.#pool.take(handle.byteLength, this.#submittedBatch);
       this.counters.buffersAllocated = this.#pool.allocated;
       this.#pool.give(target);
       handle.pooled = fresh;
-      this.#write(fresh.gpu, words);
+      this.#write(fresh.gpu, dtype, elements);
     } else {
-      this.#uploadInOrder(target, words);
+      this.#uploadInOrder(target, dtype, elements, byteLength);
     }
   }
 
   /** Writes a part of a buffer that enqueued work uses, when its turn has come. */
-  #uploadInOrder(target: PooledBuffer, words: Uint8Array): void {
-    const staging = this.#pool.take(words.byteLength, this.#submittedBatch);
+  #uploadInOrder(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
+    const staging = this.#pool.take(byteLength, this.#submittedBatch);
     this.counters.buffersAllocated = this.#pool.allocated;
-    this.#write(staging.gpu, words);
-    this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength: words.byteLength });
+    this.#write(staging.gpu, dtype, elements);
+    this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength });
     markUse(staging, this.#batch);
     markUse(target, this.#batch);
     this.#pool.give(staging);
   }
 
-  #write(target: GPUBuffer, words: Uint8Array): void {
-    this.gpuDevice.queue.writeBuffer(target, 0, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
+  #write(target: GPUBuffer, dtype: ScalarType, elements: Uint8Array): void {
+    let offset = 0;
+    for (const words of piecesInDeviceLayout(dtype, elements)) {
+      this.gpuDevice.queue.writeBuffer(target, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
+      offset += words.byteLength;
+    }
   }
 
   async download(buffer: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
