@@ -1,11 +1,11 @@
 import { CressetError } from '@cresset/ir';
 import {
-  boxingOf,
-  deviceRefusal,
+  callRefusal,
+  computeCallOnDevice,
+  computeCallOnHost,
   isImplemented,
   notImplemented,
-  outputShapes,
-  runOnDevice,
+  OperatorCall,
   runOnHost,
   runWithoutData,
   type OperatorRow,
@@ -32,16 +32,13 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const { context, ledger } = execution;
   if (row.remote && !(context.device && row.pointwise)) return runRemotely(row, name, args, execution);
   if (!isImplemented(row)) throw notImplemented(row);
-  if (!context.device) {
-    if (!missingStorages(args, null)) return runOnHost(row, args, context);
-    const early = row.readsElements ? null : runWithoutData(row, args, context);
-    return early ?? afterReadback(args, () => runOnHost(row, args, context), execution);
-  }
+  if (!context.device && !missingStorages(args, null)) return runOnHost(row, args, context);
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
-  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
-
-  const early = runWithoutData(row, args, context);
+  const early = row.readsElements ? null : runWithoutData(row, args, context);
   if (early) return early;
+  if (row.readsElements || !context.device) {
+    return afterReadback(args, () => runOnHost(row, args, context), execution);
+  }
   const missing = missingStorages(args, context.device);
   return missing
     ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution))
@@ -64,16 +61,17 @@ async function runRemotely(
 function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[], execution: Execution): Invocation {
   const { context } = execution;
   const tensors = tensorsIn(args);
-  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(row, args, tensors, context.limits.smallWork)) {
+  const call = new OperatorCall(row, args);
+  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(call, tensors, context.limits.smallWork)) {
     countOne(context.counters.hostSmall, name);
-    return own(execution, tensors, runOnHost(row, args, context));
+    return own(execution, tensors, computeCallOnHost(call, context));
   }
-  const refusal = deviceRefusal(row, args);
+  const refusal = callRefusal(call);
   if (refusal === null) {
     const launches = new DeviceLaunches(execution, name);
     let results: Invocation | null = null;
     try {
-      results = runOnDevice(row, args, launches);
+      results = computeCallOnDevice(call, launches);
       if (!(results instanceof Promise)) return own(execution, tensors, results);
       return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
     } finally {
@@ -82,7 +80,7 @@ function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[
   }
   countOne(context.counters.hostFallback, name);
   context.counters.fallbackReasons.set(name, refusal);
-  return afterReadback(args, () => own(execution, tensors, runOnHost(row, args, context)), execution);
+  return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
 }
 
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
@@ -121,16 +119,9 @@ export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution
 }
 
 /** Whether neither the tensors given nor those made have more elements than `smallWork`. */
-export function isSmall(
-  row: OperatorRow,
-  args: readonly IValue[],
-  tensors: readonly Tensor[],
-  smallWork: number,
-): boolean {
+export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWork: number): boolean {
   if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
-  if (row.derived) return true;
-  const shapes = outputShapes(row, boxingOf(row).unbox(args));
-  return shapes === null || shapes.every(({ sizes }) => numelOf(sizes) <= smallWork);
+  return call.outputs === null || call.outputs.every(({ sizes }) => numelOf(sizes) <= smallWork);
 }
 
 /** Tells the ledger which storages an operator has made. */
