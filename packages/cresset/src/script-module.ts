@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type {
+  CallResult,
   DeviceReport,
   Explanation,
   ModelSummary,
@@ -64,9 +65,13 @@ export class LoadedFile {
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
     const request = { type: 'call', model: this.id, module, method, args, kwargs } as const;
-    const { result } = await this.placement.client.request('called', request, signal ? { signal } : {});
-    this.lastProfile = result.profile;
-    values.update(result.written);
+    const note = ({ profile, written }: CallResult): void => {
+      this.lastProfile = profile;
+      values.update(written);
+    };
+    const requestOptions = { onFailedCall: note, ...(signal && { signal }) };
+    const { result } = await this.placement.client.request('called', request, requestOptions);
+    note(result);
     return fromWire(result.value);
   }
 }
@@ -109,7 +114,7 @@ export class ScriptModule {
 
   /** The names of this module's methods. */
   methods(): readonly string[] {
-    return this.openFile().summary.modules.find(({ name }) => name === this.path)?.methods ?? [];
+    return this.file.summary.modules.find(({ name }) => name === this.path)?.methods ?? [];
   }
 
   /** A method's schema in PyTorch's text, with types and defaults of its parameters. */

@@ -126,6 +126,9 @@ def read(x: Tensor):
     expect(y.data.buffer).toBe(elements.buffer);
     expect(((await same(y, y)) as Tensor).tolist()).toEqual([2, 2]);
     expect(y.tolist()).toEqual([2, 2]);
+    const failing = await script<'fails'>('def fails(x: Tensor):\n    x += 1\n    raise ValueError("too late")\n', cpu);
+    expect((await failure(failing.fails(y))).message).toContain('too late');
+    expect(y.tolist()).toEqual([3, 3]);
     const before = y.data.buffer;
     await read(y);
     expect(y.data.buffer).toBe(before);

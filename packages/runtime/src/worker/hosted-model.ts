@@ -96,9 +96,9 @@ export class HostedModel {
   async call({ module, method, args, kwargs }: CallRequest, signal: AbortSignal): Promise<CallOutcome> {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
+    const reader = this.reader();
     try {
       const { fn, receiver } = this.callee(module, method);
-      const reader = this.reader();
       const { schema } = fn;
       const bound = bindArguments(schema, receiver ?? undefined, args, kwargs, (value, argument) =>
         reader.argument(value, argument, schema.name),
@@ -113,7 +113,9 @@ export class HostedModel {
       this.#freeTemporaries([...inputs, result]);
       return { value, written, error: null, profile: this.#profile(start, before) };
     } catch (error) {
-      return { value: null, written: [], error, profile: this.#profile(start, before) };
+      // What it wrote before it failed is written, as in PyTorch; a lost device takes it along.
+      const written = await writtenArguments(reader).catch(() => []);
+      return { value: null, written, error, profile: this.#profile(start, before) };
     }
   }
 

@@ -498,7 +498,7 @@ export type Answer =
   | { readonly type: 'tensor'; readonly id: number; readonly tensor: WireTensor }
   | { readonly type: 'memory'; readonly id: number; readonly report: MemoryReport }
   | { readonly type: 'done'; readonly id: number }
-  | { readonly type: 'failed'; readonly id: number; readonly error: WireError; readonly profile: RunProfile | null };
+  | { readonly type: 'failed'; readonly id: number; readonly error: WireError; readonly result: CallResult | null };
 
 /** What the host says without being asked, or on the way to an answer. */
 export type Notice =

@@ -3,20 +3,25 @@ import { abortError, type TransferOptions } from '@cresset/archive';
 import {
   transferList,
   type Answer,
+  type CallResult,
   type FromHost,
   type Port,
   type Request,
   type RunOperatorNotice,
 } from './protocol.ts';
-import type { RunProfile } from '../run-profile.ts';
 import { fromWireError } from './wire-error.ts';
 
 type RequestBody = Request extends infer Each ? (Each extends Request ? Omit<Each, 'id'> : never) : never;
 
+export interface RequestOptions extends TransferOptions {
+  /** Is told what a call that fails has done until then, before it rejects. */
+  readonly onFailedCall?: (result: CallResult) => void;
+}
+
 interface Waiting {
   resolve(answer: Answer): void;
   reject(error: CressetError): void;
-  readonly options: TransferOptions;
+  readonly options: RequestOptions;
 }
 
 export interface WorkerClientOptions {
@@ -29,8 +34,6 @@ export interface WorkerClientOptions {
 
 /** The page's end of the protocol: sends requests, and hands each answer to who waits for it. */
 export class WorkerClient {
-  /** The profile of the last call that failed, for who wants to know how far it came. */
-  lastFailureProfile: RunProfile | null = null;
   readonly #port: Port<FromHost, Request>;
   readonly #options: WorkerClientOptions;
   readonly #waiting = new Map<number, Waiting>();
@@ -48,7 +51,7 @@ export class WorkerClient {
   request<Type extends Answer['type']>(
     type: Type,
     body: RequestBody,
-    options: TransferOptions = {},
+    options: RequestOptions = {},
   ): Promise<Extract<Answer, { readonly type: Type }>> {
     const { signal } = options;
     if (this.#broken) return Promise.reject(this.#broken);
@@ -120,7 +123,7 @@ export class WorkerClient {
     if (!waiting) return;
     this.#waiting.delete(answer.id);
     if (answer.type === 'failed') {
-      this.lastFailureProfile = answer.profile;
+      if (answer.result) waiting.options.onFailedCall?.(answer.result);
       waiting.reject(fromWireError(answer.error));
     } else {
       waiting.resolve(answer);

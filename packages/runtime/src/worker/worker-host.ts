@@ -7,7 +7,6 @@ import {
 } from '@cresset/archive';
 import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import type { RunProfile } from '../run-profile.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../script-error.ts';
 import { HostedModel, type ModelOutput } from './hosted-model.ts';
@@ -15,6 +14,7 @@ import {
   transferList,
   type Answer,
   type CallRequest,
+  type CallResult,
   type CheckpointRequest,
   type DeviceChoice,
   type DeviceReport,
@@ -55,11 +55,11 @@ const PROGRESS_INTERVAL_MS = 30;
 
 export type AnswerBody = Answer extends infer Each ? (Each extends Answer ? Omit<Each, 'id'> : never) : never;
 
-/** Carries a failed call's profile to its answer. */
+/** Carries what a failed call came to until then to its answer. */
 class FailedCall {
   constructor(
     readonly error: unknown,
-    readonly profile: RunProfile,
+    readonly result: CallResult,
   ) {}
 }
 
@@ -110,7 +110,7 @@ export class WorkerHost {
       const call = failure instanceof FailedCall ? failure : null;
       const error = call ? call.error : failure;
       this.#forgetLostDevice(error);
-      answer = { type: 'failed', id, error: toWireError(asAbort(error)), profile: call?.profile ?? null };
+      answer = { type: 'failed', id, error: toWireError(asAbort(error)), result: call?.result ?? null };
     } finally {
       this.#aborts.delete(id);
     }
@@ -196,7 +196,7 @@ export class WorkerHost {
     const model = this.model(request.model);
     return model.enqueue(async () => {
       const { error, ...result } = await model.call(request, signal);
-      if (error !== null) throw new FailedCall(error, result.profile);
+      if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
     });
   }
