@@ -110,7 +110,7 @@ async function readAll(url: string, warnings: string[] = []): Promise<void> {
   }
 }
 
-describe('load with cache', () => {
+describe('load with cache', { timeout: 60_000 }, () => {
   it('keeps a file, and asks with one byte whether it is still the same', async () => {
     server = await serveArchive(small, { headers });
     await readAll(server.url);
@@ -134,7 +134,7 @@ describe('load with cache', () => {
     await readAll(server.url);
     const [{ stored }] = await FileCache.list();
     expect(stored).toBeLessThan(10 << 20);
-    await expect.poll(async () => (await FileCache.list())[0].stored, { timeout: 10_000 }).toBe(large.size);
+    await expect.poll(async () => (await FileCache.list())[0].stored, { timeout: 40_000 }).toBe(large.size);
     server.close();
     const source = await openUrl(server.url, { cache: true });
     expect(await source.read(20 << 20, 1000)).toEqual(large.bytes(20 << 20, 1000));

@@ -57,7 +57,7 @@ async function failure(work: Promise<unknown>): Promise<CressetError> {
   return error as CressetError;
 }
 
-describe('openUrl', () => {
+describe('openUrl', { timeout: 60_000 }, () => {
   it('reads by ranges where the server has them, near ones together', async () => {
     const requests: string[] = [];
     const progress: number[] = [];

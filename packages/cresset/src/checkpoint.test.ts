@@ -48,7 +48,7 @@ describe('loadCheckpoint', () => {
   });
 });
 
-describe('loadStateDict', () => {
+describe('loadStateDict', { timeout: 60_000 }, () => {
   it('puts tensors into a model, which then computes with them', async () => {
     const model = await digits();
     const before = await model.stateDict();

@@ -5,7 +5,7 @@ import { estimate } from '../full.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-describe('estimate', () => {
+describe('estimate', { timeout: 60_000 }, () => {
   it('reads of a large file what stands beside its weights', async () => {
     const archive = new SyntheticArchive(
       [

@@ -89,7 +89,7 @@ async function failure(work: Promise<unknown>): Promise<CressetError> {
   return error as CressetError;
 }
 
-describe('a file of a gigabyte, served with ranges', () => {
+describe('a file of a gigabyte, served with ranges', { timeout: 60_000 }, () => {
   it('is loaded and its small method run with less than one megabyte read', async () => {
     expect(large.size).toBeGreaterThan(GIGABYTE);
     const { client, served } = await connect();
@@ -179,7 +179,7 @@ describe('a file of a gigabyte, served with ranges', () => {
   });
 });
 
-describe('a file beyond four gigabytes', () => {
+describe('a file beyond four gigabytes', { timeout: 60_000 }, () => {
   const parameters = [
     { name: 'before', shape: [3, 2 ** 29], value: 1 },
     { name: 'small', shape: [4], value: 0.25 },
