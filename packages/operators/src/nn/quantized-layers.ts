@@ -15,8 +15,8 @@ import type { OperatorRow, Results } from '../row.ts';
 import { dequantized, parametersOf, quantized, quantizerOf, roundHalfToEven } from '../tensor/quantized.ts';
 
 /**
- * Layers with packed weights of `qint8` (ATen/native/quantized/cpu): sums of products are integers, and are scaled once, in float32 as
- * fbgemm does it.
+ * Layers with packed weights of `qint8` (ATen/native/quantized/cpu): sums of products are integers, and are scaled once, in float32 and
+ * in the order of the libraries that PyTorch has on x86.
  */
 
 const PACKED = '__torch__.torch.classes.quantized.';
@@ -58,6 +58,12 @@ class Requantization {
     return this.#bias ? Math.fround(product + this.#bias[channel]) : product;
   }
 
+  /** As {@link toInteger}, with the zero point added before rounding: what oneDNN does, which computes convolutions. */
+  toIntegerAtOnce(sum: number, channel: number, { scale, zeroPoint }: OutputQuantizer, min: number): number {
+    const scaled = Math.fround(this.toFloat(sum, channel) * Math.fround(1 / Math.fround(scale)));
+    return Math.min(Math.max(roundHalfToEven(Math.fround(scaled + zeroPoint)), min), 255);
+  }
+
   /** The sum as an integer of the output's quantiser. */
   toInteger(sum: number, channel: number, { scale, zeroPoint }: OutputQuantizer, min: number): number {
     const productScale = this.#productScales[channel];
@@ -80,6 +86,13 @@ function centred(tensor: Tensor): Int32Array {
   const parameters = parametersOf(quantizerOf(tensor), tensor.sizes);
   const elements = tensor.contiguousArray();
   return Int32Array.from({ length: tensor.numel }, (_, index) => Number(elements[index]) - parameters(index)[1]);
+}
+
+function hasZeroPointsOfZero(tensor: Tensor): boolean {
+  const { zeroPoint } = quantizerOf(tensor);
+  return zeroPoint instanceof Tensor
+    ? Array.from<number | bigint>(zeroPoint.contiguousArray()).every((each) => Number(each) === 0)
+    : zeroPoint === 0;
 }
 
 function quantizedOutput(sizes: readonly number[], { scale, zeroPoint }: OutputQuantizer): Tensor {
@@ -236,6 +249,8 @@ function convolution(dims: 1 | 2, isRelu: boolean): (args: Convolution) => Resul
     const elements = output.storageArrayForWriting();
     const requantization = new Requantization(quantizerOf(qx).scale as number, weight, biasOf(packed));
     const [left, right] = [centred(qx), centred(weight)];
+    const isSymmetric = hasZeroPointsOfZero(weight);
+    const min = isRelu ? zeroPoint : 0;
     let index = 0;
     for (let image = 0; image < batch; image++) {
       for (let channel = 0; channel < outputs; channel++) {
@@ -255,7 +270,9 @@ function convolution(dims: 1 | 2, isRelu: boolean): (args: Convolution) => Resul
                 }
               }
             }
-            elements[index++] = requantization.toInteger(sum, channel, { scale, zeroPoint }, isRelu ? zeroPoint : 0);
+            elements[index++] = isSymmetric
+              ? requantization.toIntegerAtOnce(sum, channel, { scale, zeroPoint }, min)
+              : requantization.toInteger(sum, channel, { scale, zeroPoint }, min);
           }
         }
       }

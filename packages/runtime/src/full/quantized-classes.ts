@@ -48,8 +48,8 @@ def transpose(self) -> bool:
 def __getstate__(self) -> Tuple[str, List[Tensor], List[Optional[Tensor]]]:
     numbers = [len(self._stride)] + ${LISTS.map((name) => `self._${name}`).join(' + ')}
     numbers = numbers + [self._groups, int(self._transpose)]
-    biases = torch.jit.annotate(List[Optional[Tensor]], [self._bias])
-    return '2', [torch.tensor(numbers, dtype=torch.int16), self._weight], biases
+    # 2 is int16.
+    return '2', [torch.tensor(numbers, dtype=2), self._weight], annotate(List[Optional[Tensor]], [self._bias])
 def __setstate__(self, state: Tuple[str, List[Tensor], List[Optional[Tensor]]]) -> None:
     assert state[0] == '2', 'Unexpected version of packed convolution parameters: ' + state[0]
     numbers = [int(number) for number in state[1][0].unbind(0)]
