@@ -2,9 +2,13 @@ export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
 export { copyInto, cloneOf, lowerCopy } from './copy.ts';
 export { OperatorError, type ErrorKind } from './errors.ts';
 export {
+  callRefusal,
+  computeCallOnDevice,
+  computeCallOnHost,
   deviceRefusal,
   isImplemented,
   notImplemented,
+  OperatorCall,
   outputShapes,
   runOnDevice,
   runOnHost,

@@ -21,6 +21,26 @@ import { assertCanCast } from './type-promotion.ts';
 
 type Arguments = Record<string, Unboxed>;
 
+/** One call of an operator: what its arguments are to kernels, and what its results will be, are worked out once. */
+export class OperatorCall {
+  #unboxed: Arguments | undefined;
+  #outputs: readonly TensorMeta[] | null | undefined;
+
+  constructor(
+    readonly row: OperatorRow,
+    readonly args: readonly IValue[],
+  ) {}
+
+  get unboxed(): Arguments {
+    return (this.#unboxed ??= boxingOf(this.row).unbox(this.args));
+  }
+
+  /** As `outputShapes`; null for in-place and `out=` forms too. */
+  get outputs(): readonly TensorMeta[] | null {
+    return this.#outputs === undefined ? (this.#outputs = outputShapes(this.row, this.unboxed)) : this.#outputs;
+  }
+}
+
 /**
  * The results of an operator that needs no tensor's elements for these arguments: a scalar kernel, a view, a look at sizes.
  * Null where it has to compute. Throws the operator's error.
@@ -52,23 +72,26 @@ export function isImplemented(row: OperatorRow): boolean {
 
 /** Runs an operator on the host; its tensors must be up to date there. One IValue a result of the schema. */
 export function runOnHost(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] {
-  const early = runWithoutData(row, args, context);
-  if (early) return early;
+  return runWithoutData(row, args, context) ?? computeCallOnHost(new OperatorCall(row, args), context);
+}
+
+/** As `runOnHost`, where it is known that the operator has to compute. */
+export function computeCallOnHost(call: OperatorCall, context: HostContext): IValue[] {
+  const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  const unboxed = boxing.unbox(args);
   check(
     row.takesQuantized || !tensorsOf(unboxed).some(({ quantizer }) => quantizer),
     () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
   );
   dtypeRules.checkReadable(row, unboxed);
-  if (!row.derived) return boxing.box(computeOnHost(row, unboxed, context));
+  if (!row.derived) return boxing.box(computeOnHost(row, unboxed, call.outputs, context));
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
     prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
     runPointwise(from, unboxed, targets[0]);
   } else {
-    const computed = asTensors(computeOnHost(from, functionalArguments(from, unboxed), context));
+    const computed = asTensors(computeFrom(from, functionalArguments(from, unboxed), context));
     targets.forEach((target, at) => {
       prepareTarget(target, computed[at], row, unboxed);
       copyInto(target, computed[at]);
@@ -77,8 +100,16 @@ export function runOnHost(row: OperatorRow, args: readonly IValue[], context: Ho
   return targets;
 }
 
-function computeOnHost(row: OperatorRow, args: Arguments, context: HostContext): Results {
-  const outputs = outputShapes(row, args)?.map((meta) => allocateOnHost(meta));
+const computeFrom = (row: OperatorRow, args: Arguments, context: HostContext): Results =>
+  computeOnHost(row, args, outputShapes(row, args), context);
+
+function computeOnHost(
+  row: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+  context: HostContext,
+): Results {
+  const outputs = shapes?.map((meta) => allocateOnHost(meta));
   if (row.pointwise) runPointwise(row, args, outputs![0]);
   else if (row.reduction) runReduction(row, args, outputs![0]);
   else if (row.host) {
@@ -204,14 +235,20 @@ const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =
 
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
 export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
+  return callRefusal(new OperatorCall(row, args));
+}
+
+/** As `deviceRefusal`. */
+export function callRefusal(call: OperatorCall): string | null {
+  const { row } = call;
   const source = row.derived?.from ?? row;
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
-  const unboxed = boxingOf(row).unbox(args);
+  const { unboxed } = call;
   const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return refuseComplex(source, unboxed);
   if (dtypes.some(isStorageType)) return 'a dtype of the host only';
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
-  const made = row.derived ? null : outputShapes(row, unboxed);
+  const made = call.outputs;
   if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
@@ -223,27 +260,32 @@ export function runOnDevice(
   args: readonly IValue[],
   context: LoweringContext,
 ): IValue[] | Promise<IValue[]> {
+  return computeCallOnDevice(new OperatorCall(row, args), context);
+}
+
+/** As `runOnDevice`. */
+export function computeCallOnDevice(call: OperatorCall, context: LoweringContext): IValue[] | Promise<IValue[]> {
+  const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  const unboxed = boxing.unbox(args);
   dtypeRules.checkReadable(row, unboxed);
-  const { device } = row.derived?.from ?? row;
+  const source = row.derived?.from ?? row;
+  const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
+  const shapes = row.derived ? outputShapes(source, args) : call.outputs;
   // A row that knows its shape for these arguments needs not make its results itself.
-  if (device && !outputShapes(row.derived?.from ?? row, unboxed)) {
-    const results = device(functionalArguments(row.derived?.from ?? row, unboxed) as never, context);
+  if (source.device && !shapes) {
+    const results = source.device(args as never, context);
     const finish = (done: Results): IValue[] =>
       row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
     return results instanceof Promise ? results.then(finish) : finish(results);
   }
-  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, unboxed, context)));
-  const { from } = row.derived;
+  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context)));
   const targets = targetsOf(row, unboxed);
-  if (from.pointwise && !involvesComplex(unboxed, targets)) {
-    prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
-    lowerPointwise(from, unboxed, targets[0], context);
-  } else {
-    return writeToTargets(row, computeOnDevice(from, functionalArguments(from, unboxed), context), unboxed, context);
+  if (source.pointwise && !involvesComplex(unboxed, targets)) {
+    prepareTarget(targets[0], shapes![0], row, unboxed);
+    lowerPointwise(source, unboxed, targets[0], context);
+    return targets;
   }
-  return targets;
+  return writeToTargets(row, computeOnDevice(source, args, shapes, context), unboxed, context);
 }
 
 /** What a derived row writes, as results. */
@@ -261,8 +303,12 @@ function writeToTargets(
   return targets;
 }
 
-function computeOnDevice(row: OperatorRow, args: Arguments, context: LoweringContext): Tensor[] {
-  const shapes = outputShapes(row, args);
+function computeOnDevice(
+  row: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+  context: LoweringContext,
+): Tensor[] {
   if (!shapes) throw notImplemented(row);
   const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
   if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);

@@ -1,5 +1,5 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
-import { deviceRefusal, OperatorError } from '@cresset/operators';
+import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
@@ -108,7 +108,7 @@ export class FusionGroup {
     if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
     const { row, inputs } = this.#anchor;
     const args = inputs.map((input) => values[input]);
-    return isSmall(row, args, tensorsIn(args), smallWork);
+    return isSmall(new OperatorCall(row, args), tensorsIn(args), smallWork);
   }
 
   #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
