@@ -154,7 +154,30 @@ def save(module: torch.jit.ScriptModule, name: str, debug: bool = True) -> None:
                 file.writestr(zipfile.ZipInfo(entry.filename), whole.read(entry), entry.compress_type)
 
 
+class Quantized(nn.Module):
+    """Packed weights of each kind, computed statically and dynamically."""
+
+    def __init__(self):
+        super().__init__()
+        per_channel = torch.quantize_per_channel(
+            torch.randn(4, 2, 3, 3), torch.tensor([0.02, 0.03, 0.01, 0.02]).double(), torch.zeros(4).long(), 0, torch.qint8
+        )
+        self.conv = torch.ops.quantized.conv2d_prepack(per_channel, torch.randn(4), [2, 1], [1, 0], [1, 1], 1)
+        per_tensor = torch.quantize_per_tensor(torch.randn(3, 16), 0.02, 3, torch.qint8)
+        self.linear = torch.ops.quantized.linear_prepack(per_tensor, torch.randn(3))
+        self.dynamic = torch.ops.quantized.linear_prepack(torch.quantize_per_tensor(torch.randn(2, 3), 0.02, 0, torch.qint8), None)
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
+        q = torch.quantize_per_tensor(x, 0.02, 128, torch.quint8)
+        q = torch.ops.quantized.conv2d_relu(q, self.conv, 0.05, 3)
+        y = torch.ops.quantized.linear(q.flatten(1), self.linear, 0.1, 100)
+        return y.int_repr(), torch.ops.quantized.linear_dynamic(y.dequantize(), self.dynamic, False)
+
+
 save(torch.jit.script(Everything().eval()), "everything.pt")
 network = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3)).eval()
 save(torch.jit.freeze(torch.jit.script(network)), "frozen.pt")
 save(torch.jit.trace(network, torch.zeros(1, 1, 4, 4)), "traced.pt", debug=False)
+quantized = torch.jit.script(Quantized())
+save(quantized, "quantized.pt")
+print(quantized(torch.arange(64.0).reshape(2, 2, 4, 4) / 16 - 2))

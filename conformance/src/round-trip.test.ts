@@ -1,6 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readModule } from '@cresset/archive';
-import type { Dict, EnumValue, IValue, List, ScriptObject, Tensor, Tuple } from '@cresset/tensor';
+import {
+  Tensor,
+  type Dict,
+  type EnumValue,
+  type IValue,
+  type List,
+  type ScriptObject,
+  type Tuple,
+} from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { JsonIValue, ProgramCase } from './case.ts';
 import { openProgram } from './program.ts';
@@ -50,6 +58,26 @@ describe('what PyTorch saved', () => {
       const { saved } = await roundTrip(read(name), [caseOf([{ inputs: [image] }])]);
       expect(await codeOf(saved)).toEqual(await codeOf(read(name)));
     }
+  });
+
+  it('computes with packed weights of 8 bits, and packs them again', async () => {
+    const file = read('quantized.pt');
+    const numbers = Float32Array.from({ length: 64 }, (_, index) => index / 16 - 2);
+    const data = btoa(String.fromCharCode(...new Uint8Array(numbers.buffer)));
+    const x: JsonIValue = { tensor: { dtype: 'float32', shape: [2, 2, 4, 4], data } };
+    const { saved } = await roundTrip(file, [caseOf([{ inputs: [x] }])]);
+    expect(await codeOf(saved)).toEqual(await codeOf(file));
+    const program = await openProgram({ id: '', suite: '', file: 'file' }, { device: null }, async () => saved);
+    const input = Tensor.fromArray(numbers, [2, 2, 4, 4], 'float32');
+    const [integers, floats] = ((await program.call('forward', [input], new Map())) as Tuple).items as Tensor[];
+    // As PyTorch prints them.
+    expect([...integers.contiguousArray()]).toEqual([89, 72, 127, 33, 0, 61]);
+    expect(Array.from(floats.contiguousArray() as Float32Array, (each) => each.toFixed(4))).toEqual([
+      '-0.0697',
+      '2.9185',
+      '-8.2804',
+      '15.6912',
+    ]);
   });
 
   it('is another file where the program changed its state', async () => {
