@@ -3,6 +3,7 @@ import { AliasDb, type Graph } from '@cresset/ir';
 import {
   batchMm,
   canonicalizeOps,
+  createAutodiffSubgraphs,
   createFunctionalGraphs,
   decomposeAddmm,
   eliminateCommonSubexpressions,
@@ -42,6 +43,8 @@ import { evaluateConstant } from '@cresset/runtime';
 export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   batch_mm: batchMm,
   canonicalize_graph_fuser_ops: canonicalizeOps,
+  create_autodiff_subgraphs: (graph) => createAutodiffSubgraphs(graph, 1),
+  create_autodiff_subgraphs_threshold2: (graph) => createAutodiffSubgraphs(graph, 2),
   create_functional_graphs: createFunctionalGraphs,
   inline: (graph) => inline(graph, preoptimizedBodies(evaluateConstant)),
   inline_fork_wait: inlineForkWait,

@@ -41,3 +41,5 @@ export { removeExpands } from './remove-expands.ts';
 export { batchMm } from './batch-mm.ts';
 export { preoptimizedBodies } from './preoptimize.ts';
 export { propagateDevices } from './propagate-device.ts';
+export { createAutodiffSubgraphs } from './create-autodiff-subgraphs.ts';
+export { isDifferentiable } from './differentiable-ops.ts';
