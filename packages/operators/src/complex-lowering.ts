@@ -81,7 +81,7 @@ const byParts = new Set(
     'masked_scatter take put take_along_dim flip roll rot90 repeat repeat_interleave tile tril triu pad constant_pad_nd ' +
     'im2col col2im pixel_shuffle pixel_unshuffle sum mean cumsum trace diag_embed diagonal_scatter ' +
     'select_scatter slice_scatter block_diag reshape flatten unfold_copy view_copy expand_copy permute_copy avg_pool1d ' +
-    'avg_pool2d avg_pool3d zeros zeros_like new_zeros full full_like new_full fill nansum diff ' +
+    'avg_pool2d avg_pool3d zeros zeros_like new_zeros empty empty_like new_empty full full_like new_full fill nansum diff ' +
     'reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d'
   ).split(' '),
 );
@@ -103,6 +103,10 @@ const products: Readonly<Record<string, readonly [left: string, right: string, a
   conv_transpose1d: ['input', 'weight', 'bias'],
   conv_transpose2d: ['input', 'weight', 'bias'],
   conv_transpose3d: ['input', 'weight', 'bias'],
+  addmm: ['mat1', 'mat2', 'self'],
+  addmv: ['mat', 'vec', 'self'],
+  addbmm: ['batch1', 'batch2', 'self'],
+  baddbmm: ['batch1', 'batch2', 'self'],
 };
 
 const baseName = (row: OperatorRow): string => boxingOf(row).signature.name.replace('aten::', '');
@@ -112,7 +116,8 @@ export function takesComplex(row: OperatorRow, args: Arguments): boolean {
   const name = baseName(row);
   const lowerable = row.lowerable?.(partArguments(args, 0) as never) ?? true;
   if (row.pointwise) return name in bodies;
-  if (name in products) return row.lower !== undefined && lowerable;
+  if (name in products) return row.lower !== undefined && lowerable && !Object.values(args).some(isNotReal);
+  if (truths.has(name)) return row.reduction !== undefined;
   if (conversions.has(name) || isTransform(name)) {
     return row.lower !== undefined && (row.lowerable?.(args as never) ?? true);
   }
@@ -134,7 +139,7 @@ const ones = new Set(['ones', 'ones_like', 'new_ones']);
 const conversions = new Set(
   (
     'to _to_copy type_as copy clone contiguous reshape flatten complex polar conj _conj mH adjoint matrix_H byte char ' +
-    'short int long half float double bool bfloat16 stft'
+    'short int long half float double bool bfloat16 stft rand randn rand_like randn_like'
   ).split(' '),
 );
 
@@ -147,6 +152,7 @@ export function lowerComplex(
   if (outputs.every(({ numel }) => numel === 0)) return;
   const name = baseName(row);
   if (row.pointwise) lowerBody(row, bodies[name], args, outputs[0], context);
+  else if (truths.has(name)) lowerTruths(row, args, outputs[0], context);
   else if (name in products) lowerProduct(row, products[name], args, outputs[0], context);
   else if (conversions.has(name) || isTransform(name)) row.lower!(args as never, outputs, context);
   else if (ones.has(name)) {
@@ -206,6 +212,8 @@ function lowerProduct(
     const result = context.temporary(output.sizes, dtype);
     const given: Arguments = { ...args, [left]: partTensor(a, p), [right]: partTensor(c, q) };
     if (added !== undefined) given[added] = addend;
+    // Where something is always added, it counts nothing the second time.
+    if (added === 'self' && !addend) Object.assign(given, { self: partTensor(sum!, 0), beta: 0n });
     row.lower!(given as never, [result], context);
     return result;
   };
@@ -225,6 +233,16 @@ function lowerProduct(
     ...(isPresent(a, 1) ? [multiply(1, 0, isPresent(c, 1) ? null : imaginary)] : []),
   ];
   combine(1, mixed[0], mixed[1] ?? null, 'add');
+}
+
+/** Reductions that ask of each number only whether it is zero. */
+const truths = new Set(['any', 'all', 'count_nonzero']);
+
+function lowerTruths(row: OperatorRow, args: Arguments, output: Tensor, context: LoweringContext): void {
+  const self = args.self as Tensor;
+  const flags = context.temporary(self.sizes, 'bool');
+  lowerBody(row, one(complex.truth), { self }, flags, context);
+  lowerReduction(row, { ...args, self: flags }, output, context);
 }
 
 const scalarExpr = (value: Scalar): ComplexExpr =>

@@ -1,10 +1,10 @@
 import { isComplex, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
-import { binary, cast, select, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
+import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise, through, type Forms } from '../builders.ts';
 import { readScalar } from '../elements.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import { cloneOf } from '../copy.ts';
-import type { OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../row.ts';
+import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../row.ts';
 import { checkScalarFits } from '../scalar-range.ts';
 import { dtypeName } from '../type-promotion.ts';
 
@@ -173,6 +173,23 @@ function equalTensors({ self, other }: { self: Tensor; other: Tensor }): boolean
   return true;
 }
 
+async function deviceEqual(args: { self: Tensor; other: Tensor }, context: LoweringContext): Promise<boolean> {
+  const { self, other } = args;
+  const isAlike = self.dim === other.dim && self.sizes.every((size, dim) => size === other.sizes[dim]);
+  if (!isAlike || self.numel === 0) return isAlike;
+  // What cannot be compared is for the host to refuse.
+  if (self.dtype !== other.dtype) return equalTensors(args);
+  const [a, b] = [self, other].map((tensor) => new TensorView(tensor));
+  const axes = a.axes();
+  const result = context.temporary([], 'bool');
+  const target = new TensorView(result);
+  const value = reduce('all', axes, binary('eq', a.at(axes), b.at(axes)));
+  const stores = [{ operand: target.operand, offset: target.offsetAt([]), value }];
+  context.launch({ kind: 'nest', label: 'aten::equal', axes: [], innerAxes: [], stores });
+  await context.fetch(result);
+  return (result.storageArray() as Uint8Array)[0] !== 0;
+}
+
 function equalScalars(a: Scalar, b: Scalar): boolean {
   return typeof a === 'object' && typeof b === 'object' ? sameNumber(a, b) : a === b;
 }
@@ -245,5 +262,8 @@ export const comparisonRows: readonly OperatorRow[] = [
     { inPlace: true },
   ),
   pairRow('atan2', { dtype: 'promote-to-float', body: ({ self, other }) => binary('atan2', self, other) }),
-  kernel<{ self: Tensor; other: Tensor }>('aten::equal(Tensor self, Tensor other) -> bool', { host: equalTensors }),
+  kernel<{ self: Tensor; other: Tensor }>('aten::equal(Tensor self, Tensor other) -> bool', {
+    host: equalTensors,
+    device: deviceEqual,
+  }),
 ];

@@ -115,7 +115,10 @@ export function drawn<Args>(
       if (!isComplex(output.dtype)) drawInto(output, how, args, generator);
       else drawInto(viewAsReal(output), complexParts(how), args, generator);
     },
-    lower: (args, [output], context) => lowerDraws(output, how, args, context, labelOf(schema)),
+    lower: (args, [output], context) => {
+      if (!isComplex(output.dtype)) lowerDraws(output, how, args, context, labelOf(schema));
+      else lowerDraws(viewAsReal(output), complexParts(how), args, context, labelOf(schema));
+    },
     readsNoData: true,
     nondeterministic: true,
     ...forms,
