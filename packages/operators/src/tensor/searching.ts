@@ -233,25 +233,28 @@ function uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Tensor[]
   return [output, listTensor(inverse, [inverse.length], 'int64'), listTensor(counts, [counts.length], 'int64')];
 }
 
-/** Positions and counts that nobody asked for are empty, except along a dimension of `unique_dim`. */
-function uniqueResults(args: Unique, results: number, consecutive: boolean, always: boolean): Tensor[] {
+/**
+ * Positions and counts that nobody asked for are empty, except along a dimension: there everything is worked out, and handed out,
+ * in any case. Runs of a vector along its dimension 0 are runs of its elements.
+ */
+function uniqueResults(args: Unique, results: number, consecutive: boolean, isVectorFlat: boolean): Tensor[] {
   const { self, dim } = args;
-  const [output, inverse, counts] =
-    dim === undefined || dim === null ? uniqueElements(self, consecutive) : uniqueSlices(self, dim, consecutive);
+  const isFlat = dim === undefined || dim === null || (isVectorFlat && dim === 0 && self.dim === 1);
+  const [output, inverse, counts] = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim, consecutive);
   const none = (): Tensor => Tensor.empty([0], 'int64');
   const all = [
     output,
-    always || args.return_inverse ? inverse : none(),
-    always || args.return_counts ? counts : none(),
+    !isFlat || args.return_inverse ? inverse : none(),
+    !isFlat || args.return_counts ? counts : none(),
   ];
   return all.slice(0, results);
 }
 
 const uniqueRow = (schema: string, results: number, consecutive: boolean): OperatorRow =>
   kernel<Unique>(schema, {
-    // Along a dimension everything is worked out, and handed out, in any case.
-    host: (args) => uniqueResults(args, results, consecutive, (args.dim ?? null) !== null),
-    lowerable: ({ dim }) => dim === undefined || dim === null,
+    // Along a dimension everything is worked out, and handed out, in any case; that of a vector is none.
+    host: (args) => uniqueResults(args, results, consecutive, !isFlat(schema, args)),
+    lowerable: (args) => isFlat(schema, args),
     device: async (args, context) => {
       const [output, inverse, counts] = await deviceUnique(args.self, consecutive, context);
       const none = (): Tensor => Tensor.empty([0], 'int64');
