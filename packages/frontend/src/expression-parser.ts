@@ -1,9 +1,8 @@
-import { ErrorReport, type SourceRange } from '@cresset/ir';
-import { lex } from './lexer.ts';
+import { ErrorReport } from '@cresset/ir';
 import { negateNumber, parseNumber } from './number-literal.ts';
-import { splitStringToken, unescapeString, type Dialect, type StringToken } from './string-literal.ts';
+import { parseStringExpression } from './string-expression.ts';
 import { TokenStream } from './token-stream.ts';
-import type { Token } from './token.ts';
+import { AUGMENTED_ASSIGNMENTS, type Token } from './token.ts';
 import {
   makeApply,
   makeIdent,
@@ -57,29 +56,15 @@ const ENDS_EXPRESSION_LIST: ReadonlySet<string> = new Set([
   ':',
   ';',
   'in',
-  '+=',
-  '-=',
-  '*=',
-  '/=',
-  '//=',
-  '%=',
-  '@=',
-  '&=',
-  '|=',
-  '^=',
-  '<<=',
-  '>>=',
-  '**=',
+  ...AUGMENTED_ASSIGNMENTS,
 ]);
 
 /** Parses expressions by precedence climbing, with Python's precedences (PyTorch: ParserImpl's expressions). */
 export class ExpressionParser {
   protected readonly stream: TokenStream;
-  protected readonly dialect: Dialect;
 
-  constructor(stream: TokenStream, dialect: Dialect) {
+  constructor(stream: TokenStream) {
     this.stream = stream;
-    this.dialect = dialect;
   }
 
   parseExp(): Expr {
@@ -93,7 +78,13 @@ export class ExpressionParser {
       const cond = this.#parseBinary(0);
       stream.expect('else');
       const falseExpr = this.parseExp();
-      return { kind: 'ternary', range: this.#spanOr(value, falseExpr, keyword), cond, trueExpr: value, falseExpr };
+      return {
+        kind: 'ternary',
+        range: stream.mark(keyword, value.range.start, falseExpr.range.end),
+        cond,
+        trueExpr: value,
+        falseExpr,
+      };
     });
   }
 
@@ -108,7 +99,7 @@ export class ExpressionParser {
     while (stream.nextIf(',') && !ENDS_EXPRESSION_LIST.has(stream.cur.kind)) {
       inputs.push(this.parseExpOrStarred());
     }
-    return makeTuple(this.#spanOr(first, inputs.at(-1)!), inputs);
+    return makeTuple(stream.span(first, inputs.at(-1)), inputs);
   }
 
   /** A target of an assignment or loop: no comparison, so that `in` ends it. */
@@ -196,7 +187,7 @@ export class ExpressionParser {
   }
 
   #binary(op: BinaryOperator, lhs: Expr, rhs: Expr, token: Token): BinOp {
-    return { kind: 'binary', range: this.#spanOr(lhs, rhs, token), op, lhs, rhs };
+    return { kind: 'binary', range: this.stream.mark(token, lhs.range.start, rhs.range.end), op, lhs, rhs };
   }
 
   /** The operator at the current token, two-word ones joined. */
@@ -245,14 +236,14 @@ export class ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     const operand = op === 'not' ? this.#parseBinary(NOT_PRECEDENCE) : this.#parseUnary();
-    if (op === '+' && this.dialect === 'python') {
+    if (op === '+' && stream.isPython) {
       // What PyTorch's Python frontend says of it, which has no unary plus.
       throw new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'");
     }
     if (op === '-' && operand.kind === 'const') {
       return { kind: 'const', range: stream.range(token.start, operand.range.end), value: negateNumber(operand.value) };
     }
-    return { kind: 'unary', range: this.#pythonOr(token.start, operand.range.end, token), op, operand };
+    return { kind: 'unary', range: stream.mark(token, token.start, operand.range.end), op, operand };
   }
 
   #parseBaseExp(): Expr {
@@ -263,7 +254,7 @@ export class ExpressionParser {
         case '.': {
           stream.next();
           const selector = this.#parseSelector();
-          const range = this.dialect === 'python' ? stream.rangeFrom(expr.range.start) : selector.range;
+          const range = stream.isPython ? stream.rangeFrom(expr.range.start) : selector.range;
           expr = { kind: 'select', range, value: expr, selector };
           break;
         }
@@ -300,7 +291,9 @@ export class ExpressionParser {
         stream.next();
         return { kind: 'const', range, value: this.#parseNumber(token) };
       case 'string':
-        return this.#parseStrings();
+        return parseStringExpression(stream, (start, end) =>
+          new ExpressionParser(new TokenStream(stream.source, stream.dialect, start, end)).parseExpOrExpTuple(),
+        );
       case 'True':
       case 'False':
         stream.next();
@@ -325,7 +318,7 @@ export class ExpressionParser {
         throw this.unsupported(token, 'Await');
       default: {
         const name = this.parseIdent();
-        if (this.dialect === 'python' && name.name.startsWith('__jit')) {
+        if (stream.isPython && name.name.startsWith('__jit')) {
           throw new ErrorReport(range, "names of variables used in JIT-ed functions can't start with __jit");
         }
         return name.name === 'Ellipsis' ? { kind: 'dots', range } : { kind: 'var', range: name.range, name };
@@ -353,7 +346,7 @@ export class ExpressionParser {
     }
     const result = stream.cur.kind === 'for' ? this.#parseComprehension(inner, open.start) : inner;
     stream.expect(')');
-    return inner.kind === 'tuple' && this.dialect === 'python' && result === inner
+    return inner.kind === 'tuple' && stream.isPython && result === inner
       ? { ...inner, range: stream.rangeFrom(open.start) }
       : result;
   }
@@ -375,7 +368,7 @@ export class ExpressionParser {
       }
     }
     stream.expect(']');
-    return { kind: 'list', range: this.#bracketRange(open), inputs };
+    return { kind: 'list', range: stream.mark(open), inputs };
   }
 
   /** The `for … in …` after the element of a list comprehension or generator. */
@@ -402,7 +395,7 @@ export class ExpressionParser {
   }
 
   #tupleOf(inputs: readonly Expr[]): Expr {
-    return makeTuple(this.#spanOr(inputs[0]!, inputs.at(-1)!), inputs);
+    return makeTuple(this.stream.span(inputs[0]!, inputs.at(-1)), inputs);
   }
 
   #parseDict(): Expr {
@@ -415,7 +408,7 @@ export class ExpressionParser {
         throw new ErrorReport(stream.rangeOf(open), 'Dict expansion (e.g. `{**dict}`) is not supported');
       }
       const key = this.parseExp();
-      if (stream.cur.kind !== ':' && this.dialect === 'python') {
+      if (stream.cur.kind !== ':' && stream.isPython) {
         throw this.unsupported(open, stream.cur.kind === 'for' ? 'SetComp' : 'Set');
       }
       stream.expect(':');
@@ -432,7 +425,7 @@ export class ExpressionParser {
       }
     }
     stream.expect('}');
-    return { kind: 'dict', range: this.#bracketRange(open), keys, values };
+    return { kind: 'dict', range: stream.mark(open), keys, values };
   }
 
   #parseCall(callee: Expr): Expr {
@@ -447,7 +440,7 @@ export class ExpressionParser {
       }
     }
     stream.expect(')');
-    const range = this.dialect === 'python' ? callee.range : stream.rangeOf(open);
+    const range = stream.isPython ? callee.range : stream.rangeOf(open);
     return makeApply(range, callee, inputs, attributes);
   }
 
@@ -484,7 +477,7 @@ export class ExpressionParser {
     if (subscripts.length === 0) {
       throw new ErrorReport(stream.rangeFrom(open.start), 'expected an index between the brackets');
     }
-    const start = this.dialect === 'python' ? value.range.start : open.start;
+    const start = stream.isPython ? value.range.start : open.start;
     return { kind: 'subscript', range: stream.rangeFrom(start), value, subscripts, subscriptsRange };
   }
 
@@ -504,127 +497,4 @@ export class ExpressionParser {
     const { kind } = this.stream.cur;
     return kind === ',' || kind === ']' || kind === ':' ? undefined : this.parseExp();
   }
-
-  /** Adjacent literals are one string; any f-string among them makes the whole a call of `format`. */
-  #parseStrings(): Expr {
-    const { stream } = this;
-    const { start } = stream.cur;
-    let text = '';
-    let isFormat = false;
-    const values: Expr[] = [];
-    while (stream.cur.kind === 'string') {
-      const token = stream.next();
-      const parts = splitStringToken(stream.text(token));
-      if (parts.isBytes) {
-        throw new ErrorReport(stream.rangeOf(token), 'Unknown Constant expression type');
-      }
-      if (parts.isFormat) {
-        isFormat = true;
-        text += this.#parseFormatString(token, parts, values);
-      } else {
-        text += this.#unescape(token, parts, parts.body);
-      }
-    }
-    const range = stream.rangeFrom(start);
-    if (!isFormat) {
-      return { kind: 'string', range, text };
-    }
-    const callee: Expr = {
-      kind: 'select',
-      range,
-      value: { kind: 'string', range, text },
-      selector: makeIdent(range, 'format'),
-    };
-    return makeApply(range, callee, values);
-  }
-
-  /** The format text of an f-string; the expressions in it are added to `values`. */
-  #parseFormatString(token: Token, parts: StringToken, values: Expr[]): string {
-    let text = '';
-    let literal = '';
-    const { body } = parts;
-    for (let at = 0; at < body.length;) {
-      const character = body[at]!;
-      if ((character === '{' || character === '}') && body[at + 1] === character) {
-        literal += character;
-        at += 2;
-      } else if (character === '{') {
-        text += `${this.#unescape(token, parts, literal)}{}`;
-        literal = '';
-        at = this.#parseReplacementField(token, parts, at + 1, values);
-      } else if (character === '}') {
-        throw new ErrorReport(this.stream.rangeOf(token), "f-string: single '}' is not allowed");
-      } else {
-        literal += character;
-        at++;
-      }
-    }
-    return text + this.#unescape(token, parts, literal);
-  }
-
-  /** Parses the expression that starts at `at` in an f-string's body; returns where the text after its `}` starts. */
-  #parseReplacementField(token: Token, parts: StringToken, at: number, values: Expr[]): number {
-    const { stream } = this;
-    const start = token.start + parts.bodyOffset + at;
-    const bodyEnd = token.start + parts.bodyOffset + parts.body.length;
-    const end = endOfReplacementField(stream.source.text, start, bodyEnd);
-    const range = stream.rangeOf(token);
-    const stop = stream.source.text[end];
-    if (stop === '!') {
-      throw new ErrorReport(range, "Don't support conversion in JoinedStr");
-    }
-    if (stop === ':') {
-      throw new ErrorReport(range, "Don't support formatting in JoinedStr");
-    }
-    if (stop !== '}' || end >= bodyEnd) {
-      throw new ErrorReport(range, "f-string: expecting '}'");
-    }
-    const inner = new ExpressionParser(new TokenStream(stream.source, lex(stream.source, start, end)), this.dialect);
-    values.push(inner.parseExpOrExpTuple());
-    return end + 1 - token.start - parts.bodyOffset;
-  }
-
-  #unescape(token: Token, parts: StringToken, body: string): string {
-    try {
-      // A raw string is read as one in which every backslash was doubled.
-      return unescapeString(parts.isRaw ? body.replaceAll('\\', '\\\\') : body, this.dialect);
-    } catch (error) {
-      throw new ErrorReport(this.stream.rangeOf(token), (error as RangeError).message);
-    }
-  }
-
-  /** PyTorch's Python frontend marks whole operations, its parser of printed code the operator's token. */
-  #spanOr(first: Expr, last: Expr, token?: Token): SourceRange {
-    if (this.dialect === 'serialized') {
-      return token === undefined ? first.range : this.stream.rangeOf(token);
-    }
-    return this.stream.range(first.range.start, last.range.end);
-  }
-
-  #pythonOr(start: number, end: number, token: Token): SourceRange {
-    return this.dialect === 'python' ? this.stream.range(start, end) : this.stream.rangeOf(token);
-  }
-
-  #bracketRange(open: Token): SourceRange {
-    return this.dialect === 'python' ? this.stream.rangeFrom(open.start) : this.stream.rangeOf(open);
-  }
-}
-
-/** Offset of the character that ends the expression of an f-string's field: `}`, `:` or `!` outside of brackets. */
-function endOfReplacementField(text: string, start: number, limit: number): number {
-  let depth = 0;
-  for (let at = start; at < limit; at++) {
-    const character = text[at]!;
-    if (character === '"' || character === "'") {
-      const close = text.indexOf(character, at + 1);
-      at = close === -1 ? limit : close;
-    } else if ('([{'.includes(character)) {
-      depth++;
-    } else if (')]}'.includes(character) && depth > 0) {
-      depth--;
-    } else if (depth === 0 && (character === '}' || character === ':' || (character === '!' && text[at + 1] !== '='))) {
-      return at;
-    }
-  }
-  return limit;
 }

@@ -1,10 +1,9 @@
-import { ErrorReport, type Source } from '@cresset/ir';
+import { ErrorReport, type Source, type SourceRange } from '@cresset/ir';
 import { ExpressionParser } from './expression-parser.ts';
-import { lex } from './lexer.ts';
 import type { Dialect } from './string-literal.ts';
 import { TokenStream } from './token-stream.ts';
 import { mergeTypeComments } from './type-comment.ts';
-import type { Token, TypeComment } from './token.ts';
+import { AUGMENTED_ASSIGNMENTS, type Token, type TypeComment } from './token.ts';
 import {
   makeVar,
   type BinaryOperator,
@@ -16,22 +15,6 @@ import {
   type Stmt,
   type WithItem,
 } from './tree.ts';
-
-const AUGMENTED: ReadonlySet<string> = new Set([
-  '+=',
-  '-=',
-  '*=',
-  '/=',
-  '//=',
-  '%=',
-  '@=',
-  '&=',
-  '|=',
-  '^=',
-  '<<=',
-  '>>=',
-  '**=',
-]);
 
 /** Statements that Python has and TorchScript has not, as PyTorch's Python frontend names them. */
 const UNSUPPORTED_STATEMENTS: Readonly<Record<string, string>> = {
@@ -78,7 +61,7 @@ export class Parser extends ExpressionParser {
   #inClass = false;
 
   constructor(source: Source, dialect: Dialect = 'python') {
-    super(new TokenStream(source, lex(source)), dialect);
+    super(new TokenStream(source, dialect));
     this.#source = source;
   }
 
@@ -132,7 +115,7 @@ export class Parser extends ExpressionParser {
     const superclass = this.#parseSuperclass();
     stream.expect(':');
     const body = this.#parseBlock(true);
-    const range = this.dialect === 'python' ? stream.rangeFrom(start) : name.range;
+    const range = stream.isPython ? stream.rangeFrom(start) : name.range;
     return { kind: 'class', range, name, superclass, body, decorators };
   }
 
@@ -148,16 +131,14 @@ export class Parser extends ExpressionParser {
     for (const comment of comments) {
       this.#claimedComments.add(comment);
     }
-    const typed = mergeTypeComments(this.#source, decl, this.#commentsBefore(comments, body), isMethod, this.dialect);
-    const range = this.dialect === 'python' ? stream.range(start, this.#lastContentEnd()) : name.range;
+    const typed = mergeTypeComments(this.#source, decl, this.#commentsBefore(comments, body), isMethod, stream.dialect);
+    const range = stream.isPython ? stream.range(start, this.#lastContentEnd()) : name.range;
     return { kind: 'def', range, name, decl: typed, statements: body, decorators };
   }
 
   /** Printed code types a function only by a comment before its first statement; people put it anywhere. */
   #commentsBefore(comments: readonly TypeComment[], body: readonly Stmt[]): readonly TypeComment[] {
-    return this.dialect === 'python'
-      ? comments
-      : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
+    return this.stream.isPython ? comments : comments.filter((comment) => comment.start < (body[0]?.range.start ?? 0));
   }
 
   #parseDecorated(inClass: boolean): Definition {
@@ -206,7 +187,7 @@ export class Parser extends ExpressionParser {
     stream.expect(')');
     const returnType = stream.nextIf('->') ? this.parseExp() : undefined;
     stream.expect(':');
-    const range = this.dialect === 'python' ? stream.rangeFrom(start) : stream.rangeOf(open);
+    const range = stream.mark(open, start);
     return { range, params, returnType };
   }
 
@@ -215,7 +196,7 @@ export class Parser extends ExpressionParser {
     const type = this.stream.nextIf(':') ? this.parseExp() : undefined;
     const defaultValue = this.stream.nextIf('=') ? this.parseExp() : undefined;
     const range = this.stream.rangeFrom(ident.range.start);
-    if (this.dialect === 'python') {
+    if (this.stream.isPython) {
       if (variadic !== '') {
         throw new ErrorReport(this.stream.range(ident.range.start - 1, ident.range.end), VARIADIC_MESSAGE);
       }
@@ -299,7 +280,7 @@ export class Parser extends ExpressionParser {
       }
       const statement = this.#parseSimpleStatement();
       // A string that stands alone is a docstring, which PyTorch's Python frontend drops.
-      if (!(this.dialect === 'python' && statement.kind === 'expr' && statement.expr.kind === 'string')) {
+      if (!(this.stream.isPython && statement.kind === 'expr' && statement.expr.kind === 'string')) {
         into.push(statement);
       } else {
         into.push({ kind: 'pass', range: statement.range });
@@ -327,10 +308,10 @@ export class Parser extends ExpressionParser {
         stream.next();
         const target = this.parseExpOrExpTuple();
         const targets = target.kind === 'tuple' ? target.inputs : [target];
-        return { kind: 'delete', range: this.#statementRange(token), targets };
+        return { kind: 'delete', range: stream.mark(token), targets };
       }
       case 'global': {
-        if (this.dialect === 'python') {
+        if (this.stream.isPython) {
           throw this.unsupported(token, 'global variables', 'global'.length);
         }
         stream.next();
@@ -338,7 +319,7 @@ export class Parser extends ExpressionParser {
         while (stream.nextIf(',')) {
           names.push(this.parseIdent());
         }
-        return { kind: 'global', range: this.#statementRange(token), names };
+        return { kind: 'global', range: stream.mark(token), names };
       }
       case 'import':
       case 'from':
@@ -349,17 +330,19 @@ export class Parser extends ExpressionParser {
   }
 
   #parseReturn(): Stmt {
-    const token = this.stream.next();
+    const { stream } = this;
+    const token = stream.next();
     const { kind } = this.stream.cur;
     const expr: Expr =
       kind === 'newline' || kind === ';'
         ? { kind: 'none', range: this.stream.rangeOf(token) }
         : this.parseExpOrExpTuple();
-    return { kind: 'return', range: this.#statementRange(token), expr };
+    return { kind: 'return', range: stream.mark(token), expr };
   }
 
   #parseRaise(): Stmt {
-    const token = this.stream.next();
+    const { stream } = this;
+    const token = stream.next();
     if (this.stream.cur.kind === 'newline') {
       throw new ErrorReport(this.stream.rangeOf(token), 'raise without an exception is not supported');
     }
@@ -367,28 +350,29 @@ export class Parser extends ExpressionParser {
     if (this.stream.nextIf('from')) {
       this.parseExp();
     }
-    return { kind: 'raise', range: this.#statementRange(token), expr };
+    return { kind: 'raise', range: stream.mark(token), expr };
   }
 
   #parseAssert(): Stmt {
-    const token = this.stream.next();
+    const { stream } = this;
+    const token = stream.next();
     const test = this.parseExp();
     const message = this.stream.nextIf(',') ? this.parseExp() : undefined;
-    return { kind: 'assert', range: this.#statementRange(token), test, message };
+    return { kind: 'assert', range: stream.mark(token), test, message };
   }
 
   /** An expression, a declaration `a: T`, or an assignment. */
   #parseExpressionStatement(): Stmt {
     const { stream } = this;
     const lhs = this.parseExpOrExpTuple();
-    const range = (): Stmt['range'] => (this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range);
+    const range = (): SourceRange => (this.stream.isPython ? stream.rangeFrom(lhs.range.start) : lhs.range);
     const type = stream.nextIf(':') ? this.parseExp() : undefined;
     const op = stream.cur.kind;
-    if (AUGMENTED.has(op)) {
+    if (AUGMENTED_ASSIGNMENTS.has(op)) {
       return this.#parseAugAssign(lhs);
     }
     if (op !== '=') {
-      if (type !== undefined && this.dialect === 'python' && !this.#inClass) {
+      if (type !== undefined && this.stream.isPython && !this.#inClass) {
         const { start } = lhs.range;
         throw new ErrorReport(
           stream.range(start, start + 1),
@@ -415,7 +399,7 @@ export class Parser extends ExpressionParser {
     const { stream } = this;
     const token = stream.next();
     const rhs = this.parseExpOrExpTuple();
-    if (this.dialect === 'python' && Object.hasOwn(UNSUPPORTED_AUGMENTED, token.kind)) {
+    if (this.stream.isPython && Object.hasOwn(UNSUPPORTED_AUGMENTED, token.kind)) {
       throw new ErrorReport(
         stream.range(token.end - 2, token.end),
         `unsupported kind of augmented assignment: ${UNSUPPORTED_AUGMENTED[token.kind]}`,
@@ -425,7 +409,7 @@ export class Parser extends ExpressionParser {
       throw new ErrorReport(lhs.range, ' augmented assignment can only have one LHS expression');
     }
     const op = token.kind.slice(0, -1) as BinaryOperator;
-    const range = this.dialect === 'python' ? stream.rangeFrom(lhs.range.start) : lhs.range;
+    const range = this.stream.isPython ? stream.rangeFrom(lhs.range.start) : lhs.range;
     return { kind: 'aug-assign', range, lhs, op, rhs };
   }
 
@@ -504,14 +488,9 @@ export class Parser extends ExpressionParser {
     return { range: target.range, target, variable: makeVar(ident.range, ident.name) };
   }
 
-  #statementRange(first: Token): Stmt['range'] {
-    return this.dialect === 'python' ? this.stream.rangeFrom(first.start) : this.stream.rangeOf(first);
-  }
-
-  #blockRange(first: Token): Stmt['range'] {
-    return this.dialect === 'python'
-      ? this.stream.range(first.start, this.#lastContentEnd())
-      : this.stream.rangeOf(first);
+  /** The range of a statement with a block. */
+  #blockRange(first: Token): SourceRange {
+    return this.stream.mark(first, first.start, this.#lastContentEnd());
   }
 
   /** Where the last token with text in it ends. */

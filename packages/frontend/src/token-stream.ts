@@ -1,5 +1,6 @@
 import { ErrorReport, isStackOverflow, SourceRange, type Source } from '@cresset/ir';
-import type { LexedSource } from './lexer.ts';
+import { lex, type LexedSource } from './lexer.ts';
+import type { Dialect } from './string-literal.ts';
 import type { Token, TokenKind } from './token.ts';
 
 /** How error messages name kinds of tokens (PyTorch: kindToString). */
@@ -15,19 +16,32 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
   '...': 'dots',
 };
 
+/** A part of the tree. */
+interface Spanning {
+  readonly range: SourceRange;
+}
+
 /** Nesting of brackets, blocks and operators beyond which a text is refused: the recursion behind it is bounded so. */
 const MAX_NESTING = 600;
 
-/** A position in a list of tokens. */
+/** A position in the tokens of a text. */
 export class TokenStream {
   readonly source: Source;
   readonly lexed: LexedSource;
+  /** Whether it is Python as people write it, rather than as PyTorch prints it. */
+  readonly isPython: boolean;
   #index = 0;
   #nesting = 0;
 
-  constructor(source: Source, lexed: LexedSource) {
+  /** Throws an ErrorReport for text that has no tokens; `start` and `end` are those of a part of the source. */
+  constructor(source: Source, dialect: Dialect, start?: number, end?: number) {
     this.source = source;
-    this.lexed = lexed;
+    this.lexed = lex(source, start, end);
+    this.isPython = dialect === 'python';
+  }
+
+  get dialect(): Dialect {
+    return this.isPython ? 'python' : 'serialized';
   }
 
   get cur(): Token {
@@ -87,6 +101,19 @@ export class TokenStream {
   /** From `start` to the end of the token before the current one. */
   rangeFrom(start: number): SourceRange {
     return this.range(start, Math.max(start, this.previous.end));
+  }
+
+  /**
+   * The range of something that `token` stands for: PyTorch's Python frontend marks whole operations and statements, its parser of
+   * printed code only their token.
+   */
+  mark(token: Token, start = token.start, end = this.previous.end): SourceRange {
+    return this.isPython ? this.range(start, Math.max(start, end)) : this.rangeOf(token);
+  }
+
+  /** The range of what reaches from one expression to another; printed code has that of the first. */
+  span(first: Spanning, last: Spanning = first): SourceRange {
+    return this.isPython ? this.range(first.range.start, last.range.end) : first.range;
   }
 
   /** Runs `parse` one level deeper; throws an ErrorReport where a text is nested beyond all reason. */

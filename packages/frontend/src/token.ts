@@ -57,6 +57,11 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
   'yield',
 ]);
 
+/** Operators that assign what they compute. */
+export const AUGMENTED_ASSIGNMENTS: ReadonlySet<string> = new Set(
+  '+= -= *= /= //= %= @= &= |= ^= <<= >>= **='.split(' '),
+);
+
 /** Operators and brackets, longest first. */
 export const OPERATORS: readonly string[] = [
   '**=',

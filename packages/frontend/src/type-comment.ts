@@ -1,6 +1,5 @@
 import { ErrorReport, type Source } from '@cresset/ir';
 import { ExpressionParser } from './expression-parser.ts';
-import { lex } from './lexer.ts';
 import type { Dialect } from './string-literal.ts';
 import { TokenStream } from './token-stream.ts';
 import type { TypeComment } from './token.ts';
@@ -27,7 +26,7 @@ export function mergeTypeComments(
     return decl;
   }
   const parse = (comment: TypeComment): CommentSignature =>
-    new SignatureParser(new TokenStream(source, lex(source, comment.contentStart, comment.end)), dialect).parse();
+    new SignatureParser(new TokenStream(source, dialect, comment.contentStart, comment.end)).parse();
   if (used.length === 1) {
     requireOwnLine(source, used[0]!, dialect);
     return withTypes(decl, parse(used[0]!), isMethod);
@@ -43,9 +42,8 @@ export function mergeTypeComments(
 /** PyTorch's Python frontend takes the only comment for the signature, which has a line to itself. */
 function requireOwnLine(source: Source, comment: TypeComment, dialect: Dialect): void {
   const lineStart = source.text.lastIndexOf('\n', comment.start) + 1;
-  const [first] = lex(source, lineStart, comment.start).tokens;
-  if (dialect === 'python' && first!.start < comment.start && first!.kind !== 'eof') {
-    const stream = new TokenStream(source, lex(source, lineStart, comment.start));
+  const stream = new TokenStream(source, dialect, lineStart, comment.start);
+  if (stream.isPython && stream.cur.kind !== 'eof') {
     throw stream.expected('type comment');
   }
 }
@@ -55,10 +53,7 @@ function contentOf(source: Source, comment: TypeComment): string {
 }
 
 function parseType(source: Source, comment: TypeComment, dialect: Dialect): Expr {
-  return new ExpressionParser(
-    new TokenStream(source, lex(source, comment.contentStart, comment.end)),
-    dialect,
-  ).parseExp();
+  return new ExpressionParser(new TokenStream(source, dialect, comment.contentStart, comment.end)).parseExp();
 }
 
 function withTypes(decl: Decl, signature: CommentSignature, isMethod: boolean): Decl {
