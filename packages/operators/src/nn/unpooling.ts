@@ -1,12 +1,17 @@
-import type { Tensor } from '@cresset/tensor';
+import { numelOf, type Tensor } from '@cresset/tensor';
+import { cast, TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
 import { sizesText } from '../dimensions.ts';
 import { check } from '../errors.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
+import { lowerFill } from '../fill.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
+import { unflattened } from '../tensor/flagged-elements.ts';
+import { positionFault } from '../tensor/position-faults.ts';
+import { wrappedPlace } from '../tensor/scattered-writes.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { fillNumbers, readNumbers, writeNumbers } from './numbers.ts';
 
-/** Pools undone, and pools of windows at random places (ATen/native/MaxUnpooling.cpp, FractionalMaxPool*.cpp). On the host. */
+/** Pools undone, and pools of windows at random places (ATen/native/MaxUnpooling.cpp, FractionalMaxPool*.cpp). */
 
 interface UnpoolArgs {
   readonly self: Tensor;
@@ -54,6 +59,28 @@ function hostUnpool(rank: number, { self, indices, output_size: outputs }: Unpoo
       result[Math.floor(i / plane) * target + places[i]] = values[i];
     }
   });
+}
+
+function lowerUnpool(
+  rank: number,
+  { self, indices, output_size: outputs }: UnpoolArgs,
+  out: Tensor,
+  context: LoweringContext,
+): void {
+  if (out.numel === 0) return;
+  const label = `aten::max_unpool${rank}d`;
+  lowerFill(out, 0n, context, label);
+  if (self.numel === 0) return;
+  const [source, places, target] = [self, indices, out].map((tensor) => new TensorView(tensor));
+  const axes = source.axes();
+  const place = cast('i32', places.at(axes));
+  const count = numelOf(outputs);
+  const complaint = `Found an invalid max index: % (output volumes are of size ${outputs.join('x')})`;
+  const fault = positionFault(place, 0, count, complaint, context, 'RuntimeError');
+  const { isInside } = wrappedPlace(place, count, false);
+  const at = [...axes.slice(0, -rank), ...unflattened(place, outputs)];
+  const store = { operand: target.operand, offset: target.offsetAt(at), value: source.at(axes), guard: isInside };
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, fault] });
 }
 
 interface FractionalArgs {
@@ -142,6 +169,7 @@ const unpoolRow = (rank: 2 | 3, extra: string): OperatorRow =>
       out: true,
       shape: (args) => unpoolShape(rank, args),
       host: (args, [out]) => hostUnpool(rank, args, out),
+      lower: (args, [out], context) => lowerUnpool(rank, args, out, context),
     },
   );
 

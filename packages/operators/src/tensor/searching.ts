@@ -237,10 +237,9 @@ function uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Tensor[]
  * Positions and counts that nobody asked for are empty, except along a dimension: there everything is worked out, and handed out,
  * in any case. Runs of a vector along its dimension 0 are runs of its elements.
  */
-function uniqueResults(args: Unique, results: number, consecutive: boolean, isVectorFlat: boolean): Tensor[] {
+function uniqueResults(args: Unique, results: number, consecutive: boolean, isFlat: boolean): Tensor[] {
   const { self, dim } = args;
-  const isFlat = dim === undefined || dim === null || (isVectorFlat && dim === 0 && self.dim === 1);
-  const [output, inverse, counts] = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim, consecutive);
+  const [output, inverse, counts] = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim!, consecutive);
   const none = (): Tensor => Tensor.empty([0], 'int64');
   const all = [
     output,
@@ -250,11 +249,15 @@ function uniqueResults(args: Unique, results: number, consecutive: boolean, isVe
   return all.slice(0, results);
 }
 
+/** Whether elements are compared, not slices. */
+const comparesElements = (schema: string, { self, dim }: Unique): boolean =>
+  dim === undefined || dim === null || (schema.includes('unique_consecutive(') && self.dim === 1);
+
 const uniqueRow = (schema: string, results: number, consecutive: boolean): OperatorRow =>
   kernel<Unique>(schema, {
-    // Along a dimension everything is worked out, and handed out, in any case; that of a vector is none.
-    host: (args) => uniqueResults(args, results, consecutive, !isFlat(schema, args)),
-    lowerable: (args) => isFlat(schema, args),
+    // Along a dimension everything is worked out, and handed out, in any case.
+    host: (args) => uniqueResults(args, results, consecutive, comparesElements(schema, args)),
+    lowerable: (args) => comparesElements(schema, args),
     device: async (args, context) => {
       const [output, inverse, counts] = await deviceUnique(args.self, consecutive, context);
       const none = (): Tensor => Tensor.empty([0], 'int64');
