@@ -227,15 +227,19 @@ async function request(address: string, range: ByteRange | null, signal: AbortSi
     : {};
   // The browser's own cache has little room: a large file would drive out everything else, and not fit in the end.
   const cache = range && range.length > FIRST_REQUEST_BYTES ? 'no-store' : 'default';
-  try {
-    return await fetch(address, { headers, cache, ...(signal ? { signal } : {}) });
-  } catch (cause) {
-    if (signal?.aborted) throw abortError(signal);
-    throw new CressetError(
-      'DOWNLOAD_FAILED',
-      `${address} could not be fetched: no connection, a wrong address, or a server of another origin that does not allow it (CORS)`,
-      { cause },
-    );
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await fetch(address, { headers, cache, ...(signal ? { signal } : {}) });
+    } catch (cause) {
+      if (signal?.aborted) throw abortError(signal);
+      // A connection that was kept open for the next request may have been closed by the other side meanwhile.
+      if (attempt < 2) continue;
+      throw new CressetError(
+        'DOWNLOAD_FAILED',
+        `${address} could not be fetched: no connection, a wrong address, or a server of another origin that does not allow it (CORS)`,
+        { cause },
+      );
+    }
   }
 }
 

@@ -1,17 +1,13 @@
-import { CressetError } from '@cresset/ir';
 import { Storage } from '@cresset/tensor';
 import type { ZipEntry, ZipReader } from './zip-reader.ts';
 
-/** Records of this size and more are read alone, without a copy. */
-const LARGE_RECORD_BYTES = 1 << 20;
 /** So much is asked for at a time when reading ahead. */
 const BATCH_BYTES = 8 << 20;
 const PARALLEL_BATCHES = 2;
 
 interface Wanted {
   readonly name: string;
-  resolve(bytes: ArrayBuffer): void;
-  reject(error: unknown): void;
+  resolve(bytes: Promise<ArrayBuffer>): void;
 }
 
 /**
@@ -46,7 +42,7 @@ export class WeightReader {
         if (!this.#isReadingAhead) this.#noteDemand(storage);
         this.#underWay += size;
         try {
-          const bytes = await new Promise<ArrayBuffer>((resolve, reject) => this.#want({ name, resolve, reject }));
+          const bytes = await new Promise<ArrayBuffer>((resolve) => this.#want({ name, resolve }));
           arrange(new Uint8Array(bytes));
           this.#held += size;
           return bytes;
@@ -124,28 +120,14 @@ export class WeightReader {
 
   #want(wanted: Wanted): void {
     this.#wanted.push(wanted);
-    if (this.#wanted.length === 1) queueMicrotask(() => void this.#readWanted());
+    if (this.#wanted.length === 1) queueMicrotask(() => this.#readWanted());
   }
 
-  /** Small records that lie near each other come with one request. */
-  async #readWanted(): Promise<void> {
+  /** What was asked for in one go. */
+  #readWanted(): void {
     const wanted = this.#wanted;
     this.#wanted = [];
-    const small: Wanted[] = [];
-    for (const each of wanted) {
-      if (this.#zip.entry(each.name).size < LARGE_RECORD_BYTES) small.push(each);
-      else this.#zip.readRecord(each.name).then(each.resolve, each.reject);
-    }
-    try {
-      const contents = await this.#zip.readAll(small.map(({ name }) => name));
-      small.forEach(({ resolve }, index) => resolve(contents[index].slice().buffer as ArrayBuffer));
-    } catch (error) {
-      // One damaged record must not cost the others.
-      if (small.length === 1 || !(error instanceof CressetError) || !error.code.startsWith('ZIP_')) {
-        for (const { reject } of small) reject(error);
-      } else {
-        for (const { name, resolve, reject } of small) this.#zip.readRecord(name).then(resolve, reject);
-      }
-    }
+    const contents = this.#zip.readRecords(wanted.map(({ name }) => name));
+    wanted.forEach(({ resolve }, index) => resolve(contents[index]));
   }
 }

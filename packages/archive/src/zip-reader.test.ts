@@ -137,6 +137,35 @@ describe('ZipReader', () => {
     expect(await (await open(shifted)).read('y')).toEqual(strToU8('two'));
   });
 
+  it.each([1, 7, 64, 5000])('gives records of their own out of one stream, in pieces of %i bytes', async (size) => {
+    const contents = ['', 'first', 'x'.repeat(900), 'deflated'.repeat(50), 'last'].map((text) => strToU8(text));
+    const bytes = makeZip(
+      contents.map((data, index) => ({
+        name: `r${index}`,
+        data,
+        method: index === 3 ? 8 : 0,
+        descriptor: index === 2,
+      })),
+    );
+    const streams: [number, number][] = [];
+    class Pieces extends MemorySource {
+      override async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
+        streams.push([offset, length]);
+        for (let at = 0; at < length; at += size) yield bytes.slice(offset + at, offset + Math.min(at + size, length));
+      }
+    }
+    const zip = await ZipReader.open(new Pieces(bytes));
+    const records = await Promise.all(zip.readRecords(['r4', 'r0', 'r3', 'r2', 'r1']));
+    expect(records.map((each) => new Uint8Array(each))).toEqual([4, 0, 3, 2, 1].map((index) => contents[index]));
+    expect(streams).toHaveLength(1);
+
+    // What is wrong with one of them is no matter of the others.
+    bytes[bytes.indexOf(120)] ^= 1;
+    const [good, damaged] = await Promise.allSettled(zip.readRecords(['r4', 'r2']));
+    expect([good.status, damaged.status]).toEqual(['fulfilled', 'rejected']);
+    expect((damaged as PromiseRejectedResult).reason.code).toBe('ZIP_CRC');
+  });
+
   it('addresses entries beyond 2^32', async () => {
     // A file of 5 GB of which only the ends exist.
     const front = makeZip([{ name: 'x', data: strToU8('one') }], true);

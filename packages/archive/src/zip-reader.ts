@@ -2,6 +2,7 @@ import { CressetError } from '@cresset/ir';
 import { inflateSync } from 'fflate';
 import type { ByteRange, ByteSource } from './byte-source.ts';
 import { crc32 } from './crc32.ts';
+import { batchRanges } from './range-batches.ts';
 
 const LOCAL_HEADER = 0x04034b50;
 const CENTRAL_HEADER = 0x02014b50;
@@ -26,8 +27,6 @@ const DEFLATE_LIMIT = 1032;
 
 const MAX_DIRECTORY_BYTES = 256 << 20;
 const MAX_INFLATED_BYTES = 256 << 20;
-/** Entries of this size and more go from the source to where they are wanted without a stop. */
-const STREAMED_BYTES = 1 << 20;
 
 /** One file of a zip, as the central directory describes it. */
 export interface ZipEntry {
@@ -97,35 +96,55 @@ export class ZipReader {
     return entries.map((entry, index) => this.#contents(entry, stretches[index]));
   }
 
-  /** Contents of one entry in memory of their own, which for a large one is all the memory that reading it takes. */
-  async readRecord(name: string): Promise<ArrayBuffer> {
-    const entry = this.entry(name);
-    if (entry.method !== STORED || entry.size < STREAMED_BYTES)
-      return (await this.read(name)).slice().buffer as ArrayBuffer;
-    this.#checkReadable(entry);
-    const { headerOffset, limit, size } = entry;
-    const contents = this.#allocate(entry);
-    let header: Uint8Array = new Uint8Array(0);
-    let filled = -1;
-    let crc = 0;
-    for await (const piece of this.#source.stream(headerOffset, limit - headerOffset)) {
-      let part = piece;
-      if (filled < 0) {
-        header = concatenate(header, piece);
-        const start = header.byteLength < LOCAL_HEADER_SIZE ? Infinity : this.#dataStart(entry, header);
-        if (start > header.byteLength) continue;
-        filled = 0;
-        part = header.subarray(start);
-      }
-      part = part.subarray(0, size - filled);
-      contents.set(part, filled);
-      crc = crc32(part, crc);
-      filled += part.byteLength;
-      if (filled === size) break;
+  /**
+   * Contents of entries, each in memory of its own, which for stored ones is all the memory that reading takes. Those that lie near each
+   * other come with one request, and each is there as soon as its bytes are.
+   */
+  readRecords(names: readonly string[]): Promise<ArrayBuffer>[] {
+    const sinks = names.map((name) => new RecordSink(this.entry(name)));
+    const stored = [...sinks.keys()].filter((index) => sinks[index].entry.method === STORED);
+    const ranges = sinks.map(({ entry }) => ({ offset: entry.headerOffset, length: entry.limit - entry.headerOffset }));
+    for (const { extent, members } of batchRanges(ranges, stored)) {
+      void this.#readRun(
+        extent,
+        members.map((index) => sinks[index]),
+      );
     }
-    if (filled < size) throw this.#overlap(entry, Math.max(filled, 0));
-    this.#checkCrc(entry, crc);
-    return contents.buffer;
+    for (const { entry, resolve, reject } of sinks) {
+      if (entry.method !== STORED)
+        this.read(entry.name).then((bytes) => resolve(bytes.slice().buffer as ArrayBuffer), reject);
+    }
+    return sinks.map(({ contents }) => contents);
+  }
+
+  /** Reads entries that stand one after the other; what is wrong with one of them is told to who wants that one. */
+  async #readRun({ offset, length }: ByteRange, sinks: readonly RecordSink[]): Promise<void> {
+    const cursor = new StreamCursor(this.#source.stream(offset, length), offset);
+    try {
+      for (const { entry, resolve, reject } of sinks) {
+        try {
+          this.#checkReadable(entry);
+          const header = new Uint8Array(LOCAL_HEADER_SIZE);
+          await cursor.skipTo(entry.headerOffset);
+          await cursor.readInto(header);
+          const start = this.#dataStart(entry, header);
+          const room = entry.limit - entry.headerOffset - start;
+          if (entry.size > room) throw this.#overlap(entry, Math.max(0, room));
+          await cursor.skipTo(entry.headerOffset + start);
+          const contents = this.#allocate(entry);
+          this.#checkCrc(entry, await cursor.readInto(contents));
+          resolve(contents.buffer);
+        } catch (error) {
+          if (!(error instanceof CressetError) || !OF_ONE_ENTRY.test(error.code)) throw error;
+          reject(error);
+        }
+      }
+    } catch (error) {
+      // For those that are there already this comes too late to matter.
+      for (const { reject } of sinks) reject(error);
+    } finally {
+      await cursor.end();
+    }
   }
 
   /** A reader of these entries alone, which holds no more of the file than they take. */
@@ -231,6 +250,66 @@ export class ZipReader {
   }
 }
 
+/** Errors that leave other entries of a file readable. */
+const OF_ONE_ENTRY = /^(ZIP|OUT_OF)_/;
+
+/** Where the contents of an entry are wanted. */
+class RecordSink {
+  readonly contents: Promise<ArrayBuffer>;
+  resolve!: (contents: ArrayBuffer) => void;
+  reject!: (error: unknown) => void;
+
+  constructor(readonly entry: ZipEntry) {
+    this.contents = new Promise((resolve, reject) => Object.assign(this, { resolve, reject }));
+  }
+}
+
+/** Takes a stream in portions of one's own. */
+class StreamCursor {
+  readonly #pieces: AsyncIterator<Uint8Array>;
+  #piece: Uint8Array = new Uint8Array(0);
+  #position: number;
+
+  constructor(stream: AsyncIterable<Uint8Array>, position: number) {
+    this.#pieces = stream[Symbol.asyncIterator]();
+    this.#position = position;
+  }
+
+  async skipTo(position: number): Promise<void> {
+    while (this.#position < position) await this.#take(position - this.#position);
+  }
+
+  /** Fills an array, and gives the CRC of what it was filled with. */
+  async readInto(target: Uint8Array): Promise<number> {
+    let crc = 0;
+    for (let filled = 0; filled < target.byteLength;) {
+      const part = await this.#take(target.byteLength - filled);
+      target.set(part, filled);
+      crc = crc32(part, crc);
+      filled += part.byteLength;
+    }
+    return crc;
+  }
+
+  /** No more of the stream is wanted. */
+  async end(): Promise<void> {
+    await this.#pieces.return?.();
+  }
+
+  /** Some of the next bytes, `most` at most. */
+  async #take(most: number): Promise<Uint8Array> {
+    while (this.#piece.byteLength === 0) {
+      const { done, value } = await this.#pieces.next();
+      if (done) throw new CressetError('DOWNLOAD_TRUNCATED', `the file ends at byte ${this.#position}`);
+      this.#piece = value;
+    }
+    const part = this.#piece.subarray(0, most);
+    this.#piece = this.#piece.subarray(part.byteLength);
+    this.#position += part.byteLength;
+    return part;
+  }
+}
+
 /** The stretches of a file that some of its entries take. */
 class PiecesSource implements ByteSource {
   readonly name: string;
@@ -269,13 +348,6 @@ interface Directory {
   readonly count: number;
   /** What has to be added to offsets in the file: bytes that were put before the zip. */
   readonly shift: number;
-}
-
-function concatenate(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const result = new Uint8Array(a.byteLength + b.byteLength);
-  result.set(a);
-  result.set(b, a.byteLength);
-  return result;
 }
 
 function viewOf(bytes: Uint8Array): DataView {
