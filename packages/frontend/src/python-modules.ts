@@ -105,7 +105,6 @@ const RENAMED: Readonly<Record<string, string>> = {
   'torch.nn.functional.logsigmoid': 'aten::log_sigmoid',
   'torch.jit.is_scripting': 'aten::is_scripting',
   'torch._jit_internal.is_scripting': 'aten::is_scripting',
-  'torch.jit.is_tracing': 'aten::is_tracing',
   'torch.jit.wait': 'aten::wait',
   'torch.jit._wait': 'aten::wait',
   'math.remainder': 'aten::mathremainder',
@@ -113,6 +112,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   'cmath.rect': 'aten::polar',
   'torch._segment_reduce': 'aten::segment_reduce',
 };
+
+/** Functions of the library that stand in another module than Python shows them in. */
+const LIBRARY_NAMES: Readonly<Record<string, string>> = { 'torch.jit.is_tracing': 'torch.jit._trace.is_tracing' };
 
 /** Modules whose operators have the module's name before theirs: `torch.linalg.inv` is `aten::linalg_inv`. */
 const PREFIXED: Readonly<Record<string, string>> = {
@@ -235,7 +237,7 @@ export class PythonModule extends SugaredValue {
     }
     // What stands in torch.functional is a member of torch too.
     const library =
-      functionalLibrary.find(name) ??
+      functionalLibrary.find(LIBRARY_NAMES[name] ?? name) ??
       (this.#name === 'torch' ? functionalLibrary.find(`torch.functional.${field}`) : undefined);
     if (library !== undefined) {
       return library;

@@ -109,3 +109,11 @@ def g(x):
     expect(`${unit.getFunction('__torch__.f').graph}`).toContain('interpolate');
   });
 });
+
+it('knows torch.jit.is_tracing, a function of another module', () => {
+  const unit = script('def f() -> bool:\n    return torch.jit.is_tracing()\n');
+  const { graph } = unit.getFunction('__torch__.f');
+  expect(`${graph}`).toContain('Function = prim::Constant[name="is_tracing"]()');
+  const [constant] = [...graph.nodes()].filter((node) => node.kind === 'prim::Constant');
+  expect(constant.output().type.annotationStr()).toBe('__torch__.torch.jit._trace.is_tracing');
+});

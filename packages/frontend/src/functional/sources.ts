@@ -27,6 +27,8 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
   'torch.functional': TENSOR_FUNCTIONS,
   'torch._linalg_utils': LINALG_UTILS,
   'torch._lowrank': LOW_RANK,
+  // What is scripted is not traced.
+  'torch.jit._trace': 'def is_tracing() -> bool:\n    return False\n',
   'torch.autograd.grad_mode': GRAD_MODE,
   'torch.jit': STRICT_FUSION,
 };
