@@ -251,7 +251,7 @@ function uniqueResults(args: Unique, results: number, consecutive: boolean, isFl
 
 /** Whether elements are compared, not slices. */
 const comparesElements = (schema: string, { self, dim }: Unique): boolean =>
-  dim === undefined || dim === null || (schema.includes('unique_consecutive(') && self.dim === 1);
+  dim === undefined || dim === null || (schema.includes('unique_consecutive(') && dim === 0 && self.dim === 1);
 
 const uniqueRow = (schema: string, results: number, consecutive: boolean): OperatorRow =>
   kernel<Unique>(schema, {
