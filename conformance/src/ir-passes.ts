@@ -23,6 +23,7 @@ import {
   lowerAllTuples,
   lowerSimpleTuples,
   normalizeOps,
+  peepholeListIdioms,
   peepholeOptimize,
   refineTupleTypes,
   poolConstants,
@@ -30,6 +31,7 @@ import {
   preoptimizedBodies,
   propagateDevices,
   propagateDtypes,
+  removeDropout,
   removeExpands,
   removeInplaceOps,
   removeMutation,
@@ -75,8 +77,13 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   lower_all_tuples: lowerAllTuples,
   lower_simple_tuples: (graph) => lowerSimpleTuples(graph),
   normalize_ops: (graph) => normalizeOps(graph),
+  // Graphs in text have no weights, which is what the rest of it is about.
+  optimize_frozen_graph: (graph) => {
+    removeDropout(graph);
+    eliminateDeadCode(graph);
+  },
   peephole: (graph) => peepholeOptimize(graph),
-  peephole_list_idioms: (graph) => peepholeOptimize(graph),
+  peephole_list_idioms: peepholeListIdioms,
   peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
   run_decompositions: (graph) => {
     for (let times = 0; times < 2; times++) {

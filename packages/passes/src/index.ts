@@ -43,3 +43,5 @@ export { preoptimizedBodies } from './preoptimize.ts';
 export { propagateDevices } from './propagate-device.ts';
 export { createAutodiffSubgraphs } from './create-autodiff-subgraphs.ts';
 export { isDifferentiable } from './differentiable-ops.ts';
+export { peepholeListIdioms } from './peephole-list-idioms.ts';
+export { removeDropout } from './remove-dropout.ts';

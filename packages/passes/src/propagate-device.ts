@@ -1,5 +1,13 @@
-import { type Block, constantValue, type Graph, type Node, TensorType, type Value } from '@cresset/ir';
-import { DeviceValue } from '@cresset/tensor';
+import {
+  type Block,
+  constantValue,
+  deviceText,
+  type Graph,
+  isDeviceConstant,
+  type Node,
+  TensorType,
+  type Value,
+} from '@cresset/ir';
 
 /** Tells on which devices tensors are, from those of the inputs (PyTorch: DeviceTypePropagation). */
 export function propagateDevices(graph: Graph): boolean {
@@ -52,8 +60,8 @@ function propagateLoop(node: Node): boolean {
 /** A tensor of an operator is where its tensor arguments are; those without dimensions on the CPU go along anywhere. */
 function propagateOperator(node: Node): boolean {
   if (node.kind === 'prim::Constant' || node.maybeSchema() === undefined) return false;
-  const given = node.inputs.map((input) => constantValue(input)).find((value) => value instanceof DeviceValue);
-  if (given) return setDevices(node, String(given));
+  const given = node.inputs.map((input) => constantValue(input)).find(isDeviceConstant);
+  if (given) return setDevices(node, deviceText(given));
   const tensors = node.inputs.filter(({ type }) => type instanceof TensorType);
   const deciding = tensors.filter((value) => !isNumberOnCpu(value));
   const devices = new Set((deciding.length > 0 ? deciding : tensors).map(deviceOf));

@@ -1,4 +1,4 @@
-import type { Block, Graph } from '@cresset/ir';
+import { type Block, type Graph, TensorType } from '@cresset/ir';
 
 const outOfPlace: ReadonlyMap<string, string> = new Map([
   ['aten::add_', 'aten::add'],
@@ -20,7 +20,23 @@ const addedNones: ReadonlyMap<string, number> = new Map([
  * it otherwise (PyTorch: RemoveInplaceOps).
  */
 export function removeInplaceOps(graph: Graph): void {
+  castOperands(graph.block);
   removeInBlock(graph.block);
+}
+
+const arithmetic: ReadonlySet<string> = new Set(['aten::add_', 'aten::sub_', 'aten::mul_', 'aten::div_']);
+
+/** In place, the target's dtype stays; out of place, the other operand decides about it too, unless it has the same. */
+function castOperands(block: Block): void {
+  for (const node of block.nodes()) {
+    node.blocks.forEach(castOperands);
+    if (!arithmetic.has(node.kind)) continue;
+    const [target, operand] = node.inputs;
+    if (target === operand || !(operand.type instanceof TensorType)) continue;
+    if (!(target.type instanceof TensorType) || target.type.scalarType === undefined) continue;
+    const cast = block.owningGraph.create('aten::type_as', [operand, target]).insertBefore(node);
+    node.replaceInput(1, cast.output());
+  }
 }
 
 function removeInBlock(block: Block): void {

@@ -1,0 +1,22 @@
+import { type Block, constantValue, type Graph } from '@cresset/ir';
+
+const dropouts: ReadonlySet<string> = new Set([
+  'aten::dropout',
+  'aten::dropout_',
+  'aten::feature_dropout',
+  'aten::feature_dropout_',
+]);
+
+/** Takes out dropouts that are known to be in evaluation mode (PyTorch: removeDropout). */
+export function removeDropout(graph: Graph): void {
+  removeInBlock(graph.block);
+}
+
+function removeInBlock(block: Block): void {
+  for (const node of block.nodes()) {
+    node.blocks.forEach(removeInBlock);
+    if (!dropouts.has(node.kind) || constantValue(node.input(2)) !== false) continue;
+    node.output().replaceAllUsesWith(node.input(0));
+    node.destroy();
+  }
+}
