@@ -85,6 +85,7 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::take', () => [floats(60, 50), longs(3000, 7, 9)]],
   ['aten::sort', () => [withNaN(floats(3, 5000), 17, 6000), 1n, false]],
   ['aten::sort', () => [longs(100, 3001, 2), 0n, true]],
+  ['aten::sort', () => [floats(60, 600), 1n, false]],
   ['aten::argsort.stable', () => [flags(0.5, 2100), true, 0n, false]],
   ['aten::topk', () => [floats(2, 9000), 7n, 1n, true, true]],
   ['aten::kthvalue', () => [longs(2 ** 40, 3, 1500), 700n, 1n, false]],

@@ -8,8 +8,9 @@ import { narrowView } from './views.ts';
 
 /** Sorting on a device: short lines by counting, longer ones by a bitonic network. Ties keep their order, NaN is largest. */
 
-/** Longest line that is sorted by comparing every element with every other. */
+/** Longest line that is sorted by comparing every element with every other, and how many comparisons that may take. */
 const longestCounted = 1024;
+const mostComparisons = 2 ** 24;
 
 /**
  * The elements of every line of `self` along `dim` in order, from number `start` on as many as `indices` has room for, and
@@ -29,7 +30,8 @@ export function lowerSort(
   const line = asLine(self);
   const outputs = [indices, values].flatMap((out) => (out ? [asLine(out)] : []));
   const isWhole = outputs[0].sizes[dim] === line.sizes[dim];
-  if (line.sizes[dim] > longestCounted) {
+  const length = line.sizes[dim];
+  if (length > longestCounted || line.numel * length > mostComparisons) {
     lowerBitonicSort(label, line, dim, descending, start, outputs, context);
     return;
   }

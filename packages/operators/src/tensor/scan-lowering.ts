@@ -30,7 +30,7 @@ export interface ScanLines {
 }
 
 /** Elements that one thread looks at for one result, and the length of a block of those that are scanned in turn. */
-const block = 64;
+const block = 32;
 
 const combining: Record<ScanFunction, 'add' | 'mul' | 'max' | 'min'> = {
   sum: 'add',
