@@ -36,7 +36,7 @@ export function emitAssignment(e: Emitter, stmt: Assign): void {
   // `a = b = f()` calls f once, and assigns from left to right.
   const temporary = e.createTempName('$tmp_assign_');
   const { range } = stmt.rhs;
-  e.environment.setSugaredVar(range, temporary, e.emitSugaredExpr(stmt.rhs, 1));
+  e.environment.setSugaredVar(range, temporary, e.emitSugaredExpr(stmt.rhs));
   for (const lhs of stmt.lhsList) {
     emitSingleAssignment(e, { ...stmt, type: undefined }, lhs, makeVar(range, temporary));
   }
@@ -46,15 +46,15 @@ function emitSingleAssignment(e: Emitter, stmt: Assign, lhs: Expr, rhs: Expr): v
   const type = stmt.type === undefined ? undefined : e.typeParser.parseTypeFromExpr(stmt.type);
   switch (lhs.kind) {
     case 'var':
-      e.environment.setSugaredVar(lhs.range, lhs.name.name, e.emitSugaredExpr(rhs, 1, type), type);
+      e.environment.setSugaredVar(lhs.range, lhs.name.name, e.emitSugaredExpr(rhs, type), type);
       break;
     case 'tuple':
       emitTupleAssign(e, lhs.inputs, lhs.range, rhs);
       break;
     case 'select': {
       checkAttributeAnnotation(e, stmt, lhs);
-      const object = e.emitSugaredExpr(lhs.value, 1);
-      const value = e.emitSugaredExpr(rhs, 1, type).asValue(rhs.range, e.fn);
+      const object = e.emitSugaredExpr(lhs.value);
+      const value = e.emitSugaredExpr(rhs, type).asValue(rhs.range, e.fn);
       object.setAttr(stmt.range, e.fn, lhs.selector.name, value);
       break;
     }
@@ -105,7 +105,7 @@ export function validateAssignTargets(targets: readonly Expr[], range: SourceRan
 function emitTupleAssign(e: Emitter, targets: readonly Expr[], range: SourceRange, rhs: Expr): void {
   const isStarred = validateAssignTargets(targets, range);
   const binders = targets.length - (isStarred ? 1 : 0);
-  unpackInto(e, targets, range, e.emitSugaredExpr(rhs, binders), rhs.range, binders, isStarred);
+  unpackInto(e, targets, range, e.emitSugaredExpr(rhs), rhs.range, binders, isStarred);
 }
 
 function unpackInto(
@@ -190,7 +190,7 @@ function emitNestedUnpacking(
 }
 
 function emitSelectAssign(e: Emitter, target: Select, value: SugaredValue, range: SourceRange): void {
-  const object = e.emitSugaredExpr(target.value, 1);
+  const object = e.emitSugaredExpr(target.value);
   object.setAttr(range, e.fn, target.selector.name, value.asValue(range, e.fn));
 }
 
@@ -230,7 +230,7 @@ function emitSetItem(e: Emitter, range: SourceRange, lhs: Subscript, container: 
     NamedValue.of(e.emitExpr(subscript!), lhs.subscriptsRange, 'idx'),
     rhs,
   ];
-  new MagicMethod('__setitem__', new BuiltinFunction('aten::_set_item')).call(range, e.fn, args, [], 0);
+  new MagicMethod('__setitem__', new BuiltinFunction('aten::_set_item')).call({ range, fn: e.fn, args, kwargs: [] });
 }
 
 const NUMBERS: ReadonlySet<Type> = new Set([
@@ -295,7 +295,7 @@ export function emitAugAssignment(e: Emitter, stmt: AugAssign): void {
       break;
     }
     case 'select': {
-      const object = e.emitSugaredExpr(lhs.value, 1);
+      const object = e.emitSugaredExpr(lhs.value);
       const old = object.attr(lhs.range, e.fn, lhs.selector.name).asValue(lhs.range, e.fn);
       object.setAttr(stmt.range, e.fn, lhs.selector.name, emitAugmentedValue(e, stmt, old));
       break;
@@ -326,7 +326,9 @@ function emitAugmentedValue(e: Emitter, stmt: AugAssign, lhs: Value): Value {
       `Cannot emit inplace op on ${type.reprStr()} since it does not define an ${methods[0]} or ${methods[1]} method`,
     );
   }
-  return new MethodValue(lhs, method).call(stmt.range, e.fn, [rhs], []).asValue(stmt.range, e.fn);
+  return new MethodValue(lhs, method)
+    .call({ range: stmt.range, fn: e.fn, args: [rhs], kwargs: [] })
+    .asValue(stmt.range, e.fn);
 }
 
 function emitAugmentedSubscript(e: Emitter, stmt: AugAssign, lhs: Subscript): void {

@@ -21,7 +21,7 @@ import { NamedValue, toValues } from './named-value.ts';
 import { matchSchema, matchSchemas } from './schema-matching.ts';
 import { MethodValue, SimpleValue } from './simple-value.ts';
 import { SpecialFormValue } from './special-form-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 
 /** A function of the program, or several overloads of one. */
 export class FunctionValue extends SugaredValue {
@@ -36,13 +36,7 @@ export class FunctionValue extends SugaredValue {
     return 'function';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    _binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const schemas = this.callees.map((callee) => schemaOf(callee, range));
     const [index, matched] = matchSchemas(schemas, { range, graph, args, kwargs });
@@ -87,12 +81,7 @@ export class PrintValue extends SugaredValue {
     return 'print';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     if (kwargs.length > 0) {
       throw compileError(range, "print doesn't accept any keyword arguments");
     }
@@ -124,17 +113,11 @@ export class MagicMethod extends SugaredValue {
     return this.#methodName;
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const self = args[0]?.value(fn.graphBeingDefined);
     return self?.type instanceof ClassType
-      ? new SimpleValue(self).attr(range, fn, this.#methodName).call(range, fn, args.slice(1), kwargs, binders)
-      : this.#base.call(range, fn, args, kwargs, binders);
+      ? new SimpleValue(self).attr(range, fn, this.#methodName).call({ range, fn, args: args.slice(1), kwargs })
+      : this.#base.call({ range, fn, args, kwargs });
   }
 }
 
@@ -151,19 +134,13 @@ export class ClassValue extends SugaredValue {
     return this.type.str();
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const self = graph.insertNode(graph.createObject(this.type).setSourceRange(range)).output();
     if (this.type.findMethod('__init__') === undefined) {
       throw compileError(range, `Class ${this.type.name} does not have an __init__ function defined`);
     }
-    new MethodValue(self, '__init__').call(range, fn, args, kwargs, binders);
+    new MethodValue(self, '__init__').call({ range, fn, args, kwargs });
     return new SimpleValue(self);
   }
 
@@ -205,12 +182,7 @@ export class NamedTupleConstructor extends SugaredValue {
     return this.type.str();
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const matched = matchSchema(this.#schema(), { range, graph, args, kwargs });
     const node = graph.createTuple(matched.inputs, this.type).setSourceRange(range);
@@ -241,12 +213,7 @@ export class ExceptionValue extends SugaredValue {
     return 'exception';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    _kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const values = toValues(graph, args);
     const message =
@@ -265,7 +232,7 @@ export class AssertionErrorValue extends SugaredValue {
     return 'exception';
   }
 
-  override call(range: SourceRange, fn: GraphFunction, args: readonly NamedValue[]): SugaredValue {
+  override call({ range, fn, args }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     let message = graph.insertConstant('AssertionError: ', range);
     for (const arg of args) {

@@ -71,7 +71,7 @@ function emitSpecialCondition(e: Emitter, apply: Apply): CondValue | undefined {
   }
   if (name !== 'isinstance') {
     // Only names and attributes can mean isinstance; anything else would be emitted twice.
-    const value = callee.kind === 'select' || callee.kind === 'var' ? e.emitSugaredExpr(callee, 1) : undefined;
+    const value = callee.kind === 'select' || callee.kind === 'var' ? e.emitSugaredExpr(callee) : undefined;
     if (!(value instanceof SpecialFormValue) || value.form !== 'prim::isinstance') {
       return undefined;
     }
@@ -100,7 +100,7 @@ export function emitToBool(e: Emitter, range: SourceRange, value: Value): Value 
   try {
     result = e.environment
       .getSugaredVar('bool', range)
-      .call(range, e.fn, [NamedValue.of(value, range)], [], 0)
+      .call({ range, fn: e.fn, args: [NamedValue.of(value, range)], kwargs: [] })
       .asValue(range, e.fn);
   } catch (error) {
     if (error instanceof CressetError) {
@@ -231,7 +231,7 @@ export function emitTernaryIf(e: Emitter, expr: TernaryIf, typeHint: Type | unde
 }
 
 export function emitHasAttr(e: Emitter, object: Expr, attribute: Expr): CondValue {
-  const value = e.emitSugaredExpr(object, 1);
+  const value = e.emitSugaredExpr(object);
   if (attribute.kind !== 'string') {
     throw compileError(attribute.range, "hasattr's second argument must be a string literal");
   }

@@ -54,12 +54,12 @@ function emitDictCopy(e: Emitter, apply: Apply, typeHint: Type | undefined): Val
   }
   let value: SugaredValue;
   try {
-    value = e.emitSugaredExpr(input, 1, typeHint);
+    value = e.emitSugaredExpr(input, typeHint);
   } catch (error) {
     if (!(error instanceof ErrorReport)) {
       throw error;
     }
-    value = e.emitSugaredExpr(input, 1);
+    value = e.emitSugaredExpr(input);
   }
   return value instanceof SimpleValue && value.value.type instanceof DictType
     ? emitBuiltinCall(apply.range, e.graph, 'aten::dict', [NamedValue.of(value.value, apply.range)])
@@ -103,7 +103,7 @@ function emitFromPairs(e: Emitter, apply: Apply, hint: Type | undefined): Value 
   const iterName = e.createTempName('$_iter');
   const key = makeVar(range, e.createTempName('$_key'));
   const value = makeVar(range, e.createTempName('$_value'));
-  e.environment.setSugaredVar(range, iterName, e.emitSugaredExpr(apply.inputs[0]!, 1));
+  e.environment.setSugaredVar(range, iterName, e.emitSugaredExpr(apply.inputs[0]!));
   const target = makeTuple(range, [key, value]);
   return e.emitExpr({ kind: 'dict-comp', range, key, value, target, iter: makeVar(range, iterName) }, hint);
 }

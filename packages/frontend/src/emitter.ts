@@ -44,7 +44,7 @@ export interface Emitter {
 
   emitStatements(statements: readonly Stmt[]): void;
   emitExpr(expr: Expr, typeHint?: Type): Value;
-  emitSugaredExpr(expr: Expr, binders: number, typeHint?: Type): SugaredValue;
+  emitSugaredExpr(expr: Expr, typeHint?: Type): SugaredValue;
   emitCondExpr(expr: Expr): CondValue;
   emitArguments(exprs: readonly Expr[], unpackStarred: boolean): NamedValue[];
   emitValues(exprs: readonly Expr[], unpackStarred: boolean): Value[];

@@ -204,7 +204,7 @@ class FunctionEmitter implements Emitter {
       case 'aug-assign':
         return emitAugAssignment(this, stmt);
       case 'expr':
-        this.emitSugaredExpr(stmt.expr, 0);
+        this.emitSugaredExpr(stmt.expr);
         return undefined;
       case 'raise':
         return emitRaise(this, stmt);
@@ -242,21 +242,21 @@ class FunctionEmitter implements Emitter {
 
   emitExpr(expr: Expr, typeHint?: Type): Value {
     compilationCallStack.updatePendingRange(expr.range);
-    const value = this.emitSugaredExpr(expr, 1, typeHint).asValue(expr.range, this.fn);
+    const value = this.emitSugaredExpr(expr, typeHint).asValue(expr.range, this.fn);
     // Any is the one supertype that types are not unified to by themselves.
     return typeHint === AnyType.get() && value.type !== AnyType.get()
       ? this.graph.insertUncheckedCast(value, typeHint)
       : value;
   }
 
-  emitSugaredExpr(expr: Expr, binders: number, typeHint?: Type): SugaredValue {
+  emitSugaredExpr(expr: Expr, typeHint?: Type): SugaredValue {
     switch (expr.kind) {
       case 'var':
         return this.environment.getSugaredVar(expr.name.name, expr.range);
       case 'select':
-        return this.emitSugaredExpr(expr.value, 1).attr(expr.range, this.fn, expr.selector.name);
+        return this.emitSugaredExpr(expr.value).attr(expr.range, this.fn, expr.selector.name);
       case 'apply':
-        return this.#emitApply(expr, binders, typeHint);
+        return this.#emitApply(expr, typeHint);
       case 'subscript':
         return emitSubscript(this, expr, typeHint);
       default:
@@ -305,14 +305,14 @@ class FunctionEmitter implements Emitter {
     return emitCondition(this, expr);
   }
 
-  #emitApply(apply: Apply, binders: number, typeHint: Type | undefined): SugaredValue {
-    const callee = this.emitSugaredExpr(apply.callee, 1);
+  #emitApply(apply: Apply, typeHint: Type | undefined): SugaredValue {
+    const callee = this.emitSugaredExpr(apply.callee);
     if (callee instanceof SpecialFormValue) {
       return this.emitSpecialForm(callee.form, callee, apply, typeHint);
     }
     const args = this.emitArguments(apply.inputs, true);
     const kwargs = this.emitKeywordArguments(apply.attributes);
-    return callee.call(apply.callee.range, this.fn, args, kwargs, binders);
+    return callee.call({ range: apply.callee.range, fn: this.fn, args, kwargs });
   }
 
   emitSpecialForm(form: string, callee: SugaredValue, apply: Apply, typeHint?: Type): SugaredValue {
@@ -324,7 +324,7 @@ class FunctionEmitter implements Emitter {
       if (!unpackStarred || expr.kind !== 'starred') {
         return [NamedValue.of(this.emitExpr(expr), expr.range)];
       }
-      const elements = this.emitSugaredExpr(expr.expr, 1).asTuple(expr.range, this.fn);
+      const elements = this.emitSugaredExpr(expr.expr).asTuple(expr.range, this.fn);
       return elements.map((element) => NamedValue.of(element.asValue(expr.range, this.fn), expr.range));
     });
   }

@@ -30,7 +30,7 @@ export function emitFor(
   if (itrs.length !== 1) {
     throw compileError(range, 'List of iterables is not supported currently');
   }
-  const iterable = e.emitSugaredExpr(itrs[0]!, 1).iter(range, e.fn);
+  const iterable = e.emitSugaredExpr(itrs[0]!).iter(range, e.fn);
   const length = iterable.staticLen();
   if (length !== undefined) {
     emitUnrolledLoop(e, range, targets, iterable, length, emitBody);

@@ -19,7 +19,7 @@ import { NamedValue } from './named-value.ts';
 import { parseProgram } from './parser.ts';
 import type { Resolver, Self } from './resolver.ts';
 import { SimpleValue } from './simple-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 import { spreadModules } from './static-modules.ts';
 import { makeVar, type Def, type Expr, type Stmt } from './tree.ts';
 import { dottedName } from './script-type-parser.ts';
@@ -52,18 +52,12 @@ export class ModuleClassValue extends SugaredValue {
     return this.#type.str();
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const init = moduleInitializer(this.#type);
     if (init === undefined) throw compileError(range, `modules of class ${this.#type.name} are made by no source`);
     const graph = fn.graphBeingDefined;
     const self = graph.insertNode(graph.createObject(this.#type).setSourceRange(range)).output();
-    new FunctionValue(init).call(range, fn, [NamedValue.of(self, range), ...args], kwargs, binders);
+    new FunctionValue(init).call({ range, fn, args: [NamedValue.of(self, range), ...args], kwargs });
     return new ModuleValue(self, this.#type);
   }
 }
@@ -185,12 +179,7 @@ class ParameterConstructor extends SugaredValue {
     return 'class';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const [data] = args;
     if (!data || args.length + kwargs.length > 2)
       throw compileError(range, 'Parameter() takes a tensor and requires_grad');
@@ -219,12 +208,7 @@ class ContainerConstructor extends SugaredValue {
     return 'class';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const named = [
       ...args.map((arg, index) => [String(index), arg] as const),
@@ -318,7 +302,7 @@ class Registration extends SugaredValue {
     return 'method';
   }
 
-  override call(range: SourceRange, fn: GraphFunction, args: readonly NamedValue[]): SugaredValue {
+  override call({ range, fn, args }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const [name, value] = args;
     const text = name && constantValue(name.value(graph));

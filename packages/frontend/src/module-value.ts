@@ -15,7 +15,7 @@ import { NamedValue } from './named-value.ts';
 import type { Self } from './resolver.ts';
 import { MethodValue, SimpleValue } from './simple-value.ts';
 import { SugaredTupleValue } from './sugared-tuple-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 
 /** The containers of torch.nn, whose items are known when a program is compiled. */
 type ContainerKind = 'ModuleList' | 'Sequential' | 'ModuleDict';
@@ -78,13 +78,7 @@ export class ModuleValue extends SugaredValue {
     throw compileError(range, `Module '${this.#type.name}' has no attribute '${field}' `);
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const { forwardPreHooks, forwardHooks } = this.#type;
     const graph = fn.graphBeingDefined;
     let inputs = args;
@@ -94,7 +88,7 @@ export class ModuleValue extends SugaredValue {
       const items = changed.type instanceof TupleType ? tupleElements(graph, changed) : [changed];
       inputs = items.map((item) => NamedValue.of(item, range));
     }
-    let result = this.attr(range, fn, 'forward').call(range, fn, inputs, kwargs, binders);
+    let result = this.attr(range, fn, 'forward').call({ range, fn, args: inputs, kwargs });
     for (const hook of forwardHooks) {
       const changed = this.#callHook(hook, range, fn, [tupleOf(inputs, range, fn), result.asValue(range, fn)]);
       if (!changed.type.isSubtypeOf(NoneType.get())) result = new SimpleValue(changed);
@@ -104,7 +98,7 @@ export class ModuleValue extends SugaredValue {
 
   #callHook(hook: ScriptFunction, range: SourceRange, fn: GraphFunction, args: readonly Value[]): Value {
     const named = args.map((value) => NamedValue.of(value, range));
-    return new MethodValue(this.#value, hook.name).call(range, fn, named, []).asValue(range, fn);
+    return new MethodValue(this.#value, hook.name).call({ range, fn, args: named, kwargs: [] }).asValue(range, fn);
   }
 
   override iter(range: SourceRange, fn: GraphFunction): SugaredValue {
@@ -136,7 +130,7 @@ export class ModuleValue extends SugaredValue {
 
   override len(range: SourceRange, fn: GraphFunction): Value {
     if (containerKind(this.#type) === undefined) {
-      return this.#members.attr(range, fn, '__len__').call(range, fn, [], [], 1).asValue(range, fn);
+      return this.#members.attr(range, fn, '__len__').call({ range, fn, args: [], kwargs: [] }).asValue(range, fn);
     }
     return fn.graphBeingDefined.insertConstant(BigInt(this.#submodules().length), range);
   }
@@ -194,12 +188,7 @@ class ModuleListing extends SugaredValue {
     return 'ModuleDict function';
   }
 
-  override call(
-    range: SourceRange,
-    _fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, args, kwargs }: SugaredCall): SugaredValue {
     if (args.length > 0 || kwargs.length > 0) throw compileError(range, `${this.kind()} takes no arguments`);
     return this.#list();
   }

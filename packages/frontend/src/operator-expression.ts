@@ -54,7 +54,7 @@ export function emitBinaryOp(e: Emitter, expr: BinOp): Value {
     return emitBuiltinCall(expr.range, graph, symbol, operands);
   }
   const callee = new MagicMethod(method, new BuiltinFunction(symbol));
-  return callee.call(expr.range, e.fn, operands, [], 0).asValue(expr.range, e.fn);
+  return callee.call({ range: expr.range, fn: e.fn, args: operands, kwargs: [] }).asValue(expr.range, e.fn);
 }
 
 /** `-x`, `~x` and `+x`; of a constant, the constant that comes out. */
@@ -70,7 +70,9 @@ export function emitUnaryOp(e: Emitter, expr: UnaryOp): Value {
     return e.graph.insertConstant(constant, expr.range);
   }
   const callee = new MagicMethod(method, new BuiltinFunction(symbol));
-  return callee.call(expr.range, e.fn, [NamedValue.of(operand, expr.operand.range)], [], 0).asValue(expr.range, e.fn);
+  return callee
+    .call({ range: expr.range, fn: e.fn, args: [NamedValue.of(operand, expr.operand.range)], kwargs: [] })
+    .asValue(expr.range, e.fn);
 }
 
 function evaluateUnary(op: UnaryOp['op'], value: unknown): bigint | number | Complex | undefined {

@@ -28,7 +28,7 @@ import { tupleElements } from './implicit-conversion.ts';
 import { NamedValue } from './named-value.ts';
 import { matchSchemas } from './schema-matching.ts';
 import { SpecialFormValue } from './special-form-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 import { SugaredTupleValue } from './sugared-tuple-value.ts';
 
 /** Methods of tensors that are `to` with a dtype. */
@@ -169,7 +169,7 @@ export class SimpleValue extends SugaredValue {
     const property = type.findProperty(field);
     return property === undefined
       ? undefined
-      : new MethodValue(this.value, property.getter.name).call(range, fn, [], []);
+      : new MethodValue(this.value, property.getter.name).call({ range, fn, args: [], kwargs: [] });
   }
 
   #unknownAttribute(range: SourceRange, field: string): never {
@@ -244,7 +244,12 @@ export class SimpleValue extends SugaredValue {
     if (property.setter === undefined) {
       throw compileError(range, `Tried to set read-only attribute: ${field}`);
     }
-    new MethodValue(this.value, property.setter.name).call(range, fn, [NamedValue.of(newValue, range)], []);
+    new MethodValue(this.value, property.setter.name).call({
+      range,
+      fn,
+      args: [NamedValue.of(newValue, range)],
+      kwargs: [],
+    });
   }
 
   override asTuple(range: SourceRange, fn: GraphFunction, sizeHint?: number): readonly SugaredValue[] {
@@ -269,16 +274,10 @@ export class SimpleValue extends SugaredValue {
     throw compileError(range, `${type.reprStr()} cannot be used as a tuple`);
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     return this.value.type instanceof ClassType
-      ? this.attr(range, fn, '__call__').call(range, fn, args, kwargs, binders)
-      : super.call(range, fn, args, kwargs, binders);
+      ? this.attr(range, fn, '__call__').call({ range, fn, args, kwargs })
+      : super.call({ range, fn, args, kwargs });
   }
 
   override len(range: SourceRange, fn: GraphFunction): Value {
@@ -305,7 +304,7 @@ export class SimpleValue extends SugaredValue {
         const node = graph.create('prim::ModuleContainerIndex', [this.value, index]).setSourceRange(range);
         return new SimpleValue(graph.insertNode(node).output().setType(typeHint));
       }
-      return this.attr(range, fn, '__getitem__').call(range, fn, [NamedValue.of(index, range)], [], 1);
+      return this.attr(range, fn, '__getitem__').call({ range, fn, args: [NamedValue.of(index, range)], kwargs: [] });
     }
     throw compileError(range, `'${type.reprStr()}' object is not subscriptable`);
   }
@@ -372,13 +371,7 @@ export class BuiltinFunction extends SugaredValue {
     return 'builtin';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    _binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     return new SimpleValue(emitBuiltinCall(range, fn.graphBeingDefined, this.symbol, args, kwargs, this.self));
   }
 }
@@ -398,12 +391,7 @@ class TensorCastValue extends SugaredValue {
     return 'Cast';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     if (args.length > 0 || kwargs.length > 0) {
       throw compileError(range, CAST_ARGUMENTS_MESSAGE);
     }
@@ -423,13 +411,7 @@ export class CastValue extends BuiltinFunction {
     this.#type = type;
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     if (args.length === 1 && kwargs.length === 0) {
       const graph = fn.graphBeingDefined;
       const value = args[0]!.value(graph);
@@ -442,7 +424,7 @@ export class CastValue extends BuiltinFunction {
         return new SimpleValue(emitBuiltinCall(range, graph, 'aten::gt', [NamedValue.of(length, range), zero]));
       }
     }
-    return super.call(range, fn, args, kwargs, binders);
+    return super.call({ range, fn, args, kwargs });
   }
 }
 
@@ -466,13 +448,7 @@ export class MethodValue extends SugaredValue {
     return 'method';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    _binders = 1,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const withSelf = [NamedValue.of(this.self, range), ...args];
     const schemas = this.methodNames.map((name) => this.#schemaOf(name, range));

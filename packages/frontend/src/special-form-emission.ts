@@ -116,19 +116,19 @@ function emitUncheckedCast(e: Emitter, apply: Apply): SugaredValue {
 function emitGetAttr(e: Emitter, apply: Apply): SugaredValue {
   checkInputCount(apply, 2, 3);
   const [object, selector, fallback] = apply.inputs;
-  const value = e.emitSugaredExpr(object!, 1);
+  const value = e.emitSugaredExpr(object!);
   if (selector!.kind !== 'string') {
     throw compileError(apply.range, "getattr's second argument must be a string literal");
   }
   const name = selector!.text;
   return fallback === undefined || value.hasAttr(apply.range, e.fn, name)
     ? value.attr(apply.range, e.fn, name)
-    : e.emitSugaredExpr(fallback, 1);
+    : e.emitSugaredExpr(fallback);
 }
 
 function emitTuple(e: Emitter, apply: Apply): SugaredValue {
   checkInputCount(apply, 1);
-  const elements = e.emitSugaredExpr(apply.inputs[0]!, 1).asTuple(apply.range, e.fn);
+  const elements = e.emitSugaredExpr(apply.inputs[0]!).asTuple(apply.range, e.fn);
   const values = elements.map((element) => element.asValue(apply.range, e.fn));
   return new SimpleValue(e.graph.insertNode(e.graph.createTuple(values).setSourceRange(apply.range)).output());
 }
@@ -147,7 +147,7 @@ function emitCreateObject(e: Emitter, apply: Apply): SugaredValue {
   if (apply.inputs.length !== 1) {
     throw compileError(apply.range, 'Only one argument to __new__ allowed');
   }
-  const value = e.emitSugaredExpr(apply.inputs[0]!, 1);
+  const value = e.emitSugaredExpr(apply.inputs[0]!);
   if (!(value instanceof ClassValue)) {
     throw compileError(apply.range, `Expected class value as argument to __new__, got ${value.kind()} instead`);
   }
@@ -188,9 +188,9 @@ function emitEnumerate(e: Emitter, apply: Apply): SugaredValue {
     }
     start = attribute.value;
   }
-  const rangeInputs = start === undefined ? [] : [e.emitSugaredExpr(start, 1).asValue(range, e.fn)];
+  const rangeInputs = start === undefined ? [] : [e.emitSugaredExpr(start).asValue(range, e.fn)];
   rangeInputs.push(e.materializeInt(INT64_MAX, range));
-  const iterable = e.emitSugaredExpr(inputs[0]!, 1).iter(range, e.fn);
+  const iterable = e.emitSugaredExpr(inputs[0]!).iter(range, e.fn);
   const tree = new IterableTree();
   tree.addChild(range, new RangeValue(range, e.fn, rangeInputs, iterable.staticLen()));
   tree.addChild(range, iterable);
@@ -203,7 +203,7 @@ function emitZip(e: Emitter, apply: Apply): SugaredValue {
   }
   const tree = new IterableTree();
   for (const input of apply.inputs) {
-    tree.addChild(apply.range, e.emitSugaredExpr(input, 1).iter(apply.range, e.fn));
+    tree.addChild(apply.range, e.emitSugaredExpr(input).iter(apply.range, e.fn));
   }
   return tree;
 }
@@ -225,7 +225,7 @@ function emitListConstructor(
     return new SimpleValue(e.graph.insertNode(node).output());
   }
   checkInputCount(apply, 1);
-  const iterable = e.emitSugaredExpr(apply.inputs[0]!, 1);
+  const iterable = e.emitSugaredExpr(apply.inputs[0]!);
   if (iterable instanceof SimpleValue) {
     const { type } = iterable.value;
     if (type instanceof ListType || type instanceof StringType) {
@@ -248,11 +248,11 @@ function emitListConstructor(
 /** `tensor.__getitem__(index)` */
 function emitGetItemMethod(e: Emitter, apply: Apply): SugaredValue {
   const { range } = apply;
-  const self = e.emitSugaredExpr((apply.callee as Select).value, 1).asValue(range, e.fn);
+  const self = e.emitSugaredExpr((apply.callee as Select).value).asValue(range, e.fn);
   if (apply.inputs.length !== 1) {
     throw compileError(range, `__getitem__ expected exactly 1 arguments, got ${apply.inputs.length}`);
   }
-  const index = e.emitSugaredExpr(apply.inputs[0]!, 1).asValue(range, e.fn);
+  const index = e.emitSugaredExpr(apply.inputs[0]!).asValue(range, e.fn);
   const indices = index.type instanceof TupleType ? tupleElements(e.graph, index) : [index];
   return new SimpleValue(emitIndex(e, range, self, indices));
 }
@@ -263,7 +263,7 @@ function emitFork(e: Emitter, apply: Apply): SugaredValue {
   if (callee === undefined) {
     throw compileError(apply.range, 'Expected at least one argument to fork()');
   }
-  const forked = e.emitSugaredExpr(callee, 1);
+  const forked = e.emitSugaredExpr(callee);
   const args = e.emitArguments(inputs, true);
   const kwargs = e.emitKeywordArguments(apply.attributes);
   const node = e.graph.insertNode(e.graph.create('prim::forkClosure', [], 1).setSourceRange(apply.range));
@@ -287,5 +287,5 @@ function emitForkedCall(
   args: readonly NamedValue[],
   kwargs: readonly NamedValue[],
 ): Value {
-  return forked.call(range, e.fn, args, kwargs, 1).asValue(range, e.fn);
+  return forked.call({ range, fn: e.fn, args, kwargs }).asValue(range, e.fn);
 }

@@ -94,7 +94,7 @@ export function emitDelete(e: Emitter, stmt: Delete): void {
           'del statements only support deletion at a single index, slicing is not supported (see https://github.com/pytorch/pytorch/issues/31430)',
         );
       }
-      const container = e.emitSugaredExpr(target.value, 1);
+      const container = e.emitSugaredExpr(target.value);
       const index = e.emitExpr(subscript!);
       emitDeleteItem(e, stmt.range, target, container.asValue(target.value.range, e.fn), index);
     } else {
@@ -112,7 +112,12 @@ function emitDeleteItem(e: Emitter, range: SourceRange, target: Expr, container:
     if (type.findMethod('__delitem__') === undefined) {
       throw compileError(target.range, 'Class does not define __delitem__');
     }
-    new MethodValue(container, '__delitem__').call(range, e.fn, [NamedValue.of(index, range)], []);
+    new MethodValue(container, '__delitem__').call({
+      range,
+      fn: e.fn,
+      args: [NamedValue.of(index, range)],
+      kwargs: [],
+    });
     return;
   }
   e.graph.insertNode(e.graph.create('aten::Delete', [container, index], 0).setSourceRange(target.range));
@@ -167,7 +172,7 @@ function enteredType(object: Value, range: SourceRange): Type {
 
 export function emitRaise(e: Emitter, stmt: Raise): void {
   const { graph } = e;
-  const exception = e.emitSugaredExpr(stmt.expr, 1);
+  const exception = e.emitSugaredExpr(stmt.expr);
   let message: Value;
   let qualifiedName: Value | undefined;
   if (exception instanceof ExceptionMessageValue) {

@@ -23,7 +23,7 @@ import type { Expr, SliceExpr, Subscript } from './tree.ts';
 
 /** `x[…]` as an expression. */
 export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | undefined): SugaredValue {
-  const container = e.emitSugaredExpr(expr.value, 1);
+  const container = e.emitSugaredExpr(expr.value);
   const valueRange = expr.value.range;
   const [first] = expr.subscripts;
   if (expr.subscripts.length !== 1) {
@@ -42,7 +42,7 @@ export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | unde
   if (isTensor && first!.kind === 'dots') {
     return new SimpleValue(emitMultidimSlicing(e, expr.range, value, expr.subscripts));
   }
-  const index = e.emitSugaredExpr(first!, 1);
+  const index = e.emitSugaredExpr(first!);
   if (index instanceof SliceValue) {
     return new SimpleValue(emitSlice(e, valueRange, value, defaultDim(e, value, valueRange), index));
   }
@@ -197,7 +197,7 @@ function emitPlace(e: Emitter, range: SourceRange, subscript: Expr, dim: number)
   if (subscript.kind === 'slice') {
     return { subscript, dim, index: undefined, slice: undefined };
   }
-  const sugared = e.emitSugaredExpr(subscript, 1, subscript.kind === 'none' ? NoneType.get() : undefined);
+  const sugared = e.emitSugaredExpr(subscript, subscript.kind === 'none' ? NoneType.get() : undefined);
   if (sugared instanceof SliceValue) {
     return { subscript, dim, index: undefined, slice: sugared };
   }

@@ -2,6 +2,15 @@ import type { GraphFunction, SourceRange, Type, Value } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
 import type { NamedValue } from './named-value.ts';
 
+/** A call in the source. */
+export interface SugaredCall {
+  readonly range: SourceRange;
+  /** The function that is being compiled. */
+  readonly fn: GraphFunction;
+  readonly args: readonly NamedValue[];
+  readonly kwargs: readonly NamedValue[];
+}
+
 /**
  * What an expression may mean while it is compiled: a value of the graph, or something that is none by itself and is desugared
  * by its use, such as a function, a module of functions, a class, `range(…)` or `self` (PyTorch: SugaredValue).
@@ -42,14 +51,8 @@ export abstract class SugaredValue {
     throw compileError(range, `${this.kind()} cannot be used as a tuplevalue`);
   }
 
-  /** `this(args, name=kwarg)`, bound to `binders` variables: a hint where the number of results is open. */
-  call(
-    range: SourceRange,
-    _fn: GraphFunction,
-    _args: readonly NamedValue[],
-    _kwargs: readonly NamedValue[],
-    _binders: number,
-  ): SugaredValue {
+  /** `this(args, name=kwarg)` */
+  call({ range }: SugaredCall): SugaredValue {
     throw compileError(range, `cannot call a ${this.kind()}`);
   }
 

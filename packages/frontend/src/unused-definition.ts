@@ -1,9 +1,8 @@
-import { TensorType, type FunctionSchema, type GraphFunction, type SourceRange } from '@cresset/ir';
-import type { NamedValue } from './named-value.ts';
+import { TensorType, type FunctionSchema } from '@cresset/ir';
 import { matchSchema } from './schema-matching.ts';
 import { dottedName } from './script-type-parser.ts';
 import { SimpleValue } from './simple-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 import { makeApply, makeVar, type Def, type Expr } from './tree.ts';
 
 /** The dotted name of a decorator, called or not. */
@@ -52,12 +51,7 @@ export class IgnoredFunctionValue extends SugaredValue {
     return 'python function';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const graph = fn.graphBeingDefined;
     const matched = matchSchema(this.#schema, { range, graph, args, kwargs });
     const message = 'This Python function is annotated to be ignored and cannot be run';

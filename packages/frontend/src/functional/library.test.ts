@@ -61,7 +61,7 @@ describe.skipIf(!isThere)('the functional library (needs ../shared/reference)', 
     expect(names.filter((name) => functionalLibrary.find(name) === undefined)).toEqual([]);
   });
 
-  it('resolves every name of Python that is an operator', () => {
+  it('resolves every name of Python that is an operator', { timeout: 60_000 }, () => {
     const { functions } = JSON.parse(readFileSync(reference('builtins.json'), 'utf8')) as BuiltinFacts;
     const names = Object.keys(functions);
     expect(names.length).toBeGreaterThan(1000);

@@ -1,8 +1,7 @@
-import { CompilationUnit, constantValue, Source, type GraphFunction, type SourceRange } from '@cresset/ir';
+import { CompilationUnit, constantValue, Source, type GraphFunction } from '@cresset/ir';
 import { FunctionValue } from '../callable-value.ts';
 import { compileError } from '../compilation-error.ts';
-import type { NamedValue } from '../named-value.ts';
-import { SugaredValue } from '../sugared-value.ts';
+import { SugaredValue, type SugaredCall } from '../sugared-value.ts';
 
 /** What the library is made of (see sources.ts). It is handed in, so that a program that compiles no source text of a user
  * does not carry it. */
@@ -111,19 +110,13 @@ class BooleanDispatchValue extends SugaredValue {
     return 'boolean dispatch';
   }
 
-  override call(
-    range: SourceRange,
-    fn: GraphFunction,
-    args: readonly NamedValue[],
-    kwargs: readonly NamedValue[],
-    binders: number,
-  ): SugaredValue {
+  override call({ range, fn, args, kwargs }: SugaredCall): SugaredValue {
     const argument = args[this.#position] ?? kwargs.find(({ name }) => name === this.#argument);
     const value = argument === undefined ? false : constantValue(argument.value(fn.graphBeingDefined));
     if (typeof value !== 'boolean') {
       throw compileError(range, 'value for boolean dispatch was not constant');
     }
-    return (value ? this.#whenTrue : this.#whenFalse).call(range, fn, args, kwargs, binders);
+    return (value ? this.#whenTrue : this.#whenFalse).call({ range, fn, args, kwargs });
   }
 }
 
