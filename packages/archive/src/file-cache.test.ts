@@ -244,6 +244,7 @@ describe('load with cache', { timeout: 60_000 }, () => {
     const warnings: string[] = [];
     await readAll(server.url, warnings);
     expect(warnings).toEqual([expect.stringContaining('SecurityError')]);
+    expect(await FileCache.list()).toEqual([]);
   });
 
   it('is emptied by address or as a whole', async () => {

@@ -67,10 +67,11 @@ export class FileCache {
     }
   }
 
-  /** Everything that is kept. */
+  /** Everything that is kept; nothing where the browser gives no storage. */
   static async list(): Promise<CachedFile[]> {
     const found: CachedFile[] = [];
-    const root = await rootFolder(true);
+    const root = await rootFolder(true).catch(() => null);
+    if (!root) return found;
     for await (const directory of root.values()) {
       const cache = new FileCache('', directory as FileSystemDirectoryHandle, undefined);
       const url = await cache.#readIndex();

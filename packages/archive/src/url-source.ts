@@ -108,8 +108,8 @@ async function openRemote(address: string, options: TransferOptions, cache: File
     if (!response.ok) throw statusError(address, response);
   }
   const announced = announcedSize(response);
-  if (cache?.version && announced !== null) {
-    const version = versionOf(response, announced);
+  if (cache?.version) {
+    const version = versionOf(response, announced ?? cache.version.size);
     const isComplete = Array.from({ length: cache.blockCount }, (_, block) => cache.has(block)).every(Boolean);
     if (isComplete && isSameVersion(cache.version, version)) {
       await response.body?.cancel();
