@@ -25,6 +25,7 @@ type Arguments = Record<string, Unboxed>;
 export class OperatorCall {
   #unboxed: Arguments | undefined;
   #outputs: readonly TensorMeta[] | null | undefined;
+  #isQuantized: boolean | undefined;
 
   constructor(
     readonly row: OperatorRow,
@@ -37,7 +38,16 @@ export class OperatorCall {
 
   /** As `outputShapes`; null for in-place and `out=` forms too. */
   get outputs(): readonly TensorMeta[] | null {
-    return this.#outputs === undefined ? (this.#outputs = outputShapes(this.row, this.unboxed)) : this.#outputs;
+    if (this.#outputs === undefined) {
+      this.#outputs = this.isQuantized ? null : outputShapes(this.row, this.unboxed);
+    }
+    return this.#outputs;
+  }
+
+  /** Whether there are quantised tensors where the row knows plain ones. */
+  get isQuantized(): boolean {
+    return (this.#isQuantized ??=
+      !this.row.takesQuantized && tensorsOf(this.unboxed).some(({ quantizer }) => quantizer !== null));
   }
 }
 
@@ -79,10 +89,14 @@ export function runOnHost(row: OperatorRow, args: readonly IValue[], context: Ho
 export function computeCallOnHost(call: OperatorCall, context: HostContext): IValue[] {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  check(
-    row.takesQuantized || !tensorsOf(unboxed).some(({ quantizer }) => quantizer),
-    () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
-  );
+  if (call.isQuantized) {
+    const results = quantizedForm?.(row, unboxed, (args) => computeFrom(row, args, context)) ?? null;
+    check(
+      results !== null,
+      () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
+    );
+    return boxing.box(results);
+  }
   dtypeRules.checkReadable(row, unboxed);
   if (!row.derived) return boxing.box(computeOnHost(row, unboxed, call.outputs, context));
   const { from } = row.derived;
@@ -165,6 +179,20 @@ function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
       name in args ? args[name] : name === 'dtype' ? dtype! : null,
     ]),
   );
+}
+
+/** Runs an operator on quantised tensors, whose row knows plain ones; null where PyTorch has no such form of it. */
+export type QuantizedForm = (
+  row: OperatorRow,
+  args: Arguments,
+  compute: (args: Arguments) => Results,
+) => Results | null;
+
+let quantizedForm: QuantizedForm | undefined;
+
+/** Has quantised tensors taken; without, rows that say so take them and no others. */
+export function useQuantizedForms(form: QuantizedForm): void {
+  quantizedForm = form;
 }
 
 /** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */

@@ -3,7 +3,8 @@ import { lowerComplex, takesComplex } from './complex-lowering.ts';
 import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
 import { checkReadable } from './dtype-refusals.ts';
-import { useComplexLowering, useDtypeRules } from './invoke.ts';
+import { useComplexLowering, useDtypeRules, useQuantizedForms } from './invoke.ts';
+import { runQuantizedForm } from './quantized-forms.ts';
 import { checkWritable } from './writable-dtypes.ts';
 import { generatedOutForms } from './out-forms.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
@@ -22,6 +23,7 @@ export function registerAllOperators(): void {
   if (operatorRegistry.find('aten::special_i0e', '')) return;
   registerRows([...rowsOf(extraFamilies), ...outForms()]);
   useDtypeRules({ checkReadable, checkWritable });
+  useQuantizedForms(runQuantizedForm);
   useComplexLowering({ takes: takesComplex, lower: lowerComplex });
   operatorRegistry.unknownNote = '';
 }
