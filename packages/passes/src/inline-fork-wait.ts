@@ -14,10 +14,15 @@ function inlineInBlock(block: Block, results: Map<Value, Value>): void {
   }
   for (const node of block.nodes()) {
     for (const inner of node.blocks) inlineInBlock(inner, results);
-    const future = node.kind === 'prim::fork' ? node.output() : node.kind === 'aten::wait' ? node.input() : undefined;
-    const result = future && results.get(future);
+    const result = node.kind === 'aten::wait' ? results.get(node.input()) : undefined;
     if (!result) continue;
     node.output().replaceAllUsesWith(result);
+    node.destroy();
+  }
+  // Last, so that whoever waits is still seen to wait for them.
+  for (const node of block.nodes()) {
+    if (node.kind !== 'prim::fork') continue;
+    node.output().replaceAllUsesWith(results.get(node.output())!);
     node.destroy();
   }
 }

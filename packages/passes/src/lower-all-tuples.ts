@@ -20,6 +20,24 @@ export function lowerAllTuples(graph: Graph): void {
   ensureNoTuples(graph.block);
 }
 
+/** Kinds whose inputs and outputs may be flattened. */
+const forwarders: ReadonlySet<string> = new Set([
+  'prim::If',
+  'prim::Loop',
+  'prim::Uninitialized',
+  'prim::Param',
+  'prim::Return',
+  'prim::PythonOp',
+  'aten::format',
+  'aten::__getitem__',
+]);
+
+function requireForwarder({ kind }: Node): void {
+  if (forwarders.has(kind)) return;
+  const message = `tuple appears in op that does not forward tuples, unsupported kind: ${kind}`;
+  throw new CressetError('PASS_LOWER_TUPLES', message);
+}
+
 function lowerBlock(block: Block): void {
   // Parameters of a block are the outputs of its first node, its results the inputs of the last.
   visit(block.paramNode, block.paramNode.next);
@@ -76,6 +94,7 @@ function flattenInputs(node: Node): void {
       index++;
       continue;
     }
+    requireForwarder(node);
     const elements = constructOf(input, node).inputs.slice(0, type.elements.length);
     elements.forEach((element, offset) => node.insertInput(index + 1 + offset, element));
     node.removeInput(index);
@@ -92,6 +111,7 @@ function flattenOutputs(node: Node, place: Node): void {
       index++;
       continue;
     }
+    requireForwarder(node);
     const parts = type.elements.map((element, offset) => node.insertOutput(index + 1 + offset).setType(element));
     point = node.owningGraph.createTuple(parts).insertBefore(point).copyMetadata(node);
     output.replaceAllUsesWith(point.output());
