@@ -1,6 +1,7 @@
 import type { OperatorRow } from '../row.ts';
 import { aliasRows } from './aliases.ts';
 import { arrayViewRows } from './array-views.ts';
+import { backwardRows } from './backward-formulas.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { gradientRows } from './gradient.ts';
@@ -32,6 +33,7 @@ const named: readonly OperatorRow[] = [
   ...maskedIndexRows,
   ...tensorStateRows,
   ...quantizedRows,
+  ...backwardRows,
 ];
 
 /** Tensor operators few models use, with second names. */
