@@ -24,6 +24,8 @@ function clampIndex(index: bigint, length: number): number {
 /** The positions that `[start:end:step]` takes of a sequence, as Python has it; past either end counts as that end. */
 export function slicePositions(start: IValue, end: IValue, step: bigint, length: number): number[] {
   if (step === 0n) throw new OperatorError('List slice should have non-zero step', 'ValueError');
+  // It has no positive counterpart.
+  if (step === -(2n ** 63n)) throw new OperatorError('List slice step is out of bounds');
   const positions: number[] = [];
   if (step > 0n) {
     const stop = end === null ? length : clampIndex(end as bigint, length);

@@ -1,4 +1,4 @@
-import { Complex, scalarTypeCode, scalarTypeFromCode } from '@cresset/ir';
+import { Complex, scalarTypeCode, scalarTypeFromCode, scalarTypeIrName } from '@cresset/ir';
 import {
   DeviceValue,
   elementSize,
@@ -101,7 +101,10 @@ function zeroDim(tensor: Tensor): Scalar {
 
 function wholeItem(tensor: Tensor): bigint {
   check(tensor.dim === 0, 'Cannot input a tensor of dimension other than 0 as a scalar argument');
-  check(isIntegral(tensor.dtype, false), `Cannot input a tensor of type ${tensor.dtype} as an integral argument`);
+  check(
+    isIntegral(tensor.dtype, false),
+    `Cannot input a tensor of type ${scalarTypeIrName(tensor.dtype)} as an integral argument`,
+  );
   return scalarToBigint(itemOf(tensor));
 }
 
