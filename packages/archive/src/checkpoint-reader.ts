@@ -224,7 +224,7 @@ function checkpointOf(root: PickleValue): Checkpoint {
     }
     if (value === null || typeof value !== 'object' || visited.has(value)) continue;
     visited.add(value);
-    pending.push(...childrenOf(value, path).reverse());
+    for (const child of childrenOf(value, path).reverse()) pending.push(child);
   }
   return { tensors, moduleClass: findModule(root)?.className ?? null };
 }

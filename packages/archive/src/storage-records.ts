@@ -43,7 +43,7 @@ export class StorageRecords {
       );
     }
     const reference = new StorageReference(key, dtype, count);
-    if (known) reference.tensors.push(...known.tensors);
+    for (const tensor of known?.tensors ?? []) reference.tensors.push(tensor);
     this.#references.set(id, reference);
     return reference;
   }

@@ -146,7 +146,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
         const made = new List(list.elementType, sorted);
         state.execution.ledger?.pin(made);
         frame.set(outputs[0], made);
-      } else list.items.splice(0, list.items.length, ...sorted);
+      } else sorted.forEach((item, index) => (list.items[index] = item));
     };
     const sorted = sortObjects(list.items, outputs.length === 0 && frame.get(inputs[1]) === true, state);
     return sorted instanceof Promise ? sorted.then(finish) : finish(sorted);

@@ -39,10 +39,18 @@ function slice(list: List, start: IValue, end: IValue, step: bigint): List {
   );
 }
 
-function repeat(list: List, count: bigint): IValue[] {
-  const repeated: IValue[] = [];
-  for (let round = 0n; round < count; round++) repeated.push(...list.items);
-  return repeated;
+/** Half a gigabyte in any engine. */
+const MAX_REPEATED = 1 << 26;
+
+function repeat({ items: elements }: List, count: bigint): IValue[] {
+  const length = elements.length === 0 || count <= 0n ? 0 : elements.length * Number(count);
+  if (length > MAX_REPEATED) throw new OperatorError(`a list of ${length} elements is more than there is memory for`);
+  return Array.from({ length }, (_, index) => elements[index % elements.length]);
+}
+
+/** An argument for each element would be more than an engine takes. */
+function extend(list: IValue, added: IValue): void {
+  for (const item of [...items(added)]) items(list).push(item);
 }
 
 /** The place of an equal element; tensors are equal where their comparison has one element, and that is true. */
@@ -149,7 +157,7 @@ export const listRows: readonly OperatorRow[] = [
   {
     schema: 'aten::extend.t(t[](a!) self, t[] other) -> ()',
     scalar: (self, other) => {
-      items(self).push(...items(other));
+      extend(self, other);
       return null;
     },
   },
@@ -212,7 +220,7 @@ export const listRows: readonly OperatorRow[] = [
   {
     schema: 'aten::add_.t(t[](a!) self, t[] b) -> t[]',
     scalar: (self, b) => {
-      items(self).push(...items(b));
+      extend(self, b);
       return self;
     },
   },
@@ -228,7 +236,8 @@ export const listRows: readonly OperatorRow[] = [
     schema: 'aten::mul_.t(t[](a!) l, int n) -> t[](a!)',
     scalar: (list, count) => {
       const repeated = repeat(asList(list), count as bigint);
-      items(list).splice(0, items(list).length, ...repeated);
+      items(list).length = 0;
+      for (const item of repeated) items(list).push(item);
       return list;
     },
   },

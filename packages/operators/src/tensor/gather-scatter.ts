@@ -309,7 +309,7 @@ function oneHot({ self, num_classes: given }: OneHot): Tensor {
     'Class values must be non-negative.',
   );
   check(classes.length > 0 || given > 0, 'Can not infer total number of classes from empty tensor.');
-  const count = given === -1 ? Math.max(...classes) + 1 : given;
+  const count = given === -1 ? classes.reduce((most, value) => Math.max(most, value), 0) + 1 : given;
   check(count >= 1, 'num_classes should be positive');
   check(
     classes.every((value) => value < count),

@@ -237,8 +237,8 @@ function complexNorm(elements: readonly Complex[], args: PointwiseArguments): nu
   const order = orderOf(args);
   const magnitudes = elements.map(complex.magnitude);
   if (order === 0) return magnitudes.filter((value) => value !== 0).length;
-  if (order === Infinity) return Math.max(...magnitudes);
-  if (order === -Infinity) return Math.min(...magnitudes);
+  if (order === Infinity) return magnitudes.reduce((most, value) => Math.max(most, value), -Infinity);
+  if (order === -Infinity) return magnitudes.reduce((least, value) => Math.min(least, value), Infinity);
   return magnitudes.reduce((sumSoFar, value) => sumSoFar + value ** order, 0) ** (1 / order);
 }
 

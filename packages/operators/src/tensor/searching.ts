@@ -276,7 +276,10 @@ interface Histogram {
 function countInBins({ self, bins, min, max }: Histogram, output: Tensor): void {
   const values = numbersOf(self);
   let [low, high] = [Number(min), Number(max)];
-  if (low === high && values.length > 0) [low, high] = [Math.min(...values), Math.max(...values)];
+  if (low === high && values.length > 0) {
+    [low, high] = [Infinity, -Infinity];
+    for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  }
   if (low === high) [low, high] = [low - 1, high + 1];
   check(Number.isFinite(low) && Number.isFinite(high), `range of [${low}, ${high}] is not finite`);
   check(low < high, 'max must be larger than min');
