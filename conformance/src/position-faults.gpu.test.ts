@@ -25,6 +25,10 @@ const x = (): Tensor => Tensor.fromArray(new Float32Array(12), [3, 4], 'float32'
 const at = (...values: number[]): Tensor =>
   Tensor.fromArray(BigInt64Array.from(values, BigInt), [values.length], 'int64');
 
+it('says so where the result is a number', async () => {
+  await expect(run('int(torch.take(x, i).sum().item())', x(), at(99))).rejects.toThrow('tried to access index 99');
+});
+
 it.each([
   ['torch.index_select(x, 0, i)', at(0, 3), 'INDICES element is out of DATA bounds, id=3 axis_dim=3'],
   ['x[i]', at(0, -4), 'index -4 is out of bounds for dimension 0 with size 3'],

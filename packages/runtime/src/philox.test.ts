@@ -35,6 +35,16 @@ describe('PhiloxGenerator', () => {
     expect(new PhiloxGenerator(-1n).initialSeed).toBe(0xffffffffffffffffn);
   });
 
+  it('gives draws out of the stream by number, two words each', () => {
+    const [stream, words] = [new PhiloxGenerator(5n), new PhiloxGenerator(5n)];
+    const first = stream.stream(6);
+    const expected = Array.from({ length: 12 }, () => words.nextUint32());
+    expect(Array.from({ length: 6 }, (_, draw) => [first.low(draw), first.high(draw)]).flat()).toEqual(expected);
+    // What comes next goes on behind them; a stream begins with a whole counter.
+    expect(stream.nextUint32()).toBe(words.nextUint32());
+    expect(stream.stream(1).first).toBe(8n);
+  });
+
   it('draws with the moments of the distributions', () => {
     const generator = new PhiloxGenerator(1n);
     const count = 20_000;

@@ -171,7 +171,7 @@ export class ScriptModule {
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await Promise.all([...readbacks, wanted.size > 0 ? context.faults.check() : null, device?.flush()]);
+      await Promise.all([...readbacks, resultToHost ? context.faults.check() : null, device?.flush()]);
       execution.ledger?.sweep([value, ...given], objects);
       return value;
     } catch (error) {
