@@ -90,7 +90,8 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
   if (call.isQuantized) {
-    const results = quantizedForm?.(row, unboxed, (args) => computeFrom(row, args, context)) ?? null;
+    const results =
+      quantizedForm?.(row, unboxed, (args) => computeOnHost(row, args, outputShapes(row, args), context)) ?? null;
     check(
       results !== null,
       () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
@@ -105,7 +106,11 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
     runPointwise(from, unboxed, targets[0]);
   } else {
-    const computed = asTensors(computeFrom(from, functionalArguments(from, unboxed), context));
+    const args = functionalArguments(from, unboxed);
+    const shapes = outputShapes(from, args);
+    // A tensor that is refused for its dtype is so before anything else is found wrong.
+    shapes?.forEach(({ dtype }, at) => dtypeRules.checkWritable(row, dtype, targets[at].dtype));
+    const computed = asTensors(computeOnHost(from, args, shapes, context));
     targets.forEach((target, at) => {
       prepareTarget(target, computed[at], row, unboxed);
       copyInto(target, computed[at]);
@@ -113,9 +118,6 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
   }
   return targets;
 }
-
-const computeFrom = (row: OperatorRow, args: Arguments, context: HostContext): Results =>
-  computeOnHost(row, args, outputShapes(row, args), context);
 
 function computeOnHost(
   row: OperatorRow,
