@@ -70,13 +70,18 @@ export class InterpreterState {
       future.markCompleted(results.length === 1 ? results[0] : new Tuple(results));
     };
     try {
-      const results = new InterpreterState(this.execution, this.codeOf).run(code, args);
+      const results = this.runBeside(code, args);
       if (results instanceof Promise) results.then(complete, (error: unknown) => future.setError(error));
       else complete(results);
     } catch (error) {
       future.setError(error);
     }
     return future;
+  }
+
+  /** Runs `code` with registers of its own, within the same execution. */
+  runBeside(code: Code, args: readonly IValue[]): readonly IValue[] | Promise<readonly IValue[]> {
+    return new InterpreterState(this.execution, this.codeOf).run(code, args);
   }
 
   noteEntered(object: ScriptObject): void {
@@ -170,7 +175,7 @@ export class InterpreterState {
     for (const object of entered) {
       const exit = this.codeOf(object.type.getMethod('__exit__'));
       try {
-        await new InterpreterState(this.execution, this.codeOf).run(exit.code(), [object, null, null, null]);
+        await this.runBeside(exit.code(), [object, null, null, null]);
       } catch {
         // As in PyTorch: the first error is the one to tell.
       }

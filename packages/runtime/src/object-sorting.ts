@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { type IValue, ScriptObject, Tuple } from '@cresset/tensor';
-import { InterpreterState } from './interpreter-state.ts';
+import type { InterpreterState } from './interpreter-state.ts';
 
 /** Asks for one comparison after the other, and is told each answer: whether the first is less than the second. */
 type Sorting = Generator<readonly [IValue, IValue], IValue[], boolean>;
@@ -56,6 +56,6 @@ function isLess(a: IValue, b: IValue, state: InterpreterState): boolean | Promis
       `To sort a list of ${name} it must define a __lt__ method with two inputs of type ${name} that returns a bool`,
     );
   }
-  const results = new InterpreterState(state.execution, state.codeOf).run(state.codeOf(method).code(), [a, b]);
+  const results = state.runBeside(state.codeOf(method).code(), [a, b]);
   return results instanceof Promise ? results.then(([less]) => less === true) : results[0] === true;
 }
