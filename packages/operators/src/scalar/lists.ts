@@ -50,7 +50,7 @@ function repeat({ items: elements }: List, count: bigint): IValue[] {
 
 /** An argument for each element would be more than an engine takes. */
 function extend(list: IValue, added: IValue): void {
-  for (const item of [...items(added)]) items(list).push(item);
+  for (const item of items(added).slice()) items(list).push(item);
 }
 
 /** The place of an equal element; tensors are equal where their comparison has one element, and that is true. */
