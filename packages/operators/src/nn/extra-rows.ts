@@ -11,6 +11,7 @@ import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { nativeNormalizationRows } from './native-normalization.ts';
+import { quantizedActivationRows } from './quantized-activations.ts';
 import { quantizedLayerRows } from './quantized-layers.ts';
 import { stftRows } from './stft.ts';
 import { tensordotRows } from './tensordot.ts';
@@ -30,6 +31,7 @@ export const extraNnRows: readonly OperatorRow[] = [
   ...gridSamplerRows,
   ...embeddingBagRows,
   ...productChainRows,
+  ...quantizedActivationRows,
   ...quantizedLayerRows,
   ...lossRows,
   ...initializationRows,
