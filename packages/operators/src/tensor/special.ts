@@ -11,6 +11,13 @@ import * as special from './special-functions.ts';
 
 const number = (value: number): Expr => constant('float', value);
 
+/** As special.multigammaln. */
+function multigammalnExpr(x: Expr, p: number): Expr {
+  let sum = number((p * (p - 1) * Math.log(Math.PI)) / 4);
+  for (let j = 0; j < p; j++) sum = binary('add', sum, unary('lgamma', binary('sub', x, number(j / 2))));
+  return sum;
+}
+
 /** A function of one number; integers become floats first. */
 const ofNumber = (name: string, apply: (x: number) => number, argument = 'self', inPlace = false): OperatorRow =>
   pointwise(`aten::${name}(Tensor ${argument}) -> Tensor`, {
@@ -112,6 +119,7 @@ export const specialRows: readonly OperatorRow[] = [
       check(!isComplex(dtype), 'mvlgamma is not implemented for complex tensors');
     },
     number: ({ self, p }) => special.multigammaln(self, p),
+    body: ({ self, p }) => multigammalnExpr(self, p),
   }),
   polygammaRow,
   kernel<PointwiseArguments>('aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)', {
