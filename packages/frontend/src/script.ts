@@ -150,22 +150,61 @@ export function useCompilerForLibrary(): void {
   const sources = { texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED, aliases: LIBRARY_ALIASES };
   functionalLibrary.use(sources, (unit, namespace, source) => {
     const definitions = parseProgram(source, 'python');
+    const meanings = new Map<string, () => SugaredValue>();
     const resolver: Resolver = {
       resolveValue: (name) => {
         const sibling = unit.findFunction(`${namespace}.${name}`);
-        return sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling);
+        return (
+          meanings.get(`${namespace}.${name}`)?.() ??
+          (sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling))
+        );
       },
       resolveType: () => undefined,
     };
     const defs = definitions.filter((definition) => definition.kind === 'def');
-    declareFunctions(unit, defs, { prefix: namespace, resolver });
-    const definer = new ClassDefiner(unit, resolver);
-    const classes = definitions.filter((definition) => definition.kind === 'class');
-    return new Map(
-      classes.map((classDef) => {
-        const name = `${namespace}.${classDef.name.name}`;
-        return [name, () => typeAsValue(unit.getType(name) ?? definer.define(name, classDef))!];
-      }),
+    const isOverload = (def: Def): boolean => OVERLOAD.test(def.name.name);
+    declareFunctions(
+      unit,
+      defs.filter((def) => !isOverload(def)),
+      { prefix: namespace, resolver },
     );
+    for (const [name, callees] of declareOverloads(unit, defs.filter(isOverload), { prefix: namespace, resolver })) {
+      meanings.set(name, () => new FunctionValue(...callees));
+    }
+    const definer = new ClassDefiner(unit, resolver);
+    for (const definition of definitions) {
+      if (definition.kind === 'class') {
+        const name = `${namespace}.${definition.name.name}`;
+        meanings.set(name, () => typeAsValue(unit.getType(name) ?? definer.define(name, definition))!);
+      }
+    }
+    return meanings;
   });
+}
+
+/** Name and number of an overload in the texts of the library. */
+const OVERLOAD = /^(\w+)__(\d+)$/;
+
+/**
+ * Declares `f__0`, `f__1`, … as functions that are all named `f`, the first as it stands and the others mangled, as PyTorch
+ * does. Gives them by the full name of each in the text, and all of them by that of `f`.
+ */
+function declareOverloads(
+  unit: CompilationUnit,
+  defs: readonly Def[],
+  { prefix, resolver }: { readonly prefix: string; readonly resolver: Resolver },
+): ReadonlyMap<string, readonly GraphFunction[]> {
+  const byName = new Map<string, readonly GraphFunction[]>();
+  for (const def of defs) {
+    const name = OVERLOAD.exec(def.name.name)![1]!;
+    const plainName = `${prefix}.${name}`;
+    const qualifiedName = byName.has(plainName) ? unit.mangle(plainName) : plainName;
+    const declared = declareFunctions(unit, [{ ...def, name: { ...def.name, name } }], {
+      prefix: qualifiedName.slice(0, -name.length - 1),
+      resolver,
+    });
+    byName.set(`${prefix}.${def.name.name}`, declared);
+    byName.set(plainName, [...(byName.get(plainName) ?? []), ...declared]);
+  }
+  return byName;
 }

@@ -17,8 +17,6 @@ export const ACTIVATIONS = [
   withInplace('silu', '', 'silu', ''),
   withInplace('mish', '', 'mish', ''),
   withInplace('_threshold', ', threshold: float, value: float', 'threshold', ', threshold, value'),
-  // One function under two names in PyTorch.
-  withInplace('threshold', ', threshold: float, value: float', 'threshold', ', threshold, value'),
   withInplace('relu6', '', 'relu6', ''),
   `
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:

@@ -17,7 +17,8 @@ export interface LibrarySources {
   readonly aliases: Readonly<Record<string, string>>;
 }
 
-/** Declares the functions of a TorchScript text in a unit, under a namespace; gives what defines its classes, by full name. */
+/** Declares the functions of a TorchScript text in a unit, under a namespace; gives what its other names mean, overloads and
+ * classes, by full name. */
 export type LibraryCompiler = (
   unit: CompilationUnit,
   namespace: string,
@@ -32,7 +33,7 @@ class FunctionalLibrary {
   #unit: CompilationUnit | undefined;
   #compile: LibraryCompiler | undefined;
   #sources: LibrarySources | undefined;
-  readonly #classes = new Map<string, () => SugaredValue>();
+  readonly #meanings = new Map<string, () => SugaredValue>();
 
   /** Hands in the texts and the compiler, which this file cannot import: it asks for these functions itself. */
   use(sources: LibrarySources, compile: LibraryCompiler): void {
@@ -49,31 +50,16 @@ class FunctionalLibrary {
       return new BooleanDispatchValue(position, argument, this.find(whenTrue)!, this.find(whenFalse)!);
     }
     const fn = this.functionNamed(pythonName);
+    const meaning = this.#meanings.get(`__torch__.${pythonName}`);
+    if (meaning !== undefined) {
+      return meaning();
+    }
     if (fn !== undefined) {
       return new FunctionValue(fn);
-    }
-    const define = this.#classes.get(`__torch__.${pythonName}`);
-    if (define !== undefined) {
-      return define();
-    }
-    const overloads = this.#overloads(pythonName);
-    if (overloads.length > 0) {
-      return new FunctionValue(...overloads);
     }
     // torch.nn.functional lends its name to what dispatches in torch.functional.
     const other = pythonName.replace(/^torch\.nn\.functional\._(?=(consecutive_)?return_|lu_)/, 'torch.functional._');
     return other === pythonName ? undefined : this.find(other);
-  }
-
-  #overloads(pythonName: string): readonly GraphFunction[] {
-    const overloads: GraphFunction[] = [];
-    for (;;) {
-      const overload = this.functionNamed(`${pythonName}__${overloads.length}`);
-      if (overload === undefined) {
-        return overloads;
-      }
-      overloads.push(overload);
-    }
   }
 
   /** The function of that name itself: not what an overloaded or dispatched name means. */
@@ -82,8 +68,8 @@ class FunctionalLibrary {
       this.#unit = new CompilationUnit();
       for (const [namespace, text] of Object.entries(this.#sources?.texts ?? {})) {
         const source = new Source(text, `${namespace.replaceAll('.', '/')}.py`);
-        for (const [name, define] of this.#compile(this.#unit, `__torch__.${namespace}`, source)) {
-          this.#classes.set(name, define);
+        for (const [name, meaning] of this.#compile(this.#unit, `__torch__.${namespace}`, source)) {
+          this.#meanings.set(name, meaning);
         }
       }
     }

@@ -35,6 +35,7 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
 
 /** Classes that have other names besides that of their module. */
 export const LIBRARY_ALIASES: Readonly<Record<string, string>> = {
+  'torch.nn.functional.threshold': 'torch.nn.functional._threshold',
   'torch.no_grad': 'torch.autograd.grad_mode.no_grad',
   'torch.autograd.no_grad': 'torch.autograd.grad_mode.no_grad',
 };
