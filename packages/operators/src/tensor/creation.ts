@@ -116,8 +116,13 @@ function rangeDtype({ start, end, step, dtype }: Range): ScalarType {
   return [start, end, step].some((value) => typeof value === 'number') ? defaultDtype : 'int64';
 }
 
-function rangeBounds({ start = 0n, end, step = 1n }: Range): { start: number; end: number; step: number } {
-  const [from, to, by] = [start, end, step].map(scalarToNumber);
+function rangeBounds(args: Range): { start: number; end: number; step: number } {
+  const { start = 0n, end, step = 1n } = args;
+  // For int64 the numbers are integers before anything else is asked of them.
+  const whole = rangeDtype(args) === 'int64';
+  const [from, to, by] = [start, end, step].map((value) =>
+    Number(whole ? scalarToBigint(value) : scalarToNumber(value)),
+  );
   check(by !== 0, 'step must be nonzero');
   check(
     Number.isFinite(from) && Number.isFinite(to),
@@ -130,10 +135,7 @@ function rangeBounds({ start = 0n, end, step = 1n }: Range): { start: number; en
 function rangeCount(args: Range, inclusive: boolean): number {
   const { start, end, step } = rangeBounds(args);
   if (inclusive) return Math.floor((end - start) / step) + 1;
-  if (
-    isIntegral(rangeDtype(args), false) &&
-    [args.start, args.end, args.step].every((value) => typeof value !== 'number')
-  ) {
+  if (rangeDtype(args) === 'int64') {
     const [from, to, by] = [args.start ?? 0n, args.end, args.step ?? 1n].map(scalarToBigint);
     const distance = to - from;
     return Number(distance / by + (distance % by === 0n ? 0n : 1n));
@@ -221,8 +223,9 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
       },
       host: (args, [output]) => {
         const [start, end] = boundsOf(args, name);
-        const whole = isIntegral(output.dtype, true) && name === 'linspace';
-        const [a, b] = whole ? [start, end].map(scalarToBigint) : [start, end];
+        const isWhole = isIntegral(output.dtype, true);
+        const [a, b] = isWhole ? [start, end].map(scalarToBigint) : [start, end];
+        const whole = isWhole && name === 'linspace';
         writeEach(output, (at) => value(pointAt(a, b, args.steps, at, whole), args));
       },
       readsNoData: overload === '',
