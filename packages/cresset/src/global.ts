@@ -6,7 +6,7 @@ import { scopePort, serve, WORKER_NAME } from './worker-start.ts';
 
 // The classic script: on a page it is the global `cresset`; started as a worker by itself, it is the host.
 
-export { CressetError } from '@cresset/ir';
+export { CressetError, setJitLogSink, setJitOptions } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export { ScriptModule } from './script-module.ts';
 export { cache } from './cache.ts';
