@@ -1,9 +1,9 @@
-import { Tensor } from '@cresset/tensor';
+import { isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
 import { wrapDim } from '../dimensions.ts';
-import { numberReader, numberWriter, scalarWriter } from '../elements.ts';
+import { numberReader, numberWriter, scalarToBigint, scalarToNumber, scalarWriter } from '../elements.ts';
 import { check, OperatorError } from '../errors.ts';
 import { lowerGenerated } from '../fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
@@ -114,7 +114,7 @@ function scatterRule<Args extends Indexed>(
       copyInto(output, self);
       if (index.numel === 0) return;
       const wrapped = wrapDim(dim, self.dim);
-      put(output, offsetsThrough(output, wrapped, index), sourceReader(source(args), index.sizes), {
+      put(output, offsetsThrough(output, wrapped, index), sourceReader(source(args), index.sizes, output.dtype), {
         how: combination(args),
         includesSelf: includesSelf(args),
       });
@@ -170,8 +170,17 @@ function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void
 }
 
 /** Elements of the source at the places of the index, in C order. */
-function sourceReader(source: Tensor | Scalar, sizes: readonly number[]): (at: number) => Scalar {
-  if (!(source instanceof Tensor)) return () => source;
+function sourceReader(source: Tensor | Scalar, sizes: readonly number[], dtype: ScalarType): (at: number) => Scalar {
+  if (!(source instanceof Tensor)) {
+    // A number is one of the tensor's dtype before it is combined with elements.
+    const isTruth = dtype === 'bool';
+    const value = isTruth
+      ? BigInt(scalarToNumber(source) !== 0)
+      : isIntegral(dtype, false)
+        ? scalarToBigint(source)
+        : source;
+    return () => value;
+  }
   const offsets = offsetsOf(sizes, source.strides.slice(0, sizes.length), source.storageOffset);
   const read = operandReader(source);
   return (at) => read(offsets[at]);
