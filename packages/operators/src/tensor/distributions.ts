@@ -1,8 +1,11 @@
-import { Tensor, type ScalarType } from '@cresset/tensor';
+import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, unary, type Expr } from '@cresset/tensorexpr';
 import { broadcastSizes } from '../broadcast.ts';
-import { check } from '../errors.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
+import { kernel } from '../builders.ts';
+import { check, notImplementedFor } from '../errors.ts';
+import { writeEach } from '../fill.ts';
+import type { OperatorRow, RandomGenerator, TensorMeta } from '../row.ts';
+import { dtypeName } from '../type-promotion.ts';
 import {
   options,
   generatorOption,
@@ -18,6 +21,7 @@ import {
   float,
   scaledNormal,
   drawnFrom,
+  numbersIn,
 } from './random.ts';
 
 /** Random numbers of distributions that models rarely draw from (ATen/native/Distributions.cpp). */
@@ -98,7 +102,33 @@ const normalMeta = ({ mean, std }: Normal): TensorMeta => {
   return { sizes, dtype: tensors[0].dtype };
 };
 
+/** Rates up to this are drawn at once: e to their negative is far from underflow. */
+const largestRate = 500;
+
+/** How many events of this rate: as many as the sum of their probabilities needs to pass one uniform number. */
+function poisson(rate: number, generator: RandomGenerator): number {
+  check(rate >= 0, 'invalid Poisson rate, expected rate to be non-negative');
+  // The sum of two such numbers is one of the sum of their rates.
+  if (rate > largestRate) return poisson(largestRate, generator) + poisson(rate - largestRate, generator);
+  let left = generator.nextUniform();
+  let count = 0;
+  for (let probability = Math.exp(-rate); (left -= probability) >= 0 && probability > 0;) probability *= rate / ++count;
+  return count;
+}
+
 export const distributionRows: readonly OperatorRow[] = [
+  kernel<OfSelf>(`aten::poisson(Tensor self, ${generatorOption}) -> Tensor`, {
+    shape: ({ self }) => {
+      if (!isFloatingPoint(self.dtype)) throw notImplementedFor('poisson_cpu', dtypeName(self.dtype));
+      return ofSelf({ self });
+    },
+    host: ({ self }, [output], { generator }) => {
+      const rates = numbersIn(self);
+      writeEach(output, (at) => poisson(rates[at], generator));
+    },
+    nondeterministic: true,
+    out: true,
+  }),
   distribution('exponential', 'float lambd=1., ', exponential),
   distribution('geometric', 'float p, ', geometric),
   distribution('cauchy', 'float median=0., float sigma=1., ', cauchy),

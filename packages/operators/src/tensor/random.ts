@@ -373,7 +373,7 @@ export function drawnFrom<Args>(
 }
 
 /** All elements in C order. */
-function numbersIn(tensor: Tensor): Float64Array {
+export function numbersIn(tensor: Tensor): Float64Array {
   const whole = cloneOf(tensor);
   const read = numberReader(whole);
   return Float64Array.from({ length: whole.numel }, (_, at) => read(at));

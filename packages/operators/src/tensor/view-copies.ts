@@ -1,6 +1,6 @@
-import type { Tensor } from '@cresset/tensor';
+import { isComplex, Tensor } from '@cresset/tensor';
 import { kernel } from '../builders.ts';
-import { copyInto, lowerCopy } from '../copy.ts';
+import { cloneOf, copyInto, lowerCopy } from '../copy.ts';
 import { sizesText } from '../dimensions.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
@@ -54,6 +54,23 @@ function viewCopy({ schema, view }: OperatorRow): OperatorRow {
   });
 }
 
+function checkPart(part: Tensor, src: Tensor): void {
+  check(
+    views.sameSizes(part.sizes, src.sizes),
+    () =>
+      `expected src to have a size equal to the slice of self. src size = ${sizesText(src.sizes)}, slice size = ${sizesText(part.sizes)}`,
+  );
+}
+
+/** A copy of all memory that a tensor lies in, seen as it is (PyTorch: clone_preserve_strides): strides say where to write. */
+function cloneWithStrides(self: Tensor): Tensor {
+  if (self.strides.some((stride, dim) => stride === 0 && self.sizes[dim] > 1)) return cloneOf(self);
+  const elements = self.storageArray().slice();
+  const length = isComplex(self.dtype) ? elements.length / 2 : elements.length;
+  const { storage } = Tensor.fromArray(elements, [length], self.dtype);
+  return new Tensor(storage, self.dtype, self.sizes, self.strides, self.storageOffset);
+}
+
 /** `src` written over a part of a copy of `self`: the inverse of a view. */
 function scattering<Args extends Self & { src: Tensor }>(
   schema: string,
@@ -61,11 +78,7 @@ function scattering<Args extends Self & { src: Tensor }>(
 ): OperatorRow {
   const checkedPart = (tensor: Tensor, args: Args): Tensor => {
     const shown = part(tensor, args);
-    check(
-      views.sameSizes(shown.sizes, args.src.sizes),
-      () =>
-        `expected src to have a size equal to the slice of self. src size = ${sizesText(args.src.sizes)}, slice size = ${sizesText(shown.sizes)}`,
-    );
+    checkPart(shown, args.src);
     return shown;
   };
   return kernel<Args>(schema, {
@@ -96,8 +109,16 @@ export const viewCopyRows: readonly OperatorRow[] = [
     'aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor',
     (self, args) => diagonalOf({ ...args, self }),
   ),
-  scattering<Strided & { src: Tensor }>(
+  kernel<Strided & { src: Tensor }>(
     'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
-    (self, args) => strided({ ...args, self }),
+    {
+      host: (args) => {
+        const output = cloneWithStrides(args.self);
+        const part = strided({ ...args, self: output });
+        checkPart(part, args.src);
+        copyInto(part, args.src);
+        return output;
+      },
+    },
   ),
 ];
