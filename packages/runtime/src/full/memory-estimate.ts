@@ -1,8 +1,9 @@
 import { openSource, readModule, type TransferOptions } from '@cresset/archive';
-import { elementSize, type Storage, type Tensor } from '@cresset/tensor';
+import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { EstimateRequest, MemoryEstimate } from '../worker/protocol.ts';
+import { attributeNames, bytesOnDevice } from '../worker/weight-sizes.ts';
 import { reachableTensors } from '../worker/wire-value.ts';
 
 /** What a model will take, from what stands in its file beside the weights; those of a large file are not read. */
@@ -14,7 +15,7 @@ export async function estimateMemory(
   const source = await openSource(input, options);
   const { module, weights } = await readModule(source, options);
   weights?.close();
-  const names = namesOf(collectModules(module));
+  const names = attributeNames(collectModules(module));
   const counted = new Map<Storage, number>();
   let largest: MemoryEstimate['largestTensor'] = null;
   for (const tensor of reachableTensors(module)) {
@@ -33,22 +34,4 @@ export async function estimateMemory(
     largestTensor: largest,
     maxTensorBytes: device?.capabilities.maxBindingBytes ?? null,
   };
-}
-
-function bytesOnDevice({ byteLength }: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
-  const width = elementSize(dtype);
-  try {
-    return (byteLength / width) * (device?.deviceElementSize(dtype) ?? width);
-  } catch {
-    // A dtype that stays on the host.
-    return 0;
-  }
-}
-
-function namesOf(modules: ReturnType<typeof collectModules>): Map<unknown, string> {
-  const names = new Map<unknown, string>();
-  for (const [path, { type, slots }] of modules) {
-    type.attributes.forEach(({ name }, slot) => names.set(slots[slot], path === '' ? name : `${path}.${name}`));
-  }
-  return names;
 }

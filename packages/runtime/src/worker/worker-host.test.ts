@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { CressetError } from '@cresset/ir';
+import type { ComputeDevice } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
 import { inProcessPorts } from './in-process-ports.ts';
 import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
@@ -8,12 +9,13 @@ import { WorkerHost } from './worker-host.ts';
 
 const digits = readFileSync(new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url));
 
-/** A client and a host within this thread; no GPU. */
-function connect(): WorkerClient {
+const noDevice = (): Promise<ComputeDevice> =>
+  Promise.reject(new CressetError('WEBGPU_NO_API', 'this browser has no WebGPU'));
+
+/** A client and a host within this thread; no GPU, unless one is given. */
+function connect(openDevice = noDevice): WorkerClient {
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  new WorkerHost(hostPort, {
-    openDevice: () => Promise.reject(new CressetError('WEBGPU_NO_API', 'this browser has no WebGPU')),
-  }).listen();
+  new WorkerHost(hostPort, { openDevice }).listen();
   return new WorkerClient(clientPort);
 }
 
@@ -64,6 +66,22 @@ describe('WorkerHost', () => {
     const error = await failure(client.request('loaded', { type: 'load', model: 1, input, device: 'webgpu' }));
     expect(error.code).toBe('WEBGPU_NO_API');
     await client.request('loaded', { type: 'load', model: 2, input: new Uint8Array(digits).buffer, device: 'cpu' });
+  });
+
+  it('names the weight that a GPU cannot hold in one buffer, and runs on the host where that may be', async () => {
+    const small = {
+      description: 'a small GPU',
+      capabilities: { software: false, maxBindingBytes: 4096 },
+      deviceElementSize: () => 4,
+    } as unknown as ComputeDevice;
+    const client = connect(() => Promise.resolve(small));
+    const load = (device: 'auto' | 'webgpu') =>
+      client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device });
+    const error = await failure(load('webgpu'));
+    expect(error.code).toBe('DEVICE_BUFFER_TOO_LARGE');
+    expect(error.message).toMatch(/'[\w.]+\.weight' takes \d{4,} bytes .* allows 4096 bytes in one buffer/);
+    const { summary } = await load('auto');
+    expect(summary.device).toMatchObject({ device: 'cpu', reason: expect.stringContaining('4096 bytes') });
   });
 
   it('says of what only the full edition answers where that is', async () => {

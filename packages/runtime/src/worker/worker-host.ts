@@ -2,6 +2,7 @@ import {
   openSource,
   readCheckpointFile,
   readModule,
+  type LoadedModule,
   type TransferOptions,
   type TransferProgress,
 } from '@cresset/archive';
@@ -9,7 +10,7 @@ import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../script-error.ts';
-import { HostedModel, type ModelOutput } from './hosted-model.ts';
+import { collectModules, HostedModel, type ModelOutput } from './hosted-model.ts';
 import {
   transferList,
   type Answer,
@@ -28,8 +29,15 @@ import {
   type Request,
   type StateDictRequest,
 } from './protocol.ts';
+import { oversizedWeight } from './weight-sizes.ts';
 import { toWireError } from './wire-error.ts';
 import { tensorToWire } from './wire-value.ts';
+
+/** Where a model runs. */
+interface Place {
+  readonly device: ComputeDevice | null;
+  readonly report: DeviceReport;
+}
 
 /** What a host cannot make itself. */
 export interface HostEnvironment {
@@ -164,7 +172,7 @@ export class WorkerHost {
     const opened = performance.now();
     const loaded = await readModule(source, options);
     const read = performance.now();
-    const { device, report } = await opening;
+    const { device, report } = this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, device, report, this.output);
     await model.prepare(signal);
     this.add(request.model, model);
@@ -240,7 +248,7 @@ export class WorkerHost {
     return model;
   }
 
-  async chooseDevice(choice: DeviceChoice): Promise<{ device: ComputeDevice | null; report: DeviceReport }> {
+  async chooseDevice(choice: DeviceChoice): Promise<Place> {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
@@ -252,6 +260,15 @@ export class WorkerHost {
       if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
       return { device: null, report: cpuReport(`there is no GPU to compute on (${error.message})`) };
     }
+  }
+
+  /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
+  #placeOf({ module, weights }: LoadedModule, place: Place, choice: DeviceChoice): Place {
+    const complaint = place.device && oversizedWeight(collectModules(module), place.device);
+    if (!complaint) return place;
+    if (choice === 'auto') return { device: null, report: cpuReport(complaint) };
+    weights?.close();
+    throw new CressetError('DEVICE_BUFFER_TOO_LARGE', `${complaint}; with device 'cpu' the model runs on the host`);
   }
 
   /** The next model that is loaded gets a new device; those on the lost one go on saying that it is lost. */

@@ -1,0 +1,35 @@
+import { elementSize, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { reachableTensors } from './wire-value.ts';
+
+/** What a tensor's storage takes on a device, or as it lies in the file where there is none. */
+export function bytesOnDevice({ byteLength }: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
+  const width = elementSize(dtype);
+  try {
+    return (byteLength / width) * (device?.deviceElementSize(dtype) ?? width);
+  } catch {
+    // A dtype that stays on the host.
+    return 0;
+  }
+}
+
+/** Names of attributes, with those of their modules before them, by value. */
+export function attributeNames(modules: ReadonlyMap<string, ScriptObject>): Map<unknown, string> {
+  const names = new Map<unknown, string>();
+  for (const [path, { type, slots }] of modules) {
+    type.attributes.forEach(({ name }, slot) => names.set(slots[slot], path === '' ? name : `${path}.${name}`));
+  }
+  return names;
+}
+
+/** Says which weight does not fit a buffer of the device, with both sizes; null where all do. */
+export function oversizedWeight(modules: ReadonlyMap<string, ScriptObject>, device: ComputeDevice): string | null {
+  const largest = device.capabilities.maxBindingBytes;
+  for (const tensor of reachableTensors(modules.get('')!)) {
+    const bytes = bytesOnDevice(tensor.storage, tensor, device);
+    if (bytes <= largest) continue;
+    const name = attributeNames(modules).get(tensor);
+    return `${name ? `'${name}'` : 'a tensor of the model'} takes ${bytes} bytes on the device, but this GPU allows ${largest} bytes in one buffer`;
+  }
+  return null;
+}
