@@ -1,5 +1,5 @@
 import { ClassType, CressetError, Source, TensorType } from '@cresset/ir';
-import { declareFunctions, type Def, Parser, SimpleSelf } from '@cresset/frontend';
+import { declareFunctions, Parser, SimpleSelf } from '@cresset/frontend';
 import { elementSize, type IValue, ScriptObject, type Tensor, Tuple } from '@cresset/tensor';
 import { DebugRanges } from './debug-ranges.ts';
 import { DebugTables } from './debug-tables.ts';
@@ -160,7 +160,7 @@ class LegacyModuleReader {
     if (codeKey === undefined) return;
     const { unit } = this.#importer;
     const definitions = new Parser(this.#code.get(codeKey)!, 'serialized').parseDefinitions(true);
-    declareFunctions(unit, definitions as Def[], {
+    declareFunctions(unit, definitions, {
       prefix: type.qualifiedName,
       resolver: this.#importer,
       self: new SimpleSelf(type),

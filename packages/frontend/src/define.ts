@@ -68,17 +68,18 @@ export interface DefineOptions {
 
 /**
  * Adds functions to a unit, or methods to a class of it, that see each other. They are compiled when they are first needed
- * (PyTorch: CompilationUnit::define, without its last step).
+ * (PyTorch: CompilationUnit::define, without its last step). Throws an ErrorReport for a class among them.
  */
 export function declareFunctions(
   unit: CompilationUnit,
-  defs: readonly Def[],
+  defs: readonly (Def | ClassDef)[],
   options: DefineOptions,
 ): readonly GraphFunction[] {
   useCompilerForBuiltins();
   const table = new Map<string, GraphFunction>();
   const resolver = options.self === undefined ? new FunctionResolver(options.resolver, table) : options.resolver;
   return defs.map((def) => {
+    if (def.kind !== 'def') throw compileError(def.range, `expected def but found '${def.kind}' here`);
     const fn = unit.registerFunction(makeFunction(unit, def, resolver, options));
     table.set(fn.name, fn);
     options.self?.classType.addMethod(fn);

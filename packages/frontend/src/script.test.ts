@@ -1,7 +1,10 @@
-import { CressetError, ErrorReport, type Graph, type Value, lint } from '@cresset/ir';
+import { CompilationUnit, CressetError, ErrorReport, lint, Source, type Graph, type Value } from '@cresset/ir';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { declareFunctions } from './define.ts';
+import { NATIVE_RESOLVER } from './native-resolver.ts';
 import { registerTestOperators } from './operators-fixture.ts';
+import { parseProgram } from './parser.ts';
 import { declareScript, script } from './script.ts';
 
 beforeAll(registerTestOperators);
@@ -343,4 +346,10 @@ describe('errors', () => {
       { numRuns: 600 },
     );
   });
+});
+
+it('declares functions from functions only', () => {
+  const definitions = parseProgram(new Source('class Pair:\n    a: int\n', 'pair.py'), 'python');
+  const declare = () => declareFunctions(new CompilationUnit(), definitions, { resolver: NATIVE_RESOLVER });
+  expect(declare).toThrow("expected def but found 'class' here");
 });

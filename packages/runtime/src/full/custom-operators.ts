@@ -1,4 +1,4 @@
-import { declareFunctions, parseProgram, UnitResolver, useCompilerForLibrary, type Def } from '@cresset/frontend';
+import { declareFunctions, parseProgram, UnitResolver, useCompilerForLibrary } from '@cresset/frontend';
 import {
   CompilationUnit,
   CressetError,
@@ -69,7 +69,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
 function compileFor(schema: FunctionSchema, text: string, what: string): GraphFunction {
   useCompilerForLibrary();
   const unit = new CompilationUnit();
-  const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python') as readonly Def[];
+  const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python');
   const functions = declareFunctions(unit, definitions, { resolver: new UnitResolver([unit], '') });
   functions.forEach((fn) => fn.ensureDefined());
   const [main] = functions;
