@@ -6,19 +6,11 @@ import { strToU8 } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { readCheckpointFile } from './checkpoint-file.ts';
 import { readModule } from './module-reader.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 const file = (name: string): Uint8Array =>
   new Uint8Array(readFileSync(new URL(`../fixtures/${name}`, import.meta.url)));
 const digits = new URL('../../../apps/playground/public/models/digits.pt', import.meta.url);
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 function elements(tensor: Tensor | undefined): (number | bigint)[] {
   const array = Array.from(tensor!.contiguousArray() as ArrayLike<number | bigint>);

@@ -6,19 +6,11 @@ import { strToU8, unzipSync, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { MemorySource } from './byte-source.ts';
 import { readModule } from './module-reader.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 const digits = new Uint8Array(
   readFileSync(new URL('../../../apps/playground/public/models/digits.pt', import.meta.url)),
 );
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 /** The archive with some of its files replaced, or left out where null. */
 function withFiles(changes: Readonly<Record<string, Uint8Array | null>>): Uint8Array {

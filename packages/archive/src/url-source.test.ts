@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CressetError } from '@cresset/ir';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openUrl } from './url-source.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 /** A file of which only parts are read, and one that is read as a whole. */
 const file = pattern(33 << 20);
@@ -46,15 +46,6 @@ function withRanges(requests: string[], file: Uint8Array, headers: Record<string
     });
     response.end(file.subarray(start, end + 1));
   };
-}
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
 }
 
 describe('openUrl', { timeout: 60_000 }, () => {

@@ -5,18 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { MemorySource, type ByteRange, type ByteSource } from './byte-source.ts';
 import { crc32 } from './crc32.ts';
 import { ZipReader } from './zip-reader.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 const open = (bytes: Uint8Array): Promise<ZipReader> => ZipReader.open(new MemorySource(bytes, 'test.zip'));
-
-/** The CressetError that `work` ends with. */
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 interface EntryOptions {
   readonly name: string;

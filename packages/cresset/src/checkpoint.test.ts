@@ -1,20 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CressetError, load, loadCheckpoint, tensor, type Tensor } from './index.ts';
+import { load, loadCheckpoint, tensor, type Tensor } from './index.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 const file = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, import.meta.url)));
 const checkpoint = (name: string): Promise<Map<string, Tensor>> =>
   loadCheckpoint(file(`../../archive/fixtures/${name}`), { worker: false });
 const digits = () => load(file('../../../apps/playground/public/models/digits.pt'), { device: 'cpu', worker: false });
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 describe('loadCheckpoint', () => {
   it('gives tensors by name', async () => {

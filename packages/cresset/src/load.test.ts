@@ -1,18 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CressetError, load, tensor, TorchScriptError, type Tensor } from './index.ts';
+import { load, tensor, TorchScriptError, type Tensor } from './index.ts';
+import { failure } from '../../../test-setup/failure.ts';
 
 const shared = new URL('../../../../shared/models/', import.meta.url);
 const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, shared)));
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 describe.skipIf(!existsSync(shared))('load, over the corpus beside the project', () => {
   it('runs silero-vad chunk by chunk, with its state', async () => {

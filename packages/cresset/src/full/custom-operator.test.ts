@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   createModule,
-  CressetError,
+  type CressetError,
   load,
   registerOperator,
   script,
@@ -9,15 +9,7 @@ import {
   TorchScriptError,
   type Tensor,
 } from '../full.ts';
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
+import { failure } from '../../../../test-setup/failure.ts';
 
 const cpu = { device: 'cpu' } as const;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   createModule,
-  CressetError,
   load,
   moduleDict,
   moduleList,
@@ -12,15 +11,7 @@ import {
   type ScriptFunction,
   type Tensor,
 } from '../full.ts';
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
+import { failure } from '../../../../test-setup/failure.ts';
 
 const cpu = { device: 'cpu' } as const;
 

@@ -10,6 +10,7 @@ import { inProcessPorts } from './in-process-ports.ts';
 import type { FromHost, Request, WireTensor } from './protocol.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';
+import { failure } from '../../../../test-setup/failure.ts';
 
 const GIGABYTE = 2 ** 30;
 const METHODS = `  def forward(self: __torch__.Net,
@@ -78,15 +79,6 @@ async function call(client: WorkerClient, method = 'forward', args: readonly (Wi
     kwargs: [],
   });
   return new Float32Array((result.value as WireTensor).data);
-}
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
 }
 
 describe('a file of a gigabyte, served with ranges', { timeout: 60_000 }, () => {

@@ -6,6 +6,7 @@ import { inProcessPorts } from './in-process-ports.ts';
 import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';
+import { failure } from '../../../../test-setup/failure.ts';
 
 const digits = readFileSync(new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url));
 
@@ -34,15 +35,6 @@ function picture(): WireTensor {
 
 const call = (args: WireTensor[], method = 'forward') =>
   ({ type: 'call', model: 1, module: '', method, args, kwargs: [] }) as const;
-
-async function failure(work: Promise<unknown>): Promise<CressetError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(CressetError);
-  return error as CressetError;
-}
 
 describe('WorkerHost', () => {
   it('says what it loaded, and why it runs where it does', async () => {
