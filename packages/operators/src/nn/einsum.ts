@@ -7,7 +7,7 @@ import { dtypeName } from '../type-promotion.ts';
 import { lowerProduct } from './product-lowering.ts';
 import { hostProduct } from './product.ts';
 
-/** Sums of products over named dimensions: einsum, tensordot, inner, bilinear (ATen/native/Linear.cpp). */
+/** Sums of products over named dimensions (ATen/native/Linear.cpp). */
 
 /** A tensor with a label for each dimension. A label that occurs twice in one tensor stands for its diagonal. */
 export interface Labelled {

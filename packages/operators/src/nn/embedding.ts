@@ -7,7 +7,7 @@ import { positionFault } from '../tensor/position-faults.ts';
 import type { OperatorRow } from '../row.ts';
 import { readNumbers } from './numbers.ts';
 
-/** Rows of a table by index, one by one or summed in bags (ATen/native/Embedding.cpp, EmbeddingBag.cpp). */
+/** Rows of a table by index (ATen/native/Embedding.cpp). */
 
 interface EmbeddingArgs {
   readonly weight: Tensor;

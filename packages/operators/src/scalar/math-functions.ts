@@ -5,6 +5,7 @@ import * as complex from './complex-arithmetic.ts';
 import { factorial } from './int64.ts';
 import { unaryNumbers } from './numbers.ts';
 import { realFunction } from './math.ts';
+import { splitExponent } from './split-exponent.ts';
 
 /** Functions of one number that models rarely compute outside tensors (register_prim_ops.cpp, register_special_ops.cpp). */
 
@@ -20,22 +21,6 @@ function gamma(x: number): number {
   }
   const sign = x < 0 && Math.floor(x) % 2 !== 0 ? -1 : 1;
   return sign * Math.exp(lgamma(x));
-}
-
-/** Splits into a fraction in [0.5, 1) and a power of two (C's frexp). */
-function splitExponent(a: number): Tuple {
-  if (a === 0 || !Number.isFinite(a)) return new Tuple([a, 0n]);
-  let exponent = Math.max(-1023, Math.floor(Math.log2(Math.abs(a))) + 1);
-  let fraction = a * 2 ** -exponent;
-  while (Math.abs(fraction) < 0.5) {
-    fraction *= 2;
-    exponent--;
-  }
-  while (Math.abs(fraction) >= 1) {
-    fraction /= 2;
-    exponent++;
-  }
-  return new Tuple([fraction, BigInt(exponent)]);
 }
 
 const complexLogOverloads = [
@@ -87,6 +72,12 @@ export const mathFunctionRows: readonly OperatorRow[] = [
       return new Tuple([Number.isFinite(a as number) ? (a as number) - whole : 0, whole]);
     },
   },
-  { schema: 'aten::frexp(float a) -> (float, int)', scalar: (a) => splitExponent(a as number) },
+  {
+    schema: 'aten::frexp(float a) -> (float, int)',
+    scalar: (a) => {
+      const { mantissa, exponent } = splitExponent(a as number);
+      return new Tuple([mantissa, BigInt(exponent)]);
+    },
+  },
   { schema: 'aten::ldexp(float x, int i) -> float', scalar: (x, i) => (x as number) * 2 ** Number(i) },
 ];

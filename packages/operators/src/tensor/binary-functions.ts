@@ -8,6 +8,7 @@ import { writeEach } from '../fill.ts';
 import { computePointwise } from '../pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
+import { splitExponent } from '../scalar/split-exponent.ts';
 import { forEachRun, walkOf } from '../tensor-iterator.ts';
 import { defaultDtype, dtypeName, toFloating } from '../type-promotion.ts';
 import { comparable, isWhole, pairRow, refusing, sameNumber } from './comparison.ts';
@@ -47,7 +48,7 @@ const logAdd = (
 });
 
 /** The larger one is taken out, so that nothing overflows. */
-function complexLogAdd(a: Complex, b: Complex): Complex {
+export function complexLogAdd(a: Complex, b: Complex): Complex {
   const [low, high] = a.re < b.re ? [a, b] : [b, a];
   if (low.re === -Infinity) return high;
   const rest = complex.exp(complex.subtract(low, high));
@@ -93,16 +94,6 @@ const closeness: PointwiseRule & Forms = {
   inPlace: false,
   out: false,
 };
-
-/** x = mantissa · 2ⁿ with a mantissa in [0.5, 1). */
-function splitExponent(x: number): { mantissa: number; exponent: number } {
-  if (x === 0 || !Number.isFinite(x)) return { mantissa: x, exponent: 0 };
-  let exponent = Math.max(-1023, Math.floor(Math.log2(Math.abs(x))) + 1);
-  let mantissa = x * 2 ** -exponent;
-  while (Math.abs(mantissa) < 0.5) [mantissa, exponent] = [mantissa * 2, exponent - 1];
-  while (Math.abs(mantissa) >= 1) [mantissa, exponent] = [mantissa / 2, exponent + 1];
-  return { mantissa, exponent };
-}
 
 const frexp = kernel<{ self: Tensor }>('aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)', {
   shape: ({ self }) => {

@@ -1,4 +1,4 @@
-import { Complex, isComplex, type Tensor } from '@cresset/tensor';
+import { isComplex, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -18,7 +18,7 @@ import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter } from '../elements.ts';
 import { notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow } from '../row.ts';
-import * as complex from '../scalar/complex-arithmetic.ts';
+import { complexLogAdd } from './binary-functions.ts';
 import { linesOf, lowerScanAlong, lowerScanLines, type ScanLines } from './scan-lowering.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
 import { forEachLine, runScan, type Running, type Scan } from './scans.ts';
@@ -36,12 +36,7 @@ const logarithms: Running = {
   start: -Infinity,
   combine: addLogarithms,
   combineLong: (a) => a,
-  combineComplex: (a, b) => {
-    const [low, high] = a.re < b.re ? [a, b] : [b, a];
-    if (low.re === -Infinity) return high;
-    // The smaller one may vanish beside the larger, which must not overflow.
-    return complex.add(high, complex.log(complex.add(new Complex(1, 0), complex.exp(complex.subtract(low, high)))));
-  },
+  combineComplex: complexLogAdd,
 };
 
 /** The extreme so far and where it was found last; a NaN stays. */

@@ -7,7 +7,7 @@ import * as complex from '../scalar/complex-arithmetic.ts';
 import { StridedCursor } from '../tensor-iterator.ts';
 import { lowerScanAlong } from './scan-lowering.ts';
 
-/** Running sums, products and extremes along a dimension (ATen/native/ReduceOps.cpp). */
+/** Running sums and products along a dimension (ATen/native/ReduceOps.cpp). */
 
 export interface Scan {
   readonly self: Tensor;

@@ -11,7 +11,7 @@ import type { OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import * as views from './view-functions.ts';
 
-/** Views of a tensor, the same ones that change it in place, and copies of views (ATen/native/TensorShape.cpp). */
+/** Views of a tensor, and the same ones that change it in place (ATen/native/TensorShape.cpp). */
 
 export interface Self {
   readonly self: Tensor;

@@ -1,5 +1,5 @@
-import { constantValue, TensorType, type Node, type ScalarTypeName, type Value } from '@cresset/ir';
-import { dtypeOfCode, typeWithScalar } from './dimension-formulas.ts';
+import { constantValue, scalarTypeFromCode, TensorType, type Node, type ScalarTypeName, type Value } from '@cresset/ir';
+import { typeWithScalar } from './dimension-formulas.ts';
 
 /**
  * What a formula sets the output's type to: null where the arguments do not fit the operator, undefined where it would take the
@@ -47,7 +47,7 @@ const cast =
 const withDtype: CompleteFormula = ([type], node) => {
   if (node.namedInput('dtype').mustBeNone()) return type;
   const code = intOf(node.namedInput('dtype'));
-  return code === null ? undefined : type.withScalarType(dtypeOfCode[code]);
+  return code === null ? undefined : type.withScalarType(scalarTypeFromCode(code));
 };
 
 const wrapped = (dim: number, rank: number): number => (dim < 0 ? dim + rank : dim);

@@ -1,5 +1,14 @@
-import { BoolType, constantValue, FloatType, IntType, TensorType, type Node, type ScalarTypeName } from '@cresset/ir';
-import { promoteTypes } from '@cresset/tensor';
+import {
+  BoolType,
+  constantValue,
+  FloatType,
+  IntType,
+  scalarTypeFromCode,
+  TensorType,
+  type Node,
+  type ScalarTypeName,
+} from '@cresset/ir';
+import { isIntegral, promoteTypes } from '@cresset/tensor';
 
 /**
  * What is known of operators' results when only ranks and dtypes of their arguments are (PyTorch: the `register_formula_for` groups
@@ -45,13 +54,11 @@ function scalarTypeOfNumber(node: Node, index: number): ScalarTypeName | undefin
   return type === BoolType.get() ? 'bool' : undefined;
 }
 
-const isIntegral = (dtype: ScalarTypeName): boolean => /^u?int|^bool/.test(dtype);
-
 /** A whole tensor and a float make a tensor of the default dtype. */
 export function typeWithScalar(type: TensorType, node: Node, index: number): TensorType | null {
   const scalar = scalarTypeOfNumber(node, index);
   if (type.scalarType === undefined || scalar === undefined) return null;
-  return isIntegral(type.scalarType) && scalar === 'float64' ? type.withScalarType('float32') : type;
+  return isIntegral(type.scalarType, true) && scalar === 'float64' ? type.withScalarType('float32') : type;
 }
 
 const tensorTypes = (node: Node): TensorType[] =>
@@ -112,20 +119,8 @@ const rankOfList =
 function dtypeArgument(node: Node): ScalarTypeName | undefined | null {
   const value = node.hasNamedInput('dtype') ? constantValue(node.namedInput('dtype')) : null;
   if (value === null) return null;
-  return typeof value === 'bigint' ? dtypeOfCode[Number(value)] : undefined;
+  return typeof value === 'bigint' ? scalarTypeFromCode(value) : undefined;
 }
-
-/** PyTorch's numbers of dtypes. */
-export const dtypeOfCode: readonly ScalarTypeName[] = [
-  'uint8',
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'float16',
-  'float32',
-  'float64',
-];
 
 const created =
   (otherwise: ScalarTypeName): DimensionFormula =>
@@ -179,7 +174,7 @@ register(
   'sum prod trace',
   of(0, (type) => {
     const { scalarType } = type;
-    const isWhole = scalarType !== undefined && isIntegral(scalarType);
+    const isWhole = scalarType !== undefined && isIntegral(scalarType, true);
     return type.withDim(0).withScalarType(isWhole ? 'int64' : scalarType);
   }),
 );
