@@ -26,6 +26,11 @@ const damaged = [
     bytes: Buffer.from('\x80\x02cos\nsystem\nX\x01\x00\x00\x00x\x85R.', 'latin1'),
     code: /^(PICKLE|FILE)_/,
   },
+  // Told by bytes beyond ASCII, which a browser's text decoder makes other characters of than Node's does.
+  { name: 'gzip', bytes: Buffer.from('\x1f\x8b\x08\0', 'latin1'), code: /^FILE_IS_GZIP$/ },
+  { name: 'HDF5', bytes: Buffer.from('\x89HDF\r\n\x1a\n', 'latin1'), code: /^FILE_IS_HDF5$/ },
+  { name: 'a NumPy array', bytes: Buffer.from('\x93NUMPY\x01\0', 'latin1'), code: /^FILE_IS_NPY$/ },
+  { name: 'a pickle', bytes: Buffer.from('\x80\x04K\x01.', 'latin1'), code: /^FILE_IS_PICKLE$/ },
 ];
 
 test('a damaged file gives an error with a stable code, and the page goes on working', async ({ page }) => {

@@ -8,7 +8,7 @@ export interface TransferProgress {
 }
 
 export interface TransferOptions {
-  /** Aborting rejects the call at once with a CressetError of code `ABORTED` and name `AbortError`. */
+  /** Aborting rejects the call at once with a CressetError of code `ABORTED` and name `AbortError` (`TimeoutError` after AbortSignal.timeout), whose cause is the signal's reason. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: TransferProgress) => void;
   /** Keeps what comes from an address for later visits; see FileCache. */
@@ -44,10 +44,13 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw abortError(signal);
 }
 
-export function abortError(signal: AbortSignal): CressetError {
-  const error = new CressetError('ABORTED', 'the call was aborted', { cause: signal.reason });
-  // The web's own name for it, which callers test for.
-  error.name = 'AbortError';
+/** The error of an aborted call: the signal's reason is its cause, and a timeout goes by that name. */
+export function abortError({ reason }: AbortSignal): CressetError {
+  const { name, message = String(reason) } = (reason ?? {}) as Partial<Error>;
+  const why = name === 'AbortError' ? '' : `: ${message}`;
+  const error = new CressetError('ABORTED', `the call was aborted${why}`, { cause: reason });
+  // The web's own names for it, which callers test for.
+  error.name = name === 'TimeoutError' ? name : 'AbortError';
   return error;
 }
 

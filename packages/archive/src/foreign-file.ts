@@ -8,7 +8,7 @@ const FRONT_BYTES = 512;
 const TENSORS_LISTED = 6;
 const MAX_SAFETENSORS_HEADER = 100 << 20;
 
-const SAVE_AS_PROGRAM = `In Python, put them into their module and save that as a program:
+const SAVE_AS_PROGRAM = `In Python, put the weights into their module and save that as a program:
     torch.jit.script(model.eval()).save("model.pt")    # or torch.jit.trace(model.eval(), example_input)`;
 
 const SAVE_INSTEAD = `Save the PyTorch model it was made from as TorchScript instead:
@@ -22,7 +22,8 @@ export async function foreignFileError(source: ByteSource, zipError: CressetErro
   const { name, size } = source;
   if (size === 0) return new CressetError('FILE_EMPTY', `${name} is empty: it has 0 bytes`);
   const front = await source.read(0, Math.min(size, FRONT_BYTES));
-  const text = new TextDecoder('latin1').decode(front);
+  // One character a byte; what TextDecoder calls latin1 is another encoding from 0x80 to 0x9f.
+  const text = String.fromCharCode(...front);
   // It begins as a zip should: then it is a damaged one, mostly cut short.
   if (text.startsWith('PK\x03\x04')) return zipError;
 
@@ -33,7 +34,7 @@ export async function foreignFileError(source: ByteSource, zipError: CressetErro
       `${name} is a Python pickle and not a file of PyTorch's own. ${SAVE_INSTEAD}`,
     );
   }
-  if (/^\s*(<!doctype html|<html|<head|<\?xml|<!--)/i.test(text)) {
+  if (/^(\xef\xbb\xbf)?\s*(<!doctype html|<html|<head|<\?xml|<!--)/i.test(text)) {
     return new CressetError(
       'FILE_IS_HTML',
       `${name} is a web page (${size} bytes) and not a model: the address is wrong, or the server answered with an error or login page. Open it in a browser tab to see`,
@@ -48,40 +49,46 @@ export async function foreignFileError(source: ByteSource, zipError: CressetErro
   const safetensors = await safetensorsError(source, front);
   if (safetensors) return safetensors;
 
-  const known = KNOWN_BEGINNINGS.find(({ matches }) => matches(text));
-  if (known) return new CressetError(known.code, `${name} is ${known.what}. ${SAVE_INSTEAD}`);
+  const known = KNOWN_BEGINNINGS.find(({ beginning }) => beginning.test(text));
+  if (known) return new CressetError(known.code, `${name} is ${known.what}. ${known.advice ?? SAVE_INSTEAD}`);
   return new CressetError(
     'FILE_UNKNOWN',
     `${name} (${size} bytes) is not a TorchScript file: it is no zip and begins with ${JSON.stringify(text.slice(0, 16))}. ${SAVE_INSTEAD}`,
   );
 }
 
-const KNOWN_BEGINNINGS: readonly { code: string; what: string; matches: (text: string) => boolean }[] = [
-  { code: 'FILE_IS_GGUF', what: 'a GGUF file, made for llama.cpp', matches: (text) => text.startsWith('GGUF') },
-  { code: 'FILE_IS_TFLITE', what: 'a TensorFlow Lite model', matches: (text) => text.startsWith('TFL3', 4) },
+const UNPACK = 'Unpack it, and load the .pt file that was packed';
+
+const KNOWN_BEGINNINGS: readonly { code: string; what: string; beginning: RegExp; advice?: string }[] = [
+  { code: 'FILE_IS_GGUF', what: 'a GGUF file, made for llama.cpp', beginning: /^GGUF/ },
+  { code: 'FILE_IS_TFLITE', what: 'a TensorFlow Lite model', beginning: /^[^]{4}TFL3/ },
+  { code: 'FILE_IS_EXECUTORCH', what: 'an ExecuTorch program (.pte)', beginning: /^[^]{4}ET\d\d/ },
+  { code: 'FILE_IS_HDF5', what: 'an HDF5 file, as Keras writes it', beginning: /^\x89HDF/ },
   {
-    code: 'FILE_IS_EXECUTORCH',
-    what: 'an ExecuTorch program (.pte)',
-    matches: (text) => /^ET\d\d/.test(text.slice(4)),
+    code: 'FILE_IS_NPY',
+    what: 'a NumPy array (.npy): numbers and no program',
+    beginning: /^\x93NUMPY/,
+    advice: SAVE_AS_PROGRAM,
   },
-  { code: 'FILE_IS_HDF5', what: 'an HDF5 file, as Keras writes it', matches: (text) => text.startsWith('\x89HDF') },
+  { code: 'FILE_IS_GZIP', what: 'compressed with gzip', beginning: /^\x1f\x8b/, advice: UNPACK },
   {
-    code: 'FILE_IS_GZIP',
-    what: 'compressed with gzip; unpack it first',
-    matches: (text) => text.startsWith('\x1f\x8b'),
+    code: 'FILE_IS_COMPRESSED',
+    what: 'a compressed file (bzip2, xz, Zstandard, 7z or RAR)',
+    beginning: /^(BZh\d|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf|Rar!)/,
+    advice: UNPACK,
   },
   {
     code: 'FILE_IS_TAR',
-    what: 'a tar archive, as PyTorch wrote before 0.2 or a packaged model; unpack it first',
-    matches: (text) => text.startsWith('ustar', 257),
+    what: 'a tar archive, as PyTorch wrote before 0.2 or a packaged model',
+    beginning: /^[^]{257}ustar/,
+    advice: UNPACK,
   },
-  { code: 'FILE_IS_JSON', what: 'a JSON text', matches: (text) => /^\s*[{[]\s*["{[\]}]/.test(text) },
-  // A protocol buffer whose first field is a small ir_version and whose next is a producer, a domain, an opset or the graph.
-  {
-    code: 'FILE_IS_ONNX',
-    what: 'an ONNX model',
-    matches: (text) => /^\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]/.test(text),
-  },
+  { code: 'FILE_IS_JSON', what: 'a JSON text', beginning: /^\s*[{[]\s*["{[\]}]/ },
+  // Protocol buffers. The first field is a small version; the next is a graph with its tags in TensorFlow's, a description of the inputs in
+  // Core ML's, and a producer, a domain, an opset or the graph in ONNX's.
+  { code: 'FILE_IS_SAVED_MODEL', what: 'a TensorFlow SavedModel', beginning: /^\x08\x01\x12[^]{1,5}\x0a/ },
+  { code: 'FILE_IS_COREML', what: 'a Core ML model', beginning: /^\x08[\x02-\x20]\x12[^]{1,3}\x0a/ },
+  { code: 'FILE_IS_ONNX', what: 'an ONNX model', beginning: /^\x08[\x01-\x20][\x12\x1a\x22\x28\x32\x3a\x42]/ },
 ];
 
 /** A safetensors file begins with the length of a JSON header that lists its tensors. */

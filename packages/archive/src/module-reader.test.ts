@@ -101,6 +101,15 @@ describe('readModule', () => {
     ['FILE_IS_ONNX', '\x08\x08\x12\x07pytorch'],
     ['FILE_IS_HDF5', '\x89HDF\r\n\x1a\n'],
     ['FILE_IS_PICKLE', '\x80\x04K\x01.'],
+    ['FILE_IS_NPY', "\x93NUMPY\x01\0v\0{'descr': '<f4'"],
+    ['FILE_IS_GZIP', '\x1f\x8b\x08\0'],
+    ['FILE_IS_COMPRESSED', '\xfd7zXZ\0'],
+    ['FILE_IS_TAR', `sys_info${'\0'.repeat(249)}ustar`],
+    ['FILE_IS_TFLITE', '\x1c\0\0\0TFL3'],
+    ['FILE_IS_SAVED_MODEL', '\x08\x01\x12\xad\x10\x0a\x07serve'],
+    ['FILE_IS_COREML', '\x08\x05\x12\x40\x0a\x10input'],
+    ['FILE_IS_JSON', '{"weight_map": {}}'],
+    ['FILE_IS_HTML', '\xef\xbb\xbf\n<html>'],
     ['FILE_UNKNOWN', 'just some text'],
   ])('says %s for a file of another kind', async (code, text) => {
     const error = await failure(readModule(strToU8(text, true)));
@@ -116,10 +125,20 @@ describe('readModule', () => {
     expect(await codeOf(['folder/model.pt', 'folder/readme.txt'])).toBe('FILE_IS_ZIP');
   });
 
-  it('stops when it is aborted', async () => {
-    const abort = new AbortController();
-    abort.abort();
-    expect((await failure(readModule(digits, { signal: abort.signal }))).name).toBe('AbortError');
+  it('stops when it is aborted, and says why', async () => {
+    const stopped = (signal: AbortSignal): Promise<Error> => failure(readModule(digits, { signal }));
+    expect(await stopped(AbortSignal.abort())).toMatchObject({ name: 'AbortError', message: 'the call was aborted' });
+    const reason = new Error('the page was left');
+    expect(await stopped(AbortSignal.abort(reason))).toMatchObject({
+      code: 'ABORTED',
+      name: 'AbortError',
+      message: 'the call was aborted: the page was left',
+      cause: reason,
+    });
+    expect(await stopped(AbortSignal.abort('enough'))).toMatchObject({ message: 'the call was aborted: enough' });
+    const late = AbortSignal.timeout(0);
+    await new Promise((resolve) => late.addEventListener('abort', resolve));
+    expect(await stopped(late)).toMatchObject({ code: 'ABORTED', name: 'TimeoutError', cause: late.reason });
   });
 
   it('gives a module or a CressetError for any damage, in bounded time', async () => {

@@ -1,9 +1,11 @@
+import { checkOptions } from '@cresset/ir';
 import { fullHandlers, initializeFullRuntime, type RunOperatorNotice, type WorkerClient } from '@cresset/runtime';
 import type { Availability } from './availability.ts';
-import { AuthoredModule } from './full/authored-module.ts';
+import { AuthoredModule, DEFINE_RULES } from './full/authored-module.ts';
 import {
   CompilationUnit as Unit,
   openProgram,
+  PROGRAM_RULES,
   type ProgramOptions,
   type ScriptFunction,
 } from './full/compilation-unit.ts';
@@ -19,7 +21,14 @@ import {
   type TraceOptions,
 } from './full/trace.ts';
 import type { TraceableModule } from './full/traced-module.ts';
-import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
+import {
+  DEVICE_RULES,
+  Library,
+  type CheckpointOptions,
+  type LoadOptions,
+  type MemoryReport,
+  type ModelInput,
+} from './library.ts';
 import { withMethods, type ModelMethod } from './script-module.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -96,6 +105,7 @@ export function estimate(input: ModelInput, options: EstimateOptions = {}): Prom
 /** Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it. */
 export class CompilationUnit extends Unit {
   constructor(options: ProgramOptions = {}) {
+    checkOptions('CompilationUnit', options, PROGRAM_RULES);
     super(library, options);
     // oxlint-disable-next-line no-constructor-return
     return withMethods(this);
@@ -114,9 +124,11 @@ export async function script<Name extends string = never>(
   source: string,
   options: ProgramOptions & { readonly filename?: string } = {},
 ): Promise<CompilationUnit & Readonly<Record<Name, ScriptFunction>>> {
-  const unit = new CompilationUnit(options);
+  checkOptions('script', options, { ...PROGRAM_RULES, ...DEFINE_RULES });
+  const { filename, ...programOptions } = options;
+  const unit = new CompilationUnit(programOptions);
   try {
-    await unit.define(source, options);
+    await unit.define(source, filename === undefined ? {} : { filename });
   } catch (error) {
     await unit.dispose();
     throw error;
@@ -144,6 +156,15 @@ export async function trace(
   exampleInputs: readonly unknown[],
   options: TraceOptions = {},
 ): Promise<FullScriptModule & Readonly<Record<never, ModelMethod>>> {
+  checkOptions('trace', options, {
+    ...DEVICE_RULES,
+    worker: 'boolean',
+    argumentNames: 'array',
+    checkTrace: 'boolean',
+    checkTolerance: 'number',
+    strict: 'boolean',
+    warn: 'function',
+  });
   const recorded = recordChecked(program, exampleInputs, options);
   const { device, worker } = options;
   const model = await load(await traceFile(recorded), {
@@ -163,6 +184,7 @@ export async function createModule<Method extends string = never>(
   className: string,
   options: ProgramOptions = {},
 ): Promise<AuthoredModule & Readonly<Record<Method, ModelMethod>>> {
+  checkOptions('createModule', options, PROGRAM_RULES);
   const file = await openProgram(library, className, options);
   return withMethods(new AuthoredModule(file)) as AuthoredModule & Readonly<Record<Method, ModelMethod>>;
 }

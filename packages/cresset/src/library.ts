@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import { findAvailability, type Availability } from './availability.ts';
 import type { Tensor } from './tensor.ts';
 import { fromWire } from './value.ts';
@@ -27,12 +27,17 @@ export interface LoadOptions {
   readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
 }
 
-export interface CheckpointOptions {
-  readonly worker?: LoadOptions['worker'];
-  readonly cache?: LoadOptions['cache'];
-  readonly signal?: LoadOptions['signal'];
-  readonly onProgress?: LoadOptions['onProgress'];
-}
+export type CheckpointOptions = Pick<LoadOptions, 'worker' | 'cache' | 'signal' | 'onProgress'>;
+
+const TRANSFER_RULES = {
+  worker: 'boolean',
+  cache: 'boolean',
+  signal: 'signal',
+  onProgress: 'function',
+} as const satisfies OptionRules;
+
+/** What the options that choose a device can be. */
+export const DEVICE_RULES = { device: ['auto', 'webgpu', 'cpu'] } as const satisfies OptionRules;
 
 /** Memory in use. */
 export interface MemoryReport {
@@ -48,7 +53,8 @@ export class Library {
   readonly #edition: Edition | undefined;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Placement | null = null;
-  #nextModel = 1;
+  /** Other copies of the library count from elsewhere: a module of theirs that is given to one of ours is not taken for another. */
+  #nextModel = Math.floor(Math.random() * 2 ** 48);
 
   /** @param edition what the full edition has beside this */
   constructor(startWorker: StartWorker, edition?: Edition) {
@@ -62,6 +68,7 @@ export class Library {
     options: LoadOptions,
     Module: new (file: LoadedFile) => Module,
   ): Promise<Module> {
+    checkOptions('load', options, { ...DEVICE_RULES, ...TRANSFER_RULES });
     const { device = 'auto', cache = false } = options;
     const placement = await this.placement(options.worker ?? true);
     const model = this.nextModel();
@@ -71,6 +78,7 @@ export class Library {
   }
 
   async loadCheckpoint(input: ModelInput, options: CheckpointOptions): Promise<Map<string, Tensor>> {
+    checkOptions('loadCheckpoint', options, TRANSFER_RULES);
     const placement = await this.placement(options.worker ?? true);
     const request = { type: 'load-checkpoint', input: wireInput(input), cache: options.cache ?? false } as const;
     const { tensors } = await placement.client.request('checkpoint', request, transferOptions(options));

@@ -33,6 +33,7 @@ export {
   type NestedArray,
   type TensorData,
   type TensorInput,
+  type TensorJson,
   type TensorOptions,
 } from './tensor.ts';
 export type { ComplexNumber, EnumMember, Input, Output } from './value.ts';

@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type {
   CallResult,
   DeviceReport,
@@ -21,6 +21,9 @@ export interface CallOptions {
   /** Ends the call at the next instruction; it rejects at once with an error of name `AbortError`. */
   readonly signal?: AbortSignal;
 }
+
+/** What {@link CallOptions} can be. */
+export const CALL_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
 
 export interface GraphOptions {
   /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
@@ -55,12 +58,9 @@ export class LoadedFile {
     public summary: ModelSummary,
   ) {}
 
-  async call(
-    module: string,
-    method: string,
-    inputs: readonly Input[],
-    { kwargs: named, signal }: CallOptions = {},
-  ): Promise<Output> {
+  async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
+    checkOptions(`call '${method}'`, options, CALL_RULES);
+    const { kwargs: named, signal } = options;
     const values = new WireArguments();
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
@@ -123,7 +123,8 @@ export class ScriptModule {
   }
 
   /** A method's graph in PyTorch's text (ScriptModule.graph). */
-  graph(method = 'forward', options: GraphOptions = {}): Promise<string> {
+  async graph(method = 'forward', options: GraphOptions = {}): Promise<string> {
+    checkOptions('graph', options, { optimized: 'boolean' });
     return this.#text({ about: options.optimized ? 'optimized-graph' : 'graph', method });
   }
 
@@ -194,8 +195,10 @@ export class ScriptModule {
    */
   async loadStateDict(
     stateDict: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
-    { strict = true, prefix = '' }: StateDictOptions = {},
+    options: StateDictOptions = {},
   ): Promise<StateDictReport> {
+    checkOptions('loadStateDict', options, { strict: 'boolean', prefix: 'string' });
+    const { strict = true, prefix = '' } = options;
     const { id, placement } = this.openFile();
     const named = stateDict instanceof Map ? [...stateDict] : Object.entries(stateDict);
     const tensors = (named as [string, Tensor][])

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { describe, expect, it } from 'vitest';
-import { tensor, type Tensor } from './tensor.ts';
+import { tensor, Tensor } from './tensor.ts';
 
 const described = (value: Tensor): unknown[] => [value.dtype, value.shape, value.tolist()];
 
@@ -71,6 +71,62 @@ describe('tensor', () => {
     expect(codeOf(() => tensor([[1, 2], [3]]))).toBe('TENSOR_SHAPE');
     expect(codeOf(() => tensor([1, [2]]))).toBe('TENSOR_SHAPE');
     expect(codeOf(() => tensor([1], { shape: [-1] }))).toBe('TENSOR_SHAPE');
+  });
+
+  it('refuses numbers that would be others as elements', () => {
+    const tooLarge: [number | bigint, string][] = [
+      [300, 'uint8'],
+      [-1, 'uint8'],
+      [128, 'int8'],
+      [-129, 'int8'],
+      [40_000, 'int16'],
+      [3e9, 'int32'],
+      [2n ** 31n, 'int32'],
+      [2n ** 63n, 'int64'],
+      [2 ** 63, 'int64'],
+      [65_536, 'uint16'],
+      [-1n, 'uint64'],
+    ];
+    for (const [value, dtype] of tooLarge) {
+      expect(() => tensor([value], { dtype: dtype as 'int8' })).toThrow(
+        `value cannot be converted to type ${dtype} without overflow: ${value} is not between `,
+      );
+    }
+    expect(() => tensor(new Float32Array([256]), { dtype: 'uint8' })).toThrow('256 is not between 0 and 255');
+    expect(codeOf(() => tensor([Number.NaN], { dtype: 'int32' }))).toBe('TENSOR_DTYPE');
+    expect(codeOf(() => tensor([1.5], { dtype: 'uint8' }))).toBe('TENSOR_DTYPE');
+    const ends = tensor([-(2 ** 31), 2 ** 31 - 1], { dtype: 'int32' });
+    expect(ends.tolist()).toEqual([-(2 ** 31), 2 ** 31 - 1]);
+    expect(tensor([true, 255n], { dtype: 'uint8' }).tolist()).toEqual([1, 255]);
+    expect(tensor([2n ** 64n - 1n], { dtype: 'uint64' }).tolist()).toEqual([2n ** 64n - 1n]);
+  });
+
+  it('is written as JSON with all it has, and read again', () => {
+    const quantised = new Tensor(new Uint8Array([1, 200]).buffer, [2], 'quint8', {
+      scales: [0.5],
+      zeroPoints: [3],
+      axis: null,
+    });
+    const tensors = [
+      tensor([[1.5, Number.NaN, -Infinity]]),
+      tensor([2n ** 60n, -3n]),
+      tensor([true, false]),
+      tensor([0.1, 65504], { dtype: 'float16' }),
+      tensor([[1, 2]], { dtype: 'complex64' }),
+      tensor(7, { dtype: 'uint64' }),
+      tensor([], { shape: [0, 3] }),
+      quantised,
+    ];
+    expect(JSON.parse(JSON.stringify(tensors[0]))).toEqual({
+      dtype: 'float32',
+      shape: [1, 3],
+      data: [1.5, 'NaN', '-Infinity'],
+    });
+    for (const each of tensors) {
+      const again = Tensor.fromJSON(JSON.parse(JSON.stringify(each)));
+      expect([...described(again), again.quantizer]).toEqual([...described(each), each.quantizer]);
+    }
+    expect(codeOf(() => Tensor.fromJSON({ dtype: 'float32', shape: [3], data: [1] }))).toBe('TENSOR_SHAPE');
   });
 
   it('gives its one element, and nothing once disposed of', () => {

@@ -1,8 +1,9 @@
-import { CressetError } from '@cresset/ir';
+import { checkOptions, CressetError } from '@cresset/ir';
 import {
   bitsToNumber,
   elementSize,
   hostArray,
+  isIntegral,
   numberToBits,
   numelOf,
   type HostArray,
@@ -74,6 +75,15 @@ export interface TensorOptions {
   readonly dtype?: DType;
 }
 
+/** A tensor as JSON has it. */
+export interface TensorJson {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** In C order, complex numbers as two each. What JSON has no number for (NaN, infinities, ints beyond 2^53) is text. */
+  readonly data: readonly (number | boolean | string)[];
+  readonly quantizer?: Quantizer;
+}
+
 const DTYPES: ReadonlySet<string> = new Set<DType>([
   'float16',
   'bfloat16',
@@ -97,10 +107,14 @@ const DTYPES: ReadonlySet<string> = new Set<DType>([
   'complex32',
 ]);
 
+/** The method by which every copy of this library that a page may have knows a tensor, and gives it other contents. */
+const REPLACE = Symbol.for('cresset.tensor');
+
 /**
  * A tensor on the page: shape, dtype and elements, contiguous in C order. Given to a model, its elements are copied once, into a
  * buffer that the worker gets; those that a model returns are handed over without a copy. Where a model writes to a tensor it was
- * given (`x.add_(1)`, `out=`), that tensor has the new elements when the call has ended.
+ * given (`x.add_(1)`, `out=`), that tensor has the new elements when the call has ended. A copy that `structuredClone` or `postMessage` makes
+ * is empty: send `data`, `shape` and `dtype`, of which {@link tensor} makes a tensor again, or the result of `toJSON`.
  */
 export class Tensor {
   readonly dtype: DType;
@@ -118,10 +132,28 @@ export class Tensor {
     this.dtype = dtype;
   }
 
+  /** A tensor of any edition is one. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return typeof value === 'object' && value !== null && REPLACE in value;
+  }
+
+  /** The tensor of what {@link toJSON} gave. Throws as {@link tensor} does. */
+  static fromJSON({ data, dtype, shape, quantizer }: TensorJson): Tensor {
+    const isWide = dtype.endsWith('int64');
+    const elements = data.map((each) => (typeof each === 'string' ? (isWide ? BigInt(each) : Number(each)) : each));
+    const count = elements.length / (isComplexType(dtype) ? 2 : 1);
+    return fromElements(elements, checkedShape(shape, count), dtype, quantizer);
+  }
+
   /** Gives a tensor what a model made of it. */
   static replace(tensor: Tensor, buffer: ArrayBuffer, shape: readonly number[]): void {
-    tensor.#buffer = buffer;
-    tensor.#shape = Object.freeze([...shape]);
+    tensor[REPLACE](buffer, shape);
+  }
+
+  /** @internal */
+  [REPLACE](buffer: ArrayBuffer, shape: readonly number[]): void {
+    this.#buffer = buffer;
+    this.#shape = Object.freeze([...shape]);
   }
 
   /** Sizes of the dimensions. */
@@ -173,6 +205,20 @@ export class Tensor {
     return this.#reader()(0);
   }
 
+  /** What JSON.stringify writes of it; `Tensor.fromJSON` reads that. */
+  toJSON(): TensorJson {
+    const { data, dtype, numel, quantizer, shape } = this;
+    const read = elementReader(dtype, data);
+    const elements = Array.from({ length: numel }, (_, index) => read(index)).flat() as (number | bigint | boolean)[];
+    const isJson = (value: unknown): value is number | boolean => typeof value !== 'bigint' && isFinite(Number(value));
+    return {
+      dtype,
+      shape,
+      data: elements.map((value) => (isJson(value) ? value : String(value))),
+      ...(quantizer && { quantizer }),
+    };
+  }
+
   /** Gives up the elements. */
   dispose(): void {
     this.#buffer = null;
@@ -197,6 +243,7 @@ export function tensor(data: TensorInput, options: TensorOptions | readonly numb
   const { shape, dtype }: TensorOptions = Array.isArray(options)
     ? { shape: options as readonly number[] }
     : (options as TensorOptions);
+  if (!Array.isArray(options)) checkOptions('tensor', options, { shape: 'array', dtype: 'string' });
   if (dtype !== undefined && !DTYPES.has(dtype)) {
     throw new CressetError('TENSOR_DTYPE', `there is no dtype '${dtype}'; there are ${[...DTYPES].join(', ')}`);
   }
@@ -303,32 +350,45 @@ function isComplexType(dtype: DType): boolean {
   return dtype.startsWith('complex');
 }
 
-function fromElements(elements: ArrayLike<number | bigint | boolean>, shape: readonly number[], dtype: DType): Tensor {
+function fromElements(
+  elements: ArrayLike<number | bigint | boolean>,
+  shape: readonly number[],
+  dtype: DType,
+  quantizer?: Quantizer,
+): Tensor {
   const buffer = new ArrayBuffer(numelOf(shape) * elementSize(dtype));
   const target = hostArray(dtype, buffer, 0, numelOf(shape));
   const convert = elementWriter(dtype);
   for (let at = 0; at < elements.length; at++) target[at] = convert(elements[at]);
-  return new Tensor(buffer, shape, dtype);
+  return new Tensor(buffer, shape, dtype, quantizer);
 }
 
 function elementWriter(dtype: DType): (value: number | bigint | boolean) => number | bigint {
-  switch (dtype) {
-    case 'int64':
-      return (value) => {
-        if (typeof value === 'number' && !Number.isInteger(value)) {
-          throw new CressetError('TENSOR_DTYPE', `${value} is no integer, so it does not fit a tensor of dtype int64`);
-        }
-        return BigInt.asIntN(64, BigInt(value));
-      };
-    case 'uint64':
-      return (value) => BigInt.asUintN(64, BigInt(value));
-    case 'bool':
-      return (value) => (value ? 1 : 0);
-    default: {
-      const toBits = numberToBits(dtype);
-      return toBits ? (value) => toBits(Number(value)) : Number;
+  if (dtype === 'bool') return (value) => (value ? 1 : 0);
+  if (isIntegral(dtype, false)) return integerWriter(dtype);
+  const toBits = numberToBits(dtype);
+  return toBits ? (value) => toBits(Number(value)) : Number;
+}
+
+/** Refuses what would not be the same number as an element. */
+function integerWriter(dtype: DType): (value: number | bigint | boolean) => number | bigint {
+  const bits = 8 * elementSize(dtype);
+  const isUnsigned = /^q?u/.test(dtype);
+  const convert: (value: number | bigint | boolean) => number | bigint = bits === 64 ? BigInt : Number;
+  const count = 2n ** BigInt(isUnsigned ? bits : bits - 1);
+  const min = convert(isUnsigned ? 0n : -count);
+  const max = convert(count - 1n);
+  return (value) => {
+    if (typeof value === 'number' && !Number.isInteger(value)) {
+      throw new CressetError('TENSOR_DTYPE', `${value} is no integer, so it does not fit a tensor of dtype ${dtype}`);
     }
-  }
+    const element = convert(value);
+    if (element >= min && element <= max) return element;
+    throw new CressetError(
+      'TENSOR_DTYPE',
+      `value cannot be converted to type ${dtype} without overflow: ${value} is not between ${min} and ${max}`,
+    );
+  };
 }
 
 function elementReader(dtype: DType, data: TensorData): (index: number) => NestedArray {

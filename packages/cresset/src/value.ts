@@ -56,7 +56,7 @@ export type Output =
 const MAX_DEPTH = 200;
 
 /** A property by which objects of this library tell what they are in a message. */
-export const inMessages: unique symbol = Symbol('inMessages');
+export const inMessages: unique symbol = Symbol.for('cresset.inMessages');
 
 /** Something of this library that stays in the worker and can be given to what runs there. */
 export interface Reference {

@@ -1,5 +1,8 @@
 import type { SourceRange } from './source-range.ts';
 
+/** Marks the errors of every copy of this library that a page may have. */
+const BRAND = Symbol.for('cresset.error');
+
 /**
  * Base of every error that Cresset throws on purpose.
  *
@@ -17,10 +20,22 @@ import type { SourceRange } from './source-range.ts';
 export class CressetError extends Error {
   readonly code: string;
 
+  /** Errors of this library are that in whichever edition or copy of it they were made. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return this === CressetError
+      ? value instanceof Error && BRAND in value
+      : Function.prototype[Symbol.hasInstance].call(this, value);
+  }
+
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CressetError';
     this.code = code;
+  }
+
+  /** @internal */
+  get [BRAND](): true {
+    return true;
   }
 }
 

@@ -26,6 +26,7 @@ export * from './mutable-types.ts';
 export * from './named-types.ts';
 export { Node } from './node.ts';
 export * from './operator-registry.ts';
+export * from './option-check.ts';
 export * from './primitive-types.ts';
 export * from './printer.ts';
 export * from './scalar-type.ts';

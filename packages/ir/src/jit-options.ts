@@ -1,4 +1,5 @@
 import { CressetError } from './error.ts';
+import { checkOptions } from './option-check.ts';
 import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './tensor-type.ts';
 
 /** Switches for looking into the compiler, with the names of PyTorch's environment variables in Node. */
@@ -40,9 +41,16 @@ export function jitOptions(): JitOptions {
  * Sets the switches given and leaves the others; counts of changes begin anew. What is compiled and optimised from now on
  * follows them.
  *
- * Throws `ARGUMENT` for a limit that is no number.
+ * Throws `ARGUMENT` for a switch that there is not, and for a limit that is no number.
  */
 export function setJitOptions(changed: JitOptions): void {
+  checkOptions('setJitOptions', changed, {
+    enabled: 'boolean',
+    logLevel: 'string',
+    typeVerbosity: 'number',
+    optLimit: 'string',
+    sourceRanges: 'boolean',
+  });
   applyJitOptions({ ...jitOptions(), ...changed });
   for (const listener of listeners) listener();
 }

@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
 import { withMethods } from '../script-module.ts';
 import type { Tensor } from '../tensor.ts';
@@ -43,6 +43,9 @@ export interface DefineOptions {
   readonly filename?: string;
 }
 
+/** What {@link DefineOptions} can be. */
+export const DEFINE_RULES = { filename: 'string' } as const satisfies OptionRules;
+
 /**
  * A module that is put together here (torch.jit.ScriptModule): what it has is registered, then its methods are compiled from source,
  * which finds all that as attributes of `self`. It is called, printed and saved as a loaded one.
@@ -51,7 +54,9 @@ export interface DefineOptions {
  */
 export class AuthoredModule extends FullScriptModule {
   /** Gives it a parameter (register_parameter). Its elements are copied. */
-  registerParameter(name: string, value: Tensor, { requiresGrad = true }: ParameterOptions = {}): Promise<this> {
+  async registerParameter(name: string, value: Tensor, options: ParameterOptions = {}): Promise<this> {
+    checkOptions('registerParameter', options, { requiresGrad: 'boolean' });
+    const { requiresGrad = true } = options;
     return this.#register(name, (values) => ({ kind: 'parameter', value: values.tensor(value), requiresGrad }));
   }
 
@@ -82,7 +87,9 @@ export class AuthoredModule extends FullScriptModule {
   }
 
   /** Compiles methods from source (ScriptModule.define). They see each other and those that were defined before. */
-  async define(source: string, { filename }: DefineOptions = {}): Promise<this> {
+  async define(source: string, options: DefineOptions = {}): Promise<this> {
+    checkOptions('define', options, DEFINE_RULES);
+    const { filename } = options;
     const file = this.openFile();
     const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;

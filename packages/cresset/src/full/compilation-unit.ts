@@ -1,9 +1,9 @@
-import { CressetError } from '@cresset/ir';
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Explanation } from '@cresset/runtime';
-import type { LoadOptions, Library } from '../library.ts';
-import { LoadedFile, withMethods, type CallOptions, type GraphOptions } from '../script-module.ts';
+import { DEVICE_RULES, type LoadOptions, type Library } from '../library.ts';
+import { CALL_RULES, LoadedFile, withMethods, type CallOptions, type GraphOptions } from '../script-module.ts';
 import { WireArguments, type Input, type Output } from '../value.ts';
-import type { DefineOptions } from './authored-module.ts';
+import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
 import { FullScriptModule, type VerifyOptions } from './full-module.ts';
 import type { VerificationReport } from '@cresset/runtime';
 
@@ -15,6 +15,9 @@ export interface ProgramOptions {
   /** A unit whose functions and classes the source may use by their names. */
   readonly uses?: CompilationUnit;
 }
+
+/** What {@link ProgramOptions} can be. */
+export const PROGRAM_RULES = { ...DEVICE_RULES, worker: 'boolean', uses: 'object' } as const satisfies OptionRules;
 
 /** A compiled function (torch.jit.ScriptFunction): it is called as one. */
 export interface ScriptFunction {
@@ -67,7 +70,9 @@ export class CompilationUnit {
    * Compiles source and adds what it defines; it may use what is there already. Rejects with PyTorch's error, with the line and a caret,
    * where something does not compile; then nothing is added.
    */
-  async define(source: string, { filename }: DefineOptions = {}): Promise<this> {
+  async define(source: string, options: DefineOptions = {}): Promise<this> {
+    checkOptions('define', options, DEFINE_RULES);
+    const { filename } = options;
     const file = await this.open();
     const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
     file.summary = (await file.placement.client.request('loaded', request)).summary;
@@ -106,6 +111,7 @@ export class CompilationUnit {
 
   /** Makes an object of a class; the same as calling the property of that name. */
   async construct(className: string, inputs: readonly Input[] = [], options: CallOptions = {}): Promise<ScriptObject> {
+    checkOptions(`construct '${className}'`, options, CALL_RULES);
     const file = await this.open();
     const values = new WireArguments();
     const request = {

@@ -1,6 +1,6 @@
+import { checkOptions } from '@cresset/ir';
 import type { MemoryEstimate } from '@cresset/runtime';
-import type { Library, LoadOptions, ModelInput } from '../library.ts';
-import { wireInput } from '../library.ts';
+import { DEVICE_RULES, wireInput, type Library, type LoadOptions, type ModelInput } from '../library.ts';
 
 export interface EstimateOptions {
   readonly device?: LoadOptions['device'];
@@ -21,8 +21,10 @@ const PART_OF_MEMORY = 0.5;
 export async function estimateModel(
   library: Library,
   input: ModelInput,
-  { device = 'auto', worker = true, signal }: EstimateOptions,
+  options: EstimateOptions,
 ): Promise<ModelEstimate> {
+  checkOptions('estimate', options, { ...DEVICE_RULES, worker: 'boolean', signal: 'signal' });
+  const { device = 'auto', worker = true, signal } = options;
   const { client } = await library.placement(worker);
   const request = { type: 'estimate', input: wireInput(input), device } as const;
   const { estimate } = await client.request('estimated', request, signal ? { signal } : {});

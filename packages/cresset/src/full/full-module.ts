@@ -1,5 +1,6 @@
+import { checkOptions } from '@cresset/ir';
 import type { VerificationReport } from '@cresset/runtime';
-import { ScriptModule, withMethods, type CallOptions } from '../script-module.ts';
+import { CALL_RULES, ScriptModule, withMethods, type CallOptions } from '../script-module.ts';
 import { fromWire, WireArguments, type Input, type Output } from '../value.ts';
 
 export interface SaveOptions {
@@ -25,7 +26,9 @@ export class FullScriptModule extends ScriptModule {
   save(options?: SaveOptions): Promise<Uint8Array<ArrayBuffer>>;
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
-  async save({ extraFiles = {}, as }: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
+  async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
+    checkOptions('save', options, { extraFiles: 'object', as: ['blob'] });
+    const { extraFiles = {}, as } = options;
     const { id, placement } = this.openFile();
     const { bytes } = await placement.client.request('saved', {
       type: 'save',
@@ -51,6 +54,7 @@ export class FullScriptModule extends ScriptModule {
    * results differ, in the order of running, with their lines in Python. Rejects where there is no GPU.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
+    checkOptions('verify', options, { ...CALL_RULES, method: 'string', tolerance: 'object' });
     const { id, placement } = this.openFile();
     const values = new WireArguments();
     const request = {

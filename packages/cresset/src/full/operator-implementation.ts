@@ -1,4 +1,4 @@
-import { CressetError, parseSchema, type FunctionSchema } from '@cresset/ir';
+import { checkOptions, CressetError, parseSchema, type FunctionSchema } from '@cresset/ir';
 import {
   toWireError,
   type OperatorOutcome,
@@ -43,6 +43,7 @@ export class CustomOperator {
   readonly #implementation: OperatorImplementation;
 
   constructor(schema: string, implementation: OperatorImplementation) {
+    checkOptions('registerOperator', implementation, { host: 'function', lowering: 'any', shape: 'any' });
     this.schema = parseSchema(schema);
     this.#text = schema;
     this.#implementation = implementation;

@@ -14,6 +14,10 @@ export class ScriptFailure extends CressetError {
   /** Whether the program raised it itself, with `raise` or `assert`. */
   readonly isRaised: boolean;
 
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof CressetError && 'pythonClassName' in value;
+  }
+
   constructor(code: string, message: string, script: NonNullable<WireError['script']>) {
     super(code, message);
     this.name = 'TorchScriptError';

@@ -417,5 +417,5 @@ function describe(value: WireValue): string {
   if (typeof value === 'boolean') return 'bool';
   if (Array.isArray(value)) return 'List';
   const { kind } = value as Exclude<typeof value, readonly WireValue[]>;
-  return kind === 'tensor' ? 'Tensor' : kind === 'reference' ? 'object' : kind;
+  return kind === 'tensor' ? 'Tensor' : kind === 'reference' ? 'object of another program' : kind;
 }
