@@ -1,7 +1,10 @@
 import { CressetError } from '@cresset/ir';
 import { batchRanges } from './range-batches.ts';
 
-/** How far a transfer has come, in bytes. `loaded` never falls; `total` is null where the server does not say. */
+/**
+ * How far a transfer has come, in bytes. `loaded` never falls; `total` is null where the server does not say. Of a large file only what is
+ * needed is transferred: then `loaded` need not come to `total`.
+ */
 export interface TransferProgress {
   readonly loaded: number;
   readonly total: number | null;

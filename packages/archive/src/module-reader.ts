@@ -86,8 +86,8 @@ export async function readModule(
     throw error;
   });
   const result = await abortable(reading, signal);
-  // What was not needed counts as done.
-  onProgress?.({ loaded: source.size, total: source.size });
+  // What was not needed of a file that is read as a whole counts as done.
+  if (!result.weights) onProgress?.({ loaded: source.size, total: source.size });
   return result;
 }
 

@@ -98,6 +98,23 @@ describe('openUrl', { timeout: 60_000 }, () => {
     expect([source.size, count, [...totals]]).toEqual([file.length, 1, [file.length]]);
   });
 
+  it('asks again for the whole where a part passes for it, as in browser extensions', async () => {
+    for (const headers of [{}, { 'content-length': 128 << 10 }]) {
+      const requests: string[] = [];
+      const progress: number[] = [];
+      const url = await serve((request, response) => {
+        requests.push(request.headers.range ?? 'whole');
+        if (!request.headers.range) response.writeHead(200).end(smallFile);
+        else response.writeHead(200, headers).end(smallFile.subarray(0, 128 << 10));
+      });
+      const source = await openUrl(url, { onProgress: ({ loaded }) => progress.push(loaded) });
+      expect(Buffer.compare(await source.read(0, smallFile.length), smallFile)).toBe(0);
+      expect(requests).toEqual(['bytes=0-131071', 'whole']);
+      expect(progress).toEqual(progress.toSorted((x, y) => x - y));
+      server!.close();
+    }
+  });
+
   it('does without a Content-Length', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200);

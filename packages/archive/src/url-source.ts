@@ -89,7 +89,8 @@ interface Remote {
 async function openRemote(address: string, options: TransferOptions, cache: FileCache | null): Promise<Remote> {
   const { signal } = options;
   // One byte tells whether a file that is kept is still the same.
-  let response = await request(address, { offset: 0, length: cache?.version ? 1 : FIRST_REQUEST_BYTES }, signal);
+  const asked = cache?.version ? 1 : FIRST_REQUEST_BYTES;
+  let response = await request(address, { offset: 0, length: asked }, signal);
   // An empty file has no first byte to ask for.
   if (response.status === 416)
     return { version: versionOf(response, 0), source: new MemorySource(new Uint8Array(0), address) };
@@ -104,8 +105,7 @@ async function openRemote(address: string, options: TransferOptions, cache: File
     }
     // A part without readable place and total (a server of another origin must expose Content-Range) is of no use.
     await response.body?.cancel();
-    response = await request(address, null, signal);
-    if (!response.ok) throw statusError(address, response);
+    response = await requestWhole(address, signal);
   }
   const announced = announcedSize(response);
   if (cache?.version) {
@@ -116,7 +116,12 @@ async function openRemote(address: string, options: TransferOptions, cache: File
       return { version, source: null };
     }
   }
-  const bytes = await wholeBody(response, address, announced, options);
+  let bytes = await wholeBody(response, address, options, asked);
+  if (bytes.byteLength === asked) {
+    // Just what was asked for, as though it were the file: addresses of browser extensions answer so, with status 200.
+    response = await requestWhole(address, signal);
+    bytes = await wholeBody(response, address, options);
+  }
   return { version: versionOf(response, bytes.byteLength), source: new MemorySource(bytes, address) };
 }
 
@@ -243,6 +248,12 @@ async function request(address: string, range: ByteRange | null, signal: AbortSi
   }
 }
 
+async function requestWhole(address: string, signal: AbortSignal | undefined): Promise<Response> {
+  const response = await request(address, null, signal);
+  if (!response.ok) throw statusError(address, response);
+  return response;
+}
+
 function statusError(address: string, { status, statusText }: Response, what = ''): CressetError {
   const text = statusText ? `${status} (${statusText})` : String(status);
   return new CressetError('DOWNLOAD_FAILED', `${address} answered${what} with HTTP status ${text}`);
@@ -265,18 +276,23 @@ function announcedSize({ headers, type }: Response): number | null {
   return comparable && Number.isSafeInteger(announced) ? announced : null;
 }
 
-/** The whole of a response that is not a part. */
+/**
+ * The whole of a response that is not a part.
+ *
+ * @param doubtful so many bytes may be a part after all, and are not told as progress
+ */
 async function wholeBody(
   response: Response,
   address: string,
-  total: number | null,
   { signal, onProgress }: TransferOptions,
+  doubtful = 0,
 ): Promise<Uint8Array> {
+  const total = announcedSize(response);
   let loaded = 0;
   const counted = async function* (): AsyncGenerator<Uint8Array> {
     for await (const piece of piecesOf(response.body, signal)) {
       loaded += piece.byteLength;
-      onProgress?.({ loaded, total });
+      if (loaded > doubtful) onProgress?.({ loaded, total });
       yield piece;
     }
   };

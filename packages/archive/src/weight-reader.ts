@@ -1,4 +1,5 @@
 import { Storage } from '@cresset/tensor';
+import type { TransferProgress } from './byte-source.ts';
 import type { ZipEntry, ZipReader } from './zip-reader.ts';
 
 /** So much is asked for at a time when reading ahead. */
@@ -28,6 +29,8 @@ export class WeightReader {
   #batches = 0;
   #isReadingAhead = false;
   #closed = false;
+  readonly #unread = new Set<Storage>();
+  readonly #followers = new Set<(read: Storage) => void>();
 
   constructor(zip: ZipReader) {
     this.#zip = zip;
@@ -45,6 +48,8 @@ export class WeightReader {
           const bytes = await new Promise<ArrayBuffer>((resolve) => this.#want({ name, resolve }));
           arrange(new Uint8Array(bytes));
           this.#held += size;
+          this.#unread.delete(storage);
+          for (const tell of this.#followers) tell(storage);
           return bytes;
         } finally {
           this.#underWay -= size;
@@ -55,7 +60,31 @@ export class WeightReader {
         this.#readAhead();
       },
     });
+    this.#unread.add(storage);
     return storage;
+  }
+
+  /** The storages that were not read so far. */
+  get unread(): readonly Storage[] {
+    return [...this.#unread];
+  }
+
+  /**
+   * Tells how many of the bytes of some storages were read, from now until what it returns is called; nothing where all were before. What
+   * is read besides, for a branch that is taken, counts from when it is there.
+   */
+  follow(storages: readonly Storage[], onProgress: (progress: TransferProgress) => void): () => void {
+    const missing = new Set(storages.filter((each) => this.#unread.has(each)));
+    let loaded = 0;
+    let total = [...missing].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const tell = (read: Storage): void => {
+      loaded += read.byteLength;
+      if (!missing.has(read)) total += read.byteLength;
+      onProgress({ loaded, total });
+    };
+    if (total > 0) onProgress({ loaded, total });
+    this.#followers.add(tell);
+    return () => this.#followers.delete(tell);
   }
 
   /**

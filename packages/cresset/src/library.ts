@@ -21,9 +21,17 @@ export interface LoadOptions {
    * still the same file; where it cannot be reached, what was kept serves. See {@link cache}.
    */
   readonly cache?: boolean;
+  /**
+   * `false` reads all weights before it resolves. By default those of a file over 32 MB are read when a method first needs them, or by
+   * {@link ScriptModule.preload}.
+   */
+  readonly lazy?: boolean;
   /** Ends loading; it rejects at once with an error of name `AbortError`. */
   readonly signal?: AbortSignal;
-  /** Bytes read so far and in total; `loaded` never falls, and `total` is null where the server does not say. */
+  /**
+   * Bytes of the file read so far and in total; `loaded` never falls, and `total` is null where the server does not say. What is read of a
+   * large file later, when a method needs it, is told too.
+   */
   readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
 }
 
@@ -68,13 +76,13 @@ export class Library {
     options: LoadOptions,
     Module: new (file: LoadedFile) => Module,
   ): Promise<Module> {
-    checkOptions('load', options, { ...DEVICE_RULES, ...TRANSFER_RULES });
-    const { device = 'auto', cache = false } = options;
+    checkOptions('load', options, { ...DEVICE_RULES, ...TRANSFER_RULES, lazy: 'boolean' });
+    const { device = 'auto', cache = false, lazy = true } = options;
     const placement = await this.placement(options.worker ?? true);
     const model = this.nextModel();
-    const request = { type: 'load', model, input: wireInput(input), device, cache } as const;
-    const { summary } = await placement.client.request('loaded', request, transferOptions(options));
-    return withMethods(new Module(new LoadedFile(placement, model, summary)));
+    const request = { type: 'load', model, input: wireInput(input), device, cache, lazy } as const;
+    const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
+    return withMethods(new Module(new LoadedFile(placement, model, summary, id)));
   }
 
   async loadCheckpoint(input: ModelInput, options: CheckpointOptions): Promise<Map<string, Tensor>> {

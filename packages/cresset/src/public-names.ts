@@ -18,10 +18,12 @@ export { cache } from './cache.ts';
 export type { CheckpointOptions, LoadOptions, MemoryReport, ModelInput } from './library.ts';
 export {
   ScriptModule,
+  type ArgumentOptions,
   type CallOptions,
   type GraphOptions,
   type ModelMethod,
   type ModelPlace,
+  type PreloadOptions,
   type StateDictOptions,
 } from './script-module.ts';
 export {

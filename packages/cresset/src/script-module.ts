@@ -15,15 +15,23 @@ import type { Tensor } from './tensor.ts';
 import { fromWire, inMessages, WireArguments, type Input, type Output } from './value.ts';
 import type { Placement } from './worker-start.ts';
 
-export interface CallOptions {
+/** What is given to a run beside its positional arguments. */
+export interface ArgumentOptions {
   /** Arguments by name, after the positional ones. */
   readonly kwargs?: Readonly<Record<string, Input>>;
   /** Ends the call at the next instruction; it rejects at once with an error of name `AbortError`. */
   readonly signal?: AbortSignal;
 }
 
-/** What {@link CallOptions} can be. */
-export const CALL_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
+export interface CallOptions extends ArgumentOptions {
+  /** Told how many bytes were read of the weights that this call needs, where they are not there yet: of a file over 32 MB. */
+  readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+}
+
+export type PreloadOptions = Pick<CallOptions, 'signal' | 'onProgress'>;
+
+/** What {@link ArgumentOptions} can be. */
+export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
 
 export interface GraphOptions {
   /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
@@ -56,20 +64,23 @@ export class LoadedFile {
     readonly placement: Placement,
     readonly id: number,
     public summary: ModelSummary,
+    /** Of the request that loaded it. */
+    readonly request: number | null = null,
   ) {}
 
   async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
-    checkOptions(`call '${method}'`, options, CALL_RULES);
-    const { kwargs: named, signal } = options;
+    checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
+    const { kwargs: named, signal, onProgress } = options;
     const values = new WireArguments();
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
-    const request = { type: 'call', model: this.id, module, method, args, kwargs } as const;
+    const tellsProgress = onProgress !== undefined;
+    const request = { type: 'call', model: this.id, module, method, args, kwargs, tellsProgress } as const;
     const note = ({ profile, written }: CallResult): void => {
       this.lastProfile = profile;
       values.update(written);
     };
-    const requestOptions = { onFailedCall: note, ...(signal && { signal }) };
+    const requestOptions = { onFailedCall: note, ...(signal && { signal }), ...(onProgress && { onProgress }) };
     const { result } = await this.placement.client.request('called', request, requestOptions);
     note(result);
     return fromWire(result.value);
@@ -239,11 +250,23 @@ export class ScriptModule {
     return this.openFile().summary.timings;
   }
 
+  /**
+   * Reads the weights that no call needed so far, of a file over 32 MB: to the GPU, where the model runs there. Resolves at once where all
+   * are there.
+   */
+  async preload(options: PreloadOptions = {}): Promise<void> {
+    checkOptions('preload', options, { signal: 'signal', onProgress: 'function' });
+    const { id, placement } = this.openFile();
+    await placement.client.request('done', { type: 'preload', model: id }, options);
+  }
+
   /** Frees the model's memory, on the GPU too. Modules below it end with it. */
   async dispose(): Promise<void> {
     if (this.file.disposed) return;
     this.file.disposed = true;
-    await this.file.placement.client.request('done', { type: 'dispose', model: this.file.id });
+    const { id, placement, request } = this.file;
+    if (request !== null) placement.client.endProgress(request);
+    await placement.client.request('done', { type: 'dispose', model: id });
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,4 +1,4 @@
-import type { WeightReader } from '@cresset/archive';
+import type { TransferProgress, WeightReader } from '@cresset/archive';
 import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './execution.ts';
@@ -26,10 +26,12 @@ export interface CallOptions {
   /** Runs it here instead, with the code made for this module's device. */
   readonly context?: RuntimeContext;
   readonly observer?: OperatorObserver | null;
+  /** Told how many bytes were read of the weights that the run needs, where they are not there yet. */
+  readonly onProgress?: ((progress: TransferProgress) => void) | null;
 }
 
 /** Weights that were read and did not go up to the device yet take this much at most. */
-const READ_AHEAD_BYTES = 24 << 20;
+export const READ_AHEAD_BYTES = 24 << 20;
 
 /** A module that can be called (torch::jit::Module with an executor for each of its methods). */
 export class ScriptModule {
@@ -159,11 +161,12 @@ export class ScriptModule {
     const execution = new Execution(context, signal, observer);
     const given = args.filter((value) => !(value instanceof ScriptObject));
     const objects = [this.object, ...args.filter((value) => value instanceof ScriptObject)];
+    let unfollow: (() => void) | undefined;
     try {
       execution.throwIfAborted();
       const self = args[0] instanceof ScriptObject ? args[0] : null;
       const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), self);
-      this.#readAhead(graph, self);
+      unfollow = this.#readAhead(graph, self, options.onProgress ?? null);
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
@@ -183,6 +186,7 @@ export class ScriptModule {
       );
       throw await this.#inOriginalTerms(fault ?? error);
     } finally {
+      unfollow?.();
       this.lastRun = makeRunProfile(
         performance.now() - start,
         context.counters,
@@ -192,13 +196,20 @@ export class ScriptModule {
     }
   }
 
-  /** What the run is going to need is on its way while the run begins. */
-  #readAhead(graph: Graph, self: ScriptObject | null): void {
+  /** What the run is going to need is on its way while the run begins. What it returns ends the telling of progress. */
+  #readAhead(
+    graph: Graph,
+    self: ScriptObject | null,
+    onProgress: (CallOptions['onProgress'] & {}) | null,
+  ): (() => void) | undefined {
     const { weights } = this.options;
-    if (!weights || this.#readAheadFor.has(graph)) return;
+    const isKnown = this.#readAheadFor.has(graph);
+    if (!weights || (isKnown && !onProgress)) return undefined;
     this.#readAheadFor.add(graph);
     const { always, branches } = weightOrder(graph, self);
-    weights.prefetch(always, branches, this.context.device ? READ_AHEAD_BYTES : Infinity);
+    const unfollow = onProgress ? weights.follow(always, onProgress) : undefined;
+    if (!isKnown) weights.prefetch(always, branches, this.context.device ? READ_AHEAD_BYTES : Infinity);
+    return unfollow;
   }
 
   /** Debug tables are fetched when there is an error to tell; then it is told again. */

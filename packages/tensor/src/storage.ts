@@ -20,7 +20,7 @@ export interface StorageSource {
 }
 
 /** Host copies of what was read from a source and went to a device stay up to this size: small work is done on the host. */
-const KEPT_ON_HOST_BYTES = 64 << 10;
+export const KEPT_ON_HOST_BYTES = 64 << 10;
 
 // A storage that nobody disposed of must not keep device memory for ever: the safety net below, never the plan.
 const abandoned = new FinalizationRegistry<{ copy: DeviceCopy | null }>((held) => {

@@ -1,7 +1,14 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Explanation } from '@cresset/runtime';
 import { DEVICE_RULES, type LoadOptions, type Library } from '../library.ts';
-import { CALL_RULES, LoadedFile, withMethods, type CallOptions, type GraphOptions } from '../script-module.ts';
+import {
+  ARGUMENT_RULES,
+  LoadedFile,
+  withMethods,
+  type ArgumentOptions,
+  type CallOptions,
+  type GraphOptions,
+} from '../script-module.ts';
 import { WireArguments, type Input, type Output } from '../value.ts';
 import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
 import { FullScriptModule, type VerifyOptions } from './full-module.ts';
@@ -110,8 +117,12 @@ export class CompilationUnit {
   }
 
   /** Makes an object of a class; the same as calling the property of that name. */
-  async construct(className: string, inputs: readonly Input[] = [], options: CallOptions = {}): Promise<ScriptObject> {
-    checkOptions(`construct '${className}'`, options, CALL_RULES);
+  async construct(
+    className: string,
+    inputs: readonly Input[] = [],
+    options: ArgumentOptions = {},
+  ): Promise<ScriptObject> {
+    checkOptions(`construct '${className}'`, options, ARGUMENT_RULES);
     const file = await this.open();
     const values = new WireArguments();
     const request = {

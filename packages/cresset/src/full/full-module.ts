@@ -1,6 +1,6 @@
 import { checkOptions } from '@cresset/ir';
 import type { VerificationReport } from '@cresset/runtime';
-import { CALL_RULES, ScriptModule, withMethods, type CallOptions } from '../script-module.ts';
+import { ARGUMENT_RULES, ScriptModule, withMethods, type ArgumentOptions } from '../script-module.ts';
 import { fromWire, WireArguments, type Input, type Output } from '../value.ts';
 
 export interface SaveOptions {
@@ -8,7 +8,7 @@ export interface SaveOptions {
   readonly extraFiles?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-export interface VerifyOptions extends CallOptions {
+export interface VerifyOptions extends ArgumentOptions {
   /** The method to run; `forward` by default. */
   readonly method?: string;
   /** How far numbers may be apart, `absolute + relative * |host's|`; by default what each dtype gives rise to expect. */
@@ -54,7 +54,7 @@ export class FullScriptModule extends ScriptModule {
    * results differ, in the order of running, with their lines in Python. Rejects where there is no GPU.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
-    checkOptions('verify', options, { ...CALL_RULES, method: 'string', tolerance: 'object' });
+    checkOptions('verify', options, { ...ARGUMENT_RULES, method: 'string', tolerance: 'object' });
     const { id, placement } = this.openFile();
     const values = new WireArguments();
     const request = {

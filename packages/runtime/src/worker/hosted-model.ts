@@ -1,12 +1,12 @@
-import type { LoadedModule } from '@cresset/archive';
+import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
 import { ClassType, CressetError, type ScriptFunction } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
 import { RuntimeContext } from '../runtime-context.ts';
-import { ScriptModule } from '../script-module.ts';
+import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
   CallRequest,
@@ -21,6 +21,7 @@ import type {
   WireValue,
 } from './protocol.ts';
 import { loadStateDict } from './state-dict.ts';
+import { bytesOnDevice } from './weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
@@ -81,6 +82,35 @@ export class HostedModel {
     }
   }
 
+  /**
+   * Reads the weights that nothing needed so far, each to where the model runs: to the device, without staying on the host, or to the
+   * host. Rejects with a CressetError.
+   */
+  async preload(signal: AbortSignal, onProgress?: (progress: TransferProgress) => void): Promise<void> {
+    const { weights } = this.#loaded;
+    if (!weights) return;
+    const device = this.#device;
+    const tensors = new Map<Storage, Tensor>();
+    for (const tensor of reachableTensors(this.#loaded.module)) tensors.set(tensor.storage, tensor);
+    const { unread } = weights;
+    const unfollow = onProgress && weights.follow(unread, onProgress);
+    try {
+      weights.prefetch(unread, [], device ? READ_AHEAD_BYTES : Infinity);
+      for (const storage of unread) {
+        throwIfAborted(signal);
+        if (storage.isDisposed) continue;
+        await abortable(storage.toHost(), signal);
+        const tensor = tensors.get(storage);
+        // Small ones serve on the host, and go up with the first kernel that reads them.
+        if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES) continue;
+        if (bytesOnDevice(storage, tensor, device) > 0) storage.deviceBuffer(device, tensor.dtype);
+      }
+      await device?.flush();
+    } finally {
+      unfollow?.();
+    }
+  }
+
   /** Makes the author's source known: for messages, and for what is printed. */
   loadDebugTables(): Promise<void> {
     return this.#loaded.debugTables.load();
@@ -93,7 +123,11 @@ export class HostedModel {
     return turn;
   }
 
-  async call({ module, method, args, kwargs }: CallRequest, signal: AbortSignal): Promise<CallOutcome> {
+  async call(
+    { module, method, args, kwargs }: CallRequest,
+    signal: AbortSignal,
+    onProgress?: (progress: TransferProgress) => void,
+  ): Promise<CallOutcome> {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
     const reader = this.reader();
@@ -104,7 +138,7 @@ export class HostedModel {
         reader.argument(value, argument, schema.name),
       );
       const inputs = receiver ? bound.slice(1) : bound;
-      const options = { signal, resultToHost: true };
+      const options = { signal, resultToHost: true, onProgress: onProgress ?? null };
       const result = await (receiver
         ? this.runner.callOn(receiver, method, inputs, options)
         : this.runner.callFunction(fn, inputs, options));

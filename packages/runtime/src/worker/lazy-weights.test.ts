@@ -171,6 +171,103 @@ describe('a file of a gigabyte, served with ranges', { timeout: 60_000 }, () => 
   });
 });
 
+describe('progress of a file over 32 MB', { timeout: 60_000 }, () => {
+  const archive = new SyntheticArchive(
+    [
+      { name: 'weight', shape: [4, 1 << 20], value: 2 },
+      { name: 'small', shape: [4], value: 0.5 },
+      { name: 'other', shape: [4, 3], value: 4 },
+      { name: 'rest', shape: [6 << 20], value: 3 },
+    ],
+    METHODS,
+  );
+  const WEIGHT = 16 << 20;
+
+  interface Told {
+    readonly told: { readonly loaded: number; readonly total: number | null }[];
+    readonly onProgress: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+  }
+  const listener = (): Told => {
+    const told: Told['told'] = [];
+    return { told, onProgress: (progress) => told.push(progress) };
+  };
+  const project = { type: 'call', model: 1, module: '', method: 'project', kwargs: [], tellsProgress: true } as const;
+  const args = (): WireTensor[] => [{ ...vector, data: vector.data.slice(0) }];
+
+  it('is what came of the file, while it is loaded and after', async () => {
+    const { client, served } = await connect({}, archive);
+    const { told, onProgress } = listener();
+    const { id } = await client.request('loaded', loading(served.url), { onProgress });
+    expect(told.length).toBeGreaterThan(0);
+    expect(told.every(({ loaded, total }) => loaded < 1e6 && total === archive.size)).toBe(true);
+    await call(client, 'project');
+    const { loaded } = told.at(-1)!;
+    expect(loaded).toBeGreaterThan(WEIGHT / 2);
+    expect(loaded).toBeLessThan(WEIGHT + 1e6);
+    client.endProgress(id);
+    const count = told.length;
+    await client.request('done', { type: 'preload', model: 1 });
+    expect(told).toHaveLength(count);
+  });
+
+  it('of a call is what came of the weights that it needs', async () => {
+    const { client, served } = await connect({}, archive);
+    await client.request('loaded', loading(served.url));
+    const first = listener();
+    await client.request('called', { ...project, args: args() }, first);
+    expect(first.told).toEqual([
+      { loaded: 0, total: WEIGHT },
+      { loaded: WEIGHT, total: WEIGHT },
+    ]);
+    const second = listener();
+    await client.request('called', { ...project, args: args() }, second);
+    expect(second.told).toEqual([]);
+  });
+
+  it('of preload is what came of what was missing, and nothing is read afterwards', async () => {
+    const { client, served } = await connect({}, archive);
+    await client.request('loaded', loading(served.url));
+    await call(client);
+    const { told, onProgress } = listener();
+    await client.request('done', { type: 'preload', model: 1 }, { onProgress });
+    const total = WEIGHT + 4 * 4 * 3 + (24 << 20);
+    expect([told[0], told.at(-1)]).toEqual([
+      { loaded: 0, total },
+      { loaded: total, total },
+    ]);
+    const requests = served.requests.length;
+    expect([...(await call(client, 'choose', [vector, false]))]).toEqual([40, 40, 40]);
+    await call(client, 'project');
+    expect(served.requests).toHaveLength(requests);
+    await client.request('done', { type: 'preload', model: 1 });
+  });
+
+  it('comes to the whole where nothing is left for later', async () => {
+    const { client, served } = await connect({}, archive);
+    const { told, onProgress } = listener();
+    await client.request('loaded', { ...loading(served.url), lazy: false }, { onProgress });
+    expect(served.sent.bytes).toBeGreaterThan(40 << 20);
+    expect(told.at(-1)).toEqual({ loaded: archive.size, total: archive.size });
+    expect(told.filter(({ loaded }) => loaded === archive.size)).toHaveLength(1);
+    const requests = served.requests.length;
+    await call(client, 'project');
+    expect(served.requests).toHaveLength(requests);
+  });
+
+  it('of preload ends with the reading where it is aborted or the server is gone', async () => {
+    const { client, served } = await connect({}, archive);
+    await client.request('loaded', loading(served.url));
+    const abort = new AbortController();
+    const onProgress = ({ loaded }: { readonly loaded: number }): void => void (loaded > 0 && abort.abort());
+    const stopped = await failure(
+      client.request('done', { type: 'preload', model: 1 }, { signal: abort.signal, onProgress }),
+    );
+    expect(stopped.name).toBe('AbortError');
+    served.close();
+    expect((await failure(client.request('done', { type: 'preload', model: 1 }))).code).toMatch(/^DOWNLOAD_/);
+  });
+});
+
 describe('a file beyond four gigabytes', { timeout: 60_000 }, () => {
   const parameters = [
     { name: 'before', shape: [3, 2 ** 29], value: 1 },

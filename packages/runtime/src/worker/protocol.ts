@@ -158,6 +158,15 @@ export interface LoadRequest {
   readonly device: DeviceChoice;
   /** Whether what comes from an address is kept for later visits. */
   readonly cache?: boolean;
+  /** `false` reads all weights of a large file before it is answered. */
+  readonly lazy?: boolean;
+}
+
+/** Reads the weights of a large file that nothing needed so far; answered with `done`. */
+export interface PreloadRequest {
+  readonly type: 'preload';
+  readonly id: number;
+  readonly model: number;
 }
 
 /** Reads a file of `torch.save`. */
@@ -195,6 +204,8 @@ export interface CallRequest {
   readonly method: string;
   readonly args: readonly WireValue[];
   readonly kwargs: readonly (readonly [string, WireValue])[];
+  /** Whether to tell what is read of the weights that the run needs. */
+  readonly tellsProgress?: boolean;
 }
 
 /** A question about a model: `about` says what the answer is. */
@@ -234,6 +245,7 @@ export interface AbortRequest {
 /** What a host answers in every edition. */
 export type CoreRequest =
   | LoadRequest
+  | PreloadRequest
   | CheckpointRequest
   | StateDictRequest
   | CallRequest
@@ -503,6 +515,7 @@ export type Answer =
 /** What the host says without being asked, or on the way to an answer. */
 export type Notice =
   | { readonly type: 'ready' }
+  /** Of a `load`, also after its answer: weights of a large file come when they are needed. */
   | { readonly type: 'progress'; readonly id: number; readonly progress: TransferProgress }
   | { readonly type: 'print'; readonly text: string }
   | { readonly type: 'warning'; readonly text: string }

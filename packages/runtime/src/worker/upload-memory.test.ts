@@ -6,6 +6,10 @@ import { serveArchive, SyntheticArchive, type ArchiveServer } from '../../../../
 import { initializeRuntime } from '../initialize.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
+import { inProcessPorts } from './in-process-ports.ts';
+import type { FromHost, Request } from './protocol.ts';
+import { WorkerClient } from './worker-client.ts';
+import { WorkerHost } from './worker-host.ts';
 
 const MEGABYTE = 2 ** 20;
 /** Of the largest tensor, bytes. */
@@ -115,4 +119,29 @@ describe('a file of a gigabyte whose weights all go up to the device', () => {
     expect(grown).toBeLessThan(1.2 * LARGEST + 64 * MEGABYTE);
     module.dispose();
   }, 300_000);
+
+  it('does so too where all are asked for beforehand', async () => {
+    const count = 8;
+    const parameters = Array.from({ length: count }, (_, index) => ({
+      name: `w${index}`,
+      shape: [8 * MEGABYTE],
+      value: index + 1,
+    }));
+    const archive = new SyntheticArchive(
+      parameters,
+      '  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n    return torch.add(x, torch.sum(self.w0))\n',
+    );
+    server = await serveArchive(archive);
+    const device = new CountingDevice();
+    const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+    new WorkerHost(hostPort, { openDevice: () => Promise.resolve(device) }).listen();
+    const client = new WorkerClient(clientPort);
+    const start = process.memoryUsage();
+    const timer = setInterval(() => device.measure(), 2);
+    await client.request('loaded', { type: 'load', model: 1, input: server.url, device: 'webgpu', lazy: false });
+    clearInterval(timer);
+    expect(device.seen.toSorted((a, b) => a - b)).toEqual(parameters.map(({ value }) => value));
+    const grown = device.peak - start.heapUsed - start.arrayBuffers;
+    expect(grown).toBeLessThan((count / 2) * 32 * MEGABYTE);
+  }, 60_000);
 });

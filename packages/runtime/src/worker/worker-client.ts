@@ -37,6 +37,8 @@ export class WorkerClient {
   readonly #port: Port<FromHost, Request>;
   readonly #options: WorkerClientOptions;
   readonly #waiting = new Map<number, Waiting>();
+  /** Who is told of progress, by request. A model goes on with that of its file after it was loaded. */
+  readonly #listeners = new Map<number, NonNullable<TransferOptions['onProgress']>>();
   #nextId = 1;
   #broken: CressetError | null = null;
 
@@ -53,13 +55,15 @@ export class WorkerClient {
     body: RequestBody,
     options: RequestOptions = {},
   ): Promise<Extract<Answer, { readonly type: Type }>> {
-    const { signal } = options;
+    const { signal, onProgress } = options;
     if (this.#broken) return Promise.reject(this.#broken);
     if (signal?.aborted) return Promise.reject(abortError(signal));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
+      if (onProgress) this.#listeners.set(id, onProgress);
       const abort = (): void => {
         this.#waiting.delete(id);
+        this.#listeners.delete(id);
         // The answer may take as long as the host is busy; who aborted need not wait for it.
         reject(abortError(signal!));
         this.#port.send({ type: 'abort', id }, []);
@@ -84,15 +88,22 @@ export class WorkerClient {
         this.#port.send(message, transferList(message));
       } catch (cause) {
         this.#waiting.delete(id);
+        this.#listeners.delete(id);
         settle();
         reject(new CressetError('ARGUMENT', `an argument cannot be sent to the worker: ${String(cause)}`, { cause }));
       }
     });
   }
 
+  /** Ends the telling of progress that went on after a `loaded`. */
+  endProgress(id: number): void {
+    this.#listeners.delete(id);
+  }
+
   /** Ends everything: the other side is gone. */
   break(error: CressetError): void {
     this.#broken ??= error;
+    this.#listeners.clear();
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const each of waiting) each.reject(error);
@@ -111,7 +122,7 @@ export class WorkerClient {
       case 'run-operator':
         return this.#options.onRunOperator?.(message, this);
       case 'progress':
-        return this.#waiting.get(message.id)?.options.onProgress?.(message.progress);
+        return this.#listeners.get(message.id)?.(message.progress);
       default:
         return this.#answer(message);
     }
@@ -122,6 +133,7 @@ export class WorkerClient {
     // An aborted request's answer comes too late for anybody.
     if (!waiting) return;
     this.#waiting.delete(answer.id);
+    if (answer.type !== 'loaded') this.#listeners.delete(answer.id);
     if (answer.type === 'failed') {
       if (answer.result) waiting.options.onFailedCall?.(answer.result);
       waiting.reject(fromWireError(answer.error));

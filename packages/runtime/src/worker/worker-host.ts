@@ -25,6 +25,7 @@ import {
   type MemoryReport,
   type Notice,
   type Port,
+  type PreloadRequest,
   type QueryRequest,
   type Request,
   type StateDictRequest,
@@ -139,6 +140,8 @@ export class WorkerHost {
     switch (request.type) {
       case 'load':
         return this.#load(request, signal);
+      case 'preload':
+        return this.#preload(request, signal);
       case 'load-checkpoint':
         return this.#loadCheckpoint(request, signal);
       case 'load-state-dict':
@@ -174,11 +177,29 @@ export class WorkerHost {
     const read = performance.now();
     const { device, report } = this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, device, report, this.output);
-    await model.prepare(signal);
+    try {
+      await model.prepare(signal);
+      if (request.lazy === false && loaded.weights) {
+        // The source tells how far the file has come; what stands between the weights is not transferred, and counts as done.
+        await model.preload(signal);
+        options.onProgress?.({ loaded: source.size, total: source.size });
+      }
+    } catch (error) {
+      model.dispose();
+      throw error;
+    }
     this.add(request.model, model);
     const end = performance.now();
     const timings = { total: end - start, download: opened - start, read: read - opened, device: end - read };
     return { type: 'loaded', summary: { ...model.summary(), timings } };
+  }
+
+  async #preload({ id, model: number }: PreloadRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const model = this.model(number);
+    return model.enqueue(async () => {
+      await model.preload(signal, this.#progressReporter(id));
+      return { type: 'done' } as const;
+    });
   }
 
   async #loadCheckpoint(request: CheckpointRequest, signal: AbortSignal): Promise<AnswerBody> {
@@ -203,7 +224,8 @@ export class WorkerHost {
   async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
     const model = this.model(request.model);
     return model.enqueue(async () => {
-      const { error, ...result } = await model.call(request, signal);
+      const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
+      const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
     });
