@@ -1,5 +1,5 @@
 import { ListType, type Use, type Value } from '@cresset/ir';
-import { keepsArguments } from './operator-binding.ts';
+import { isMadeHere, keepsArguments } from './operator-binding.ts';
 
 /**
  * Whether a value is a list of tensors that is made here, only looked at, and forgotten: `torch.cat([a, b])`, the result of
@@ -15,9 +15,7 @@ export function isCountedList(value: Value): boolean {
 function returnsFreshList(value: Value): boolean {
   const schema = value.node.maybeSchema();
   if (!schema || !value.node.kind.startsWith('aten::')) return false;
-  const returned = schema.returns[value.offset];
-  // `split` returns `Tensor(a)[]`: a new list of views. `(a)` on the list itself would be one of the arguments.
-  return returned !== undefined && returned.type instanceof ListType && !returned.aliasInfo?.beforeSet;
+  return schema.returns[value.offset]?.type instanceof ListType && isMadeHere(schema, value.offset);
 }
 
 function looksOnly({ user, offset }: Use): boolean {

@@ -32,12 +32,13 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const { context, ledger } = execution;
   if (row.remote && !(context.device && row.pointwise)) return runRemotely(row, name, args, execution);
   if (!isImplemented(row)) throw notImplemented(row);
-  if (!context.device && !missingStorages(args, null)) return runOnHost(row, args, context);
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
+  // First, since it asks for no data: whoever looks for data goes through every list among the arguments.
   const early = row.readsElements ? null : runWithoutData(row, args, context);
   if (early) return early;
-  if (row.readsElements || !context.device) {
-    return afterReadback(args, () => runOnHost(row, args, context), execution);
+  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
+  if (!context.device) {
+    return afterReadback(args, () => computeCallOnHost(new OperatorCall(row, args), context), execution);
   }
   const missing = missingStorages(args, context.device);
   return missing
@@ -106,12 +107,16 @@ export function missingStorages(
       const { storage, dtype } = value;
       if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
       (missing ??= new Set()).add(storage);
-    } else if (value instanceof List || value instanceof Tuple) {
+    } else if ((value instanceof List && mayHoldTensors(value)) || value instanceof Tuple) {
       missing = missingStorages(value.items, device, missing);
     }
   }
   return missing;
 }
+
+/** A list of many numbers is an argument of many calls. */
+const mayHoldTensors = ({ elementType: { kind } }: List): boolean =>
+  kind !== 'IntType' && kind !== 'FloatType' && kind !== 'StringType' && kind !== 'BoolType';
 
 /** Reads storages back from the device, or from the file they are in; an abort of the run does not wait for it. */
 export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution): Promise<unknown> {
@@ -128,8 +133,7 @@ export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWor
 export function own(execution: Execution, inputs: readonly Tensor[], results: readonly IValue[]): readonly IValue[] {
   const { ledger } = execution;
   if (!ledger) return results;
-  for (const { storage } of tensorsIn(results)) {
-    if (!inputs.some((input) => input.storage === storage)) ledger.own(storage);
-  }
+  const given = new Set(inputs.map(({ storage }) => storage));
+  for (const { storage } of tensorsIn(results)) if (!given.has(storage)) ledger.own(storage);
   return results;
 }

@@ -35,7 +35,8 @@ export class Frame {
     const { ledger } = this;
     const old = this.#registers[register];
     this.#registers[register] = value;
-    if (!ledger) return;
+    // Numbers and strings, of which loops are full, are nothing to a ledger.
+    if (!ledger || (typeof value !== 'object' && typeof old !== 'object')) return;
     const counted = this.code.countedLists.has(register);
     ledger.retain(value, counted);
     if (old !== undefined) ledger.release(old, counted);
@@ -64,7 +65,7 @@ export class Frame {
       const old = this.#registers[register];
       if (old === undefined) continue;
       this.#registers[register] = undefined;
-      this.ledger?.release(old, this.code.countedLists.has(register));
+      if (typeof old === 'object') this.ledger?.release(old, this.code.countedLists.has(register));
     }
   }
 

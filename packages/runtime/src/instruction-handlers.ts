@@ -32,9 +32,16 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   OP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
     const args = frame.getAll(inputs);
+    const { scalar } = operand;
+    if (scalar && !execution.observer && !(execution.ledger && (operand.keepsArguments || operand.makesContainers))) {
+      const result = scalar(...args);
+      if (outputs.length > 0) frame.set(outputs[0], result);
+      return;
+    }
     const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
-    if (results instanceof Promise) return results.then((values) => setResults(state, frame, operand, outputs, values));
-    setResults(state, frame, operand, outputs, results);
+    if (results instanceof Promise)
+      return results.then((values) => setResults(state, frame, operand, outputs, args, values));
+    setResults(state, frame, operand, outputs, args, results);
   },
   FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
@@ -67,7 +74,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   },
   LIST_CONSTRUCT(state, frame, { operand, inputs, outputs }) {
     const list = new List(operand, frame.getAll(inputs));
-    if (!frame.code.countedLists.has(outputs[0])) state.execution.ledger?.pin(list);
+    if (!frame.code.countedLists.has(outputs[0])) state.execution.ledger?.pinItems(list);
     frame.set(outputs[0], list);
   },
   LIST_UNPACK(_state, frame, { inputs, outputs }) {
@@ -101,7 +108,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     for (let i = 0; i < inputs.length; i += 2) {
       dict.entries.set(frame.get(inputs[i]) as DictKey, frame.get(inputs[i + 1]));
     }
-    state.execution.ledger?.pin(dict);
+    state.execution.ledger?.pinItems(dict);
     frame.set(outputs[0], dict);
   },
   CREATE_OBJECT(_state, frame, { operand, outputs }) {
@@ -144,7 +151,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const finish = (sorted: IValue[]): void => {
       if (outputs.length > 0) {
         const made = new List(list.elementType, sorted);
-        state.execution.ledger?.pin(made);
+        state.execution.ledger?.pinItems(made);
         frame.set(outputs[0], made);
       } else sorted.forEach((item, index) => (list.items[index] = item));
     };
@@ -201,14 +208,18 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
 function setResults(
   { execution: { ledger } }: InterpreterState,
   frame: Frame,
-  { returnsContainers }: OperatorBinding,
+  { makesContainers, row }: OperatorBinding,
   outputs: readonly number[],
+  args: readonly IValue[],
   results: readonly IValue[],
 ): void {
-  if (ledger && returnsContainers) {
+  if (ledger && makesContainers) {
     outputs.forEach((register, at) => {
-      const value = results[at];
-      if (!(value instanceof Tensor) && !frame.code.countedLists.has(register)) ledger.pin(value);
+      // `l += m` gives back its list, and the schema does not say so.
+      if (frame.code.countedLists.has(register) || args.includes(results[at])) return;
+      // What is computed is new all through; an operator on containers makes one at most, of what there was.
+      if (row?.scalar) ledger.pinItems(results[at]);
+      else if (!(results[at] instanceof Tensor)) ledger.pinAll(results[at]);
     });
   }
   frame.setAll(outputs, results);

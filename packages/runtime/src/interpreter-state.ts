@@ -113,6 +113,19 @@ export class InterpreterState {
   }
 
   #step(frame: Frame, instruction: Instruction): Promise<void> | void {
+    // What loops are made of has call sites of its own, where an engine can inline the handler.
+    switch (instruction.op) {
+      case 'OP':
+        return instructionHandlers.OP(this, frame, instruction);
+      case 'MOVE':
+        return instructionHandlers.MOVE(this, frame, instruction);
+      case 'JUMP':
+        return instructionHandlers.JUMP(this, frame, instruction);
+      case 'LOOP':
+        return instructionHandlers.LOOP(this, frame, instruction);
+      case 'JUMP_IF_FALSE':
+        return instructionHandlers.JUMP_IF_FALSE(this, frame, instruction);
+    }
     // One handler an instruction, each typed by its operand; the table cannot tell TypeScript that they belong together.
     const handler = instructionHandlers[instruction.op] as (
       state: InterpreterState,

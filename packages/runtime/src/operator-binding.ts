@@ -1,5 +1,6 @@
 import { someContainedType, type FunctionSchema, type Node, type Type } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
+import type { IValue } from '@cresset/tensor';
 
 /** An operator at one place of a program: what the interpreter has to know of it besides its arguments. */
 export interface OperatorBinding {
@@ -7,11 +8,13 @@ export interface OperatorBinding {
   readonly name: string;
   /** Absent where no operator of that name and those types is known: running it raises an error that says so. */
   readonly row: OperatorRow | null;
+  /** The function of plain values that it is, of at most one result: it asks neither for elements of tensors nor for a place to run. */
+  readonly scalar: ((...args: IValue[]) => IValue) | null;
   readonly outputCount: number;
   /** Whether it may put its arguments into something that lasts longer than the call (`append`). */
   readonly keepsArguments: boolean;
-  /** Whether its results are or hold lists, dicts or objects. */
-  readonly returnsContainers: boolean;
+  /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
+  readonly makesContainers: boolean;
 }
 
 /** The operator a node calls. */
@@ -21,17 +24,23 @@ export function bindOperator(node: Node): OperatorBinding {
     return {
       name: node.kind,
       row: null,
+      scalar: null,
       outputCount: node.outputs.length,
       keepsArguments: true,
-      returnsContainers: true,
+      makesContainers: true,
     };
   }
+  const row = (operator.row as OperatorRow | undefined) ?? null;
+  const isPlain = row !== null && !row.readsElements && !row.remote && operator.schema.returns.length < 2;
   return {
     name: operator.schema.operatorName,
-    row: (operator.row as OperatorRow | undefined) ?? null,
+    row,
+    scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
     keepsArguments: operator.aliasAnalysis === 'conservative' || keepsArguments(operator.schema),
-    returnsContainers: node.outputs.some((output) => someContainedType(output.type, isContainer)),
+    makesContainers: node.outputs.some(
+      (output) => isMadeHere(operator.schema, output.offset) && someContainedType(output.type, isContainer),
+    ),
   };
 }
 
@@ -41,6 +50,14 @@ export function keepsArguments(schema: FunctionSchema): boolean {
     if (!aliasInfo) return false;
     return (aliasInfo.isWildcardAfter && !aliasInfo.isWildcardBefore) || (isWrite && isContainer(type));
   });
+}
+
+/**
+ * Whether a result is new: `split` returns `Tensor(a)[]`, a new list of views, but `append` its list, `t[](a!)`, and `__getitem__`
+ * something that lies in its list, `t(*)`.
+ */
+export function isMadeHere({ returns }: FunctionSchema, offset: number): boolean {
+  return !returns[offset]?.aliasInfo?.beforeSet;
 }
 
 function isContainer(type: Type): boolean {

@@ -1,7 +1,7 @@
 import type { HostContext, RandomGenerator } from '@cresset/operators';
-import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { FaultLog } from './fault-log.ts';
+import { KeptStorages } from './kept-storages.ts';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import { PhiloxGenerator } from './philox.ts';
 import { emptyRunCounters, type RunCounters } from './run-counters.ts';
@@ -22,8 +22,7 @@ export class RuntimeContext implements HostContext {
   readonly limits: RuntimeLimits;
   /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
   gradEnabled = false;
-  /** Storages that runs made and left in attributes of modules; see StorageLedger. */
-  readonly keptStorages = new WeakSet<Storage>();
+  readonly keptStorages = new KeptStorages();
   counters: RunCounters = emptyRunCounters();
   readonly faults = new FaultLog();
 

@@ -9,7 +9,7 @@ import { emptyRunCounters } from './run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run-profile.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { TorchScriptError } from './script-error.ts';
-import { forEachStorage } from './storage-ledger.ts';
+import { forEachStorage } from './reachable-storages.ts';
 import { weightOrder } from './weight-order.ts';
 
 export interface ScriptModuleOptions {

@@ -1,6 +1,7 @@
 import { ListType, TensorType } from '@cresset/ir';
 import { List, Tensor, Tuple } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
+import { KeptStorages } from './kept-storages.ts';
 import { StorageLedger } from './storage-ledger.ts';
 
 const made = (ledger: StorageLedger): Tensor => {
@@ -35,7 +36,7 @@ describe('StorageLedger', () => {
     const ledger = new StorageLedger();
     const [lost, inResult] = [made(ledger), made(ledger)];
     const list = new List(TensorType.get(), [lost, inResult]);
-    ledger.pin(list);
+    ledger.pinItems(list);
     for (const tensor of [lost, inResult]) {
       ledger.retain(tensor, false);
       ledger.release(tensor, false);
@@ -57,7 +58,7 @@ describe('StorageLedger', () => {
   });
 
   it('frees state that a later run replaces, unless the caller has it', () => {
-    const kept = new WeakSet<Tensor['storage']>();
+    const kept = new KeptStorages();
     const first = new StorageLedger(kept);
     const [state, handedOut] = [made(first), made(first)];
     first.sweep([handedOut], [state, handedOut]);

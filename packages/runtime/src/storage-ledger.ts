@@ -1,4 +1,6 @@
-import { Dict, List, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { Dict, List, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { KeptStorages } from './kept-storages.ts';
+import { forEachStorage } from './reachable-storages.ts';
 
 interface Entry {
   /** Registers that hold a tensor over this storage, counted with multiplicity. */
@@ -13,12 +15,17 @@ interface Entry {
  * PyTorch counts references to a storage; here the registers of the interpreter are counted, which is where values of a
  * running program live. A tensor that goes into something that can change later (a list, a dict, an attribute) is pinned
  * and left to `sweep`. Storages that the run did not make (weights, inputs) are not in the ledger and never freed.
+ *
+ * Everything is pinned on its way into a container, so all that lies in one is pinned already: what is done with a
+ * container never asks what it holds.
  */
 export class StorageLedger {
   readonly #entries = new Map<Storage, Entry>();
+  /** What attributes lost. */
+  readonly #replaced: IValue[] = [];
 
-  /** @param kept storages that runs made and that only attributes of the module hold; shared by all runs of a context */
-  constructor(private readonly kept: WeakSet<Storage> = new WeakSet()) {}
+  /** @param kept what the attributes of the program hold; shared by all runs of a context */
+  constructor(private readonly kept = new KeptStorages()) {}
 
   /** Storages made in this run that are still held. */
   get size(): number {
@@ -53,9 +60,32 @@ export class StorageLedger {
     }
   }
 
-  /** Leaves all that is reachable from `value` to the sweep. */
+  /** `value` goes into something that can change later: from here on it is the sweep's. */
   pin(value: IValue): void {
-    forEachStorage([value], (storage) => {
+    if (value instanceof Tensor) {
+      const entry = this.#entries.get(value.storage);
+      if (entry) entry.pinned = true;
+      if (value.grad) this.pin(value.grad);
+    } else if (value instanceof Tuple) {
+      for (const item of value.items) this.pin(item);
+    }
+  }
+
+  /** Pins what was put into a list or dict that has just been made, or into those of a tuple. */
+  pinItems(made: IValue): void {
+    if (made instanceof List) for (const item of made.items) this.pin(item);
+    else if (made instanceof Tuple) for (const item of made.items) this.pinItems(item);
+    else if (made instanceof Dict) {
+      for (const [key, item] of made.entries) {
+        this.pin(key);
+        this.pin(item);
+      }
+    }
+  }
+
+  /** Pins all that is reachable from something whose parts were made with it. */
+  pinAll(made: IValue): void {
+    forEachStorage([made], (storage) => {
       const entry = this.#entries.get(storage);
       if (entry) entry.pinned = true;
     });
@@ -66,10 +96,7 @@ export class StorageLedger {
    * nothing else holds it in the end.
    */
   takeBack(value: IValue): void {
-    forEachStorage([value], (storage) => {
-      if (this.kept.has(storage) && !this.#entries.has(storage))
-        this.#entries.set(storage, { holders: 0, pinned: true });
-    });
+    if (typeof value === 'object') this.#replaced.push(value);
   }
 
   /**
@@ -77,36 +104,11 @@ export class StorageLedger {
    * from `attributes` of the module, where later runs may replace it.
    */
   sweep(outside: readonly IValue[], attributes: readonly IValue[]): void {
-    forEachStorage(outside, (storage) => {
-      this.#entries.delete(storage);
-      this.kept.delete(storage);
-    });
-    if (this.#entries.size === 0) return;
-    forEachStorage(attributes, (storage) => {
-      if (this.#entries.delete(storage)) this.kept.add(storage);
-    });
-    for (const storage of this.#entries.keys()) storage.dispose();
+    const { kept } = this;
+    kept.takeBack(this.#replaced.splice(0));
+    for (const storage of this.#entries.keys()) kept.add(storage);
     this.#entries.clear();
-  }
-}
-
-/** Visits the storages of all tensors reachable from `values` through containers, objects and gradients. */
-export function forEachStorage(values: readonly IValue[], visit: (storage: Storage) => void): void {
-  const seen = new Set<object>();
-  const pending: IValue[] = [...values];
-  while (pending.length > 0) {
-    const value = pending.pop();
-    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
-    seen.add(value);
-    if (value instanceof Tensor) {
-      visit(value.storage);
-      if (value.grad) pending.push(value.grad);
-    } else if (value instanceof List || value instanceof Tuple) {
-      for (const item of value.items) if (typeof item === 'object') pending.push(item);
-    } else if (value instanceof Dict) {
-      for (const [key, item] of value.entries) pending.push(key, item);
-    } else if (value instanceof ScriptObject) {
-      for (const slot of value.slots) if (typeof slot === 'object') pending.push(slot);
-    }
+    forEachStorage(outside, (storage) => kept.handOut(storage));
+    kept.sweep(attributes);
   }
 }

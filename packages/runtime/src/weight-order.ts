@@ -1,7 +1,7 @@
 import type { Block, Graph, Value } from '@cresset/ir';
 import { ScriptObject, type IValue, type Storage } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
-import { forEachStorage } from './storage-ledger.ts';
+import { forEachStorage } from './reachable-storages.ts';
 
 /** The storages that a graph uses: each once, in the order of use. */
 export interface WeightOrder {

@@ -146,3 +146,14 @@ test('dicts keep the order of insertion and pop from the front', () => {
   expect(() => run('aten::__getitem__.Dict_str', dict, 'x')).toThrow('KeyError: x');
   expect(run('aten::get.default_str', dict, 'x', 9n)).toBe(9n);
 });
+
+test('popitem goes on from where it was, and comes to what is put in again', () => {
+  const dict = new Dict(IntType.get(), IntType.get(), new Map([1n, 2n, 3n].map((key) => [key, key] as const)));
+  const pop = (): IValue => (run('aten::popitem.int', dict) as Tuple).items[0];
+  expect([pop(), pop()]).toEqual([1n, 2n]);
+  run('aten::_set_item.int', dict, 1n, 1n);
+  expect([pop(), pop()]).toEqual([3n, 1n]);
+  expect(pop).toThrow('popitem(): dictionary is empty');
+  run('aten::_set_item.int', dict, 5n, 5n);
+  expect(pop()).toBe(5n);
+});

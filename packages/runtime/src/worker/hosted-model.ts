@@ -2,11 +2,13 @@ import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } f
 import { ClassType, CressetError, type ScriptFunction } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
+import { forEachStorage } from '../reachable-storages.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
+import { UndecidedStorages } from '../undecided-storages.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
   CallRequest,
@@ -57,6 +59,7 @@ export class HostedModel {
   readonly #loaded: HostedProgram;
   readonly #device: ComputeDevice | null;
   readonly #report: DeviceReport;
+  readonly #temporaries = new UndecidedStorages();
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(loaded: HostedProgram, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
@@ -176,14 +179,17 @@ export class HostedModel {
    */
   #freeTemporaries(values: readonly IValue[]): void {
     if (!this.#device) return;
-    const kept = new Set(reachableTensors(new Tuple([...this.modules.values()])).map(({ storage }) => storage));
-    for (const value of values) {
-      for (const { storage } of reachableTensors(value)) {
-        if (kept.has(storage) || storage.isDisposed) continue;
+    forEachStorage(values, (storage) => {
+      if (!storage.isDisposed) this.#temporaries.add(storage);
+    });
+    this.#temporaries.decide(
+      this.modules.values(),
+      () => undefined,
+      (storage) => {
         if (storage.isOnHost) storage.hostBytesForWriting();
         else storage.dispose();
-      }
-    }
+      },
+    );
   }
 
   /** The run's profile with the readback of its results. */

@@ -1,8 +1,8 @@
 import { readModule } from '@cresset/archive';
-import { contiguousStrides, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
-import { normalise, signatureOf, type ComputeDevice, type Kernel } from '@cresset/tensorexpr';
+import { contiguousStrides, Storage, Tensor } from '@cresset/tensor';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveArchive, SyntheticArchive, type ArchiveServer } from '../../../../test-setup/synthetic-archive.ts';
+import { CountingDevice } from '../counting-device-fixture.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
@@ -15,66 +15,14 @@ const MEGABYTE = 2 ** 20;
 /** Of the largest tensor, bytes. */
 const LARGEST = 96 * MEGABYTE;
 
-/** Takes what goes up to it, and computes nothing: what lies in memory is then what loading put there. */
-class CountingDevice implements ComputeDevice {
-  readonly description = 'counting';
-  readonly capabilities = {
-    f16: false,
-    subgroupSize: 0,
-    immediates: false,
-    software: false,
-    maxWorkgroupSize: 256,
-    maxWorkgroupStorage: 16384,
-    maxStorageBuffers: 8,
-    maxBindingBytes: 2 ** 31,
-    maxWorkgroupsPerDimension: 65535,
-  };
-  readonly counters = {
-    dispatches: 0,
-    submits: 0,
-    uploads: 0,
-    uploadedBytes: 0,
-    readbacks: 0,
-    readbackBytes: 0,
-    shaders: 0,
-    buffersAllocated: 0,
-    liveBytes: 0,
-  };
+/** Looks at what memory is taken while things go up to it. */
+class MeasuringDevice extends CountingDevice {
   peak = 0;
-  /** First elements of what came up. */
-  readonly seen: number[] = [];
 
-  deviceElementSize(): number {
-    return 4;
-  }
-
-  allocate(byteLength: number): DeviceBuffer {
-    return { byteLength };
-  }
-
-  release(): void {}
-
-  upload(_buffer: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
-    this.counters.uploadedBytes += elements.byteLength;
-    if (elements.byteLength >= MEGABYTE) this.seen.push(new DataView(elements.buffer).getFloat32(0, true));
+  override upload(...upload: Parameters<CountingDevice['upload']>): void {
+    super.upload(...upload);
     this.measure();
   }
-
-  async download(_buffer: DeviceBuffer, _dtype: ScalarType, count: number): Promise<ArrayBuffer> {
-    return new ArrayBuffer(4 * count);
-  }
-
-  launch(kernel: Kernel): void {
-    for (const { operand, stored } of signatureOf(normalise(kernel)).bindings) {
-      const { storage, dtype } = operand.tensor;
-      if (stored) storage.deviceBufferForWriting(this, dtype);
-      else storage.deviceBuffer(this, dtype);
-    }
-  }
-
-  async flush(): Promise<void> {}
-
-  dispose(): void {}
 
   measure(): void {
     const { heapUsed, arrayBuffers } = process.memoryUsage();
@@ -102,7 +50,7 @@ describe('a file of a gigabyte whose weights all go up to the device', () => {
     server = await serveArchive(archive);
 
     initializeRuntime();
-    const device = new CountingDevice();
+    const device = new MeasuringDevice();
     const start = process.memoryUsage();
     const loaded = await readModule(server.url);
     const module = new ScriptModule(loaded.module, loaded.unit, new RuntimeContext({ device }), {
@@ -132,7 +80,7 @@ describe('a file of a gigabyte whose weights all go up to the device', () => {
       '  def forward(self: __torch__.Net,\n    x: Tensor) -> Tensor:\n    return torch.add(x, torch.sum(self.w0))\n',
     );
     server = await serveArchive(archive);
-    const device = new CountingDevice();
+    const device = new MeasuringDevice();
     const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
     new WorkerHost(hostPort, { openDevice: () => Promise.resolve(device) }).listen();
     const client = new WorkerClient(clientPort);

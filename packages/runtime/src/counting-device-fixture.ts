@@ -1,0 +1,64 @@
+import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
+import { normalise, signatureOf, type ComputeDevice, type Kernel } from '@cresset/tensorexpr';
+
+const MEGABYTE = 2 ** 20;
+
+/** Takes what goes up to it, and computes nothing: what lies in memory is then what loading put there. */
+export class CountingDevice implements ComputeDevice {
+  readonly description = 'counting';
+  readonly capabilities = {
+    f16: false,
+    subgroupSize: 0,
+    immediates: false,
+    software: false,
+    maxWorkgroupSize: 256,
+    maxWorkgroupStorage: 16384,
+    maxStorageBuffers: 8,
+    maxBindingBytes: 2 ** 31,
+    maxWorkgroupsPerDimension: 65535,
+  };
+  readonly counters = {
+    dispatches: 0,
+    submits: 0,
+    uploads: 0,
+    uploadedBytes: 0,
+    readbacks: 0,
+    readbackBytes: 0,
+    shaders: 0,
+    buffersAllocated: 0,
+    liveBytes: 0,
+  };
+  /** First elements of what came up. */
+  readonly seen: number[] = [];
+
+  deviceElementSize(): number {
+    return 4;
+  }
+
+  allocate(byteLength: number): DeviceBuffer {
+    return { byteLength };
+  }
+
+  release(): void {}
+
+  upload(_buffer: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
+    this.counters.uploadedBytes += elements.byteLength;
+    if (elements.byteLength >= MEGABYTE) this.seen.push(new DataView(elements.buffer).getFloat32(0, true));
+  }
+
+  async download(_buffer: DeviceBuffer, _dtype: ScalarType, count: number): Promise<ArrayBuffer> {
+    return new ArrayBuffer(4 * count);
+  }
+
+  launch(kernel: Kernel): void {
+    for (const { operand, stored } of signatureOf(normalise(kernel)).bindings) {
+      const { storage, dtype } = operand.tensor;
+      if (stored) storage.deviceBufferForWriting(this, dtype);
+      else storage.deviceBuffer(this, dtype);
+    }
+  }
+
+  async flush(): Promise<void> {}
+
+  dispose(): void {}
+}

@@ -1,0 +1,27 @@
+import { Dict, List, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+
+/**
+ * Visits the storages of all tensors reachable from `values` through containers, objects and gradients.
+ *
+ * @returns how many values it looked at
+ */
+export function forEachStorage(values: readonly IValue[], visit: (storage: Storage) => void): number {
+  const seen = new Set<object>();
+  const pending: IValue[] = [...values];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
+    seen.add(value);
+    if (value instanceof Tensor) {
+      visit(value.storage);
+      if (value.grad) pending.push(value.grad);
+    } else if (value instanceof List || value instanceof Tuple) {
+      for (const item of value.items) if (typeof item === 'object') pending.push(item);
+    } else if (value instanceof Dict) {
+      for (const [key, item] of value.entries) pending.push(key, item);
+    } else if (value instanceof ScriptObject) {
+      for (const slot of value.slots) if (typeof slot === 'object') pending.push(slot);
+    }
+  }
+  return seen.size;
+}
