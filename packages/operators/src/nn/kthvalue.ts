@@ -5,9 +5,45 @@ import { check } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { unsqueeze } from '../tensor/view-functions.ts';
 import { lowerSort } from './sort-lowering.ts';
-import { keysOf, forEachLine, orderOf } from './sort.ts';
+import { forEachLine, isLess, keysOf } from './sort.ts';
 
 /** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
+
+/**
+ * Puts the position that belongs at `nth` of the sorted order there. Which of several equal elements that is hangs on the algorithm:
+ * Hoare's selection with the median of three (Sedgewick, "Implementing Quicksort Programs", 1978), as PyTorch has it.
+ */
+function quickSelect(order: Int32Array, nth: number, isAfter: (a: number, b: number) => boolean): void {
+  const swap = (a: number, b: number): void => {
+    [order[a], order[b]] = [order[b], order[a]];
+  };
+  const swapIfAfter = (a: number, b: number): void => {
+    if (isAfter(order[a], order[b])) swap(a, b);
+  };
+  let left = 0;
+  let right = order.length - 1;
+  while (right > left + 1) {
+    swap((left + right) >> 1, left + 1);
+    swapIfAfter(left + 1, right);
+    swapIfAfter(left, right);
+    swapIfAfter(left + 1, left);
+    const pivot = order[left];
+    let low = left + 1;
+    let high = right;
+    for (;;) {
+      do low++;
+      while (isAfter(pivot, order[low]));
+      do high--;
+      while (isAfter(order[high], pivot));
+      if (high < low) break;
+      swap(low, high);
+    }
+    swap(left, high);
+    if (high <= nth) left = low;
+    if (high >= nth) right = high - 1;
+  }
+  if (right === left + 1) swapIfAfter(left, right);
+}
 
 interface KthvalueArgs {
   readonly self: Tensor;
@@ -38,7 +74,9 @@ const kthvalue = kernel<KthvalueArgs>(
       const target = values.storageArrayForWriting() as HostArray as unknown as number[];
       const places = indices.storageArrayForWriting() as BigInt64Array;
       forEachLine(self.sizes, at, (start, step, line) => {
-        const place = orderOf(keys, start, step, self.sizes[at] ?? 1, false)[k - 1];
+        const order = Int32Array.from({ length: self.sizes[at] ?? 1 }, (_, position) => position);
+        quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
+        const place = order[k - 1];
         target[line] = source[start + place * step];
         places[line] = BigInt(place);
       });

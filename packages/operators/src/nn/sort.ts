@@ -5,9 +5,11 @@ import { check, notImplementedFor } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { readNumbers } from './numbers.ts';
+import { topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 
-/** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order. */
+/** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order, but
+ * for those of `topk`, which has them on the host as PyTorch has and on a device in the order they stand in. */
 
 type Keys = ArrayLike<number> | ArrayLike<bigint>;
 
@@ -17,7 +19,7 @@ export function keysOf(self: Tensor): Keys {
 }
 
 /** Whether `x` comes before `y` in ascending order; NaN comes last. */
-function isLess(x: number | bigint, y: number | bigint): boolean {
+export function isLess(x: number | bigint, y: number | bigint): boolean {
   return x < y || (Number.isNaN(y) && !Number.isNaN(x));
 }
 
@@ -36,21 +38,22 @@ export function forEachLine(
   }
 }
 
-/** The order of one line: positions along it, first to last. */
-export function orderOf(keys: Keys, start: number, step: number, size: number, descending: boolean): Int32Array {
-  const order = Int32Array.from({ length: size }, (_, at) => at);
-  return order.sort((a, b) => {
-    const x = keys[start + a * step];
-    const y = keys[start + b * step];
-    const less = descending ? isLess(y, x) : isLess(x, y);
-    if (less) return -1;
-    const more = descending ? isLess(x, y) : isLess(y, x);
-    return more ? 1 : a - b;
-  });
-}
+/** The order of one line, given by which of two positions comes before the other: positions along it, first to last. */
+type LineOrder = (size: number, isBefore: IsBefore) => Int32Array;
 
-/** Fills contiguous `values` and `indices` with the first elements of every sorted line, as many as they have room for. */
-function hostSort(self: Tensor, dim: number, descending: boolean, values: Tensor | null, indices: Tensor): void {
+/** Equal elements in the order they stand in. */
+const stableOrder: LineOrder = (size, isBefore) =>
+  Int32Array.from({ length: size }, (_, at) => at).sort((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : a - b));
+
+/** Fills contiguous `values` and `indices` with the first elements of every line in its order, as many as they have room for. */
+function hostSort(
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  values: Tensor | null,
+  indices: Tensor,
+  orderOf: LineOrder = stableOrder,
+): void {
   const keys = keysOf(self);
   const source = self.contiguousArray() as unknown as number[];
   const size = self.sizes[dim] ?? 1;
@@ -58,7 +61,12 @@ function hostSort(self: Tensor, dim: number, descending: boolean, values: Tensor
   const places = indices.storageArrayForWriting() as BigInt64Array;
   const target = values && (values.storageArrayForWriting() as HostArray as unknown as number[]);
   forEachLine(self.sizes, dim, (start, step, line) => {
-    const order = orderOf(keys, start, step, size, descending);
+    const isBefore: IsBefore = (a, b) => {
+      const x = keys[start + a * step];
+      const y = keys[start + b * step];
+      return descending ? isLess(y, x) : isLess(x, y);
+    };
+    const order = orderOf(size, isBefore);
     const outer = Math.floor(line / step);
     const first = outer * kept * step + (line % step);
     for (let at = 0; at < kept; at++) {
@@ -107,6 +115,7 @@ interface TopkArgs {
   readonly k: number;
   readonly dim: number;
   readonly largest: boolean;
+  readonly sorted: boolean;
 }
 
 const topk = kernel<TopkArgs>(
@@ -123,8 +132,10 @@ const topk = kernel<TopkArgs>(
         { sizes, dtype: 'int64' },
       ];
     },
-    host: ({ self, dim, largest }, [values, indices]) =>
-      hostSort(self, wrapDim(dim, self.dim), largest, values, indices),
+    host: ({ self, k, dim, largest, sorted }, [values, indices]) =>
+      hostSort(self, wrapDim(dim, self.dim), largest, values, indices, (size, isBefore) =>
+        topOf(size, k, sorted, isBefore),
+      ),
     lower: ({ self, dim, largest }, [values, indices], context) =>
       lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, 0, values, indices, context),
   },
