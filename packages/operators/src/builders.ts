@@ -52,6 +52,8 @@ export interface KernelRule<Args> extends Forms {
   readonly readsNoData?: boolean;
   readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
+  readonly resizesSelf?: true;
+  readonly refusesOverlap?: true;
 }
 
 /** Anything else that computes: outputs by `shape`, filled by `host` or `lower`. */

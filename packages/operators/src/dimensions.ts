@@ -123,10 +123,12 @@ export function overlapsPartially(a: Tensor, b: Tensor): boolean {
   return a.storageOffset < b.storageOffset + b.numel && b.storageOffset < a.storageOffset + a.numel;
 }
 
-/** As `assertNoInternalOverlap`, for a tensor written while another one is read (at::assert_no_partial_overlap). */
-export function assertNoPartialOverlap(written: Tensor, read: Tensor): void {
+/** As `assertNoInternalOverlap`, for a tensor written while another one is read; where they may not be the same either,
+ * `strictly` (at::assert_no_partial_overlap, at::assert_no_overlap). */
+export function assertNoOverlap(written: Tensor, read: Tensor, strictly: boolean): void {
+  const isSame = written.storage === read.storage && written.storageOffset === read.storageOffset;
   check(
-    !overlapsPartially(written, read),
+    !overlapsPartially(written, read) && !(strictly && isSame && read.numel > 0),
     'unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please clone() the tensor before performing the operation.',
   );
 }

@@ -22,9 +22,4 @@ export const graphDeclarations: readonly OperatorRow[] = [
   'prim::MKLDNNScalarMul(Tensor self, Scalar other) -> Tensor',
   'prim::MKLDNNScalarMul_(Tensor(a!) self, Scalar other) -> Tensor(a!)',
   'prim::mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, int groups) -> Tensor',
-  'aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor',
-  'aten::_add_relu.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)',
-  'aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor',
-  'aten::_add_relu_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)',
-  'aten::_add_relu_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)',
 ].map((schema) => ({ schema }));

@@ -12,7 +12,7 @@ import {
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from './boxing.ts';
 import { copyInto, lowerCopy } from './copy.ts';
-import { assertNoInternalOverlap, assertNoPartialOverlap, sizesText } from './dimensions.ts';
+import { assertNoInternalOverlap, assertNoOverlap, sizesText } from './dimensions.ts';
 import { check } from './errors.ts';
 import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from './pointwise.ts';
 import { lowerReduction, reductionShape, runReduction } from './reduction.ts';
@@ -200,12 +200,13 @@ export function useQuantizedForms(form: QuantizedForm): void {
 /** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */
 export interface DtypeRules {
   checkReadable(row: OperatorRow, args: Arguments): void;
-  checkWritable(row: OperatorRow, computed: ScalarType, target: ScalarType): void;
+  /** What few operators look at before anything else is asked for by `before sizes`. */
+  checkWritable(row: OperatorRow, computed: ScalarType, target: ScalarType, when?: 'before sizes'): void;
 }
 
 let dtypeRules: DtypeRules = {
   checkReadable: () => undefined,
-  checkWritable: (_, computed, target) => assertCanCast(computed, target),
+  checkWritable: (_, computed, target, when) => when ?? assertCanCast(computed, target),
 };
 
 /** Has dtypes checked by such rules; without, what can be computed and cast will do. */
@@ -218,7 +219,8 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
   const { from, form } = row.derived!;
   const fits = sameSizes(target.sizes, result.sizes);
   assertNoInternalOverlap(target);
-  check(fits || form === 'out', () => {
+  dtypeRules.checkWritable(row, result.dtype, target.dtype, 'before sizes');
+  check(fits || form === 'out' || from.resizesSelf === true, () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
@@ -226,7 +228,8 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
   });
   dtypeRules.checkWritable(row, result.dtype, target.dtype);
   if (!fits) resize(target, result.sizes);
-  for (const tensor of tensorsOf(args)) assertNoPartialOverlap(target, tensor);
+  const read = from.refusesOverlap ? functionalArguments(from, args) : args;
+  for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
 }
 
 /** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */

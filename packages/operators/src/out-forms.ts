@@ -3,7 +3,7 @@ import { outSchema, overloadOf } from './variants.ts';
 
 /** Operators that PyTorch has `out=` forms of only because it makes them for everything. */
 const generated =
-  '_add_relu.Scalar _convolution _embedding_bag _embedding_bag_forward_only _log_softmax_backward_data ' +
+  '_convolution _embedding_bag _embedding_bag_forward_only _log_softmax_backward_data ' +
   '_native_batch_norm_legit_no_training _native_multi_head_attention _pack_padded_sequence _transformer_encoder_layer_fwd ' +
   '_unique _unique2 _unsafe_view _weight_norm_interface argsort.stable bernoulli.Tensor bernoulli bucketize.Scalar cauchy ' +
   'celu chain_matmul clone convolution exponential fill.Scalar fill.Tensor geometric isinf isnan log_normal native_dropout ' +

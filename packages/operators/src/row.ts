@@ -50,6 +50,10 @@ export interface OperatorRow {
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
    * `dim_max(max, max_values)`. Its row is derived too. */
   readonly out?: string;
+  /** Its in-place form gives `self` other sizes where the result has such, as only `out=` forms do else. */
+  readonly resizesSelf?: true;
+  /** Its `out=` argument may share no memory with an input, not even all of it. */
+  readonly refusesOverlap?: true;
   /** On a derived row: the row whose results it writes to `self` or to its `out` arguments. */
   readonly derived?: { readonly from: OperatorRow; readonly form: 'in-place' | 'out' };
 }

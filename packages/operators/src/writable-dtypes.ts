@@ -1,4 +1,4 @@
-import { isComplex, isFloatingPoint, type ScalarType } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, isIntegral, type ScalarType } from '@cresset/tensor';
 import { boxingOf } from './boxing.ts';
 import { check } from './errors.ts';
 import { cppTypeName } from './nn/type-names.ts';
@@ -10,6 +10,8 @@ interface WritingRule {
   readonly takes: (computed: ScalarType, out: ScalarType) => boolean;
   /** `{want}` and `{got}` stand for the dtypes' names, `{Want}` and `{Got}` for those of C++. */
   readonly message: string;
+  /** Sizes that do not fit are complained of only after it. */
+  readonly isFirst?: true;
 }
 
 const same = (message: string): WritingRule => ({ takes: (computed, out) => computed === out, message });
@@ -106,7 +108,7 @@ const rules: ReadonlyMap<string, WritingRule> = new Map([
     message: 'logsumexp(): Expected floating point type for result tensor, but got: {got}',
   }),
   ...each('nansum nanmean', {
-    takes: (_, out) => isFloatingPoint(out),
+    takes: (computed, out) => isIntegral(computed, true) || isFloatingPoint(out),
     message: '"nansum_cpu" not implemented for \'{got}\'',
   }),
   ...each(
@@ -120,13 +122,13 @@ const rules: ReadonlyMap<string, WritingRule> = new Map([
   ...each('mean.dtype_out', castable("mean.dtype_out(): input types can't be cast to the desired output type {got}")),
   ...each('diag', castable("diag: result type {want} can't be cast to the desired out= type {got}")),
   ...each('ldexp', castable("ldexp can't be cast to the desired output type {got}")),
-  ...each('ldexp_', castable("ldexp can't be cast to the desired output type {got}")),
+  ...each('ldexp_', { ...castable("ldexp can't be cast to the desired output type {got}"), isFirst: true }),
   ...each('abs_', same('In-place abs is not supported for complex tensors.')),
   ...each('mvlgamma_', castable("mvlgamma: result type {got} can't be cast to the desired output type {want}")),
-  ...each(
-    'float_power_',
-    same("the base given to float_power_ has dtype {got} but the operation's result requires dtype {want}"),
-  ),
+  ...each('float_power_', {
+    ...same("the base given to float_power_ has dtype {got} but the operation's result requires dtype {want}"),
+    isFirst: true,
+  }),
   ...each('heaviside', same('heaviside is not yet implemented for tensors with different dtypes.')),
   ...each(
     'histc',
@@ -162,8 +164,9 @@ const rules: ReadonlyMap<string, WritingRule> = new Map([
 ]);
 
 /** Throws where an operator does not write results of dtype `computed` to a tensor of dtype `out`. */
-export function checkWritable(row: OperatorRow, computed: ScalarType, out: ScalarType): void {
-  const { takes, message } = ruleOf(row);
+export function checkWritable(row: OperatorRow, computed: ScalarType, out: ScalarType, when?: 'before sizes'): void {
+  const { takes, message, isFirst } = ruleOf(row);
+  if (when && !isFirst) return;
   check(takes(computed, out), () =>
     message
       .replaceAll('{want}', dtypeName(computed))

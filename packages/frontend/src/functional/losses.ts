@@ -39,9 +39,10 @@ const weighted = (unweighted: string, errors: string, mean: string): string => `
 const WEIGHTED_MEAN = 'torch.sum(weighted_errors) / torch.sum(weight)';
 
 /** Operators that take everything as it is. */
-const direct = (name: string, params: string, call: string): string => `
+/** A call of the operator of that name, after `checks`. */
+const direct = (name: string, params: string, call: string, checks = ''): string => `
 def ${name}(${params}, ${REDUCTION}) -> Tensor:
-${PICK_REDUCTION}    return ${call}
+${PICK_REDUCTION}${checks}    return ${call}
 `;
 
 export const LOSSES = [
@@ -186,6 +187,9 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
     'margin_ranking_loss',
     'input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0',
     'torch.margin_ranking_loss(input1, input2, target, margin, reduction_enum)',
+    `    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+`,
   ),
   direct(
     'hinge_embedding_loss',
@@ -207,5 +211,8 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[
     'triplet_margin_loss',
     'anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False',
     'torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction_enum)',
+    `    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+`,
   ),
 ].join('');

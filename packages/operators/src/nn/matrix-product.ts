@@ -27,6 +27,7 @@ export function productRow<Args>(
     shape: (args: Args) => TensorMeta;
     product: (args: Args, sizes: readonly number[]) => Product;
     view?: (out: Tensor, args: Args) => Tensor;
+    resizesSelf?: true;
   },
 ): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
@@ -34,6 +35,7 @@ export function productRow<Args>(
   return kernel<Args>(schema, {
     inPlace: rule.inPlace,
     out: rule.out ?? true,
+    resizesSelf: rule.resizesSelf,
     shape: rule.shape,
     host(args, outputs) {
       const out = view(outputs[0], args);

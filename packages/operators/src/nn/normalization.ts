@@ -1,4 +1,4 @@
-import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel, type Forms } from '../builders.ts';
@@ -6,6 +6,7 @@ import { sizesText } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
+import { hostComplexRmsNorm } from './complex-rms-norm.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
 import { permuteView, reshapeView, unsqueezeView } from './views.ts';
 
@@ -24,7 +25,11 @@ export function normalizationRow<Args extends { readonly input: Tensor }>(
     inPlace: rule.inPlace,
     out: rule.out,
     shape: rule.shape,
-    host: (args, outputs) => void hostNormalize(rule.normalization(args, outputs)),
+    host: (args, outputs) => {
+      const normalization = rule.normalization(args, outputs);
+      if (isComplex(args.input.dtype)) hostComplexRmsNorm(normalization);
+      else hostNormalize(normalization);
+    },
     lower: (args: Args, outputs: readonly Tensor[], context: LoweringContext) =>
       lowerNormalize(label, rule.normalization(args, outputs), context),
     lowerable: ({ input }) => exprTypeOf(input.dtype) === 'float',
@@ -88,6 +93,7 @@ export function trailing(args: LayerNormArgs, outputs: readonly Tensor[]): Norma
 
 const epsilons: Partial<Record<ScalarType, number>> = {
   float64: 2 ** -52,
+  complex128: 2 ** -52,
   float16: 2 ** -10,
   bfloat16: 2 ** -7,
 };

@@ -133,6 +133,7 @@ export const productChainRows: readonly OperatorRow[] = [
     {
       shape: addbmmShape,
       inPlace: true,
+      resizesSelf: true,
       // The batch is summed over too: one product with two inner dimensions.
       product: (args, sizes) => ({
         left: transposeView(args.batch1, 0, 1),
@@ -177,7 +178,20 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) 
         return product * alpha
     return self * beta + product * alpha
 `,
-    { inPlace: true, out: true },
+    { out: true },
+  ),
+  // Its own, for what it asks of `self` before anything else.
+  decomposed(
+    'aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)',
+    `
+def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) -> Tensor:
+    assert vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D"
+    assert vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D"
+    assert self.dim() == 2, f"2D tensor expected, got {self.dim()}D tensor for input"
+    rows, columns = vec1.size(0), vec2.size(0)
+    assert self.size(0) == rows and self.size(1) == columns, f"size mismatch, input: {self.size()}, v1: {vec1.size()}, v2: {vec2.size()}"
+    return self.copy_(torch.addr(self, vec1, vec2, beta=beta, alpha=alpha))
+`,
   ),
   decomposed(
     'aten::ger(Tensor self, Tensor vec2) -> Tensor',

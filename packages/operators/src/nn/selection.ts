@@ -103,10 +103,15 @@ function partition(order: Int32Array, first: number, last: number, isBefore: IsB
   }
 }
 
+/** What belongs first goes there at once, where `isBefore` is no order (of NaN) as anywhere else; further on nothing should. */
 function insertionSort(order: Int32Array, first: number, last: number, isBefore: IsBefore): void {
   for (let at = first + 1; at < last; at++) {
     const value = order[at];
     let to = at;
+    if (at < first + insertionSize && isBefore(value, order[first])) {
+      order.copyWithin(first + 1, first, at);
+      to = first;
+    }
     while (to > first && isBefore(value, order[to - 1])) {
       order[to] = order[to - 1];
       to--;

@@ -482,6 +482,7 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
       return deviceMaskedSelect(self, mask, context);
     },
     out: 'out',
+    refusesOverlap: true,
   }),
   kernel('aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor', {
     ...maskedScatterRule,

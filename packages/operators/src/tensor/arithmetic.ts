@@ -42,7 +42,7 @@ function checkSubtraction(dtype: ScalarType, args: PointwiseArguments): void {
   checkAlpha(dtype, args);
 }
 
-const addition: PointwiseRule = {
+export const addition: PointwiseRule = {
   dtype: 'promote',
   apart: ['alpha'],
   refuses: checkAlpha,

@@ -5,12 +5,14 @@ import { contiguousOf } from '../copy.ts';
 import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
 import { writeEach } from '../fill.ts';
-import { computePointwise } from '../pointwise.ts';
+import { cppTypeName } from '../nn/type-names.ts';
+import { computePointwise, constantOf, wrapNarrow } from '../pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { splitExponent } from '../scalar/split-exponent.ts';
 import { forEachRun, walkOf } from '../tensor-iterator.ts';
 import { defaultDtype, dtypeName, toFloating } from '../type-promotion.ts';
+import { addition } from './arithmetic.ts';
 import { comparable, isWhole, pairRow, refusing, sameNumber } from './comparison.ts';
 
 /** Functions of two numbers that models rarely compute, and closeness (ATen/native/BinaryOps.cpp, TensorCompare.cpp). */
@@ -26,6 +28,18 @@ const timesLog = (log: (y: Expr) => Expr): PointwiseRule => ({
     return select(unary('isnan', other), other, product);
   },
 });
+
+/** What PyTorch's passes make of `relu(add(a, b))`; its kernel is of few dtypes. */
+const addRelu: PointwiseRule = {
+  ...addition,
+  complex: undefined,
+  refuses: (dtype, args) => {
+    addition.refuses!(dtype, args);
+    const isTaken = ['float32', 'float64', 'int8', 'int16', 'int32', 'int64'].includes(dtype);
+    check(isTaken, `Unsupported datatype for add_relu:${cppTypeName(dtype)}`);
+  },
+  body: (args, type, dtype) => binary('max', wrapNarrow(addition.body!(args, type, dtype), dtype), constantOf(type, 0)),
+};
 
 const xlogy = timesLog((y) => unary('log', y));
 const xlog1py = timesLog((y) => unary('log1p', y));
@@ -199,6 +213,8 @@ export const binaryFunctionRows: readonly OperatorRow[] = [
     refuses: sameDtypes('heaviside'),
     body: heaviside,
   }),
+  pointwise('aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor', addRelu),
+  pointwise('aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor', addRelu),
   pointwise('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', { ...ldexp, inPlace: '' }),
   wholeNumbers('gcd', greatestCommonDivisor),
   wholeNumbers('lcm', (a, b) => (a === 0 || b === 0 ? 0 : Math.abs((a / greatestCommonDivisor(a, b)) * b))),

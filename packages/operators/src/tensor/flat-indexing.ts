@@ -63,6 +63,7 @@ function bincount({ self, weights, minlength }: { self: Tensor; weights: Tensor 
 export const flatIndexingRows: readonly OperatorRow[] = [
   kernel('aten::take(Tensor self, Tensor index) -> Tensor', {
     out: 'out',
+    refusesOverlap: true,
     shape: ({ self, index }: { self: Tensor; index: Tensor }) => {
       check(index.dtype === 'int64', `take(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
       return { sizes: index.sizes, dtype: self.dtype };

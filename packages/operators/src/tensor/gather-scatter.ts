@@ -333,6 +333,7 @@ export const gatherScatterRows: readonly OperatorRow[] = [
   kernel('aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor', {
     ...gatherRule,
     out: 'out',
+    refusesOverlap: true,
   }),
   ...scatterRows,
   kernel<OneHot>('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {

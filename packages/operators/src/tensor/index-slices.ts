@@ -165,7 +165,11 @@ function lowerSlices(
 }
 
 export const indexSliceRows: readonly OperatorRow[] = [
-  kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', { ...indexSelectRule, out: 'out' }),
+  kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
+    ...indexSelectRule,
+    out: 'out',
+    refusesOverlap: true,
+  }),
   kernel('aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor', {
     inPlace: true,
     out: 'out',

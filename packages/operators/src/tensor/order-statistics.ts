@@ -6,6 +6,7 @@ import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
 import { writeEach } from '../fill.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
+import { sortRange } from '../nn/selection.ts';
 import { movedim } from './view-functions.ts';
 
 /** Medians, modes and quantiles (ATen/native/Sorting.cpp). */
@@ -51,14 +52,20 @@ function medianOf(group: Float64Array, ignoresNaN: boolean): Found {
   return { value: group[index] ?? NaN, index };
 }
 
-/** The smallest of the values that occur most often, and where it is last. */
+/** The smallest of the values that occur most often, and where that one of them is that sorting puts last. */
 function modeOf(group: Float64Array): Found {
-  const counts = new Map<number, number>();
-  for (const value of group) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const [value] = [...counts].reduce((best, each) =>
-    each[1] > best[1] || (each[1] === best[1] && ascending(each[0], best[0]) < 0) ? each : best,
-  );
-  return { value, index: group.lastIndexOf(value) };
+  const order = Int32Array.from(group.keys());
+  // NaN is neither before nor after anything here: runs of one value may be torn apart by it, as they are in PyTorch.
+  sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
+  let best = { last: 0, count: 0 };
+  for (let at = 0, count = 0; at < order.length; at++) {
+    count++;
+    if (at + 1 < order.length && group[order[at]] === group[order[at + 1]]) continue;
+    if (count > best.count) best = { last: at, count };
+    count = 0;
+  }
+  const index = order[best.last];
+  return { value: group[index], index };
 }
 
 function alongMeta(name: string, args: Along): TensorMeta[] {

@@ -71,8 +71,8 @@ const faraway = 60;
 function besselJ(order: 0 | 1, x: number): number {
   const size = Math.abs(x);
   const sign = order === 1 && x < 0 ? -1 : 1;
-  if (Number.isNaN(x)) return NaN;
-  if (size === Infinity) return 0;
+  // Of infinities PyTorch gives none either: there the cosine of the asymptotic formula has no value.
+  if (!Number.isFinite(x)) return NaN;
   if (size < 1e-8) return order === 0 ? 1 : x / 2;
   if (size < faraway) return sign * besselJs(size)[order];
   const { cosine, sine, angle } = hankel(order, size);
@@ -83,9 +83,8 @@ const gamma = 0.5772156649015329;
 
 /** By Neumann's series over all Jₙ. */
 function besselY(order: 0 | 1, x: number): number {
-  if (Number.isNaN(x) || x < 0) return NaN;
+  if (!Number.isFinite(x) || x < 0) return NaN;
   if (x === 0) return -Infinity;
-  if (x === Infinity) return 0;
   if (x >= faraway) {
     const { cosine, sine, angle } = hankel(order, x);
     return Math.sqrt(2 / (Math.PI * x)) * (cosine * Math.sin(angle) + sine * Math.cos(angle));

@@ -140,8 +140,7 @@ function nanToNumComplex({ self, nan, posinf, neginf }: PointwiseArguments): Com
 }
 
 /** Rounds to a number of decimals; negative ones round tens, hundreds, …. */
-function roundDecimals({ self, decimals }: PointwiseArguments, type: ExprType): Expr {
-  if (type !== 'float') return self;
+function roundDecimals({ self, decimals }: PointwiseArguments): Expr {
   const scale = number(10 ** Math.abs(decimals));
   if (decimals < 0) return binary('mul', unary('round', binary('div', self, scale)), scale);
   return binary('div', unary('round', binary('mul', self, scale)), scale);
@@ -229,7 +228,11 @@ export const unaryRows: readonly OperatorRow[] = [
   rounding('floor', 'floor'),
   rounding('round', 'round'),
   rounding('trunc', 'trunc'),
-  pointwise('aten::round.decimals(Tensor self, *, int decimals) -> Tensor', { dtype: 'promote', body: roundDecimals }),
+  pointwise('aten::round.decimals(Tensor self, *, int decimals) -> Tensor', {
+    dtype: 'promote',
+    body: roundDecimals,
+    refuses: (dtype, { decimals }) => refuseIntegral(decimals === 0 ? 'round_vml_cpu' : 'round_cpu')(dtype),
+  }),
   same('frac', (self) => binary('sub', self, unary('trunc', self)), undefined, { refuses: refuseIntegral('frac_cpu') }),
   // A power with an integer exponent: of a bool tensor it is an integer.
   unaryRow(

@@ -1,7 +1,7 @@
 import { isComplex, Tensor } from '@cresset/tensor';
-import { kernel } from '../builders.ts';
+import { kernel, view } from '../builders.ts';
 import { cloneOf, copyInto, lowerCopy } from '../copy.ts';
-import { sizesText } from '../dimensions.ts';
+import { sizesText, wrapDim } from '../dimensions.ts';
 import { check } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { overloadOf } from '../variants.ts';
@@ -24,7 +24,6 @@ const copied: ReadonlySet<string> = new Set([
   'unsqueeze',
   'select.int',
   'slice.Tensor',
-  'narrow',
   'split.Tensor',
   'split_with_sizes',
   'unbind.int',
@@ -52,6 +51,23 @@ function viewCopy({ schema, view }: OperatorRow): OperatorRow {
     host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
     lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
   });
+}
+
+interface Narrow extends Self {
+  readonly dim: number;
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Its checks are not the view's: what is out of range is said in other words. */
+function narrowCopied({ self, dim, start, length }: Narrow): Tensor {
+  check(self.dim > 0, 'narrow() cannot be applied to a 0-dim tensor.');
+  check(dim < self.dim, 'Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.');
+  const part = views.narrow(self, dim, start, Math.max(length, 0));
+  const size = self.sizes[wrapDim(dim, self.dim)];
+  const from = start < 0 ? start + size : start;
+  check(length >= 0, `start (${from}) + length (${length}) exceeds dimension size (${size}).`);
+  return part;
 }
 
 function checkPart(part: Tensor, src: Tensor): void {
@@ -97,6 +113,7 @@ function scattering<Args extends Self & { src: Tensor }>(
 
 export const viewCopyRows: readonly OperatorRow[] = [
   ...viewRows.filter(({ schema }) => copied.has(schema.slice('aten::'.length, schema.indexOf('(')))).map(viewCopy),
+  viewCopy(view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowCopied)),
   scattering<Self & { src: Tensor; dim: number; index: number }>(
     'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',
     (self, { dim, index }) => views.select(self, dim, index),
