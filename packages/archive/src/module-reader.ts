@@ -139,6 +139,7 @@ class ModuleReader {
       if (isLazy) records.attach(weights);
       else await records.load(weights);
     }
+    if (isLazy) await inConstants.loadNumbers();
     const extraFiles = await readExtraFiles(zip, root);
     if (!isLazy && this.#source instanceof MemorySource) await debugTables.release();
     return {

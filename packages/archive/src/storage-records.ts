@@ -79,6 +79,12 @@ export class StorageRecords {
     }
   }
 
+  /** Reads those of tensors without dimensions, after `attach`: a compiler asks for numbers before anything runs. */
+  async loadNumbers(): Promise<void> {
+    const tensors = [...this.#references.values()].flatMap((reference) => reference.tensors);
+    await Promise.all(tensors.filter(({ dim }) => dim === 0).map(({ storage }) => storage.toHost()));
+  }
+
   #byKey(): Map<string, StorageReference[]> {
     const result = new Map<string, StorageReference[]>();
     for (const reference of this.#references.values()) {

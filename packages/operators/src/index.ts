@@ -1,6 +1,7 @@
 export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
 export { copyInto, cloneOf, lowerCopy } from './copy.ts';
 export { OperatorError, type ErrorKind } from './errors.ts';
+export { functionalizedRow } from './functionalization.ts';
 export {
   callRefusal,
   computeCallOnDevice,

@@ -216,20 +216,25 @@ export function useDtypeRules(rules: DtypeRules): void {
 
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
-  const { from, form } = row.derived!;
-  const fits = sameSizes(target.sizes, result.sizes);
+  const { from } = row.derived!;
   assertNoInternalOverlap(target);
+  checkTarget(target, result, row);
+  if (!sameSizes(target.sizes, result.sizes)) resize(target, result.sizes);
+  const read = from.refusesOverlap ? functionalArguments(from, args) : args;
+  for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
+}
+
+/** Throws where a result of this dtype and, in place, these sizes is not written to `target`. */
+export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
+  const { from, form } = row.derived!;
   dtypeRules.checkWritable(row, result.dtype, target.dtype, 'before sizes');
-  check(fits || form === 'out' || from.resizesSelf === true, () => {
+  check(form === 'out' || from.resizesSelf === true || sameSizes(target.sizes, result.sizes), () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
       : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
   });
   dtypeRules.checkWritable(row, result.dtype, target.dtype);
-  if (!fits) resize(target, result.sizes);
-  const read = from.refusesOverlap ? functionalArguments(from, args) : args;
-  for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
 }
 
 /** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */

@@ -1,38 +1,22 @@
-import { type Block, constantValue, type Graph, isTensorConstant, type Node, type Value } from '@cresset/ir';
-import { Tensor } from '@cresset/tensor';
+import { type Block, constantValue, type Graph, type Node, type Value } from '@cresset/ir';
 import { eliminateDeadCode } from './dead-code-elimination.ts';
+import { replaceTensorsByNumbers } from './number-constants.ts';
 
 /**
  * Gives operators the form that the older fuser wants: chunks of a known number with one output each, and constant tensors without
  * dimensions as numbers (PyTorch: CanonicalizeOps).
  */
 export function canonicalizeOps(graph: Graph): void {
-  canonicalizeBlock(graph.block);
+  makeConstantChunks(graph.block);
+  replaceTensorsByNumbers(graph.block);
   eliminateDeadCode(graph);
 }
 
-const arithmetic: ReadonlySet<string> = new Set(['aten::add', 'aten::sub', 'aten::mul', 'aten::div']);
-
-function canonicalizeBlock(block: Block): void {
+function makeConstantChunks(block: Block): void {
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) canonicalizeBlock(inner);
+    for (const inner of node.blocks) makeConstantChunks(inner);
     if (node.kind === 'aten::chunk') makeConstantChunk(node);
-    else if (arithmetic.has(node.kind) && node.maybeSchema()?.overloadName === 'Tensor') replaceTensorByNumber(node);
   }
-}
-
-function replaceTensorByNumber(node: Node): void {
-  const other = constantValue(node.input(1));
-  if (!isTensorConstant(other) || !(other instanceof Tensor) || other.dim !== 0 || !other.storage.isOnHost) return;
-  const element = other.contiguousArray()[0];
-  const isWhole = other.dtype.startsWith('int') || other.dtype.startsWith('uint');
-  const graph = node.owningGraph;
-  graph.withInsertPoint(node, () => {
-    const number = graph.insertConstant(isWhole ? BigInt(element) : Number(element));
-    const made = graph.insertNode(graph.create(node.kind, [node.input(0), number, ...node.inputs.slice(2)]));
-    made.copyMetadata(node).output().copyMetadata(node.output());
-    node.output().replaceAllUsesWith(made.output());
-  });
 }
 
 function makeConstantChunk(node: Node): void {

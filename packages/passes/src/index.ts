@@ -14,7 +14,7 @@ export {
   type OptimizeOptions,
   type PassEnvironment,
 } from './optimization-pipeline.ts';
-export { removeTensorMutation } from './remove-tensor-mutation.ts';
+export { isFunctionalized, removeTensorMutation } from './remove-tensor-mutation.ts';
 export { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
 export { decomposeBatchNorm } from './decompose-batch-norm.ts';
 export { peephole } from './peephole.ts';

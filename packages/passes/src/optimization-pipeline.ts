@@ -13,6 +13,7 @@ import { fuseGraph, type FuseOptions } from './graph-fuser.ts';
 import { inline } from './inliner.ts';
 import { lowerSimpleTuples } from './lower-tuples.ts';
 import { normalizeOps } from './normalize-ops.ts';
+import { replaceTensorsByNumbers } from './number-constants.ts';
 import { peephole } from './peephole.ts';
 import { hoistRankQueries } from './rank-queries.ts';
 import { removeTensorMutation } from './remove-tensor-mutation.ts';
@@ -54,11 +55,13 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
   };
   options.onStep?.('compiled', graph);
   if (jitOptions().enabled === false) {
-    // Nothing that could be done without: an operator in terms of others has no function of its own.
+    // Nothing that could be done without: numbers count as such, and an operator in terms of others has no function of its own.
+    step('numbers for tensors', () => replaceTensorsByNumbers(graph.block));
     step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
     return guards;
   }
   step('inline', () => inline(graph));
+  step('numbers for tensors', () => replaceTensorsByNumbers(graph.block));
   const { self } = options;
   if (self) {
     step('fold attributes', () => {

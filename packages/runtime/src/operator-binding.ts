@@ -1,5 +1,6 @@
 import { someContainedType, type FunctionSchema, type Node, type Type } from '@cresset/ir';
-import type { OperatorRow } from '@cresset/operators';
+import { functionalizedRow, type OperatorRow } from '@cresset/operators';
+import { isFunctionalized } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
 
 /** An operator at one place of a program: what the interpreter has to know of it besides its arguments. */
@@ -34,7 +35,7 @@ export function bindOperator(node: Node): OperatorBinding {
   const isPlain = row !== null && !row.readsElements && !row.remote && operator.schema.returns.length < 2;
   return {
     name: operator.schema.operatorName,
-    row,
+    row: row && isFunctionalized(node) ? functionalizedRow(row) : row,
     scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
     keepsArguments: operator.aliasAnalysis === 'conservative' || keepsArguments(operator.schema),
