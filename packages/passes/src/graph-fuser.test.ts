@@ -122,6 +122,48 @@ graph(%x : Tensor, %c : bool):
   });
 });
 
+describe('what runs code that is not seen', () => {
+  const chain = (between: string): string => `
+graph(%x : Tensor, %n : int, %c : bool):
+  %a : Tensor = aten::exp(%x)
+${between}
+  %b : Tensor = aten::relu(%a)
+  return (%b)
+`;
+
+  it.each([
+    '  %r : int = prim::CallMethod[name="tick"](%n)',
+    '  %r : int = prim::Enter(%n)',
+    `  %r : int = prim::If(%c)
+    block0():
+      %s : int = prim::CallMethod[name="tick"](%n)
+      -> (%s)
+    block1():
+      -> (%n)`,
+  ])('is not passed by what reads a tensor: %s', (between) => {
+    expect(groupsOf(fused(chain(between)))).toEqual([]);
+  });
+
+  it('is no output, and no error that may be raised', () => {
+    const graph = fused(chain('   = prim::Print(%n)'));
+    expect(groupsOf(graph)).toEqual([['aten::exp', 'aten::relu']]);
+  });
+
+  it('is a write to what dropout hands on', () => {
+    const graph = fused(`
+graph(%x : Tensor, %p : float):
+  %no : bool = prim::Constant[value=0]()
+  %y : Tensor = aten::neg(%x)
+  %d : Tensor = aten::dropout(%y, %p, %no)
+  %a : Tensor = aten::exp(%d)
+  %w : Tensor = aten::zero_(%y)
+  %b : Tensor = aten::relu(%a)
+  return (%b, %w)
+`);
+    expect(groupsOf(graph)).toEqual([]);
+  });
+});
+
 describe('removeTensorMutation', () => {
   it('makes an in-place operator on a fresh tensor functional', () => {
     const graph = parseIr(`
@@ -147,6 +189,13 @@ graph(%x : Tensor):
 graph(%x : Tensor, %w : Tensor):
   %m : Tensor = aten::matmul(%x, %w)
   %t : Tensor = aten::t(%m)
+  %r : Tensor = aten::relu_(%m)
+  return (%t)
+`,
+      `
+graph(%x : Tensor, %w : Tensor):
+  %m : Tensor = aten::matmul(%x, %w)
+  %t : Tensor = aten::atleast_2d(%m)
   %r : Tensor = aten::relu_(%m)
   return (%t)
 `,

@@ -1,5 +1,5 @@
 import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
-import { concatenatedList, isAnchor, isFusable } from './fusable.ts';
+import { concatenatedList, isAnchor, isFusable, mayGiveView } from './fusable.ts';
 
 export interface FuseOptions {
   /** Bound on tensors that a group reads and writes: a kernel can be given so many buffers. */
@@ -28,14 +28,15 @@ type Group = readonly Node[];
 class BlockFuser {
   /** The group of each node that has one already. */
   readonly #groupOf = new Map<Node, Set<Node>>();
-  readonly #writers: Node[];
+  /** Nodes that others are not moved past, or only those that read nothing they write. */
+  readonly #barriers: Node[];
 
   constructor(
     private readonly block: Block,
     private readonly aliasDb: AliasDb,
     private readonly maxTensors: number,
   ) {
-    this.#writers = [...block.nodes()].filter((node) => node.hasSideEffects() || !aliasDb.writesOf(node).isEmpty);
+    this.#barriers = [...block.nodes()].filter((node) => mayWriteAnything(node) || !aliasDb.writesOf(node).isEmpty);
   }
 
   /** From the last node up, each one draws the makers of its inputs into its group. */
@@ -91,9 +92,12 @@ class BlockFuser {
   }
 
   #isWrittenBetween(node: Node, last: Node): boolean {
-    const read = new Set(node.inputs);
-    return this.#writers.some(
-      (writer) => writer.isAfter(node) && writer.isBefore(last) && this.aliasDb.writesToAlias(writer, read),
+    const read = withViewed(node.inputs);
+    return this.#barriers.some(
+      (barrier) =>
+        barrier.isAfter(node) &&
+        barrier.isBefore(last) &&
+        (mayWriteAnything(barrier) || this.aliasDb.writesToAlias(barrier, read)),
     );
   }
 
@@ -103,6 +107,27 @@ class BlockFuser {
     while (ancestor.owningBlock !== this.block) ancestor = ancestor.owningBlock.owningNode!;
     return ancestor;
   }
+}
+
+const callers: ReadonlySet<string> = new Set([
+  'prim::CallFunction',
+  'prim::CallMethod',
+  'prim::Enter',
+  'prim::Exit',
+  'prim::fork',
+  'prim::awaitable',
+]);
+
+/** Whether a node, or one in its blocks, runs code that is not seen here: it may write to tensors that it was not given. */
+function mayWriteAnything(node: Node): boolean {
+  return callers.has(node.kind) || node.blocks.some((block) => [...block.nodes()].some(mayWriteAnything));
+}
+
+/** The values, and those whose memory they may share although no schema says so. */
+function withViewed(values: readonly Value[]): Set<Value> {
+  const found = new Set(values);
+  for (const { node } of found) if (mayGiveView(node)) for (const input of node.inputs) found.add(input);
+  return found;
 }
 
 /** A group has one anchor, which is computed first: it uses no other member, and members are all that use it. One that ends

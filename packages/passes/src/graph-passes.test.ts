@@ -1,5 +1,6 @@
 import { type Graph, lint, parseIr } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
+import { Tensor } from '@cresset/tensor';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   batchMm,
@@ -214,6 +215,27 @@ test('chunks that are unpacked have an output each', () => {
   return (%a, %b)
 `;
   expect(after(canonicalizeOps, text)[0]).toBe('%1 : Tensor, %2 : Tensor = prim::ConstantChunk[chunks=2, dim=2](%0)');
+});
+
+test('constant tensors without dimensions are numbers to arithmetic, as its second operand', () => {
+  const number = Tensor.fromArray(Float64Array.of(2.5), [], 'float64');
+  const text = (operands: string): string => `graph(%x : Tensor, %n : int):
+  %one : int = prim::Constant[value=1]()
+  %c : Tensor = prim::Constant[value={2.5}]()
+  %r : Tensor = ${operands}
+  return (%r)
+`;
+  const withConstant = (graph: Graph): void => {
+    for (const node of graph.allNodes())
+      if (node.output().type.kind === 'TensorType' && node.kind === 'prim::Constant') node.setT('value', number);
+    canonicalizeOps(graph);
+  };
+  const lines = after(withConstant, text('aten::add(%x, %c, %one)'));
+  expect(lines).toContain('%3 : float = prim::Constant[value=2.5]()');
+  expect(lines).toContain('%4 : Tensor = aten::add(%0, %3, %2)');
+  for (const other of ['aten::add(%c, %x, %one)', 'aten::add(%x, %c, %n)', 'aten::maximum(%x, %c)']) {
+    expect(after(withConstant, text(other)).join()).not.toContain(': float');
+  }
 });
 
 test('an addition and its relu become one operator', () => {

@@ -41,7 +41,12 @@ export interface Concatenation {
 export function layoutOnly({ sizes, dtype, strides }: TensorMeta): Tensor {
   return new Tensor(noStorage, dtype, sizes, strides ?? contiguousStrides(sizes));
 }
-const noStorage = Storage.onHost(new ArrayBuffer(0));
+/** Neither on the host nor on a device: nobody may look for a value in it. */
+const noStorage = Storage.fromSource({
+  byteLength: 0,
+  read: () => Promise.reject(new TypeError('a layout has no elements')),
+  released: () => undefined,
+});
 
 /**
  * Runs pointwise operators as one kernel for each shape among the results; parts of a concatenation are written where they
