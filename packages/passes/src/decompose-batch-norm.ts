@@ -1,8 +1,8 @@
 import { constantValue, IntType, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 
 /**
- * Says batch norm with running statistics in pointwise operators, which can be fused with what stands around it (PyTorch: DecomposeOps).
- * Statistics become views that broadcast over the input (`aten::_ncf_unsqueeze`).
+ * Makes batch norm with running statistics a pointwise operator, which can be fused with what stands around it (PyTorch: DecomposeOps).
+ * Its parameters become views that broadcast over the input (`aten::_ncf_unsqueeze`).
  */
 export function decomposeBatchNorm(graph: Graph): boolean {
   let changed = false;
@@ -17,10 +17,15 @@ export function decomposeBatchNorm(graph: Graph): boolean {
 function usesRunningStatistics(node: Node): boolean {
   if (node.kind !== 'aten::batch_norm' || !node.maybeSchema()) return false;
   const [mean, variance] = [node.namedInput('running_mean'), node.namedInput('running_var')];
-  return constantValue(node.namedInput('training')) === false && mean.mustNotBeNone() && variance.mustNotBeNone();
+  const isKnown = ['weight', 'bias'].every(
+    (name) => node.namedInput(name).mustBeNone() || node.namedInput(name).mustNotBeNone(),
+  );
+  return (
+    constantValue(node.namedInput('training')) === false && isKnown && mean.mustNotBeNone() && variance.mustNotBeNone()
+  );
 }
 
-/** `(input - mean) · 1/√(var + eps) · weight + bias`, without the last two where they are None. */
+/** Parameters that are there become views; all others are None already. */
 function decompose(node: Node): void {
   const graph = node.owningGraph;
   graph.withInsertPoint(node, () => {
@@ -28,15 +33,11 @@ function decompose(node: Node): void {
       graph.insertNode(graph.create(kind, inputs).copyMetadata(node)).output().setType(TensorType.get());
     const input = node.namedInput('input');
     const rank = insert('aten::dim', input).setType(IntType.get());
-    const perChannel = (name: string): Value => insert('aten::_ncf_unsqueeze', node.namedInput(name), rank);
-    const one = graph.insertConstant(1n);
-    const isThere = (name: string): boolean => node.namedInput(name).mustNotBeNone();
-
-    const variance = insert('aten::add', perChannel('running_var'), node.namedInput('eps'), one);
-    const scale = insert('aten::rsqrt', variance);
-    let result = insert('aten::mul', insert('aten::sub', input, perChannel('running_mean'), one), scale);
-    if (isThere('weight')) result = insert('aten::mul', result, perChannel('weight'));
-    if (isThere('bias')) result = insert('aten::add', result, perChannel('bias'), one);
+    const perChannel = ['weight', 'bias', 'running_mean', 'running_var'].map((name) => {
+      const value = node.namedInput(name);
+      return value.mustBeNone() ? value : insert('aten::_ncf_unsqueeze', value, rank);
+    });
+    const result = insert('aten::_ncf_batch_norm', input, ...perChannel, node.namedInput('eps'));
     node.output().replaceAllUsesWith(result.setType(node.output().type));
   });
   node.destroy();

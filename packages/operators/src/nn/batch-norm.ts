@@ -1,8 +1,19 @@
-import type { Tensor } from '@cresset/tensor';
+import { Tensor } from '@cresset/tensor';
 import { check } from '../errors.ts';
-import { kernel, view } from '../builders.ts';
+import { kernel, pointwise, view } from '../builders.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
-import { axis, binary, exprTypeOf, param, reduce, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { dtypeName } from '../type-promotion.ts';
+import {
+  axis,
+  binary,
+  exprTypeOf,
+  param,
+  reduce,
+  TensorView,
+  unary,
+  type AxisExpr,
+  type Expr,
+} from '@cresset/tensorexpr';
 import { channelGroups, channelsFirst, normalizationRow, refuseIntegers } from './normalization.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
@@ -33,6 +44,23 @@ function checkChannels(args: BatchNormArgs, channels: number): void {
   }
 }
 
+/** Parameters have the input's dtype; those of an input of half precision may all be float32 (ATen: is_mixed_type). */
+function checkDtypes({ input, weight, bias, running_mean: mean, running_var: variance }: BatchNormArgs): void {
+  const dtypes = [weight, bias, mean, variance].flatMap((tensor) => (tensor ? [tensor.dtype] : []));
+  const own = input.dtype;
+  if ((dtypes[0] ?? own) !== own) {
+    const mixed = 'mixed dtype (CPU): ';
+    check(
+      dtypes.every((dtype) => dtype === 'float32'),
+      `${mixed}expect parameter to have scalar type of Float`,
+    );
+    check(own === 'float16' || own === 'bfloat16', `${mixed}all inputs must share same datatype.`);
+  } else {
+    const other = dtypes.find((dtype) => dtype !== own) ?? own;
+    check(other === own, () => `expected scalar type ${dtypeName(own)} but found ${dtypeName(other)}`);
+  }
+}
+
 function batchNormShape(args: BatchNormArgs): TensorMeta {
   const { input } = args;
   check(
@@ -41,6 +69,7 @@ function batchNormShape(args: BatchNormArgs): TensorMeta {
   );
   checkChannels(args, input.sizes[1] ?? 0);
   refuseIntegers('batch_norm', input.dtype);
+  checkDtypes(args);
   return { sizes: input.sizes, dtype: input.dtype };
 }
 
@@ -189,6 +218,23 @@ export const batchNormRows: readonly OperatorRow[] = [
       const trailing = ndim - 2;
       const ones = (count: number): number[] => new Array<number>(count).fill(1);
       return self.asStrided([1, self.numel, ...ones(trailing)], [stride, stride, ...ones(trailing)]);
+    },
+  ),
+  // With running statistics, all parameters as such views: one value of each element.
+  pointwise(
+    'aten::_ncf_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float eps) -> Tensor',
+    {
+      dtype: (_, { input }) => ({ computing: input.dtype === 'float64' ? 'float64' : 'float32', result: input.dtype }),
+      refuses: (_, args) =>
+        void (args.input instanceof Tensor && batchNormShape({ ...(args as BatchNormArgs), training: false })),
+      body: ({ input, weight, bias, running_mean: mean, running_var: variance, eps }) => {
+        const scale = unary('rsqrt', binary('add', variance, param('float', eps)));
+        const normal = binary('mul', binary('sub', input, mean), scale);
+        const scaled = weight ? binary('mul', normal, weight) : normal;
+        return bias ? binary('add', scaled, bias) : scaled;
+      },
+      inPlace: false,
+      out: false,
     },
   ),
   normalizationRow<BatchNormArgs>(
