@@ -1,4 +1,4 @@
-import { Complex, scalarTypeFromCode } from '@cresset/ir';
+import { Complex, NumberType, scalarTypeFromCode } from '@cresset/ir';
 import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { scalar } from '../builders.ts';
 import { scalarWriter } from '../elements.ts';
@@ -27,7 +27,6 @@ function sizesOf(value: IValue): number[] {
 /** The numbers of nested lists in C order; every list of one depth must be as long as the first. */
 function* numbersOf(value: IValue, sizes: readonly number[], depth = 0): Generator<Scalar> {
   if (!(value instanceof List)) {
-    check(typeof value !== 'string', 'Input must be of ints, floats, or bools, got str');
     yield value as Scalar;
     return;
   }
@@ -42,31 +41,40 @@ function* numbersOf(value: IValue, sizes: readonly number[], depth = 0): Generat
 function elementDtype(list: List): ScalarType {
   let type = list.elementType;
   while (type.kind === 'ListType') type = type.containedTypes()[0];
-  const dtypes: Partial<Record<string, ScalarType>> = { IntType: 'int64', BoolType: 'bool', ComplexType: 'complex64' };
-  check(type.kind !== 'StringType', 'Input must be of ints, floats, or bools, got str');
+  const isBool = type.kind === 'BoolType';
+  check(isBool || type.isSubtypeOf(NumberType.get()), () => {
+    const refusal = `Input must be of ints, floats, or bools, got ${type.kind === 'TensorType' ? 'Tensor' : type.reprStr()}`;
+    return list.items.length > 0 || type.kind !== 'TensorType' ? refusal : refusal + EMPTY_LIST_HINT;
+  });
+  const isInt = type.kind === 'IntType';
   check(
-    type.kind !== 'UnionType',
-    () => `Add new condition, expected Float, Complex, Int, or Bool but got ${type.annotationStr()}`,
+    isBool || isInt || type.kind === 'FloatType',
+    () => `Add new condition, expected Float, Complex, Int, or Bool but got${type.str()}`,
   );
-  return dtypes[type.kind] ?? defaultDtype;
+  return isBool ? 'bool' : isInt ? 'int64' : defaultDtype;
 }
 
-function listTensor(list: List, dtype: ScalarType): Tensor {
+const EMPTY_LIST_HINT =
+  '\nEmpty lists default to List[Tensor]. Add a variable annotation to the assignment to create an empty list of another ' +
+  'type (torch.jit.annotate(List[T, []]) where T is the type of elements in the list for Python 2)';
+
+/** Floats are of the default dtype before they become what is asked for. */
+function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor {
   const sizes = sizesOf(list);
   const tensor = Tensor.empty(sizes, dtype);
+  if (tensor.numel === 0) return tensor;
   const write = scalarWriter(tensor);
   let offset = 0;
-  for (const value of numbersOf(list, sizes)) write(offset++, value);
+  for (const value of numbersOf(list, sizes))
+    write(offset++, elements === 'float32' ? Math.fround(Number(value)) : value);
   return tensor;
 }
 
 function ofData(data: IValue, dtype: IValue): Tensor {
-  const isEmpty =
-    data instanceof List &&
-    data.items.length === 0 &&
-    data.elementType.kind !== 'IntType' &&
-    data.elementType.kind !== 'BoolType';
-  if (data instanceof List) return listTensor(data, dtypeOr(dtype, isEmpty ? defaultDtype : elementDtype(data)));
+  if (data instanceof List) {
+    const elements = elementDtype(data);
+    return listTensor(data, elements, dtypeOr(dtype, elements));
+  }
   return scalarTensor(data as Scalar, dtypeOr(dtype, scalarDtype(data as Scalar)));
 }
 
@@ -77,7 +85,8 @@ const numberTensor = (value: IValue): Tensor =>
     typeof value === 'number' ? 'float64' : value instanceof Complex ? 'complex128' : scalarDtype(value as Scalar),
   );
 
-const numbers = ['int', 'float', 'bool', 'complex'];
+/** In PyTorch's order: a tensor that is to be a number is a float. */
+const numbers = ['bool', 'float', 'int', 'complex'];
 
 export const literalRows: readonly OperatorRow[] = [
   ...numbers.flatMap((type) => [
