@@ -26,7 +26,6 @@ export type { ScalarCall, ScalarForm } from './full/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';
 export type { RunProfile } from './run-profile.ts';
 export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';
-export { isInstance, typeOfValue } from './value-type.ts';
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
 export * from './worker/protocol.ts';

@@ -7,9 +7,9 @@ import {
   ScriptObject,
   Tensor,
   Tuple,
-  type DictKey,
   type Future,
   type IValue,
+  isInstance,
 } from '@cresset/tensor';
 import { afterReadback, dispatch } from './dispatch.ts';
 import type { Frame } from './frame.ts';
@@ -19,7 +19,6 @@ import type { OperatorBinding } from './operator-binding.ts';
 import { sortObjects } from './object-sorting.ts';
 import { RaisedException } from './script-error.ts';
 import { tensorToList } from './tensor-to-list.ts';
-import { isInstance } from './value-type.ts';
 
 /** Does what the instruction says; a Promise where that has to be waited for. */
 type Handler<K extends OpCode> = (
@@ -106,7 +105,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   DICT_CONSTRUCT(state, frame, { operand: { keyType, valueType }, inputs, outputs }) {
     const dict = new Dict(keyType, valueType);
     for (let i = 0; i < inputs.length; i += 2) {
-      dict.entries.set(frame.get(inputs[i]) as DictKey, frame.get(inputs[i + 1]));
+      dict.entries.set(dict.storedKey(frame.get(inputs[i])), frame.get(inputs[i + 1]));
     }
     state.execution.ledger?.pinItems(dict);
     frame.set(outputs[0], dict);

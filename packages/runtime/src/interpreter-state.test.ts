@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type List, Tensor, type Tuple, type IValue } from '@cresset/tensor';
+import { Complex, type List, Tensor, type Tuple, type IValue } from '@cresset/tensor';
 import { Program } from './program-fixture.ts';
 import { RuntimeContext } from './runtime-context.ts';
 import { TorchScriptError } from './script-error.ts';
@@ -21,6 +21,18 @@ graph(%x : Tensor, %n : int):
     const [y, m] = program.run([tensor(1, 2), 5n]) as IValue[];
     expect(m).toBe(10n);
     expect([...(y as Tensor).contiguousArray()]).toEqual([11, 12]);
+  });
+
+  it('makes dicts in which equal complex numbers are one key', () => {
+    const program = new Program(`
+graph(%a : complex, %b : complex, %one : int, %two : int):
+  %d : Dict(complex, int) = prim::DictConstruct(%a, %one, %b, %two)
+  %n : int = aten::len(%d)
+  %v : int = aten::__getitem__(%d, %b)
+  return (%n, %v)
+`);
+    expect(program.run([new Complex(0, 1), new Complex(0, 1), 1n, 2n])).toEqual([1n, 2n]);
+    expect(program.run([new Complex(0, 1), new Complex(1, 1), 1n, 2n])).toEqual([2n, 2n]);
   });
 
   it('takes the branch the condition says', () => {

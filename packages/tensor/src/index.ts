@@ -8,3 +8,4 @@ export * from './ivalue.ts';
 export * from './scalar-type.ts';
 export * from './storage.ts';
 export * from './tensor.ts';
+export * from './value-type.ts';

@@ -1,4 +1,4 @@
-import type { ClassType, Complex, EnumType, TupleType, Type } from '@cresset/ir';
+import { Complex, type ClassType, type EnumType, type TupleType, type Type } from '@cresset/ir';
 import type { Future } from './future.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -40,7 +40,7 @@ export class List {
   ) {}
 }
 
-/** What a Dict can have as a key. Complex numbers and tensors count by identity, the others by value. */
+/** What a Dict can have as a key. Tensors count by identity, the others by value. */
 export type DictKey = boolean | bigint | number | string | Tensor | Complex | EnumValue | DeviceValue;
 
 /** A dictionary in insertion order, shared by reference. Its types are set as a List's are. */
@@ -50,6 +50,16 @@ export class Dict {
     public valueType: Type,
     readonly entries: Map<DictKey, IValue> = new Map(),
   ) {}
+
+  /** The key as it stands in `entries`, or itself: of equal complex numbers one stands there, and maps know objects by identity. */
+  storedKey(key: IValue): DictKey {
+    if (key instanceof Complex) {
+      for (const known of this.entries.keys()) {
+        if (known instanceof Complex && known.re === key.re && known.im === key.im) return known;
+      }
+    }
+    return key as DictKey;
+  }
 }
 
 /** A tuple; `type` is set for a named tuple only. */

@@ -35,7 +35,7 @@ export function valuesEqual(a: IValue, b: IValue): boolean {
   if (a instanceof Dict && b instanceof Dict) {
     if (a.entries.size !== b.entries.size) return false;
     for (const [key, value] of a.entries) {
-      const other = b.entries.get(key);
+      const other = b.entries.get(b.storedKey(key));
       if (other === undefined || !valuesEqual(value, other)) return false;
     }
     return true;

@@ -1,5 +1,5 @@
 import { StringType, TensorType, TupleType, type Type } from '@cresset/ir';
-import { Complex, Dict, List, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { Dict, List, Tuple, type DictKey, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import { formatValue } from './value-format.ts';
@@ -8,26 +8,18 @@ import { formatValue } from './value-format.ts';
 
 const entries = (value: IValue): Map<DictKey, IValue> => (value as Dict).entries;
 
-/** The key as it stands in the dict: complex numbers are found by value, all others by what they are. */
-function storedKey(dict: IValue, key: IValue): DictKey {
-  if (key instanceof Complex) {
-    for (const known of entries(dict).keys()) if (known instanceof Complex && known.equals(key)) return known;
-  }
-  return key as DictKey;
-}
-
 function keyError(key: IValue): OperatorError {
   return new OperatorError(`KeyError: ${formatValue(key)}`);
 }
 
 function getOrThrow(dict: IValue, key: IValue): IValue {
-  const value = entries(dict).get(storedKey(dict, key));
+  const value = entries(dict).get((dict as Dict).storedKey(key));
   if (value === undefined) throw keyError(key);
   return value;
 }
 
 function popOr(dict: IValue, key: IValue, missing: () => IValue): IValue {
-  const stored = storedKey(dict, key);
+  const stored = (dict as Dict).storedKey(key);
   const value = entries(dict).get(stored);
   if (value === undefined) return missing();
   entries(dict).delete(stored);
@@ -74,16 +66,16 @@ function rowsFor(key: string): OperatorRow[] {
     },
     {
       schema: `aten::get.${key}(${dict} self, ${key} key) -> t(*)?`,
-      scalar: (self, wanted) => entries(self).get(storedKey(self, wanted)) ?? null,
+      scalar: (self, wanted) => entries(self).get((self as Dict).storedKey(wanted)) ?? null,
     },
     {
       schema: `aten::get.default_${key}(${dict} self, ${key} key, t default_value) -> t(*)`,
-      scalar: (self, wanted, otherwise) => entries(self).get(storedKey(self, wanted)) ?? otherwise,
+      scalar: (self, wanted, otherwise) => entries(self).get((self as Dict).storedKey(wanted)) ?? otherwise,
     },
     {
       schema: `aten::setdefault.${key}(${dict}(a!) self, ${key}(b -> *) key, t(c -> *) default_value) -> t(*)`,
       scalar: (self, wanted, otherwise) => {
-        const stored = storedKey(self, wanted);
+        const stored = (self as Dict).storedKey(wanted);
         const known = entries(self).get(stored);
         if (known !== undefined) return known;
         entries(self).set(stored, otherwise);
@@ -93,7 +85,7 @@ function rowsFor(key: string): OperatorRow[] {
     {
       schema: `aten::Delete.Dict_${key}(${dict}(a!) self, ${key} key) -> ()`,
       scalar: (self, wanted) => {
-        if (!entries(self).delete(storedKey(self, wanted))) throw keyError(wanted);
+        if (!entries(self).delete((self as Dict).storedKey(wanted))) throw keyError(wanted);
         return null;
       },
     },
@@ -127,7 +119,7 @@ function rowsFor(key: string): OperatorRow[] {
     {
       schema: `aten::update.${key}(${dict}(a!) self, ${dict}(a!) to_add) -> ()`,
       scalar: (self, added) => {
-        for (const [name, value] of entries(added)) entries(self).set(storedKey(self, name), value);
+        for (const [name, value] of entries(added)) entries(self).set((self as Dict).storedKey(name), value);
         return null;
       },
     },
@@ -144,12 +136,12 @@ function rowsFor(key: string): OperatorRow[] {
     { schema: `aten::copy.Dict_${key}(${dict}(a) self) -> ${dict}`, scalar: copyOf },
     {
       schema: `aten::__contains__.${key}(${dict} dict, ${key} key) -> bool`,
-      scalar: (dict_, wanted) => entries(dict_).has(storedKey(dict_, wanted)),
+      scalar: (dict_, wanted) => entries(dict_).has((dict_ as Dict).storedKey(wanted)),
     },
     {
       schema: `aten::_set_item.${key}(${dict}(a!) l, ${key}(b -> *) idx, t(c -> *) v) -> ()`,
       scalar: (self, wanted, value) => {
-        entries(self).set(storedKey(self, wanted), value);
+        entries(self).set((self as Dict).storedKey(wanted), value);
         return null;
       },
     },
@@ -159,7 +151,7 @@ function rowsFor(key: string): OperatorRow[] {
         const made = new Dict(...pairTypes(inputs as List));
         for (const pair of (inputs as List).items) {
           const [name, value] = (pair as Tuple).items;
-          made.entries.set(storedKey(made, name), value);
+          made.entries.set(made.storedKey(name), value);
         }
         return made;
       },

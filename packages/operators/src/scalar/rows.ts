@@ -7,6 +7,7 @@ import { environmentRows } from './environment.ts';
 import { listRows } from './lists.ts';
 import { mathRows } from './math.ts';
 import { sortingRows } from './sorting.ts';
+import { hashRow } from './hash.ts';
 import { stringRows } from './strings.ts';
 
 /** Operators on numbers, strings, lists, dicts and the environment. */
@@ -15,6 +16,7 @@ export const scalarRows: readonly OperatorRow[] = [
   ...mathRows,
   ...comparisonRows,
   ...conversionRows,
+  hashRow,
   ...stringRows,
   ...listRows,
   ...sortingRows,

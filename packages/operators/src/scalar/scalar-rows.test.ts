@@ -1,5 +1,5 @@
 import { IntType, parseSchema, StringType } from '@cresset/ir';
-import { Complex, Dict, List, Tuple, type IValue } from '@cresset/tensor';
+import { Complex, DeviceValue, Dict, List, Tuple, type IValue } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
 import { extraScalarRows } from './extra-rows.ts';
 import { scalarRows } from './rows.ts';
@@ -110,6 +110,14 @@ describe('strings', () => {
   test('hashes are those of libstdc++', () => {
     expect(run('aten::hash.generic', 1.5)).toBe(4982507072649106663n);
     expect(run('aten::hash.generic', 'a')).toBe(4993892634952068459n);
+    expect(run('aten::hash.generic', new Tuple([1n, 2n]))).toBe(175247769363n);
+    expect(run('aten::hash.generic', new Tuple([new Tuple([1n, 2n]), 'a']))).toBe(4993904173758451867n);
+    expect(run('aten::hash.generic', DeviceValue.parse('cpu'))).toBe(255n);
+    expect(run('aten::hash.generic', DeviceValue.parse('cuda:1'))).toBe(65537n);
+    expect(() => run('aten::hash.generic', new Tuple(['a', new Tuple([ints(1n)])]))).toThrow(
+      "unhashable type: 'List[int]'",
+    );
+    expect(() => run('aten::hash.generic', new Complex(0, 1))).toThrow("unhashable type: 'complex'");
   });
 });
 

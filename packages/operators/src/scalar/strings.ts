@@ -1,8 +1,7 @@
 import { StringType } from '@cresset/ir';
-import { List, Tensor, Tuple, toBytes, type IValue } from '@cresset/tensor';
+import { List, Tuple, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
-import { wrap } from './int64.ts';
 import { formatBraces, formatPercent, formatValue } from './value-format.ts';
 
 /**
@@ -124,49 +123,6 @@ function replace(text: string, old: string, replacement: string, max: bigint): s
   return split(text, old, max).join(replacement);
 }
 
-/** MurmurHash64A as libstdc++ has it behind `std::hash`, over little-endian bytes. */
-function hashBytes(bytes: Uint8Array): bigint {
-  const multiplier = 0xc6a4a7935bd1e995n;
-  const mask = (1n << 64n) - 1n;
-  const mixShift = (value: bigint): bigint => value ^ (value >> 47n);
-  let hash = 0xc70f6907n ^ ((BigInt(bytes.length) * multiplier) & mask);
-  const whole = bytes.length & ~7;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at < whole; at += 8) {
-    const data = (mixShift((view.getBigUint64(at, true) * multiplier) & mask) * multiplier) & mask;
-    hash = ((hash ^ data) * multiplier) & mask;
-  }
-  if (bytes.length > whole) {
-    let rest = 0n;
-    for (let at = bytes.length - 1; at >= whole; at--) rest = (rest << 8n) | BigInt(bytes[at]);
-    hash = ((hash ^ rest) * multiplier) & mask;
-  }
-  hash = (mixShift(hash) * multiplier) & mask;
-  return wrap(mixShift(hash));
-}
-
-const tensorIdentities = new WeakMap<Tensor, bigint>();
-let tensorsHashed = 0n;
-
-/** Tensors are hashed by what they are, not by what they hold. */
-function hashTensor(tensor: Tensor): bigint {
-  let identity = tensorIdentities.get(tensor);
-  if (identity === undefined) tensorIdentities.set(tensor, (identity = ++tensorsHashed));
-  return identity;
-}
-
-function hashValue(value: IValue): bigint {
-  if (value === null) return 0n;
-  if (value instanceof Tensor) return hashTensor(value);
-  if (typeof value === 'bigint') return value;
-  if (typeof value === 'boolean') return BigInt(value);
-  if (typeof value === 'string') return hashBytes(toBytes(value));
-  if (typeof value === 'number') {
-    return value === 0 ? 0n : hashBytes(new Uint8Array(new Float64Array([value]).buffer));
-  }
-  throw new OperatorError('unhashable type');
-}
-
 export const mapped = (name: string, map: (text: string) => string): OperatorRow => ({
   schema: `aten::${name}(str self) -> str`,
   scalar: (self) => map(self as string),
@@ -211,7 +167,6 @@ export const stringRows: readonly OperatorRow[] = [
     schema: 'aten::slice.str(str string, int? start=None, int? end=None, int step=1) -> str',
     scalar: (s, start, end, step) => sliceString(s as string, start, end, step as bigint),
   },
-  { schema: 'aten::hash.generic(t value) -> int', scalar: hashValue },
   mapped('upper', toUpper),
   mapped('lower', toLower),
   stripped('strip', true, true),

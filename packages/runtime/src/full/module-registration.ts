@@ -1,7 +1,6 @@
 import { newContainerClass } from '@cresset/frontend';
 import { type CompilationUnit, CressetError, TensorType, type Type } from '@cresset/ir';
-import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
-import { typeOfValue } from '../value-type.ts';
+import { Tensor, type IValue, type ScriptObject, typeOfValue } from '@cresset/tensor';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { Registration, WireModule, WireValue } from '../worker/protocol.ts';
 import type { WireReader } from '../worker/wire-value.ts';

@@ -103,7 +103,8 @@ export function* comparableParts(
     }
     for (let at = 0; at < expected.items.length; at++) yield* comparableParts(expected.items[at], actual.items[at]);
   } else if (expected instanceof Dict && actual instanceof Dict) {
-    for (const [key, value] of expected.entries) yield* comparableParts(value, actual.entries.get(key) ?? null);
+    for (const [key, value] of expected.entries)
+      yield* comparableParts(value, actual.entries.get(actual.storedKey(key)) ?? null);
   } else if (expected instanceof Complex && actual instanceof Complex) {
     if (!isSame(expected.re, actual.re) || !isSame(expected.im, actual.im)) yield 'another complex number';
   } else if (typeof expected !== 'object' || expected === null) {

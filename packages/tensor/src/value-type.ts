@@ -17,7 +17,9 @@ import {
   UnionType,
   type Type,
 } from '@cresset/ir';
-import { DeviceValue, Dict, EnumValue, Future, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { Future } from './future.ts';
+import { DeviceValue, Dict, EnumValue, List, ScriptObject, Tuple, type IValue } from './ivalue.ts';
+import { Tensor } from './tensor.ts';
 
 /** The type a value has at run time (IValue::type); null where it has none that a program could name. */
 export function typeOfValue(value: IValue): Type | null {
