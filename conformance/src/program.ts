@@ -1,29 +1,18 @@
 import { DependencyTable, PythonPrint, readModule, writeModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
-import {
-  type Argument,
-  ClassType,
-  CressetError,
-  type GraphFunction,
-  FunctionType,
-  IntType,
-  FloatType,
-  ListType,
-  type Type,
-} from '@cresset/ir';
+import { ClassType, CressetError, type GraphFunction, FunctionType, type Type } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import {
   bindArguments,
   initializeFullRuntime,
   initializeRuntime,
-  isInstance,
   RuntimeContext,
   ScriptModule,
-  typeOfValue,
   type RuntimeContextOptions,
 } from '@cresset/runtime';
-import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { ScriptObject, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
+import { argumentFromPython } from './python-argument.ts';
 
 /** A case's program, ready to be called. */
 export interface Program {
@@ -94,7 +83,9 @@ class OpenProgram implements Program {
 
   async call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue> {
     const fn = this.functionOf(entry);
-    const args = bindArguments(fn.schema, this.self ?? undefined, inputs, kwargs, converted);
+    const args = bindArguments(fn.schema, this.self ?? undefined, inputs, kwargs, (value, argument, position) =>
+      argumentFromPython(value, argument, position, fn.schema),
+    );
     // As a page calls them: results come along.
     const options = { resultToHost: true };
     try {
@@ -146,25 +137,4 @@ class OpenProgram implements Program {
   dispose(): void {
     this.runner.dispose();
   }
-}
-
-/** As Python hands a value to a parameter: a tensor of one element as a number, one number as the list of a
- * BroadcastingList, an int as a float. Throws where a number or string is not of the parameter's type. */
-function converted(value: IValue, { name, type, N }: Argument): IValue {
-  if (value instanceof Tensor && (type instanceof IntType || type instanceof FloatType)) {
-    const element = Number(value.contiguousArray()[0]);
-    return type instanceof IntType ? BigInt(Math.trunc(element)) : element;
-  }
-  if (value === null || typeof value === 'object') return value;
-  if (N !== undefined && type instanceof ListType) {
-    return new List(type.elementType, new Array<IValue>(N).fill(value));
-  }
-  if (typeof value === 'bigint' && type instanceof FloatType) return Number(value);
-  if (!isInstance(value, type)) {
-    throw new CressetError(
-      'ARGUMENT_TYPE',
-      `Expected a value of type '${type.reprStr()}' for argument '${name}' but instead found type '${typeOfValue(value)?.reprStr()}'.`,
-    );
-  }
-  return value;
 }

@@ -1,6 +1,28 @@
-import { Complex, constantValue, CressetError, type Constant, type Graph, type Node, type Value } from '@cresset/ir';
-import { DeviceValue, Dict, List, Tuple, type DictKey, type IValue } from '@cresset/tensor';
-import type { DictType, ListType, TupleType } from '@cresset/ir';
+import {
+  constantValue,
+  CressetError,
+  deviceText,
+  isDeviceConstant,
+  isEnumConstant,
+  type Constant,
+  type DictType,
+  type Graph,
+  type ListType,
+  type Node,
+  type TupleType,
+  type Value,
+} from '@cresset/ir';
+import { DeviceValue, Dict, EnumValue, List, Tuple, type IValue } from '@cresset/tensor';
+
+/** Runs a node on constants; null where it cannot be run. */
+export type NodeEvaluator = (node: Node, constants: readonly IValue[]) => readonly IValue[] | null;
+
+let evaluateNode: NodeEvaluator = () => null;
+
+/** Sets what runs the nodes that default arguments are made with: a runtime has operators, the frontend knows none. */
+export function setConstantEvaluator(evaluator: NodeEvaluator): void {
+  evaluateNode = evaluator;
+}
 
 /**
  * Computes the outputs of a graph of constants: what default arguments and class constants may be written with. Throws `compile` for anything
@@ -9,94 +31,50 @@ import type { DictType, ListType, TupleType } from '@cresset/ir';
 export function evaluateConstantGraph(graph: Graph): readonly Constant[] {
   const known = new Map<Value, IValue>();
   for (const node of graph.nodes()) {
-    evaluateNode(node, known);
+    const results = node.kind === 'prim::Constant' ? literal(node) : evaluated(node, known);
+    results?.forEach((result, index) => known.set(node.outputs[index]!, result));
   }
-  return graph.outputs.map((output) => valueOf(output, known) as Constant);
+  return graph.outputs.map((output) => {
+    const result = known.get(output);
+    if (result === undefined) {
+      throw new CressetError('COMPILE', `cannot evaluate ${output.node.kind} for a default value: it is no constant`);
+    }
+    return result as Constant;
+  });
 }
 
-function valueOf(value: Value, known: Map<Value, IValue>): IValue {
-  const result = known.get(value);
-  if (result === undefined) {
-    throw new CressetError('COMPILE', `cannot evaluate ${value.node.kind} for a default value: it is no constant`);
-  }
-  return result;
+function literal(node: Node): readonly IValue[] | null {
+  const constant = constantValue(node.output());
+  if (constant === undefined) return null;
+  if (isEnumConstant(constant)) return [EnumValue.of(constant.type, constant.name)!];
+  return [isDeviceConstant(constant) ? DeviceValue.parse(deviceText(constant)) : (constant as IValue)];
 }
 
-function evaluateNode(node: Node, known: Map<Value, IValue>): void {
-  if (node.outputs.length !== 1) {
-    return;
-  }
-  const output = node.output();
-  if (node.kind === 'prim::Constant') {
-    const constant = constantValue(output);
-    if (constant !== undefined) {
-      known.set(output, constant as IValue);
-    }
-    return;
-  }
-  const evaluate = EVALUATORS[node.kind];
-  if (evaluate !== undefined && node.inputs.every((input) => known.has(input))) {
-    const result = evaluate(
-      node.inputs.map((input) => known.get(input)!),
-      node,
-    );
-    if (result !== undefined) {
-      known.set(output, result);
-    }
-  }
+function evaluated(node: Node, known: ReadonlyMap<Value, IValue>): readonly IValue[] | null {
+  const areKnown = node.inputs.every((input) => known.has(input));
+  if (!areKnown) return null;
+  const inputs = node.inputs.map((input) => known.get(input)!);
+  return evaluateConstruction(node, inputs) ?? evaluateNode(node, inputs);
 }
 
-type Evaluator = (inputs: readonly IValue[], node: Node) => IValue | undefined;
-
-const EVALUATORS: Readonly<Record<string, Evaluator>> = {
-  'prim::ListConstruct': (inputs, node) => new List((node.output().type as ListType).elementType, [...inputs]),
-  'prim::TupleConstruct': (inputs, node) => {
-    const type = node.output().type as TupleType;
-    return new Tuple(inputs, type.named === undefined ? null : type);
-  },
-  'prim::DictConstruct': (inputs, node) => {
-    const { keyType, valueType } = node.output().type as DictType;
-    const entries = new Map<DictKey, IValue>();
-    for (let index = 0; index < inputs.length; index += 2) {
-      entries.set(inputs[index] as DictKey, inputs[index + 1]!);
+/** The output of a node that puts values into a list, tuple or dict, or only says of what type one is; null for other nodes. */
+export function evaluateConstruction(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+  switch (node.kind) {
+    case 'prim::ListConstruct':
+      return [new List((node.output().type as ListType).elementType, [...inputs])];
+    case 'prim::TupleConstruct': {
+      const type = node.output().type as TupleType;
+      return [new Tuple(inputs, type.named ? type : null)];
     }
-    return new Dict(keyType, valueType, entries);
-  },
-  'prim::unchecked_cast': ([value]) => value,
-  'aten::Float': ([value]) =>
-    typeof value === 'bigint' || typeof value === 'boolean' ? Number(value) : asNumber(value),
-  'aten::Int': ([value]) => (typeof value === 'boolean' || typeof value === 'bigint' ? BigInt(value) : undefined),
-  'aten::Complex': ([value]) => (typeof value === 'number' ? (new Complex(value, 0) as IValue) : undefined),
-  'aten::neg': ([value]) => (typeof value === 'bigint' || typeof value === 'number' ? -value : undefined),
-  'aten::device': ([value]) => (typeof value === 'string' ? DeviceValue.parse(value) : undefined),
-  'aten::mul': arithmetic(
-    (a, b) => a * b,
-    (a, b) => a * b,
-  ),
-  'aten::add': arithmetic(
-    (a, b) => a + b,
-    (a, b) => a + b,
-  ),
-  'aten::sub': arithmetic(
-    (a, b) => a - b,
-    (a, b) => a - b,
-  ),
-  'aten::div': ([a, b]) => {
-    const [left, right] = [asNumber(a), asNumber(b)];
-    return left === undefined || right === undefined || right === 0 ? undefined : left / right;
-  },
-};
-
-function asNumber(value: IValue | undefined): number | undefined {
-  return typeof value === 'bigint' || typeof value === 'number' ? Number(value) : undefined;
-}
-
-function arithmetic(ofInts: (a: bigint, b: bigint) => bigint, ofFloats: (a: number, b: number) => number): Evaluator {
-  return ([a, b]) => {
-    if (typeof a === 'bigint' && typeof b === 'bigint') {
-      return BigInt.asIntN(64, ofInts(a, b));
+    case 'prim::DictConstruct': {
+      const { keyType, valueType } = node.output().type as DictType;
+      const dict = new Dict(keyType, valueType);
+      for (let i = 0; i < inputs.length; i += 2) dict.entries.set(dict.storedKey(inputs[i]!), inputs[i + 1]!);
+      return [dict];
     }
-    const [left, right] = [asNumber(a), asNumber(b)];
-    return left === undefined || right === undefined ? undefined : ofFloats(left, right);
-  };
+    case 'prim::unchecked_cast':
+      return inputs;
+    default:
+      return null;
+  }
 }

@@ -11,6 +11,7 @@ import {
   type Constant,
   type SourceRange,
 } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
 import { builtinFunctionTable } from './builtin-function-table.ts';
 import { canonicalizeModifiedLoops } from './canonicalize-modified-loops.ts';
 import { FunctionValue } from './callable-value.ts';
@@ -23,7 +24,7 @@ import { eraseListLiterals } from './list-literals.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
 import { replaceOldOperatorsWithUpgraders } from './replace-old-operators.ts';
 import type { Resolver, Self } from './resolver.ts';
-import { ScriptTypeParser, type ConstantEvaluator } from './script-type-parser.ts';
+import { ScriptTypeParser, type ConstantEvaluator, type ConstantScope } from './script-type-parser.ts';
 import { Parser } from './parser.ts';
 import { SpecialFormValue } from './special-form-value.ts';
 import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr } from './tree.ts';
@@ -51,6 +52,10 @@ class FunctionResolver implements Resolver {
   };
 
   resolveType: Resolver['resolveType'] = (name, range) => this.#other.resolveType(name, range);
+
+  get constants(): ConstantScope | undefined {
+    return this.#other.constants;
+  }
 }
 
 /** Where a definition goes, and how its names are resolved. */
@@ -246,6 +251,11 @@ const evaluateConstants: ConstantEvaluator = (range, types, exprs, resolver) => 
   const [tuple] = evaluateConstantGraph(graph);
   return (tuple as unknown as { readonly items: readonly Constant[] }).items;
 };
+
+/** The value of an expression, computed by compiling it. Throws an ErrorReport where it is no constant. */
+export function evaluateCompiled(expr: Expr, resolver: Resolver): IValue {
+  return evaluateConstants(expr.range, [undefined], [expr], resolver)[0] as IValue;
+}
 
 const ANNOTATE = '$annotate';
 

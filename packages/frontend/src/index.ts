@@ -1,6 +1,7 @@
 export * from './builtin-call.ts';
 export * from './callable-value.ts';
 export * from './compilation-error.ts';
+export { evaluateConstruction, setConstantEvaluator } from './constant-evaluation.ts';
 export * from './define.ts';
 export * from './define-methods.ts';
 export * from './environment.ts';
@@ -11,6 +12,7 @@ export * from './module-value.ts';
 export * from './named-value.ts';
 export * from './native-resolver.ts';
 export * from './parser.ts';
+export { CastError, castToType, InferenceError, pythonRepr, pythonTypeName } from './python-value.ts';
 export * from './replace-old-operators.ts';
 export * from './resolver.ts';
 export * from './schema-matching.ts';

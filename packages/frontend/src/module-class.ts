@@ -17,12 +17,13 @@ import { newContainerClass } from './module-container.ts';
 import { ModuleSelf, ModuleValue } from './module-value.ts';
 import { NamedValue } from './named-value.ts';
 import { parseProgram } from './parser.ts';
+import { GlobalValue } from './python-constants.ts';
 import type { Resolver, Self } from './resolver.ts';
 import { SimpleValue } from './simple-value.ts';
 import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 import { spreadModules } from './static-modules.ts';
 import { makeVar, type Def, type Expr, type Stmt } from './tree.ts';
-import { dottedName } from './script-type-parser.ts';
+import { dottedName, type ConstantScope } from './script-type-parser.ts';
 
 /** How `__init__` of a module class names what makes parts of modules; no source can. */
 const PREFIX = '$nn.';
@@ -156,7 +157,10 @@ class InitializerResolver implements Resolver {
   }
 
   resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
-    if (!name.startsWith(PREFIX)) return this.#other.resolveValue(name, fn, range);
+    if (!name.startsWith(PREFIX)) {
+      const found = this.#other.resolveValue(name, fn, range);
+      return found instanceof GlobalValue ? found.asConstant(range, fn) : found;
+    }
     const member = name.slice(PREFIX.length);
     if (member === 'Parameter') return new ParameterConstructor();
     if (isContainer(member)) return new ContainerConstructor(member, this.#unit);
@@ -167,6 +171,10 @@ class InitializerResolver implements Resolver {
 
   resolveType(name: string, range: SourceRange): Type | undefined {
     return this.#other.resolveType(name, range);
+  }
+
+  get constants(): ConstantScope | undefined {
+    return this.#other.constants;
   }
 }
 

@@ -6,6 +6,8 @@ import { mergeTypeComments } from './type-comment.ts';
 import { AUGMENTED_ASSIGNMENTS, type Token, type TypeComment } from './token.ts';
 import {
   makeVar,
+  type Assign,
+  type AugAssign,
   type BinaryOperator,
   type ClassDef,
   type Decl,
@@ -48,6 +50,18 @@ export function parseProgram(source: Source, dialect: Dialect): readonly Definit
   return new Parser(source, dialect).parseDefinitions();
 }
 
+/** What a file that people wrote has at its top. */
+export interface PythonFile {
+  readonly definitions: readonly Definition[];
+  readonly assignments: readonly (Assign | AugAssign)[];
+}
+
+/** The definitions and assignments of a file; throws an ErrorReport for text that cannot be parsed. */
+export function parsePythonFile(source: Source): PythonFile {
+  const parser = new Parser(source, 'python');
+  return { definitions: parser.parseDefinitions(), assignments: parser.assignments };
+}
+
 /**
  * Parses Python text to a tree: the Python that PyTorch prints into archives (`serialized`), or the TorchScript subset of
  * Python as people write it (`python`).
@@ -56,6 +70,8 @@ export function parseProgram(source: Source, dialect: Dialect): readonly Definit
  */
 export class Parser extends ExpressionParser {
   readonly #source: Source;
+  /** Those between the definitions of a file of Python. */
+  readonly assignments: (Assign | AugAssign)[] = [];
   readonly #claimedComments = new Set<TypeComment>();
   /** Whether the block that is being parsed is the body of a class. */
   #inClass = false;
@@ -71,8 +87,8 @@ export class Parser extends ExpressionParser {
   }
 
   /**
-   * All definitions of a file. Imports, assignments to names and docstrings between them are passed over: the names they bind are
-   * found by the Resolver.
+   * All definitions of a file. Imports and docstrings between them are passed over: what they bind is found by the Resolver. Assignments
+   * are kept apart.
    *
    * @param areMethods whether functions are methods of a class that stands elsewhere, as in the first files of TorchScript
    */
@@ -88,6 +104,8 @@ export class Parser extends ExpressionParser {
         definitions.push(this.#parseDecorated(areMethods));
       } else if (this.stream.text(this.stream.cur) === 'op_version_set' || kind === 'string') {
         this.#skipLine();
+      } else if (this.stream.isPython && kind === 'ident') {
+        this.#parseAssignment();
       } else {
         throw new ErrorReport(
           this.stream.rangeOf(this.stream.cur),
@@ -96,6 +114,12 @@ export class Parser extends ExpressionParser {
       }
     }
     return definitions;
+  }
+
+  #parseAssignment(): void {
+    const statement = this.#parseExpressionStatement();
+    if (statement.kind === 'assign' || statement.kind === 'aug-assign') this.assignments.push(statement);
+    this.stream.expect('newline');
   }
 
   /** An expression that is the whole text. */

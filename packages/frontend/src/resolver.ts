@@ -1,4 +1,5 @@
 import type { ClassType, GraphFunction, SourceRange, Type, Value } from '@cresset/ir';
+import type { ConstantScope } from './script-type-parser.ts';
 import type { SugaredValue } from './sugared-value.ts';
 
 /** Finds what a program's free names mean: where it came from knows (PyTorch: Resolver). */
@@ -8,6 +9,9 @@ export interface Resolver {
 
   /** The type of that, possibly qualified, name; undefined where there is none. */
   resolveType(name: string, range: SourceRange): Type | undefined;
+
+  /** Computes constants where Python would have; absent for printed code, in which they are TorchScript. */
+  readonly constants?: ConstantScope | undefined;
 }
 
 /** What the first parameter of a method is (PyTorch: Self). */

@@ -103,6 +103,14 @@ export type ConstantEvaluator = (
   resolver: Resolver | undefined,
 ) => readonly Constant[];
 
+/** The values of a file of Python: they are there before anything is compiled. Its methods throw an ErrorReport where there is none. */
+export interface ConstantScope {
+  /** The value of an expression, as one of a type where one is given. */
+  evaluateAs(expr: Expr, type: Type | undefined): Constant;
+  /** The default value of a parameter (PyTorch: getSchemaWithNameAndDefaults). `N`: as in an Argument. */
+  parameterDefault(param: Param, type: Type, N: number | undefined): Constant;
+}
+
 /** A parameter's type, with the length of a list that a single number may stand for. */
 interface ParameterType {
   readonly type: Type;
@@ -136,7 +144,7 @@ export class ScriptTypeParser {
       return this.#parseSubscript(expr);
     }
     if (expr.kind === 'binary' && expr.op === '|') {
-      return UnionType.create([this.#parse(expr.lhs), this.#parse(expr.rhs)]);
+      return unionOf([this.#parse(expr.lhs), this.#parse(expr.rhs)]);
     }
     if (expr.kind === 'string') {
       return this.#parseForwardReference(expr.text, expr.range);
@@ -194,7 +202,7 @@ export class ScriptTypeParser {
       case 'Tuple':
         return this.#parseTuple(expr, args);
       case 'Union':
-        return UnionType.create(args.map((arg) => this.#parse(arg)));
+        return unionOf(args.map((arg) => this.#parse(arg)));
       case 'List':
         return new ListType(this.#onlyElement(expr, args));
       case 'Optional':
@@ -288,8 +296,9 @@ export class ScriptTypeParser {
   #parseArguments(decl: Decl, skipSelf: boolean): readonly Argument[] {
     const params = decl.params.slice(skipSelf ? 1 : 0);
     const withDefault = params.filter((param) => param.defaultValue !== undefined);
+    const constants = this.#resolver?.constants;
     const defaults =
-      withDefault.length === 0
+      withDefault.length === 0 || constants !== undefined
         ? []
         : this.#evaluate(
             decl.range,
@@ -299,7 +308,10 @@ export class ScriptTypeParser {
           );
     return params.map((param) => {
       const { type, N } = this.#parameterType(param);
-      const defaultValue = param.defaultValue === undefined ? undefined : defaults[withDefault.indexOf(param)];
+      const isEvaluated = constants === undefined || param.defaultValue === undefined;
+      const defaultValue = isEvaluated
+        ? defaults[withDefault.indexOf(param)]
+        : constants.parameterDefault(param, type, N);
       return new Argument(param.ident.name, type, { N, defaultValue, kwargOnly: param.kwargOnly });
     });
   }
@@ -323,7 +335,10 @@ export class ScriptTypeParser {
 
   /** The value of an expression of constants, such as a field's default; throws an ErrorReport where it is none. */
   evaluateDefault(range: SourceRange, expr: Expr, type?: Expr): Constant {
-    return this.#evaluate(range, [type], [expr], this.#resolver)[0]!;
+    const constants = this.#resolver?.constants;
+    return constants === undefined
+      ? this.#evaluate(range, [type], [expr], this.#resolver)[0]!
+      : constants.evaluateAs(expr, type && this.parseTypeFromExpr(type));
   }
 
   /** The value of a class constant `name: Final[T] = value`; throws an ErrorReport for anything else. */
@@ -354,6 +369,13 @@ export function dottedName(expr: Expr): string | undefined {
   }
   const name = base.kind === 'var' ? base.name.name : base.kind === 'none' ? 'None' : undefined;
   return name === undefined ? undefined : name + rest;
+}
+
+/** A Union of all three kinds of numbers is the type of numbers (PyTorch: try_ann_to_type). */
+function unionOf(types: readonly Type[]): Type {
+  const union = UnionType.create(types);
+  const isNumber = union instanceof UnionType && union.members.length === 1 && union.members[0]!.kind === 'NumberType';
+  return isNumber ? NumberType.get() : union;
 }
 
 /** `X[(a, b)]` is `X[a, b]` to Python. */

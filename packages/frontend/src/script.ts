@@ -1,12 +1,21 @@
-import { CompilationUnit, Source, type GraphFunction, type NamedType, type SourceRange, type Type } from '@cresset/ir';
+import {
+  CompilationUnit,
+  ErrorReport,
+  Source,
+  type GraphFunction,
+  type NamedType,
+  type SourceRange,
+  type Type,
+} from '@cresset/ir';
 import { ExceptionValue, FunctionValue } from './callable-value.ts';
 import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
-import { declareFunctions, makeTypeParser } from './define.ts';
+import { declareFunctions, evaluateCompiled, makeTypeParser } from './define.ts';
 import { emitDictConstructor } from './dict-constructor.ts';
 import { functionalLibrary } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
-import { parseProgram } from './parser.ts';
+import { parseProgram, parsePythonFile, type PythonFile } from './parser.ts';
+import { PythonConstants } from './python-constants.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
@@ -52,8 +61,8 @@ export interface DeclaredScript {
 export function declareScript(source: string, options: ScriptOptions = {}): DeclaredScript {
   useCompilerForLibrary();
   const unit = options.unit ?? new CompilationUnit();
-  const program = new ScriptProgram(unit, options);
-  const functions = program.add(new Source(source, options.filename ?? '<string>'));
+  const program = new ScriptProgram(unit, options, parsePythonFile(new Source(source, options.filename ?? '<string>')));
+  const functions = program.declare();
   return { unit, functions, defineClasses: () => program.defineClasses() };
 }
 
@@ -65,20 +74,25 @@ class ScriptProgram implements Resolver {
   readonly #definer: ClassDefiner;
   readonly #exceptions = new Map<string, ExceptionValue>();
   readonly #module: string | undefined;
+  readonly #file: PythonFile;
+  readonly constants: PythonConstants;
+  /** Names of types that are being looked up. */
+  readonly #aliases = new Set<string>();
   /** Functions that exist in Python only. */
   readonly #ignored = new Map<string, Def>();
 
-  constructor(unit: CompilationUnit, { resolver, module }: ScriptOptions) {
+  constructor(unit: CompilationUnit, { resolver, module }: ScriptOptions, file: PythonFile) {
     this.#unit = unit;
     this.#outer = resolver;
     this.#module = module;
+    this.#file = file;
+    this.constants = new PythonConstants(file.assignments, this, evaluateCompiled);
     this.#definer = new ClassDefiner(unit, this);
   }
 
-  add(source: Source): readonly GraphFunction[] {
-    const definitions = parseProgram(source, 'python');
+  declare(): readonly GraphFunction[] {
     const defs: Def[] = [];
-    for (const definition of definitions) {
+    for (const definition of this.#file.definitions) {
       if (definition.kind === 'class') {
         this.#addClass(definition);
       } else if (isIgnored(definition)) {
@@ -121,7 +135,28 @@ class ScriptProgram implements Resolver {
   }
 
   resolveType(name: string, range: SourceRange): Type | undefined {
-    return this.#typeNamed(name) ?? this.#unit.getType(name) ?? this.#outer?.resolveType(name, range);
+    return (
+      this.#typeNamed(name) ??
+      this.#unit.getType(name) ??
+      this.#aliasedType(name) ??
+      this.#outer?.resolveType(name, range)
+    );
+  }
+
+  /** `Pair = Tuple[int, int]` */
+  #aliasedType(name: string): Type | undefined {
+    const expr = this.constants.assignedTo(name);
+    if (expr === undefined || !['var', 'select', 'subscript', 'binary'].includes(expr.kind)) return undefined;
+    if (this.#aliases.has(name)) return undefined;
+    this.#aliases.add(name);
+    try {
+      return makeTypeParser(this).parseTypeFromExpr(expr);
+    } catch (error) {
+      if (error instanceof ErrorReport) return undefined;
+      throw error;
+    } finally {
+      this.#aliases.delete(name);
+    }
   }
 
   resolveValue(name: string, fn: GraphFunction, range: SourceRange): SugaredValue | undefined {
@@ -139,7 +174,9 @@ class ScriptProgram implements Resolver {
     }
     const known = this.#unit.findFunction(`${NAMESPACE}.${name}`);
     return known === undefined
-      ? (this.#outer?.resolveValue(name, fn, range) ?? resolvePythonName(name))
+      ? (this.constants.resolveValue(name, fn, range) ??
+          this.#outer?.resolveValue(name, fn, range) ??
+          resolvePythonName(name))
       : new FunctionValue(known);
   }
 }

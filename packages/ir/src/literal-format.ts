@@ -83,27 +83,33 @@ function signedOctal(byte: number): string {
   return String.fromCharCode(...digits.map((digit) => 0x30 + digit));
 }
 
-/** A literal as PyTorch prints an IValue in a schema: `None`, `True`, `3`, `1.`, `[1, 2]`; strings without quotes. */
+/** A constant as PyTorch prints an IValue in a schema: `None`, `True`, `3`, `1.`, `[1, 2]`; strings without quotes. */
 export function formatConstant(value: unknown): string {
   if (value === null) {
     return 'None';
   }
-  switch (typeof value) {
-    case 'boolean':
-      return value ? 'True' : 'False';
-    case 'number':
-      return formatFloat(value);
-    case 'bigint':
-    case 'string':
-      return String(value);
-    default:
-      break;
+  if (typeof value === 'boolean') {
+    return value ? 'True' : 'False';
+  }
+  if (typeof value === 'number') {
+    return formatFloat(value);
+  }
+  if (typeof value !== 'object') {
+    return String(value);
   }
   if (Array.isArray(value)) {
     return `[${value.map(formatConstant).join(', ')}]`;
   }
-  if (typeof value === 'object' && 're' in value && 'im' in value) {
+  if ('re' in value && 'im' in value) {
     return formatComplex(value as { re: number; im: number });
+  }
+  if ('items' in value) {
+    const items = (value.items as readonly unknown[]).map(formatConstant);
+    return 'elementType' in value ? `[${items.join(', ')}]` : `(${items.join(', ')}${items.length === 1 ? ',' : ''})`;
+  }
+  if ('name' in value) {
+    const { qualifiedName } = (value as unknown as { readonly type: { readonly qualifiedName: string } }).type;
+    return `Enum<${qualifiedName.split('.').at(-1)}.${value.name}>`;
   }
   return String(value);
 }

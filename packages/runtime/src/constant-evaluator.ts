@@ -1,9 +1,9 @@
-import type { DictType, ListType, Node, TupleType } from '@cresset/ir';
+import { evaluateConstruction } from '@cresset/frontend';
+import type { Node } from '@cresset/ir';
 import { isImplemented, runOnHost, type HostContext, type OperatorRow } from '@cresset/operators';
-import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { isInstance, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { toIValue } from './constant-value.ts';
 import { PhiloxGenerator } from './philox.ts';
-import { isInstance } from './value-type.ts';
 
 /** Tensors of more elements are not worked out ahead of a run: they would be kept for good. */
 const maxElements = 1 << 14;
@@ -27,19 +27,9 @@ export function evaluateConstant(node: Node, constants: readonly unknown[]): rea
 }
 
 function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+  const constructed = evaluateConstruction(node, inputs);
+  if (constructed) return constructed;
   switch (node.kind) {
-    case 'prim::ListConstruct':
-      return [new List((node.output().type as ListType).elementType, [...inputs])];
-    case 'prim::TupleConstruct': {
-      const type = node.output().type as TupleType;
-      return [new Tuple(inputs, type.named ? type : null)];
-    }
-    case 'prim::DictConstruct': {
-      const { keyType, valueType } = node.output().type as DictType;
-      const dict = new Dict(keyType, valueType);
-      for (let i = 0; i < inputs.length; i += 2) dict.entries.set(inputs[i] as DictKey, inputs[i + 1]);
-      return [dict];
-    }
     case 'prim::ListUnpack':
     case 'prim::TupleUnpack': {
       const { items } = inputs[0] as List | Tuple;
@@ -53,8 +43,6 @@ function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | nu
       return [new Tuple((inputs[0] as Tuple).items.slice(Number(node.i('beg')), Number(node.i('end'))))];
     case 'prim::isinstance':
       return [node.tys('types').some((type) => isInstance(inputs[0], type))];
-    case 'prim::unchecked_cast':
-      return inputs;
     default:
       return evaluateOperator(node, inputs);
   }

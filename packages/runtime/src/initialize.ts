@@ -1,3 +1,4 @@
+import { setConstantEvaluator } from '@cresset/frontend';
 import { setDefaultCleanupPasses } from '@cresset/ir';
 import { registerCommonOperators } from '@cresset/operators';
 import { runCleanupPasses } from '@cresset/passes';
@@ -12,4 +13,5 @@ export function initializeRuntime(): void {
   isInitialized = true;
   registerCommonOperators();
   setDefaultCleanupPasses((graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }));
+  setConstantEvaluator(evaluateConstant);
 }

@@ -3,10 +3,10 @@ import type { IValue } from '@cresset/tensor';
 import { toIValue } from '../constant-value.ts';
 
 /**
- * The arguments of a call by its schema: positional ones, then keywords, then defaults (FunctionSchema::checkAndNormalizeInputs).
+ * The arguments of a call by its schema: positional ones, then keywords, then defaults (PyTorch: createStackForSchema).
  *
  * @param self the object of a method, which is its first argument; undefined for a function
- * @param convert makes a given value what its parameter wants, or throws
+ * @param convert makes a given value what its parameter wants, or throws; `position` is null for a keyword
  *
  * Throws a CressetError of code `ARGUMENT_COUNT` or `ARGUMENT_NAME`, or what `convert` throws.
  */
@@ -15,42 +15,41 @@ export function bindArguments<Given>(
   self: IValue | undefined,
   args: readonly Given[],
   kwargs: Iterable<readonly [string, Given]>,
-  convert: (value: Given, argument: Argument) => IValue,
+  convert: (value: Given, argument: Argument, position: number | null) => IValue,
 ): IValue[] {
   const bound: IValue[] = self === undefined ? [] : [self];
-  const first = bound.length;
   const byName = new Map(kwargs);
-  const given = first + args.length + byName.size;
+  const given = bound.length + args.length + byName.size;
+  const wrongCount = (what: string): CressetError =>
+    new CressetError('ARGUMENT_COUNT', `${schema.name}() ${what} Declaration: ${schema}`);
   if (given > schema.arguments.length) {
-    throw new CressetError(
-      'ARGUMENT_COUNT',
-      `${schema.name}() expected at most ${schema.arguments.length} argument(s) but received ${given} argument(s). Declaration: ${schema}`,
-    );
+    throw wrongCount(`expected at most ${schema.arguments.length} argument(s) but received ${given} argument(s).`);
   }
-  for (const argument of schema.arguments.slice(first)) {
+  for (const value of args) {
+    const argument = schema.arguments[bound.length];
+    if (argument.kwargOnly) {
+      throw wrongCount(`takes ${bound.length} positional argument(s) but ${args.length} was/were given. `);
+    }
+    bound.push(convert(value, argument, bound.length));
+  }
+  for (const argument of schema.arguments.slice(bound.length)) {
     const { name, defaultValue } = argument;
-    const position = bound.length - first;
-    if (position < args.length) {
-      bound.push(convert(args[position], argument));
-    } else if (byName.has(name)) {
-      bound.push(convert(byName.get(name)!, argument));
+    if (byName.has(name)) {
+      bound.push(convert(byName.get(name)!, argument, null));
       byName.delete(name);
     } else if (defaultValue !== undefined) {
       bound.push(toIValue(defaultValue));
     } else {
-      throw new CressetError(
-        'ARGUMENT_COUNT',
-        `${schema.name}() is missing value for argument '${name}'. Declaration: ${schema}`,
-      );
+      throw wrongCount(`is missing value for argument '${name}'.`);
     }
   }
-  const [unknown] = byName.keys();
-  if (unknown !== undefined) {
-    const known = schema.arguments.some(({ name }) => name === unknown);
+  const left = [...byName.keys()];
+  if (left.length > 0) {
+    const unknown = left.find((each) => !schema.arguments.some(({ name }) => name === each));
     throw new CressetError(
       'ARGUMENT_NAME',
-      known
-        ? `${schema.name}() got multiple values for argument '${unknown}'`
+      unknown === undefined
+        ? `Argument '${left[0]}' specified both as positional and keyword argument. Schema: ${schema}`
         : `Unknown keyword argument '${unknown}' for operator '${schema.name}'. Schema: ${schema}`,
     );
   }
