@@ -223,15 +223,16 @@ function castToUnion(value: IValue, type: Type): IValue {
 /** Element types that pybind11 casts whole lists of, which takes sequences and no other iterables. */
 const CAST_WHOLE: ReadonlySet<string> = new Set(['IntType', 'FloatType', 'BoolType', 'TensorType']);
 
-function castToList(value: IValue, { elementType }: ListType, N: number | undefined): List {
+/** A list that is of the type already is taken as it is: a ScriptList, which the program may write to. */
+function castToList(value: IValue, type: ListType, N: number | undefined): List {
+  const { elementType } = type;
   if (N !== undefined && CAST_WHOLE.has(elementType.kind) && isNumber(value)) {
     return new List(elementType, new Array<IValue>(N).fill(castToType(value, elementType)));
   }
   if (value instanceof List || value instanceof Tuple) {
-    return new List(
-      elementType,
-      value.items.map((item) => castElement(item, elementType, value)),
-    );
+    const items = value.items.map((item) => castElement(item, elementType, value));
+    const isCast = value instanceof List && value.elementType.equals(elementType);
+    return isCast && items.every((item, at) => item === value.items[at]) ? value : new List(elementType, items);
   }
   if (CAST_WHOLE.has(elementType.kind)) throw cannotCast(value);
   if (typeof value === 'string')
@@ -273,7 +274,10 @@ function castToDict(value: IValue, { keyType, valueType }: DictType): Dict {
   const entries = [...value.entries].map(
     ([key, item]) => [castToType(key, keyType) as DictKey, castToType(item, valueType)] as const,
   );
-  return new Dict(keyType, valueType, new Map(entries));
+  const isCast = value.keyType.equals(keyType) && value.valueType.equals(valueType);
+  return isCast && entries.every(([key, item]) => value.entries.get(key) === item)
+    ? value
+    : new Dict(keyType, valueType, new Map(entries));
 }
 
 /** Containers made without a type, as Python's are, with the type they turned out to have. */
