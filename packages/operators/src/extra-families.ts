@@ -5,6 +5,7 @@ import type { OperatorRow } from './row.ts';
 import { extraScalarRows } from './scalar/extra-rows.ts';
 import { specialRows } from './special/rows.ts';
 import { extraTensorRows } from './tensor/extra-rows.ts';
+import { visionRows } from './vision/rows.ts';
 
 /** Rows that few models use. They are a tenth of all code, so the small edition of the library leaves them out. */
 export const extraFamilies: readonly (readonly OperatorRow[])[] = [
@@ -13,5 +14,6 @@ export const extraFamilies: readonly (readonly OperatorRow[])[] = [
   extraNnRows,
   linalgRows,
   specialRows,
+  visionRows,
   graphDeclarations,
 ];

@@ -309,8 +309,8 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
   const source = row.derived?.from ?? row;
   const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
   const shapes = row.derived ? outputShapes(source, args) : call.outputs;
-  // A row that knows its shape for these arguments needs not make its results itself.
-  if (source.device && !shapes) {
+  // A row with a lowering that knows its shape for these arguments needs not make its results itself.
+  if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);
     const finish = (done: Results): IValue[] =>
       row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);

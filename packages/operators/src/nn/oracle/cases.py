@@ -297,3 +297,48 @@ case("ctc_loss.Tensor", log_probabilities, torch.tensor([1, 2, 2, 3]), torch.ten
 case("ctc_loss.IntList", log_probabilities, torch.tensor([[1, 1, 1], [3, 0, 0]]), [4, 5], [3, 1], 0, 0, True)
 case("fft_fftfreq", 5, 0.5)
 case("fft_rfftfreq", 6)
+
+# torchvision's operators
+import torchvision  # It registers them.
+
+V = "torchvision::"
+
+
+def corners(count, integer=False):
+    first = ints(count, 2, low=0, high=10).float() + (0 if integer else torch.rand(count, 2))
+    return torch.cat([first, first + ints(count, 2, low=0, high=7)], 1)
+
+
+def regions(count, images, dtype=torch.float32):
+    return torch.cat([ints(count, 1, low=0, high=images), corners(count) * 2 - 3], 1).mul(8).round().div(8).to(dtype)
+
+
+for threshold in [0.0, 1 / 3, 0.5, 0.7, -1.0]:
+    case(V + "nms", corners(20, True), ints(20, low=0, high=9).float() / 8, threshold)
+case(V + "nms", corners(9).double(), r(9, dtype=torch.float64), 0.3)
+case(V + "nms", torch.tensor([[0.0, 0, 4, 4], [4, 4, 0, 0], [0, 0, 0, 0], [0, 0, 4, float("nan")]]), torch.tensor([1, 3, float("nan"), 2]), 0.5)
+case(V + "nms", r(0, 4), r(0), 0.5)
+for boxes, scores in [(r(3), r(3)), (r(3, 5), r(3)), (r(3, 4), r(3, 1)), (r(3, 4), r(2)), (r(3, 4), r(3).double()), (r(3, 4).half(), r(3).half())]:
+    case(V + "nms", boxes, scores, 0.5)
+for dtype in [torch.float32, torch.float64, torch.float16]:
+    for ratio in [2, -1]:
+        case(V + "roi_align", r(2, 2, 6, 7, dtype=dtype), regions(4, 2, dtype), 0.5, 3, 2, ratio, ratio == 2)
+        case(V + "ps_roi_align", r(2, 6, 6, 7, dtype=dtype), regions(4, 2, dtype), 0.5, 3, 2, ratio)
+    case(V + "roi_pool", r(2, 2, 6, 7, dtype=dtype), regions(4, 2, dtype), 0.5, 3, 2)
+    case(V + "ps_roi_pool", r(2, 6, 6, 7, dtype=dtype), regions(4, 2, dtype), 1.0, 3, 2)
+    case(V + "deform_conv2d", r(2, 4, 5, 6, dtype=dtype), r(4, 2, 3, 2, dtype=dtype), r(2, 24, 3, 3, dtype=dtype) / 4,
+         r(2, 12, 3, 3, dtype=dtype), r(4, dtype=dtype), 2, 2, 1, 0, 1, 1, 2, 2, True)
+case(V + "roi_align", r(1, 2, 5, 5), regions(3, 1), 1.0, 2, 2, 0, False)
+case(V + "roi_align", r(1, 2, 5, 5), r(0, 5), 1.0, 2, 2, 2, False)
+case(V + "roi_align", r(1, 2, 5, 5), r(3, 4), 1.0, 2, 2, 2, False)
+case(V + "roi_align", r(1, 2, 5, 5), r(3, 5).double(), 1.0, 2, 2, 2, False)
+case(V + "roi_align", r(1, 2, 5, 5).bfloat16(), r(3, 5).bfloat16(), 1.0, 2, 2, 2, False)
+case(V + "ps_roi_align", r(1, 5, 5, 5), r(3, 5), 1.0, 2, 2, 2)
+case(V + "roi_pool", torch.full((1, 1, 4, 4), float("-inf")), torch.tensor([[0.0, 0, 0, 2, 2]]), 1.0, 2, 2)
+case(V + "deform_conv2d", r(2, 3, 5, 5), r(2, 3, 1, 1), r(2, 2, 5, 5), r(2, 1), r(2), 1, 1, 0, 0, 1, 1, 1, 1, False)
+case(V + "deform_conv2d", r(2, 3, 5, 5), r(2, 3, 1, 1), r(2, 2, 5, 5), r(1, 1), r(2), 1, 1, 0, 0, 1, 1, 1, 1, False)
+case(V + "deform_conv2d", r(2, 3, 5, 5), r(2, 3, 1, 1), r(2, 3, 5, 5), r(2, 1), r(2), 1, 1, 0, 0, 1, 1, 1, 1, False)
+turned = torch.cat([r(5, 2), r(5, 2).abs() + 0.5, ints(5, 1, low=-8, high=9) * 22.5], 1)
+case(V + "box_iou_rotated", turned, torch.cat([turned[:2], turned[:2] + r(2, 5) / 8]))
+case(V + "box_iou_rotated", turned.double(), r(2, 5, dtype=torch.float64))
+case(V + "box_iou_rotated", r(2, 4), r(2, 5))

@@ -1,6 +1,6 @@
 """Writes cases.json: arguments and results of operators as PyTorch's CPU computes them, for oracle.test.ts.
 
-Run with a Python that has PyTorch: python make_cases.py. Inputs are short binary fractions, so that they are exact as text.
+Run with a Python that has PyTorch and torchvision: python make_cases.py. Inputs are short binary fractions, so that they are exact as text.
 """
 
 import json
@@ -10,7 +10,6 @@ import random
 import torch
 
 torch.manual_seed(0)
-A = torch.ops.aten
 cases = []
 
 
@@ -56,9 +55,11 @@ def encode(value):
 
 
 def case(name, *args, **kwargs):
-    """Runs `name` ("mm" or "conv2d.padding") and keeps what it was given and what it gave."""
-    operator, _, overload = name.partition(".")
-    function = getattr(getattr(A, operator), overload or "default")
+    """Runs `name` ("mm", "conv2d.padding" or "torchvision::nms") and keeps what it was given and what it gave."""
+    namespace, _, rest = name.rpartition("::")
+    operator, _, overload = rest.partition(".")
+    function = getattr(getattr(getattr(torch.ops, namespace or "aten"), operator), overload or "default")
+    name = name if namespace else f"aten::{name}"
     given = {}
     for at, argument in enumerate(function._schema.arguments):
         if at < len(args):
@@ -71,14 +72,14 @@ def case(name, *args, **kwargs):
     try:
         result = function(*args, **kwargs)
         results = result if isinstance(result, (tuple, list)) else [result]
-        entry = {"op": f"aten::{name}", "args": written, "results": [encode(v) for v in results]}
+        entry = {"op": name, "args": written, "results": [encode(v) for v in results]}
         after = {key: encode(value) for key, value in given.items()}
         changed = {key: value for key, value in after.items() if value != written[key]}
         if changed:
             entry["after"] = changed
         cases.append(entry)
     except Exception as error:
-        cases.append({"op": f"aten::{name}", "args": written, "raises": str(error).split("\n")[0]})
+        cases.append({"op": name, "args": written, "raises": str(error).split("\n")[0]})
 
 
 def nchw(tensor):
