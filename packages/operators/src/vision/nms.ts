@@ -2,7 +2,7 @@ import { Tensor } from '@cresset/tensor';
 import { kernel } from '../builders.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import { readNumbers } from '../nn/numbers.ts';
-import { orderOf } from '../nn/sort.ts';
+import { isLess } from '../nn/sort.ts';
 import { roundingTo } from '../rounding.ts';
 import type { OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
@@ -41,7 +41,11 @@ function keptBoxes({ dets, scores, iou_threshold: threshold }: NmsArgs): number[
     const [x1, y1, x2, y2] = boxes.subarray(4 * i, 4 * i + 4);
     return round(round(x2 - x1) * round(y2 - y1));
   });
-  const order = orderOf(readNumbers(scores), 0, 1, count, true);
+  const keys = readNumbers(scores);
+  // The best first, equal ones as they come.
+  const order = Int32Array.from({ length: count }, (_, at) => at).sort(
+    (a, b) => Number(isLess(keys[a], keys[b])) - Number(isLess(keys[b], keys[a])) || a - b,
+  );
   const isSuppressed = new Uint8Array(count);
   const kept: number[] = [];
   for (let at = 0; at < count; at++) {
