@@ -37,7 +37,7 @@ function decompose(node: Node): void {
       const value = node.namedInput(name);
       return value.mustBeNone() ? value : insert('aten::_ncf_unsqueeze', value, rank);
     });
-    const result = insert('aten::_ncf_batch_norm', input, ...perChannel, node.namedInput('eps'));
+    const result = insert('cresset::batch_norm', input, ...perChannel, node.namedInput('eps'));
     node.output().replaceAllUsesWith(result.setType(node.output().type));
   });
   node.destroy();

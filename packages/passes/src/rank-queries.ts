@@ -24,6 +24,7 @@ const keepingRank: ReadonlySet<string> = new Set([
   'aten::_convolution',
   'aten::convolution',
   'aten::batch_norm',
+  'cresset::batch_norm',
   'aten::max_pool2d',
   'aten::avg_pool2d',
   'aten::adaptive_avg_pool2d',

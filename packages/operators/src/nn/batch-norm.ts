@@ -222,7 +222,7 @@ export const batchNormRows: readonly OperatorRow[] = [
   ),
   // With running statistics, all parameters as such views: one value of each element.
   pointwise(
-    'aten::_ncf_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float eps) -> Tensor',
+    'cresset::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float eps) -> Tensor',
     {
       dtype: (_, { input }) => ({ computing: input.dtype === 'float64' ? 'float64' : 'float32', result: input.dtype }),
       refuses: (_, args) =>
