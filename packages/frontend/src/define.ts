@@ -283,7 +283,7 @@ function resolverWithAnnotate(resolver: Resolver | undefined): Resolver {
 function useCompilerForBuiltins(): void {
   builtinFunctionTable.useCompiler((source) => {
     const unit = new CompilationUnit();
-    const defs = new Parser(new Source(source, '<builtin>')).parseDefinitions() as readonly Def[];
+    const defs = new Parser(new Source(source, '<builtin>'), 'serialized').parseDefinitions() as readonly Def[];
     return defineFunctions(unit, defs, { resolver: NATIVE_RESOLVER });
   });
 }

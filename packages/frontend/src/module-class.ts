@@ -83,7 +83,7 @@ export function defineModuleMethods(
   library: (name: string) => ClassType | undefined,
 ): void {
   const isInit = (def: Def): boolean => def.name.name === '__init__';
-  const init = initializerOf(methods.find(isInit), annotations, range);
+  const init = initializerOf(methods.find(isInit), annotations, range, resolver.constants);
   const [compiled] = declareFunctions(unit, [init], {
     prefix: type.qualifiedName,
     resolver: new InitializerResolver(resolver, unit, library),
@@ -103,7 +103,12 @@ export function defineModuleMethods(
 // ---- __init__
 
 /** `__init__` with what every module has, without the call of its parent's, and with the parts of containers one by one. */
-function initializerOf(init: Def | undefined, annotations: ModuleClassBody['annotations'], range: SourceRange): Def {
+function initializerOf(
+  init: Def | undefined,
+  annotations: ModuleClassBody['annotations'],
+  range: SourceRange,
+  constants: ConstantScope | undefined,
+): Def {
   const self = init?.decl.params[0]?.ident.name ?? 'self';
   const text = `def __init__(${self}):\n    ${self}.training = True\n    ${self}._is_full_backward_hook = None\n`;
   const [base] = parseProgram(new Source(text, '<module>'), 'python') as readonly Def[];
@@ -111,7 +116,7 @@ function initializerOf(init: Def | undefined, annotations: ModuleClassBody['anno
   const own = init.statements
     .filter((statement) => !isParentsInit(statement))
     .map((statement) => annotate(statement, self, annotations));
-  return { ...init, statements: [...base!.statements, ...(renameConstructors(own) as readonly Stmt[])] };
+  return { ...init, statements: [...base!.statements, ...(renameConstructors(own, constants) as readonly Stmt[])] };
 }
 
 /** Gives `self.name = …` the type that the class says. */
@@ -132,17 +137,20 @@ function isParentsInit(statement: Stmt): boolean {
 }
 
 /** Lets `nn.Parameter`, containers and layers mean what makes them, wherever they are called. */
-function renameConstructors(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(renameConstructors);
+function renameConstructors(part: unknown, constants: ConstantScope | undefined): unknown {
+  if (Array.isArray(part)) return part.map((each) => renameConstructors(each, constants));
   if (typeof part !== 'object' || part === null || !('range' in part)) return part;
   const copy = Object.fromEntries(
-    Object.entries(part).map(([name, value]) => [name, name === 'range' ? value : renameConstructors(value)]),
+    Object.entries(part).map(([name, value]) => [
+      name,
+      name === 'range' ? value : renameConstructors(value, constants),
+    ]),
   ) as unknown as Expr;
   if (copy.kind !== 'apply') return copy;
   const name = /^(?:torch\.)?(?:nn\.)(\w+)$/.exec(dottedName(copy.callee) ?? '')?.[1];
   if (name === undefined) return copy;
   const callee = makeVar(copy.callee.range, `${PREFIX}${name}`);
-  return isContainer(name) ? { ...spreadModules(copy), callee } : { ...copy, callee };
+  return isContainer(name) ? { ...spreadModules(copy, constants), callee } : { ...copy, callee };
 }
 
 class InitializerResolver implements Resolver {

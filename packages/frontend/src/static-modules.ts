@@ -1,14 +1,18 @@
+import { IntType } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
+import type { ConstantScope } from './script-type-parser.ts';
 import type { Apply, Expr } from './tree.ts';
 
 /**
  * A call of a module container with its modules as arguments: those of the list or dict it is given, or of a comprehension over numbers
  * that stand there. How many there are is part of the program. Throws an ErrorReport where it cannot be told.
  */
-export function spreadModules(call: Apply): Apply {
+export function spreadModules(call: Apply, constants: ConstantScope | undefined): Apply {
   const inputs = call.inputs.flatMap((input) => {
-    if (input.kind === 'starred') return itemsOf(input.expr);
-    return input.kind === 'list' || input.kind === 'tuple' || input.kind === 'list-comp' ? itemsOf(input) : [input];
+    if (input.kind === 'starred') return itemsOf(input.expr, constants);
+    return input.kind === 'list' || input.kind === 'tuple' || input.kind === 'list-comp'
+      ? itemsOf(input, constants)
+      : [input];
   });
   const [only] = inputs;
   if (inputs.length !== 1 || only?.kind !== 'dict') return { ...call, inputs };
@@ -19,23 +23,24 @@ export function spreadModules(call: Apply): Apply {
   return { ...call, inputs: [], attributes: [...call.attributes, ...attributes] };
 }
 
-function itemsOf(expr: Expr): readonly Expr[] {
+function itemsOf(expr: Expr, constants: ConstantScope | undefined): readonly Expr[] {
   if (expr.kind === 'list' || expr.kind === 'tuple') return expr.inputs;
   if (expr.kind !== 'list-comp' || expr.target.kind !== 'var') {
     throw compileError(expr.range, 'modules are listed one by one, or made by a comprehension over literals');
   }
   const { elt, target } = expr;
-  return valuesOf(expr.iter).map((value) => substitute(elt, target.name.name, value) as Expr);
+  return valuesOf(expr.iter, constants).map((value) => substitute(elt, target.name.name, value) as Expr);
 }
 
-/** What `range(…)` of literals, or a list of literals, goes over. */
-function valuesOf(iter: Expr): readonly Expr[] {
+/** What `range(…)` of constants, or a list written out, goes over. */
+function valuesOf(iter: Expr, constants: ConstantScope | undefined): readonly Expr[] {
   if (iter.kind === 'list' || iter.kind === 'tuple') return iter.inputs;
   const bounds =
     iter.kind === 'apply' && iter.callee.kind === 'var' && iter.callee.name.name === 'range' ? iter.inputs : [];
-  const numbers = bounds.map((bound) =>
-    bound.kind === 'const' && typeof bound.value === 'bigint' ? bound.value : undefined,
-  );
+  const numbers = bounds.map((bound) => {
+    const value = bound.kind === 'const' ? bound.value : constants?.evaluateAs(bound, IntType.get());
+    return typeof value === 'bigint' ? value : undefined;
+  });
   if (numbers.length === 0 || numbers.includes(undefined)) {
     throw compileError(iter.range, 'the number of modules has to be known: a comprehension over literals');
   }

@@ -19,24 +19,33 @@ function toInt(value: IValue): bigint {
   return typeof real === 'boolean' ? BigInt(real) : truncateToInt(real as number);
 }
 
-/** C's `stoll`: leading blanks and a sign, then digits to the end. */
+/** The number that a text starts with, as C reads it, has to be all of the text. */
+function requireWhole(text: string, match: RegExpExecArray, what: string): void {
+  if (match[0].length < text.length) throw new OperatorError(`${what}: '${text}'`);
+}
+
+/** C++'s `stoll`: leading blanks and a sign, then digits. */
 function parseInteger(text: string): bigint {
-  const match = /^[ \t\n\v\f\r]*([+-]?)(\d+)$/.exec(text);
-  if (!match) throw new OperatorError(`invalid literal for int() with base 10: '${text}' (stoll)`);
-  const value = BigInt(match[2]) * (match[1] === '-' ? -1n : 1n);
-  if (wrap(value) !== value) throw new OperatorError(`'${text}' does not fit a 64-bit integer (stoll)`);
+  const match = /^[ \t\n\v\f\r]*([+-]?)(\d+)/.exec(text);
+  const value = match && BigInt(match[2]) * (match[1] === '-' ? -1n : 1n);
+  if (value === null || wrap(value) !== value) throw new OperatorError('stoll');
+  requireWhole(text, match!, 'invalid literal for int() with base 10');
   return value;
 }
 
-/** C's `stod`: a decimal number, inf or nan in any case. */
+/** C++'s `stod`: a decimal or hexadecimal number, inf or nan in any case; none that is too large or too small for a double. */
 function parseFloatingPoint(text: string): number {
-  const match = /^[ \t\n\v\f\r]*([+-]?)(?:(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?)|(inf(?:inity)?)|(nan))$/i.exec(
+  const match = /^[ \t\n\v\f\r]*([+-]?)(?:(0x[\da-f]+|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(inf(?:inity)?)|nan)/i.exec(
     text,
   );
-  if (!match) throw new OperatorError(`could not convert string to float: '${text}' (stod)`);
-  const magnitude = match[2] !== undefined ? Number(match[2]) : match[3] !== undefined ? Infinity : NaN;
+  const magnitude = match?.[2] !== undefined ? Number(match[2]) : match?.[3] !== undefined ? Infinity : NaN;
+  const isTooSmall = magnitude < SMALLEST_NORMAL && /^[\d.]*[1-9]/.test(match![2]);
+  if (!match || isTooSmall || (magnitude === Infinity && match[2] !== undefined)) throw new OperatorError('stod');
+  requireWhole(text, match, 'could not convert string to float');
   return match[1] === '-' ? -magnitude : magnitude;
 }
+
+const SMALLEST_NORMAL = 2 ** -1022;
 
 const partTypes = ['int', 'float', 'bool'] as const;
 

@@ -1,5 +1,7 @@
+import { formatFloat } from '@cresset/ir';
 import { Complex } from '@cresset/tensor';
 import { roundToEven } from '@cresset/tensorexpr';
+import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import * as complex from './complex-arithmetic.ts';
 import { truncateToInt, wrap } from './int64.ts';
@@ -23,7 +25,14 @@ export function realFunction(
 function toIntFunction(name: string, round: (a: number) => number): OperatorRow[] {
   return unaryNumbers(name, {
     int: (a) => a,
-    float: (a) => truncateToInt(round(a)),
+    float: (a) => {
+      if (!(Math.abs(a) < 2 ** 63) && a !== -(2 ** 63)) {
+        throw new OperatorError(
+          `Cannot convert float ${Number.isFinite(a) ? `${BigInt(a)}.000000` : formatFloat(a)} to integer`,
+        );
+      }
+      return truncateToInt(round(a));
+    },
     returns: { int: 'int', float: 'int' },
   });
 }

@@ -121,6 +121,37 @@ describe('strings', () => {
   });
 });
 
+describe('numbers of texts', () => {
+  test('are what C++ reads', () => {
+    expect([' 7', '+5', '-0012'].map((text) => run('aten::Int.str', text))).toEqual([7n, 5n, -12n]);
+    expect(['.5', '0x10', '-INF', '1e5'].map((text) => run('aten::Float.str', text))).toEqual([
+      0.5,
+      16,
+      -Infinity,
+      1e5,
+    ]);
+  });
+  test.each([
+    ['Int', 'abc', /^stoll$/],
+    ['Int', '99999999999999999999', /^stoll$/],
+    ['Int', '1.5', /^invalid literal for int\(\) with base 10: '1.5'$/],
+    ['Float', '', /^stod$/],
+    ['Float', '1e400', /^stod$/],
+    ['Float', '1e-400', /^stod$/],
+    ['Float', '1.5x', /^could not convert string to float: '1.5x'$/],
+  ])('%s of %j', (type, text, message) => {
+    expect(() => run(`aten::${type}.str`, text)).toThrow(message);
+  });
+  test('that no int holds are no floor', () => {
+    expect(run('aten::floor.float', -9.5)).toBe(-10n);
+    expect(() => run('aten::floor.float', Infinity)).toThrow('Cannot convert float inf to integer');
+    expect(() => run('aten::ceil.float', 1e20)).toThrow('Cannot convert float 100000000000000000000.000000 to integer');
+  });
+  test('are filled with zeros from the left, signs too', () => {
+    expect(run('aten::zfill', '-42', 6n)).toBe('000-42');
+  });
+});
+
 describe('lists', () => {
   test('indices from the end, and out of range', () => {
     expect(run('aten::__getitem__.t', ints(1n, 2n), -1n)).toBe(2n);

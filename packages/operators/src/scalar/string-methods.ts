@@ -61,12 +61,6 @@ function pad(text: string, width: bigint, fill: string, left: (missing: number, 
   return fill.repeat(before) + text + fill.repeat(missing - before);
 }
 
-function zeroFill(text: string, width: bigint): string {
-  const sign = text.startsWith('-') || text.startsWith('+') ? text[0] : '';
-  const missing = Number(width) - text.length;
-  return missing > 0 ? sign + '0'.repeat(missing) + text.slice(sign.length) : text;
-}
-
 function titleCase(text: string): string {
   let afterLetter = false;
   return Array.from(text, (character) => {
@@ -168,7 +162,8 @@ export const stringMethodRows: readonly OperatorRow[] = [
   padded('rjust', (missing) => missing),
   {
     schema: 'aten::zfill(str self, int width) -> str',
-    scalar: (self, width) => zeroFill(self as string, width as bigint),
+    // A sign stays where it is, unlike in Python.
+    scalar: (self, width) => (self as string).padStart(Number(width), '0'),
   },
   {
     schema: 'aten::expandtabs(str self, int tabsize=8) -> str',
