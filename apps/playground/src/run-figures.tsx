@@ -21,6 +21,9 @@ export function RunFigures({ profile, place }: { profile: RunProfile; place: Mod
     ['small, on the host', String(total(profile.hostSmall))],
     ['device', `${deviceName(place)}, ${place.thread === 'worker' ? 'in a Worker' : 'in the page'}`, true],
   ];
+  if (profile.hostDouble.length > 0) {
+    figures.push(['in double precision, on the host', operatorList(profile.hostDouble), true]);
+  }
   if (profile.hostFallback.length > 0) {
     figures.push(['fell back to the host', operatorList(profile.hostFallback), true]);
   }

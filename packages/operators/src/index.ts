@@ -7,6 +7,8 @@ export {
   computeCallOnDevice,
   computeCallOnHost,
   deviceRefusal,
+  doublePrecision,
+  holdsDoubles,
   isImplemented,
   notImplemented,
   OperatorCall,

@@ -2,6 +2,7 @@ import { CressetError } from '@cresset/ir';
 import {
   contiguousStrides,
   isComplex,
+  isDouble,
   isStorageType,
   numelOf,
   Storage,
@@ -271,6 +272,12 @@ const refuseComplex = (row: OperatorRow, args: Arguments): string | null =>
 const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =>
   [...tensorsOf(args), ...outputs].some(({ dtype }) => isComplex(dtype));
 
+/** The refusal of work in double precision, for which devices have no numbers. */
+export const doublePrecision = 'double precision';
+
+/** Whether an operator on such a tensor computes with doubles; one without dimensions is rounded to what it meets. */
+export const holdsDoubles = ({ dtype, sizes }: TensorMeta): boolean => isDouble(dtype) && sizes.length > 0;
+
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
 export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
   return callRefusal(new OperatorCall(row, args));
@@ -282,11 +289,14 @@ export function callRefusal(call: OperatorCall): string | null {
   const source = row.derived?.from ?? row;
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const { unboxed } = call;
-  const dtypes = tensorsOf(unboxed).map((tensor) => tensor.dtype);
+  const tensors = tensorsOf(unboxed);
+  if (tensors.some(holdsDoubles)) return doublePrecision;
+  const dtypes = tensors.map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return refuseComplex(source, unboxed);
   if (dtypes.some(isStorageType)) return 'a dtype of the host only';
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
   const made = call.outputs;
+  if (made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
   if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';

@@ -3,6 +3,7 @@ import {
   callRefusal,
   computeCallOnDevice,
   computeCallOnHost,
+  doublePrecision,
   isImplemented,
   notImplemented,
   OperatorCall,
@@ -23,8 +24,8 @@ export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
 
 /**
  * Calls an operator where it is best done: without data where it needs none; on the host where there is no device, or
- * little to do on data that is there; on the device where it has a lowering; else on the host after reading its inputs back,
- * which is counted as a fallback.
+ * little to do on data that is there, or doubles to do it with; on the device where it has a lowering; else on the host after reading
+ * its inputs back, which is counted as a fallback.
  */
 export function dispatch(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
   const { row, name } = binding;
@@ -79,8 +80,11 @@ function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[
       if (!(results instanceof Promise)) launches.end();
     }
   }
-  countOne(context.counters.hostFallback, name);
-  context.counters.fallbackReasons.set(name, refusal);
+  if (refusal === doublePrecision) countOne(context.counters.hostDouble, name);
+  else {
+    countOne(context.counters.hostFallback, name);
+    context.counters.fallbackReasons.set(name, refusal);
+  }
   return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
 }
 

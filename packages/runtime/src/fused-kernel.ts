@@ -1,6 +1,7 @@
 import {
   boxingOf,
   deviceViews,
+  holdsDoubles,
   hasPointwiseExpr,
   outputShapes,
   pointwiseExpr,
@@ -14,6 +15,7 @@ import {
 import {
   contiguousStrides,
   isComplex,
+  isDouble,
   numelOf,
   Storage,
   Tensor,
@@ -123,9 +125,12 @@ export function inferLayouts(members: readonly PointwiseMember[], values: readon
   const layouts = [...values];
   for (const { row, inputs, output } of members) {
     const args = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
-    const dtypes = Object.values(args).flatMap((value) => (value instanceof Tensor ? [value.dtype] : []));
-    if (dtypes.some(isComplex) || !hasPointwiseExpr(row, dtypes)) return null;
-    layouts[output] = layoutOnly(outputShapes(row, args)![0]);
+    const tensors = Object.values(args).filter((value) => value instanceof Tensor);
+    const dtypes = tensors.map(({ dtype }) => dtype);
+    if (tensors.some(holdsDoubles) || dtypes.some(isComplex) || !hasPointwiseExpr(row, dtypes)) return null;
+    const [meta] = outputShapes(row, args)!;
+    if (isDouble(meta.dtype)) return null;
+    layouts[output] = layoutOnly(meta);
   }
   return layouts;
 }

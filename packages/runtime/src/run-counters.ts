@@ -5,6 +5,8 @@ export interface RunCounters {
   readonly device: Map<string, number>;
   /** Operators on a handful of elements that were up to date on the host, done there. */
   readonly hostSmall: Map<string, number>;
+  /** Operators on doubles, which no device has. */
+  readonly hostDouble: Map<string, number>;
   /** Operators that have no kernel for the device: inputs were read back and the host kernel ran. */
   readonly hostFallback: Map<string, number>;
   /** Why the device did not take an operator, the last time. */
@@ -16,6 +18,7 @@ export function emptyRunCounters(): RunCounters {
     instructions: 0,
     device: new Map(),
     hostSmall: new Map(),
+    hostDouble: new Map(),
     hostFallback: new Map(),
     fallbackReasons: new Map(),
   };

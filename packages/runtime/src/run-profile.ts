@@ -19,6 +19,8 @@ export interface RunProfile {
   /** Operators (or fused groups) by where they ran, with how often. */
   readonly onDevice: readonly (readonly [string, number])[];
   readonly hostSmall: readonly (readonly [string, number])[];
+  /** Those on float64 and complex128, which no device computes with. */
+  readonly hostDouble: readonly (readonly [string, number])[];
   readonly hostFallback: readonly (readonly [string, number])[];
   /** Why the device did not take an operator, the last time: operator and reason. */
   readonly fallbackReasons?: readonly (readonly [string, string])[];
@@ -47,6 +49,7 @@ export function makeRunProfile(
     liveBytes: after?.liveBytes ?? 0,
     onDevice: byCount(run.device),
     hostSmall: byCount(run.hostSmall),
+    hostDouble: byCount(run.hostDouble),
     hostFallback: byCount(run.hostFallback),
     fallbackReasons: [...run.fallbackReasons],
   };

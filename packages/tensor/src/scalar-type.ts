@@ -81,6 +81,11 @@ export function isStorageType(dtype: ScalarType): boolean {
   return /^(uint(16|32|64)|float8|q)/.test(dtype);
 }
 
+/** Dtypes of which a device would keep a float32's precision only. */
+export function isDouble(dtype: ScalarType): boolean {
+  return dtype === 'float64' || dtype === 'complex128';
+}
+
 /** Integral types; bool counts only where `includeBool` is set, as in `c10::isIntegralType`. */
 export function isIntegral(dtype: ScalarType, includeBool: boolean): boolean {
   const { category } = traitsOf(dtype);

@@ -312,6 +312,7 @@ const EMPTY_PROFILE: RunProfile = {
   liveBytes: 0,
   onDevice: [],
   hostSmall: [],
+  hostDouble: [],
   hostFallback: [],
 };
 
