@@ -7,6 +7,8 @@ export interface Program {
   readonly label: string;
   readonly code: string;
   readonly uniforms: UniformLayout;
+  /** What is bound of the uniform buffer, bytes: as much for every program of a layout; 0 without uniforms. */
+  readonly uniformWindow: number;
   readonly bindGroupLayout: GPUBindGroupLayout;
   /** What bind groups for this program are keyed by, beside their buffers. */
   readonly layoutKey: string;
@@ -46,7 +48,9 @@ export class PipelineCache {
   #compile(kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
     const { code, uniforms } = writeShader(kernel, schedule, signature, wide);
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
-    const { group, pipeline: layout } = this.#layout(accesses, uniforms.byteLength > 0);
+    const uniformWindow = windowOf(uniforms.byteLength);
+    const layoutKey = `${accesses}${uniformWindow}`;
+    const { group, pipeline: layout } = this.#layout(layoutKey, accesses, uniformWindow);
     const { label } = kernel;
     // The module's own error says the same as the pipeline's, which is the one that is reported.
     this.#device.pushErrorScope('validation');
@@ -64,19 +68,28 @@ export class PipelineCache {
       );
     // Whoever submits work with this program awaits it; until then a failure is nobody's.
     ready.catch(() => {});
-    const layoutKey = `${accesses}${uniforms.byteLength}`;
-    const program: Program = { label, code, uniforms, bindGroupLayout: group, layoutKey, pipeline: null, ready };
+    const program: Program = {
+      label,
+      code,
+      uniforms,
+      uniformWindow,
+      bindGroupLayout: group,
+      layoutKey,
+      pipeline: null,
+      ready,
+    };
     return program;
   }
 
-  #layout(accesses: string, hasUniforms: boolean) {
-    const key = `${hasUniforms ? 'u' : ''}${accesses}`;
+  #layout(key: string, accesses: string, uniformWindow: number) {
     let layout = this.#layouts.get(key);
     if (!layout) {
       const types: GPUBufferBindingLayout[] = [...accesses].map((access) => ({
         type: access === 'w' ? 'storage' : 'read-only-storage',
       }));
-      if (hasUniforms) types.unshift({ type: 'uniform', hasDynamicOffset: true });
+      if (uniformWindow > 0) {
+        types.unshift({ type: 'uniform', hasDynamicOffset: true, minBindingSize: uniformWindow });
+      }
       const group = this.#device.createBindGroupLayout({
         entries: types.map((buffer, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer })),
       });
@@ -85,6 +98,14 @@ export class PipelineCache {
     }
     return layout;
   }
+}
+
+/**
+ * Programs of one layout are bound to uniforms of one size, whatever their own: wgpu holds a bind group's size to the needs of
+ * a program that was set before it.
+ */
+function windowOf(uniformBytes: number): number {
+  return uniformBytes === 0 ? 0 : Math.max(256, 2 ** Math.ceil(Math.log2(uniformBytes)));
 }
 
 async function compilationError(label: string, code: string, module: GPUShaderModule, cause: unknown) {

@@ -253,12 +253,12 @@ export class WebGpuDevice implements ComputeDevice {
       return poolBuffer(buffer as WebGpuBuffer);
     });
     let uniformOffset = -1;
-    if (program.uniforms.byteLength > 0) {
+    if (program.uniformWindow > 0) {
       const alignment = this.gpuDevice.limits.minUniformBufferOffsetAlignment;
-      let offset = this.#batch.reserve(program.uniforms.byteLength, alignment);
+      let offset = this.#batch.reserve(program.uniformWindow, alignment);
       if (offset === null) {
         this.#submitBatch();
-        offset = this.#batch.reserve(program.uniforms.byteLength, alignment)!;
+        offset = this.#batch.reserve(program.uniformWindow, alignment)!;
       }
       uniformOffset = offset;
       program.uniforms.write(signature.params, this.#batch.uniformWords, this.#batch.uniformFloats, offset / 4);
@@ -303,9 +303,7 @@ export class WebGpuDevice implements ComputeDevice {
     let group = this.#bindGroups.get(key);
     if (!group) {
       const resources: GPUBufferBinding[] = buffers.map((buffer) => ({ buffer: buffer.gpu }));
-      if (program.uniforms.byteLength > 0) {
-        resources.unshift({ buffer: this.#uniformBuffer, size: program.uniforms.byteLength });
-      }
+      if (program.uniformWindow > 0) resources.unshift({ buffer: this.#uniformBuffer, size: program.uniformWindow });
       group = this.gpuDevice.createBindGroup({
         layout: program.bindGroupLayout,
         entries: resources.map((resource, binding) => ({ binding, resource })),
