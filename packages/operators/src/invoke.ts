@@ -336,7 +336,7 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
   return writeToTargets(row, computeOnDevice(source, args, shapes, context), unboxed, context);
 }
 
-/** What a derived row writes, as results. */
+/** What a derived row writes, as results. What was computed for it is nobody's afterwards, and is freed. */
 function writeToTargets(
   row: OperatorRow,
   computed: readonly Tensor[],
@@ -348,6 +348,8 @@ function writeToTargets(
     prepareTarget(target, computed[at], row, args);
     lowerCopy(target, computed[at], context, boxingOf(row).signature.name);
   });
+  const given = new Set(asTensors(Object.values(args).flat() as Tensor[]).map(({ storage }) => storage));
+  for (const { storage } of computed) if (!given.has(storage)) storage.dispose();
   return targets;
 }
 

@@ -27,6 +27,7 @@ export class CountingDevice implements ComputeDevice {
     shaders: 0,
     buffersAllocated: 0,
     liveBytes: 0,
+    failures: 0,
   };
   /** First elements of what came up. */
   readonly seen: number[] = [];
@@ -36,7 +37,7 @@ export class CountingDevice implements ComputeDevice {
   }
 
   allocate(byteLength: number): DeviceBuffer {
-    return { byteLength };
+    return { byteLength, isLost: false };
   }
 
   release(): void {}
@@ -59,6 +60,14 @@ export class CountingDevice implements ComputeDevice {
   }
 
   async flush(): Promise<void> {}
+
+  failureSince(): null {
+    return null;
+  }
+
+  room(): null {
+    return null;
+  }
 
   dispose(): void {}
 }

@@ -3,6 +3,8 @@ import type { ScalarType } from './scalar-type.ts';
 /** A stretch of device memory. What it is inside is the device's own affair. */
 export interface DeviceBuffer {
   readonly byteLength: number;
+  /** The device had no memory for it, which may come out later: what was written to it is nowhere. */
+  readonly isLost: boolean;
 }
 
 /**

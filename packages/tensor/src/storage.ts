@@ -39,9 +39,12 @@ export class Storage {
   readonly #held: { copy: DeviceCopy | null } = { copy: null };
   #disposed = false;
   #writes = 0;
-  /** Of a storage that is read when it is needed: kept until its bytes went to a device or were written. */
+  /** Of a storage that is read when it is needed: kept until its bytes are written to, since a device may lose them. */
   #source: StorageSource | null = null;
+  #isOfFile = false;
   #reading: Promise<void> | null = null;
+  /** Its only copy was on a device that turned out to have no memory for it. */
+  #isLost = false;
 
   /** @param byteLength size in host layout, bytes. */
   private constructor(
@@ -59,6 +62,7 @@ export class Storage {
   static fromSource(source: StorageSource): Storage {
     const storage = new Storage(source.byteLength, null);
     storage.#source = source;
+    storage.#isOfFile = true;
     return storage;
   }
 
@@ -76,12 +80,12 @@ export class Storage {
 
   /** Whether a device copy is there and up to date. */
   get isOnDevice(): boolean {
-    return this.#held.copy !== null;
+    return this.#deviceCopy() !== null;
   }
 
   /** Whether nothing has asked for its bytes so far. */
   get isUnread(): boolean {
-    return this.#source !== null && !this.#host && !this.#held.copy && !this.#reading;
+    return this.#source !== null && !this.#host && !this.#deviceCopy() && !this.#reading;
   }
 
   get isDisposed(): boolean {
@@ -96,13 +100,14 @@ export class Storage {
   /** The bytes on the host, for reading. Throws where they are only on the device: `toHost()` must have been awaited. */
   hostBytes(): ArrayBuffer {
     if (this.#host) return this.#host;
+    if (this.#isLost) throw lost();
     throw new CressetError(
       'STORAGE_NOT_ON_HOST',
       this.#disposed
         ? 'this tensor was disposed of'
-        : this.#source
-          ? 'this tensor was not read from its file yet; await its data before reading it on the host'
-          : 'this tensor lies on the device; await its data before reading it on the host',
+        : this.#deviceCopy() || !this.#source
+          ? 'this tensor lies on the device; await its data before reading it on the host'
+          : 'this tensor was not read from its file yet; await its data before reading it on the host',
     );
   }
 
@@ -110,14 +115,16 @@ export class Storage {
   hostBytesForWriting(): ArrayBuffer {
     const bytes = this.hostBytes();
     this.#dropDeviceCopy();
+    this.#source = null;
     this.#writes++;
     return bytes;
   }
 
   /** Brings the host copy up to date. The device copy stays. Rejects with a CressetError. */
   async toHost(): Promise<void> {
-    const copy = this.#held.copy;
+    const copy = this.#deviceCopy();
     if (this.#host || this.#disposed) return;
+    if (this.#isLost) throw lost();
     if (!copy) return this.#source ? (this.#reading ??= this.#read(this.#source)) : undefined;
     const writes = this.#writes;
     const bytes = await copy.memory.download(copy.buffer, copy.dtype, this.byteLength / elementSize(copy.dtype));
@@ -139,7 +146,7 @@ export class Storage {
 
   /** The device buffer for reading, made and filled on first use. `dtype` is that of the tensor that reads. */
   deviceBuffer(memory: DeviceMemory, tensorType: ScalarType): DeviceBuffer {
-    const copy = this.#held.copy;
+    const copy = this.#deviceCopy();
     const dtype = realType(tensorType);
     if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
     const host = this.hostBytes();
@@ -159,23 +166,23 @@ export class Storage {
 
   /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */
   #giveUpHostCopy(dtype: ScalarType): void {
-    if (!this.#source || this.byteLength <= KEPT_ON_HOST_BYTES || dtype === 'float64') return;
+    if (!this.#isOfFile || this.byteLength <= KEPT_ON_HOST_BYTES || dtype === 'float64') return;
     this.#host = null;
-    this.#source.released();
-    this.#source = null;
+    this.#source?.released();
   }
 
   /** The device buffer for writing: the host copy is stale from now on. */
   deviceBufferForWriting(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
     const buffer = this.deviceBuffer(memory, dtype);
     this.#host = null;
+    this.#source = null;
     this.#writes++;
     return buffer;
   }
 
   /** Whether `deviceBuffer` would answer without a trip over the host. */
   canReachDevice(memory: DeviceMemory, dtype: ScalarType): boolean {
-    const copy = this.#held.copy;
+    const copy = this.#deviceCopy();
     return this.#host !== null || (copy !== null && copy.memory === memory && copy.dtype === realType(dtype));
   }
 
@@ -184,6 +191,15 @@ export class Storage {
     this.#disposed = true;
     this.#host = null;
     this.#dropDeviceCopy();
+  }
+
+  /** The copy on a device, given up where it turns out that the device had no memory for it. */
+  #deviceCopy(): DeviceCopy | null {
+    const { copy } = this.#held;
+    if (!copy?.buffer.isLost) return copy;
+    this.#dropDeviceCopy();
+    this.#isLost = !this.#host && !this.#source;
+    return null;
   }
 
   #adopt(copy: DeviceCopy): void {
@@ -198,4 +214,8 @@ export class Storage {
     abandoned.unregister(this);
     copy.memory.release(copy.buffer);
   }
+}
+
+function lost(): CressetError {
+  return new CressetError('DEVICE_OUT_OF_MEMORY', 'this tensor is lost: the GPU had no memory for it');
 }

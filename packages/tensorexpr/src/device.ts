@@ -1,3 +1,4 @@
+import type { CressetError } from '@cresset/ir';
 import type { DeviceMemory } from '@cresset/tensor';
 import type { Kernel } from './kernel.ts';
 
@@ -30,6 +31,8 @@ export interface DeviceCounters {
   shaders: number;
   buffersAllocated: number;
   liveBytes: number;
+  /** Shaders that did not compile, buffers that there was no memory for, work that was refused. */
+  failures: number;
 }
 
 /** A device that runs kernels. Work is enqueued without waiting; `flush` hands it over. */
@@ -41,8 +44,18 @@ export interface ComputeDevice extends DeviceMemory {
   /** Enqueues one kernel; its shader is compiled in the background on first use. The operands' storages are read and
    * written on the device: a storage that is stored to becomes device-only. Throws where a binding limit is exceeded. */
   launch(kernel: Kernel): void;
-  /** Submits all work enqueued so far; resolves once it has been handed to the GPU (not when it is done). Rejects with a
-   * CressetError where a shader does not compile, memory ran out or the device was lost. */
-  flush(): Promise<void>;
+  /**
+   * Submits all work enqueued so far; resolves once it has been handed to the GPU (not when it is done). Rejects with a
+   * CressetError where a shader did not compile, memory ran out or work was refused since there were `failures` of them (by
+   * default, since the last flush), and where the device was lost.
+   */
+  flush(failures?: number): Promise<void>;
+  /**
+   * The first failure after there were that many, null where there was none. Programs on one device share batches of work: what
+   * fails is everybody's who had work under way.
+   */
+  failureSince(failures: number): CressetError | null;
+  /** What has to be waited for before more work is enqueued, since the GPU is far behind; null where there is room. */
+  room(): Promise<void> | null;
   dispose(): void;
 }

@@ -7,35 +7,52 @@ export interface PooledBuffer {
   /** Stands for the buffer in keys of bind groups. */
   readonly id: number;
   lastBatch: number;
+  /** What the GPU says to it, once it has. */
+  state: 'unknown' | 'made' | 'failed';
 }
 
-/** A buffer is checked for lack of memory from this size on: the check is a message to the GPU process and back. */
-const largeBuffer = 8 * 1024 * 1024;
-/** Free buffers kept for reuse, in bytes; beyond it they go back to the GPU. */
-const keptBytes = 256 * 1024 * 1024;
+export interface BufferPoolOptions {
+  /** Told, later, when the GPU could not make a buffer. */
+  readonly outOfMemory: (error: CressetError) => void;
+  /** Free buffers are kept up to this sum of bytes; beyond it `trim` hands them back to the GPU. */
+  readonly keptBytes: number;
+}
 
 /**
- * Storage buffers by size class. Creating a buffer and binding it the first time is expensive, so what is released is kept
- * and given out again for the same class.
+ * Buffers by size class. Creating a buffer and binding it the first time is expensive, so what is released is kept and
+ * given out again for the same class.
  */
 export class BufferPool {
   readonly #device: GPUDevice;
+  readonly #usage: GPUBufferUsageFlags;
   readonly #outOfMemory: (error: CressetError) => void;
+  readonly #keptBytes: number;
   readonly #free = new Map<number, PooledBuffer[]>();
+  /** One a buffer that the GPU has not judged yet. */
+  readonly #verdicts = new Set<Promise<void>>();
   #freeBytes = 0;
+  #heldBytes = 0;
   #nextId = 0;
   /** Buffers made since the device was made. */
   allocated = 0;
 
-  /** @param outOfMemory is told, later, when the GPU could not make a buffer. */
-  constructor(device: GPUDevice, outOfMemory: (error: CressetError) => void) {
+  constructor(device: GPUDevice, usage: GPUBufferUsageFlags, options: BufferPoolOptions) {
     this.#device = device;
-    this.#outOfMemory = outOfMemory;
+    this.#usage = usage;
+    this.#outOfMemory = options.outOfMemory;
+    this.#keptBytes = options.keptBytes;
   }
 
   /** A buffer of at least this size with undefined contents. With `idleSince`, one that no batch after it uses. */
   take(byteLength: number, idleSince = Infinity): PooledBuffer {
-    const size = sizeClass(byteLength);
+    const largest = this.#largest();
+    if (byteLength > largest) {
+      throw new CressetError(
+        'DEVICE_BUFFER_TOO_LARGE',
+        `a tensor takes ${byteLength} bytes on the device, but this GPU allows ${largest} bytes in one buffer`,
+      );
+    }
+    const size = Math.min(sizeClass(byteLength), largest);
     const free = this.#free.get(size);
     if (free) {
       for (let index = free.length - 1; index >= 0; index--) {
@@ -47,66 +64,88 @@ export class BufferPool {
     return this.#create(size);
   }
 
+  /** Takes a buffer back. */
   give(buffer: PooledBuffer): void {
+    if (buffer.state === 'failed') return buffer.gpu.destroy();
     const free = this.#free.get(buffer.byteLength);
     if (free) free.push(buffer);
     else this.#free.set(buffer.byteLength, [buffer]);
     this.#freeBytes += buffer.byteLength;
   }
 
-  /** Hands back to the GPU what is free beyond the limit and not in use by a batch after `idleSince`; says whether it did. */
-  trim(idleSince: number): boolean {
-    let destroyed = false;
-    if (this.#freeBytes <= keptBytes) return destroyed;
+  /** Hands back to the GPU what is free beyond `kept` bytes and not in use by a batch after `idleSince`, the largest first. */
+  trim(idleSince: number, kept = this.#keptBytes): void {
+    if (this.#freeBytes <= kept) return;
     for (const [size, free] of [...this.#free].sort((a, b) => b[0] - a[0])) {
-      for (let index = free.length - 1; index >= 0 && this.#freeBytes > keptBytes; index--) {
+      for (let index = free.length - 1; index >= 0 && this.#freeBytes > kept; index--) {
         if (free[index].lastBatch > idleSince) continue;
         const [buffer] = free.splice(index, 1);
         this.#freeBytes -= size;
-        buffer.gpu.destroy();
-        destroyed = true;
+        this.discard(buffer);
       }
     }
-    return destroyed;
+  }
+
+  /** Hands a buffer that was taken back to the GPU. */
+  discard(buffer: PooledBuffer): void {
+    if (buffer.state !== 'failed') this.#heldBytes -= buffer.byteLength;
+    buffer.gpu.destroy();
+  }
+
+  /** Resolves when the GPU has judged every buffer that was made so far. */
+  settled(): Promise<unknown> {
+    return Promise.all(this.#verdicts);
   }
 
   destroy(): void {
-    for (const free of this.#free.values()) for (const buffer of free) buffer.gpu.destroy();
+    for (const free of this.#free.values()) for (const buffer of free) this.discard(buffer);
     this.#free.clear();
     this.#freeBytes = 0;
   }
 
+  #largest(): number {
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
+    return Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 4) * 4;
+  }
+
   #create(size: number): PooledBuffer {
-    const { limits } = this.#device;
-    const largest = Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
-    if (size > largest) {
-      throw new CressetError(
-        'DEVICE_BUFFER_TOO_LARGE',
-        `a tensor takes ${size} bytes on the device, but this GPU allows ${largest} bytes in one buffer`,
-      );
-    }
-    const checked = size >= largeBuffer;
-    if (checked) this.#device.pushErrorScope('out-of-memory');
-    const gpu = this.#device.createBuffer({
-      size,
-      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
-    });
-    if (checked) {
-      void this.#device.popErrorScope().then(
-        (error) => {
-          if (!error) return;
-          this.#outOfMemory(
-            new CressetError(
-              'DEVICE_OUT_OF_MEMORY',
-              `the GPU is out of memory: tried to allocate ${size} bytes (${error.message})`,
-            ),
-          );
-        },
-        () => {},
-      );
-    }
+    // A lack of memory comes out only when the GPU process is asked; buffers are made rarely enough to ask for each.
+    this.#device.pushErrorScope('out-of-memory');
+    const gpu = this.#device.createBuffer({ size, usage: this.#usage });
+    const buffer: PooledBuffer = { gpu, byteLength: size, id: this.#nextId++, lastBatch: -1, state: 'unknown' };
     this.allocated++;
-    return { gpu, byteLength: size, id: this.#nextId++, lastBatch: -1 };
+    this.#heldBytes += size;
+    const verdict = this.#device.popErrorScope().then(
+      (error) => {
+        this.#verdicts.delete(verdict);
+        if (error) this.#fail(buffer, error);
+        else buffer.state = 'made';
+      },
+      // A lost device tells of the loss itself.
+      () => void this.#verdicts.delete(verdict),
+    );
+    this.#verdicts.add(verdict);
+    return buffer;
+  }
+
+  #fail(buffer: PooledBuffer, { message }: GPUError): void {
+    const { byteLength } = buffer;
+    buffer.state = 'failed';
+    this.#heldBytes -= byteLength;
+    const free = this.#free.get(byteLength);
+    const at = free?.indexOf(buffer) ?? -1;
+    if (at >= 0) {
+      free!.splice(at, 1);
+      this.#freeBytes -= byteLength;
+      buffer.gpu.destroy();
+    }
+    const held = `${this.#heldBytes} bytes it has already, ${this.#freeBytes} of them free for reuse`;
+    this.#outOfMemory(
+      new CressetError(
+        'DEVICE_OUT_OF_MEMORY',
+        `the GPU is out of memory: tried to allocate ${byteLength} bytes beside ${held} (${message})`,
+      ),
+    );
   }
 }
 

@@ -24,11 +24,12 @@ import {
   type KernelSignature,
   type NormalKernel,
 } from '@cresset/tensorexpr';
+import { BindGroupCache } from './bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, piecesInDeviceLayout, toHostLayout } from './element-layout.ts';
+import { FailureLog } from './failure-log.ts';
 import { KernelTimer, type KernelTiming } from './kernel-timer.ts';
 import { PipelineCache, type Program } from './pipeline-cache.ts';
-import { ReadbackRing } from './readback-ring.ts';
 import { markUse, WorkBatch } from './work-batch.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
@@ -37,6 +38,10 @@ class WebGpuBuffer implements DeviceBuffer {
     readonly byteLength: number,
     public pooled: PooledBuffer | null,
   ) {}
+
+  get isLost(): boolean {
+    return this.pooled?.state === 'failed';
+  }
 }
 
 /** A kernel made ready: everything about a launch but its place in a batch. */
@@ -50,6 +55,13 @@ interface PreparedKernel {
 /** Longer lists of work are submitted in pieces, so that the GPU starts while the rest is still being enqueued. */
 const dispatchesPerBatch = 512;
 const uniformBytesPerBatch = 512 * 256;
+/** So many batches may be ahead of the GPU before programs are asked to wait. */
+const batchesAhead = 32;
+/** Free buffers kept for reuse, in bytes; beyond it they go back to the GPU. */
+const keptBytes = 256 * 1024 * 1024;
+/** How long the news of a lost device may take, milliseconds. */
+const lossDelay = 100;
+const keptReadbackBytes = 32 * 1024 * 1024;
 
 /** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
 export class WebGpuDevice implements ComputeDevice {
@@ -63,6 +75,7 @@ export class WebGpuDevice implements ComputeDevice {
     shaders: 0,
     buffersAllocated: 0,
     liveBytes: 0,
+    failures: 0,
   };
   /**
    * Measures every kernel on the GPU, where the device was made with timestamps: each gets a pass of its own, which costs
@@ -71,16 +84,23 @@ export class WebGpuDevice implements ComputeDevice {
   timing = false;
   readonly #pool: BufferPool;
   readonly #pipelines: PipelineCache;
-  readonly #readbacks: ReadbackRing;
+  /** Buffers that results are copied to and mapped in. */
+  readonly #readbacks: BufferPool;
   readonly #uniformBuffer: GPUBuffer;
-  readonly #bindGroups = new Map<string, GPUBindGroup>();
+  readonly #bindGroups = new BindGroupCache();
+  readonly #failures = new FailureLog();
   readonly #timer: KernelTimer | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
   #batch: WorkBatch;
   #submittedBatch = -1;
+  /** The GPU has run all batches up to this one. */
+  #finishedBatch = -1;
+  /** Of a batch that was encoded, for the next one. */
+  #spareUniforms: ArrayBuffer | null = null;
+  #catchingUp: Promise<void> | null = null;
+  #toldFailures = 0;
   /** The batch whose submission the next one has to wait for; null when none is on its way. */
   #pending: Promise<void> | null = null;
-  #failure: CressetError | null = null;
   #lost: CressetError | null = null;
   #disposed = false;
 
@@ -91,17 +111,22 @@ export class WebGpuDevice implements ComputeDevice {
     readonly capabilities: DeviceCapabilities,
     readonly owned: boolean,
   ) {
-    this.#pool = new BufferPool(gpuDevice, (error) => {
-      this.#failure ??= error;
-    });
+    const outOfMemory = (error: CressetError): void => {
+      this.#fail(error);
+      // What is free may be what the next attempt needs.
+      this.#pool.trim(this.#submittedBatch, 0);
+      this.#readbacks.trim(this.#submittedBatch, 0);
+    };
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { outOfMemory, keptBytes });
+    this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { outOfMemory, keptBytes: keptReadbackBytes });
     this.#pipelines = new PipelineCache(gpuDevice);
-    this.#readbacks = new ReadbackRing(gpuDevice);
     this.#uniformBuffer = gpuDevice.createBuffer({
       label: 'params',
       size: uniformBytesPerBatch,
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
-    this.#batch = new WorkBatch(0, uniformBytesPerBatch);
+    this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
     this.#timer = gpuDevice.features.has('timestamp-query') ? new KernelTimer(gpuDevice) : null;
     void gpuDevice.lost.then((info) => {
       this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
@@ -124,7 +149,7 @@ export class WebGpuDevice implements ComputeDevice {
     const handle = buffer as WebGpuBuffer;
     if (!handle.pooled) return;
     this.counters.liveBytes -= handle.byteLength;
-    if (this.#disposed) handle.pooled.gpu.destroy();
+    if (this.#disposed) this.#pool.discard(handle.pooled);
     else this.#pool.give(handle.pooled);
     handle.pooled = null;
   }
@@ -138,14 +163,14 @@ export class WebGpuDevice implements ComputeDevice {
     this.counters.uploadedBytes += byteLength;
     const target = poolBuffer(handle);
     if (target.lastBatch <= this.#submittedBatch) {
-      this.#write(target.gpu, dtype, elements);
+      this.#write(target, dtype, elements);
     } else if (byteLength >= handle.byteLength) {
       // Enqueued work still needs the old contents: the new ones get a buffer of their own.
       const fresh = this.#pool.take(handle.byteLength, this.#submittedBatch);
       this.counters.buffersAllocated = this.#pool.allocated;
       this.#pool.give(target);
       handle.pooled = fresh;
-      this.#write(fresh.gpu, dtype, elements);
+      this.#write(fresh, dtype, elements);
     } else {
       this.#uploadInOrder(target, dtype, elements, byteLength);
     }
@@ -155,18 +180,31 @@ export class WebGpuDevice implements ComputeDevice {
   #uploadInOrder(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
     const staging = this.#pool.take(byteLength, this.#submittedBatch);
     this.counters.buffersAllocated = this.#pool.allocated;
-    this.#write(staging.gpu, dtype, elements);
+    this.#write(staging, dtype, elements);
     this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength });
     markUse(staging, this.#batch);
     markUse(target, this.#batch);
     this.#pool.give(staging);
   }
 
-  #write(target: GPUBuffer, dtype: ScalarType, elements: Uint8Array): void {
-    let offset = 0;
-    for (const words of piecesInDeviceLayout(dtype, elements)) {
-      this.gpuDevice.queue.writeBuffer(target, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
-      offset += words.byteLength;
+  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array): void {
+    this.#tolerating([target], () => {
+      let offset = 0;
+      for (const words of piecesInDeviceLayout(dtype, elements)) {
+        this.gpuDevice.queue.writeBuffer(target.gpu, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
+        offset += words.byteLength;
+      }
+    });
+  }
+
+  /** Uses buffers that may turn out not to be there: that is told as a lack of memory, not once more as misuse of them. */
+  #tolerating<Result>(buffers: readonly PooledBuffer[], use: () => Result): Result {
+    if (buffers.every(({ state }) => state === 'made')) return use();
+    this.gpuDevice.pushErrorScope('validation');
+    try {
+      return use();
+    } finally {
+      this.gpuDevice.popErrorScope().catch(() => {});
     }
   }
 
@@ -176,8 +214,10 @@ export class WebGpuDevice implements ComputeDevice {
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
     const staging = this.#readbacks.take(byteLength);
+    const { gpu } = staging;
+    const { count: failures } = this.#failures;
     const batch = this.#batch;
-    batch.commands.push({ kind: 'copy', source: source.gpu, target: staging, byteLength });
+    batch.commands.push({ kind: 'copy', source: source.gpu, target: gpu, byteLength });
     markUse(source, batch);
     this.counters.readbacks++;
     this.counters.readbackBytes += byteLength;
@@ -187,18 +227,33 @@ export class WebGpuDevice implements ComputeDevice {
     try {
       // The map waits for the copy by itself; only the submission has to come first.
       if (batch.id > this.#submittedBatch) await batch.done;
-      this.#throwFailure();
-      await staging.mapAsync(GPUMapMode.READ, 0, byteLength);
+      if (batch.failure) throw batch.failure;
+      await this.#tolerating([staging], () => gpu.mapAsync(GPUMapMode.READ, 0, byteLength));
       await batch.done;
-      this.#throwFailure();
-      return toHostLayout(dtype, staging.getMappedRange(0, byteLength), count);
+      if (batch.failure) throw batch.failure;
+      this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
+      return toHostLayout(dtype, gpu.getMappedRange(0, byteLength), count);
     } catch (error) {
-      throw error instanceof CressetError ? error : (this.#lost ?? asCressetError(error));
+      await batch.done;
+      throw await this.#reasonOf(error, failures);
     } finally {
-      if (staging.mapState === 'mapped') staging.unmap();
-      if (this.#disposed || this.#lost) staging.destroy();
-      else this.#readbacks.give(staging);
+      if (gpu.mapState === 'mapped') gpu.unmap();
+      if (this.#disposed || this.#lost) this.#readbacks.discard(staging);
+      else {
+        this.#readbacks.give(staging);
+        this.#readbacks.trim(Infinity);
+      }
     }
+  }
+
+  /** Why a readback came to nothing: what failed since it began rather than what that led to. */
+  async #reasonOf(error: unknown, failures: number): Promise<CressetError> {
+    const known = (): CressetError | null => this.#end() ?? this.#failures.since(failures);
+    if (!known() && !(error instanceof CressetError)) {
+      // The news that the device was lost may come after all that was under way has failed.
+      await Promise.race([this.gpuDevice.lost, new Promise((resolve) => setTimeout(resolve, lossDelay))]);
+    }
+    return known() ?? asCressetError(error);
   }
 
   launch(kernel: Kernel): void {
@@ -300,24 +355,51 @@ export class WebGpuDevice implements ComputeDevice {
   #bindGroup(program: Program, buffers: readonly PooledBuffer[]): GPUBindGroup {
     let key = program.layoutKey;
     for (const buffer of buffers) key += `,${buffer.id}`;
-    let group = this.#bindGroups.get(key);
-    if (!group) {
+    return this.#bindGroups.find(key, () => {
       const resources: GPUBufferBinding[] = buffers.map((buffer) => ({ buffer: buffer.gpu }));
       if (program.uniformWindow > 0) resources.unshift({ buffer: this.#uniformBuffer, size: program.uniformWindow });
-      group = this.gpuDevice.createBindGroup({
-        layout: program.bindGroupLayout,
-        entries: resources.map((resource, binding) => ({ binding, resource })),
-      });
-      this.#bindGroups.set(key, group);
-    }
-    return group;
+      const entries = resources.map((resource, binding) => ({ binding, resource }));
+      return this.#tolerating(buffers, () =>
+        this.gpuDevice.createBindGroup({ layout: program.bindGroupLayout, entries }),
+      );
+    });
   }
 
-  async flush(): Promise<void> {
+  async flush(failures = this.#toldFailures): Promise<void> {
     this.#checkUsable();
     const { done } = this.#submitBatch();
     await done;
-    this.#throwFailure();
+    this.#checkUsable();
+    const failure = this.#failures.since(failures);
+    this.#toldFailures = this.#failures.count;
+    if (failure) throw failure;
+  }
+
+  failureSince(failures: number): CressetError | null {
+    return this.#failures.since(failures);
+  }
+
+  room(): Promise<void> | null {
+    if (this.#batch.id - this.#finishedBatch <= batchesAhead || this.#end()) return null;
+    return (this.#catchingUp ??= this.#catchUp());
+  }
+
+  async #catchUp(): Promise<void> {
+    const { done } = this.#submitBatch();
+    const last = this.#batch.id - 1;
+    try {
+      await done;
+      await this.gpuDevice.queue.onSubmittedWorkDone();
+    } catch {
+      // A lost device tells of the loss itself.
+    }
+    this.#finishedBatch = Math.max(this.#finishedBatch, last);
+    this.#catchingUp = null;
+  }
+
+  #fail(error: CressetError): void {
+    this.#failures.add(error);
+    this.counters.failures = this.#failures.count;
   }
 
   /** Closes the current batch and sends it off, at once where its shaders are compiled and nothing is ahead of it. */
@@ -327,7 +409,8 @@ export class WebGpuDevice implements ComputeDevice {
       batch.done = this.#pending ?? Promise.resolve();
       return batch;
     }
-    this.#batch = new WorkBatch(batch.id + 1, uniformBytesPerBatch);
+    this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? new ArrayBuffer(uniformBytesPerBatch));
+    this.#spareUniforms = null;
     const compiled = [...batch.programs].every((program) => program.pipeline !== null);
     if (compiled && !this.#pending) {
       batch.done = this.#encode(batch);
@@ -348,7 +431,8 @@ export class WebGpuDevice implements ComputeDevice {
     try {
       await Promise.all([...batch.programs].map((program) => program.ready));
     } catch (error) {
-      this.#failure ??= asCressetError(error);
+      batch.failure = asCressetError(error);
+      this.#fail(batch.failure);
       this.#submittedBatch = batch.id;
       return { checked: Promise.resolve() };
     }
@@ -365,6 +449,7 @@ export class WebGpuDevice implements ComputeDevice {
     if (batch.uniformBytes > 0) {
       const size = Math.ceil(batch.uniformBytes / 4) * 4;
       gpuDevice.queue.writeBuffer(this.#uniformBuffer, 0, batch.uniformWords.buffer, 0, size);
+      this.#spareUniforms = batch.uniformWords.buffer;
     }
     const encoder = gpuDevice.createCommandEncoder();
     const timer = this.timing && batch.dispatches > 0 ? this.#timer?.batch(batch.dispatches) : undefined;
@@ -394,11 +479,17 @@ export class WebGpuDevice implements ComputeDevice {
     gpuDevice.queue.submit([encoder.finish()]);
     this.counters.submits++;
     if (timer) this.#timer?.collect(timer);
-    if (this.#pool.trim(batch.id)) this.#bindGroups.clear();
-    const error = await gpuDevice.popErrorScope().catch(() => null);
+    this.#pool.trim(batch.id);
+    // Buffers are judged first: work with one that is not there is refused for that reason.
+    const [error] = await Promise.all([
+      gpuDevice.popErrorScope().catch(() => null),
+      this.#pool.settled(),
+      this.#readbacks.settled(),
+    ]);
     if (error) {
       const labels = [...batch.programs].map((program) => program.label).join(', ');
-      this.#failure ??= new CressetError('DEVICE_VALIDATION', `the GPU refused work (${labels}): ${error.message}`);
+      batch.failure = new CressetError('DEVICE_VALIDATION', `the GPU refused work (${labels}): ${error.message}`);
+      this.#fail(batch.failure);
     }
   }
 
@@ -418,24 +509,19 @@ export class WebGpuDevice implements ComputeDevice {
     this.#disposed = true;
     this.#pool.destroy();
     this.#readbacks.destroy();
-    this.#bindGroups.clear();
     this.#prepared = new WeakMap();
     this.#uniformBuffer.destroy();
     if (this.owned) this.gpuDevice.destroy();
   }
 
   #checkUsable(): void {
-    if (this.#disposed) throw new CressetError('DEVICE_DISPOSED', 'this device was disposed of');
-    if (this.#lost) throw this.#lost;
+    const end = this.#end();
+    if (end) throw end;
   }
 
-  #throwFailure(): void {
-    if (this.#lost) throw this.#lost;
-    const failure = this.#failure;
-    if (!failure) return;
-    // Told once: what comes next may be other work.
-    this.#failure = null;
-    throw failure;
+  /** Why this device is of no more use; null while it is. */
+  #end(): CressetError | null {
+    return this.#disposed ? new CressetError('DEVICE_DISPOSED', 'this device was disposed of') : this.#lost;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CressetError } from '@cresset/ir';
 import type { PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
 
@@ -28,15 +29,19 @@ export class WorkBatch {
   readonly uniformFloats: Float32Array<ArrayBuffer>;
   uniformBytes = 0;
   dispatches = 0;
+  /** Why it did not run, where it did not. */
+  failure: CressetError | null = null;
   /** Resolves once the batch was submitted and found valid, or has failed; never rejects. */
   done: Promise<void> | null = null;
 
-  /** @param id batches are numbered in order of submission. */
+  /**
+   * @param id batches are numbered in order of submission.
+   * @param uniforms memory for the params, until the batch was encoded.
+   */
   constructor(
     readonly id: number,
-    uniformCapacity: number,
+    uniforms: ArrayBuffer,
   ) {
-    const uniforms = new ArrayBuffer(uniformCapacity);
     this.uniformWords = new Int32Array(uniforms);
     this.uniformFloats = new Float32Array(uniforms);
   }
