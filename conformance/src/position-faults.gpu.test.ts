@@ -29,6 +29,25 @@ it('says so where the result is a number', async () => {
   await expect(run('int(torch.take(x, i).sum().item())', x(), at(99))).rejects.toThrow('tried to access index 99');
 });
 
+it.each(['torch.embedding(x, i)', 'torch.relu(torch.embedding(x, i) * 2.0 + 1.0)'])(
+  'says where in the program: %s',
+  async (body) => {
+    const error = await run(body, x(), at(-1)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'TorchScriptError', reason: 'index out of range in self' });
+    const { message } = error as Error;
+    expect(message).toContain('The following operation failed in the TorchScript interpreter.');
+    expect(message).toContain(`line 2, in forward\ndef forward(x: Tensor, i: Tensor):\n    return ${body}\n`);
+    expect(message).toMatch(/~{15} <--- HERE\nRuntimeError: index out of range in self\n$/);
+  },
+);
+
+it('says which of two places it was', async () => {
+  const body = 'torch.embedding(torch.embedding(x, i.abs()), i)';
+  const error = await run(body, x(), at(-1)).catch((reason: unknown) => reason);
+  const [, marks] = /return (?:.*)\n( *~+) <--- HERE/.exec((error as Error).message) ?? [];
+  expect(marks).toBe(`${' '.repeat('    return '.length)}${'~'.repeat('torch.embedding'.length)}`);
+});
+
 it.each([
   ['torch.index_select(x, 0, i)', at(0, 3), 'INDICES element is out of DATA bounds, id=3 axis_dim=3'],
   ['x[i]', at(0, -4), 'index -4 is out of bounds for dimension 0 with size 3'],

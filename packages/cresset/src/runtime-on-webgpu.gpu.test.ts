@@ -221,6 +221,27 @@ graph(%x : Tensor, %w : Tensor, %m : Tensor, %v : Tensor, %g : Tensor, %b : Tens
     got.forEach((value: number | bigint, i: number) => expect(Number(value)).toBeCloseTo(Number(expected[i]), 3));
   });
 
+  it('frees what operators in place compute before they write it', async () => {
+    const text = `
+graph(%x : Tensor, %y : Tensor, %n : int):
+  %true : bool = prim::Constant[value=1]()
+  %false : bool = prim::Constant[value=0]()
+  %zero : int = prim::Constant[value=0]()
+  %none : NoneType = prim::Constant()
+   = prim::Loop(%n, %true)
+    block0(%i : int):
+      %row : Tensor = aten::select(%y, %zero, %i)
+      %product : Tensor = aten::matmul(%x, %row)
+      %copied : Tensor = aten::copy_(%row, %product, %false)
+      %sums : Tensor = aten::cumsum_(%row, %zero, %none)
+      -> (%true)
+  return (%y)
+`;
+    const rows = 50;
+    await run(text, [random([40, 40], 1), random([rows, 40], 2), BigInt(rows)]);
+    expect(device.counters.liveBytes).toBe((40 * 40 + rows * 40) * 4);
+  });
+
   it('runs an operator by itself where what follows has another shape', async () => {
     const text = `
 graph(%x : Tensor, %y : Tensor):

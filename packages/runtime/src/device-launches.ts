@@ -2,6 +2,7 @@ import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/opera
 import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
 import type { ComputeDevice, Expr, Kernel, Store } from '@cresset/tensorexpr';
 import type { Execution } from './execution.ts';
+import type { ProgramPlace } from './program-place.ts';
 import { countOne } from './run-counters.ts';
 
 /** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
@@ -14,6 +15,7 @@ export class DeviceLaunches implements LoweringContext {
     protected readonly execution: Execution,
     /** The operator's name in the counts. */
     private readonly name: string,
+    private readonly place: ProgramPlace,
   ) {
     this.device = execution.context.device!;
     this.generator = execution.context.generator;
@@ -32,7 +34,7 @@ export class DeviceLaunches implements LoweringContext {
   }
 
   fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {
-    return this.execution.context.faults.store(isBad, position, complaint, kind);
+    return this.execution.context.faults.store(isBad, position, complaint, kind, this.place.calls());
   }
 
   fetch(...tensors: readonly Tensor[]): Promise<unknown> {

@@ -16,6 +16,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
 import type { OperatorBinding } from './operator-binding.ts';
+import type { ProgramPlace } from './program-place.ts';
 import { countOne } from './run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';
 
@@ -42,9 +43,10 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
     return afterReadback(args, () => computeCallOnHost(new OperatorCall(row, args), context), execution);
   }
   const missing = missingStorages(args, context.device);
+  const place = execution.place();
   return missing
-    ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution))
-    : computeWhereBest(row, name, args, execution);
+    ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution, place))
+    : computeWhereBest(row, name, args, execution, place);
 }
 
 /** Calls an operator that somebody else computes: the run rests meanwhile. */
@@ -60,7 +62,13 @@ async function runRemotely(
 }
 
 /** Calls an operator whose arguments are all where the device can take them from. */
-function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[], execution: Execution): Invocation {
+function computeWhereBest(
+  row: OperatorRow,
+  name: string,
+  args: readonly IValue[],
+  execution: Execution,
+  place: ProgramPlace,
+): Invocation {
   const { context } = execution;
   const tensors = tensorsIn(args);
   const call = new OperatorCall(row, args);
@@ -70,7 +78,7 @@ function computeWhereBest(row: OperatorRow, name: string, args: readonly IValue[
   }
   const refusal = callRefusal(call);
   if (refusal === null) {
-    const launches = new DeviceLaunches(execution, name);
+    const launches = new DeviceLaunches(execution, name, place);
     let results: Invocation | null = null;
     try {
       results = computeCallOnDevice(call, launches);

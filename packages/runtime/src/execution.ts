@@ -1,7 +1,8 @@
-import type { Node } from '@cresset/ir';
+import type { CressetError, Node } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import type { FusionGroup } from './fusion-group.ts';
 import type { OperatorBinding } from './operator-binding.ts';
+import { ProgramPlace, type RunningProgram } from './program-place.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { InterruptedError } from './script-error.ts';
 import { StorageLedger } from './storage-ledger.ts';
@@ -16,6 +17,12 @@ export interface OperatorObserver {
 export class Execution {
   /** Null on the host, whose memory the garbage collector looks after. */
   readonly ledger: StorageLedger | null;
+  /** The program that is being interpreted; null while all rest. */
+  running: RunningProgram | null = null;
+  /** The operator of a fused group that is being called by itself. */
+  member: Node | null = null;
+  /** How many failures the device had before. */
+  readonly #failures: number;
 
   constructor(
     readonly context: RuntimeContext,
@@ -23,6 +30,22 @@ export class Execution {
     readonly observer: OperatorObserver | null = null,
   ) {
     this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
+    this.#failures = context.device?.counters.failures ?? 0;
+  }
+
+  /** Where the program is, for what comes of the operator that it calls. */
+  place(member = this.member): ProgramPlace {
+    return new ProgramPlace(this.running, member);
+  }
+
+  /** What failed on the device since the run began. */
+  deviceFailure(): CressetError | null {
+    return this.context.device?.failureSince(this.#failures) ?? null;
+  }
+
+  /** Hands all work to the device; rejects with what failed there since the run began. */
+  async flush(): Promise<void> {
+    await this.context.device?.flush(this.#failures);
   }
 
   /** The outcome of `work`, or the error of an aborted run as soon as it is aborted. */
@@ -41,6 +64,13 @@ export class Execution {
       work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
       if (signal.aborted) abort();
     });
+  }
+
+  /** Nothing that is computed after a failure of the device is of any use. */
+  throwIfEnded(): void {
+    this.throwIfAborted();
+    const failure = this.deviceFailure();
+    if (failure) throw failure;
   }
 
   throwIfAborted(): void {

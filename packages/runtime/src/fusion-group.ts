@@ -8,6 +8,7 @@ import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
 import { bindOperator, type OperatorBinding } from './operator-binding.ts';
+import type { ProgramPlace } from './program-place.ts';
 import { MemberError } from './script-error.ts';
 import { tensorsIn } from './tensors-in.ts';
 
@@ -67,23 +68,24 @@ export class FusionGroup {
 
   run(args: readonly IValue[], execution: Execution): Invocation {
     const { device } = execution.context;
+    const place = execution.place(this.#anchor?.node);
     const missing = device && missingStorages([...args, ...this.#constants.map(([, value]) => value)], device);
     return missing
-      ? bringToHost(missing, execution).then(() => this.#runNow(args, execution))
-      : this.#runNow(args, execution);
+      ? bringToHost(missing, execution).then(() => this.#runNow(args, execution, place))
+      : this.#runNow(args, execution, place);
   }
 
-  #runNow(args: readonly IValue[], execution: Execution): Invocation {
+  #runNow(args: readonly IValue[], execution: Execution, place: ProgramPlace): Invocation {
     const values = new Array<IValue>(this.#valueCount).fill(null);
     args.forEach((value, index) => (values[index] = value));
     for (const [position, value] of this.#constants) values[position] = value;
-    return this.#runFused(args, values, execution) ?? this.#runOneByOne(values, execution, 0);
+    return this.#runFused(args, values, execution, place) ?? this.#runOneByOne(values, execution, 0);
   }
 
-  #runFused(args: readonly IValue[], values: IValue[], execution: Execution): Invocation | null {
+  #runFused(args: readonly IValue[], values: IValue[], execution: Execution, place: ProgramPlace): Invocation | null {
     if (!execution.context.device) return null;
     const tensors = tensorsIn(args);
-    const launches = new CapturedLaunches(execution, this.label);
+    const launches = new CapturedLaunches(execution, this.label, place);
     try {
       if (
         tensors.every(({ storage }) => storage.isOnHost) &&
@@ -156,6 +158,7 @@ export class FusionGroup {
         const args = inputs.map((input) => values[input]);
         const isTail = output === this.#concatenation?.output;
         const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+        execution.member = node;
         const results = execution.observer?.run(binding, given, node) ?? dispatch(binding, given, execution);
         if (results instanceof Promise) {
           return results.then(
@@ -171,6 +174,8 @@ export class FusionGroup {
         finish(results);
       } catch (error) {
         throw new MemberError(node, error);
+      } finally {
+        execution.member = null;
       }
     }
     const results = this.#outputs.map((output) => values[output]);

@@ -40,6 +40,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
     if (results instanceof Promise)
       return results.then((values) => setResults(state, frame, operand, outputs, args, values));
+    if (results[0] instanceof Tensor) state.noteComputed();
     setResults(state, frame, operand, outputs, args, results);
   },
   FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {

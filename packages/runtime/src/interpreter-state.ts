@@ -1,13 +1,14 @@
-import { CressetError, type Node, type ScriptFunction, type StackEntry } from '@cresset/ir';
+import { CressetError, type ScriptFunction } from '@cresset/ir';
 import { Future, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { Code, CodeSource } from './code.ts';
 import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
 import type { Instruction } from './instruction.ts';
 import type { Execution } from './execution.ts';
+import { ProgramPlace, stackOf, type CallInProgress, type RunningProgram } from './program-place.ts';
 import { InterruptedError, MemberError, TorchScriptError } from './script-error.ts';
 
-/** Instructions between two looks at the clock and the abort signal. */
+/** Instructions without tensors between two looks at the clock and the abort signal. */
 const checkInterval = 1024;
 /** How long a run that can be aborted keeps the event loop waiting, in milliseconds. */
 const maxBusyTime = 40;
@@ -16,12 +17,14 @@ const maxBusyTime = 40;
  * A running program: call frames with registers and a program counter, and nothing else (torch::jit::InterpreterState). It
  * runs synchronously until an operator has to wait, can rest at any instruction, and is then resumed where it was.
  */
-export class InterpreterState {
+export class InterpreterState implements RunningProgram {
   readonly #frames: Frame[] = [];
   /** Objects whose `__enter__` ran and whose `__exit__` did not yet. */
   readonly #entered: ScriptObject[] = [];
   #results: readonly IValue[] | null = null;
   #instructions = 0;
+  /** An operator made a tensor, which may have taken any time, since the last look at the clock. */
+  #hasComputed = false;
   #lastRest = performance.now();
 
   constructor(
@@ -84,6 +87,10 @@ export class InterpreterState {
     return new InterpreterState(this.execution, this.codeOf).run(code, args);
   }
 
+  noteComputed(): void {
+    this.#hasComputed = true;
+  }
+
   noteEntered(object: ScriptObject): void {
     this.#entered.push(object);
   }
@@ -93,6 +100,9 @@ export class InterpreterState {
   }
 
   #continue(): readonly IValue[] | Promise<readonly IValue[]> {
+    const { execution } = this;
+    const outer = execution.running;
+    execution.running = this;
     try {
       while (this.#results === null) {
         const frame = this.#frames[this.#frames.length - 1];
@@ -100,13 +110,15 @@ export class InterpreterState {
         const pending = this.#step(frame, instruction);
         if (pending) return this.#resumeAfter(pending, frame, instruction);
         if (instruction.clears.length > 0) frame.clear(instruction.clears);
-        if (++this.#instructions % checkInterval === 0) {
+        if (++this.#instructions % checkInterval === 0 || instruction.op === 'FUSION_GROUP' || this.#hasComputed) {
           const rest = this.#check();
           if (rest) return this.#resumeAfter(rest, null, instruction);
         }
       }
     } catch (error) {
       return this.#fail(error);
+    } finally {
+      execution.running = outer;
     }
     this.execution.context.counters.instructions += this.#instructions;
     return this.#results;
@@ -143,7 +155,7 @@ export class InterpreterState {
     try {
       await pending;
       this.#lastRest = performance.now();
-      this.execution.throwIfAborted();
+      this.execution.throwIfEnded();
     } catch (error) {
       return this.#fail(error);
     }
@@ -154,10 +166,13 @@ export class InterpreterState {
   /** Whether the run may go on; a Promise where others should get a turn first, an abort message among them. */
   #check(): Promise<void> | null {
     const { context, signal } = this.execution;
+    this.#hasComputed = false;
     if (this.#instructions >= context.limits.maxInstructions) {
       throw new InterruptedError('RUN_LIMIT', `the run took more than ${this.#instructions} instructions`);
     }
-    this.execution.throwIfAborted();
+    this.execution.throwIfEnded();
+    const room = context.device?.room() ?? null;
+    if (room) return this.execution.untilAborted(room);
     if (!signal || performance.now() - this.#lastRest < maxBusyTime) return null;
     return new Promise((resolve) => setTimeout(resolve, 0));
   }
@@ -167,7 +182,7 @@ export class InterpreterState {
   /** Closes what `with` opened, gives up all registers, and throws with the program's call stack. */
   #fail(thrown: unknown): never | Promise<never> {
     const error = thrown instanceof MemberError ? thrown.cause : thrown;
-    const entries = this.#callStack(thrown instanceof MemberError ? thrown.node : null);
+    const entries = stackOf(new ProgramPlace(this, thrown instanceof MemberError ? thrown.node : null).calls());
     const report =
       error instanceof InterruptedError || error instanceof TorchScriptError
         ? error
@@ -195,27 +210,10 @@ export class InterpreterState {
     }
   }
 
-  /** Where the program is, outermost call first: functions inlined into one graph count as calls. */
-  #callStack(innermost: Node | null): StackEntry[] {
-    const entries: StackEntry[] = [];
-    for (const frame of this.#frames) {
-      const at = Math.max(frame.programCounter - 1, 0);
-      const { node } = frame.code.instructions[at];
-      const isInnermost = frame === this.#frames.at(-1);
-      entries.push(...stackEntriesOf((isInnermost && innermost) || node, frame.code.name));
-    }
-    return entries;
+  calls(): CallInProgress[] {
+    return this.#frames.map(({ code, programCounter }) => ({
+      node: code.instructions[Math.max(programCounter - 1, 0)].node,
+      functionName: code.name,
+    }));
   }
-}
-
-/** Where a node stands, outermost call first: functions inlined into one graph count as calls. */
-export function stackEntriesOf(node: Node, functionName: string): StackEntry[] {
-  const entries: StackEntry[] = [];
-  let name = functionName;
-  for (const call of node.callstack?.entries() ?? []) {
-    if (call.sourceRange) entries.push({ functionName: name, range: call.sourceRange });
-    name = call.functionName;
-  }
-  if (node.sourceRange) entries.push({ functionName: name, range: node.sourceRange });
-  return entries;
 }

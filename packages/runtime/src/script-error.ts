@@ -2,6 +2,8 @@ import { CressetError, formatStackTrace, type Node, type StackEntry } from '@cre
 
 /** Rethrown as it is: the run ended because somebody asked for it, or would have gone on for ever. */
 export class InterruptedError extends CressetError {
+  declare readonly code: 'ABORTED' | 'RUN_LIMIT';
+
   constructor(code: 'ABORTED' | 'RUN_LIMIT', message: string, options?: { cause?: unknown }) {
     super(code, message, options);
     this.name = 'InterruptedError';

@@ -8,7 +8,7 @@ import { InterpreterState } from './interpreter-state.ts';
 import { emptyRunCounters } from './run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run-profile.ts';
 import type { RuntimeContext } from './runtime-context.ts';
-import { TorchScriptError } from './script-error.ts';
+import { InterruptedError, TorchScriptError } from './script-error.ts';
 import { forEachStorage } from './reachable-storages.ts';
 import { weightOrder } from './weight-order.ts';
 
@@ -174,17 +174,16 @@ export class ScriptModule {
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await Promise.all([...readbacks, resultToHost ? context.faults.check() : null, device?.flush()]);
+      await Promise.all([...readbacks, resultToHost ? context.faults.check() : null, execution.flush()]);
       execution.ledger?.sweep([value, ...given], objects);
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);
-      // What a bad index led to is not the error, the index is.
       const fault = await context.faults.check().then(
         () => null,
         (found: unknown) => found,
       );
-      throw await this.#inOriginalTerms(fault ?? error);
+      throw await this.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
     } finally {
       unfollow?.();
       this.lastRun = makeRunProfile(
@@ -218,4 +217,11 @@ export class ScriptModule {
     await this.options.loadDebugTables();
     return new TorchScriptError(error.cause, error.callStack);
   }
+}
+
+/** What a run really failed of: what a lack of memory led to is not the error, nor what a bad index led to. */
+function firstCause(error: unknown, deviceFailure: CressetError | null, fault: unknown): unknown {
+  if (error instanceof InterruptedError) return error;
+  if (deviceFailure) return error instanceof Error && error.cause === deviceFailure ? error : deviceFailure;
+  return fault ?? error;
 }

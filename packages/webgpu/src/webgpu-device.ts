@@ -368,7 +368,7 @@ export class WebGpuDevice implements ComputeDevice {
   async flush(failures = this.#toldFailures): Promise<void> {
     this.#checkUsable();
     const { done } = this.#submitBatch();
-    await done;
+    await Promise.all([done, this.#pool.settled()]);
     this.#checkUsable();
     const failure = this.#failures.since(failures);
     this.#toldFailures = this.#failures.count;

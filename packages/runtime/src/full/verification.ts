@@ -5,7 +5,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { dispatch } from '../dispatch.ts';
 import { Execution, type OperatorObserver } from '../execution.ts';
 import type { FusionGroup } from '../fusion-group.ts';
-import { stackEntriesOf } from '../interpreter-state.ts';
+import { stackEntriesOf } from '../program-place.ts';
 import type { OperatorBinding } from '../operator-binding.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { tensorsIn } from '../tensors-in.ts';

@@ -47,6 +47,12 @@ export function toWireError(error: unknown): WireError {
 export function fromWireError({ code, name, message, stack, script }: WireError): CressetError {
   const error = script ? new ScriptFailure(code, message, script) : new CressetError(code, message);
   error.name = name;
-  if (stack && error.stack && !stack.includes(error.stack)) error.stack += `\n  in the worker: ${stack}`;
+  if (stack && error.stack) error.stack += `\n  in the worker:\n${callsIn(stack, message)}`;
   return error;
+}
+
+/** The lines of a stack without the message, which some engines put above them. */
+function callsIn(stack: string, message: string): string {
+  const at = stack.indexOf(message);
+  return (at < 0 ? stack : stack.slice(at + message.length)).replace(/^\n+/, '');
 }

@@ -127,6 +127,34 @@ describe('WorkerHost', () => {
     await client.request('called', call([picture()]));
   });
 
+  it('calls the end of an aborted run by its name on the web', async () => {
+    const answers: FromHost[] = [];
+    const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+    new WorkerHost(hostPort, { openDevice: noDevice }).listen();
+    const answered = new Promise<void>((resolve) => {
+      clientPort.receive((message) => {
+        answers.push(message);
+        if (message.type === 'loaded') {
+          clientPort.send({ ...call([picture()]), id: 2 }, []);
+          clientPort.send({ type: 'abort', id: 2 }, []);
+        }
+        if (message.type === 'failed') resolve();
+      });
+    });
+    clientPort.send({ type: 'load', id: 1, model: 1, input: new Uint8Array(digits).buffer, device: 'cpu' }, []);
+    await answered;
+    expect(answers.at(-1)).toMatchObject({ id: 2, error: { code: 'ABORTED', name: 'AbortError' } });
+  });
+
+  it('tells the message once, with the calls of both sides below it', async () => {
+    const client = await connectAndLoad();
+    const blank: WireTensor = { ...picture(), data: new ArrayBuffer(28 * 28 * 4) };
+    const { message, stack } = await failure(client.request('called', call([blank])));
+    expect(stack?.split(message)).toHaveLength(2);
+    expect(stack?.split('digit_classifier.py')).toHaveLength(message.split('digit_classifier.py').length);
+    expect(stack).toMatch(/\n {2}in the worker:\n {4}at /);
+  });
+
   it('answers questions about the program', async () => {
     const client = await connectAndLoad();
     const about = { type: 'query', model: 1, module: '' } as const;

@@ -322,7 +322,7 @@ function cpuReport(reason: string): DeviceReport {
 
 /** However a run was ended, who aborted it sees the web's name for that. */
 function asAbort(error: unknown): unknown {
-  if (!(error instanceof InterruptedError) || error.code !== 'RUN_ABORTED') return error;
+  if (!(error instanceof InterruptedError) || error.code !== 'ABORTED') return error;
   const abort = new CressetError('ABORTED', error.message, { cause: error });
   abort.name = 'AbortError';
   return abort;
