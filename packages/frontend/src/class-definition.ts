@@ -6,6 +6,7 @@ import {
   Source,
   StringType,
   TupleType,
+  isTensorConstant,
   type CompilationUnit,
   type GraphFunction,
   type NamedType,
@@ -160,7 +161,9 @@ export class ClassDefiner {
       names.push(name);
       types.push(this.#typeParser.parseTypeFromExpr(stmt.type));
       if (stmt.rhs !== undefined) {
-        defaults.set(name, this.#typeParser.evaluateDefault(stmt.range, stmt.rhs, stmt.type));
+        const value = this.#typeParser.evaluateDefault(stmt.range, stmt.rhs, stmt.type);
+        if (isTensorConstant(value)) throw compileError(stmt.rhs.range, TENSOR_DEFAULT_MESSAGE);
+        defaults.set(name, value);
       }
     }
     const type = TupleType.createNamed(qualifiedName, names, types, defaults);
@@ -191,6 +194,9 @@ export class ClassDefiner {
     return type;
   }
 }
+
+const TENSOR_DEFAULT_MESSAGE =
+  'Tensors are not supported as default NamedTuple fields. Their mutability could lead to potential memory aliasing problems';
 
 function enumValueType(value: unknown): Type | undefined {
   switch (typeof value) {

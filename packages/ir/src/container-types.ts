@@ -1,4 +1,5 @@
 import { CressetError } from './error.ts';
+import { formatConstant } from './literal-format.ts';
 import { Type, type TypePrinter, type WhyNot } from './type.ts';
 
 /** A type over one element type: List, Future, Await, RRef (PyTorch: SingleElementType). */
@@ -221,8 +222,12 @@ export class TupleType extends Type {
   }
 
   override toString(): string {
-    const names = this.named?.fieldNames;
-    const fields = this.elements.map((type, index) => (names === undefined ? `${type}` : `${names[index]} : ${type}`));
+    const { fieldNames: names, fieldDefaults } = this.named ?? {};
+    const fields = this.elements.map((type, index) => {
+      if (names === undefined) return `${type}`;
+      const value = fieldDefaults?.get(names[index]!);
+      return `${names[index]} : ${type}${value === undefined ? '' : ` = ${formatConstant(value)}`}`;
+    });
     return `${names === undefined ? '' : 'NamedTuple'}(${fields.join(', ')})`;
   }
 

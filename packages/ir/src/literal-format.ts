@@ -107,6 +107,12 @@ export function formatConstant(value: unknown): string {
     const items = (value.items as readonly unknown[]).map(formatConstant);
     return 'elementType' in value ? `[${items.join(', ')}]` : `(${items.join(', ')}${items.length === 1 ? ',' : ''})`;
   }
+  if ('entries' in value) {
+    const pairs = [...(value.entries as ReadonlyMap<unknown, unknown>)].map((pair) =>
+      pair.map(formatConstant).join(': '),
+    );
+    return `{${pairs.join(', ')}}`;
+  }
   if ('name' in value) {
     const { qualifiedName } = (value as unknown as { readonly type: { readonly qualifiedName: string } }).type;
     return `Enum<${qualifiedName.split('.').at(-1)}.${value.name}>`;

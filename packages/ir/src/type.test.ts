@@ -61,6 +61,15 @@ describe('the three spellings', () => {
   test('of a named tuple', () => {
     const point = TupleType.createNamed('__torch__.Point', ['x', 'y'], [IntType.get(), TensorType.get()]);
     expect(`${point}`).toBe('NamedTuple(x : int, y : Tensor)');
+    const defaults = new Map<string, unknown>([
+      ['s', 'a'],
+      ['f', 2],
+      ['l', { elementType: IntType.get(), items: [1n, 2n] }],
+    ]);
+    const types = [IntType.get(), StringType.get(), FloatType.get(), new ListType(IntType.get())];
+    expect(`${TupleType.createNamed('P', ['n', 's', 'f', 'l'], types, defaults)}`).toBe(
+      'NamedTuple(n : int, s : str = a, f : float = 2., l : int[] = [1, 2])',
+    );
     expect(point.annotationStr()).toBe('__torch__.Point');
     expect(new ListType(point).annotationStr((inner) => (inner === point ? 'Point' : undefined))).toBe('List[Point]');
   });
