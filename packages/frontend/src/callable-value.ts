@@ -15,6 +15,7 @@ import {
   type SourceRange,
   type Value,
 } from '@cresset/ir';
+import { EnumValue } from '@cresset/tensor';
 import { emitBuiltinCall } from './builtin-call.ts';
 import { compileError } from './compilation-error.ts';
 import { NamedValue, toValues } from './named-value.ts';
@@ -283,16 +284,15 @@ export class SugaredEnumClass extends SugaredValue {
   }
 
   override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
-    const member = this.type.members.find(([name]) => name === field);
+    const member = EnumValue.of(this.type, field);
     if (member === undefined) {
       throw compileError(range, `${this.type.reprStr()}' has no attribute '${field}'`);
     }
-    const constant = { type: this.type, name: member[0], value: member[1] };
-    return new SimpleValue(fn.graphBeingDefined.insertConstant(constant, range));
+    return new SimpleValue(fn.graphBeingDefined.insertConstant(member, range));
   }
 
   override iter(range: SourceRange, fn: GraphFunction): SugaredValue {
-    const items = this.type.members.map(([name, value]) => ({ type: this.type, name, value }));
+    const items = this.type.members.map(([name]) => EnumValue.of(this.type, name));
     return new SimpleValue(fn.graphBeingDefined.insertConstant({ elementType: this.type, items }, range));
   }
 }

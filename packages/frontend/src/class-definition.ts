@@ -1,12 +1,16 @@
 import {
+  AnyType,
+  BoolType,
   ClassType,
   EnumType,
   FloatType,
   IntType,
   Source,
   StringType,
+  TensorType,
   TupleType,
   isTensorConstant,
+  type Constant,
   type CompilationUnit,
   type GraphFunction,
   type NamedType,
@@ -172,33 +176,50 @@ export class ClassDefiner {
   }
 
   #defineEnum(qualifiedName: string, classDef: ClassDef): EnumType {
-    const members = classDef.body.flatMap((stmt): (readonly [string, unknown])[] => {
-      if (stmt.kind !== 'assign' || stmt.rhs === undefined) {
-        return [];
-      }
-      return [[dottedName(stmt.lhsList[0]!)!, this.#typeParser.evaluateDefault(stmt.range, stmt.rhs)]];
-    });
+    const members = this.#enumMembers(classDef);
     const types = new Set(members.map(([, value]) => enumValueType(value)));
     const [valueType] = types;
-    if (types.size !== 1 || valueType === undefined) {
-      const [first, second] = [...types].map((type) => type?.reprStr() ?? 'Any');
+    if (valueType === undefined) throw compileError(undefined, "No enum values defined for: '<class 'enum.EnumType'>'");
+    if (types.size > 1) {
+      const [first, second] = [...types].map((type) => type.reprStr());
       throw compileError(
         undefined,
-        types.size < 2
-          ? `Enum class '${classDef.name.name}' must have values of one type: int, float or str`
-          : `Could not unify type list since element 1 of type ${first} did not match the types before it (${second})`,
+        `Could not unify type list since element 1 of type ${first} did not match the types before it (${second})`,
       );
     }
     const type = new EnumType(qualifiedName, valueType, members, this.#unit);
     this.#unit.registerType(type);
     return type;
   }
+
+  /** Names with their values, which see those before them. A second name of a value is none to PyTorch. */
+  #enumMembers(classDef: ClassDef): readonly (readonly [string, Constant])[] {
+    const known = new Map<string, Constant>();
+    const members: [string, Constant][] = [];
+    for (const stmt of classDef.body) {
+      if (stmt.kind !== 'assign' || stmt.rhs === undefined) continue;
+      const { range, rhs } = stmt;
+      const isAuto = rhs.kind === 'apply' && /^(enum\.)?auto$/.test(dottedName(rhs.callee) ?? '');
+      const value = isAuto ? nextEnumValue(known) : this.#typeParser.evaluateDefault(range, rhs, undefined, known);
+      const name = dottedName(stmt.lhsList[0]!)!;
+      if (![...known.values()].includes(value)) members.push([name, value]);
+      known.set(name, value);
+    }
+    return members;
+  }
+}
+
+/** `auto()` */
+function nextEnumValue(known: ReadonlyMap<string, Constant>): bigint {
+  const numbers = [...known.values()].filter((value) => typeof value === 'bigint');
+  return numbers.reduce((highest, value) => (value > highest ? value : highest), 0n) + 1n;
 }
 
 const TENSOR_DEFAULT_MESSAGE =
   'Tensors are not supported as default NamedTuple fields. Their mutability could lead to potential memory aliasing problems';
 
-function enumValueType(value: unknown): Type | undefined {
+/** The type that the class of a member's value has as an annotation. */
+function enumValueType(value: unknown): Type {
   switch (typeof value) {
     case 'bigint':
       return IntType.get();
@@ -206,8 +227,10 @@ function enumValueType(value: unknown): Type | undefined {
       return FloatType.get();
     case 'string':
       return StringType.get();
+    case 'boolean':
+      return BoolType.get();
     default:
-      return undefined;
+      return isTensorConstant(value) ? TensorType.get() : AnyType.get();
   }
 }
 

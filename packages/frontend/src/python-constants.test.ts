@@ -1,4 +1,4 @@
-import { ErrorReport, type EnumType } from '@cresset/ir';
+import { CressetError, type EnumType } from '@cresset/ir';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { registerTestOperators } from './operators-fixture.ts';
 import { declareScript, script } from './script.ts';
@@ -17,8 +17,8 @@ function failure(source: string): string {
   try {
     script(source);
   } catch (error) {
-    expect(error).toBeInstanceOf(ErrorReport);
-    return (error as ErrorReport).message.trim().split('\n')[0]!.replace(/:$/, '');
+    expect(error).toBeInstanceOf(CressetError);
+    return (error as CressetError).message.trim().split('\n')[0]!.replace(/:$/, '');
   }
   throw new Error('it compiles');
 }
@@ -87,6 +87,23 @@ describe('names of a file', () => {
       ['X', 1n],
       ['Y', 6n],
     ]);
+  });
+
+  it('takes members of an enum one after the other, and each value once', () => {
+    const unit = script(
+      'class A(Enum):\n  X = auto()\n  Y = 5\n  Z = X + Y\n  W = 5\n  V = enum.auto()\ndef f(a: A):\n  return a.name',
+    );
+    expect((unit.getType('__torch__.A') as EnumType).members).toEqual([
+      ['X', 1n],
+      ['Y', 5n],
+      ['Z', 6n],
+      ['V', 7n],
+    ]);
+    const refused = (body: string): string => failure(`class A(Enum):\n  ${body}\ndef f(a: A):\n  return a.name`);
+    expect(refused('X = True')).toContain("Cannot create Enum with value type 'bool', only int, float and string are");
+    expect(refused('X = (1, 2)')).toContain("Cannot create Enum with value type 'Any'");
+    expect(refused('pass')).toContain('No enum values defined for');
+    expect(refused('X = 1\n  Y = "a"')).toContain('Could not unify type list since element 1 of type');
   });
 
   it.each([

@@ -44,8 +44,8 @@ export class PythonConstants implements ConstantScope {
     }
   }
 
-  evaluateAs(expr: Expr, type: Type | undefined): Constant {
-    const value = this.evaluate(expr);
+  evaluateAs(expr: Expr, type: Type | undefined, names?: ReadonlyMap<string, Constant>): Constant {
+    const value = this.evaluate(expr, names as PythonNames | undefined);
     if (type === undefined) return plain(value) as Constant;
     return castOr(value, type, () =>
       compileError(expr.range, `expected an expression of type ${type.reprStr()} but found ${pythonTypeName(value)}`),

@@ -105,8 +105,8 @@ export type ConstantEvaluator = (
 
 /** The values of a file of Python: they are there before anything is compiled. Its methods throw an ErrorReport where there is none. */
 export interface ConstantScope {
-  /** The value of an expression, as one of a type where one is given. */
-  evaluateAs(expr: Expr, type: Type | undefined): Constant;
+  /** The value of an expression, as one of a type where one is given; `names` are of the class it stands in. */
+  evaluateAs(expr: Expr, type: Type | undefined, names?: ReadonlyMap<string, Constant>): Constant;
   /** The default value of a parameter (PyTorch: getSchemaWithNameAndDefaults). `N`: as in an Argument. */
   parameterDefault(param: Param, type: Type, N: number | undefined): Constant;
 }
@@ -334,11 +334,11 @@ export class ScriptTypeParser {
   }
 
   /** The value of an expression of constants, such as a field's default; throws an ErrorReport where it is none. */
-  evaluateDefault(range: SourceRange, expr: Expr, type?: Expr): Constant {
+  evaluateDefault(range: SourceRange, expr: Expr, type?: Expr, names?: ReadonlyMap<string, Constant>): Constant {
     const constants = this.#resolver?.constants;
     return constants === undefined
       ? this.#evaluate(range, [type], [expr], this.#resolver)[0]!
-      : constants.evaluateAs(expr, type && this.parseTypeFromExpr(type));
+      : constants.evaluateAs(expr, type && this.parseTypeFromExpr(type), names);
   }
 
   /** The value of a class constant `name: Final[T] = value`; throws an ErrorReport for anything else. */

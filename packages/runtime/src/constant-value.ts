@@ -33,7 +33,7 @@ export const runtimeConstants: ConstantFactory = {
   tuple: (items, type) => new Tuple(items.map(toIValue), type),
   device: (text) => DeviceValue.parse(text),
   complex: (re, im) => new Complex(re, im),
-  enumMember: (type, name, value) => EnumValue.of(type, name) ?? new EnumValue(type, name, toIValue(value)),
+  enumMember: (type, name, value) => new EnumValue(type, name, toIValue(value)),
 };
 
 /** The value of a `prim::Constant`. Throws `RUNTIME_CONSTANT` for one that only stands for something in the text. */

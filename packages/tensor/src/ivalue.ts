@@ -87,24 +87,22 @@ export class ScriptObject {
   }
 }
 
-/** A member of an enum. There is one object a member, so identity is equality. */
+/** A member of an enum, as one constant or argument has it: `is` tells two of them apart, `==` does not. */
 export class EnumValue {
-  static readonly #members = new WeakMap<EnumType, Map<string, EnumValue>>();
-
   constructor(
     readonly type: EnumType,
     readonly name: string,
     readonly value: IValue,
   ) {}
 
-  /** The one object of a member of `type`; undefined where it has no member of that name. */
+  /** A member of `type`; undefined where it has none of that name. */
   static of(type: EnumType, name: string): EnumValue | undefined {
-    let members = EnumValue.#members.get(type);
-    if (!members) {
-      members = new Map(type.members.map(([each, value]) => [each, new EnumValue(type, each, value as IValue)]));
-      EnumValue.#members.set(type, members);
-    }
-    return members.get(name);
+    const member = type.members.find(([each]) => each === name);
+    return member && new EnumValue(type, name, member[1] as IValue);
+  }
+
+  equals(other: EnumValue): boolean {
+    return this.name === other.name && this.type.equals(other.type);
   }
 }
 

@@ -30,6 +30,7 @@ function orderingRows(name: string): OperatorRow[] {
 export function valuesEqual(a: IValue, b: IValue): boolean {
   if (a === b) return true;
   if (a instanceof Complex && b instanceof Complex) return a.re === b.re && a.im === b.im;
+  if (a instanceof EnumValue && b instanceof EnumValue) return a.equals(b);
   if (a instanceof List && b instanceof List) return sequencesEqual(a.items, b.items);
   if (a instanceof Tuple && b instanceof Tuple) return sequencesEqual(a.items, b.items);
   if (a instanceof Dict && b instanceof Dict) {
@@ -76,7 +77,7 @@ function equalityRows(name: string, negate: boolean): OperatorRow[] {
 /** `is`: the same object, or equal where values have no identity of their own. */
 function isSame(a: IValue, b: IValue): boolean {
   if (a instanceof Tensor && b instanceof Tensor) return a === b;
-  if (a instanceof Tuple || a instanceof Complex || a instanceof EnumValue) return valuesEqual(a, b);
+  if (a instanceof Tuple || a instanceof Complex) return valuesEqual(a, b);
   return a === b;
 }
 

@@ -1,5 +1,5 @@
-import { IntType, parseSchema, StringType } from '@cresset/ir';
-import { Complex, DeviceValue, Dict, List, Tuple, type IValue } from '@cresset/tensor';
+import { CompilationUnit, EnumType, IntType, parseSchema, StringType } from '@cresset/ir';
+import { Complex, DeviceValue, Dict, EnumValue, List, Tuple, type IValue } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
 import { extraScalarRows } from './extra-rows.ts';
 import { scalarRows } from './rows.ts';
@@ -119,6 +119,14 @@ describe('strings', () => {
     );
     expect(() => run('aten::hash.generic', new Complex(0, 1))).toThrow("unhashable type: 'complex'");
   });
+});
+
+test('members of enums are equal by name, and the same only where they are one object', () => {
+  const color = new EnumType('__torch__.Color', IntType.get(), [['RED', 1n]], new CompilationUnit());
+  const [red, again] = [EnumValue.of(color, 'RED')!, EnumValue.of(color, 'RED')!];
+  expect(run('aten::eq.enum', red, again)).toBe(true);
+  expect(run('aten::ne.enum', red, again)).toBe(false);
+  expect([run('aten::__is__', red, again), run('aten::__is__', red, red)]).toEqual([false, true]);
 });
 
 describe('numbers of texts', () => {

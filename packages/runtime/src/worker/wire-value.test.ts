@@ -75,7 +75,7 @@ describe('WireReader', () => {
   it('knows devices and members of enums by name', () => {
     expect(read('cuda:1', DeviceObjType.get())).toBe(DeviceValue.parse('cuda:1'));
     const color = new EnumType('__torch__.Color', IntType.get(), [['RED', 1n]]);
-    expect(read('RED', color)).toBe(EnumValue.of(color, 'RED'));
+    expect(read('RED', color)).toEqual(EnumValue.of(color, 'RED'));
     expect(messageOf('BLUE', color)).toContain('Color');
   });
 
