@@ -1,3 +1,4 @@
+export { autocast } from './autocast.ts';
 export { canonicalize, canonicalizeOutputs } from './canonicalize.ts';
 export { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 export { poolConstants } from './constant-pooling.ts';

@@ -1,6 +1,7 @@
 import { jitOptions, type Graph } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
 import { annotateWarns } from './annotate-warns.ts';
+import { autocast } from './autocast.ts';
 import { canonicalizeOutputs } from './canonicalize.ts';
 import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 import { poolConstants } from './constant-pooling.ts';
@@ -61,6 +62,7 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
     return guards;
   }
   step('inline', () => inline(graph));
+  step('autocast', () => autocast(graph, options.evaluate));
   step('numbers for tensors', () => replaceTensorsByNumbers(graph.block));
   const { self } = options;
   if (self) {

@@ -13,7 +13,7 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { declared } from '../builders.ts';
-import { OperatorError } from '../errors.ts';
+import { check, OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 
 /** Devices, enums, shapes as lists, and questions about the world that a saved program asks. */
@@ -25,6 +25,12 @@ const deviceOf = (text: IValue): DeviceValue => {
     throw new OperatorError(`Invalid device string: '${String(text)}'`);
   }
 };
+
+/** What autocast makes of float32 where a program does not say it, by device. */
+const autocastDtypes: readonly (readonly [ScalarType, RegExp])[] = [
+  ['bfloat16', /^(cpu|xla|hpu)\b/],
+  ['float16', /^(cuda|mps|xpu|mtia|ipu)\b/],
+];
 
 /** The answer of an environment in which nothing of the sort goes on. */
 const always = (schema: string, answer: IValue): OperatorRow => ({ schema, scalar: () => answer });
@@ -162,6 +168,14 @@ export const environmentRows: readonly OperatorRow[] = [
   always('aten::has_torch_function(...) -> bool', false),
   always('aten::is_autocast_enabled() -> bool', false),
   always('aten::is_autocast_cpu_enabled() -> bool', false),
+  {
+    schema: 'aten::get_autocast_dtype(str device_type) -> ScalarType',
+    scalar: (device) => {
+      const [dtype] = autocastDtypes.find(([, devices]) => devices.test(device as string)) ?? [];
+      check(dtype !== undefined, 'unsupported scalarType');
+      return BigInt(scalarTypeCode(dtype!));
+    },
+  },
   always('aten::is_vulkan_available() -> bool', false),
   always('aten::_nnpack_available() -> bool', false),
   always('aten::_get_cpu_capability() -> str', 'DEFAULT'),

@@ -173,6 +173,11 @@ function resized({ self, size, memory_format: format }: Resize): Tensor {
   return self;
 }
 
+interface Autocast extends Self {
+  readonly cpu_enabled: boolean;
+  readonly cpu_dtype: ScalarType;
+}
+
 export const conversionRows: readonly OperatorRow[] = [
   converting(
     'aten::to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)',
@@ -212,6 +217,20 @@ export const conversionRows: readonly OperatorRow[] = [
       self,
       dtype,
     })),
+  ),
+  converting<Autocast>(
+    'aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype, ScalarType cpu_dtype) -> Tensor(a)',
+    ({ self, cpu_enabled: enabled, cpu_dtype: dtype }) => ({
+      self,
+      dtype: enabled && self.dtype === 'float32' ? dtype : null,
+    }),
+  ),
+  converting<Autocast>(
+    'aten::_autocast_to_full_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled) -> Tensor(a)',
+    ({ self, cpu_enabled: enabled }) => ({
+      self,
+      dtype: enabled && (self.dtype === 'float16' || self.dtype === 'bfloat16') ? 'float32' : null,
+    }),
   ),
   converting<{ data: Tensor; dtype: ScalarType | null } & Self>(
     'aten::as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None) -> Tensor(b|a)',
