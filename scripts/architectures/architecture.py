@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 # "frozen" is frozen after scripting, "frozen_trace" after tracing.
-all_forms = ("scripted", "traced", "frozen")
+all_forms = ("traced", "scripted", "frozen")
 
 
 @dataclass(frozen=True)

@@ -62,17 +62,17 @@ def networks():
         torch.randn(2, 30, 40),
         torch.tensor([30, 22]),
     )
-    yield "conv_tasnet", lambda: models.ConvTasNet(2, 16, 64, 32, 64, num_layers=3, num_stacks=2), lambda: (wave()[:, None],)
+    yield "conv_tasnet", lambda: models.ConvTasNet(2, 16, 64, 3, 32, 64, 3, 2), lambda: (wave()[:, None],)
     yield "deep_speech", lambda: models.DeepSpeech(40, 64, 20), lambda: (torch.randn(2, 1, 25, 40),)
     yield "emformer", lambda: models.Emformer(64, 4, 128, 2, segment_length=4, right_context_length=1), lambda: (
         torch.randn(2, 17, 64),
         torch.tensor([16, 12]),
     )
     yield "wav2vec2", wav2vec2, lambda: (wave(2),)
-    yield "hdemucs", lambda: models.HDemucs(["voice", "rest"], channels=8, depth=4, nfft=512), lambda: (
-        wave(2, 8192)[None],
+    yield "hdemucs", lambda: models.HDemucs(["voice", "rest"], channels=8), lambda: (
+        wave(2, 16384)[None],
     )
-    yield "wavernn", lambda: models.WaveRNN([2, 2], 16, 20, n_res_block=2, n_rnn=32, n_fc=32, n_freq=20, n_hidden=16, n_output=16, kernel_size=5), lambda: (
+    yield "wavernn", lambda: models.WaveRNN([2, 2], 16, 4, n_res_block=2, n_rnn=32, n_fc=32, n_freq=20, n_hidden=16, n_output=16, kernel_size=5), lambda: (
         torch.rand(1, 1, 20),
         torch.rand(1, 1, 20, 9),
     )
