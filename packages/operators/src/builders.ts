@@ -52,6 +52,7 @@ export interface KernelRule<Args> extends Forms {
   readonly readsNoData?: boolean;
   readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
+  readonly writesInPlace?: true;
   readonly resizesSelf?: true;
   readonly refusesOverlap?: true;
 }

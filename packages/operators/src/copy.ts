@@ -20,7 +20,7 @@ export function partOf(tensor: Tensor, part: 0 | 1): Tensor {
 
 /** Copies elements on the host, converting them; `source` is broadcast to the sizes of `target`. */
 export function copyInto(target: Tensor, source: Tensor): void {
-  if (target.numel === 0) return;
+  if (target.numel === 0 || target === source) return;
   const expanded = source.sizes.length === target.dim ? source : expand(source, target.sizes);
   if (isComplex(target.dtype)) {
     copyIntoComplex(target, expanded);
@@ -89,7 +89,7 @@ const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
 
 /** Copies elements on a device, converting them; `source` must broadcast to the sizes of `target`. */
 export function lowerCopy(target: Tensor, source: Tensor, context: LoweringContext, label = 'aten::copy_'): void {
-  if (target.numel === 0) return;
+  if (target.numel === 0 || target === source) return;
   if (isComplex(target.dtype)) {
     lowerCopy(partOf(target, 0), source, context, label);
     const zero = Tensor.empty([], realType(target.dtype));

@@ -13,7 +13,7 @@ import {
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from './boxing.ts';
 import { copyInto, lowerCopy } from './copy.ts';
-import { assertNoInternalOverlap, assertNoOverlap, sizesText } from './dimensions.ts';
+import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from './dimensions.ts';
 import { check } from './errors.ts';
 import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from './pointwise.ts';
 import { lowerReduction, reductionShape, runReduction } from './reduction.ts';
@@ -111,6 +111,10 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     const shapes = outputShapes(from, args);
     // A tensor that is refused for its dtype is so before anything else is found wrong.
     shapes?.forEach(({ dtype }, at) => dtypeRules.checkWritable(row, dtype, targets[at].dtype));
+    if (from.host && canWriteOver(targets[0], row, args, shapes)) {
+      from.host(args as never, targets, context);
+      return targets;
+    }
     const computed = asTensors(computeOnHost(from, args, shapes, context));
     targets.forEach((target, at) => {
       prepareTarget(target, computed[at], row, unboxed);
@@ -118,6 +122,21 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     });
   }
   return targets;
+}
+
+/** Whether the row's kernels may write their result to `self` right away: it is all of it, and nothing else is read there. */
+function canWriteOver(
+  self: Tensor,
+  { derived }: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+): boolean {
+  const { from, form } = derived!;
+  if (!from.writesInPlace || form !== 'in-place' || !shapes || isComplex(self.dtype) || overlapsItself(self))
+    return false;
+  const [{ sizes, dtype }] = shapes;
+  const isApart = tensorsOf(args).every((tensor) => tensor === self || tensor.storage !== self.storage);
+  return isApart && dtype === self.dtype && sameSizes(sizes, self.sizes);
 }
 
 function computeOnHost(
@@ -322,8 +341,14 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
   // A row with a lowering that knows its shape for these arguments needs not make its results itself.
   if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);
-    const finish = (done: Results): IValue[] =>
-      row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
+    const finish = (done: Results): IValue[] => {
+      if (!row.derived) return boxing.box(done);
+      const computed = asTensors(done);
+      const targets = writeToTargets(row, computed, unboxed, context);
+      const given = new Set(tensorsOf(unboxed).map(({ storage }) => storage));
+      for (const { storage } of computed) if (!given.has(storage)) storage.dispose();
+      return targets;
+    };
     return results instanceof Promise ? results.then(finish) : finish(results);
   }
   if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context)));
@@ -333,7 +358,12 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
     lowerPointwise(source, unboxed, targets[0], context);
     return targets;
   }
-  return writeToTargets(row, computeOnDevice(source, args, shapes, context), unboxed, context);
+  if (source.lower && canWriteOver(targets[0], row, args, shapes)) {
+    source.lower(args as never, targets, context);
+    return targets;
+  }
+  const computed = computeOnDevice(source, args, shapes, context, temporaryOf);
+  return writeToTargets(row, computed, unboxed, context);
 }
 
 /** What a derived row writes, as results. What was computed for it is nobody's afterwards, and is freed. */
@@ -358,15 +388,24 @@ function computeOnDevice(
   args: Arguments,
   shapes: readonly TensorMeta[] | null,
   context: LoweringContext,
+  allocate = allocateOnDevice,
 ): Tensor[] {
   if (!shapes) throw notImplemented(row);
-  const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
+  const outputs = shapes.map((meta) => allocate(meta, context));
   if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
   else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
   else if (row.reduction) lowerReduction(row, args, outputs[0], context);
   else if (row.lower) row.lower(args as never, outputs, context);
   else throw notImplemented(row);
   return outputs;
+}
+
+/** As `allocateOnDevice`, for what is copied to where it belongs and freed then. */
+function temporaryOf(meta: TensorMeta, context: LoweringContext): Tensor {
+  const { sizes, dtype, strides } = meta;
+  if (numelOf(sizes) === 0) return allocateOnDevice(meta, context);
+  const tensor = context.temporary(sizes, dtype);
+  return strides ? tensor.asStrided(sizes, strides) : tensor;
 }
 
 function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {

@@ -50,6 +50,9 @@ export interface OperatorRow {
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
    * `dim_max(max, max_values)`. Its row is derived too. */
   readonly out?: string;
+  /** Its kernels may have `self` itself as their output: what they write there they have read before. Its in-place form then writes
+   * no more than what changes. */
+  readonly writesInPlace?: true;
   /** Its in-place form gives `self` other sizes where the result has such, as only `out=` forms do else. */
   readonly resizesSelf?: true;
   /** Its `out=` argument may share no memory with an input, not even all of it. */

@@ -223,6 +223,7 @@ interface IndexPutArguments extends IndexArguments {
 }
 
 const indexPutRule: KernelRule<IndexPutArguments> = {
+  writesInPlace: true,
   shape: (args): TensorMeta | null => {
     const { self, indices } = args;
     // Positions that a mask picks have to be counted before anything is put there.
@@ -286,7 +287,9 @@ function lowerIndexPut(
   const how = accumulate ? 'sum' : null;
   const dim = onlyIndexed(indices);
   const index = indices[dim];
-  if (index && index.dim <= 1 && isGatherable(self, index.numel, how)) {
+  // A single slice meets no other: where the rest stays as it is, only that is written.
+  const isAlone = self === output && index?.numel === 1;
+  if (index && index.dim <= 1 && !isAlone && isGatherable(self, index.numel, how)) {
     const size = self.sizes[dim];
     launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
     // The values have the indexed dimension where the index is a vector, and none where it is a single position.

@@ -247,6 +247,7 @@ export const conversionRows: readonly OperatorRow[] = [
     host: ({ self, src }, [output]) => copyInto(output, expand(src, self.sizes)),
     lower: ({ self, src }, [output], context) => lowerCopy(output, expand(src, self.sizes), context),
     inPlace: true,
+    writesInPlace: true,
     out: true,
   }),
   ...['int', 'float'].map((type) =>

@@ -1,17 +1,19 @@
-import { numelOf, Tensor } from '@cresset/tensor';
-import { axis, param, TensorView } from '@cresset/tensorexpr';
+import { isIntegral, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
+import { axis, cast, constant, param, reduce, TensorView, type AxisExpr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../broadcast.ts';
 import { kernel } from '../builders.ts';
 import { contiguousOf, copyInto } from '../copy.ts';
 import { wrapDim } from '../dimensions.ts';
 import { numberReader, numberWriter } from '../elements.ts';
 import { check, notImplementedFor } from '../errors.ts';
-import type { OperatorRow } from '../row.ts';
+import { lowerFill } from '../fill.ts';
+import type { LoweringContext, OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { launchCopy } from './advanced-indexing.ts';
 import { elementMover, offsetsOf, operandReader } from './element-moves.ts';
-import { unflattened } from './flagged-elements.ts';
-import { lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
+import { deviceTensor, unflattened } from './flagged-elements.ts';
+import { outOfBounds, positionFault } from './position-faults.ts';
+import { lowerScatteredWrites, wrappedPlace, type ScatteredWrites } from './scattered-writes.ts';
 import { offsetsThrough, put, sameAsSelf, withSize, flatFault } from './gather-scatter.ts';
 
 /** Elements taken and put at positions of the flattened tensor, and counts of numbers (TensorAdvancedIndexing.cpp, SummaryOps.cpp). */
@@ -32,15 +34,22 @@ function flatOffsets(self: Tensor, index: Tensor): number[] {
   });
 }
 
-function bincount({ self, weights, minlength }: { self: Tensor; weights: Tensor | null; minlength: number }): Tensor {
+interface Bincount {
+  readonly self: Tensor;
+  readonly weights: Tensor | null;
+  readonly minlength: number;
+}
+
+const checkCounted = (self: Tensor, least: number): void =>
+  check(self.dim === 1 && least >= 0, 'bincount only supports 1-d non-negative integral inputs.');
+
+const weightsDtype = ({ dtype }: Tensor): ScalarType => (dtype === 'float32' ? dtype : 'float64');
+
+function bincount({ self, weights, minlength }: Bincount): Tensor {
   check(minlength >= 0, 'minlength should be >= 0');
-  if (self.dtype.includes('float') || self.dtype === 'bool')
-    throw notImplementedFor('bincount_cpu', dtypeName(self.dtype));
+  if (!isIntegral(self.dtype, false)) throw notImplementedFor('bincount_cpu', dtypeName(self.dtype));
   const values = Array.from(contiguousOf(self).contiguousArray(), Number);
-  check(
-    self.dim === 1 && values.every((value) => value >= 0),
-    'bincount only supports 1-d non-negative integral inputs.',
-  );
+  checkCounted(self, Math.min(...values, 0));
   check(
     weights === null || numelOf(weights.sizes) === values.length,
     'weights should be 1-d and have the same length as input',
@@ -51,12 +60,52 @@ function bincount({ self, weights, minlength }: { self: Tensor; weights: Tensor 
     for (const value of values) counts[value]++;
     return Tensor.fromArray(counts, [size], 'int64');
   }
-  const output = Tensor.empty([size], weights.dtype === 'float32' ? 'float32' : 'float64');
+  const output = Tensor.empty([size], weightsDtype(weights));
   const write = numberWriter(output);
   const sums = new Float64Array(size);
   const read = numberReader(weights);
   values.forEach((value, at) => (sums[value] += read(weights.storageOffset + at * weights.strides[0])));
   sums.forEach((sum, at) => write(at, sum));
+  return output;
+}
+
+/** A tensor with the sizes of the result, but for those along `dim`: dimensions of size 1 repeat. */
+const repeated = (tensor: Tensor, dim: number, output: Tensor): Tensor =>
+  tensor.asStrided(
+    tensor.sizes.map((size, at) => (at === dim ? size : output.sizes[at])),
+    tensor.strides.map((stride, at) => (at !== dim && tensor.sizes[at] !== output.sizes[at] ? 0 : stride)),
+  );
+
+/** As `bincount`: the largest number is waited for, since the result has a place for each up to it. */
+async function deviceBincount({ self, weights, minlength }: Bincount, context: LoweringContext): Promise<Tensor> {
+  const label = 'aten::bincount';
+  const view = new TensorView(self);
+  const at = axis('i', param('i32', self.numel));
+  const bounds = context.temporary([2], 'int32');
+  const bound = new TensorView(bounds);
+  const value = cast('i32', view.at([at]));
+  const stores = (['min', 'max'] as const).map((fn, which) => ({
+    operand: bound.operand,
+    offset: bound.offsetAt([constant('i32', which)]),
+    value: reduce(fn, [at], value),
+  }));
+  context.launch({ kind: 'nest', label, axes: [], innerAxes: [], stores });
+  await context.fetch(bounds);
+  const [least, most] = bounds.storageArray() as Int32Array;
+  checkCounted(self, least);
+  const dtype = weights ? weightsDtype(weights) : 'int64';
+  const output = deviceTensor([Math.max(most + 1, minlength)], dtype, context);
+  const zeros = context.temporary(output.sizes, dtype);
+  lowerFill(zeros, 0n, context, label);
+  const writes: ScatteredWrites = {
+    axes: [at],
+    place: [value],
+    isInside: constant('bool', true),
+    value: weights ? new TensorView(weights).at([at]) : constant('i64', 1n),
+    how: 'sum',
+    includesSelf: true,
+  };
+  lowerScatteredWrites(zeros, output, writes, context, label);
   return output;
 }
 
@@ -84,6 +133,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
   }),
   kernel('aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor', {
     inPlace: true,
+    writesInPlace: true,
     out: 'out',
     shape: sameAsSelf,
     host: (
@@ -133,18 +183,40 @@ export const flatIndexingRows: readonly OperatorRow[] = [
         return;
       }
       const wrapped = wrapDim(dim, self.dim);
-      const spread = (tensor: Tensor): Tensor =>
-        tensor.asStrided(
-          tensor.sizes.map((size, at) => (at === wrapped ? size : output.sizes[at])),
-          tensor.strides.map((stride, at) => (at !== wrapped && tensor.sizes[at] !== output.sizes[at] ? 0 : stride)),
-        );
-      offsetsThrough(spread(self), wrapped, spread(indices), -self.sizes[wrapped]).forEach((offset, at) =>
-        move(at, offset),
-      );
+      const [source, index] = [self, indices].map((tensor) => repeated(tensor, wrapped, output));
+      offsetsThrough(source, wrapped, index, -self.sizes[wrapped]).forEach((offset, at) => move(at, offset));
     },
+    lower: ({ self, indices, dim }, [output], context) => {
+      if (output.numel === 0) return;
+      const label = 'aten::take_along_dim';
+      const target = new TensorView(output);
+      const axes = target.axes();
+      if (dim === null) {
+        const given = new TensorView(indices).at(unflattened(axes[0], indices.sizes));
+        const place = unflattened(wrappedPlace(given, self.numel, true).at, self.sizes);
+        launchCopy(label, axes, target, new TensorView(self).at(place), context, [flatFault(self, given, context)]);
+        return;
+      }
+      const wrapped = wrapDim(dim, self.dim);
+      const size = self.sizes[wrapped];
+      const given = new TensorView(repeated(indices, wrapped, output)).at(axes);
+      const place = axes.with(wrapped, wrappedPlace(given, size, true).at as AxisExpr);
+      const value = new TensorView(repeated(self, wrapped, output)).at(place);
+      const fault = positionFault(given, -size, size, outOfBounds(wrapped, size), context, 'RuntimeError');
+      launchCopy(label, axes, target, value, context, [fault]);
+    },
+    lowerable: ({ self, dim }) => dim !== null || self.numel > 0,
   }),
   kernel('aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor', {
     host: bincount,
+    device: deviceBincount,
+    // Of others the host says what is wrong with them.
+    lowerable: ({ self, weights, minlength }) =>
+      minlength >= 0 &&
+      self.dim === 1 &&
+      self.numel > 0 &&
+      isIntegral(self.dtype, false) &&
+      (!weights || (weights.numel === self.numel && weights.dim === 1)),
     out: 'out',
   }),
 ];

@@ -101,6 +101,7 @@ function scatterRule<Args extends Indexed>(
 ): KernelRule<Args> {
   return {
     inPlace: true,
+    writesInPlace: true,
     shape: (args): TensorMeta => {
       const { self, index } = args;
       checkIndexType('scatter', index);

@@ -154,7 +154,9 @@ function lowerSlices(
   includesSelf = true,
 ): void {
   if (output.numel === 0) return;
-  if (isGatherable(self, positions.numel, how)) {
+  // A single slice meets no other: where the rest stays as it is, only that is written.
+  const isAlone = self === output && positions.numel === 1;
+  if (!isAlone && isGatherable(self, positions.numel, how)) {
     const writes = sliceWrites(self, dim, positions, value, how, includesSelf);
     lowerGatheredWrites(self, output, writes, context, label);
     return;
@@ -172,6 +174,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
   }),
   kernel('aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor', {
     inPlace: true,
+    writesInPlace: true,
     out: 'out',
     shape: (args: IndexSource & { readonly alpha: Scalar }) => {
       checkIndexSource('index_add_', args, ':');
@@ -205,6 +208,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
   }),
   kernel('aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor', {
     inPlace: true,
+    writesInPlace: true,
     out: 'out',
     shape: (args: IndexSource) => {
       checkIndexSource('index_copy_', args, '');
@@ -236,6 +240,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
   ...(['Scalar', 'Tensor'] as const).map((type) =>
     kernel(`aten::index_fill.int_${type}(Tensor self, int dim, Tensor index, ${type} value) -> Tensor`, {
       inPlace: true,
+      writesInPlace: true,
       out: `int_${type}_out`,
       shape: (args: Indexed & { readonly value: Scalar | Tensor }) => {
         const { value } = args;
@@ -274,6 +279,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     'aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor',
     {
       inPlace: true,
+      writesInPlace: true,
       out: 'out',
       shape: (args: IndexSource & Reduced & { readonly include_self: boolean }) => {
         checkIndexSource('index_reduce_', args, ':');

@@ -1,12 +1,14 @@
 import { Tensor } from '@cresset/tensor';
+import { binary, constant, TensorView, unary } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
 import { contiguousOf } from '../copy.ts';
 import { reducedSizes, wrapDim } from '../dimensions.ts';
 import { numberReader } from '../elements.ts';
 import { check } from '../errors.ts';
 import { writeEach } from '../fill.ts';
-import type { OperatorRow, TensorMeta } from '../row.ts';
+import type { Lowering, LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { sortRange } from '../nn/selection.ts';
+import { lowerMedian, lowerQuantile } from './order-statistics-lowering.ts';
 import { movedim } from './view-functions.ts';
 
 /** Medians, modes and quantiles (ATen/native/Sorting.cpp). */
@@ -83,7 +85,13 @@ function alongMeta(name: string, args: Along): TensorMeta[] {
   ];
 }
 
-const alongRow = (name: string, args: string, find: (group: Float64Array) => Found, out: string): OperatorRow =>
+const alongRow = (
+  name: string,
+  args: string,
+  find: (group: Float64Array) => Found,
+  out: string,
+  lower?: Lowering<Along>,
+): OperatorRow =>
   kernel<Along>(`aten::${name}(Tensor self, ${args}, bool keepdim=False) -> (Tensor values, Tensor indices)`, {
     shape: (given) => alongMeta(name.split('.')[0], given),
     host: (given, [values, indices]) => {
@@ -91,11 +99,13 @@ const alongRow = (name: string, args: string, find: (group: Float64Array) => Fou
       writeEach(values, (at) => found[at].value);
       writeEach(indices, (at) => found[at].index);
     },
+    lower,
     out: `${out}(values, indices)`,
   });
 
 const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
-  const find = (group: Float64Array): Found => medianOf(group, name === 'nanmedian');
+  const [label, ignoresNaN] = [`aten::${name}`, name === 'nanmedian'];
+  const find = (group: Float64Array): Found => medianOf(group, ignoresNaN);
   return [
     kernel<Along>(`aten::${name}(Tensor self) -> Tensor`, {
       shape: ({ self }) => ({ sizes: [], dtype: self.dtype }),
@@ -103,9 +113,13 @@ const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
         const [group] = groupsOf(args);
         writeEach(output, () => (group ? find(group).value : NaN));
       },
+      lower: ({ self }, outputs, context) => lowerMedian(label, self, null, ignoresNaN, outputs, context),
+      lowerable: ({ self }) => self.numel > 0,
       out: true,
     }),
-    alongRow(`${name}.dim`, 'int dim', find, 'dim_values'),
+    alongRow(`${name}.dim`, 'int dim', find, 'dim_values', ({ self, dim }, outputs, context) =>
+      lowerMedian(label, self, wrapDim(dim!, self.dim), ignoresNaN, outputs, context),
+    ),
   ];
 };
 
@@ -182,9 +196,26 @@ function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): Op
           return quantileOf(group, count, points[Math.floor(at / groups.length)], args.interpolation);
         });
       },
+      lower: ({ self, dim, q: points, interpolation }, [output], context) => {
+        if (points instanceof Tensor) launchPointCheck(name, points, context);
+        const along = dim === null || dim === undefined ? null : wrapDim(dim, self.dim);
+        lowerQuantile(`aten::${name}`, self, along, name === 'nanquantile', points, interpolation, output, context);
+      },
+      lowerable: ({ q: points }) => points instanceof Tensor || (points >= 0 && points <= 1),
       out: true,
     },
   );
+}
+
+/** Notes a point that is no part of a whole. */
+function launchPointCheck(name: string, points: Tensor, context: LoweringContext): void {
+  const view = new TensorView(points);
+  const axes = view.axes();
+  const point = view.at(axes);
+  const isInside = binary('and', binary('ge', point, constant('float', 0)), binary('le', point, constant('float', 1)));
+  const complaint = `${name}() q values must be in the range [0, 1]`;
+  const stores = [context.fault(unary('not', isInside), constant('i32', 0), complaint)];
+  context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
 }
 
 export const orderStatisticRows: readonly OperatorRow[] = [
