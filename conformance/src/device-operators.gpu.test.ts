@@ -32,6 +32,31 @@ function longs(end: number, ...sizes: number[]): Tensor {
   return Tensor.fromArray(values, sizes, 'int64');
 }
 
+/** Complex numbers; single precision. */
+function complexes(...sizes: number[]): Tensor {
+  const values = Float32Array.from({ length: 2 * numelOf(sizes) }, () => random() - 0.5);
+  return Tensor.fromArray(values, sizes, 'complex64');
+}
+
+/** A window that leaves no sample out. */
+function windowOf(length: number): Tensor {
+  return Tensor.fromArray(
+    Float32Array.from({ length }, () => 0.5 + random()),
+    [length],
+    'float32',
+  );
+}
+
+/** From 0 to 1. */
+const sortedPoints = (length: number): Tensor =>
+  Tensor.fromArray(
+    Float32Array.from({ length }, (_, at) => at / (length - 1)),
+    [length],
+    'float32',
+  );
+
+const options = [null, null, null, null] as const;
+
 function flags(share: number, ...sizes: number[]): Tensor {
   const values = Uint8Array.from({ length: numelOf(sizes) }, () => (random() < share ? 1 : 0));
   return Tensor.fromArray(values, sizes, 'bool');
@@ -61,7 +86,9 @@ const ints = (...values: number[]): List => new List(IntType.get(), values.map(B
 const tensors = (...values: Tensor[]): List => new List(TensorType.get(), values);
 const transposed = (tensor: Tensor): Tensor => tensor.asStrided(tensor.sizes.toReversed(), tensor.strides.toReversed());
 
-const examples: readonly [name: string, args: () => IValue[]][] = [
+type Example = readonly [name: string, args: () => IValue[]];
+
+const examples: readonly Example[] = [
   ['aten::cumsum', () => [floats(3, 5000), 1n, null]],
   ['aten::cumsum', () => [transposed(longs(1000, 3, 5000)), 0n, null]],
   ['aten::cumsum', () => [longs(2 ** 40, 20011), 0n, null]],
@@ -102,6 +129,29 @@ const examples: readonly [name: string, args: () => IValue[]][] = [
   ['aten::fft_fft2', () => [floats(2, 48, 36), null, ints(-2, -1), null]],
   ['aten::stft', () => [floats(2, 5000), 400n, 160n, null, null, false, true, false, null]],
   ['aten::put', () => [floats(60, 50), permutation(3000), floats(3000), false]],
+  ['aten::median', () => [floats(30, 41)]],
+  ['aten::median.dim', () => [withNaN(floats(7, 300, 2), 17, 18, 601), 1n, true]],
+  ['aten::nanmedian.dim', () => [withNaN(floats(7, 3), 3, 4, 5, 6), -1n, false]],
+  ['aten::median.dim', () => [longs(9, 2000, 3), 0n, false]],
+  ['aten::quantile.scalar', () => [floats(30, 41), 0.3, null, true, 'linear']],
+  ['aten::quantile', () => [withNaN(floats(5, 300), 3), sortedPoints(7), 1n, true, 'nearest']],
+  ['aten::nanquantile', () => [withNaN(floats(5, 3), 3, 4, 5, 7), sortedPoints(3), 1n, false, 'midpoint']],
+  ['aten::take_along_dim', () => [floats(1, 30, 4), longs(30, 5, 2, 1), 1n]],
+  ['aten::take_along_dim', () => [floats(3, 30), longs(90, 7), null]],
+  ['aten::bincount', () => [longs(700, 5000), null, 1000n]],
+  ['aten::bincount', () => [longs(7, 500), floats(500), 0n]],
+  ...['hann', 'blackman', 'bartlett'].map((name): Example => [
+    `aten::${name}_window.periodic`,
+    () => [1000n, false, ...options],
+  ]),
+  ['aten::kaiser_window.beta', () => [400n, true, 14.5, ...options]],
+  ['aten::hamming_window.periodic_alpha', () => [1n, true, 0.5, ...options]],
+  ['aten::linspace.Tensor_Tensor', () => [floats(), floats(), 901n, ...options]],
+  ['aten::logspace.Tensor_Scalar', () => [floats(), 2.5, 50n, 3, ...options]],
+  ['aten::einsum', () => ['bij,bjk,k->bi', tensors(complexes(3, 4, 5), complexes(3, 5, 6), complexes(6)), null]],
+  ['aten::tensordot', () => [complexes(3, 4, 5), complexes(5, 4, 2), ints(1, 2), ints(1, 0)]],
+  ['aten::istft', () => [complexes(2, 201, 30), 400n, 160n, null, windowOf(400), true, true, null, null, false]],
+  ['aten::istft', () => [complexes(64, 9), 64n, 20n, 50n, windowOf(50), true, false, false, 150n, true]],
 ];
 
 const numbersOf = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as ArrayLike<number>, Number);

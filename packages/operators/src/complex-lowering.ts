@@ -109,6 +109,20 @@ const products: Readonly<Record<string, readonly [left: string, right: string, a
   baddbmm: ['batch1', 'batch2', 'self'],
 };
 
+/** Products of however many operands, by the argument that lists them or by the two that are them. */
+const multilinear: Readonly<Record<string, readonly string[]>> = {
+  einsum: ['tensors'],
+  linalg_multi_dot: ['tensors'],
+  tensordot: ['self', 'other'],
+  inner: ['self', 'other'],
+};
+
+/** More than that many complex operands would be too many real products. */
+const mostComplex = 3;
+
+const operandsOf = (name: string, args: Arguments): Tensor[] =>
+  multilinear[name].flatMap((key) => args[key] as Tensor[]);
+
 const baseName = (row: OperatorRow): string => boxingOf(row).signature.name.replace('aten::', '');
 
 /** Whether `lowerComplex` takes a row that complex numbers go into or come out of. */
@@ -117,6 +131,10 @@ export function takesComplex(row: OperatorRow, args: Arguments): boolean {
   const lowerable = row.lowerable?.(partArguments(args, 0) as never) ?? true;
   if (row.pointwise) return name in bodies;
   if (name in products) return row.lower !== undefined && lowerable && !Object.values(args).some(isNotReal);
+  if (name in multilinear) {
+    const complexOnes = operandsOf(name, args).filter(({ dtype }) => isComplex(dtype));
+    return row.lower !== undefined && lowerable && complexOnes.length <= mostComplex;
+  }
   if (truths.has(name)) return row.reduction !== undefined;
   if (conversions.has(name) || isTransform(name)) {
     return row.lower !== undefined && (row.lowerable?.(args as never) ?? true);
@@ -125,6 +143,8 @@ export function takesComplex(row: OperatorRow, args: Arguments): boolean {
     (byParts.has(name) || ones.has(name)) &&
     lowerable &&
     (row.lower ?? row.reduction) !== undefined &&
+    // What makes its results itself, since their sizes depend on data, knows nothing of parts.
+    !(row.device && !row.shape?.(args as never)) &&
     !Object.values(args).some(isNotReal)
   );
 }
@@ -139,7 +159,7 @@ const ones = new Set(['ones', 'ones_like', 'new_ones']);
 const conversions = new Set(
   (
     'to _to_copy type_as copy clone contiguous reshape flatten complex polar conj _conj mH adjoint matrix_H byte char ' +
-    'short int long half float double bool bfloat16 stft rand randn rand_like randn_like'
+    'short int long half float double bool bfloat16 stft istft rand randn rand_like randn_like'
   ).split(' '),
 );
 
@@ -154,6 +174,7 @@ export function lowerComplex(
   if (row.pointwise) lowerBody(row, bodies[name], args, outputs[0], context);
   else if (truths.has(name)) lowerTruths(row, args, outputs[0], context);
   else if (name in products) lowerProduct(row, products[name], args, outputs[0], context);
+  else if (name in multilinear) lowerMultilinear(row, args, outputs[0], context);
   else if (conversions.has(name) || isTransform(name)) row.lower!(args as never, outputs, context);
   else if (ones.has(name)) {
     lowerPart(row, args, outputs, 0, context);
@@ -233,6 +254,49 @@ function lowerProduct(
     ...(isPresent(a, 1) ? [multiply(1, 0, isPresent(c, 1) ? null : imaginary)] : []),
   ];
   combine(1, mixed[0], mixed[1] ?? null, 'add');
+}
+
+/** A real product for each choice of one part of every operand: with `n` imaginary parts it counts iⁿ times. */
+function lowerMultilinear(row: OperatorRow, args: Arguments, output: Tensor, context: LoweringContext): void {
+  const name = baseName(row);
+  const operands = operandsOf(name, args);
+  let choices: (0 | 1)[][] = [[]];
+  for (const { dtype } of operands) {
+    choices = choices.flatMap((chosen) =>
+      isComplex(dtype)
+        ? [
+            [...chosen, 0],
+            [...chosen, 1],
+          ]
+        : [[...chosen, 0]],
+    );
+  }
+  const terms = choices.map((chosen) => {
+    const parts = operands.map((operand, at) => partTensor(operand, chosen[at]));
+    const result = context.temporary(output.sizes, realType(output.dtype));
+    const [first, second] = multilinear[name];
+    const given = second === undefined ? { [first]: parts } : { [first]: parts[0], [second]: parts[1] };
+    row.lower!({ ...args, ...given } as never, [result], context);
+    return { result, power: chosen.filter((part) => part === 1).length };
+  });
+  for (const part of [0, 1] as const) {
+    const own = terms.filter(({ power }) => power % 2 === part);
+    const target = partOf(output, part);
+    const {
+      axes,
+      views,
+      target: view,
+    } = deviceViews(
+      target,
+      own.map(({ result }) => result),
+    );
+    const sum = own.reduce<Expr>(
+      (added, { power }, at) => binary(power < 2 ? 'add' : 'sub', added, views[at].at(axes)),
+      complex.number(0),
+    );
+    const stores = [{ operand: view.operand, offset: view.offsetAt(axes), value: sum }];
+    context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
+  }
 }
 
 /** Reductions that ask of each number only whether it is zero. */

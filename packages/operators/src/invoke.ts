@@ -341,14 +341,8 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
   // A row with a lowering that knows its shape for these arguments needs not make its results itself.
   if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);
-    const finish = (done: Results): IValue[] => {
-      if (!row.derived) return boxing.box(done);
-      const computed = asTensors(done);
-      const targets = writeToTargets(row, computed, unboxed, context);
-      const given = new Set(tensorsOf(unboxed).map(({ storage }) => storage));
-      for (const { storage } of computed) if (!given.has(storage)) storage.dispose();
-      return targets;
-    };
+    const finish = (done: Results): IValue[] =>
+      row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
     return results instanceof Promise ? results.then(finish) : finish(results);
   }
   if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context)));
@@ -362,8 +356,7 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
     source.lower(args as never, targets, context);
     return targets;
   }
-  const computed = computeOnDevice(source, args, shapes, context, temporaryOf);
-  return writeToTargets(row, computed, unboxed, context);
+  return writeToTargets(row, computeOnDevice(source, args, shapes, context), unboxed, context);
 }
 
 /** What a derived row writes, as results. What was computed for it is nobody's afterwards, and is freed. */
@@ -388,24 +381,15 @@ function computeOnDevice(
   args: Arguments,
   shapes: readonly TensorMeta[] | null,
   context: LoweringContext,
-  allocate = allocateOnDevice,
 ): Tensor[] {
   if (!shapes) throw notImplemented(row);
-  const outputs = shapes.map((meta) => allocate(meta, context));
+  const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
   if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
   else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
   else if (row.reduction) lowerReduction(row, args, outputs[0], context);
   else if (row.lower) row.lower(args as never, outputs, context);
   else throw notImplemented(row);
   return outputs;
-}
-
-/** As `allocateOnDevice`, for what is copied to where it belongs and freed then. */
-function temporaryOf(meta: TensorMeta, context: LoweringContext): Tensor {
-  const { sizes, dtype, strides } = meta;
-  if (numelOf(sizes) === 0) return allocateOnDevice(meta, context);
-  const tensor = context.temporary(sizes, dtype);
-  return strides ? tensor.asStrided(sizes, strides) : tensor;
 }
 
 function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {

@@ -1,7 +1,10 @@
-import { isFloatingPoint, type ScalarType } from '@cresset/tensor';
+import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { binary, cast, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../builders.ts';
 import { check } from '../errors.ts';
-import type { OperatorRow } from '../row.ts';
+import { lowerGenerated } from '../fill.ts';
+import type { LoweringContext, OperatorRow } from '../row.ts';
+import { add, div, float, floatParam, mul, sub } from './expressions.ts';
 import { writeNumbers } from './numbers.ts';
 import { cppTypeName } from './type-names.ts';
 
@@ -17,6 +20,9 @@ interface WindowArgs {
 
 /** Value at `t` from 0 to 1 over the window. */
 type Shape = (t: number, args: WindowArgs) => number;
+
+/** The same as an expression; `cosine` is that of 2πt times its argument. */
+type ShapeExpr = (t: Expr, args: WindowArgs, cosine: (k: number) => Expr) => Expr;
 
 const cosine = (k: number, t: number): number => Math.cos(2 * Math.PI * k * t);
 
@@ -38,6 +44,51 @@ const shapes: Record<string, Shape> = {
   bartlett: (t) => (t <= 0.5 ? 2 * t : 2 - 2 * t),
   kaiser: (t, { beta = 12 }) => besselI0(beta * Math.sqrt(Math.max(1 - (2 * t - 1) ** 2, 0))) / besselI0(beta),
 };
+
+const plus = (start: number, ...terms: readonly (readonly [number, Expr])[]): Expr =>
+  terms.reduce<Expr>((sum, [factor, term]) => add(sum, mul(floatParam(factor), term)), floatParam(start));
+
+/** Terms that the Bessel function's series needs up to this `beta`. */
+const largestBeta = 30;
+const besselTerms = 60;
+
+/** The Bessel function's series from its last term inwards, where `quarter` is x²/4. */
+function besselI0Expr(quarter: Expr): Expr {
+  let sum: Expr = float(1);
+  for (let k = besselTerms; k >= 1; k--) sum = add(float(1), mul(sum, mul(quarter, float(1 / (k * k)))));
+  return sum;
+}
+
+const shapeExprs: Record<string, ShapeExpr> = {
+  hann: (_, __, cosine) => plus(0.5, [-0.5, cosine(1)]),
+  hamming: (_, { alpha = 0.54, beta = 0.46 }, cosine) => plus(alpha, [-beta, cosine(1)]),
+  blackman: (_, __, cosine) => plus(0.42, [-0.5, cosine(1)], [0.08, cosine(2)]),
+  bartlett: (t) => binary('min', mul(float(2), t), sub(float(2), mul(float(2), t))),
+  kaiser: (t, { beta = 12 }) => {
+    const rest = binary('max', mul(float(4), mul(t, sub(float(1), t))), float(0));
+    return mul(besselI0Expr(mul(floatParam((beta * beta) / 4), rest)), floatParam(1 / besselI0(beta)));
+  },
+};
+
+/** t from 0 to 1, and cosines of whole turns of it: of the numbers in the way of one turn, not of the angle, nothing is lost. */
+function lowerWindow(name: string, args: WindowArgs, out: Tensor, context: LoweringContext): void {
+  const { window_length: length, periodic = true } = args;
+  const last = floatParam(Math.max(periodic ? length : length - 1, 1));
+  lowerGenerated(
+    out,
+    ([i]) => {
+      if (length === 1) return float(1);
+      const t = div(cast('float', i), last);
+      const cosine = (k: number): Expr => {
+        const turns = mul(float(k), t);
+        return unary('cos', mul(float(2 * Math.PI), sub(turns, unary('floor', turns))));
+      };
+      return shapeExprs[name](t, args, cosine);
+    },
+    context,
+    `aten::${name}_window`,
+  );
+}
 
 const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 
@@ -65,6 +116,8 @@ function windowRow(name: string, overload: string, parameters: string): Operator
           Float64Array.from({ length }, (_, i) => value(i)),
         );
       },
+      lower: (args, [out], context) => lowerWindow(name, args, out, context),
+      lowerable: ({ beta = 12 }) => name !== 'kaiser' || Math.abs(beta) <= largestBeta,
     },
   );
 }

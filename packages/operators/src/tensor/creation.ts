@@ -9,7 +9,17 @@ import {
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
-import { binary, cast, constant, select, TensorView, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import {
+  binary,
+  cast,
+  constant,
+  param,
+  select,
+  TensorView,
+  unary,
+  type AxisExpr,
+  type Expr,
+} from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../builders.ts';
 import { broadcastSizes } from '../broadcast.ts';
 import { copyInto, lowerCopy, partOf } from '../copy.ts';
@@ -176,13 +186,15 @@ interface Steps extends Options {
   readonly base?: number;
 }
 
+function boundsComplaint(name: string, ends: readonly (Scalar | Tensor)[]): string {
+  const [start, end] = ends.map((value) => (value instanceof Tensor ? value.dim : 0));
+  return `${name} only supports 0-dimensional start and end tensors, but got start with ${start} dimension(s) and end with ${end} dimension(s).`;
+}
+
 /** Where the steps begin and end. */
 function boundsOf({ start, end }: Steps, name: string): Scalar[] {
-  const dims = [start, end].map((value) => (value instanceof Tensor ? value.dim : 0));
-  check(
-    dims.every((dim) => dim === 0),
-    `${name} only supports 0-dimensional start and end tensors, but got start with ${dims[0]} dimension(s) and end with ${dims[1]} dimension(s).`,
-  );
+  const isNumber = (value: Scalar | Tensor): boolean => !(value instanceof Tensor) || value.dim === 0;
+  check(isNumber(start) && isNumber(end), () => boundsComplaint(name, [start, end]));
   return [start, end].map((value) => (value instanceof Tensor ? readScalar(value, value.storageOffset) : value));
 }
 
@@ -228,8 +240,39 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
         const whole = isWhole && name === 'linspace';
         writeEach(output, (at) => value(pointAt(a, b, args.steps, at, whole), args));
       },
+      lower: (args, [output], context) => lowerSteps(name, args, output, context),
+      // Whole numbers are cut off points in double precision.
+      lowerable: (args) => !isIntegral(stepsDtype(args), true),
       readsNoData: overload === '',
     }),
+  );
+}
+
+/** As `pointAt`, with ends that may be tensors which only the device has. */
+function lowerSteps(name: string, args: Steps, output: Tensor, context: LoweringContext): void {
+  const { start, end, steps, base = 10 } = args;
+  const [from, to] = [start, end].map((value): Expr => {
+    if (!(value instanceof Tensor)) return scalarParam(value, 'float32');
+    check(value.dim === 0, () => boundsComplaint(name, [start, end]));
+    return cast('float', new TensorView(value).at([]));
+  });
+  const distance = binary('div', binary('sub', to, from), param('float', Math.max(steps - 1, 1)));
+  lowerGenerated(
+    output,
+    ([i]) => {
+      const at = cast('float', i);
+      const left = binary('sub', param('float', steps - 1), at);
+      const isFirstHalf = binary('lt', at, param('float', steps / 2));
+      const point = select(
+        isFirstHalf,
+        binary('add', from, binary('mul', distance, at)),
+        binary('sub', to, binary('mul', distance, left)),
+      );
+      const value = steps === 1 ? from : point;
+      return name === 'linspace' ? value : binary('pow', param('float', base), value);
+    },
+    context,
+    `aten::${name}`,
   );
 }
 

@@ -155,7 +155,7 @@ function lowerSlices(
 ): void {
   if (output.numel === 0) return;
   // A single slice meets no other: where the rest stays as it is, only that is written.
-  const isAlone = self === output && positions.numel === 1;
+  const isAlone = self === output && positions.numel === 1 && isScatterable(self.dtype, how);
   if (!isAlone && isGatherable(self, positions.numel, how)) {
     const writes = sliceWrites(self, dim, positions, value, how, includesSelf);
     lowerGatheredWrites(self, output, writes, context, label);
