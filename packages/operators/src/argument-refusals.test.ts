@@ -33,7 +33,7 @@ describe('tensors that are written to', () => {
     expect(elements(run('aten::cumsum.out', self, 0n, null, self))).toEqual([1, 3, 6, 10]);
   });
 
-  it('may be read too: what is written comes from what was there', () => {
+  it('are written to where they are, but for what they are also read from (which PyTorch refuses)', () => {
     const self = tensor([1, 2, 3, 4], [2, 2]);
     expect(elements(run('aten::index_copy_', self, 0n, longs(1n, 0n), self))).toEqual([3, 4, 1, 2]);
     expect(elements(run('aten::index_copy_', self, 0n, longs(1n), tensor([7, 8], [1, 2])))).toEqual([3, 4, 7, 8]);

@@ -135,7 +135,7 @@ function canWriteOver(
   if (!from.writesInPlace || form !== 'in-place' || !shapes || isComplex(self.dtype) || overlapsItself(self))
     return false;
   const [{ sizes, dtype }] = shapes;
-  const isApart = tensorsOf(args).every((tensor) => tensor === self || tensor.storage !== self.storage);
+  const isApart = tensorsOf({ ...args, self: null }).every(({ storage }) => storage !== self.storage);
   return isApart && dtype === self.dtype && sameSizes(sizes, self.sizes);
 }
 
