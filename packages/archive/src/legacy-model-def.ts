@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, nested } from '@cresset/ir';
 import type { Quantizer, ScalarType } from '@cresset/tensor';
 
 /** A tensor of the old layout: a view of a record, which several may share. */
@@ -44,9 +44,6 @@ export interface ModelDef {
   readonly tensors: readonly TensorDef[];
 }
 
-/** Modules in modules; programs do not come near it. */
-const MAX_DEPTH = 200;
-
 /** Element types by caffe2's names and numbers. */
 const DATA_TYPES: readonly (readonly [name: string, number: number, dtype: ScalarType])[] = [
   ['FLOAT', 1, 'float32'],
@@ -74,16 +71,20 @@ export function parseModelDef(text: string): ModelDef {
   const message = new Message(json, 'the model');
   return {
     protoVersion: message.integer('protoVersion') ?? 1,
-    mainModule: moduleDef(message.message('mainModule') ?? new Message({}, 'the main module'), 0),
+    mainModule: moduleDef(message.message('mainModule') ?? new Message({}, 'the main module')),
     tensors: message.messages('tensors').map(tensorDef),
   };
 }
 
-function moduleDef(message: Message, depth: number): ModuleDef {
-  if (depth > MAX_DEPTH) throw malformed('it has modules within modules without end');
+function moduleDef(message: Message): ModuleDef {
   return {
     name: message.string('name') ?? '',
-    submodules: message.messages('submodules').map((each) => moduleDef(each, depth + 1)),
+    submodules: message.messages('submodules').map((each) =>
+      nested(
+        () => moduleDef(each),
+        () => malformed('it has modules within modules without end'),
+      ),
+    ),
     parameters: message.messages('parameters').map((each) => ({
       name: each.string('name') ?? '',
       tensorId: each.integer('tensorId') ?? 0,

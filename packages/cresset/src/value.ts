@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, nested } from '@cresset/ir';
 import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
 import { fromInt64, Tensor, type DType } from './tensor.ts';
 
@@ -53,8 +53,6 @@ export type Output =
   | ReadonlyMap<Output, Output>
   | { readonly [attribute: string]: Output };
 
-const MAX_DEPTH = 200;
-
 /** A property by which objects of this library tell what they are in a message. */
 export const inMessages: unique symbol = Symbol.for('cresset.inMessages');
 
@@ -70,8 +68,14 @@ export interface Reference {
 export class WireArguments {
   readonly #tensors = new Map<Tensor, WireTensor>();
 
-  value(value: Input, depth = 0): WireValue {
-    if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT', 'an argument has values within values without end');
+  value(value: Input): WireValue {
+    return nested(
+      () => this.#value(value),
+      () => new CressetError('ARGUMENT', 'an argument has values within values without end'),
+    );
+  }
+
+  #value(value: Input): WireValue {
     switch (typeof value) {
       case 'undefined':
         return null;
@@ -81,7 +85,7 @@ export class WireArguments {
       case 'string':
         return value;
       case 'object':
-        return value === null ? null : this.#object(value, depth);
+        return value === null ? null : this.#object(value);
       default:
         throw new CressetError('ARGUMENT', `a ${typeof value} cannot be given to a model`);
     }
@@ -108,18 +112,18 @@ export class WireArguments {
     return wire;
   }
 
-  #object(value: Exclude<Input & object, null>, depth: number): WireValue {
+  #object(value: Exclude<Input & object, null>): WireValue {
     if (value instanceof Tensor) return this.tensor(value);
     if (inMessages in value) return value[inMessages] as WireValue;
     if (ArrayBuffer.isView(value)) {
       throw new CressetError('ARGUMENT', 'a typed array is no tensor yet: make one with tensor(data, { shape })');
     }
-    if (Array.isArray(value)) return (value as readonly Input[]).map((item) => this.value(item, depth + 1));
+    if (Array.isArray(value)) return (value as readonly Input[]).map((item) => this.value(item));
     if (value instanceof Map) {
       const entries = [...(value as ReadonlyMap<Input, Input>)];
       return {
         kind: 'dict',
-        entries: entries.map(([key, item]) => [this.value(key, depth + 1), this.value(item, depth + 1)] as const),
+        entries: entries.map(([key, item]) => [this.value(key), this.value(item)] as const),
       };
     }
     if (isComplex(value)) return { kind: 'complex', re: value.re, im: value.im };
@@ -128,7 +132,7 @@ export class WireArguments {
       throw new CressetError('ARGUMENT', `a ${value.constructor.name} cannot be given to a model`);
     }
     const entries = Object.entries(value as { readonly [key: string]: Input });
-    return { kind: 'dict', entries: entries.map(([key, item]) => [key, this.value(item, depth + 1)] as const) };
+    return { kind: 'dict', entries: entries.map(([key, item]) => [key, this.value(item)] as const) };
   }
 }
 

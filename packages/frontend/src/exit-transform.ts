@@ -1,6 +1,8 @@
 import {
   BoolType,
   constantValue,
+  ErrorReport,
+  nested,
   unifyTypes,
   type Block,
   type Graph,
@@ -56,7 +58,7 @@ class ExitTransformer {
     if (this.#isTarget(block)) {
       this.#target = block;
     }
-    let exit = this.#transformNodes(block);
+    let exit = this.#transformNodes(block, block, block.paramNode.next);
     if (this.#target === block) {
       this.#leaveAt(block, exit);
       // An exit ends at its target, and an exception may never happen: the loop may not be entered, the closure not called.
@@ -73,18 +75,19 @@ class ExitTransformer {
       : owner === undefined || owner === 'prim::Closure';
   }
 
-  #transformNodes(block: Block): Exit {
+  /** Transforms the nodes of `block`: those of `home` from `first` on, where they are still to be moved out of that. */
+  #transformNodes(block: Block, home: Block, first: Node): Exit {
     let exit = this.#wont();
-    for (let node = block.paramNode.next; node !== block.returnNode;) {
+    for (let node = first; node !== home.returnNode;) {
       const following = node.next;
       exit = this.#transformNode(node) ?? exit;
       const status = this.#statusOf(exit);
       if (status === 'will' || status === 'throws') {
-        this.#destroyFrom(following, block);
+        this.#destroyFrom(following, home);
         return exit;
       }
       if (status === 'might') {
-        return following === block.returnNode ? exit : this.#guardFrom(following, block, exit);
+        return following === home.returnNode ? exit : this.#guardFrom(following, block, home, exit);
       }
       node = following;
     }
@@ -178,8 +181,12 @@ class ExitTransformer {
 
   #transformIf(node: Node): Exit {
     const [thenBlock, elseBlock] = node.blocks as [Block, Block];
-    let thenExit = this.transform(thenBlock);
-    let elseExit = this.transform(elseBlock);
+    const thenExit = this.transform(thenBlock);
+    return this.#exitOfIf(node, thenExit, this.transform(elseBlock));
+  }
+
+  /** How an If is left whose branches are left so. */
+  #exitOfIf(node: Node, thenExit: Exit, elseExit: Exit): Exit {
     const thenStatus = this.#statusOf(thenExit);
     const elseStatus = this.#statusOf(elseExit);
     const status = ifStatus(thenStatus, elseStatus);
@@ -205,17 +212,15 @@ class ExitTransformer {
     return { hasExited, values: node.outputs.slice(node.outputs.length - count) };
   }
 
-  /** Moves the nodes from `first` on into a branch that is taken where the block has not been left. */
-  #guardFrom(first: Node, block: Block, exit: Exit): Exit {
+  /**
+   * Moves the nodes from `first` on into a branch that is taken where the block has not been left. They are transformed where they are
+   * and move when the guards between them have taken in theirs, so that each of them moves once.
+   */
+  #guardFrom(first: Node, block: Block, home: Block, exit: Exit): Exit {
     const graph = this.#graph;
     const guard = graph.create('prim::If', [exit.hasExited], 0).insertBefore(first);
     const exited = guard.addBlock();
     const rest = guard.addBlock();
-    for (let node = first; node !== block.returnNode;) {
-      const following = node.next;
-      node.moveBefore(rest.returnNode);
-      node = following;
-    }
     const outputs = [...block.outputs];
     const merged = outputs.map((output) => {
       exited.registerOutput(this.#uninitializedOf(output.type));
@@ -224,7 +229,17 @@ class ExitTransformer {
     });
     replaceBlockOutputs(block, merged);
     graph.create(this.#exitKind, exit.values, 0).insertBefore(exited.returnNode);
-    return this.#transformIf(guard);
+    const exitedExit = this.transform(exited);
+    const restExit = nested(
+      () => this.#transformNodes(rest, home, first),
+      () => new ErrorReport(undefined, 'too many nested expressions or blocks'),
+    );
+    for (let node = guard.next; node !== home.returnNode;) {
+      const following = node.next;
+      node.moveBefore(rest.returnNode);
+      node = following;
+    }
+    return this.#exitOfIf(guard, exitedExit, restExit);
   }
 
   /** Destroys what is never reached; where a value of it is used, nobody will read it. */
@@ -306,13 +321,33 @@ function mergeWithNextIf(first: Node): boolean {
   if (conditions.some((condition) => typeof condition !== 'boolean') || conditions[0] === conditions[1]) {
     return false;
   }
+  const taken = conditions.map((condition) => second.blocks[condition === true ? 0 : 1]!);
+  for (const output of first.outputs) {
+    for (const { user, offset } of [...output.uses]) {
+      const index = taken.findIndex((block) => liesIn(user, block));
+      if (index >= 0) {
+        user.replaceInput(offset, first.blocks[index]!.outputs[output.offset]!);
+      }
+    }
+  }
   first.blocks.forEach((branch, index) => {
-    const taken = second.blocks[conditions[index] === true ? 0 : 1]!;
-    branch.cloneFrom(taken, (value) => (value.node === first ? branch.outputs[value.offset]! : value));
+    for (const node of Array.from(taken[index]!.nodes())) {
+      node.moveBefore(branch.returnNode);
+    }
+    taken[index]!.outputs.forEach((output) => branch.registerOutput(output));
   });
   for (const output of second.outputs) {
     output.replaceAllUsesWith(first.addOutput().copyMetadata(output));
   }
   second.destroy();
   return true;
+}
+
+function liesIn(node: Node, block: Block): boolean {
+  for (let at: Block | undefined = node.owningBlock; at !== undefined; at = at.owningNode?.owningBlock) {
+    if (at === block) {
+      return true;
+    }
+  }
+  return false;
 }

@@ -3,6 +3,7 @@ import {
   Argument,
   Complex,
   FunctionSchema,
+  nested,
   NoneType,
   type Block,
   type Graph,
@@ -37,6 +38,7 @@ import { emitSubscript } from './subscript-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import { kindToString, type Apply, type Attribute, type Const, type Def, type Expr, type Stmt } from './tree.ts';
 
+const TOO_DEEP = 'too many nested expressions or blocks';
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
@@ -183,7 +185,10 @@ class FunctionEmitter implements Emitter {
   emitStatements(statements: readonly Stmt[]): void {
     for (const stmt of statements) {
       compilationCallStack.updatePendingRange(stmt.range);
-      this.#emitStatement(stmt);
+      nested(
+        () => this.#emitStatement(stmt),
+        () => compileError(stmt.range, TOO_DEEP),
+      );
       // What follows an exit is never reached.
       if (this.exitBlocks.has(this.environment.block)) {
         return;
@@ -250,6 +255,13 @@ class FunctionEmitter implements Emitter {
   }
 
   emitSugaredExpr(expr: Expr, typeHint?: Type): SugaredValue {
+    return nested(
+      () => this.#emitSugaredExpr(expr, typeHint),
+      () => compileError(expr.range, TOO_DEEP),
+    );
+  }
+
+  #emitSugaredExpr(expr: Expr, typeHint: Type | undefined): SugaredValue {
     switch (expr.kind) {
       case 'var':
         return this.environment.getSugaredVar(expr.name.name, expr.range);
@@ -302,7 +314,10 @@ class FunctionEmitter implements Emitter {
   }
 
   emitCondExpr(expr: Expr): CondValue {
-    return emitCondition(this, expr);
+    return nested(
+      () => emitCondition(this, expr),
+      () => compileError(expr.range, TOO_DEEP),
+    );
   }
 
   #emitApply(apply: Apply, typeHint: Type | undefined): SugaredValue {

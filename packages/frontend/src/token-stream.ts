@@ -1,4 +1,4 @@
-import { ErrorReport, isStackOverflow, SourceRange, type Source } from '@cresset/ir';
+import { ErrorReport, nested, SourceRange, type Source } from '@cresset/ir';
 import { lex, type LexedSource } from './lexer.ts';
 import type { Dialect } from './string-literal.ts';
 import type { Token, TokenKind } from './token.ts';
@@ -21,9 +21,6 @@ interface Spanning {
   readonly range: SourceRange;
 }
 
-/** Nesting of brackets, blocks and operators beyond which a text is refused: the recursion behind it is bounded so. */
-const MAX_NESTING = 600;
-
 /** A position in the tokens of a text. */
 export class TokenStream {
   readonly source: Source;
@@ -31,7 +28,6 @@ export class TokenStream {
   /** Whether it is Python as people write it, rather than as PyTorch prints it. */
   readonly isPython: boolean;
   #index = 0;
-  #nesting = 0;
 
   /** Throws an ErrorReport for text that has no tokens; `start` and `end` are those of a part of the source. */
   constructor(source: Source, dialect: Dialect, start?: number, end?: number) {
@@ -118,19 +114,6 @@ export class TokenStream {
 
   /** Runs `parse` one level deeper; throws an ErrorReport where a text is nested beyond all reason. */
   nested<T>(parse: () => T): T {
-    if (++this.#nesting > MAX_NESTING) {
-      throw this.#tooDeep();
-    }
-    try {
-      return parse();
-    } catch (error) {
-      throw isStackOverflow(error) ? this.#tooDeep() : error;
-    } finally {
-      this.#nesting--;
-    }
-  }
-
-  #tooDeep(): ErrorReport {
-    return new ErrorReport(this.rangeOf(this.cur), 'too many nested expressions or blocks');
+    return nested(parse, () => new ErrorReport(this.rangeOf(this.cur), 'too many nested expressions or blocks'));
   }
 }

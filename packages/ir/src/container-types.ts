@@ -7,7 +7,7 @@ abstract class SingleElementType extends Type {
   readonly elementType: Type;
 
   constructor(elementType: Type) {
-    super();
+    super([elementType]);
     this.elementType = elementType;
   }
 
@@ -137,7 +137,7 @@ export class DictType extends Type {
   readonly valueType: Type;
 
   constructor(keyType: Type, valueType: Type) {
-    super();
+    super([keyType, valueType]);
     if (!DICT_KEY_KINDS.has(keyType.kind)) {
       throw new CressetError(
         'IR_TYPE',
@@ -185,7 +185,7 @@ export class TupleType extends Type {
   readonly named: NamedTupleSpec | undefined;
 
   constructor(elements: readonly Type[], named?: NamedTupleSpec) {
-    super();
+    super(elements);
     if (named !== undefined && named.fieldNames.length !== elements.length) {
       throw new CressetError(
         'IR_TYPE',

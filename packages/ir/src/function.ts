@@ -1,6 +1,7 @@
-import { CressetError, ErrorReport, isStackOverflow } from './error.ts';
+import { CressetError, ErrorReport } from './error.ts';
 import type { FunctionSchema } from './function-schema.ts';
 import type { Graph } from './graph.ts';
+import { nested } from './nesting.ts';
 import { baseName, type ScriptFunction } from './named-types.ts';
 
 /** Thrown where compiling a function needs that function itself (PyTorch: RecursiveMethodCallError). */
@@ -10,6 +11,9 @@ export class RecursiveCallError extends CressetError {
     this.name = 'RecursiveCallError';
   }
 }
+
+/** Levels of nesting that a function counts for which is compiled because another one calls it. */
+const COMPILATION_COST = 3;
 
 /** Compiles a function into the graph of `fn` and sets its schema; run once, when the function is first needed. */
 export type FunctionCreator = (fn: GraphFunction) => void;
@@ -83,20 +87,21 @@ export class GraphFunction implements ScriptFunction {
     }
     this.#isBeingDefined = true;
     try {
-      creator(this);
+      nested(
+        () => creator(this),
+        () => tooManyCalls(this.name),
+        COMPILATION_COST,
+      );
       this.#creator = undefined;
     } catch (error) {
-      this.#failure = asCompileError(error, this.name);
-      throw this.#failure;
+      this.#failure = error;
+      throw error;
     } finally {
       this.#isBeingDefined = false;
     }
   }
 }
 
-/** A source nested beyond the engine's stack is an error of that source. */
-function asCompileError(error: unknown, name: string): unknown {
-  return isStackOverflow(error)
-    ? new ErrorReport(undefined, `function '${name}' is nested too deeply to be compiled`)
-    : error;
+function tooManyCalls(name: string): ErrorReport {
+  return new ErrorReport(undefined, `function '${name}' is nested too deeply to be compiled`);
 }

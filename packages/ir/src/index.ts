@@ -24,6 +24,7 @@ export * from './literal-format.ts';
 export * from './memory-dag.ts';
 export * from './mutable-types.ts';
 export * from './named-types.ts';
+export * from './nesting.ts';
 export { Node } from './node.ts';
 export * from './operator-registry.ts';
 export * from './option-check.ts';

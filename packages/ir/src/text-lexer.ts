@@ -1,4 +1,5 @@
 import { ErrorReport } from './error.ts';
+import { nested } from './nesting.ts';
 import { Source, SourceRange } from './source-range.ts';
 
 /** Kinds of tokens by the names PyTorch's messages give them; any other kind is the text of the token itself. */
@@ -30,9 +31,6 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 const TOKEN =
   /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|%[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*|[-+*/^%<>=!?:.,;|&~@$()[\]{}])|$)/y;
 
-/** How deep brackets, blocks and subgraphs may lie within each other: far beyond any program, within any stack. */
-const MAX_DEPTH = 500;
-
 /** Cuts schema and graph text into tokens, with one token of lookahead; messages are those of PyTorch's Lexer. */
 export class TextLexer {
   readonly source: Source;
@@ -40,7 +38,6 @@ export class TextLexer {
   #following: Token | undefined;
   #position = 0;
   #nesting = 0;
-  #depth = 0;
 
   constructor(text: string) {
     this.source = new Source(text);
@@ -92,18 +89,16 @@ export class TextLexer {
 
   /** Throws an {@link ErrorReport} with code `IR_PARSE` at a token. */
   fail(reason: string, token: Token = this.#current): never {
-    throw new ErrorReport(this.rangeOf(token), reason, { code: 'IR_PARSE' });
+    throw this.#error(reason, token);
+  }
+
+  #error(reason: string, token: Token = this.#current): ErrorReport {
+    return new ErrorReport(this.rangeOf(token), reason, { code: 'IR_PARSE' });
   }
 
   /** Runs `parse` one level deeper; throws `IR_PARSE` where the text nests without end. */
   nested<T>(parse: () => T): T {
-    if (this.#depth >= MAX_DEPTH) {
-      this.fail('the text is nested too deeply');
-    }
-    this.#depth++;
-    const result = parse();
-    this.#depth--;
-    return result;
+    return nested(parse, () => this.#error('the text is nested too deeply'));
   }
 
   /** Reads `item (separator item)*`, with brackets where given; with an end, the list may be empty. */

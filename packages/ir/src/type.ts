@@ -56,6 +56,9 @@ export function typeKindOrder(kind: TypeKind): number {
 /** Overrides how a type is written in `annotationStr`; undefined falls through to the default (PyTorch: TypePrinter). */
 export type TypePrinter = (type: Type) => string | undefined;
 
+const MAX_TYPE_DEPTH = 100;
+const MAX_TYPE_SIZE = 50_000;
+
 /** Collects the reasons why a type is not a subtype of another. */
 export type WhyNot = string[];
 
@@ -67,6 +70,24 @@ export type WhyNot = string[];
  */
 export abstract class Type {
   abstract readonly kind: TypeKind;
+  /** Types within each other, this one counted; a class is one type, whatever its attributes are. */
+  readonly #depth: number;
+  /** Types it is made of; one that occurs twice counts twice, as it does for whoever prints or compares them. */
+  readonly #size: number;
+
+  /** Throws `IR_TYPE` for what no program declares: statements in a row can make each its own type of that of the one before. */
+  constructor(contained: readonly Type[] = []) {
+    let [depth, size] = [1, 1];
+    for (const type of contained) {
+      depth = Math.max(depth, type.#depth + 1);
+      size += type.#size;
+    }
+    if (depth > MAX_TYPE_DEPTH || size > MAX_TYPE_SIZE) {
+      throw new CressetError('IR_TYPE', 'a type has too many types within it');
+    }
+    this.#depth = depth;
+    this.#size = size;
+  }
 
   /** The spelling in schemas and messages: `int[]`, `Tensor?`, `Dict(str, int)` (PyTorch: Type::str). */
   abstract str(): string;

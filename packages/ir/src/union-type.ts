@@ -39,7 +39,7 @@ export class OptionalType extends Type {
   }
 
   private constructor(elementType: Type) {
-    super();
+    super([elementType]);
     this.elementType = elementType;
   }
 
@@ -127,7 +127,7 @@ export class UnionType extends Type {
   }
 
   private constructor(members: readonly Type[]) {
-    super();
+    super(members);
     this.members = members;
   }
 

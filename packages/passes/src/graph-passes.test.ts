@@ -1,3 +1,4 @@
+import { script } from '@cresset/frontend';
 import { type Graph, lint, parseIr } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { Tensor } from '@cresset/tensor';
@@ -13,6 +14,7 @@ import {
   fuseAddmm,
   fuseAddRelu,
   fuseLinear,
+  inline,
   inlineForkWait,
   inlineFunctionalGraphs,
   inplaceToFunctionalActivation,
@@ -315,5 +317,26 @@ describe('peephole', () => {
 `;
     expect(after(peepholeOptimize, text('add')).join('\n')).not.toContain('aten::mul');
     expect(after(peepholeOptimize, text('add_')).join('\n')).toContain('aten::mul');
+  });
+});
+
+describe('inline', () => {
+  const callers = (count: number): string =>
+    Array.from(
+      { length: count },
+      (_, at) => `def f${at}(x: int) -> int:\n    return f${at + 1}(x) + f${at + 1}(x + 1)\n`,
+    ).join('');
+  const kindsAfter = (count: number): string[] => {
+    const unit = script(`${callers(count)}def f${count}(x: int) -> int:\n    return x\n`);
+    const { graph } = unit.getFunction('__torch__.f0');
+    inline(graph);
+    return [...graph.allNodes()].map(({ kind }) => kind);
+  };
+
+  test('leaves calls where the graph would grow without measure', () => {
+    expect(kindsAfter(3)).not.toContain('prim::CallFunction');
+    const kinds = kindsAfter(30);
+    expect(kinds).toContain('prim::CallFunction');
+    expect(kinds.length).toBeLessThan(100_000);
   });
 });

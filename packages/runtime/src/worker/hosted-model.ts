@@ -1,5 +1,5 @@
 import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
-import { ClassType, CressetError, type ScriptFunction } from '@cresset/ir';
+import { ClassType, CressetError, nested, type ScriptFunction } from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
@@ -322,15 +322,21 @@ const MAX_MODULES = 100_000;
 /** A module and those below it, in the order of their attributes; one that stands in two places has two paths. */
 export function collectModules(root: ScriptObject): Map<string, ScriptObject> {
   const found = new Map<string, ScriptObject>();
-  const visit = (object: ScriptObject, path: string, above: ReadonlySet<ScriptObject>): void => {
+  const above = new Set<ScriptObject>();
+  const visit = (object: ScriptObject, path: string): void => {
     found.set(path, object);
+    above.add(object);
     object.type.attributes.forEach(({ name, type }, slot) => {
       const value = object.slots[slot];
       const isModule = value instanceof ScriptObject && (type instanceof ClassType ? type : value.type).isModule();
       if (!isModule || above.has(value) || found.size >= MAX_MODULES) return;
-      visit(value, path === '' ? name : `${path}.${name}`, new Set([...above, value]));
+      nested(
+        () => visit(value, path === '' ? name : `${path}.${name}`),
+        () => new CressetError('MODULES_NESTED', 'the model has modules within modules without end'),
+      );
     });
+    above.delete(object);
   };
-  visit(root, '', new Set([root]));
+  visit(root, '');
   return found;
 }

@@ -6,6 +6,7 @@ import {
   FloatType,
   IntType,
   ListType,
+  nested,
   StringType,
   TensorType,
   AnyType,
@@ -32,7 +33,6 @@ import {
 } from '@cresset/tensor';
 import type { WireReference, WireTensor, WireTuple, WireValue } from './protocol.ts';
 
-const MAX_DEPTH = 200;
 /** Values one result may consist of; a tensor counts as one. Shared parts of a value are written out each time they occur. */
 const MAX_VALUES = 5_000_000;
 
@@ -58,30 +58,32 @@ export function reachableTensors(root: IValue): Tensor[] {
  * message can then give away. `type` is the declared one, which has the field names of a named tuple.
  */
 export function toWire(value: IValue, type: Type | null): WireValue {
-  return new WireWriter().write(value, type, 0);
+  return new WireWriter().write(value, type);
 }
 
 class WireWriter {
   #count = 0;
 
-  write(value: IValue, type: Type | null, depth: number): WireValue {
-    if (depth > MAX_DEPTH || ++this.#count > MAX_VALUES) {
-      throw new CressetError('RESULT_TOO_LARGE', 'the result has too many values, or values within values without end');
-    }
+  write(value: IValue, type: Type | null): WireValue {
+    if (++this.#count > MAX_VALUES) throw tooLarge();
+    return nested(() => this.#write(value, type), tooLarge);
+  }
+
+  #write(value: IValue, type: Type | null): WireValue {
     if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number')
       return value;
     if (typeof value === 'string') return fromByteString(value);
     if (value instanceof Tensor) return tensorToWire(value);
     const inner = partTypes(type, value);
-    if (value instanceof List) return value.items.map((item) => this.write(item, value.elementType, depth + 1));
+    if (value instanceof List) return value.items.map((item) => this.write(item, value.elementType));
     if (value instanceof Tuple) {
-      const items = value.items.map((item, index) => this.write(item, inner[index] ?? null, depth + 1));
+      const items = value.items.map((item, index) => this.write(item, inner[index] ?? null));
       return { kind: 'tuple', items, fields: fieldsOf(value, type) };
     }
     if (value instanceof Dict) {
       const { keyType, valueType } = value;
       const entries = [...value.entries].map(
-        ([key, item]) => [this.write(key, keyType, depth + 1), this.write(item, valueType, depth + 1)] as const,
+        ([key, item]) => [this.write(key, keyType), this.write(item, valueType)] as const,
       );
       return { kind: 'dict', entries };
     }
@@ -90,7 +92,7 @@ class WireWriter {
     if (value instanceof EnumValue) return { kind: 'enum', className: value.type.qualifiedName, name: value.name };
     if (value instanceof ScriptObject) {
       const attributes = value.type.attributes.map(
-        ({ name, type: declared }, slot) => [name, this.write(value.slots[slot], declared, depth + 1)] as const,
+        ({ name, type: declared }, slot) => [name, this.write(value.slots[slot], declared)] as const,
       );
       return { kind: 'object', className: value.type.qualifiedName, attributes };
     }
@@ -100,6 +102,12 @@ class WireWriter {
     );
   }
 }
+
+const endless = (): CressetError =>
+  new CressetError('ARGUMENT_TYPE', 'an argument has values within values without end');
+
+const tooLarge = (): CressetError =>
+  new CressetError('RESULT_TOO_LARGE', 'the result has too many values, or values within values without end');
 
 function unwrapOptional(type: Type | null): Type | null {
   return type?.kind === 'OptionalType' ? (type.containedTypes()[0] ?? null) : type;
@@ -182,7 +190,7 @@ export class WireReader {
   /** As {@link argument}, for a type. */
   value(value: WireValue, type: Type, functionName: string, argumentName: string): IValue {
     try {
-      return this.#read(value, type, 0);
+      return this.#read(value, type);
     } catch (error) {
       if (!(error instanceof Mismatch)) throw error;
       const hint = error.expected.kind === 'TensorType' ? ' Make one with tensor(data, { shape, dtype }).' : '';
@@ -195,7 +203,7 @@ export class WireReader {
 
   /** A value where no type says what it is to be: a number is a float and a bigint an int. */
   inferred(value: WireValue): IValue {
-    return this.#inferred(value, 0);
+    return this.#inferredPart(value);
   }
 
   /** The tensors that were written to since they were read: in place, or resized. */
@@ -206,8 +214,11 @@ export class WireReader {
     );
   }
 
-  #read(value: WireValue, type: Type, depth: number): IValue {
-    if (depth > MAX_DEPTH) throw new CressetError('ARGUMENT_TYPE', 'an argument has values within values without end');
+  #read(value: WireValue, type: Type): IValue {
+    return nested(() => this.#readAs(value, type), endless);
+  }
+
+  #readAs(value: WireValue, type: Type): IValue {
     switch (type.kind) {
       case 'TensorType':
         if (isKind(value, 'tensor')) return this.#tensor(value);
@@ -226,7 +237,7 @@ export class WireReader {
         break;
       case 'NumberType':
       case 'AnyType':
-        return this.#inferred(value, depth);
+        return this.#inferredPart(value);
       case 'BoolType':
         if (typeof value === 'boolean') return value;
         break;
@@ -241,15 +252,15 @@ export class WireReader {
         if (typeof value === 'string') return deviceOf(value, type, value);
         break;
       case 'OptionalType':
-        return value === null ? null : this.#read(value, type.containedTypes()[0], depth + 1);
+        return value === null ? null : this.#read(value, type.containedTypes()[0]);
       case 'UnionType':
-        return this.#union(value, type, depth);
+        return this.#union(value, type);
       case 'ListType':
-        return this.#list(value, type, depth);
+        return this.#list(value, type);
       case 'TupleType':
-        return this.#tuple(value, type as TupleType, depth);
+        return this.#tuple(value, type as TupleType);
       case 'DictType':
-        return this.#dict(value, type, depth);
+        return this.#dict(value, type);
       case 'EnumType': {
         const name = isKind(value, 'enum') ? value.name : value;
         const member = typeof name === 'string' && type instanceof EnumType ? EnumValue.of(type, name) : undefined;
@@ -278,10 +289,10 @@ export class WireReader {
     return given.tensor;
   }
 
-  #union(value: WireValue, type: Type, depth: number): IValue {
+  #union(value: WireValue, type: Type): IValue {
     for (const member of type.containedTypes()) {
       try {
-        return this.#read(value, member, depth + 1);
+        return this.#read(value, member);
       } catch (error) {
         if (!(error instanceof Mismatch)) throw error;
       }
@@ -289,17 +300,17 @@ export class WireReader {
     throw new Mismatch(type, value);
   }
 
-  #list(value: WireValue, type: Type, depth: number): List {
+  #list(value: WireValue, type: Type): List {
     const items = itemsOf(value);
     if (!items) throw new Mismatch(type, value);
     const [elementType] = type.containedTypes();
     return new List(
       elementType,
-      items.map((item) => this.#read(item, elementType, depth + 1)),
+      items.map((item) => this.#read(item, elementType)),
     );
   }
 
-  #tuple(value: WireValue, type: TupleType, depth: number): Tuple {
+  #tuple(value: WireValue, type: TupleType): Tuple {
     let items = itemsOf(value);
     if (!items && type.fieldNames && isKind(value, 'dict')) {
       // A plain object with the fields of a named tuple.
@@ -309,29 +320,33 @@ export class WireReader {
     if (!items || items.length !== type.elements.length) throw new Mismatch(type, value);
     const named = type.fieldNames ? type : null;
     return new Tuple(
-      items.map((item, index) => this.#read(item, type.elements[index], depth + 1)),
+      items.map((item, index) => this.#read(item, type.elements[index])),
       named,
     );
   }
 
-  #dict(value: WireValue, type: Type, depth: number): Dict {
+  #dict(value: WireValue, type: Type): Dict {
     if (!isKind(value, 'dict')) throw new Mismatch(type, value);
     const [keyType, valueType] = type.containedTypes();
     const entries = value.entries.map(([key, item]): [DictKey, IValue] => {
       // The keys of a plain object are always texts.
       const typedKey =
         keyType.kind === 'IntType' && typeof key === 'string' && /^-?\d{1,19}$/.test(key) ? BigInt(key) : key;
-      return [this.#read(typedKey, keyType, depth + 1) as DictKey, this.#read(item, valueType, depth + 1)];
+      return [this.#read(typedKey, keyType) as DictKey, this.#read(item, valueType)];
     });
     return new Dict(keyType, valueType, new Map(entries));
   }
 
-  #inferred(value: WireValue, depth: number): IValue {
+  #inferredPart(value: WireValue): IValue {
+    return nested(() => this.#inferred(value), endless);
+  }
+
+  #inferred(value: WireValue): IValue {
     if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
     if (typeof value === 'bigint') return BigInt.asIntN(64, value);
     if (typeof value === 'string') return toByteString(value);
     if (Array.isArray(value)) {
-      const items = (value as readonly WireValue[]).map((item) => this.#inferred(item, depth + 1));
+      const items = (value as readonly WireValue[]).map((item) => this.#inferredPart(item));
       return new List(commonType(items), items);
     }
     const item = value as Exclude<typeof value, readonly WireValue[]>;
@@ -339,11 +354,11 @@ export class WireReader {
       case 'tensor':
         return this.#tensor(item);
       case 'tuple':
-        return new Tuple((item as WireTuple).items.map((each) => this.#inferred(each, depth + 1)));
+        return new Tuple((item as WireTuple).items.map((each) => this.#inferredPart(each)));
       case 'dict': {
         const entries = item.entries.map(([key, each]): [DictKey, IValue] => [
-          this.#inferred(key, depth + 1) as DictKey,
-          this.#inferred(each, depth + 1),
+          this.#inferredPart(key) as DictKey,
+          this.#inferredPart(each),
         ]);
         return new Dict(
           commonType(entries.map(([key]) => key)),
