@@ -323,7 +323,7 @@ function mergeWithNextIf(first: Node): boolean {
   }
   const taken = conditions.map((condition) => second.blocks[condition === true ? 0 : 1]!);
   for (const output of first.outputs) {
-    for (const { user, offset } of [...output.uses]) {
+    for (const { user, offset } of output.uses.slice()) {
       const index = taken.findIndex((block) => liesIn(user, block));
       if (index >= 0) {
         user.replaceInput(offset, first.blocks[index]!.outputs[output.offset]!);

@@ -16,6 +16,7 @@ export class Block {
   readonly paramNode: Node;
   /** The node whose inputs are the block's outputs; last in the list. */
   readonly returnNode: Node;
+  #hasPositions = true;
 
   /** Made by {@link Node.addBlock} and Graph only. */
   constructor(graph: Graph, owningNode: Node | undefined) {
@@ -179,8 +180,21 @@ export class Block {
     this.returnNode.destroy();
   }
 
-  /** Bookkeeping of Node: positions have run out of room. */
-  reindexTopology(): void {
-    Node.assignPositions(this.nodes());
+  /** Bookkeeping of Node: whether its nodes have positions to be compared. */
+  get hasPositions(): boolean {
+    return this.#hasPositions;
+  }
+
+  /** Bookkeeping of Node: positions have run out of room. Many nodes may be inserted before somebody asks for one. */
+  forgetPositions(): void {
+    this.#hasPositions = false;
+  }
+
+  /** Bookkeeping of Node: gives its nodes positions where they have none. */
+  ensurePositions(): void {
+    if (!this.#hasPositions) {
+      this.#hasPositions = true;
+      Node.assignPositions(this.nodes());
+    }
   }
 }

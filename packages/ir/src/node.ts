@@ -416,6 +416,9 @@ export class Node extends Attributes {
   }
 
   #assignPosition(): void {
+    if (!this.owningBlock.hasPositions) {
+      return;
+    }
     const before = this.previous;
     const after = this.next;
     if (after.kind === 'prim::Return') {
@@ -425,17 +428,17 @@ export class Node extends Attributes {
       }
       this.#position = before.#position + APPEND_INTERVAL;
       if (this.#position >= LAST_POSITION) {
-        this.owningBlock.reindexTopology();
+        this.owningBlock.forgetPositions();
       }
     } else if (before.kind === 'prim::Param') {
       this.#position = after.#position - APPEND_INTERVAL;
       if (this.#position <= FIRST_POSITION) {
-        this.owningBlock.reindexTopology();
+        this.owningBlock.forgetPositions();
       }
     } else {
       this.#position = Math.floor((before.#position + after.#position) / 2);
       if (this.#position === before.#position) {
-        this.owningBlock.reindexTopology();
+        this.owningBlock.forgetPositions();
       }
     }
   }
@@ -461,17 +464,23 @@ export class Node extends Attributes {
 
   #comparePosition(other: Node): number {
     if (this.owningBlock === other.owningBlock) {
-      return this.#position - other.#position;
+      return this.#positionBehind(other);
     }
     // Not in one block: climb from both until two ancestors are.
     for (let mine: Node | undefined = this; mine !== undefined; mine = mine.owningBlock.owningNode) {
       for (let theirs: Node | undefined = other; theirs !== undefined; theirs = theirs.owningBlock.owningNode) {
         if (mine.owningBlock === theirs.owningBlock) {
-          return mine.#position - theirs.#position;
+          return mine.#positionBehind(theirs);
         }
       }
     }
     throw new CressetError('IR_INVARIANT', `${this.kind} and ${other.kind} are in different graphs`);
+  }
+
+  /** How far it stands behind another node of its block. */
+  #positionBehind(other: Node): number {
+    this.owningBlock.ensurePositions();
+    return this.#position - other.#position;
   }
 
   /** Whether `dominator` always runs before it. */
