@@ -1,3 +1,4 @@
+import { audioRows } from './audio/rows.ts';
 import { graphDeclarations } from './graph-declarations.ts';
 import { linalgRows } from './linalg/rows.ts';
 import { extraNnRows } from './nn/extra-rows.ts';
@@ -15,5 +16,6 @@ export const extraFamilies: readonly (readonly OperatorRow[])[] = [
   linalgRows,
   specialRows,
   visionRows,
+  audioRows,
   graphDeclarations,
 ];

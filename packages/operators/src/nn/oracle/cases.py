@@ -342,3 +342,19 @@ turned = torch.cat([r(5, 2), r(5, 2).abs() + 0.5, ints(5, 1, low=-8, high=9) * 2
 case(V + "box_iou_rotated", turned, torch.cat([turned[:2], turned[:2] + r(2, 5) / 8]))
 case(V + "box_iou_rotated", turned.double(), r(2, 5, dtype=torch.float64))
 case(V + "box_iou_rotated", r(2, 4), r(2, 5))
+
+# torchaudio's operators
+import torchaudio  # It registers them.
+
+A = "torchaudio::"
+
+for dtype in [torch.float32, torch.float64]:
+    padded = torch.cat([torch.zeros(2, 2, 2, dtype=dtype), r(2, 2, 9, dtype=dtype)], 2)
+    case(A + "_lfilter_core_loop", r(2, 2, 9, dtype=dtype), r(2, 3, dtype=dtype) / 8, padded)
+    case(A + "_overdrive_core_loop", r(2, 9, dtype=dtype), r(2, 9, dtype=dtype), r(2, dtype=dtype), r(2, dtype=dtype), r(2, 9, dtype=dtype))
+case(A + "_lfilter_core_loop", r(1, 1, 6), torch.ones(1, 1), torch.zeros(1, 1, 6))
+log_probabilities = r(1, 9, 5) * 2
+for labels in [[1, 2, 3], [1, 1, 2, 4], [4], [1, 2, 3, 4, 1, 2, 3, 4, 1], [2, 2, 2, 2, 2], [1, 1, 1, 2, 2, 3]]:
+    for dtype in [torch.int32, torch.int64]:
+        target = torch.tensor([labels], dtype=dtype)
+        case(A + "forced_align", log_probabilities, target, torch.tensor([9]), torch.tensor([len(labels)]), 0)
