@@ -1,6 +1,6 @@
 // Builds what others get: packages/cresset/dist (ES modules, the one-file script, the type declarations) and the
 // playground. Nothing else in the workspace needs a build; packages are consumed as source.
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
@@ -24,6 +24,11 @@ async function buildDeclarations() {
   rmSync(declarations, { recursive: true, force: true });
   if (!results.every(({ succeeded }) => succeeded)) {
     throw new Error('the declarations could not be joined into one file; see the messages above');
+  }
+  for (const { extractorConfig } of results) {
+    const file = extractorConfig.untrimmedFilePath;
+    // `using` is newer than the libraries that most projects name; without theirs, Symbol.dispose would be an error in these files.
+    writeFileSync(file, `/// <reference lib="esnext.disposable" />\n${readFileSync(file, 'utf8')}`);
   }
 }
 

@@ -42,12 +42,12 @@ function LoadStatus({ state }: { state: LoadState }) {
   if (state.phase === 'ready') {
     const { place, loadTimings } = state.model;
     return (
-      <div class="spread">
+      <div class="row loaded">
         <p role="status" class="faint">
           <strong>{state.name}</strong> is ready on {deviceName(place)}
           {loadTimings.total > 0 && `, after ${loadTimings.total.toFixed(0)} ms`}. {place.reason}
         </p>
-        <SaveButton key={state.name} model={state.model} name={state.name} />
+        <SaveButton key={state.visit} model={state.model} name={state.name} />
       </div>
     );
   }
@@ -115,7 +115,7 @@ export function App() {
       </section>
       {state.phase === 'ready' && (
         <main>
-          <Workbench key={state.name} model={state.model} />
+          <Workbench key={state.visit} model={state.model} />
         </main>
       )}
       {isOver && (

@@ -1,4 +1,4 @@
-import { dtypes, fills, isTensorType, type Choice, type Fill } from './argument-value.ts';
+import { dtypes, fills, isTensorType, numberTypeOf, type Choice, type Fill } from './argument-value.ts';
 import type { DType } from 'cresset/full';
 import type { Parameter } from './schema.ts';
 
@@ -64,11 +64,25 @@ function JsonField({ choice, onChange }: Omit<Properties, 'parameter'>) {
   );
 }
 
+function NumberField({ parameter, choice, onChange }: Properties) {
+  const { name, type } = parameter;
+  return (
+    <input
+      type="number"
+      aria-label={name}
+      required
+      step={numberTypeOf(type) === 'int' ? 1 : 'any'}
+      value={choice.text}
+      onInput={(event) => onChange({ ...choice, text: event.currentTarget.value })}
+    />
+  );
+}
+
 /** Fields for one argument of a method. */
 export function ArgumentForm({ parameter, choice, onChange }: Properties) {
   const { name, typeText, type, defaultText } = parameter;
   const canBeLeftOut = defaultText !== undefined || type.kind === 'optional';
-  const Fields = isTensorType(type) ? TensorFields : JsonField;
+  const Fields = isTensorType(type) ? TensorFields : numberTypeOf(type) ? NumberField : JsonField;
   return (
     <fieldset class="stack">
       <legend>
@@ -91,7 +105,7 @@ export function ArgumentForm({ parameter, choice, onChange }: Properties) {
           Tensors are nested arrays, int64 where all numbers are whole, or <code>{'{"dtype": …, "data": …}'}</code>
         </p>
       )}
-      {!(canBeLeftOut && choice.isLeftOut) && <Fields choice={choice} onChange={onChange} />}
+      {!(canBeLeftOut && choice.isLeftOut) && <Fields parameter={parameter} choice={choice} onChange={onChange} />}
     </fieldset>
   );
 }

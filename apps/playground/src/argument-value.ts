@@ -23,12 +23,21 @@ export interface Choice {
   readonly shape: string;
   readonly fill: Fill;
   readonly text: string;
+  /** Random integers are below this; null where nothing says so. */
+  readonly below: number | null;
   /** Take the parameter's default, or None. */
   readonly isLeftOut: boolean;
 }
 
 export function isTensorType(type: ValueType): boolean {
   return type.kind === 'optional' ? isTensorType(type.element) : type.kind === 'named' && type.name === 'Tensor';
+}
+
+/** Whether it is a number, and of which kind. */
+export function numberTypeOf(type: ValueType): 'int' | 'float' | null {
+  if (type.kind === 'optional') return numberTypeOf(type.element);
+  if (type.kind !== 'named') return null;
+  return type.name === 'int' ? 'int' : type.name === 'float' || type.name === 'number' ? 'float' : null;
 }
 
 /** Some value of the type, as JSON to start from. */
@@ -44,7 +53,7 @@ function exampleText(type: ValueType): string {
       return `{"key": ${exampleText(type.value)}}`;
     case 'named':
       return (
-        { Tensor: '[[1, 2], [3, 4]]', int: '1', float: '1.0', number: '1.0', bool: 'true', str: '"text"' }[type.name] ??
+        { Tensor: '[[1, 2], [3, 4]]', int: '1', float: '1', number: '1', bool: 'true', str: '"text"' }[type.name] ??
         'null'
       );
   }
@@ -57,6 +66,7 @@ export function firstChoice({ type, defaultText }: Parameter): Choice {
     shape: '1, 3, 32, 32',
     fill: 'random',
     text: exampleText(type),
+    below: null,
     isLeftOut: defaultText !== undefined || type.kind === 'optional',
   };
 }
@@ -82,15 +92,15 @@ function normal(): number {
   return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
 }
 
-function randomElement(dtype: DType): () => number {
+function randomElement(dtype: DType, below: number): () => number {
   if (dtype === 'bool') return () => Number(Math.random() < 0.5);
-  return dtype.startsWith('float') || dtype === 'bfloat16' ? normal : () => Math.floor(10 * Math.random());
+  return dtype.startsWith('float') || dtype === 'bfloat16' ? normal : () => Math.floor(below * Math.random());
 }
 
-function chosenTensor({ dtype, shape, fill, text }: Choice): Tensor {
+function chosenTensor({ dtype, shape, fill, text, below }: Choice): Tensor {
   if (fill === 'JSON') return tensor(parseJson(text) as NestedArray, { dtype });
   const sizes = parseShape(shape);
-  const element = { random: randomElement(dtype), zeros: () => 0, ones: () => 1 }[fill];
+  const element = { random: randomElement(dtype, Math.min(below ?? 10, 100)), zeros: () => 0, ones: () => 1 }[fill];
   const count = sizes.reduce((product, size) => product * size, 1);
   return tensor(Float64Array.from({ length: count }, element), { shape: sizes, dtype });
 }

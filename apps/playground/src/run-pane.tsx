@@ -1,8 +1,16 @@
-import { CressetError, type Output, type RunProfile, type ScriptModule, type VerificationReport } from 'cresset/full';
+import {
+  CressetError,
+  type Input,
+  type Output,
+  type RunProfile,
+  type ScriptModule,
+  type VerificationReport,
+} from 'cresset/full';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ArgumentForm } from './argument-form.tsx';
-import { chosenValue, firstChoice, type Choice } from './argument-value.ts';
+import type { Choice } from './argument-value.ts';
 import { ErrorNotice } from './error-notice.tsx';
+import { argumentsOf, candidateChoices, withFitting } from './input-guess.ts';
 import { firstMethod, MethodPicker } from './method-picker.tsx';
 import { resultText } from './result-text.ts';
 import { RunFigures } from './run-figures.tsx';
@@ -18,54 +26,77 @@ interface Run {
   readonly error: unknown;
 }
 
+interface Reading {
+  readonly loaded: number;
+  readonly total: number | null;
+}
+
 const NOTHING: Run = { result: undefined, profile: null, report: null, error: null };
 
 interface FormProperties {
   readonly model: ScriptModule;
   readonly method: string;
   readonly parameters: readonly Parameter[];
+  /** What the form may start with, the likeliest first. */
+  readonly candidates: readonly (readonly Choice[])[];
+  /** Whether one after the other may be tried. */
+  readonly canTry: boolean;
 }
 
 /** Fields for the arguments of one method, and what came of calling it. */
-function MethodForm({ model, method, parameters }: FormProperties) {
-  const [choices, setChoices] = useState<readonly Choice[]>(() => parameters.map(firstChoice));
+function MethodForm({ model, method, parameters, candidates, canTry }: FormProperties) {
+  const [choices, setChoices] = useState<readonly Choice[]>(candidates[0]);
   const [run, setRun] = useState<Run | null>(null);
+  const [isUntouched, setIsUntouched] = useState(true);
+  const [note, setNote] = useState('');
   const running = useRef<AbortController | null>(null);
   const [isRunning, setIsRunning] = useState(false);
+  const [reading, setReading] = useState<Reading | null>(null);
   useEffect(() => () => running.current?.abort(), []);
-
-  const kwargs = () =>
-    Object.fromEntries(
-      parameters.flatMap((parameter, index) => {
-        const choice = choices[index];
-        if (!choice.isLeftOut) return [[parameter.name, chosenValue(parameter, choice)] as const];
-        return parameter.defaultText === undefined ? [[parameter.name, null] as const] : [];
-      }),
-    );
 
   const during = async (work: (signal: AbortSignal) => Promise<Partial<Run>>) => {
     const controller = new AbortController();
     running.current = controller;
     setIsRunning(true);
+    setRun(null);
+    setNote('');
     try {
       setRun({ ...NOTHING, ...(await work(controller.signal)) });
     } catch (error) {
       setRun({ ...NOTHING, error });
     } finally {
       setIsRunning(false);
+      setReading(null);
+    }
+  };
+
+  /** What nobody chose is found by trying. */
+  const attempt = async <Result,>(signal: AbortSignal, work: (kwargs: Record<string, Input>) => Promise<Result>) => {
+    const tried = isUntouched && canTry ? candidates : [choices];
+    try {
+      const fitting = await withFitting(tried, signal, (each) => work(argumentsOf(parameters, each)));
+      if (fitting.choices !== tried[0]) setNote('The program leaves sizes of its inputs open. These fit it.');
+      setChoices(fitting.choices);
+      setIsUntouched(false);
+      return fitting.result;
+    } catch (error) {
+      if (isUntouched) setNote('The program does not tell all about its inputs: choose what fits it.');
+      throw error;
     }
   };
 
   const call = (event: Event) => {
     event.preventDefault();
     return during(async (signal) => ({
-      result: await model.call(method, [], { kwargs: kwargs(), signal }),
+      result: await attempt(signal, (kwargs) => model.call(method, [], { kwargs, signal, onProgress: setReading })),
       profile: model.profile,
     }));
   };
 
   const verify = () =>
-    during(async (signal) => ({ report: await model.verify([], { method, kwargs: kwargs(), signal }) }));
+    during(async (signal) => ({
+      report: await attempt(signal, (kwargs) => model.verify([], { method, kwargs, signal })),
+    }));
 
   return (
     <form class="stack" onSubmit={call} aria-label={`Arguments of ${method}`}>
@@ -75,9 +106,16 @@ function MethodForm({ model, method, parameters }: FormProperties) {
           key={parameter.name}
           parameter={parameter}
           choice={choices[index]}
-          onChange={(choice) => setChoices(choices.with(index, choice))}
+          onChange={(choice) => {
+            setIsUntouched(false);
+            setNote('');
+            setChoices(choices.with(index, choice));
+            // An error was that of other arguments.
+            setRun((last) => (last?.error == null ? last : null));
+          }}
         />
       ))}
+      {note && <p class="faint">{note}</p>}
       <div class="row">
         <button type="submit" class="main" disabled={isRunning}>
           {isRunning ? 'Running…' : 'Run'}
@@ -93,6 +131,13 @@ function MethodForm({ model, method, parameters }: FormProperties) {
           </button>
         )}
       </div>
+      {reading && (
+        <progress
+          aria-label="Reading the weights"
+          value={reading.loaded}
+          {...(reading.total && { max: reading.total })}
+        />
+      )}
       {run?.error != null && <ErrorNotice error={run.error} />}
       {run?.result !== undefined && (
         <pre class="result" role="status" aria-label="Result" tabIndex={0}>
@@ -108,16 +153,21 @@ function MethodForm({ model, method, parameters }: FormProperties) {
 /** Calls any method of a model with arguments from a form. */
 export function RunPane({ model }: { model: ScriptModule }) {
   const [method, setMethod] = useState(firstMethod(model));
-  const parameters = useAnswer(async () => {
+  const form = useAnswer(async () => {
     if (method === '') throw new CressetError('NO_METHOD', 'this module has no method to run');
-    return parseParameters(await model.schema(method));
+    const parameters = parseParameters(await model.schema(method));
+    const expected = await model.expectedInputs(method);
+    return {
+      parameters,
+      candidates: candidateChoices(parameters, expected),
+      // A run that fails midway leaves a program with state somewhere between.
+      canTry: expected.isPure,
+    };
   }, [model, method]);
   return (
     <div class="stack">
       <MethodPicker model={model} method={method} onChoose={setMethod} />
-      <Waiting answer={parameters}>
-        {(value) => <MethodForm key={method} model={model} method={method} parameters={value} />}
-      </Waiting>
+      <Waiting answer={form}>{(value) => <MethodForm key={method} model={model} method={method} {...value} />}</Waiting>
     </div>
   );
 }

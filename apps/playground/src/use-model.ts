@@ -6,7 +6,8 @@ export type DeviceChoice = NonNullable<LoadOptions['device']>;
 
 export type LoadState =
   | { readonly phase: 'loading'; readonly name: string; readonly loaded: number; readonly total: number | null }
-  | { readonly phase: 'ready'; readonly name: string; readonly model: ScriptModule }
+  /** `visit` tells one model from the next, which may have the same name. */
+  | { readonly phase: 'ready'; readonly name: string; readonly visit: number; readonly model: ScriptModule }
   | { readonly phase: 'failed'; readonly name: string; readonly error: unknown };
 
 /** A module with these methods. */
@@ -24,6 +25,7 @@ async function compile(code: string, device: DeviceChoice): Promise<ScriptModule
 export function useModel(source: ModelSource, device: DeviceChoice): LoadState {
   const [state, setState] = useState<LoadState>({ phase: 'loading', name: source.name, loaded: 0, total: null });
   const current = useRef<ScriptModule | null>(null);
+  const visit = useRef(0);
 
   const open = useCallback(
     async (signal: AbortSignal) => {
@@ -39,12 +41,14 @@ export function useModel(source: ModelSource, device: DeviceChoice): LoadState {
                 device,
                 signal,
                 onProgress: ({ loaded, total }) => {
-                  if (!signal.aborted) setState({ phase: 'loading', name, loaded, total });
+                  // Weights of a large file come later, while it runs.
+                  if (!signal.aborted && current.current === null) setState({ phase: 'loading', name, loaded, total });
                 },
               });
         if (signal.aborted) return void model.dispose();
         current.current = model;
-        setState({ phase: 'ready', name, model });
+        visit.current++;
+        setState({ phase: 'ready', name, visit: visit.current, model });
       } catch (error) {
         if (!signal.aborted) setState({ phase: 'failed', name, error });
       }

@@ -54,20 +54,30 @@ export { torch, type TraceableFunction, type TraceOptions } from './full/trace.t
 export type { TraceableModule } from './full/traced-module.ts';
 export { TensorList, type TracedTensor, type TracedTorch, type TraceIndex } from './full/traced-tensor.ts';
 export type { OperatorImplementation, OperatorShape } from './full/operator-implementation.ts';
-export type { ScalarForm, VerificationDifference, VerificationReport } from '@cresset/runtime';
+export type {
+  InputExpectation,
+  InputExpectations,
+  ScalarForm,
+  VerificationDifference,
+  VerificationReport,
+} from '@cresset/runtime';
 
 const operators = new Map<string, CustomOperator>();
 
 // Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
-const library = new Library(() => new Worker(new URL('./worker-full.ts', import.meta.url), { type: 'module' }), {
-  prepare: initializeFullRuntime,
-  handlers: fullHandlers,
-  runOperator,
-  started: (client) => {
-    // What is wrong with one of them was told when it was registered.
-    for (const operator of operators.values()) void sendOperator(operator, client).catch(() => undefined);
+const library = new Library(
+  () => new Worker(new URL('./worker-full.ts', import.meta.url), { type: 'module' }),
+  "new Worker('/path/to/worker-full.js', { type: 'module' })",
+  {
+    prepare: initializeFullRuntime,
+    handlers: fullHandlers,
+    runOperator,
+    started: (client) => {
+      // What is wrong with one of them was told when it was registered.
+      for (const operator of operators.values()) void sendOperator(operator, client).catch(() => undefined);
+    },
   },
-});
+);
 
 /** See `load` of the core edition. */
 export function load<Method extends string = never>(
@@ -213,11 +223,19 @@ export async function registerOperator(schema: string, implementation: OperatorI
 }
 
 /**
- * Lets programs run in a worker of one's own, a module that imports `cresset/worker-full`. Custom operators that it registers run there
- * without a way over the page. Throws `WORKER_STARTED` where the worker runs already.
+ * Says how the worker is started, where the library does not find it by itself or it is one's own: a module that imports `cresset/worker-full`.
+ * Custom operators that such a one registers run there without a way over the page. Throws `WORKER_STARTED` where the worker runs already.
  */
 export function setWorker(start: () => Worker): void {
   library.setWorker(start);
+}
+
+/**
+ * Ends the worker and frees what all models hold; what is asked of them afterwards rejects with `SHUT_DOWN`. A program outside of a browser
+ * (Deno) does not end before. The next model that is loaded starts a new worker.
+ */
+export function shutdown(): Promise<void> {
+  return library.shutdown();
 }
 
 function sendOperator(operator: CustomOperator, client: WorkerClient): Promise<unknown> {

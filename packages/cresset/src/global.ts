@@ -20,7 +20,7 @@ const ownAddress =
 const library = new Library(() => {
   if (!ownAddress) throw new Error('the script does not know its own address');
   return new Worker(ownAddress, { name: WORKER_NAME });
-});
+}, "new Worker('/path/to/cresset.global.js', { name: 'cresset' })");
 
 /** See the ES module's `load`. */
 export function load(input: ModelInput, options: LoadOptions = {}): Promise<ScriptModule> {
@@ -40,6 +40,16 @@ export function init(): Promise<Availability> {
 /** See the ES module's `memory`. */
 export function memory(): Promise<MemoryReport> {
   return library.memory();
+}
+
+/** See the ES module's `setWorker`; the worker is this script again, by the name `cresset`. */
+export function setWorker(start: () => Worker): void {
+  library.setWorker(start);
+}
+
+/** See the ES module's `shutdown`. */
+export function shutdown(): Promise<void> {
+  return library.shutdown();
 }
 
 if (typeof DedicatedWorkerGlobalScope !== 'undefined' && self instanceof DedicatedWorkerGlobalScope) {

@@ -6,7 +6,10 @@ import type { Tensor } from './tensor.ts';
 export * from './public-names.ts';
 
 // Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
-const library = new Library(() => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }));
+const library = new Library(
+  () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }),
+  "new Worker('/path/to/worker.js', { type: 'module' })",
+);
 
 /**
  * Loads a TorchScript `.pt` as PyTorch wrote it (torch.jit.load), in a worker and on the GPU where there are such.
@@ -41,4 +44,20 @@ export function init(): Promise<Availability> {
 /** Memory that loaded models use. */
 export function memory(): Promise<MemoryReport> {
   return library.memory();
+}
+
+/**
+ * Says how the worker is started, where the library does not find it by itself: `setWorker(() => new Worker('/worker.js', { type: 'module' }))`,
+ * with the package's `dist/worker.js` or a module that imports it. Throws `WORKER_STARTED` where the worker runs already.
+ */
+export function setWorker(start: () => Worker): void {
+  library.setWorker(start);
+}
+
+/**
+ * Ends the worker and frees what all models hold; what is asked of them afterwards rejects with `SHUT_DOWN`. A program outside of a browser
+ * (Deno) does not end before. The next model that is loaded starts a new worker.
+ */
+export function shutdown(): Promise<void> {
+  return library.shutdown();
 }

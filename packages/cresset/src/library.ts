@@ -58,15 +58,20 @@ export interface MemoryReport {
 /** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
 export class Library {
   #startWorker: StartWorker;
+  readonly #workerExample: string;
   readonly #edition: Edition | undefined;
   #inWorker: Promise<Placement> | null = null;
   #inPage: Placement | null = null;
   /** Other copies of the library count from elsewhere: a module of theirs that is given to one of ours is not taken for another. */
   #nextModel = Math.floor(Math.random() * 2 ** 48);
 
-  /** @param edition what the full edition has beside this */
-  constructor(startWorker: StartWorker, edition?: Edition) {
+  /**
+   * @param workerExample how the worker is started from a place of one's own, in JavaScript
+   * @param edition what the full edition has beside this
+   */
+  constructor(startWorker: StartWorker, workerExample: string, edition?: Edition) {
     this.#startWorker = startWorker;
+    this.#workerExample = workerExample;
     this.#edition = edition;
   }
 
@@ -107,8 +112,21 @@ export class Library {
 
   /** Starts the worker another way; throws where it has been started. */
   setWorker(startWorker: StartWorker): void {
-    if (this.#inWorker) throw new CressetError('WORKER_STARTED', 'the worker has been started already');
+    if (this.#inWorker) {
+      throw new CressetError(
+        'WORKER_STARTED',
+        'the worker has been started already: call setWorker before the first model is loaded, or after shutdown()',
+      );
+    }
     this.#startWorker = startWorker;
+  }
+
+  /** Ends the worker, and frees what all models hold; the next one that is loaded starts it again. */
+  async shutdown(): Promise<void> {
+    const placements = this.placements();
+    this.#inPage = null;
+    this.#inWorker = null;
+    await Promise.all((await placements).map((each) => each.end()));
   }
 
   /** Where programs run so far. */
@@ -124,7 +142,7 @@ export class Library {
   /** Where programs run, in a worker or in this thread. */
   placement(worker: boolean): Promise<Placement> {
     if (!worker) return Promise.resolve((this.#inPage ??= startInPage('that was asked for', this.#edition)));
-    return (this.#inWorker ??= startInWorker(this.#startWorker, this.#edition));
+    return (this.#inWorker ??= startInWorker(this.#startWorker, this.#workerExample, this.#edition));
   }
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { load, tensor, TorchScriptError, type Tensor } from './index.ts';
+import { load, memory, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from './index.ts';
 import { failure } from '../../../test-setup/failure.ts';
 
 const shared = new URL('../../../../shared/models/', import.meta.url);
@@ -21,5 +21,32 @@ describe.skipIf(!existsSync(shared))('load, over the corpus beside the project',
     expect(error).toBeInstanceOf(TorchScriptError);
     await model.dispose();
     expect((await failure((async () => model.forward())())).code).toBe('MODEL_DISPOSED');
+  });
+});
+
+const digits = new URL('../../../apps/playground/public/models/digits.pt', import.meta.url);
+
+describe('shutdown', () => {
+  it('ends what all models hold, and the next load starts anew', async () => {
+    const model = await load(readFileSync(digits), { device: 'cpu' });
+    expect((await memory()).models).toBe(1);
+    expect(() => setWorker(() => new Worker('worker.js'))).toThrow('after shutdown()');
+    await shutdown();
+    await shutdown();
+    expect((await failure(model.forward(tensor([1])))).code).toBe('SHUT_DOWN');
+    await model.dispose();
+    await model.dispose();
+    expect((await memory()).models).toBe(0);
+    await using again = await load(readFileSync(digits), { device: 'cpu' });
+    expect(((await again.forward(tensor(new Float32Array(784).fill(1), [1, 1, 28, 28]))) as Tensor).shape).toEqual([
+      1, 10,
+    ]);
+  });
+
+  it('ends a call that is under way', async () => {
+    const model = await load(readFileSync(digits), { device: 'cpu' });
+    const running = failure(model.forward(tensor(new Float32Array(784 * 8).fill(1), [8, 1, 28, 28])));
+    await shutdown();
+    expect((await running).code).toBe('SHUT_DOWN');
   });
 });

@@ -31,6 +31,13 @@ export interface Placement {
   readonly thread: 'worker' | 'page';
   /** Why there, where it is not what was asked for. */
   readonly reason: string;
+  /** Ends what runs there and frees what it holds. */
+  end(): void | Promise<void>;
+}
+
+/** The error of what is asked of models after `shutdown`. */
+function shutDown(): CressetError {
+  return new CressetError('SHUT_DOWN', 'the library was shut down, and its models are gone; load the model again');
 }
 
 /** A worker that says nothing for this long has not started: its file is missing, or is not what was expected. */
@@ -43,38 +50,59 @@ export const WORKER_NAME = 'cresset';
 export function startInPage(reason: string, edition?: Edition): Placement {
   edition?.prepare();
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  serve(hostPort, edition?.handlers);
-  return { client: makeClient(clientPort, edition), thread: 'page', reason };
+  const host = serve(hostPort, edition?.handlers);
+  const client = makeClient(clientPort, edition);
+  const end = (): Promise<void> => {
+    client.break(shutDown());
+    return host.close();
+  };
+  return { client, thread: 'page', reason, end };
 }
 
-/** A host in a worker, or in this thread where no worker can be started. */
-export async function startInWorker(startWorker: StartWorker, edition?: Edition): Promise<Placement> {
+/**
+ * A host in a worker, or in this thread where no worker can be started.
+ *
+ * @param example how this edition's worker is started from a place of one's own
+ */
+export async function startInWorker(startWorker: StartWorker, example: string, edition?: Edition): Promise<Placement> {
   if (typeof Worker === 'undefined') return startInPage('there are no workers here', edition);
+  const inPageSince = (reason: string): Placement => {
+    console.warn(
+      `cresset: models run in the page's own thread, which they keep busy, since ${reason}. Serve the files of cresset's dist folder beside each other, or say where the worker is before the first model is loaded: setWorker(() => ${example}). "Where the worker is" in cresset's README has more`,
+    );
+    return startInPage(reason, edition);
+  };
   let worker: Worker;
   try {
     worker = startWorker();
+    if (typeof worker?.postMessage !== 'function') throw new TypeError('what setWorker was given returned no Worker');
   } catch (error) {
     // A script of another origin may not be a worker, and a Content-Security-Policy may forbid them.
-    return announce(
-      startInPage(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`, edition),
-    );
+    return inPageSince(`no worker could be started: ${error instanceof Error ? error.message : String(error)}`);
   }
   const port = portOf(worker);
   const client = makeClient(port, edition);
   const failure = await firstWord(worker);
   if (failure !== null) {
     worker.terminate();
-    return announce(startInPage(`the worker did not start: ${failure}`, edition));
+    return inPageSince(`the worker did not start: ${failure}`);
   }
+  port.hold?.(false);
   worker.addEventListener('error', (event) => {
     client.break(new CressetError('WORKER_FAILED', `the worker ended: ${event.message || 'no reason was given'}`));
   });
-  return { client, thread: 'worker', reason: '' };
+  const end = (): void => {
+    client.break(shutDown());
+    worker.terminate();
+  };
+  return { client, thread: 'worker', reason: '', end };
 }
 
 /** Makes this thread a host that talks through `port`, and says that it is ready. */
-export function serve(port: Port<Request, FromHost>, handlers?: RequestHandlers): void {
-  new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), ...(handlers && { handlers }) }).listen();
+export function serve(port: Port<Request, FromHost>, handlers?: RequestHandlers): WorkerHost {
+  const host = new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), ...(handlers && { handlers }) });
+  host.listen();
+  return host;
 }
 
 /** The port of a worker's own global scope; what the compiler says there goes to the page too. */
@@ -86,10 +114,12 @@ export function scopePort(scope: DedicatedWorkerGlobalScope): Port<Request, From
   };
 }
 
-function portOf(worker: Worker): Port<FromHost, Request> {
+function portOf(worker: Worker & { ref?(): void; unref?(): void }): Port<FromHost, Request> {
   return {
     send: (message, transfer) => worker.postMessage(message, transfer),
     receive: (handler) => worker.addEventListener('message', (event: MessageEvent<FromHost>) => handler(event.data)),
+    // Outside of browsers, a worker that nothing is asked of may not keep the process from ending.
+    hold: (isNeeded) => (isNeeded ? worker.ref : worker.unref)?.call(worker),
   };
 }
 
@@ -116,9 +146,4 @@ function firstWord(worker: Worker): Promise<string | null> {
       once: true,
     });
   });
-}
-
-function announce(placement: Placement): Placement {
-  console.warn(`cresset: models run in the page's own thread, since ${placement.reason}`);
-  return placement;
 }

@@ -1,5 +1,5 @@
 import { checkOptions } from '@cresset/ir';
-import type { VerificationReport } from '@cresset/runtime';
+import type { InputExpectations, VerificationReport } from '@cresset/runtime';
 import { ARGUMENT_RULES, ScriptModule, withMethods, type ArgumentOptions } from '../script-module.ts';
 import { fromWire, WireArguments, type Input, type Output } from '../value.ts';
 
@@ -68,6 +68,16 @@ export class FullScriptModule extends ScriptModule {
     } as const;
     const { signal } = options;
     return (await placement.client.request('verified', request, signal ? { signal } : {})).report;
+  }
+
+  /**
+   * What a method tells of its inputs, without running it: what its first convolution, linear layer or embedding wants of each, and what
+   * its checks name. Null stands for what the program leaves open, or does not tell.
+   */
+  async expectedInputs(method = 'forward'): Promise<InputExpectations> {
+    const { id, placement } = this.openFile();
+    const request = { type: 'expected-inputs', model: id, module: this.path, method } as const;
+    return (await placement.client.request('expected-inputs', request)).expectations;
   }
 
   /** The value of an attribute, as it is now; of a module below this one by its path, `layer1.training`. */

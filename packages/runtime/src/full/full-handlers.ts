@@ -1,9 +1,10 @@
 import { writeModule } from '@cresset/archive';
-import { CressetError } from '@cresset/ir';
+import { CressetError, type GraphFunction } from '@cresset/ir';
 import type { ModelSummary } from '../worker/protocol.ts';
 import { collectModules, type HostedModel } from '../worker/hosted-model.ts';
 import type { AnswerBody, RequestHandlers } from '../worker/worker-host.ts';
 import { registerCustomOperator, runInPage, settleOperatorRun } from './custom-operators.ts';
+import { expectedInputs } from './input-expectations.ts';
 import { estimateMemory } from './memory-estimate.ts';
 import { attributeSlot, registerInModule, setAttribute } from './module-registration.ts';
 import { pythonText } from './python-text.ts';
@@ -107,6 +108,15 @@ export const fullHandlers: Required<RequestHandlers> = {
     return model.enqueue(
       async () => ({ type: 'verified', report: await verifyCall(model, request, host, signal) }) as const,
     );
+  },
+
+  async 'expected-inputs'({ model: id, module, method }, host) {
+    const model = host.model(id);
+    return model.enqueue(async () => {
+      const { fn, receiver } = model.callee(module, method);
+      const expectations = expectedInputs(fn as GraphFunction, receiver);
+      return { type: 'expected-inputs', expectations } as const;
+    });
   },
 
   async 'register-operator'(request, host) {

@@ -375,6 +375,37 @@ export interface SaveRequest {
   readonly extraFiles: readonly (readonly [name: string, contents: string | Uint8Array])[];
 }
 
+/** Asks what a method tells of its inputs; answered with `expected-inputs`. */
+export interface ExpectedInputsRequest {
+  readonly type: 'expected-inputs';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly method: string;
+}
+
+/** What a program tells of one of its inputs. */
+export interface InputExpectation {
+  readonly name: string;
+  /** Of a tensor: the dtype that its use asks for. */
+  readonly dtype: 'float32' | 'int64' | 'bool' | null;
+  /** Of a tensor: its sizes, null for those that the program does not tell; null where not even their number is told. */
+  readonly shape: readonly (number | null)[] | null;
+  /** Of a tensor of indices: what all of them are below. */
+  readonly below: number | null;
+  /** Of a number: one that the program compares it with. */
+  readonly value: number | null;
+}
+
+export interface InputExpectations {
+  /** Of each parameter, in their order. */
+  readonly inputs: readonly InputExpectation[];
+  /** Whole numbers in the program, any of which may be a size that it counts on. */
+  readonly sizes: readonly number[];
+  /** Whether a call changes nothing that stays. */
+  readonly isPure: boolean;
+}
+
 /** Runs a method on the host and, operator by operator with the same inputs, on the device; answered with `verified`. */
 export interface VerifyRequest extends Omit<CallRequest, 'type'> {
   readonly type: 'verify';
@@ -451,6 +482,7 @@ export type FullRequest =
   | PrintRequest
   | SaveRequest
   | VerifyRequest
+  | ExpectedInputsRequest
   | RegisterOperatorRequest
   | OperatorResultRequest;
 
@@ -496,6 +528,7 @@ export type Answer =
   | { readonly type: 'attribute'; readonly id: number; readonly value: WireValue }
   | { readonly type: 'saved'; readonly id: number; readonly bytes: ArrayBuffer }
   | { readonly type: 'verified'; readonly id: number; readonly report: VerificationReport }
+  | { readonly type: 'expected-inputs'; readonly id: number; readonly expectations: InputExpectations }
   | { readonly type: 'loaded'; readonly id: number; readonly summary: ModelSummary }
   | {
       readonly type: 'checkpoint';
@@ -530,6 +563,8 @@ export interface Port<Incoming, Outgoing> {
   send(message: Outgoing, transfer: Transferable[]): void;
   /** Called with each message; set once. */
   receive(handler: (message: Incoming) => void): void;
+  /** Told when an answer is waited for, and when none is any more. */
+  hold?(isNeeded: boolean): void;
 }
 
 /** The ArrayBuffers in a value, each once: what a message puts on its transfer list. */

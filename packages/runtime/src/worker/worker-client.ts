@@ -56,14 +56,18 @@ export class WorkerClient {
     options: RequestOptions = {},
   ): Promise<Extract<Answer, { readonly type: Type }>> {
     const { signal, onProgress } = options;
-    if (this.#broken) return Promise.reject(this.#broken);
+    if (this.#broken) {
+      // Of what is gone nothing is left to be freed.
+      const isFreeing = body.type === 'dispose' || body.type === 'release';
+      if (isFreeing) return Promise.resolve({ type: 'done', id: 0 } as Extract<Answer, { readonly type: Type }>);
+      return Promise.reject(this.#broken);
+    }
     if (signal?.aborted) return Promise.reject(abortError(signal));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       if (onProgress) this.#listeners.set(id, onProgress);
       const abort = (): void => {
-        this.#waiting.delete(id);
-        this.#listeners.delete(id);
+        this.#endWaiting(id);
         // The answer may take as long as the host is busy; who aborted need not wait for it.
         reject(abortError(signal!));
         this.#port.send({ type: 'abort', id }, []);
@@ -83,12 +87,12 @@ export class WorkerClient {
           reject(error);
         },
       });
+      this.#port.hold?.(true);
       const message = { ...body, id } as Request;
       try {
         this.#port.send(message, transferList(message));
       } catch (cause) {
-        this.#waiting.delete(id);
-        this.#listeners.delete(id);
+        this.#endWaiting(id);
         settle();
         reject(new CressetError('ARGUMENT', `an argument cannot be sent to the worker: ${String(cause)}`, { cause }));
       }
@@ -104,9 +108,16 @@ export class WorkerClient {
   break(error: CressetError): void {
     this.#broken ??= error;
     this.#listeners.clear();
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const each of waiting) each.reject(error);
+    for (const [id, each] of this.#waiting) {
+      this.#endWaiting(id);
+      each.reject(error);
+    }
+  }
+
+  #endWaiting(id: number, keepsListener = false): void {
+    this.#waiting.delete(id);
+    if (!keepsListener) this.#listeners.delete(id);
+    if (this.#waiting.size === 0) this.#port.hold?.(false);
   }
 
   #receive(message: FromHost): void {
@@ -132,8 +143,7 @@ export class WorkerClient {
     const waiting = this.#waiting.get(answer.id);
     // An aborted request's answer comes too late for anybody.
     if (!waiting) return;
-    this.#waiting.delete(answer.id);
-    if (answer.type !== 'loaded') this.#listeners.delete(answer.id);
+    this.#endWaiting(answer.id, answer.type === 'loaded');
     if (answer.type === 'failed') {
       if (answer.result) waiting.options.onFailedCall?.(answer.result);
       waiting.reject(fromWireError(answer.error));

@@ -257,6 +257,15 @@ export class WorkerHost {
     return { type: 'done' };
   }
 
+  /** Ends what is under way, frees all models and gives the device back. */
+  async close(): Promise<void> {
+    for (const abort of this.#aborts.values()) abort.abort();
+    await Promise.all([...this.models.keys()].map((id) => this.#dispose(id)));
+    const device = await this.#device?.catch(() => null);
+    this.#device = null;
+    device?.dispose();
+  }
+
   async #memory(): Promise<AnswerBody> {
     const device = await this.#device?.catch(() => null);
     const report: MemoryReport = { models: this.models.size, deviceBytes: device?.counters.liveBytes ?? 0 };
