@@ -1,5 +1,6 @@
 import type { InputExpectation } from 'cresset/full';
 import { describe, expect, it } from 'vitest';
+import type { Choice } from './argument-value.ts';
 import { argumentsOf, candidateChoices, withFitting } from './input-guess.ts';
 import { parseParameters } from './schema.ts';
 
@@ -67,7 +68,7 @@ describe('withFitting', () => {
 
   it('tells the first error where none fits, and stops when it is told to', async () => {
     const tried: unknown[] = [];
-    const fail = async (choices: (typeof all)[number]): Promise<never> => {
+    const fail = async (choices: readonly Choice[]): Promise<never> => {
       tried.push(choices[0].text);
       throw new Error(`no ${choices[0].text}`);
     };
