@@ -43,6 +43,23 @@ describe('expectedInputs', { timeout: 60_000 }, () => {
     }
   });
 
+  it('follows convolutions and pooling back from the layer that wants one size', async () => {
+    const shapes = [
+      ['nn.Conv2d(1, 4, 3)', 'self.b(torch.flatten(F.relu(self.a(x)), 1))', 4 * 26 * 26, [null, 1, 28, 28]],
+      [
+        'nn.Conv2d(3, 4, 3, padding=1)',
+        'self.b(F.max_pool2d(self.a(x), 2).view(x.size(0), -1))',
+        4 * 8 * 8,
+        [null, 3, 16, 16],
+      ],
+      ['nn.Conv1d(2, 4, 5, stride=2)', 'self.b(self.a(x).flatten(1))', 4 * 10, [null, 2, 23]],
+    ] as const;
+    for (const [layer, call, features, shape] of shapes) {
+      const init = `self.a = ${layer}\nself.b = nn.Linear(${features}, 2)`;
+      expect(shapesOf(await expectedOf(init, 'x', `return ${call}`))).toEqual([shape]);
+    }
+  });
+
   it('tells indices from numbers, and what they are below', async () => {
     const { inputs } = await expectedOf(
       'self.a = nn.Embedding(50, 4)',
@@ -76,6 +93,15 @@ return x * rate`,
       { name: 'rate', shape: null, value: 16000 },
     ]);
     expect(expected.sizes).toEqual(expect.arrayContaining([16000, 512, 4]));
+  });
+
+  it('tells what a check of several conditions names', async () => {
+    const body = `
+if x.dim() != 4 or x.size(1) != 2:
+    raise ValueError("shape")
+assert x.size(2) == 6 and not x.size(3) != 7
+return x`;
+    expect(shapesOf(await expectedOf('self.n = 3', 'x', body))).toEqual([[null, 2, 6, 7]]);
   });
 
   it('tells of nothing that it does not know, and of programs that keep state', async () => {

@@ -11,7 +11,7 @@ import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import { evaluateConstant } from '../constant-evaluator.ts';
 import { constantValue } from '../constant-value.ts';
 import type { InputExpectation, InputExpectations } from '../worker/protocol.ts';
-import { undoView, type Sizes } from './view-inverses.ts';
+import { sizeRelation, type Sizes } from './size-inverses.ts';
 
 const MAX_RANK = 8;
 /** Numbers in a program up to this one may be sizes of its inputs. */
@@ -22,6 +22,8 @@ interface Derived {
   readonly input: Finding;
   /** Innermost last: the input's sizes from those of this tensor. */
   readonly undo: readonly ((sizes: Sizes) => Sizes | null)[];
+  /** What is known of its own. */
+  readonly sizes: Sizes | null;
 }
 
 /** What is known of an input so far. */
@@ -103,7 +105,7 @@ class ExpectationWalk {
       const finding = new Finding(names[first + index] ?? '');
       const { kind } = value.type;
       if (kind === 'IntType' || kind === 'FloatType') this.#scalars.set(value, finding);
-      else this.#derived.set(value, { input: finding, undo: [] });
+      else this.#derived.set(value, { input: finding, undo: [], sizes: null });
       return finding;
     });
     this.#visit(graph.block);
@@ -193,16 +195,29 @@ class ExpectationWalk {
     if (wanted === null) return;
     const scalar = this.#scalars.get(value);
     if (scalar) scalar.value ??= wanted;
-    // It raises in the first case of an If on `!=`, in the second of one on `==`.
-    const failing = node.kind === 'aten::ne' ? 0 : 1;
-    if (!node.output().uses.some(({ user: { kind, blocks } }) => kind === 'prim::If' && raises(blocks[failing])))
-      return;
+    if (!this.#raisesWhen(node.output(), node.kind === 'aten::ne')) return;
     const rank = this.#ranks.get(value);
     if (rank && wanted <= MAX_RANK) this.#learn(rank, new Array<null>(wanted).fill(null));
     const size = this.#sizes.get(value);
     if (size?.of.undo.length === 0) size.of.input.learnChecked(size.dim, wanted);
     // The last dimension mostly is the input's own, whatever was put before it.
     else if (size?.dim === -1) size.of.input.learnTail([wanted]);
+  }
+
+  /** Whether the program raises where a condition is so: by itself, or as a part of `or`, `and` and `not`. */
+  #raisesWhen(condition: Value, truth: boolean): boolean {
+    return condition.uses.some(({ user, offset }) => {
+      if (user.kind === 'aten::__not__') return this.#raisesWhen(user.output(), !truth);
+      if (user.kind === 'prim::Return') {
+        const owner = user.owningBlock.owningNode;
+        return owner?.kind === 'prim::If' && this.#raisesWhen(owner.outputs[offset], truth);
+      }
+      if (user.kind !== 'prim::If') return false;
+      const taken = user.blocks[truth ? 0 : 1];
+      if (raises(taken)) return true;
+      const result = constantOf(taken.outputs[0]);
+      return typeof result === 'boolean' && this.#raisesWhen(user.output(), result);
+    });
   }
 
   /** A whole number; of one that depends on a condition, that of the first case. */
@@ -225,9 +240,14 @@ class ExpectationWalk {
       return;
     }
     if (node.kind === 'aten::dim') return void this.#ranks.set(output, source);
-    const undo = undoView(node, this);
-    if (!undo) return;
-    this.#derived.set(output, { input: source.input, undo: [...source.undo, undo] });
+    const relation = sizeRelation(node, source.sizes, this);
+    if (!relation) return;
+    this.#derived.set(output, {
+      input: source.input,
+      undo: [...source.undo, relation.undo],
+      sizes: relation.result,
+    });
+    if (!/^aten::(add|sub|mul|div)_?$/.test(node.kind)) return;
     const other = node.inputs.find((value) => value !== node.input(Math.max(at, 0)) && this.sizes(value));
     // A mean that is subtracted, a position that is added: sizes of 1 are spread.
     if (other && source.undo.length === 0) {
@@ -244,8 +264,8 @@ class ExpectationWalk {
 
   // ---- for the table of uses
 
-  known(value: Value): IValue | undefined {
-    return this.#known.get(value);
+  isTrue(value: Value): boolean {
+    return this.#known.get(value) === true;
   }
 
   integer(value: Value): number | null {
@@ -303,8 +323,7 @@ function convolution(node: Node, walk: ExpectationWalk): void {
   const sizes = walk.sizes(node.input(1));
   if (!sizes) return;
   const isTransposed =
-    node.kind.includes('transpose') ||
-    (node.hasNamedInput('transposed') && walk.known(node.namedInput('transposed')) === true);
+    node.kind.includes('transpose') || (node.hasNamedInput('transposed') && walk.isTrue(node.namedInput('transposed')));
   const groups = walk.integer(node.namedInput('groups')) ?? 1;
   const channels = isTransposed ? sizes[0] : sizes[1] * groups;
   walk.wants(node.input(0), [null, channels, ...sizes.slice(2).map(() => null)], 'float32');
@@ -375,6 +394,10 @@ const USES: Readonly<Record<string, Use>> = {
   'aten::masked_fill': (node, walk) => walk.wants(node.input(1), null, 'bool'),
   'aten::where': (node, walk) => walk.wants(node.input(0), null, 'bool'),
 };
+
+function constantOf(value: Value | undefined): IValue | undefined {
+  return value?.node.kind === 'prim::Constant' ? constantValue(value.node) : undefined;
+}
 
 function raises(block: Block): boolean {
   for (const node of block.nodes()) if (node.kind === 'prim::RaiseException') return true;

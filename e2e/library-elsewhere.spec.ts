@@ -1,0 +1,88 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium, expect, test, type Page } from '@playwright/test';
+import { browserPath, launchOptions } from '../scripts/gpu-lanes.mjs';
+import { pagesAddress } from './addresses.ts';
+import { digitsFile, expectPyTorchsAnswer, runDigits } from './digits.ts';
+
+const dist = fileURLToPath(new URL('../packages/cresset/dist/', import.meta.url));
+const otherOrigin = 'https://elsewhere.test/';
+
+/** A page that has the library from another origin, as from a network that distributes packages. */
+async function openWithLibraryFromElsewhere(page: Page): Promise<string[]> {
+  const warnings: string[] = [];
+  page.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
+  await page.context().route(`${otherOrigin}**`, (route) =>
+    route.fulfill({
+      body: readFileSync(join(dist, new URL(route.request().url()).pathname)),
+      headers: { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' },
+    }),
+  );
+  await page.goto(pagesAddress);
+  await page.addScriptTag({
+    type: 'module',
+    content: `import * as cresset from '${otherOrigin}cresset.js'; globalThis.cresset = cresset;`,
+  });
+  await page.waitForFunction(() => 'cresset' in globalThis);
+  return warnings;
+}
+
+test('a library of another origin runs in the page, and says what to do about it', async ({ page }) => {
+  const warnings = await openWithLibraryFromElsewhere(page);
+  const run = await runDigits(page, 'models/digits.pt', 'cpu');
+  expectPyTorchsAnswer(run);
+  expect(run.place).toMatchObject({
+    thread: 'page',
+    threadReason: expect.stringContaining('no worker could be started'),
+  });
+  expect(warnings).toEqual([expect.stringContaining("setWorker(() => new Worker('/path/to/worker.js'")]);
+});
+
+test('setWorker gives a library of another origin a worker, and shutdown ends it', async ({ page }) => {
+  const warnings = await openWithLibraryFromElsewhere(page);
+  await page.evaluate((address) => {
+    globalThis.cresset.setWorker(() => {
+      const script = new Blob([`import '${address}worker.js';`], { type: 'text/javascript' });
+      return new Worker(URL.createObjectURL(script), { type: 'module' });
+    });
+  }, otherOrigin);
+  const run = await runDigits(page, 'models/digits.pt', 'cpu');
+  expectPyTorchsAnswer(run);
+  expect(run.place).toMatchObject({ thread: 'worker' });
+  expect(warnings).toEqual([]);
+  expect(page.workers()).toHaveLength(1);
+  const ended = page.workers()[0].waitForEvent('close');
+  await page.evaluate(() => globalThis.cresset.shutdown());
+  await ended;
+});
+
+test('an extension loads a file of its own, which it gets in parts that pass for the whole', async ({
+  page: _,
+}, testInfo) => {
+  test.skip(/chrome|edge/.test(browserPath), 'this browser loads no extension that is not from its store');
+  const folder = testInfo.outputPath('extension');
+  mkdirSync(folder, { recursive: true });
+  cpSync(dist, join(folder, 'dist'), { recursive: true });
+  cpSync(digitsFile, join(folder, 'digits.pt'));
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
+  const background = { service_worker: 'background.js' };
+  write('manifest.json', JSON.stringify({ manifest_version: 3, name: 'cresset', version: '1', background }));
+  write('background.js', '');
+  write('page.html', '<!doctype html><title>Extension</title><script type="module" src="page.js"></script>');
+  write('page.js', "import * as cresset from './dist/cresset.js';\nglobalThis.cresset = cresset;\n");
+  const context = await chromium.launchPersistentContext(testInfo.outputPath('profile'), {
+    ...launchOptions,
+    args: [...launchOptions.args, `--disable-extensions-except=${folder}`, `--load-extension=${folder}`],
+  });
+  try {
+    const [worker = await context.waitForEvent('serviceworker')] = context.serviceWorkers();
+    const page = await context.newPage();
+    await page.goto(new URL('page.html', worker.url()).href);
+    const run = await runDigits(page, 'digits.pt', 'cpu');
+    expectPyTorchsAnswer(run);
+    expect(run.place).toMatchObject({ thread: 'worker' });
+  } finally {
+    await context.close();
+  }
+});
