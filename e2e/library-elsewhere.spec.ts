@@ -57,11 +57,9 @@ test('setWorker gives a library of another origin a worker, and shutdown ends it
   await ended;
 });
 
-test('an extension loads a file of its own, which it gets in parts that pass for the whole', async ({
-  page: _,
-}, testInfo) => {
+test('an extension loads a file of its own, which it gets in parts that pass for the whole', async () => {
   test.skip(/chrome|edge/.test(browserPath), 'this browser loads no extension that is not from its store');
-  const folder = testInfo.outputPath('extension');
+  const folder = test.info().outputPath('extension');
   mkdirSync(folder, { recursive: true });
   cpSync(dist, join(folder, 'dist'), { recursive: true });
   cpSync(digitsFile, join(folder, 'digits.pt'));
@@ -71,7 +69,7 @@ test('an extension loads a file of its own, which it gets in parts that pass for
   write('background.js', '');
   write('page.html', '<!doctype html><title>Extension</title><script type="module" src="page.js"></script>');
   write('page.js', "import * as cresset from './dist/cresset.js';\nglobalThis.cresset = cresset;\n");
-  const context = await chromium.launchPersistentContext(testInfo.outputPath('profile'), {
+  const context = await chromium.launchPersistentContext(test.info().outputPath('profile'), {
     ...launchOptions,
     args: [...launchOptions.args, `--disable-extensions-except=${folder}`, `--load-extension=${folder}`],
   });
