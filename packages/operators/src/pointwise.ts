@@ -7,6 +7,7 @@ import {
   exprTypeOf,
   param,
   TensorView,
+  unary,
   type AxisExpr,
   type Expr,
   type ExprType,
@@ -28,6 +29,7 @@ import type {
   Scalar,
   TensorMeta,
 } from './row.ts';
+import { roundingTo } from './rounding.ts';
 import { coalesce, iterationSpace, StridedCursor, walkOf } from './tensor-iterator.ts';
 import {
   dtypeName,
@@ -137,12 +139,13 @@ export function pointwiseExpr(
     const value = args[name] as Argument | undefined;
     if (value === null || value === undefined) continue;
     const isApart = rule.apart?.includes(name) ?? false;
-    if (value instanceof TensorElement)
-      values[name] = isApart ? value.expr : convert(value.expr, value.dtype, computing);
-    else
-      values[name] = isApart
-        ? scalarParam(value as Scalar, scalarDtype(value as Scalar))
-        : scalarParam(value as Scalar, computing);
+    const rounds = (name !== 'other' || !rule.exactOther) && (name !== 'alpha' || isApart);
+    if (value instanceof TensorElement) {
+      values[name] = isApart ? value.expr : convert(value.expr, value.dtype, computing, rounds);
+    } else {
+      const number = rounds ? roundedOperand(name, value as Scalar, computing) : (value as Scalar);
+      values[name] = scalarParam(number, isApart ? scalarDtype(number) : computing);
+    }
   }
   if (!rule.body) throw new TypeError(`${row.schema} has no body`);
   const body = rule.body(values, type, computing);
@@ -154,9 +157,21 @@ export function hasPointwiseExpr(row: OperatorRow, dtypes: readonly ScalarType[]
   return row.pointwise?.body !== undefined && !dtypes.some(isComplex);
 }
 
-function convert(expr: Expr, from: ScalarType, to: ScalarType): Expr {
+function convert(expr: Expr, from: ScalarType, to: ScalarType, rounds: boolean): Expr {
   const converted = cast(exprTypeOf(to), expr);
-  return from === to ? converted : wrapNarrow(converted, to);
+  if (from === to) return converted;
+  return rounds && isHalf(to) ? unary(to === 'float16' ? 'half' : 'bfloat', converted) : wrapNarrow(converted, to);
+}
+
+const isHalf = (dtype: ScalarType): boolean => dtype === 'float16' || dtype === 'bfloat16';
+
+/** Scalars that are operands like tensors, or set apart as a factor of one; others are parameters of a formula, which nobody rounds. */
+const operandScalars: ReadonlySet<string> = new Set(['self', 'other', 'exponent', 'alpha']);
+
+/** A number becomes a tensor of the dtype that is computed in, which may round it. */
+function roundedOperand(name: string, value: Scalar, computing: ScalarType): Scalar {
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
+  return isNumber && isHalf(computing) && operandScalars.has(name) ? roundingTo(computing)(Number(value)) : value;
 }
 
 /** A Scalar as a run-time number of the dtype. */

@@ -191,6 +191,8 @@ export interface PointwiseRule {
   readonly apart?: readonly string[];
   /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused. */
   readonly refuses?: (dtype: ScalarType, args: PointwiseArguments) => void;
+  /** A number as `other` is not rounded to the half precision that is computed in, as PyTorch's kernels of products have it. */
+  readonly exactOther?: true;
   /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */
   readonly body?: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
   /** The value of one element from numbers, for functions the scalar language lacks: host only. */

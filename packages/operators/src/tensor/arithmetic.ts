@@ -68,12 +68,14 @@ const reversedSubtraction: PointwiseRule = {
 
 const multiplication: PointwiseRule = {
   dtype: 'promote',
+  exactOther: true,
   body: ({ self, other }) => times(self, other),
   complex: ({ self, other }) => complex.multiply(self, other),
 };
 
 const division: PointwiseRule = {
   dtype: 'promote-to-float',
+  exactOther: true,
   body: ({ self, other }) => binary('div', self, other),
   complex: ({ self, other }) => complex.divide(self, other),
 };
@@ -89,6 +91,7 @@ const divisionWithMode: PointwiseRule = {
     const dtype = mode === null ? toFloating(promoted) : promoted;
     return { computing: dtype, result: dtype };
   },
+  exactOther: true,
   refuses: (dtype, { rounding_mode: mode }) => {
     check(
       mode === null || mode === 'trunc' || mode === 'floor',
@@ -109,7 +112,7 @@ const ordered = (fn: BinaryFunction, kernel: string): PointwiseRule => ({
 });
 
 const remainder = ordered('remainder', 'remainder_cpu');
-const floorDivision = ordered('floordiv', 'div_floor_cpu');
+const floorDivision: PointwiseRule = { ...ordered('floordiv', 'div_floor_cpu'), exactOther: true };
 
 /** Powers that PyTorch too computes without a power function. */
 function powerOf(self: Expr, exponent: Expr): Expr {
