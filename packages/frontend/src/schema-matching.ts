@@ -149,9 +149,10 @@ class SchemaMatcher {
       inputs: this.#inputs,
       // A variable that nothing bound stands for a list or optional without a known element.
       returnTypes: returns.map((result) => evalTypeVariables(result.type, this.#env) ?? result.type),
-      returnFieldNames: returns.every((result) => result.name !== '')
-        ? returns.map((result) => result.name)
-        : undefined,
+      returnFieldNames:
+        returns.length > 0 && returns.every((result) => result.name !== '')
+          ? returns.map((result) => result.name)
+          : undefined,
     };
   }
 

@@ -47,7 +47,10 @@ function parseFloatingPoint(text: string): number {
 
 const SMALLEST_NORMAL = 2 ** -1022;
 
-const partTypes = ['int', 'float', 'bool'] as const;
+/** Types of real and imaginary parts, in PyTorch's order: which one a number of no certain type becomes hangs on it. */
+const partTypes = 'int_bool bool_int float_bool bool_float float_int int_float int_int bool_bool float_float'
+  .split(' ')
+  .map((pair) => pair.split('_'));
 
 export const conversionRows: readonly OperatorRow[] = [
   { schema: 'aten::Bool.int(int a) -> bool', scalar: isTrue },
@@ -64,10 +67,8 @@ export const conversionRows: readonly OperatorRow[] = [
     schema: 'aten::Complex.Scalar(Scalar a) -> complex',
     scalar: (a) => (a instanceof Complex ? a : new Complex(Number(a), 0)),
   },
-  ...partTypes.flatMap((left) =>
-    partTypes.map((right): OperatorRow => ({
-      schema: `aten::Complex.${left}_${right}(${left} x, ${right} y) -> complex`,
-      scalar: (x, y) => new Complex(Number(x), Number(y)),
-    })),
-  ),
+  ...partTypes.map(([left, right]): OperatorRow => ({
+    schema: `aten::Complex.${left}_${right}(${left} x, ${right} y) -> complex`,
+    scalar: (x, y) => new Complex(Number(x), Number(y)),
+  })),
 ];

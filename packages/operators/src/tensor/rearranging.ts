@@ -329,7 +329,6 @@ export const rearrangingRows: readonly OperatorRow[] = [
   moving('aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor', rotated),
   repeating<Repeat>('aten::repeat(Tensor self, SymInt[] repeats) -> Tensor', (args) => args),
   repeating('aten::tile(Tensor self, SymInt[] dims) -> Tensor', tiled),
-  repeatInterleave,
   kernel(
     'aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor',
     {
@@ -349,6 +348,8 @@ export const rearrangingRows: readonly OperatorRow[] = [
       },
     },
   ),
+  // A tensor of repeats is to be that, and not one number.
+  repeatInterleave,
   kernel<{ repeats: Tensor }>('aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor', {
     host: ({ repeats }) => {
       check(repeats.dim === 1, onlyVectors);
