@@ -36,11 +36,11 @@ export function formatFloat(value: number): string {
 }
 
 /**
- * A complex number as PyTorch prints an IValue: `1.+2.j`, `-0.+1.j`. A zero as imaginary part has no sign, and NaN has one
+ * A complex number as PyTorch prints an IValue: `1.+2.j`, `0.-1.j`. A zero has no sign, and NaN as imaginary part has one
  * (PyTorch: printComplex).
  */
 export function formatComplex({ re, im }: { readonly re: number; readonly im: number }): string {
-  return `${formatFloat(re)}${im >= 0 ? '+' : '-'}${formatFloat(Math.abs(im))}j`;
+  return `${formatFloat(re === 0 ? 0 : re)}${im >= 0 ? '+' : '-'}${formatFloat(Math.abs(im))}j`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

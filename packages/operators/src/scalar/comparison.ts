@@ -1,6 +1,6 @@
-import { Complex, Dict, EnumValue, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { Complex, Dict, EnumValue, List, Tuple, type IValue } from '@cresset/tensor';
 import type { OperatorRow } from '../row.ts';
-import { binaryNumbers, type BinaryNumbers } from './numbers.ts';
+import { binaryNumbers, type BinaryNumbers, requireReal } from './numbers.ts';
 
 /** Comparisons of numbers, strings, lists and other values. Strings compare by bytes, which byte strings do by nature. */
 
@@ -74,17 +74,10 @@ function equalityRows(name: string, negate: boolean): OperatorRow[] {
   ];
 }
 
-/** `is`: the same object, or equal where values have no identity of their own. */
-function isSame(a: IValue, b: IValue): boolean {
-  if (a instanceof Tensor && b instanceof Tensor) return a === b;
-  if (a instanceof Tuple || a instanceof Complex) return valuesEqual(a, b);
-  return a === b;
-}
-
 function extremum(name: 'max' | 'min'): OperatorRow[] {
   const better: (a: bigint | number, b: bigint | number) => boolean = name === 'max' ? orderings.gt : orderings.lt;
   const pick = (a: bigint | number, b: bigint | number): bigint | number => (better(b, a) ? b : a);
-  const mixed = (a: IValue, b: IValue): IValue => pick(Number(a), Number(b));
+  const mixed = (a: IValue, b: IValue): IValue => pick(requireReal(a), requireReal(b));
   const row = (overload: string, left: string, right: string, result: string, mix: boolean): OperatorRow => ({
     schema: `prim::${name}${overload}(${left} a, ${right} b) -> ${result}`,
     scalar: mix ? mixed : (a, b) => pick(a as number, b as number),
@@ -96,7 +89,7 @@ function extremum(name: 'max' | 'min'): OperatorRow[] {
     row('.float_int', 'float', 'int', 'float', true),
     {
       schema: `prim::${name}(Scalar a, Scalar b) -> Scalar`,
-      scalar: (a, b) => (typeof a === typeof b ? pick(a as number, b as number) : mixed(a, b)),
+      scalar: (a, b) => (typeof a === 'bigint' && typeof b === 'bigint' ? pick(a, b) : mixed(a, b)),
     },
   ];
 }
@@ -110,7 +103,8 @@ export const comparisonRows: readonly OperatorRow[] = [
   ...orderingRows('ge'),
   ...extremum('max'),
   ...extremum('min'),
-  { schema: 'aten::__is__(t1 self, t2 obj) -> bool', scalar: isSame },
-  { schema: 'aten::__isnot__(t1 self, t2 obj) -> bool', scalar: (a, b) => !isSame(a, b) },
+  // Strings have no identity here; those of PyTorch are the same where they are one value of the program.
+  { schema: 'aten::__is__(t1 self, t2 obj) -> bool', scalar: (a, b) => a === b },
+  { schema: 'aten::__isnot__(t1 self, t2 obj) -> bool', scalar: (a, b) => a !== b },
   { schema: 'aten::__not__(bool self) -> bool', scalar: (a) => !a },
 ];

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import * as complex from './complex-arithmetic.ts';
 import { truncateToInt, wrap } from './int64.ts';
-import { unaryNumbers, type UnaryNumbers } from './numbers.ts';
+import { requireReal, unaryNumbers, type UnaryNumbers } from './numbers.ts';
 
 /** Functions of one number, and what Python's `math` has (register_prim_ops.cpp, register_special_ops.cpp). */
 
@@ -77,7 +77,7 @@ export const mathRows: readonly OperatorRow[] = [
   ...realFunction('tanh', Math.tanh, complex.tanh),
   ...logOverloads.map(([overload, left, right]): OperatorRow => ({
     schema: `aten::log.${overload}(${left} a, ${right} b) -> float`,
-    scalar: (a, b) => baseLogarithm(Number(a), Number(b)),
+    scalar: (a, b) => baseLogarithm(requireReal(a), requireReal(b)),
   })),
   ...predicate('isnan', Number.isNaN, 'some'),
   ...predicate('isinf', (a) => Math.abs(a) === Infinity, 'some'),

@@ -1,9 +1,23 @@
 import { Complex, type IValue } from '@cresset/tensor';
 import type { OperatorRow, ScalarKernel } from '../row.ts';
+import { OperatorError } from '../errors.ts';
 import { toComplex } from './complex-arithmetic.ts';
 
 /** A number of a running program: int, float or complex. */
 export type Numeric = bigint | number | Complex;
+
+/** An int, as operators take it that look for one; PyTorch's words for a value that is none. */
+export function requireInt(value: IValue): bigint {
+  if (typeof value === 'bigint') return value;
+  throw new OperatorError(
+    '0 INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/aten/src/ATen/core/ivalue.h":663, please report a bug to PyTorch. expected int',
+  );
+}
+
+/** A real number that is no int where a Scalar is looked at: complex ones are taken for ints there, and refused. */
+export function requireReal(value: IValue): number {
+  return Number(value instanceof Complex ? requireInt(value) : value);
+}
 
 const complexOverloads = ['complex', 'int_complex', 'complex_int', 'float_complex', 'complex_float'] as const;
 type ComplexOverload = (typeof complexOverloads)[number];
@@ -15,6 +29,8 @@ export interface BinaryNumbers {
   readonly complex?: (a: Complex, b: Complex) => IValue;
   /** Which of the complex overloads there are; all where it is left out. */
   readonly complexOverloads?: readonly ComplexOverload[];
+  /** False where the overload for two Scalars takes complex ones for ints. */
+  readonly complexScalars?: false;
   /** Result types in the schemas, by kind. */
   readonly returns: {
     readonly int: string;
@@ -32,7 +48,7 @@ export function binaryNumbers(name: string, operator: BinaryNumbers, scalarOverl
   const { int, float, complex, returns } = operator;
   const asFloats = (a: IValue, b: IValue): IValue => float(Number(a), Number(b));
   const asComplex = complex && ((a: IValue, b: IValue) => complex(toComplex(a as Numeric), toComplex(b as Numeric)));
-  const asInts = int ? (a: IValue, b: IValue) => int(a as bigint, b as bigint) : asFloats;
+  const asInts = int ? (a: IValue, b: IValue) => int(requireInt(a), requireInt(b)) : asFloats;
   const row = (overload: string, left: string, right: string, result: string, scalar: ScalarKernel): OperatorRow => ({
     schema: `aten::${name}${overload && `.${overload}`}(${left} a, ${right} b) -> ${result}`,
     scalar,
@@ -49,8 +65,10 @@ export function binaryNumbers(name: string, operator: BinaryNumbers, scalarOverl
     row('int_float', 'int', 'float', returns.float, asFloats),
     row('float_int', 'float', 'int', returns.float, asFloats),
     row(scalarOverload, 'Scalar', 'Scalar', returns.scalar, (a, b) => {
-      if (asComplex && (a instanceof Complex || b instanceof Complex)) return asComplex(a, b);
-      return typeof a === 'bigint' && typeof b === 'bigint' ? asInts(a, b) : asFloats(a, b);
+      if (asComplex && operator.complexScalars !== false && (a instanceof Complex || b instanceof Complex)) {
+        return asComplex(a, b);
+      }
+      return typeof a === 'bigint' && typeof b === 'bigint' ? asInts(a, b) : float(requireReal(a), requireReal(b));
     }),
   );
   return rows;
@@ -82,7 +100,7 @@ export function unaryNumbers(name: string, operator: UnaryNumbers): OperatorRow[
     schema: `aten::${name}.Scalar(Scalar a) -> Scalar`,
     scalar: (a) => {
       if (complex && a instanceof Complex) return complex(a);
-      return typeof a === 'bigint' ? asInt(a) : asFloat(a);
+      return typeof a === 'bigint' ? asInt(a) : float(requireReal(a));
     },
   });
   return rows;

@@ -129,6 +129,18 @@ test('members of enums are equal by name, and the same only where they are one o
   expect([run('aten::__is__', red, again), run('aten::__is__', red, red)]).toEqual([false, true]);
 });
 
+test('complex Scalars are refused by operators that look for an int', () => {
+  const [one, two] = [new Complex(1, 2), new Complex(0, 2)];
+  expect(run('aten::add', 1n, two)).toEqual(new Complex(1, 2));
+  expect(run('aten::eq', 1n, two)).toBe(false);
+  for (const overload of ['aten::div', 'aten::pow.Scalar_Scalar', 'aten::lt', 'aten::remainder', 'prim::max']) {
+    expect(() => run(overload, one, 1n)).toThrow('expected int');
+    expect(() => run(overload, 1.5, two)).toThrow('expected int');
+  }
+  expect(() => run('aten::floor.Scalar', one)).toThrow('expected int');
+  expect([run('aten::__is__', one, one), run('aten::__is__', one, new Complex(1, 2))]).toEqual([true, false]);
+});
+
 describe('numbers of texts', () => {
   test('are what C++ reads', () => {
     expect([' 7', '+5', '-0012'].map((text) => run('aten::Int.str', text))).toEqual([7n, 5n, -12n]);
