@@ -5,6 +5,7 @@ import { compileError } from './compilation-error.ts';
 import { functionalLibrary } from './functional/library.ts';
 import { LegacyTensorConstructor } from './legacy-tensor-constructor.ts';
 import { OpsValue } from './native-resolver.ts';
+import { pythonBuiltin } from './python-builtin-value.ts';
 import { BuiltinFunction, SimpleValue } from './simple-value.ts';
 import { SpecialFormValue } from './special-form-value.ts';
 import { SugaredValue } from './sugared-value.ts';
@@ -350,7 +351,8 @@ export function resolvePythonName(name: string): SugaredValue | undefined {
   if (name === 'warnings') {
     return new WarningsModule();
   }
-  return name === 'OrderedDict' ? new SpecialFormValue('prim::dict') : undefined;
+  // It knows no annotation, unlike `dict()`.
+  return name === 'OrderedDict' ? new BuiltinFunction('aten::dict') : pythonBuiltin(name);
 }
 
 class WarningsModule extends SugaredValue {

@@ -50,6 +50,15 @@ describe('expressions', () => {
     expect(typeOf(compile('def f(y: str):\n  return y + "a"').outputs[0]!)).toBe('str');
   });
 
+  it('refuses what only Python has in the words of PyTorch', () => {
+    expect(failure('def f(x: int):\n  return vars(x)').message).toContain(
+      'Python builtin <built-in function vars> is currently not supported in Torchscript',
+    );
+    expect(failure('def f(x: List[int]):\n  return set(x)').message).toContain(
+      "set(Tensor 0) -> Tensor 0:\nExpected a value of type 'Tensor' for argument '0' but instead found type 'List[int]'.",
+    );
+  });
+
   it('turns the number on the left of a tensor around', () => {
     expect(shape(compile('def f(x):\n  return 2 - x'))).toBe('neg add');
   });
