@@ -80,6 +80,32 @@ describe('what PyTorch saved', () => {
     ]);
   });
 
+  it('computes with quantised layers of every kind what PyTorch does, and packs them again', async () => {
+    const file = read('quantized-layers.pt');
+    const numbers = Float32Array.from({ length: 240 }, (_, index) => Math.sin(index) * 2);
+    const original = await openProgram({ id: '', suite: '', file: 'file' }, { device: null }, async () => file);
+    const saved = await original.save('file.pt');
+    expect(await codeOf(saved)).toEqual(await codeOf(file));
+    for (const bytes of [file, saved]) {
+      const program = await openProgram({ id: '', suite: '', file: 'file' }, { device: null }, async () => bytes);
+      const input = Tensor.fromArray(numbers, [1, 8, 5, 6], 'float32');
+      const [got, expected] = ((await program.call('pair', [input], new Map())) as Tuple).items.map(
+        (list) => (list as List).items as Tensor[],
+      );
+      expect(got).toHaveLength(19);
+      got.forEach((tensor, index) => {
+        expect([index, tensor.sizes, tensor.dtype]).toEqual([index, expected[index].sizes, expected[index].dtype]);
+        const [ours, theirs] = [tensor, expected[index]].map((each) => Array.from(each.contiguousArray(), Number));
+        // Integers are the same; of numbers, exponential functions differ in the last place.
+        const isInteger = tensor.dtype === 'uint8';
+        ours.forEach((value, at) => {
+          const difference = Math.abs(value - theirs[at]);
+          expect(difference, `element ${at} of result ${index}`).toBeLessThanOrEqual(isInteger ? 0 : 1e-5);
+        });
+      });
+    }
+  });
+
   it('is another file where the program changed its state', async () => {
     const program = await openProgram({ id: '', suite: '', file: 'file' }, { device: null }, async () =>
       read('everything.pt'),

@@ -66,13 +66,18 @@ export class TypeRestoration {
 /** The part of `type` that `value` has: itself, or the member of an Optional or Union; null where it has none. */
 function matchingType(value: IValue, type: Type): Type | null {
   if (type.kind === 'OptionalType' || type.kind === 'UnionType') {
-    for (const member of type.containedTypes()) {
-      const match = matchingType(value, member);
-      if (match) return match;
-    }
+    const matches = type.containedTypes().flatMap((member) => matchingType(value, member) ?? []);
+    // Two tuples of one length differ in what they hold.
+    const match = matches.length > 1 ? (matches.find((each) => holdsTypes(value, each)) ?? matches[0]) : matches[0];
+    if (match) return match;
     return type.kind === 'OptionalType' && value === null ? type : null;
   }
   return hasType(value, type) ? type : null;
+}
+
+function holdsTypes(value: IValue, type: Type): boolean {
+  if (!(value instanceof Tuple)) return true;
+  return value.items.every((item, index) => matchingType(item, type.containedTypes()[index]) !== null);
 }
 
 function hasType(value: IValue, type: Type): boolean {

@@ -2,6 +2,7 @@ import { audioRows } from './audio/rows.ts';
 import { graphDeclarations } from './graph-declarations.ts';
 import { linalgRows } from './linalg/rows.ts';
 import { extraNnRows } from './nn/extra-rows.ts';
+import { quantizedRows } from './quantized/rows.ts';
 import type { OperatorRow } from './row.ts';
 import { extraScalarRows } from './scalar/extra-rows.ts';
 import { specialRows } from './special/rows.ts';
@@ -17,5 +18,6 @@ export const extraFamilies: readonly (readonly OperatorRow[])[] = [
   specialRows,
   visionRows,
   audioRows,
+  quantizedRows,
   graphDeclarations,
 ];

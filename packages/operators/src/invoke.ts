@@ -91,8 +91,9 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
   if (call.isQuantized) {
+    const plain = row.derived?.from ?? row;
     const results =
-      quantizedForm?.(row, unboxed, (args) => computeOnHost(row, args, outputShapes(row, args), context)) ?? null;
+      quantizedForm?.(row, unboxed, (args) => computeOnHost(plain, args, outputShapes(plain, args), context)) ?? null;
     check(
       results !== null,
       () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,

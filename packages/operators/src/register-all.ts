@@ -4,7 +4,7 @@ import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { useComplexLowering, useDtypeRules, useQuantizedForms } from './invoke.ts';
-import { runQuantizedForm } from './quantized-forms.ts';
+import { runQuantizedForm } from './quantized/forms.ts';
 import { checkWritable } from './writable-dtypes.ts';
 import { generatedOutForms } from './out-forms.ts';
 import { registerCommonOperators, registerRows, rowsOf } from './register.ts';

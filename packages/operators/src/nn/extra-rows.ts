@@ -11,8 +11,6 @@ import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
 import { productChainRows } from './product-chain.ts';
 import { nativeNormalizationRows } from './native-normalization.ts';
-import { quantizedActivationRows } from './quantized-activations.ts';
-import { quantizedLayerRows } from './quantized-layers.ts';
 import { stftRows } from './stft.ts';
 import { tensordotRows } from './tensordot.ts';
 import { unfoldRows } from './unfold.ts';
@@ -31,8 +29,6 @@ export const extraNnRows: readonly OperatorRow[] = [
   ...gridSamplerRows,
   ...embeddingBagRows,
   ...productChainRows,
-  ...quantizedActivationRows,
-  ...quantizedLayerRows,
   ...lossRows,
   ...initializationRows,
   ...classLossRows,

@@ -154,7 +154,8 @@ export function hostRecurrent(
   writeNumbers(out, rows);
 }
 
-function dropElements(values: Float64Array, probability: number, { generator }: HostContext): void {
+/** Puts zeros in place of some elements, and makes up for them with the others. */
+export function dropElements(values: FloatArray, probability: number, { generator }: HostContext): void {
   const scale = probability === 1 ? 0 : 1 / (1 - probability);
   for (let i = 0; i < values.length; i++) values[i] = generator.nextUniform() < probability ? 0 : values[i] * scale;
 }

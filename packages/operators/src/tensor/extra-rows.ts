@@ -11,7 +11,6 @@ import { extremeScanRows } from './extreme-scans.ts';
 import { flatIndexingRows } from './flat-indexing.ts';
 import { orderStatisticRows } from './order-statistics.ts';
 import { placingRows } from './placing.ts';
-import { quantizedRows } from './quantized.ts';
 import { searchingRows } from './searching.ts';
 import { specialRows } from './special.ts';
 import { tensorStateRows } from './tensor-state.ts';
@@ -32,7 +31,6 @@ const named: readonly OperatorRow[] = [
   ...gradientRows,
   ...maskedIndexRows,
   ...tensorStateRows,
-  ...quantizedRows,
   ...backwardRows,
 ];
 
