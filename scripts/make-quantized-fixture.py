@@ -48,7 +48,9 @@ class Layers(nn.Module):
         q = torch.quantize_per_tensor(x, 0.02, 117, torch.quint8)
         conv1d = ops.conv1d_relu(q[:, :, 0], self.conv1d, 0.05, 7)
         conv2d = ops.conv2d(q, self.conv2d, 0.05, 99)
-        depthwise = ops.conv2d_relu(q.repeat(1, 13, 1, 1), self.depthwise, 0.03, 11)
+        # Within 7 bits: products of 8 bits overflow in that library.
+        narrow = torch.quantize_per_tensor(x, 0.04, 60, torch.quint8)
+        depthwise = ops.conv2d_relu(narrow.repeat(1, 13, 1, 1), self.depthwise, 0.03, 11)
         conv3d = ops.conv3d(q.view(1, 2, 4, 5, 6), self.conv3d, 0.03, 40)
         transposed = ops.conv_transpose2d(q, self.transposed, 0.1, 128)
         linear = ops.linear_relu(q.permute(0, 2, 3, 1).contiguous(), self.linear, 0.04, 3)

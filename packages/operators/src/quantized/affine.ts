@@ -87,8 +87,9 @@ export class Rounding {
   readonly #min: number;
   readonly #max: number;
 
-  constructor({ scale, zeroPoint }: TensorQuantizer, dtype: ScalarType) {
-    this.#inverse = Math.fround(1 / Math.fround(scale));
+  /** @param inverse of the scale, which kernels work out in float32, and a few in float64 */
+  constructor({ scale, zeroPoint }: TensorQuantizer, dtype: ScalarType, inverse = 1 / Math.fround(scale)) {
+    this.#inverse = Math.fround(inverse);
     this.#zeroPoint = zeroPoint;
     [this.#min, this.#max] = rangeOf(dtype);
   }
@@ -109,7 +110,7 @@ export class Rounding {
 }
 
 /** The numbers that integers of one quantiser stand for, in float32, and in both ways that {@link Rounding} has. */
-class Reading {
+export class Reading {
   readonly #scale: number;
   readonly #zeroPoint: number;
   readonly #premultiplied: number;
@@ -262,8 +263,8 @@ export function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType)
   let index = 0;
   forEachOffset(self.sizes, result.strides, 0, (offset) => {
     const [scale, zeroPoint] = parameters(index);
-    const scaled = Math.fround(values[index++] * Math.fround(1 / scale));
-    const integer = roundHalfToEven(Math.fround(zeroPoint + scaled));
+    // A fused multiplication and addition.
+    const integer = roundHalfToEven(Math.fround(values[index++] * Math.fround(1 / scale) + zeroPoint));
     target[offset] = integer > max ? max : integer >= min ? integer : min;
   });
   return result;

@@ -5,13 +5,18 @@ import { check } from '../errors.ts';
 import type { OperatorRow, Results, Scalar } from '../row.ts';
 import { relu, writeInto } from './activations.ts';
 import {
+  channelsLastStrides,
+  denseElements,
   dequantized,
   emptyQuantized,
+  isChannelsLast,
   mapIntegers,
   mapNumbers,
   quantized,
   rangeOf,
+  Reading,
   roundHalfToEven,
+  Rounding,
   tensorQuantizer,
   tensorQuantizerOf,
   type TensorQuantizer,
@@ -110,8 +115,37 @@ export function join(tensors: readonly Tensor[], dim: number, output: TensorQuan
     tensorQuantizerOf(each, "Only per-tensor quantization is supported in 'cat'!");
     check(each.dtype === dtype, 'All dtypes must be the same.');
   }
+  if (dim === 1 && tensors.every((each) => isChannelsLast(each) && !each.isContiguous())) {
+    return joinChannels(tensors, output, isRelu);
+  }
   const joined = quantized(concatenated(tensors.map(dequantized), dim), output, dtype);
   return isRelu ? relu(joined) : joined;
+}
+
+/** Channels that lie beside each other are taken in vectors of 8, and what is left of a tensor's one by one. */
+function joinChannels(tensors: readonly Tensor[], output: TensorQuantizer, isRelu: boolean): Tensor {
+  const [{ dtype, sizes }] = tensors;
+  const width = tensors.reduce((sum, each) => sum + each.sizes[1], 0);
+  const joined = sizes.with(1, width);
+  const result = emptyQuantized(joined, dtype, output, channelsLastStrides(joined));
+  const target = result.storageArrayForWriting();
+  const rounding = new Rounding(output, dtype, Math.fround(1 / output.scale));
+  let first = 0;
+  for (const each of tensors) {
+    const channels = each.sizes[1];
+    const reading = new Reading(tensorQuantizerOf(each));
+    const inVectors = channels - (channels % 8);
+    denseElements(each).elements.forEach((integer: number | bigint, index: number) => {
+      const channel = index % channels;
+      const isVector = channel < inVectors;
+      const number = isVector ? reading.inVector(integer as number) : reading.single(integer as number);
+      const value = isRelu ? Math.max(number, 0) : number;
+      const place = Math.floor(index / channels) * width + first + channel;
+      target[place] = isVector ? rounding.inVector(value) : rounding.single(value);
+    });
+    first += channels;
+  }
+  return result;
 }
 
 /** Float32 tensors of equal rank as one. */

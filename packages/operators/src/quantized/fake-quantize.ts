@@ -22,7 +22,7 @@ function fakeQuantize(
   const values = self.contiguousArray() as Float32Array;
   const rounded = values.map((value, index) => {
     const [scale, zeroPoint] = parametersAt(index);
-    const integer = roundHalfToEven(Math.fround(zeroPoint + Math.fround(value * Math.fround(1 / scale))));
+    const integer = roundHalfToEven(Math.fround(value * Math.fround(1 / scale) + zeroPoint));
     return (Math.min(Math.max(integer, min), max) - zeroPoint) * scale;
   });
   return Tensor.fromArray(rounded, self.sizes, 'float32');

@@ -130,13 +130,13 @@ function averaging(
 }
 
 /**
- * The mean of a window, rounded with the zero point in it. Where channels lie beside each other, they are taken in vectors of 64, whose
+ * The mean of a window, rounded with the zero point in it. Where channels lie beside each other, they are taken in vectors of 16, whose
  * zero points are added afterwards; what is left of them is not.
  */
 const windowed = averaging((value, index, { sizes }, { source }) => {
   const { zeroPoint } = tensorQuantizerOf(source);
   const channel = Math.floor(index / numelOf(sizes.slice(2))) % sizes[1];
-  const isVector = isChannelsLast(source) && !source.isContiguous() && channel < sizes[1] - (sizes[1] % 64);
+  const isVector = isChannelsLast(source) && !source.isContiguous() && channel < sizes[1] - (sizes[1] % 16);
   return isVector ? roundHalfToEven(value) + zeroPoint : roundHalfToEven(Math.fround(value + zeroPoint));
 }, true);
 

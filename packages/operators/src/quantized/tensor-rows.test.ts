@@ -1,6 +1,6 @@
 import type { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { elements, run, tensor, tensors } from '../operator-fixture.ts';
+import { elements, run, tensor } from '../operator-fixture.ts';
 
 // Expected values are PyTorch's. 12 and 13 are the codes of qint8 and quint8.
 const quantize = (values: readonly number[], scale: number, zeroPoint: bigint, dtype = 12n): Tensor =>
