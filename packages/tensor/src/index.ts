@@ -5,6 +5,7 @@ export * from './float16.ts';
 export * from './float8.ts';
 export * from './future.ts';
 export * from './ivalue.ts';
+export * from './nested-tensor.ts';
 export * from './scalar-type.ts';
 export * from './storage.ts';
 export * from './tensor.ts';

@@ -1,7 +1,6 @@
-import type { Tensor } from '@cresset/tensor';
-import { declared, decomposed, kernel } from '../builders.ts';
+import { decomposed } from '../builders.ts';
 import type { OperatorRow } from '../row.ts';
-import { readNumbers } from './numbers.ts';
+import { nestedRows } from './nested.ts';
 
 /** Whole attention blocks of the transformer fast path (ATen/native/transformers), by what they are made of. */
 
@@ -48,11 +47,19 @@ def _transformer_encoder_layer_fwd(src: Tensor, embed_dim: int, num_heads: int, 
                                    norm_weight_1: Tensor, norm_bias_1: Tensor, norm_weight_2: Tensor, norm_bias_2: Tensor,
                                    ffn_weight_1: Tensor, ffn_bias_1: Tensor, ffn_weight_2: Tensor, ffn_bias_2: Tensor,
                                    mask: Optional[Tensor], mask_type: Optional[int]) -> Tensor:
+    given = src
+    hidden = mask
+    kind = mask_type
+    if src.is_nested:
+        assert mask is None, "NestedTensor with mask is not supported yet"
+        src = ops.cresset.nested_rows(given)
+        hidden = ops.cresset.nested_counts(given) == 0
+        kind = 1
     x = src
     if norm_first:
         x = torch.layer_norm(x, [embed_dim], norm_weight_1, norm_bias_1, eps)
     x = torch._native_multi_head_attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias,
-                                           mask, False, True, mask_type)[0]
+                                           hidden, False, True, kind)[0]
     x = x + src
     if not norm_first:
         x = torch.layer_norm(x, [embed_dim], norm_weight_1, norm_bias_1, eps)
@@ -67,24 +74,10 @@ def _transformer_encoder_layer_fwd(src: Tensor, embed_dim: int, num_heads: int, 
     x = torch.linear(x, ffn_weight_2, ffn_bias_2) + attended
     if not norm_first:
         x = torch.layer_norm(x, [embed_dim], norm_weight_2, norm_bias_2, eps)
+    if given.is_nested:
+        x = torch._nested_from_padded_and_nested_example(x, given)
     return x
 `,
 );
 
-/** Whether each row of a mask is a run of true followed by false only. */
-function isLeftAligned(mask: Tensor): boolean {
-  const values = readNumbers(mask);
-  const length = mask.sizes[mask.dim - 1];
-  for (let i = 1; i < values.length; i++) if (i % length !== 0 && values[i] > values[i - 1]) return false;
-  return true;
-}
-
-export const transformerRows: readonly OperatorRow[] = [
-  multiHeadAttention,
-  encoderLayer,
-  kernel<{ mask: Tensor }>('aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool', {
-    host: ({ mask }) => isLeftAligned(mask),
-  }),
-  declared('aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor'),
-  declared('aten::to_padded_tensor(Tensor self, float padding, SymInt[]? output_size=None) -> Tensor'),
-];
+export const transformerRows: readonly OperatorRow[] = [multiHeadAttention, encoderLayer, ...nestedRows];

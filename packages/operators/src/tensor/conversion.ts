@@ -5,6 +5,7 @@ import {
   isComplex,
   isFloatingPoint,
   isIntegral,
+  NestedTensor,
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
@@ -143,6 +144,13 @@ const sizeAt = (sizes: readonly number[], dim: number): number => {
   return sizes[wrapDim(dim, sizes.length)];
 };
 
+/** Lengths differ, as far as is known without looking. */
+function nestedSizeAt({ paddedSizes, dim: rank }: NestedTensor, dim: number): number {
+  const at = wrapDim(dim, rank);
+  check(at !== 1, () => `Given dimension ${at} is irregular and does not have a size.`);
+  return paddedSizes[at];
+}
+
 const cpu = DeviceValue.parse('cpu');
 
 const answersFalse = [
@@ -154,7 +162,6 @@ const answersFalse = [
   'is_maia',
   'is_meta',
   'is_mtia',
-  'is_nested',
   'is_vulkan',
   'is_xla',
   'is_xpu',
@@ -279,7 +286,7 @@ export const conversionRows: readonly OperatorRow[] = [
   }),
   about('aten::size(Tensor self) -> int[]', ({ sizes }) => sizes),
   property<Self & { dim: number }>('aten::size.int(Tensor self, int dim) -> int', ({ self, dim }) =>
-    sizeAt(self.sizes, dim),
+    self instanceof NestedTensor ? nestedSizeAt(self, dim) : sizeAt(self.sizes, dim),
   ),
   about('aten::stride(Tensor self) -> int[]', ({ strides }) => strides),
   property<Self & { dim: number }>('aten::stride.int(Tensor self, int dim) -> int', ({ self, dim }) =>
@@ -312,6 +319,7 @@ export const conversionRows: readonly OperatorRow[] = [
   property('prim::device(Tensor a) -> Device', () => cpu),
   about('prim::layout(Tensor a) -> Layout', () => 0n),
   about('prim::is_cpu(Tensor a) -> bool', () => true),
+  about('prim::is_nested(Tensor a) -> bool', (a) => a instanceof NestedTensor),
   ...answersFalse.map((name) => about(`prim::${name}(Tensor a) -> bool`, () => false)),
   about('prim::is_quantized(Tensor a) -> bool', ({ quantizer }) => quantizer !== null),
   about('prim::requires_grad(Tensor a) -> bool', ({ requiresGrad }) => requiresGrad),
