@@ -6,6 +6,7 @@ import { distanceRows } from './distance.ts';
 import { initializationRows } from './initialization.ts';
 import { embeddingBagRows } from './embedding-bag.ts';
 import { gridSamplerRows } from './grid-sampler.ts';
+import { groupedProductRows } from './grouped-product.ts';
 import { istftRows } from './istft.ts';
 import { kthvalueRows } from './kthvalue.ts';
 import { lossRows } from './loss.ts';
@@ -27,6 +28,7 @@ export const extraNnRows: readonly OperatorRow[] = [
   ...stftRows,
   ...istftRows,
   ...gridSamplerRows,
+  ...groupedProductRows,
   ...embeddingBagRows,
   ...productChainRows,
   ...lossRows,

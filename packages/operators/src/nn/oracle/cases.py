@@ -358,3 +358,18 @@ for labels in [[1, 2, 3], [1, 1, 2, 4], [4], [1, 2, 3, 4, 1, 2, 3, 4, 1], [2, 2,
     for dtype in [torch.int32, torch.int64]:
         target = torch.tensor([labels], dtype=dtype)
         case(A + "forced_align", log_probabilities, target, torch.tensor([9]), torch.tensor([len(labels)]), 0)
+
+# Products of groups
+ends = torch.tensor([2, 2, 8], dtype=torch.int32)
+for dtype in [torch.float32, torch.bfloat16]:
+    case("_grouped_mm", r(8, 16, dtype=dtype), r(3, 7, 16, dtype=dtype).transpose(1, 2), ends)
+    case("_grouped_mm", r(4, 8, dtype=dtype), r(8, 16, dtype=dtype), ends)
+    case("_grouped_mm", r(3, 4, 16, dtype=dtype), r(16, 8, dtype=dtype), ends)
+    case("_grouped_mm", r(3, 4, 16, dtype=dtype), r(3, 16, 8, dtype=dtype))
+case("_grouped_mm", r(8, 16).double(), r(3, 16, 8).double(), ends)
+case("_grouped_mm", r(8, 16), r(2, 16, 8), ends)
+case("_grouped_mm", r(8, 5), r(3, 5, 7), ends)
+case("_grouped_mm", r(8, 16), r(3, 16, 8), ends.long())
+case("_grouped_mm", r(8, 16), r(3, 16, 8), ends, r(8))
+case("_grouped_mm", r(8, 16), r(3, 16, 8), ends, None, torch.bfloat16)
+case("_grouped_mm", r(8, 16), r(3, 16, 8))
