@@ -66,6 +66,10 @@ const rules: ReadonlyMap<string, WritingRule> = new Map([
   ),
   ...each('abs neg sign sgn ceil floor round trunc frac conj_physical bitwise_not hardtanh leaky_relu gelu', unary),
   ...each('silu mish elu hardsigmoid hardswish softplus hardshrink softshrink absolute fix negative', unary),
+  ...each(
+    'clamp_. clamp_min_. clamp_max_. clip_.',
+    castable("result type {want} can't be cast to the desired output type {Got}"),
+  ),
   ...each('lerp.Tensor_out clamp_min.out clamp_max.out binary_cross_entropy soft_margin_loss', unary),
   ...each('cat concat concatenate stack hstack vstack row_stack dstack column_stack _chunk_cat', concatenation),
   ...each('fft_fft fft_ifft fft_rfft fft_ihfft', complexOutput),

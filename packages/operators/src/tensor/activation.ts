@@ -64,7 +64,13 @@ const logSigmoid = ({ self }: PointwiseArguments): Expr =>
 
 const hardtanh: PointwiseRule = {
   dtype: 'same-as-first',
-  refuses: (dtype) => check(dtype !== 'bool', 'Bool inputs not supported for hardtanh'),
+  refuses: (dtype, { min_val: low, max_val: high }) => {
+    check(dtype !== 'bool', 'Bool inputs not supported for hardtanh');
+    check(
+      dtype !== 'uint8' || (Number(low) >= 0 && Number(high) >= 0),
+      'cannot do hardtanh on an unsigned type with negative limits',
+    );
+  },
   body: ({ self, min_val: low, max_val: high }) => clamp(self, low, high),
 };
 

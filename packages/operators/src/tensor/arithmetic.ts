@@ -2,6 +2,7 @@ import { isComplex, isFloatingPoint, isIntegral, type Complex, type ScalarType }
 import { binary, cast, constant, select, unary, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
 import { pointwise, type Forms } from '../builders.ts';
 import { check, notImplementedFor } from '../errors.ts';
+import { cppTypeName } from '../nn/type-names.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../type-promotion.ts';
@@ -38,6 +39,10 @@ function checkSubtraction(dtype: ScalarType, args: PointwiseArguments): void {
   check(
     dtype !== 'bool',
     'Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.',
+  );
+  check(
+    ![args.self, args.other].some((operand) => operand === true || operand === false || operand.dtype === 'bool'),
+    'Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.',
   );
   checkAlpha(dtype, args);
 }
@@ -171,9 +176,9 @@ const inDouble: PointwiseRule = {
   },
 };
 
-const refuseIntegers = (dtype: ScalarType): void => {
+const refuseIntegers = (_: ScalarType, { tensor1, tensor2 }: PointwiseArguments): void => {
   check(
-    !isIntegral(dtype, true),
+    ![tensor1, tensor2].every(({ dtype }) => isIntegral(dtype, true)),
     'Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.',
   );
 };
@@ -182,17 +187,11 @@ function checkLerp(_dtype: ScalarType, { self, end, weight }: PointwiseArguments
   const expect = (name: string, dtype: ScalarType): void =>
     check(
       self.dtype === dtype,
-      () => `expected dtype ${typeText(self.dtype)} for \`${name}\` but got dtype ${typeText(dtype)}`,
+      () => `expected dtype ${cppTypeName(self.dtype)} for \`${name}\` but got dtype ${cppTypeName(dtype)}`,
     );
   expect('end', end.dtype);
   if (weight.dtype && weight.category !== 'zero-dim' && weight.dim !== 0) expect('weight', weight.dtype);
 }
-
-/** The C++ name of a dtype, as some messages have it. */
-const typeText = (dtype: ScalarType): string =>
-  ({ float64: 'double', float32: 'float', int64: 'long int', int32: 'int', float16: 'c10::Half', bool: 'bool' })[
-    dtype as string
-  ] ?? dtype;
 
 /** The form that is exact at both ends. */
 function interpolation({ self, end, weight: given }: PointwiseArguments): Expr {
