@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { openUrl } from './url-source.ts';
 import { failure } from '../../../test-setup/failure.ts';
@@ -113,6 +114,24 @@ describe('openUrl', { timeout: 60_000 }, () => {
       expect(progress).toEqual(progress.toSorted((x, y) => x - y));
       server!.close();
     }
+  });
+
+  it('takes the whole where parts are those of what was compressed', async () => {
+    const packed = gzipSync(smallFile);
+    const url = await serve((request, response) => {
+      const [, start, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+      const headers = { 'content-encoding': 'gzip' };
+      if (start === undefined) return void response.writeHead(200, headers).end(packed);
+      const end = Math.min(Number(last), packed.length - 1);
+      response.writeHead(206, { ...headers, 'content-range': `bytes ${start}-${end}/${packed.length}` });
+      response.end(packed.subarray(Number(start), end + 1));
+    });
+    const source = await openUrl(url);
+    expect(Buffer.compare(await source.read(0, smallFile.length), smallFile)).toBe(0);
+  });
+
+  it('says what to do with a file of this machine', async () => {
+    expect((await failure(openUrl('file:///models/model.pt'))).message).toContain('load its bytes');
   });
 
   it('does without a Content-Length', async () => {

@@ -241,7 +241,9 @@ async function request(address: string, range: ByteRange | null, signal: AbortSi
       if (attempt < 2) continue;
       throw new CressetError(
         'DOWNLOAD_FAILED',
-        `${address} could not be fetched: no connection, a wrong address, or a server of another origin that does not allow it (CORS)`,
+        address.startsWith('file:')
+          ? `${address} could not be fetched: read the file, and load its bytes`
+          : `${address} could not be fetched: no connection, a wrong address, or a server of another origin that does not allow it (CORS)`,
         { cause },
       );
     }
@@ -259,7 +261,9 @@ function statusError(address: string, { status, statusText }: Response, what = '
   return new CressetError('DOWNLOAD_FAILED', `${address} answered${what} with HTTP status ${text}`);
 }
 
+/** Null also for a part of what was compressed on its way: it is none of the file. */
 function contentRange(response: Response): { offset: number; length: number; total: number } | null {
+  if ((response.headers.get('content-encoding') ?? 'identity') !== 'identity') return null;
   const match = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(response.headers.get('content-range') ?? '');
   if (!match) return null;
   const [offset, last, total] = [Number(match[1]), Number(match[2]), Number(match[3])];

@@ -166,7 +166,7 @@ function resolveAddress(address: string | URL): string {
   } catch (cause) {
     throw new CressetError(
       'ARGUMENT',
-      `'${String(address)}' is no address${base ? '' : ' (there is no page that it could be relative to)'}`,
+      `'${String(address)}' is no address${base ? '' : ': there is no page that it could be relative to. Give a whole address, or the bytes of the file'}`,
       {
         cause,
       },

@@ -43,6 +43,13 @@ describe('shutdown', () => {
     ]);
   });
 
+  it('says what to do with an address that leads nowhere, and with inputs that are none', async () => {
+    expect((await failure(load('model.pt'))).message).toContain('Give a whole address, or the bytes of the file');
+    await using model = await load(readFileSync(digits), { device: 'cpu' });
+    const call = model.call('forward', tensor([1]) as never);
+    expect((await failure(call)).message).toBe("the inputs of call 'forward' have to be an array");
+  });
+
   it('ends a call that is under way', async () => {
     const model = await load(readFileSync(digits), { device: 'cpu' });
     const running = failure(model.forward(tensor(new Float32Array(784 * 8).fill(1), [8, 1, 28, 28])));

@@ -70,6 +70,8 @@ export class LoadedFile {
 
   async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
     checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
+    if (!Array.isArray(inputs))
+      throw new CressetError('ARGUMENT', `the inputs of call '${method}' have to be an array`);
     const { kwargs: named, signal, onProgress } = options;
     const values = new WireArguments();
     const args = inputs.map((input) => values.value(input));
