@@ -14,13 +14,13 @@ alignment = 16
 
 
 class Corpus:
-    """One `cases.jsonl` with a `cases.bin` for large tensors, and the files that the cases name."""
+    """One `cases.jsonl` with a `cases.bin` for large tensors, and the files that the cases name. What is there is added to."""
 
     def __init__(self, folder: Path):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self._lines = open(folder / "cases.jsonl", "w", encoding="utf8")
-        self._data = open(folder / "cases.bin", "wb")
+        self._lines = open(folder / "cases.jsonl", "a", encoding="utf8")
+        self._data = open(folder / "cases.bin", "ab")
 
     def add(self, suite: str, case: str, file: str, inputs: Inputs, output: object, rtol: float, atol: float) -> None:
         call = {"inputs": [self._value(value) for value in inputs], "output": self._value(output)}

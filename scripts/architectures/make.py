@@ -9,8 +9,11 @@ script, trace, freeze, save or load again is no case: OUT/LIBRARY/refused.json s
 import argparse
 import importlib
 import json
+import os
+import shutil
 import warnings
 from pathlib import Path
+from typing import Callable
 
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -36,15 +39,46 @@ def in_form(form: str, module: torch.nn.Module, inputs: "tuple[object, ...]"):
     return torch.jit.freeze(program) if form in ("frozen", "frozen_trace") else program
 
 
-def forget_classes() -> None:
-    """What PyTorch could not compile stays half compiled under its name, and would refuse the next of its class."""
-    torch.jit._state._clear_class_state()
-    torch.jit._recursive.concrete_type_store = torch.jit._recursive.ConcreteTypeStore()
+def in_child(work: Callable[[], "str | None"]) -> "str | None":
+    """
+    Runs `work` in a process of its own and gives what it returns. What PyTorch compiles stays in a process under its name, and what it
+    could not compile would refuse the next of its class.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        os.write(writing, (work() or "").encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as answer:
+        text = answer.read().decode(errors="replace")
+    _, status = os.waitpid(child, 0)
+    return text or None if status == 0 else "PyTorch ends in a crash"
 
 
-def add_cases(corpus: Corpus, library: str, architecture: Architecture) -> "dict[str, str]":
+def add_case(
+    folder: Path, library: str, name: str, form: str, module: torch.nn.Module, inputs: "tuple[object, ...]"
+) -> "str | None":
+    """Adds a module in one form to the corpus; returns why PyTorch can't save it so, if it can't."""
+    corpus = Corpus(folder)
+    file = folder / f"{name}.{form}.pt"
+    try:
+        with torch.no_grad():
+            in_form(form, module, inputs).save(str(file))
+            output = torch.jit.load(str(file), map_location="cpu")(*inputs)
+        tolerance = absolute_tolerance * max(largest_magnitude(output), 1e-2)
+        corpus.add(f"{library}/{form}", f"{name}.{form}", file.name, inputs, output, relative_tolerance, tolerance)
+    except Exception as error:
+        file.unlink(missing_ok=True)
+        return first_line(error)
+    finally:
+        corpus.close()
+    return None
+
+
+def add_cases(folder: Path, library: str, architecture: Architecture) -> "dict[str, str]":
     """Adds a case for every form in which PyTorch can save the architecture; returns the others with the reasons."""
-    refused = {}
     torch.manual_seed(0)
     try:
         module = architecture.build().eval()
@@ -57,22 +91,11 @@ def add_cases(corpus: Corpus, library: str, architecture: Architecture) -> "dict
         return {form: f"not made: {first_line(error)}" for form in architecture.forms}
     for parameter in module.parameters():
         parameter.requires_grad_(False)
-    for form in architecture.forms:
-        forget_classes()
-        name = f"{architecture.name}.{form}"
-        try:
-            with torch.no_grad():
-                saved = in_form(form, module, inputs)
-                file = corpus.folder / f"{name}.pt"
-                saved.save(str(file))
-                output = torch.jit.load(str(file), map_location="cpu")(*inputs)
-            size = largest_magnitude(output)
-            tolerance = absolute_tolerance * max(size, 1e-2)
-            corpus.add(f"{library}/{form}", name, file.name, inputs, output, relative_tolerance, tolerance)
-        except Exception as error:
-            (corpus.folder / f"{name}.pt").unlink(missing_ok=True)
-            refused[form] = first_line(error)
-    return refused
+    reasons = {
+        form: in_child(lambda: add_case(folder, library, architecture.name, form, module, inputs))
+        for form in architecture.forms
+    }
+    return {form: reason for form, reason in reasons.items() if reason is not None}
 
 
 def main() -> None:
@@ -88,17 +111,18 @@ def main() -> None:
         except ImportError as error:
             print(f"{library}: left out, {error}")
             continue
-        corpus = Corpus(options.out / library)
+        folder = options.out / library
+        shutil.rmtree(folder, ignore_errors=True)
         refused = {}
         for architecture in architectures:
             if options.only is not None and options.only not in architecture.name:
                 continue
-            reasons = add_cases(corpus, library, architecture)
+            reasons = add_cases(folder, library, architecture)
             if reasons:
                 refused[architecture.name] = reasons
             print(f"{library}/{architecture.name}: {', '.join(reasons) + ' refused' if reasons else 'made'}", flush=True)
-        corpus.close()
-        (corpus.folder / "refused.json").write_text(json.dumps(refused, indent=1), encoding="utf8")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "refused.json").write_text(json.dumps(refused, indent=1), encoding="utf8")
 
 
 if __name__ == "__main__":
