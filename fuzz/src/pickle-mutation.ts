@@ -67,19 +67,24 @@ function insert(pickle: Uint8Array, random: Random, piece: Uint8Array): Uint8Arr
 
 function deepContainer(random: Random): Uint8Array {
   const depth = random.pick([10, 1000, 50_000]);
-  const [open, close] = random.pick([
-    [']', 'a'],
-    ['(', 't'],
-    ['', '\x85'],
+  const [open, innermost, close] = random.pick([
+    [']', '', 'a'],
+    ['(', '', 't'],
+    ['', ')', '\x85'],
+    ['}K\x01', 'N', 's'],
+    [`c${random.pick(GLOBALS)}\n`, ')', '\x85R'],
   ]);
-  return text(open.repeat(depth) + (open === '' ? ')' : '') + close.repeat(depth));
+  return text(open.repeat(depth) + innermost + close.repeat(depth));
 }
 
 /** Each list holds the one before it twice: small to write, exponential for whoever walks it as a tree. */
 function doublingList(random: Random): Uint8Array {
-  let result = ']q\x01';
-  for (let level = random.pick([4, 30, 200]); level > 0; level--) result += '](h\x01h\x01eq\x01';
-  return text(result);
+  const [first, twice] = random.pick([
+    [']', '](h\x01h\x01e'],
+    [')', 'h\x01h\x01\x86'],
+    ['}', '}(K\x01h\x01K\x02h\x01u'],
+  ]);
+  return text(`${first}q\x01${`${twice}q\x01`.repeat(random.pick([4, 30, 200]))}`);
 }
 
 /** Calls something that copies its argument, many times with one long argument. */

@@ -44,7 +44,44 @@ const NESTINGS: readonly (readonly [string, string])[] = [
   ['1 if True else ', ''],
   ['[i for i in ', ']'],
   ['lambda x: ', ''],
+  ['[', ' for i in [1]]'],
+  ['{k: ', ' for k in [1]}'],
+  ['Tuple[int, ', ']'],
+  ['Union[str, ', ']'],
+  ['Future[', ']'],
+  ['int(', ')'],
+  ['abs(', ')'],
+  ['', '.abs()'],
+  ['', '.x()'],
+  ['', '[0:1]'],
+  ['', ' < 1'],
+  ['', ' + 1'],
+  ['', ' and True'],
+  ['', ' if True else 1'],
+  ['f"{', '}"'],
+  ['(', ',)'],
+  ['', '[]'],
+  ['', '?'],
+  ['', ' "a"'],
 ];
+
+/** Headers of statements that blocks lie under. */
+const HEADERS = ['if True:', 'for i in range(1):', 'while False:', 'with torch.no_grad():', 'try:', 'def g():'];
+
+/** Statements that make something large or deep when there are many of them in a row. */
+const ROWS: readonly ((index: number) => string)[] = [
+  (index) => `if True:\n        return ${index}`,
+  (index) => `if x > ${index}:\n        return x`,
+  (index) => `x${index + 1} = [x${index}]`,
+  (index) => `x${index + 1} = (x${index}, x${index})`,
+  (index) => `x = x + ${index}`,
+  (index) => `for i in range(${index % 3}):\n        x = i`,
+  () => 'assert True, "no"',
+  (index) => `l${index}: List[int] = []`,
+];
+
+/** Blocks of a graph within each other. */
+const GRAPH_BLOCKS = ['prim::Loop(%x, %x)', 'prim::If(%x)'];
 
 const DEPTHS = [5, 60, 400, 5000, 50_000];
 
@@ -74,9 +111,41 @@ const mutations: readonly Mutation[] = [
   (tokens, random) => replaceMatching(tokens, random, /^\n/, `\n${' '.repeat(random.below(12))}`),
   // Blocks within blocks.
   (tokens, random) => {
-    const depth = random.pick([3, 50, 1000]);
-    const lines = Array.from({ length: depth }, (_, level) => `${' '.repeat(4 + level)}if True:\n`);
+    const depth = random.pick([3, 50, 400, 700]);
+    const header = random.pick(HEADERS);
+    const lines = Array.from({ length: depth }, (_, level) => `${' '.repeat(4 + level)}${header}\n`);
     replaceMatching(tokens, random, /^\n/, `\n${lines.join('')}${' '.repeat(depth + 5)}`);
+  },
+  (tokens, random) => {
+    const count = random.pick([3, 60, 600, 3000]);
+    const row = random.pick(ROWS);
+    const lines = Array.from({ length: count }, (_, index) => `    ${row(index)}\n`);
+    replaceMatching(tokens, random, /^\n/, `\n    x0 = 1\n${lines.join('')}    `);
+  },
+  (tokens, random) => {
+    const count = random.pick([3, 60, 3000]);
+    replaceMatching(
+      tokens,
+      random,
+      /^\n/,
+      `\n    if x == 0:\n        x = 1\n${'    elif x == 1:\n        x = 2\n'.repeat(count)}    `,
+    );
+  },
+  // Functions that call the next one, once or more often.
+  (tokens, random) => {
+    const count = random.pick([3, 12, 60, 1000]);
+    const call = random.pick(['', ' + g$(x)', ' + g$(x + 1) + g$(2)']);
+    const functions = Array.from(
+      { length: count },
+      (_, index) =>
+        `def g${index}(x: int) -> int:\n    return g${index + 1}(x)${call.replaceAll('$', `${index + 1}`)}\n`,
+    );
+    tokens.unshift(`${functions.join('')}def g${count}(x: int) -> int:\n    return x\n`);
+  },
+  (tokens, random) => {
+    const depth = random.pick([3, 100, 5000]);
+    const node = random.pick(GRAPH_BLOCKS);
+    replaceMatching(tokens, random, /^\n/, `\n  ${`${node}\n    block0():\n      `.repeat(depth)}`);
   },
   // Very much of one thing.
   (tokens, random) => {

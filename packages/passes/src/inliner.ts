@@ -18,30 +18,43 @@ export type BodyOf = (fn: GraphFunction) => Graph;
 const MAX_CALLS = 100;
 const MAX_BLOCKS = 250;
 /** Nodes that a program may grow to, for each node that it has where every function counts once, and by themselves. */
-const GROWTH = 100;
-const FREE_NODES = 2_000;
+const GROWTH = 32;
+const FREE_NODES = 10_000;
+/** Where a program would grow beyond that, calls of functions up to this size are inlined still. */
+const SMALL = 200;
 
 /**
  * Puts the bodies of called functions and methods in the place of the calls, all the way down (PyTorch: Inline). Calls of
- * interface methods stay: what they call is known only when they run. So do calls that would make the graph grow without measure:
- * a dozen functions that each call the next one several times are a short text.
+ * interface methods stay: what they call is known only when they run. So do calls of large functions where the graph would grow
+ * without measure: a dozen functions that each call the next one several times are a short text.
  */
 export function inline(graph: Graph, bodyOf: BodyOf = (fn) => fn.graph): boolean {
-  const changed = new Inliner(bodyOf, sizeOf(graph.block).nodes).inlineBlock(graph.block, []);
+  const changed = new Inliner(graph, bodyOf).inlineBlock(graph.block, []);
   logGraph('inliner', graph);
   return changed;
 }
 
+/** Of a block with all that it calls: nodes, and blocks and calls within each other. */
+interface Extent {
+  readonly nodes: number;
+  readonly blocks: number;
+  readonly calls: number;
+}
+
+const ENDLESS: Extent = { nodes: Infinity, blocks: Infinity, calls: Infinity };
+
 class Inliner {
-  readonly #known = new Set<GraphFunction>();
-  /** Nodes that may still be inserted. */
-  #budget: number;
+  readonly #extents = new Map<GraphFunction, Extent>();
+  readonly #inlinesAll: boolean;
 
   constructor(
+    graph: Graph,
     readonly bodyOf: BodyOf,
-    nodes: number,
   ) {
-    this.#budget = FREE_NODES + GROWTH * nodes;
+    const extent = this.#extentOf(graph.block, 0);
+    let own = nodesIn(graph.block);
+    for (const fn of this.#extents.keys()) own += nodesIn(fn.graph.block);
+    this.#inlinesAll = fits(extent, FREE_NODES + GROWTH * own);
   }
 
   inlineBlock(block: Block, callers: readonly GraphFunction[]): boolean {
@@ -57,7 +70,7 @@ class Inliner {
   #inlineNode(node: Node, callers: readonly GraphFunction[]): boolean {
     const callee = calleeOf(node);
     const isInlined = callee !== null && !callers.includes(callee) && mayChange('inliner', node);
-    if (isInlined && this.#hasRoomFor(node, callee, callers)) {
+    if (isInlined && (this.#inlinesAll || this.#isSmall(callee, node))) {
       this.#inlineCall(node, callee, callers);
       return true;
     }
@@ -66,13 +79,9 @@ class Inliner {
     return changed;
   }
 
-  #hasRoomFor(call: Node, callee: GraphFunction, callers: readonly GraphFunction[]): boolean {
-    const { nodes, depth } = sizeOf(this.bodyOf(callee).block);
-    if (!this.#known.has(callee)) this.#budget += GROWTH * sizeOf(callee.graph.block).nodes;
-    this.#known.add(callee);
-    if (nodes > this.#budget || callers.length >= MAX_CALLS || call.depth + depth > MAX_BLOCKS) return false;
-    this.#budget -= nodes;
-    return true;
+  #isSmall(callee: GraphFunction, call: Node): boolean {
+    const { nodes, blocks, calls } = this.#extents.get(callee) ?? ENDLESS;
+    return fits({ nodes, blocks: blocks + call.depth, calls }, SMALL);
   }
 
   /** Each body is copied once, to its final place: the calls within it are inlined there. */
@@ -94,20 +103,47 @@ class Inliner {
     }
     call.destroy();
   }
+
+  #extentOf(block: Block, depth: number): Extent {
+    let [nodes, blocks, calls] = [0, 0, 0];
+    for (const node of block.nodes()) {
+      const callee = calleeOf(node);
+      const called = callee && this.#extentOfFunction(callee, depth);
+      nodes += 1 + (called?.nodes ?? 0);
+      blocks = Math.max(blocks, called?.blocks ?? 0);
+      calls = Math.max(calls, called ? called.calls + 1 : 0);
+      for (const inner of node.blocks) {
+        const within = this.#extentOf(inner, depth);
+        nodes += within.nodes;
+        blocks = Math.max(blocks, within.blocks + 1);
+        calls = Math.max(calls, within.calls);
+      }
+    }
+    return { nodes, blocks, calls };
+  }
+
+  #extentOfFunction(fn: GraphFunction, depth: number): Extent {
+    const known = this.#extents.get(fn);
+    if (known) return known;
+    if (depth >= MAX_CALLS) return ENDLESS;
+    // Until it is known: a function that calls itself has no end.
+    this.#extents.set(fn, ENDLESS);
+    const extent = this.#extentOf(this.bodyOf(fn).block, depth + 1);
+    this.#extents.set(fn, extent);
+    return extent;
+  }
 }
 
-/** Nodes of a block and of those within it, and how deep these lie. */
-function sizeOf(block: Block): { readonly nodes: number; readonly depth: number } {
-  let [nodes, depth] = [0, 0];
+const fits = ({ nodes, blocks, calls }: Extent, maxNodes: number): boolean =>
+  nodes <= maxNodes && blocks <= MAX_BLOCKS && calls <= MAX_CALLS;
+
+function nodesIn(block: Block): number {
+  let nodes = 0;
   for (const node of block.nodes()) {
     nodes++;
-    for (const inner of node.blocks) {
-      const size = sizeOf(inner);
-      nodes += size.nodes;
-      depth = Math.max(depth, size.depth + 1);
-    }
+    for (const inner of node.blocks) nodes += nodesIn(inner);
   }
-  return { nodes, depth };
+  return nodes;
 }
 
 function calleeOf(node: Node): GraphFunction | null {
