@@ -114,6 +114,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   'torch._segment_reduce': 'aten::segment_reduce',
 };
 
+/** Operators that are no members of `torch`. */
+const HIDDEN = /_backward$|^_batch_norm_\w+_update|^__/;
+
 /** Functions of the library that stand in another module than Python shows them in. */
 const LIBRARY_NAMES: Readonly<Record<string, string>> = { 'torch.jit.is_tracing': 'torch.jit._trace.is_tracing' };
 
@@ -254,9 +257,8 @@ export class PythonModule extends SugaredValue {
     if (this.#name === 'math' || this.#name === 'cmath') {
       return exists && MATH_FUNCTIONS.has(field) ? new BuiltinFunction(symbol) : undefined;
     }
-    // An operator that is not there is reported when it is called, with those of similar names.
-    const isPlausible = this.#name === 'torch' && !field.startsWith('__');
-    return exists || isPlausible || Object.hasOwn(RENAMED, name) ? new BuiltinFunction(symbol) : undefined;
+    const isHidden = this.#name === 'torch' && HIDDEN.test(field);
+    return (exists && !isHidden) || Object.hasOwn(RENAMED, name) ? new BuiltinFunction(symbol) : undefined;
   }
 
   #missing(field: string): string {
@@ -267,7 +269,7 @@ export class PythonModule extends SugaredValue {
     if (UNSCRIPTABLE_MODULES.has(this.#name)) {
       return VARIADIC_MESSAGE;
     }
-    return UNSCRIPTABLE[name] ?? `'module' object has no attribute ${field}`;
+    return UNSCRIPTABLE[name] ?? `object has no attribute ${field}`;
   }
 }
 

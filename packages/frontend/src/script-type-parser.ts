@@ -373,6 +373,8 @@ export function dottedName(expr: Expr): string | undefined {
 
 /** A Union of all three kinds of numbers is the type of numbers (PyTorch: try_ann_to_type). */
 function unionOf(types: readonly Type[]): Type {
+  // To Python a Union of one type, however often it is named, is that type.
+  if (types.every((type) => type.equals(types[0]!))) return types[0]!;
   const union = UnionType.create(types);
   const isNumber = union instanceof UnionType && union.members.length === 1 && union.members[0]!.kind === 'NumberType';
   return isNumber ? NumberType.get() : union;

@@ -292,9 +292,10 @@ describe('errors', () => {
     expect(failure('def f(x: str):\n    return x - 1').reason).toContain(
       'Arguments for call are not valid.\nThe following variants are available:',
     );
-    expect(failure('def f(x):\n    return torch.relx(x)').reason).toContain(
+    expect(failure('def f(x):\n    return torch.ops.aten.relx(x)').reason).toContain(
       'Here are some suggestions: \n\taten::relu',
     );
+    expect(failure('def f(x):\n    return torch.relx(x)').reason).toBe('object has no attribute relx');
   });
 
   it.each([

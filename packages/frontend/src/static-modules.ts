@@ -1,4 +1,4 @@
-import { IntType } from '@cresset/ir';
+import { ErrorReport, IntType } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
 import type { ConstantScope } from './script-type-parser.ts';
 import type { Apply, Expr } from './tree.ts';
@@ -37,10 +37,7 @@ function valuesOf(iter: Expr, constants: ConstantScope | undefined): readonly Ex
   if (iter.kind === 'list' || iter.kind === 'tuple') return iter.inputs;
   const bounds =
     iter.kind === 'apply' && iter.callee.kind === 'var' && iter.callee.name.name === 'range' ? iter.inputs : [];
-  const numbers = bounds.map((bound) => {
-    const value = bound.kind === 'const' ? bound.value : constants?.evaluateAs(bound, IntType.get());
-    return typeof value === 'bigint' ? value : undefined;
-  });
+  const numbers = bounds.map((bound) => intOf(bound, constants));
   if (numbers.length === 0 || numbers.includes(undefined)) {
     throw compileError(iter.range, 'the number of modules has to be known: a comprehension over literals');
   }
@@ -51,6 +48,17 @@ function valuesOf(iter: Expr, constants: ConstantScope | undefined): readonly Ex
     values.push({ kind: 'const', range: iter.range, value });
   }
   return values;
+}
+
+/** Undefined where it is no constant, such as a parameter of `__init__`. */
+function intOf(bound: Expr, constants: ConstantScope | undefined): bigint | undefined {
+  try {
+    const value = bound.kind === 'const' ? bound.value : constants?.evaluateAs(bound, IntType.get());
+    return typeof value === 'bigint' ? value : undefined;
+  } catch (error) {
+    if (error instanceof ErrorReport) return undefined;
+    throw error;
+  }
 }
 
 /** An expression with another in the place of a variable. */
