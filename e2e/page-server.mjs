@@ -1,10 +1,12 @@
 // Serves plain pages around the built library: node e2e/page-server.mjs PORT
 //   /dist/...       packages/cresset/dist
 //   /models/...     the playground's bundled model and its expected answer
+//   /engines/...    e2e/engines
 //   /shared/...     ../shared beside this project, where that folder exists
 //   /...            e2e/pages
 // `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only.
 // `?ranges=no` answers a range request with the whole file, as simple servers do.
+// POST /report hands what a page found to who started the server.
 import { createReadStream, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
@@ -15,6 +17,7 @@ const folders = {
   dist: folder('../packages/cresset/dist/'),
   models: folder('../apps/playground/public/models/'),
   shared: folder('../../shared/'),
+  engines: folder('engines/'),
 };
 const pages = folder('pages/');
 const contentTypes = {
@@ -45,7 +48,7 @@ function requestedRange(header, size) {
   return start <= end ? { start, end } : undefined;
 }
 
-const server = createServer((request, response) => {
+function answer(request, response) {
   const address = new URL(request.url, 'http://localhost');
   const strict = address.pathname.startsWith('/strict/');
   const path = decodeURIComponent(strict ? address.pathname.slice('/strict'.length) : address.pathname);
@@ -71,6 +74,25 @@ const server = createServer((request, response) => {
   }
   if (request.method === 'HEAD') response.end();
   else createReadStream(found.file, range).pipe(response);
-});
+}
 
-server.listen(Number(process.argv[2]), 'localhost');
+/**
+ * Serves on localhost.
+ * @param {number} port 0 for any that is free
+ * @param {(report: unknown) => void} [onReport] gets the JSON that a page posts to /report
+ * @returns {Promise<import('node:http').Server>}
+ */
+export function servePages(port, onReport) {
+  const server = createServer((request, response) => {
+    if (!onReport || request.method !== 'POST' || request.url !== '/report') return answer(request, response);
+    let text = '';
+    request.setEncoding('utf8').on('data', (part) => (text += part));
+    request.on('end', () => {
+      response.writeHead(204).end();
+      onReport(JSON.parse(text));
+    });
+  });
+  return new Promise((resolve) => server.listen(port, 'localhost', () => resolve(server)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await servePages(Number(process.argv[2]));

@@ -3,4 +3,7 @@ export const lane: Lane;
 export const browserPath: string;
 export const launchOptions: { args: string[]; executablePath?: string };
 export const launchOptionsWithoutGpu: { args: string[]; executablePath?: string };
+export const denoPath: string;
+export const firefoxPath: string;
+export const firefoxPreferences: Record<string, boolean | string>;
 export const vulkanEnvironment: Record<string, string>;

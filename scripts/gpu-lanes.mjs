@@ -4,6 +4,7 @@
 //   llvmpipe               Mesa's software Vulkan behind a shim: f16 and subgroups, compute only
 //   hardware (elsewhere)   the GPU that the machine has
 import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 const settingsFile = new URL('../.gpu-lanes.env', import.meta.url);
 const settings = new Map();
@@ -68,6 +69,35 @@ export const launchOptions = {
 export const launchOptionsWithoutGpu = {
   args: ['--disable-gpu', '--disable-software-rasterizer', ...quietFlags, ...rootFlags],
   ...executable,
+};
+
+/** Deno, whose WebGPU is wgpu; empty where its package has no binary for this machine. */
+export const denoPath =
+  setting('DENO_PATH') ||
+  firstExisting(
+    ...['deno', 'deno.exe'].map((name) =>
+      fileURLToPath(new URL(`../node_modules/deno-from-npm/${name}`, import.meta.url)),
+    ),
+  );
+
+/** Firefox, whose WebGPU is wgpu too; empty when this machine has none. */
+export const firefoxPath = setting('FIREFOX_PATH') || firstExisting('/usr/bin/firefox-esr', '/usr/bin/firefox');
+
+/** What a profile of Firefox has to say for WebGPU on a software driver, in pages and workers. */
+export const firefoxPreferences = {
+  'dom.webgpu.enabled': true,
+  'dom.webgpu.workers.enabled': true,
+  'gfx.webgpu.ignore-blocklist': true,
+  'gfx.webgpu.force-enabled': true,
+  // Nothing is asked, updated or reported by a profile that lives for a minute.
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.aboutwelcome.enabled': false,
+  'browser.startup.homepage_override.mstone': 'ignore',
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'toolkit.telemetry.enabled': false,
+  'app.update.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
 };
 
 const vulkanDriver =

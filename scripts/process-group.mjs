@@ -19,10 +19,12 @@ function signalGroup(pid, signal) {
  * Runs a command of this workspace (node_modules/.bin is on its PATH) and waits for it; what it left running is ended.
  * @param {string} command
  * @param {string[]} args
- * @param {{ environment?: Record<string, string>, limitMilliseconds?: number, quiet?: boolean }} [options]
+ * @param {{ environment?: Record<string, string>, limitMilliseconds?: number, quiet?: boolean, signal?: AbortSignal }} [options]
+ *   `signal` ends it
  * @returns {Promise<{ status: number | null, timedOut: boolean, output: string }>}
  */
-export function runToEnd(command, args, { environment = {}, limitMilliseconds = 0, quiet = false } = {}) {
+export function runToEnd(command, args, options = {}) {
+  const { environment = {}, limitMilliseconds = 0, quiet = false, signal } = options;
   return new Promise((resolve, reject) => {
     const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
     const child = spawn(command, args, {
@@ -44,6 +46,7 @@ export function runToEnd(command, args, { environment = {}, limitMilliseconds = 
     };
     process.on('SIGINT', passOn).on('SIGTERM', passOn);
     const timers = [];
+    signal?.addEventListener('abort', () => signalGroup(child.pid, 'SIGKILL'), { once: true });
     if (limitMilliseconds > 0) {
       timers.push(
         setTimeout(() => {

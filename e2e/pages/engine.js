@@ -1,0 +1,13 @@
+// Runs the checks of e2e/engines in this page and posts what came of them.
+import * as core from '/dist/cresset.js';
+import * as full from '/dist/full.js';
+import { runChecks } from '/engines/checks.js';
+
+const [file, expected] = await Promise.all([
+  fetch('/models/digits.pt').then(async (response) => new Uint8Array(await response.arrayBuffer())),
+  fetch('/models/digits.json').then((response) => response.json()),
+]);
+const outcomes = await runChecks({ core, full }, { file, expected }).catch((error) => [
+  { name: 'all', error: String(error), milliseconds: 0 },
+]);
+await fetch('/report', { method: 'POST', body: JSON.stringify(outcomes) });
