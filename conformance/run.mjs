@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
+import { denoPath } from '../scripts/gpu-lanes.mjs';
 
 const configFile = fileURLToPath(new URL('../vite.config.ts', import.meta.url));
 // A folder of its own for every run: one that is under way is not disturbed by the next.
@@ -16,5 +17,6 @@ if (process.argv.includes('--browser')) {
   await build({ configFile, mode: 'conformance-page', logLevel: 'error', build: { outDir: join(outDir, 'page') } });
 }
 const args = ['--enable-source-maps', join(outDir, 'main.js'), ...process.argv.slice(2)];
-const runner = spawn(process.execPath, args, { stdio: 'inherit' });
+// The bundle lies elsewhere, and does not find the settings of this machine.
+const runner = spawn(process.execPath, args, { stdio: 'inherit', env: { DENO_PATH: denoPath, ...process.env } });
 runner.on('exit', (status, signal) => process.exit(signal ? 1 : status));

@@ -61,7 +61,11 @@ async function inFirefox() {
 }
 
 const engines = {
-  deno: { path: denoPath, run: inDeno, hint: 'its npm package has no binary for this machine; DENO_PATH can name one' },
+  deno: {
+    path: denoPath,
+    run: inDeno,
+    hint: 'pnpm run setup unpacks it, where its npm package has a binary; DENO_PATH can name one',
+  },
   firefox: { path: firefoxPath, run: inFirefox, hint: 'the Debian package is firefox-esr; FIREFOX_PATH can name one' },
 };
 const engine = engines[process.argv[2]];

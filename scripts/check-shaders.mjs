@@ -1,13 +1,13 @@
 // Asks both WGSL compilers about every shader of a folder: Tint, through Dawn in Node, and naga, through Deno.
 //   pnpm -s conformance --corpus DIR --device webgpu --no-small-host --dump-shaders FOLDER
 //   node scripts/check-shaders.mjs FOLDER
-// Deno is no dependency of the workspace; where it is not on the PATH (or named by DENO_PATH) naga is skipped, status 77.
+// Where Deno has no binary for this machine naga is skipped, status 77.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, globals } from 'webgpu';
-import { vulkanEnvironment } from './gpu-lanes.mjs';
+import { denoPath, vulkanEnvironment } from './gpu-lanes.mjs';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {
@@ -38,16 +38,15 @@ async function checkWithTint() {
 }
 
 function checkWithNaga() {
-  const deno = process.env.DENO_PATH || 'deno';
   const script = fileURLToPath(new URL('naga-shaders.ts', import.meta.url));
-  const { status, error } = spawnSync(deno, ['run', '--allow-read', '--no-check', script, folder], {
+  if (!denoPath) {
+    console.log('naga: skipped, there is no deno (pnpm run setup unpacks it)');
+    return 77;
+  }
+  const { status } = spawnSync(denoPath, ['run', '--allow-read', '--no-check', script, folder], {
     stdio: 'inherit',
     env: { ...process.env, ...vulkanEnvironment },
   });
-  if (error?.code === 'ENOENT') {
-    console.log('naga: skipped, there is no deno on the PATH (npm install --global deno@2.9.6)');
-    return 77;
-  }
   return status ?? 1;
 }
 

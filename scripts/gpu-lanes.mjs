@@ -4,7 +4,6 @@
 //   llvmpipe               Mesa's software Vulkan behind a shim: f16 and subgroups, compute only
 //   hardware (elsewhere)   the GPU that the machine has
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 
 const settingsFile = new URL('../.gpu-lanes.env', import.meta.url);
 const settings = new Map();
@@ -72,13 +71,7 @@ export const launchOptionsWithoutGpu = {
 };
 
 /** Deno, whose WebGPU is wgpu; empty where its package has no binary for this machine. */
-export const denoPath =
-  setting('DENO_PATH') ||
-  firstExisting(
-    ...['deno', 'deno.exe'].map((name) =>
-      fileURLToPath(new URL(`../node_modules/deno-from-npm/${name}`, import.meta.url)),
-    ),
-  );
+export const denoPath = setting('DENO_PATH');
 
 /** Firefox, whose WebGPU is wgpu too; empty when this machine has none. */
 export const firefoxPath = setting('FIREFOX_PATH') || firstExisting('/usr/bin/firefox-esr', '/usr/bin/firefox');

@@ -1,6 +1,6 @@
 // Brings a machine that has only Node and npm to where everything here can run. Running it again is quick and harmless.
 //   - pnpm, from npm, and the workspace's packages as the lock file has them
-//   - root on Debian: Chromium, and Mesa's software Vulkan driver new enough for WebGPU
+//   - root on Debian: Chromium, Firefox, and Mesa's software Vulkan driver new enough for WebGPU
 //   - elsewhere: finds the Chrome, Chromium or Edge that is there, and says what is missing
 // Writes .gpu-lanes.env (not committed), which scripts/gpu-lanes.mjs reads.
 import { spawnSync } from 'node:child_process';
@@ -99,10 +99,14 @@ function installDebianPackages(prefix, codename) {
 
   const needsBrowser = !findBrowser();
   const needsVulkan = !softwareVulkanIsRecent();
-  if (!needsBrowser && !needsVulkan) return;
-  say(
-    `installing ${[needsBrowser && 'Chromium', needsVulkan && 'a software Vulkan driver'].filter(Boolean).join(' and ')}`,
-  );
+  const needsFirefox = !findFirefox();
+  if (!needsBrowser && !needsVulkan && !needsFirefox) return;
+  const wanted = [
+    needsBrowser && 'Chromium',
+    needsVulkan && 'a software Vulkan driver',
+    needsFirefox && 'Firefox',
+  ].filter(Boolean);
+  say(`installing ${wanted.join(' and ')}`);
   apt('update');
   if (needsVulkan && codename === 'bookworm') {
     addBackports(prefix);
@@ -112,6 +116,8 @@ function installDebianPackages(prefix, codename) {
     install('mesa-vulkan-drivers');
   }
   if (needsBrowser) install('chromium');
+  // A second make of WebGPU: its tests are skipped without it.
+  if (needsFirefox) install('firefox-esr');
 }
 
 /** Debian 12's own Mesa is too old; its backports are fetched from wherever apt already fetches Debian 12. */
@@ -133,6 +139,20 @@ function addBackports(prefix) {
   ].join('\n');
   const [command, ...args] = [...prefix, 'tee', '/etc/apt/sources.list.d/bookworm-backports.sources'];
   spawnSync(command, args, { input: source, stdio: ['pipe', 'ignore', 'inherit'] });
+}
+
+function findFirefox() {
+  return process.env.FIREFOX_PATH || onPath('firefox-esr', 'firefox');
+}
+
+/** Deno's binary from its npm package, which unpacks it when it is first run; '' where there is none for this machine. */
+function findDeno() {
+  const { DENO_PATH } = process.env;
+  if (DENO_PATH) return DENO_PATH;
+  const [launcher, binary] = ['bin.cjs', process.platform === 'win32' ? 'deno.exe' : 'deno'].map((name) =>
+    join(root, 'node_modules', 'deno-from-npm', name),
+  );
+  return output(process.execPath, [launcher, '--version']) && existsSync(binary) ? binary : '';
 }
 
 function findBrowser() {
@@ -246,6 +266,8 @@ export function prepareMachine() {
     `CHROMIUM_PATH=${browserPath}`,
     `CHROMIUM_LLVMPIPE_PATH=${fastBrowserPath}`,
     `VK_DRIVER_FILES=${vulkanDriver}`,
+    `DENO_PATH=${findDeno()}`,
+    `FIREFOX_PATH=${findFirefox()}`,
   ];
   writeFileSync(join(root, '.gpu-lanes.env'), `${lines.join('\n')}\n`);
 

@@ -101,6 +101,8 @@ function steps(machine) {
     check('build', process.execPath, ['scripts/build.mjs']),
     check('size', process.execPath, ['scripts/check-size.mjs']),
     check('package', process.execPath, ['scripts/check-package.mjs']),
+    check('models in Deno', process.execPath, ['scripts/check-engines.mjs', 'deno']),
+    check('models in Firefox', process.execPath, ['scripts/check-engines.mjs', 'firefox']),
     machine.browser ? playwright('end to end') : skipped('end to end', 'no browser'),
   ];
 }

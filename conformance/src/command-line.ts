@@ -8,6 +8,8 @@ export interface Options extends RunnerSettings {
   readonly corpus: string;
   /** Run in Chromium instead of Node. */
   readonly browser: boolean;
+  /** Run in Deno instead of Node: another make of WebGPU. */
+  readonly deno: boolean;
   /** Only suites and case ids that contain this text. */
   readonly suite: string | null;
   /** Only so many cases, spread evenly over the corpus. */
@@ -33,6 +35,7 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --dump-shaders DIR    write every distinct shader there
   --usage FILE          say which of the 200 operators at the top of FILE were left to the host, and why
   --browser             run in Chromium, not in Node
+  --deno                run in Deno, whose WebGPU is wgpu
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
   --check LIST          of output, graph, code, grads (output)
@@ -52,6 +55,7 @@ export function readCommandLine(args: readonly string[]): Options {
       corpus: { type: 'string' },
       device: { type: 'string', default: 'cpu' },
       browser: { type: 'boolean', default: false },
+      deno: { type: 'boolean', default: false },
       suite: { type: 'string' },
       sample: { type: 'string' },
       usage: { type: 'string' },
@@ -75,6 +79,7 @@ export function readCommandLine(args: readonly string[]): Options {
     corpus: values.corpus,
     device: values.device,
     browser: values.browser,
+    deno: values.deno,
     suite: values.suite ?? null,
     sample: values.sample === undefined ? null : Number(values.sample),
     usage: values.usage ?? null,

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { vulkanEnvironment } from '../../scripts/gpu-lanes.mjs';
+import { denoPath, vulkanEnvironment } from '../../scripts/gpu-lanes.mjs';
 import type { CaseReference, CaseResult } from './case.ts';
 import type { Options } from './command-line.ts';
 import { settingsOf } from './runner-settings.ts';
@@ -41,12 +41,15 @@ export async function runInProcesses(cases: readonly CaseReference[], options: O
 }
 
 async function start(options: Options): Promise<ChildProcess> {
+  if (options.deno && !denoPath) throw new Error('there is no deno here (pnpm run setup unpacks it)');
+  const engine = options.deno
+    ? { execPath: denoPath, execArgv: ['run', '--allow-all', '--v8-flags=--max-old-space-size=6144,--stack-size=4000'] }
+    : { execArgv: ['--max-old-space-size=6144', '--stack-size=4000'] };
   const child = fork(script, [JSON.stringify(settingsOf(options)), options.dumpShaders ?? ''], {
     env: { ...process.env, ...vulkanEnvironment },
     // The Vulkan driver talks on stderr; a crash shows as the end of the process.
     stdio: ['ignore', 'ignore', process.env.CONFORMANCE_STDERR ? 'inherit' : 'ignore', 'ipc'],
-    execArgv: ['--max-old-space-size=6144', '--stack-size=4000'],
-    serialization: 'advanced',
+    ...engine,
   });
   // A process that cannot even start would fail every case alike: that is an error of the runner.
   await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 // Runs the checks of e2e/engines in this page and posts what came of them.
-import * as core from '/dist/cresset.js';
-import * as full from '/dist/full.js';
-import { runChecks } from '/engines/checks.js';
+import * as core from './dist/cresset.js';
+import * as full from './dist/full.js';
+import { runChecks } from './engines/checks.js';
 
 const [file, expected] = await Promise.all([
   fetch('/models/digits.pt').then(async (response) => new Uint8Array(await response.arrayBuffer())),
