@@ -168,6 +168,7 @@ const tests = {
       test: {
         ...nodeTests,
         name: 'unit',
+        setupFiles: [path('test-setup/property-seed.ts')],
         include: ['packages/*/src/**/*.test.ts', 'conformance/**/*.test.ts', 'apps/*/**/*.test.ts'],
         exclude: [gpuTests, ...notTests],
       },

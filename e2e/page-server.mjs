@@ -1,7 +1,6 @@
 // Serves plain pages around the built library: node e2e/page-server.mjs PORT
 //   /dist/...       packages/cresset/dist
 //   /models/...     the playground's bundled model and its expected answer
-//   /engines/...    e2e/engines
 //   /shared/...     ../shared beside this project, where that folder exists
 //   /...            e2e/pages
 // `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only.
@@ -17,7 +16,6 @@ const folders = {
   dist: folder('../packages/cresset/dist/'),
   models: folder('../apps/playground/public/models/'),
   shared: folder('../../shared/'),
-  engines: folder('engines/'),
 };
 const pages = folder('pages/');
 const contentTypes = {

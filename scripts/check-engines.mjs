@@ -15,7 +15,13 @@ const limitMilliseconds = 8 * 60_000;
 const address = (relative) => new URL(relative, import.meta.url).href;
 
 async function inDeno() {
-  const args = ['run', '--allow-all', '--no-config', '--no-lock', fileURLToPath(address('../e2e/engines/in-deno.js'))];
+  const args = [
+    'run',
+    '--allow-all',
+    '--no-config',
+    '--no-lock',
+    fileURLToPath(address('../e2e/pages/engines/in-deno.js')),
+  ];
   const folders = [address('../packages/cresset/dist/'), address('../apps/playground/public/models/')];
   const { status, output } = await runToEnd(denoPath, [...args, ...folders], {
     environment: vulkanEnvironment,

@@ -1,6 +1,7 @@
 // `npm test`: prepares the machine, then runs everything that is checked, to the end whatever fails on the way.
 // The last line is `N passed, N failed`: tests one by one, every other step as one.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareMachine } from './prepare-machine.mjs';
@@ -57,7 +58,7 @@ const playwright = (name) => ({
       'playwright',
       ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
       {
-        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file },
+        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(3)) },
         limitMilliseconds: 12 * minutes,
       },
     );
@@ -69,6 +70,21 @@ const playwright = (name) => ({
     };
   },
 });
+
+const isFree = (port) =>
+  new Promise((resolve) => {
+    const probe = createServer().once('error', () => resolve(false));
+    probe.listen(port, 'localhost', () => probe.close(() => resolve(true)));
+  });
+
+/** The first of so many neighbouring ports on which nobody listens. */
+async function firstOfFreePorts(count) {
+  for (let first = 4173; first < 60_000; first += count) {
+    const free = await Promise.all(Array.from({ length: count }, (_, at) => isFree(first + at)));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error('no free ports');
+}
 
 const skipped = (name, reason) => ({
   name,

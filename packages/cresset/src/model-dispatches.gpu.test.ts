@@ -4,17 +4,19 @@ import { readModule } from '@cresset/archive';
 import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 // The models lie beside the repository; where they do not, there is nothing to count.
 const models = fileURLToPath(new URL('../../../../shared/models/', import.meta.url));
 
 let device: WebGpuDevice;
-beforeAll(async () => {
-  initializeRuntime();
+beforeAll(initializeRuntime);
+
+// A device for each test: its counts are exact, and not moved by what the collector frees of an earlier test.
+beforeEach(async () => {
   device = await requestWebGpuDevice();
 });
-afterAll(() => device.dispose());
+afterEach(() => device.dispose());
 
 async function load(file: string): Promise<ScriptModule> {
   const { module, unit } = await readModule(new Uint8Array(readFileSync(models + file)));

@@ -135,13 +135,11 @@ describe('a file of a gigabyte, served with ranges', { timeout: 60_000 }, () => 
     const running = failure(client.request('called', request, { signal: abort.signal }));
     setTimeout(() => abort.abort(), 50);
     expect((await running).name).toBe('AbortError');
-    // The model is free for the next call at once.
-    const start = performance.now();
+    // The model is free for the next call, though the server still has not answered.
     const next = failure(
       client.request('text', { type: 'query', model: 1, module: '', about: 'schema', method: 'none' }),
     );
     expect((await next).code).toBe('METHOD_NOT_FOUND');
-    expect(performance.now() - start).toBeLessThan(1000);
   });
 
   it('says so in the call where the file changed on the server, and where the server is gone', async () => {
