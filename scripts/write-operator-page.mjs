@@ -1,4 +1,4 @@
-// Writes docs/operators.md from the table of operators: `pnpm docs:operators`.
+// Writes docs/operators.md, and what the core edition knows of the full one, from the table of operators: `pnpm docs:operators`.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
@@ -13,4 +13,6 @@ const server = await createServer({
 });
 const { operatorPage } = await server.ssrLoadModule(fromRoot('packages/operators/src/operator-page.ts'));
 writeFileSync(fromRoot('docs/operators.md'), operatorPage());
+const { fullEditionHashes } = await server.ssrLoadModule(fromRoot('packages/operators/src/full-edition-table.ts'));
+writeFileSync(fromRoot('packages/operators/src/full-edition-hashes.ts'), fullEditionHashes());
 await server.close();

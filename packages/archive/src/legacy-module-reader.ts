@@ -164,7 +164,7 @@ class LegacyModuleReader {
       prefix: type.qualifiedName,
       resolver: this.#importer,
       self: new SimpleSelf(type),
-      opVersion: this.#archive.formatVersion,
+      // No version: PyTorch gives the methods of such files today's operators, and only what is in `libs/` those of its time.
     });
   }
 

@@ -54,11 +54,15 @@ export interface ImportedArchive {
 
 const ROOT = '__torch__';
 
+/** Classes of quantised layers, which that edition registers. */
+const IN_FULL_EDITION = /\.(quantized\.(Linear|Conv[23]d|Embedding)PackedParamsBase|rnn\.CellParamsBase)$/;
+
 /** The error for an object of a class that is written in C++. */
 export function customClassError(qualifiedName: string): CressetError {
+  const name = qualifiedName.slice('__torch__.'.length);
   return new CressetError(
     'UNSUPPORTED_CUSTOM_CLASS',
-    `the file uses the C++ class '${qualifiedName.slice('__torch__.'.length)}', which is not here; the full edition has those of quantised layers: import cresset/full`,
+    `the file uses the C++ class '${name}', which is not here${IN_FULL_EDITION.test(name) ? '; the full edition has it: import cresset/full' : ''}`,
   );
 }
 

@@ -19,7 +19,7 @@ test('running one says where it is to be had', () => {
 
 test('the core edition says where operators are that it does not have', () => {
   registerCommonOperators();
-  expect(operatorRegistry.unknownNote).toContain('import cresset/full');
+  expect(operatorRegistry.noteOn('aten::special_i0e', false)).toContain('import cresset/full');
   registerAllOperators();
-  expect(operatorRegistry.unknownNote).toBe('');
+  expect(operatorRegistry.noteOn('aten::no_such_thing', false)).toBe('');
 });

@@ -2,6 +2,7 @@ import { operatorRegistry } from '@cresset/ir';
 import { lowerComplex, takesComplex } from './complex-lowering.ts';
 import { extraFamilies } from './extra-families.ts';
 import { families } from './families.ts';
+import { foreignNote } from './full-edition-names.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { useComplexLowering, useDtypeRules, useQuantizedForms } from './invoke.ts';
 import { runQuantizedForm } from './quantized/forms.ts';
@@ -25,5 +26,5 @@ export function registerAllOperators(): void {
   useDtypeRules({ checkReadable, checkWritable });
   useQuantizedForms(runQuantizedForm);
   useComplexLowering({ takes: takesComplex, lower: lowerComplex });
-  operatorRegistry.unknownNote = '';
+  operatorRegistry.noteOn = (name, isKnown) => (isKnown ? '' : foreignNote(name));
 }

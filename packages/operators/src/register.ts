@@ -1,6 +1,7 @@
 import { operatorRegistry, registerOperators } from '@cresset/ir';
 import { extraDeclarations } from './extra-declarations.ts';
 import { families } from './families.ts';
+import { coreNote } from './full-edition-names.ts';
 import type { OperatorRow } from './row.ts';
 import { variantsOf } from './variants.ts';
 
@@ -25,7 +26,7 @@ export function registerRows(rows: readonly OperatorRow[]): void {
 export function registerCommonOperators(): void {
   if (operatorRegistry.find('aten::add', 'Tensor')) return;
   registerRows([...rowsOf(families), ...extraDeclarations]);
-  operatorRegistry.unknownNote = ' The full edition has more operators: import cresset/full.';
+  operatorRegistry.noteOn = coreNote;
 }
 
 /** The row of an operator by its qualified name and overload name ('' where it has none). */
