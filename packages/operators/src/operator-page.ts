@@ -3,6 +3,7 @@ import { boxingOf } from './boxing.ts';
 import { takesComplex } from './complex-lowering.ts';
 import { refusalOf } from './dtype-refusals.ts';
 import { families } from './families.ts';
+import { hostReasons } from './host-reasons.ts';
 import { computingTypes, TensorElement } from './pointwise.ts';
 import { allRows } from './register-all.ts';
 import type { OperatorRow } from './row.ts';
@@ -122,6 +123,15 @@ function lineOf({ name, rows }: Entry, { host, device, isDecomposed, hasGradient
   return `| ${cells.join(' | ')} |`;
 }
 
+const isHostOnly = ({ host, device }: Support): boolean => host !== '' && host !== 'any' && device === '';
+
+/** Operators with a kernel on the host and none on WebGPU, without their namespace. */
+export function hostOnlyOperators(): string[] {
+  return entriesOf(allRows())
+    .filter(({ name, rows }) => name.startsWith('aten::') && isHostOnly(supportOf(rows)))
+    .map(({ name }) => name.slice('aten::'.length));
+}
+
 /** The text of docs/operators.md. */
 export function operatorPage(): string {
   const rows = allRows();
@@ -160,6 +170,12 @@ ${byClass.join('\n')}
 On WebGPU float64 is computed as float32, and what a kernel there does not take runs on the host. Where a column names no
 dtype, the operator runs there through those it is said in terms of, or not at all. An operator may still refuse a
 combination of arguments, in PyTorch's words.
+
+Why operators stay on the host:
+
+| Reason | Operators |
+| --- | --- |
+${hostReasons.map(([reason, names]) => `| ${reason} | ${names.replaceAll(/\S+/g, '`$&`')} |`).join('\n')}
 
 | Operator | Overloads | Forms | Host | WebGPU | Decomposed | Gradient | Edition |
 | --- | ---: | --- | --- | --- | --- | --- | --- |

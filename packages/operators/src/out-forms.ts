@@ -26,6 +26,14 @@ const factories =
 /** Forms whose arguments are not those of the functional one. */
 const special: readonly (readonly [schema: string, of: string])[] = [
   [
+    'aten::fake_quantize_per_channel_affine_cachemask.out(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))',
+    'fake_quantize_per_channel_affine_cachemask',
+  ],
+  [
+    'aten::fake_quantize_per_tensor_affine_cachemask.out(Tensor self, float scale, int zero_point, int quant_min, int quant_max, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))',
+    'fake_quantize_per_tensor_affine_cachemask',
+  ],
+  [
     'aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)',
     'arange.start_step',
   ],

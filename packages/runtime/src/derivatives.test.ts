@@ -72,4 +72,41 @@ describe('derivatives are the slopes of what they derive', () => {
     const slopes = numbers(gradient(vector(x.map((at) => at * at)), vector(x)));
     slopes.forEach((slope, at) => expect(slope).toBeCloseTo(2 * x[at], 10));
   });
+
+  it('of convolutions in groups by their input, weight and bias', () => {
+    const shaped = (sizes: number[], values: readonly number[]): Tensor =>
+      vector(values).asStrided(sizes, [sizes[1] * sizes[2], sizes[2], 1]);
+    const gradients = [0, 1, 2].map((which) =>
+      numbers(
+        compiled(
+          `def f(g: Tensor, x: Tensor, w: Tensor) -> Tensor:\n    return torch.ops.aten.convolution_backward(g, x, w, [2], [2], [0], [1], False, [0], 2, [True, True, True])[${which}]\n`,
+        )(
+          shaped([1, 2, 2], [1, 2, 3, 4]),
+          shaped([1, 2, 4], [0, 1, 2, 3, 4, 5, 6, 7]),
+          shaped([2, 1, 2], [1, -1, 2, 0.5]),
+        ),
+      ),
+    );
+    // PyTorch's answers.
+    expect(gradients).toEqual([
+      [1, -1, 2, -2, 6, 1.5, 8, 2],
+      [4, 7, 36, 43],
+      [3, 7],
+    ]);
+  });
+});
+
+describe('fake quantisation', () => {
+  it('rounds as PyTorch does, by channel and by tensor', () => {
+    const perChannel = compiled(
+      'def f(x: Tensor, s: Tensor, z: Tensor) -> Tensor:\n    return torch.fake_quantize_per_channel_affine(x, s, z, 0, 0, 15)\n',
+    );
+    const scales = Tensor.fromArray(Float32Array.of(0.5, 0.25, 0.5, 1, 0.5), [5], 'float32');
+    const zeros = Tensor.fromArray(Int32Array.of(0, 1, 2, 0, 1), [5], 'int32');
+    expect(numbers(perChannel(vector([-1, 0.26, 100, NaN, Infinity]), scales, zeros))).toEqual([0, 0.25, 6.5, 0, -0.5]);
+    const perTensor = compiled(
+      'def f(x: Tensor) -> Tensor:\n    return torch.fake_quantize_per_tensor_affine(x, 0.5, 1, 0, 15)\n',
+    );
+    expect(numbers(perTensor(vector([-1, 0.26, 100, NaN, Infinity])))).toEqual([-0.5, 0.5, 7, -0.5, 7]);
+  });
 });

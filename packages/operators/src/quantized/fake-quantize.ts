@@ -1,74 +1,95 @@
-import { Tensor } from '@cresset/tensor';
-import { kernel } from '../builders.ts';
-import { numberReader } from '../elements.ts';
-import { check } from '../errors.ts';
+import { decomposed } from '../builders.ts';
 import type { OperatorRow } from '../row.ts';
-import { roundHalfToEven } from './affine.ts';
 
-/** Numbers rounded to what a quantised tensor could hold, which training for quantisation leaves in models (fake_quant_affine). */
+/** What training for quantisation leaves in models: numbers rounded as quantising and dequantising would round them (ATen/native/quantized/FakeQuantPerTensorAffine.cpp, FakeQuantPerChannelAffine.cpp). */
 
-interface Bounds {
-  readonly self: Tensor;
-  readonly quant_min: number;
-  readonly quant_max: number;
-}
+const checkRange = `
+    assert quant_min <= quant_max, "\`quant_min\` should be less than or         equal to \`quant_max\`."`;
 
-function fakeQuantize(
-  { self, quant_min: min, quant_max: max }: Bounds,
-  parametersAt: (index: number) => readonly [scale: number, zeroPoint: number],
-): Tensor {
-  check(self.dtype === 'float32', () => `expected scalar type Float but found ${self.dtype}`);
-  check(min <= max, '`quant_min` should be less than or equal to `quant_max`.');
-  const values = self.contiguousArray() as Float32Array;
-  const rounded = values.map((value, index) => {
-    const [scale, zeroPoint] = parametersAt(index);
-    const integer = roundHalfToEven(Math.fround(value * Math.fround(1 / scale) + zeroPoint));
-    return (Math.min(Math.max(integer, min), max) - zeroPoint) * scale;
-  });
-  return Tensor.fromArray(rounded, self.sizes, 'float32');
-}
+/** The name of a tensor's dtype, by its number. */
+const nameOf = (tensor: string): string =>
+  `["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool"][${tensor}.dtype]`;
 
-function readerOf(tensor: Tensor): (index: number) => number {
-  const read = numberReader(tensor);
-  return (index) => read(tensor.storageOffset + index * (tensor.strides[0] ?? 0));
-}
+const checkDtype = (kernel: string): string => `
+    assert torch.is_floating_point(self), '"${kernel}_type_handling" not implemented for \\'' + ${nameOf('self')} + "'"`;
 
-const BOUNDS = 'int quant_min, int quant_max';
+/** Of no number and of infinity no whole number is made: the least one stands for them, outside the range. */
+const perChannel = `
+def fake_quantize_per_channel_affine_cachemask(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tuple[Tensor, Tensor]:
+    # 6 is float32, 15 bfloat16, 3 int32, 5 float16.
+    assert scale.dtype == 6 or scale.dtype == 15, "Scale must be Float or BFloat16, found " + ${nameOf('scale')}
+    whole = zero_point.dtype == 3
+    assert whole or zero_point.dtype == 6 or zero_point.dtype == 5, "Zero-point must be Int32, Float or Half, found " + ${nameOf('zero_point')}
+    assert scale.dim() == 1, "scale should be a 1-D tensor"
+    assert zero_point.dim() == 1, "zero point should be a 1-D tensor"
+    assert scale.numel() == zero_point.numel(), "scale and zero-point need to have the same dimensions"
+    assert scale.numel() == self.size(axis), "dimensions of scale and zero-point are not consistent with input tensor"${checkRange}
+    if whole:
+        assert bool(torch.min(zero_point) >= quant_min) and bool(torch.max(zero_point) <= quant_max), "\`zero_point\` must be between \`quant_min\` and \`quant_max\`."
+    assert axis >= 0 and axis <= self.dim(), "\`axis\` must be between 0 and number of dimensions of input"${checkDtype('fake_quantize_channel_cachemask_cpu')}
+    sizes = [1] * self.dim()
+    sizes[axis] = scale.numel()
+    step = scale.to(6).reshape(sizes)
+    zero = zero_point.to(6).reshape(sizes)
+    scaled = self.to(6) * torch.reciprocal(step)
+    nearest = torch.round(scaled) + zero if whole else torch.round(scaled + zero)
+    counted = torch.isfinite(nearest)
+    kept = torch.clamp(torch.where(counted, nearest, quant_min), quant_min, quant_max)
+    mask = torch.logical_and(counted, torch.logical_and(nearest >= quant_min, nearest <= quant_max))
+    return ((kept - zero) * step).to(self.dtype), mask
+`;
+
+const perTensor = `
+def fake_quantize_per_tensor_affine_cachemask(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tuple[Tensor, Tensor]:${checkRange}
+    assert zero_point >= quant_min and zero_point <= quant_max, "\`zero_point\` must be between \`quant_min\` and \`quant_max\`."${checkDtype('fake_quantize_tensor_cachemask_kernel')}
+    nearest = torch.round(self.to(6) * (1 / scale)) + zero_point
+    kept = torch.clamp(torch.where(torch.isnan(nearest), quant_min, nearest), quant_min, quant_max)
+    mask = torch.logical_and(nearest >= quant_min, nearest <= quant_max)
+    return ((kept - zero_point) * scale).to(self.dtype), mask
+`;
+
+const backward = (name: string): OperatorRow =>
+  decomposed(
+    `aten::${name}_cachemask_backward(Tensor grad, Tensor mask) -> Tensor`,
+    `
+def ${name}_cachemask_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    # 11 is bool.
+    assert mask.dtype == 11, "Expected mask.scalar_type() == ScalarType::Bool to be true, but got false."
+    assert mask.numel() == grad.numel(), "Expected mask.numel() == dY.numel() to be true, but got false."
+    return grad * mask
+`,
+  );
 
 export const fakeQuantizeRows: readonly OperatorRow[] = [
-  kernel<Bounds & { scale: number; zero_point: number }>(
-    `aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, ${BOUNDS}) -> Tensor`,
-    {
-      host: ({ scale, zero_point: zeroPoint, ...args }) => {
-        const { quant_min: min, quant_max: max } = args;
-        check(zeroPoint >= min && zeroPoint <= max, '`zero_point` must be between `quant_min` and `quant_max`.');
-        return fakeQuantize(args, () => [Math.fround(scale), zeroPoint]);
-      },
-    },
+  decomposed(
+    'aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> (Tensor output, Tensor mask)',
+    perChannel,
   ),
-  kernel<Bounds & { scale: Tensor; zero_point: Tensor }>(
-    `aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, ${BOUNDS}) -> Tensor`,
-    {
-      host: ({ scale, zero_point: zeroPoint, ...args }) => {
-        const only = [Math.fround(readerOf(scale)(0)), readerOf(zeroPoint)(0)] as const;
-        return fakeQuantize(args, () => only);
-      },
-    },
+  decomposed(
+    'aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int quant_max) -> Tensor',
+    `
+def fake_quantize_per_channel_affine(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int) -> Tensor:
+    return torch.fake_quantize_per_channel_affine_cachemask(self, scale, zero_point, axis, quant_min, quant_max)[0]
+`,
   ),
-  kernel<Bounds & { scale: Tensor; zero_point: Tensor; axis: number }>(
-    `aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, ${BOUNDS}) -> Tensor`,
-    {
-      host: ({ scale, zero_point: zeroPoint, axis, ...args }) => {
-        const { sizes } = args.self;
-        check(scale.numel === zeroPoint.numel, 'scale and zero-point need to have the same dimensions');
-        check(scale.numel === sizes[axis], 'dimensions of scale and zero-point are not consistent with input tensor');
-        const inner = sizes.slice(axis + 1).reduce((count, size) => count * size, 1);
-        const [scales, zeroPoints] = [readerOf(scale), readerOf(zeroPoint)];
-        return fakeQuantize(args, (index) => {
-          const channel = Math.floor(index / inner) % sizes[axis];
-          return [Math.fround(scales(channel)), zeroPoints(channel)];
-        });
-      },
-    },
+  decomposed(
+    'aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> (Tensor output, Tensor mask)',
+    perTensor,
   ),
+  decomposed(
+    'aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int quant_max) -> Tensor',
+    `
+def fake_quantize_per_tensor_affine(self: Tensor, scale: float, zero_point: int, quant_min: int, quant_max: int) -> Tensor:
+    return torch.fake_quantize_per_tensor_affine_cachemask(self, scale, zero_point, quant_min, quant_max)[0]
+`,
+  ),
+  decomposed(
+    'aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int quant_min, int quant_max) -> Tensor',
+    `
+def fake_quantize_per_tensor_affine(self: Tensor, scale: Tensor, zero_point: Tensor, quant_min: int, quant_max: int) -> Tensor:
+    return torch.fake_quantize_per_tensor_affine(self, float(scale), int(zero_point), quant_min, quant_max)
+`,
+  ),
+  backward('fake_quantize_per_channel_affine'),
+  backward('fake_quantize_per_tensor_affine'),
 ];

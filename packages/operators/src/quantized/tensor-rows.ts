@@ -1,6 +1,6 @@
 import { scalarTypeIrName } from '@cresset/ir';
 import { Tensor, type ScalarType } from '@cresset/tensor';
-import { kernel, property } from '../builders.ts';
+import { kernel, property, scalar } from '../builders.ts';
 import { check } from '../errors.ts';
 import { numberReader } from '../elements.ts';
 import type { OperatorRow } from '../row.ts';
@@ -129,6 +129,10 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
       return copyAs(zeroPoint, zeroPoint.dtype);
     },
   }),
+  // Affine schemes by their numbers: one for all, and one a channel.
+  scalar('aten::qscheme(Tensor self) -> QScheme', (self) =>
+    quantizerOf(expectQuantized(self as Tensor, 'qscheme')).axis === null ? 0n : 1n,
+  ),
   property<Self>(
     'aten::q_per_channel_axis(Tensor self) -> int',
     ({ self }) => perChannel(self, 'q_per_channel_axis').axis,

@@ -335,6 +335,38 @@ if padding_idx >= 0:
 return torch.index_add(torch.zeros([num_weights, width], dtype=grad_output.dtype), 0, flat, gradient)`,
     'out',
   ),
+  derivative(
+    'convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)',
+    `
+rank = input.dim() - 2
+steps = stride if len(stride) == rank else stride * rank
+margins = padding if len(padding) == rank else padding * rank
+spread = dilation if len(dilation) == rank else dilation * rank
+none = torch.empty([0], dtype=grad_output.dtype)
+grad_input, grad_weight, grad_bias = none, none, none
+if output_mask[0]:
+    rest = [0] * rank
+    if not transposed:
+        for d in range(rank):
+            rest[d] = input.size(d + 2) - ((grad_output.size(d + 2) - 1) * steps[d] - 2 * margins[d] + spread[d] * (weight.size(d + 2) - 1) + 1)
+    grad_input = torch.convolution(grad_output, weight, None, steps, margins, spread, not transposed, rest, groups)
+if output_mask[1]:
+    # What is moved over what: of the two, the larger one is the image.
+    image, kernel = (grad_output, input) if transposed else (input, grad_output)
+    parts: List[Tensor] = []
+    for g in range(groups):
+        own = torch.chunk(image, groups, 1)[g].transpose(0, 1)
+        moved = torch.chunk(kernel, groups, 1)[g].transpose(0, 1)
+        part = torch.convolution(own, moved, None, spread, margins, steps, False, [0] * rank, 1)
+        for d in range(rank):
+            part = torch.narrow(part, d + 2, 0, weight.size(d + 2))
+        parts.append(part.transpose(0, 1))
+    grad_weight = torch.cat(parts, 0)
+if output_mask[2]:
+    grad_bias = torch.sum(grad_output, [0] + [d + 2 for d in range(rank)])
+return grad_input, grad_weight, grad_bias`,
+    'out(out0, out1, out2)',
+  ),
 ];
 
 export const backwardRows: readonly OperatorRow[] = [...activationRows, ...lossRows, ...shapeRows];

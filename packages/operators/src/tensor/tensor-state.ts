@@ -2,7 +2,7 @@ import { Tensor } from '@cresset/tensor';
 import { decomposed, kernel, property, view } from '../builders.ts';
 import { copyInto } from '../copy.ts';
 import { isNonOverlappingAndDense } from '../dimensions.ts';
-import { check } from '../errors.ts';
+import { check, OperatorError } from '../errors.ts';
 import type { OperatorRow } from '../row.ts';
 import type { Self } from './views.ts';
 import { sameSizes } from './view-functions.ts';
@@ -62,7 +62,13 @@ export const tensorStateRows: readonly OperatorRow[] = [
   property('aten::is_pinned(Tensor self, Device? device=None) -> bool', () => false),
   property('aten::is_leaf(Tensor self) -> bool', () => true),
   property('aten::retains_grad(Tensor self) -> bool', () => false),
-  property('aten::is_coalesced(Tensor self) -> bool', () => false),
+  // Tensors are strided here, all of them: what only sparse ones answer is refused as PyTorch refuses it.
+  ...['is_coalesced(Tensor self) -> bool', 'coalesce(Tensor(a) self) -> Tensor(a)'].map((signature) =>
+    property(`aten::${signature}`, () => {
+      const name = signature.slice(0, signature.indexOf('('));
+      throw new OperatorError(`${name} expected sparse coordinate tensor layout but got Strided`);
+    }),
+  ),
   property('aten::is_distributed(Tensor self) -> bool', () => false),
   property<Self>('aten::is_non_overlapping_and_dense(Tensor self) -> bool', ({ self }) =>
     isNonOverlappingAndDense(self),
