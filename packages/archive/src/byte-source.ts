@@ -38,6 +38,8 @@ export interface ByteSource {
   readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   /** Reads one stretch in pieces as they come, so that a large one need not be in memory as a whole. */
   stream(offset: number, length: number): AsyncIterable<Uint8Array>;
+  /** A stretch was read for the last time: a source in memory need not keep it. */
+  release?(offset: number, length: number): void;
   /** Forgets what was kept for later visits, since it is no good. */
   discard?(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { CressetError } from '@cresset/ir';
 import { abortable, type ByteSource, type TransferOptions } from './byte-source.ts';
 import { readCheckpoint, type Checkpoint } from './checkpoint-reader.ts';
 import { foreignFileError, foreignZipError } from './foreign-file.ts';
-import { openSource, type ModuleInput } from './module-reader.ts';
+import { openSource, type ModuleInput, type SentInput } from './module-reader.ts';
 import { ZipReader } from './zip-reader.ts';
 
 /**
@@ -11,7 +11,10 @@ import { ZipReader } from './zip-reader.ts';
  *
  * Throws a CressetError; a file of another kind gives one whose code starts with `FILE_` and says what it is.
  */
-export async function readCheckpointFile(input: ModuleInput, options: TransferOptions = {}): Promise<Checkpoint> {
+export async function readCheckpointFile(
+  input: ModuleInput | SentInput,
+  options: TransferOptions = {},
+): Promise<Checkpoint> {
   const { signal, onProgress } = options;
   const source = await openSource(input, options);
   try {

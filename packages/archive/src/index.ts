@@ -1,6 +1,7 @@
 export * from './bytecode/mobile-code.ts';
 export * from './byte-source.ts';
 export * from './cached-source.ts';
+export * from './chunked-source.ts';
 export * from './checkpoint-file.ts';
 export * from './checkpoint-reader.ts';
 export * from './debug-ranges.ts';

@@ -9,6 +9,7 @@ import {
   type TransferOptions,
 } from './byte-source.ts';
 import { archiveRoot, readByteOrder } from './checkpoint-reader.ts';
+import { ChunkedSource } from './chunked-source.ts';
 import { DebugTables } from './debug-tables.ts';
 import { foreignFileError, foreignZipError } from './foreign-file.ts';
 import { ObjectPickle, type PendingState } from './object-pickle.ts';
@@ -23,6 +24,9 @@ const MAX_FORMAT_VERSION = 10;
 
 /** What a model can be loaded from: an address, a file, or bytes. */
 export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
+
+/** As it is sent to a worker: chunks of bytes, all of one length but the last, are the reader's own. */
+export type SentInput = Exclude<ModuleInput, URL> | ArrayBuffer[];
 
 /** A TorchScript archive as a program. */
 export interface LoadedModule {
@@ -60,9 +64,10 @@ export function setLegacyReader(reader: LegacyReader | undefined): void {
 }
 
 /** Opens what a model can be loaded from. */
-export async function openSource(input: ModuleInput, options: TransferOptions = {}): Promise<ByteSource> {
+export async function openSource(input: ModuleInput | SentInput, options: TransferOptions = {}): Promise<ByteSource> {
   if (typeof input === 'string' || input instanceof URL) return openUrl(input, options);
   if (input instanceof Blob) return new BlobSource(input, options);
+  if (Array.isArray(input)) return new ChunkedSource(input);
   if (ArrayBuffer.isView(input))
     return new MemorySource(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
   if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return new MemorySource(new Uint8Array(input));
@@ -141,7 +146,8 @@ class ModuleReader {
     }
     if (isLazy) await inConstants.loadNumbers();
     const extraFiles = await readExtraFiles(zip, root);
-    if (!isLazy && this.#source instanceof MemorySource) await debugTables.release();
+    if (!isLazy && (this.#source instanceof MemorySource || this.#source instanceof ChunkedSource))
+      await debugTables.release();
     return {
       module,
       unit: importer.unit,

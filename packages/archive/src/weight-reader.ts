@@ -46,6 +46,7 @@ export class WeightReader {
         this.#underWay += size;
         try {
           const bytes = await new Promise<ArrayBuffer>((resolve) => this.#want({ name, resolve }));
+          this.#zip.release(name);
           arrange(new Uint8Array(bytes));
           this.#held += size;
           this.#unread.delete(storage);

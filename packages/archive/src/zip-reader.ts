@@ -147,6 +147,12 @@ export class ZipReader {
     }
   }
 
+  /** The contents of an entry are not needed again. */
+  release(name: string): void {
+    const { headerOffset, limit } = this.entry(name);
+    this.#source.release?.(headerOffset, limit - headerOffset);
+  }
+
   /** A reader of these entries alone, which holds no more of the file than they take. */
   async subset(names: readonly string[]): Promise<ZipReader> {
     const entries = names.map((name) => this.entry(name));

@@ -150,12 +150,23 @@ function transferOptions({ signal, onProgress }: LoadOptions): Pick<LoadOptions,
   return { ...(signal ? { signal } : {}), ...(onProgress ? { onProgress } : {}) };
 }
 
+/** Size of the pieces that bytes are cut into: the worker gives up each when it has read what is in it. */
+const CHUNK_BYTES = 1 << 20;
+
+function chunksOf(bytes: Uint8Array): ArrayBuffer[] {
+  const count = Math.ceil(bytes.byteLength / CHUNK_BYTES);
+  return Array.from(
+    { length: count },
+    (_, at) => bytes.slice(at * CHUNK_BYTES, (at + 1) * CHUNK_BYTES).buffer as ArrayBuffer,
+  );
+}
+
 /** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */
-export function wireInput(input: ModelInput): string | Blob | ArrayBuffer {
+export function wireInput(input: ModelInput): string | Blob | ArrayBuffer[] {
   if (typeof input === 'string' || input instanceof URL) return resolveAddress(input);
   if (input instanceof Blob) return input;
-  if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength).slice().buffer;
-  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return input.slice();
+  if (ArrayBuffer.isView(input)) return chunksOf(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
+  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return chunksOf(new Uint8Array(input));
   throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
 }
 

@@ -1,4 +1,4 @@
-import type { ModuleInput, TransferProgress } from '@cresset/archive';
+import type { SentInput, TransferProgress } from '@cresset/archive';
 import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
@@ -154,7 +154,7 @@ export interface LoadRequest {
   readonly type: 'load';
   readonly id: number;
   readonly model: number;
-  readonly input: Exclude<ModuleInput, URL>;
+  readonly input: SentInput;
   readonly device: DeviceChoice;
   /** Whether what comes from an address is kept for later visits. */
   readonly cache?: boolean;
@@ -173,7 +173,7 @@ export interface PreloadRequest {
 export interface CheckpointRequest {
   readonly type: 'load-checkpoint';
   readonly id: number;
-  readonly input: Exclude<ModuleInput, URL>;
+  readonly input: SentInput;
   readonly cache?: boolean;
 }
 
@@ -447,7 +447,7 @@ export type OperatorOutcome =
 export interface EstimateRequest {
   readonly type: 'estimate';
   readonly id: number;
-  readonly input: Exclude<ModuleInput, URL>;
+  readonly input: SentInput;
   readonly device: DeviceChoice;
 }
 

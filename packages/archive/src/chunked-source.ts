@@ -1,0 +1,74 @@
+import { CressetError } from '@cresset/ir';
+import { checkRange, type ByteRange, type ByteSource } from './byte-source.ts';
+
+/**
+ * A source over bytes in chunks, all of one length but the last, which are its own: it gives them up one by one as it is told that
+ * what is in them was read. So a file that is handed over as bytes lies in memory once beside its caller's copy.
+ */
+export class ChunkedSource implements ByteSource {
+  readonly name = 'the given bytes';
+  readonly size: number;
+  /** Bytes of each chunk that were not released; the array is the given one, so that nobody else keeps what is released. */
+  readonly #chunks: ArrayBuffer[];
+  readonly #left: number[];
+  readonly #chunkBytes: number;
+
+  constructor(chunks: ArrayBuffer[]) {
+    this.#chunks = chunks;
+    this.#chunkBytes = chunks[0]?.byteLength ?? 1;
+    this.#left = chunks.map(({ byteLength }) => byteLength);
+    this.size = this.#left.reduce((sum, length) => sum + length, 0);
+  }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    checkRange(this, { offset, length });
+    const result = new Uint8Array(length);
+    let filled = 0;
+    for (const piece of this.#pieces(offset, length)) {
+      result.set(piece, filled);
+      filled += piece.byteLength;
+    }
+    return result;
+  }
+
+  readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    return Promise.all(ranges.map(({ offset, length }) => this.read(offset, length)));
+  }
+
+  async *stream(offset: number, length: number): AsyncGenerator<Uint8Array> {
+    checkRange(this, { offset, length });
+    yield* this.#pieces(offset, length);
+  }
+
+  release(offset: number, length: number): void {
+    for (const [index, from, to] of this.#parts(offset, length)) {
+      this.#left[index] -= to - from;
+      if (this.#left[index] <= 0) this.#chunks[index] = new ArrayBuffer(0);
+    }
+  }
+
+  *#pieces(offset: number, length: number): Generator<Uint8Array> {
+    for (const [index, from, to] of this.#parts(offset, length)) {
+      const chunk = this.#chunks[index];
+      if (chunk.byteLength < to) {
+        throw new CressetError(
+          'ARCHIVE_TRUNCATED',
+          `bytes ${offset} to ${offset + length} of ${this.name} were given up`,
+        );
+      }
+      yield new Uint8Array(chunk, from, to - from);
+    }
+  }
+
+  /** The chunks that a stretch lies in, with where it begins and ends in each. */
+  *#parts(offset: number, length: number): Generator<readonly [index: number, from: number, to: number]> {
+    const end = offset + length;
+    for (let at = offset; at < end;) {
+      const index = Math.floor(at / this.#chunkBytes);
+      const from = at - index * this.#chunkBytes;
+      const to = Math.min(this.#chunkBytes, end - index * this.#chunkBytes);
+      yield [index, from, to];
+      at += to - from;
+    }
+  }
+}
