@@ -3,7 +3,7 @@ export const hostReasons: readonly (readonly [reason: string, names: string])[] 
   [
     'The result is a number, or sizes hang on it: a program waits for it in any case.',
     'Bool Complex ComplexImplicit Float FloatImplicit Int IntImplicit ScalarImplicit _local_scalar_dense is_nonzero item allclose ' +
-      'narrow tensor_split randint_like _nested_tensor_from_mask_left_aligned',
+      'narrow tensor_split randint_like',
   ],
   [
     'Matrices are factored and solved in double precision, each step depending on the one before.',
