@@ -166,6 +166,33 @@ graph():
     expect(() => program.run([])).toThrow(expect.objectContaining({ code: 'RUN_LIMIT' }));
   });
 
+  it('looks for an abort after every operator that makes a tensor', () => {
+    const controller = new AbortController();
+    let rounds = 0;
+    const context = new RuntimeContext({
+      print: () => {
+        if (++rounds === 3) controller.abort();
+      },
+    });
+    const program = new Program(
+      `
+graph(%x : Tensor):
+  %true : bool = prim::Constant[value=1]()
+  %max : int = prim::Constant[value=9223372036854775807]()
+  %r : Tensor = prim::Loop(%max, %true, %x)
+    block0(%i : int, %k : Tensor):
+      %y : Tensor = aten::relu(%k)
+       = prim::Print(%i)
+      -> (%true, %y)
+  return (%r)
+`,
+      context,
+    );
+    const x = Tensor.fromArray(new Float32Array(4), [4], 'float32');
+    expect(() => program.run([x], controller.signal)).toThrow(expect.objectContaining({ code: 'ABORTED' }));
+    expect(rounds).toBe(3);
+  });
+
   it('is stopped by an abort signal in the middle of a loop', async () => {
     const program = new Program(`
 graph():
