@@ -171,14 +171,14 @@ def architectures():
     )
     yield Architecture(
         "TimeSeriesTransformer",
-        lambda: transformers_time_series(),
+        time_series,
         lambda: (torch.rand(2, 20), torch.rand(2, 20, 1), torch.ones(2, 20), torch.rand(2, 4), torch.rand(2, 4, 1)),
         traced_forms,
         settle=False,
     )
 
 
-def transformers_time_series() -> nn.Module:
+def time_series() -> nn.Module:
     options = {"prediction_length": 4, "context_length": 13, "num_time_features": 1}
     names = ("past_values", "past_time_features", "past_observed_mask", "future_values", "future_time_features")
     return model("TimeSeriesTransformer", names, options, {"use_cache": False})
