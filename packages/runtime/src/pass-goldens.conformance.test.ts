@@ -9,7 +9,7 @@ import {
   eliminateDeadCode,
   poolConstants,
   propagateConstants,
-  removeTensorMutation,
+  removeMutation,
   runCleanupPasses,
 } from '@cresset/passes';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ const passes: Readonly<Record<string, GoldenPass>> = {
     atLeast: 1,
   },
   frontend_cleanup: { run: (graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }), atLeast: 1 },
-  remove_mutation: { run: (graph) => removeTensorMutation(graph), atLeast: 0.5 },
+  remove_mutation: { run: removeMutation, atLeast: 1 },
 };
 
 // Goldens printed by PyTorch lie beside the repository; where they do not, there is nothing to compare with.
