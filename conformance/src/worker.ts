@@ -15,7 +15,9 @@ const shaders = shaderPath && device ? new ShaderFolder(shaderPath, device) : nu
 
 // Corpora are large and cases of one file come one after the other: keep the lines of the last file.
 let loaded: { file: string; lines: string[] } | null = null;
-const sidecars = new Map<string, Promise<Uint8Array>>();
+// What lies beside them too, as far as it is not much: whole models are needed once.
+const keptBytes = 64 << 20;
+const sidecars = new Map<string, Uint8Array>();
 
 async function linesOf(file: string): Promise<string[]> {
   if (loaded?.file !== file) {
@@ -27,9 +29,12 @@ async function linesOf(file: string): Promise<string[]> {
 
 process.on('message', async ({ reference }: WorkerRequest) => {
   const lines = await linesOf(reference.file);
-  const readBeside = (path: string): Promise<Uint8Array> => {
-    let bytes = sidecars.get(path);
-    if (!bytes) sidecars.set(path, (bytes = readFile(join(dirname(reference.file), path))));
+  const readBeside = async (path: string): Promise<Uint8Array> => {
+    const known = sidecars.get(path);
+    if (known) return known;
+    const bytes = await readFile(join(dirname(reference.file), path));
+    const kept = [...sidecars.values()].reduce((sum, { byteLength }) => sum + byteLength, bytes.byteLength);
+    if (kept <= keptBytes) sidecars.set(path, bytes);
     return bytes;
   };
   const result = await runner.run(JSON.parse(lines[reference.line]), readBeside);
