@@ -51,10 +51,10 @@ def detector(make, size: int, **options):
     return spread(module)
 
 
-def spread(module: nn.Module) -> nn.Module:
+def spread(module: nn.Module, deviation: float = 0.05) -> nn.Module:
     for name, parameter in module.named_parameters():
         if parameter.dim() > 1 and "head" in name:
-            nn.init.normal_(parameter, std=0.05)
+            nn.init.normal_(parameter, std=deviation)
     return module
 
 
@@ -82,7 +82,9 @@ def detectors():
     yield "ssd300_vgg16", lambda: spread(
         models.detection.ssd300_vgg16(
             weights=None, weights_backbone=None, num_classes=7, score_thresh=0.15, detections_per_img=20, topk_candidates=50
-        )
+        ),
+        # Nothing normalises what VGG's layers give: scores of 1 for all would tie.
+        0.001,
     ), 300
 
 

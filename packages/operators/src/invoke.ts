@@ -296,7 +296,7 @@ const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =
 export const doublePrecision = 'double precision';
 
 /** Whether an operator on such a tensor computes with doubles; one without dimensions is rounded to what it meets. */
-export const holdsDoubles = ({ dtype, sizes }: TensorMeta): boolean => isDouble(dtype) && sizes.length > 0;
+export const holdsDoubles = ({ dtype, dim }: Tensor): boolean => isDouble(dtype) && dim > 0;
 
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
 export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
