@@ -74,6 +74,31 @@ describe('dtypes', () => {
     );
   });
 
+  it('of what addmm, and linear with a bias, multiply and add, before their sizes', () => {
+    const matrix = (rows: number, columns: number, dtype?: 'float64'): Tensor =>
+      tensor(new Array<number>(rows * columns).fill(1), [rows, columns], dtype);
+    const addmm = (...operands: Tensor[]): unknown => run('aten::addmm', ...operands, 1n, 1n);
+    const double = matrix(2, 4, 'float64');
+    expect(() => addmm(tensor([1]), matrix(2, 3), double)).toThrow(
+      'self and mat2 must have the same dtype, but got Float and Double',
+    );
+    const other = 'mat1 and mat2 must have the same dtype, but got Float and Double';
+    expect(() => addmm(matrix(1, 1, 'float64'), matrix(2, 3), double)).toThrow(other);
+    expect(() => run('aten::linear', matrix(2, 3), double, matrix(1, 2, 'float64'))).toThrow(other);
+    expect(() => run('aten::linear', matrix(2, 4), double, null)).toThrow(
+      'expected m1 and m2 to have the same dtype, but got: float != double',
+    );
+  });
+
+  it('of adaptive averages, where there is anything to average', () => {
+    const none = tensor([], [0, 8, 8], 'int32');
+    expect(shown(run('aten::adaptive_avg_pool1d', none, ints(5n)))).toEqual([[0, 8, 5], []]);
+    expect(() => run('aten::adaptive_avg_pool1d', tensor([1, 2], [1, 1, 2], 'int32'), ints(2n))).toThrow(
+      `"adaptive_avg_pool2d" not implemented for 'Int'`,
+    );
+    expect(() => run('aten::adaptive_avg_pool1d', none, ints(1n))).toThrow('mean(): could not infer output dtype.');
+  });
+
   it('that rounding and nansum write', () => {
     expect(() => run('aten::round.decimals', longs(1n), 1n)).toThrow(`"round_cpu" not implemented for 'Long'`);
     expect(elements(run('aten::nansum.out', longs(1n, 2n), null, false, null, longs(0n)))).toEqual([3n]);

@@ -21,10 +21,13 @@ function cubic(x: number): number {
 }
 
 /** Taps and normalised weights of every output position. */
-export function antialiasedTaps(dimension: ResamplingDimension, filter: AntialiasFilter): Tap[][] {
+export function antialiasedTaps(
+  dimension: ResamplingDimension,
+  filter: AntialiasFilter,
+  scale = pixelScale(dimension),
+): Tap[][] {
   const { inputSize, outputSize } = dimension;
   const { support, weight } = filters[filter];
-  const scale = pixelScale(dimension);
   const stretch = Math.max(scale, 1);
   const reach = support * stretch;
   return Array.from({ length: outputSize }, (_, o) => {

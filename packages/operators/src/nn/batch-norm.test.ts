@@ -53,3 +53,18 @@ describe('batch norm with running statistics', () => {
     expect(() => fused([1])).toThrow('running_var should contain 2 elements not 1');
   });
 });
+
+test('batch norm in training rounds mean and deviation to the dtype of the parameters before it uses them', () => {
+  const x = tensor([100.3, 3.1, 107.9, 2.2, 101.7, 5.9, 103.3, 8.4], [4, 2], 'float16');
+  const normalized = (dtype: ScalarType): number[] => {
+    const parameters = [channel([1, 1], dtype), channel([0, 0], dtype), null, null];
+    return elements(run('aten::batch_norm', x, ...parameters, true, 0.1, 1e-5, false)).map(Number);
+  };
+  expect(normalized('float16')).toEqual([
+    -1.052734375, -0.73779296875, 1.6015625, -1.107421875, -0.5703125, 0.41015625, 0, 1.435546875,
+  ]);
+  expect(normalized('float32')).toEqual([
+    -1.0478515625, -0.73828125, 1.607421875, -1.107421875, -0.56494140625, 0.409912109375, 0.00548553466796875,
+    1.435546875,
+  ]);
+});

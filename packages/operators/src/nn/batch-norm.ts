@@ -1,4 +1,4 @@
-import { Tensor } from '@cresset/tensor';
+import { Tensor, type ScalarType } from '@cresset/tensor';
 import { check } from '../errors.ts';
 import { kernel, pointwise, view } from '../builders.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
@@ -73,9 +73,13 @@ function batchNormShape(args: BatchNormArgs): TensorMeta {
   return { sizes: input.sizes, dtype: input.dtype };
 }
 
+/** That of the first parameter there is: what mean and inverse deviation are kept in. */
+const parameterDtype = ({ input, weight, bias, running_mean, running_var }: BatchNormArgs): ScalarType =>
+  (weight ?? bias ?? running_mean ?? running_var ?? input).dtype;
+
 /** Mean and inverse deviation as saved for the gradient: empty where the running ones were used. */
-function statisticsShape({ input, training }: BatchNormArgs): TensorMeta {
-  return { sizes: [training ? input.sizes[1] : 0], dtype: input.dtype };
+function statisticsShape(args: BatchNormArgs): TensorMeta {
+  return { sizes: [args.training ? args.input.sizes[1] : 0], dtype: parameterDtype(args) };
 }
 
 export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: readonly Tensor[]): Normalization {
@@ -95,6 +99,8 @@ export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: reado
   if (!training) return { ...common, given: { mean: runningMean!, variance: runningVar! } };
   return {
     ...common,
+    // PyTorch keeps them in tensors of the parameters' dtype, and reads them from there.
+    statisticsDtype: parameterDtype(args),
     saved: rstd && { mean, rstd },
     running: runningMean && runningVar ? { mean: runningMean, variance: runningVar, momentum } : undefined,
   };

@@ -232,12 +232,24 @@ interface AddmmArgs extends Scales {
   readonly mat2: Tensor;
 }
 
+/** Comes before all that is said of sizes. */
+function checkAddmmDtypes(self: Tensor, mat1: Tensor, mat2: Tensor): void {
+  for (const [name, { dtype }] of [
+    ['self', self],
+    ['mat1', mat1],
+  ] as const) {
+    check(
+      dtype === mat2.dtype,
+      () => `${name} and mat2 must have the same dtype, but got ${dtypeName(dtype)} and ${dtypeName(mat2.dtype)}`,
+    );
+  }
+}
+
 function addmmShape({ self, mat1, mat2 }: AddmmArgs): TensorMeta {
+  checkAddmmDtypes(self, mat1, mat2);
   check(mat1.dim === 2, () => `mat1 must be a matrix, got ${mat1.dim}-D tensor`);
   check(mat2.dim === 2, () => `mat2 must be a matrix, got ${mat2.dim}-D tensor`);
   checkMatrices(mat1, mat2);
-  const names = [dtypeName(self.dtype), dtypeName(mat2.dtype)];
-  check(self.dtype === mat2.dtype, () => `self and mat2 must have the same dtype, but got ${names[0]} and ${names[1]}`);
   const sizes = [mat1.sizes[0], mat2.sizes[1]];
   expand(self, sizes);
   return { sizes, dtype: self.dtype };
@@ -296,16 +308,14 @@ function linearShape({ input, weight, bias }: LinearArgs): TensorMeta {
     () => `both arguments to linear need to be at least 1D, but they are ${input.dim}D and ${weight.dim}D`,
   );
   check(weight.dim <= 2, () => `t() expects a tensor with <= 2 dimensions, but self is ${weight.dim}D`);
+  // A bias makes it addmm, except after rows that are no matrix in memory: these are multiplied in batches, and the bias is added.
+  const isAddmm = bias !== null && (input.dim <= 2 || input.isContiguous());
+  if (isAddmm) checkAddmmDtypes(bias, input, weight);
   check(bias === null || weight.dim === 2, () => `mat2 must be a matrix, got ${weight.dim}-D tensor`);
   const right = weight.dim === 2 ? transposeView(weight, 0, 1) : weight;
   checkMatmul(input, right);
   const sizes = [...input.sizes.slice(0, -1), ...(weight.dim === 2 ? [weight.sizes[0]] : [])];
   if (bias) {
-    const names = [dtypeName(bias.dtype), dtypeName(weight.dtype)];
-    check(
-      bias.dtype === weight.dtype,
-      () => `self and mat2 must have the same dtype, but got ${names[0]} and ${names[1]}`,
-    );
     expand(bias, [sizes.slice(0, -1).reduce((a, b) => a * b, 1), sizes[sizes.length - 1]]);
   }
   return { sizes, dtype: input.dtype };

@@ -1,5 +1,6 @@
-import { numelOf, type Tensor } from '@cresset/tensor';
+import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { roundingTo } from '../rounding.ts';
 import type { LoweringContext } from '../row.ts';
 import { add, div, floatParam, mul, sub } from './expressions.ts';
 import { fillNumbers, readNumbers, stridedNumbers, writeNumbers, type FloatArray } from './numbers.ts';
@@ -23,6 +24,8 @@ export interface Normalization {
   readonly given?: { readonly mean: Tensor; readonly variance: Tensor };
   /** Filled with each group's mean and 1/√(variance + eps). */
   readonly saved?: { readonly mean: Tensor | null; readonly rstd: Tensor };
+  /** What mean and 1/√(variance + eps) are rounded to before they are used on the host. */
+  readonly statisticsDtype?: ScalarType;
   /** Moved towards each group's mean and unbiased variance; of the sizes of the outer dimensions. */
   readonly running?: { readonly mean: Tensor; readonly variance: Tensor; readonly momentum: number };
 }
@@ -35,7 +38,7 @@ export interface Moments {
 }
 
 export function hostNormalize(normalization: Normalization): Moments {
-  const { input, out, weight, bias, outer, eps, given, saved, running } = normalization;
+  const { input, out, weight, bias, outer, eps, given, saved, running, statisticsDtype = 'float64' } = normalization;
   const moments = given
     ? {
         mean: Float64Array.from(readNumbers(given.mean)),
@@ -43,8 +46,9 @@ export function hostNormalize(normalization: Normalization): Moments {
         count: 0,
       }
     : momentsOf(normalization);
-  const { mean, variance } = moments;
-  const rstd = variance.map((value) => 1 / Math.sqrt(value + eps));
+  const round = roundingTo(statisticsDtype);
+  const mean = moments.mean.map(round);
+  const rstd = moments.variance.map((value) => round(1 / Math.sqrt(value + eps)));
   const x = reader(input, outer);
   const scale = weight && reader(weight, outer);
   const shift = bias && reader(bias, outer);

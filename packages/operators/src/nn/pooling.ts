@@ -1,4 +1,4 @@
-import { isFloatingPoint, isIntegral, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -354,6 +354,20 @@ function refuse(dtype: ScalarType, name: string, integers: boolean): void {
   throw notImplementedFor(name, dtypeName(dtype));
 }
 
+/** An average over everything is a mean; else nothing looks at the dtype of planes there are none of, but in three dimensions. */
+function refuseAdaptiveAverage(name: string, rank: number, pool: Pool): void {
+  const { dtype } = pool.input;
+  const sizes = pooledSizes(pool);
+  const isMean = !name.startsWith('_') && sizes.slice(-rank).every((size) => size === 1);
+  check(
+    !isMean || !isIntegral(dtype, true),
+    () =>
+      `mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: ${dtypeName(dtype)}`,
+  );
+  if (rank === 3) refuse(dtype, 'adaptive_avg_pool3d_cpu', false);
+  else if (numelOf(sizes) > 0) refuse(dtype, 'adaptive_avg_pool2d', false);
+}
+
 function maxPoolRow<Args>(
   schema: string,
   kernelName: string,
@@ -379,17 +393,16 @@ function maxPoolRow<Args>(
 
 function averagePoolRow<Args>(
   schema: string,
-  kernelName: string,
   makePool: (args: Args) => Pool,
   divisor: (args: Args) => Divisor,
-  integers: boolean,
+  refuseDtype: (pool: Pool) => void,
 ): OperatorRow {
   const label = schema.slice(0, schema.indexOf('('));
   return kernel<Args>(schema, {
     out: true,
     shape(args): TensorMeta {
       const pool = makePool(args);
-      refuse(pool.input.dtype, kernelName, integers);
+      refuseDtype(pool);
       return { sizes: pooledSizes(pool), dtype: pool.input.dtype };
     },
     host: (args, [out]) => hostAveragePool(makePool(args), divisor(args), out),
@@ -429,10 +442,9 @@ const poolsOfRank = (rank: 1 | 2 | 3): OperatorRow[] => {
   const averageAdaptive = (name: string): OperatorRow =>
     averagePoolRow(
       `aten::${name}(Tensor self, ${outputType} output_size) -> Tensor`,
-      rank === 3 ? 'adaptive_avg_pool3d_cpu' : 'adaptive_avg_pool2d',
       (args: AdaptiveArgs) => adaptivePool(adaptiveAverage, rank, args),
       () => whole,
-      false,
+      (pool) => refuseAdaptiveAverage(name, rank, pool),
     );
   const pair = rank === 1 ? {} : { out: 'out(out, indices)' };
   return [
@@ -444,12 +456,8 @@ const poolsOfRank = (rank: 1 | 2 | 3): OperatorRow[] => {
       true,
       pair,
     ),
-    averagePoolRow(
-      `aten::${averageName}${averageArgs} -> Tensor`,
-      rank === 3 ? 'avg_pool3d_out_frame' : 'avg_pool2d',
-      averaging,
-      averageDivisor,
-      true,
+    averagePoolRow(`aten::${averageName}${averageArgs} -> Tensor`, averaging, averageDivisor, ({ input }) =>
+      refuse(input.dtype, rank === 3 ? 'avg_pool3d_out_frame' : 'avg_pool2d', true),
     ),
     maxPoolRow(
       `aten::${adaptiveMax}(Tensor self, ${list} output_size) -> (Tensor, Tensor)`,

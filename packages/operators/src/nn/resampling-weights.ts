@@ -22,20 +22,22 @@ export interface Tap {
 
 const cubicA = -0.75;
 
-/** Distance in the input between neighbouring outputs (area_pixel_compute_scale), as a float32 number like PyTorch's. */
-export function pixelScale({ mode, inputSize, outputSize, alignCorners, scale }: ResamplingDimension): number {
+/** Distance in the input between neighbouring outputs (area_pixel_compute_scale), in double precision. */
+export function exactPixelScale({ mode, inputSize, outputSize, alignCorners, scale }: ResamplingDimension): number {
   if (alignCorners && (mode === 'linear' || mode === 'cubic')) {
-    return outputSize > 1 ? Math.fround((inputSize - 1) / (outputSize - 1)) : 0;
+    return outputSize > 1 ? (inputSize - 1) / (outputSize - 1) : 0;
   }
-  return Math.fround(scale !== null && scale > 0 ? 1 / scale : inputSize / outputSize);
+  return scale !== null && scale > 0 ? 1 / scale : inputSize / outputSize;
 }
+
+/** The same as a float32 number, as PyTorch has it for all but bytes. */
+export const pixelScale = (dimension: ResamplingDimension): number => Math.fround(exactPixelScale(dimension));
 
 const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most);
 
 /** The taps of output position `o`; positions beyond the border are those at it. */
-export function tapsAt(dimension: ResamplingDimension, o: number): Tap[] {
+export function tapsAt(dimension: ResamplingDimension, o: number, scale = pixelScale(dimension)): Tap[] {
   const { mode, inputSize, outputSize, alignCorners } = dimension;
-  const scale = pixelScale(dimension);
   const last = inputSize - 1;
   if (mode === 'nearest') return [{ at: Math.min(Math.floor(Math.fround(o * scale)), last), weight: 1 }];
   if (mode === 'nearest_exact') return [{ at: Math.min(Math.floor(Math.fround((o + 0.5) * scale)), last), weight: 1 }];

@@ -5,9 +5,18 @@ import { check, notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
 import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antialias.ts';
+import { byteTaps } from './byte-resampling.ts';
 import { add, mul } from './expressions.ts';
 import { fillNumbers, readNumbers, type FloatArray } from './numbers.ts';
-import { tapExprs, tapsAt, type ResamplingDimension, type ResamplingMode, type Tap } from './resampling-weights.ts';
+import {
+  exactPixelScale,
+  pixelScale,
+  tapExprs,
+  tapsAt,
+  type ResamplingDimension,
+  type ResamplingMode,
+  type Tap,
+} from './resampling-weights.ts';
 
 /** Resizing (ATen/native/UpSample*.cpp): separable, one dimension after the other. */
 
@@ -65,11 +74,19 @@ function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[]
   }));
 }
 
-function refuse({ name, mode }: Method, { dtype }: Tensor): void {
-  const bytes = dtype === 'uint8' && mode !== 'cubic';
-  if (!isFloatingPoint(dtype) && !bytes && dtype !== 'uint8') {
-    throw notImplementedFor(`${name}_channels_last`, dtypeName(dtype));
-  }
+/** What PyTorch calls the kernel that lacks a dtype. */
+function kernelName({ mode, rank, antialias }: Method): string {
+  if (antialias) return 'compute_index_ranges_weights';
+  const kind = mode.startsWith('nearest') ? 'nearest' : mode;
+  if (rank !== 2 || kind === 'cubic') return `compute_indices_weights_${kind}`;
+  return `upsample_${kind === 'linear' ? 'bilinear' : kind}2d_channels_last`;
+}
+
+/** Of the integers there are bytes, and of these no weighted means but for images. */
+function refuse(method: Method, { dtype }: Tensor): void {
+  const isForBytes = method.rank === 2 || method.mode.startsWith('nearest');
+  if (isFloatingPoint(dtype) || (dtype === 'uint8' && isForBytes)) return;
+  throw notImplementedFor(kernelName(method), dtypeName(dtype));
 }
 
 /** One dimension resampled: `count` planes of `size · inner` become planes of `taps.length · inner`. */
@@ -93,21 +110,33 @@ function resampleDimension(
   return output;
 }
 
+function tapsOf({ antialias }: Method, dimension: ResamplingDimension, scale: number): Tap[][] {
+  if (antialias) return antialiasedTaps(dimension, antialias, scale);
+  return Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o, scale));
+}
+
 function hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): void {
   const input = inputOf(args);
+  const dimensions = dimensionsOf(method, args);
   let values = readNumbers(input);
-  dimensionsOf(method, args).forEach((dimension, at) => {
-    const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
-    const taps = method.antialias
-      ? antialiasedTaps(dimension, method.antialias)
-      : Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o));
-    values = resampleDimension(values, taps, dimension.inputSize, inner);
-  });
-  const bytes = out.dtype === 'uint8';
-  fillNumbers(out, (result) => {
-    if (bytes) for (let i = 0; i < result.length; i++) result[i] = Math.min(Math.max(Math.round(values[i]), 0), 255);
-    else result.set(values);
-  });
+  if (input.dtype === 'uint8' && !method.mode.startsWith('nearest')) {
+    // The last dimension is the first, and one that keeps its size is left alone.
+    let inner = 1;
+    for (const dimension of dimensions.toReversed()) {
+      const { inputSize, outputSize } = dimension;
+      if (inputSize !== outputSize) {
+        const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
+        values = resampleDimension(values, taps, inputSize, inner).map(round);
+      }
+      inner *= outputSize;
+    }
+  } else {
+    dimensions.forEach((dimension, at) => {
+      const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
+      values = resampleDimension(values, tapsOf(method, dimension, pixelScale(dimension)), dimension.inputSize, inner);
+    });
+  }
+  fillNumbers(out, (result) => result.set(values));
 }
 
 function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {

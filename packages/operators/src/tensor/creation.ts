@@ -28,6 +28,7 @@ import { readScalar, scalarToBigint, scalarToNumber } from '../elements.ts';
 import { check } from '../errors.ts';
 import { fillInto, lowerFill, lowerGenerated, writeEach } from '../fill.ts';
 import { lowerPointwise, runPointwise, scalarParam } from '../pointwise.ts';
+import { roundingTo } from '../rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../row.ts';
 import { defaultDtype, dtypeName, scalarDtype } from '../type-promotion.ts';
 
@@ -216,8 +217,23 @@ function pointAt(start: Scalar, end: Scalar, steps: number, at: number, whole: b
   const [from, to] = [Number(start), Number(end)];
   if (steps === 1) return from;
   const step = (to - from) / (steps - 1);
-  const value = at < steps / 2 ? from + step * at : to - step * (steps - at - 1);
+  const value = at < Math.floor(steps / 2) ? from + step * at : to - step * (steps - at - 1);
   return whole ? Math.trunc(value) : value;
+}
+
+/** The points of `linspace` as PyTorch rounds them: ends and step to the dtype, halves after each operation. */
+function roundedPoints(start: number, end: number, steps: number, dtype: ScalarType): (at: number) => number {
+  const round = roundingTo(dtype);
+  const [from, to] = [round(start), round(end)];
+  if (steps === 1) return () => from;
+  const step = round(round(to - from) / (steps - 1));
+  // Of float32 the product is not rounded: it goes into a fused multiplication and addition.
+  const times =
+    dtype === 'float32'
+      ? (count: number): number => step * count
+      : (count: number): number => round(step * round(count));
+  const half = Math.floor(steps / 2);
+  return (at) => (at < half ? from + times(at) : to - times(steps - at - 1));
 }
 
 function stepsRows(name: string, extra: string, value: (point: Scalar, args: Steps) => Scalar): OperatorRow[] {
@@ -238,7 +254,11 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
         const isWhole = isIntegral(output.dtype, true);
         const [a, b] = isWhole ? [start, end].map(scalarToBigint) : [start, end];
         const whole = isWhole && name === 'linspace';
-        writeEach(output, (at) => value(pointAt(a, b, args.steps, at, whole), args));
+        const point =
+          name === 'linspace' && isFloatingPoint(output.dtype)
+            ? roundedPoints(Number(a), Number(b), args.steps, output.dtype)
+            : (at: number): Scalar => pointAt(a, b, args.steps, at, whole);
+        writeEach(output, (at) => value(point(at), args));
       },
       lower: (args, [output], context) => lowerSteps(name, args, output, context),
       // Whole numbers are cut off points in double precision.
@@ -262,7 +282,7 @@ function lowerSteps(name: string, args: Steps, output: Tensor, context: Lowering
     ([i]) => {
       const at = cast('float', i);
       const left = binary('sub', param('float', steps - 1), at);
-      const isFirstHalf = binary('lt', at, param('float', steps / 2));
+      const isFirstHalf = binary('lt', at, param('float', Math.floor(steps / 2)));
       const point = select(
         isFirstHalf,
         binary('add', from, binary('mul', distance, at)),

@@ -20,6 +20,19 @@ describe('creation', () => {
     expect(elements(run('aten::logspace', 0n, 2n, 3n, 10, ...options))).toEqual([1, 10, 100]);
   });
 
+  it('rounds evenly spaced points as their dtype does', () => {
+    const points = (steps: bigint, dtype: bigint): (number | bigint)[] =>
+      elements(run('aten::linspace', 0.1, 0.3, steps, dtype, null, null, null));
+    const single = points(37n, 6n);
+    expect([3, 12, 14, 17, 18, 26].map((at) => single[at])).toEqual([
+      0.11666666716337204, 0.1666666716337204, 0.17777778208255768, 0.1944444626569748, 0.20000000298023224,
+      0.24444444477558136,
+    ]);
+    expect(points(7n, 5n)).toEqual([
+      0.0999755859375, 0.13330078125, 0.166748046875, 0.199951171875, 0.2333984375, 0.2666015625, 0.300048828125,
+    ]);
+  });
+
   it('cuts triangles', () => {
     expect(shown(run('aten::tril', matrix(), -1n))[1]).toEqual([0, 0, 0, 3, 0, 0]);
     expect(shown(run('aten::triu', matrix(), 0n))[1]).toEqual([0, 1, 2, 0, 4, 5]);
