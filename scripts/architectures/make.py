@@ -23,8 +23,9 @@ from corpus import Corpus, largest_magnitude
 
 libraries = ("torchvision", "timm", "torchaudio", "transformers", "torch_nn")
 relative_tolerance = 1e-3
-# Of the largest number in an answer: networks of a hundred layers in float32 differ by this much between two orders of summation.
-absolute_tolerance = 1e-4
+# Of the largest number in an answer. What untrained networks make of rounding is more than trained ones': PyTorch's own float32 lies
+# up to half of this from its float64.
+absolute_tolerance = 3e-4
 
 
 def first_line(error: BaseException) -> str:

@@ -63,7 +63,7 @@ vision_options = {
     "DeiT": {"image_size": 32, "patch_size": 8},
     "Beit": {"image_size": 32, "patch_size": 8},
     "Dinov2": {"image_size": 32, "patch_size": 8},
-    "ViTMAE": {"image_size": 32, "patch_size": 8},
+    "ViTMSN": {"image_size": 32, "patch_size": 8},
     "Swin": {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4},
     "Swinv2": {"image_size": 32, "patch_size": 2, "embed_dim": 16, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4},
     "ConvNext": {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]},
