@@ -552,6 +552,7 @@ export const solveRows: readonly OperatorRow[] = [
     'linalg.inv_ex',
     false,
   ),
+  // Of half precision PyTorch 2.13 gives NaN or numbers that are thousands of times too large; here it is the exponential.
   squareRow('aten::linalg_matrix_exp(Tensor self) -> Tensor', 'linalg.matrix_exp', true, matrixExponential),
   squareRow('aten::matrix_exp(Tensor self) -> Tensor', 'linalg.matrix_exp', false, matrixExponential),
   squareRow('aten::linalg_matrix_power(Tensor self, int n) -> Tensor', 'linalg.matrix_power', true, power),

@@ -1,6 +1,6 @@
-import type { ScalarType, Tensor } from '@cresset/tensor';
+import { bfloatToNumber, numberToBfloat, Tensor, type ScalarType } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
-import { elements, run, tensor } from '../operator-fixture.ts';
+import { elements, run, runAll, tensor } from '../operator-fixture.ts';
 
 const channel = (values: number[], dtype: ScalarType): Tensor => tensor(values, [2], dtype);
 const mean = [0.1, -0.7];
@@ -66,5 +66,30 @@ test('batch norm in training rounds mean and deviation to the dtype of the param
   expect(normalized('float32')).toEqual([
     -1.0478515625, -0.73828125, 1.607421875, -1.107421875, -0.56494140625, 0.409912109375, 0.00548553466796875,
     1.435546875,
+  ]);
+});
+
+test('batch norm of bfloat16 works its statistics out in bfloat16', () => {
+  const numbers = [100.3, 3.1, 107.9, 2.2, 101.7, 5.9, 103.3, 8.4, -3, 4, 50.5, -20.25, 7, 9];
+  const bfloats = (values: number[], sizes: number[]): Tensor =>
+    Tensor.fromArray(Uint16Array.from(values, numberToBfloat), sizes, 'bfloat16');
+  const [ones, zeros] = [1, 0].map((value) => bfloats([value, value], [2]));
+  const running = [bfloats([0, 0], [2]), bfloats([0, 0], [2])];
+  const [, ...saved] = runAll(
+    'aten::native_batch_norm',
+    bfloats(numbers, [7, 2]),
+    ones,
+    zeros,
+    ...running,
+    true,
+    1,
+    1e-5,
+  );
+  const found = [...saved, ...running].map((values) => elements(values).map((bits) => bfloatToNumber(Number(bits))));
+  expect(found).toEqual([
+    [67, 1.7578125],
+    [0.0223388671875, 0.107421875],
+    [67, 1.7578125],
+    [2352, 100.5],
   ]);
 });

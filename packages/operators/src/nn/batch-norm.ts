@@ -14,7 +14,7 @@ import {
   type AxisExpr,
   type Expr,
 } from '@cresset/tensorexpr';
-import { channelGroups, channelsFirst, normalizationRow, refuseIntegers } from './normalization.ts';
+import { channelGroups, channelsFirst, hasChannelsLast, normalizationRow, refuseIntegers } from './normalization.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 
@@ -101,6 +101,8 @@ export function batchNormalization(args: BatchNormArgs, [out, mean, rstd]: reado
     ...common,
     // PyTorch keeps them in tensors of the parameters' dtype, and reads them from there.
     statisticsDtype: parameterDtype(args),
+    // Of a dense input in bfloat16 it adds up in tensors of that dtype as well.
+    bfloatMoments: parameterDtype(args) === 'bfloat16' && (input.isContiguous() || hasChannelsLast(input)),
     saved: rstd && { mean, rstd },
     running: runningMean && runningVar ? { mean: runningMean, variance: runningVar, momentum } : undefined,
   };
@@ -142,25 +144,20 @@ function instanceNormalization({ use_input_stats: training, ...args }: InstanceN
 }
 
 /** Each running value moves towards the mean over the batch of the instances' own. */
-function updateInstanceStatistics(
-  args: InstanceNormArgs,
-  mean: Float64Array,
-  variance: Float64Array,
-  count: number,
-): void {
+function updateInstanceStatistics(args: InstanceNormArgs, mean: Float64Array, unbiased: Float64Array): void {
   const { input, running_mean: runningMean, running_var: runningVar, momentum } = args;
   const [batch, channels] = input.sizes;
-  const move = (running: Tensor | null, instances: Float64Array, factor: number): void => {
+  const move = (running: Tensor | null, instances: Float64Array): void => {
     if (!running) return;
     const moved = Float64Array.from(readNumbers(running), (value, channel) => {
       let sum = 0;
       for (let n = 0; n < batch; n++) sum += instances[n * channels + channel];
-      return (1 - momentum) * value + (momentum * factor * sum) / batch;
+      return (1 - momentum) * value + (momentum * sum) / batch;
     });
     writeNumbers(running, moved);
   };
-  move(runningMean, mean, 1);
-  move(runningVar, variance, count / (count - 1));
+  move(runningMean, mean);
+  move(runningVar, unbiased);
 }
 
 /** As `updateInstanceStatistics`, on a device. */
@@ -202,8 +199,8 @@ const instanceNorm = kernel<InstanceNormArgs>(
   {
     shape: instanceNormShape,
     host(args, [out]) {
-      const { mean, variance, count } = hostNormalize(instanceNormalization(args, out));
-      if (args.use_input_stats) updateInstanceStatistics(args, mean, variance, count);
+      const { mean, unbiased } = hostNormalize(instanceNormalization(args, out));
+      if (args.use_input_stats) updateInstanceStatistics(args, mean, unbiased);
     },
     lower: (args, [out], context) => {
       lowerNormalize('aten::instance_norm', instanceNormalization(args, out), context);

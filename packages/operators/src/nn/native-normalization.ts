@@ -1,10 +1,10 @@
-import { numelOf, type Tensor } from '@cresset/tensor';
-import { channelsLastStrides } from '../dimensions.ts';
+import { numelOf } from '@cresset/tensor';
 import { check } from '../errors.ts';
 import type { OperatorRow, TensorMeta } from '../row.ts';
 import { type BatchNormArgs, batchNormalization, operands, optionalRunning, saving } from './batch-norm.ts';
 import {
   channelGroups,
+  hasChannelsLast,
   normalizationRow,
   type LayerNormArgs,
   layerNormShape,
@@ -15,9 +15,6 @@ import {
   groupNormShape,
   type NativeGroupNormArgs,
 } from './normalization.ts';
-
-const hasChannelsLast = ({ dim, sizes, strides }: Tensor): boolean =>
-  dim > 3 && channelsLastStrides(sizes).every((stride, at) => stride === strides[at] || sizes[at] === 1);
 
 /**
  * Normalisations that give their statistics too: what the operators of programs are made of in PyTorch

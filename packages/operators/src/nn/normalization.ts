@@ -2,7 +2,7 @@ import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cress
 import { exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from '../broadcast.ts';
 import { kernel, type Forms } from '../builders.ts';
-import { sizesText } from '../dimensions.ts';
+import { channelsLastStrides, sizesText } from '../dimensions.ts';
 import { check, notImplementedFor } from '../errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../row.ts';
 import { dtypeName } from '../type-promotion.ts';
@@ -200,6 +200,9 @@ export const normalizationRows: readonly OperatorRow[] = [
     { shape: groupNormShape, normalization: (args, [out]) => channelGroups(args, out) },
   ),
 ];
+
+export const hasChannelsLast = ({ dim, sizes, strides }: Tensor): boolean =>
+  dim > 3 && channelsLastStrides(sizes).every((stride, at) => stride === strides[at] || sizes[at] === 1);
 
 /** A view `[C, N, positions…]`: the groups of a batch norm are its channels. */
 export function channelsFirst(tensor: Tensor): Tensor {

@@ -26,6 +26,8 @@ export interface Normalization {
   readonly saved?: { readonly mean: Tensor | null; readonly rstd: Tensor };
   /** What mean and 1/√(variance + eps) are rounded to before they are used on the host. */
   readonly statisticsDtype?: ScalarType;
+  /** Whether the moments themselves are worked out in bfloat16, on the host. */
+  readonly bfloatMoments?: boolean;
   /** Moved towards each group's mean and unbiased variance; of the sizes of the outer dimensions. */
   readonly running?: { readonly mean: Tensor; readonly variance: Tensor; readonly momentum: number };
 }
@@ -34,6 +36,8 @@ export interface Normalization {
 export interface Moments {
   readonly mean: Float64Array;
   readonly variance: Float64Array;
+  /** The unbiased variance. */
+  readonly unbiased: Float64Array;
   readonly count: number;
 }
 
@@ -43,6 +47,7 @@ export function hostNormalize(normalization: Normalization): Moments {
     ? {
         mean: Float64Array.from(readNumbers(given.mean)),
         variance: Float64Array.from(readNumbers(given.variance)),
+        unbiased: new Float64Array(),
         count: 0,
       }
     : momentsOf(normalization);
@@ -81,11 +86,11 @@ function reader(tensor: Tensor, outer: number): { data: FloatArray; outer: Int32
   };
 }
 
-function momentsOf({ input, outer, center }: Normalization): Moments {
+function momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Moments {
   const x = reader(input, outer);
   const count = x.inner.length;
   const mean = new Float64Array(x.outer.length);
-  const variance = new Float64Array(x.outer.length);
+  const sums = new Float64Array(x.outer.length);
   for (let group = 0; group < mean.length; group++) {
     const base = x.outer[group];
     let sum = 0;
@@ -97,17 +102,18 @@ function momentsOf({ input, outer, center }: Normalization): Moments {
       squares += distance * distance;
     }
     mean[group] = middle;
-    variance[group] = squares / count;
+    sums[group] = squares;
   }
-  return { mean, variance, count };
+  const round = roundingTo(bfloatMoments ? 'bfloat16' : 'float64');
+  const over = (divisor: number): Float64Array => sums.map((sum) => round(round(sum) / round(divisor)));
+  return { mean: mean.map(round), variance: over(count), unbiased: over(count - 1), count };
 }
 
-function updateRunning(running: NonNullable<Normalization['running']>, { mean, variance, count }: Moments): void {
+function updateRunning(running: NonNullable<Normalization['running']>, { mean, unbiased }: Moments): void {
   const { momentum } = running;
   const blend = (old: FloatArray, fresh: Float64Array): Float64Array =>
     Float64Array.from(old, (value, i) => (1 - momentum) * value + momentum * fresh[i]);
   writeNumbers(running.mean, blend(readNumbers(running.mean), mean));
-  const unbiased = variance.map((value) => (value * count) / (count - 1));
   writeNumbers(running.variance, blend(readNumbers(running.variance), unbiased));
 }
 
