@@ -133,8 +133,8 @@ export class AliasDb {
       return false;
     }
     for (const value of values) {
-      const element = this.#facts.elements.get(value);
-      if (element !== undefined && writes.intersects(this.#facts.dag.locationsOf(element))) {
+      const locations = this.locationsOf(value);
+      if (locations !== undefined && writes.intersects(locations)) {
         return true;
       }
     }
@@ -152,6 +152,12 @@ export class AliasDb {
       }
     }
     return false;
+  }
+
+  /** The locations that a value may stand for; undefined where it is not mutable. */
+  locationsOf(value: Value): MemoryLocations | undefined {
+    const element = this.#facts.elements.get(value);
+    return element && this.#facts.dag.locationsOf(element);
   }
 
   /** The locations a node, or one in its blocks, writes to. */

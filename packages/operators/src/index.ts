@@ -27,6 +27,7 @@ export {
   scalarParam,
   TensorElement,
 } from './pointwise.ts';
+export { packingOf } from './quantized/restored-objects.ts';
 export { findRow, registerCommonOperators } from './register.ts';
 export { allRows, registerAllOperators } from './register-all.ts';
 export * from './row.ts';

@@ -1,4 +1,13 @@
-import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  logGraph,
+  mayChange,
+  MemoryLocations,
+  type Block,
+  type Graph,
+  type Node,
+  type Value,
+} from '@cresset/ir';
 
 /** How the log calls this file. */
 const LOG = 'dead_code_elimination';
@@ -32,6 +41,8 @@ export function eliminateDeadCodeInBlock(block: Block, options: DeadCodeOptions 
 class DeadCodeEliminator {
   readonly #marked = new Set<Node>();
   readonly #live = new Set<Value>();
+  /** The memory of live values, where what aliases is known. */
+  readonly #liveMemory = new MemoryLocations();
   readonly #sideEffects = new Map<Node, boolean>();
   #changed = false;
 
@@ -82,8 +93,10 @@ class DeadCodeEliminator {
   }
 
   #markIfLive(node: Node): boolean {
+    if (this.#marked.has(node)) return false;
     const isLive =
-      node.outputs.some((output) => this.#live.has(output)) || this.options.aliasDb?.writesToAlias(node, this.#live);
+      node.outputs.some((output) => this.#live.has(output)) ||
+      this.options.aliasDb?.writesOf(node).intersects(this.#liveMemory);
     return isLive === true && this.#markNode(node);
   }
 
@@ -92,13 +105,15 @@ class DeadCodeEliminator {
     this.#marked.add(node);
     const owner = node.inBlockList ? node.owningBlock.owningNode : undefined;
     if (owner) this.#markNode(owner);
-    for (const input of node.inputs) this.#live.add(input);
+    for (const input of node.inputs) this.#markValue(input);
     return true;
   }
 
   #markValue(value: Value): boolean {
     if (this.#live.has(value)) return false;
     this.#live.add(value);
+    const memory = this.options.aliasDb?.locationsOf(value);
+    if (memory) this.#liveMemory.addAll(memory);
     return true;
   }
 

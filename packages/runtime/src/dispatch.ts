@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, isCustomClass } from '@cresset/ir';
 import {
   callRefusal,
   computeCallOnDevice,
@@ -11,7 +11,16 @@ import {
   runWithoutData,
   type OperatorRow,
 } from '@cresset/operators';
-import { List, numelOf, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import {
+  List,
+  numelOf,
+  quantizerTensors,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type IValue,
+  type Storage,
+} from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
@@ -104,7 +113,7 @@ export function afterReadback<T>(args: readonly IValue[], body: () => T, executi
 
 /**
  * Storages of the tensors among `args` that are not on the host, nor where `device` can take them from without a wait: those of a
- * large file that were not read yet. Null where there are none, which is nearly always.
+ * large file that were not read yet. Those of packed weights and of quantisers count among them. Null where there are none, which is nearly always.
  */
 export function missingStorages(
   args: readonly IValue[],
@@ -116,11 +125,15 @@ export function missingStorages(
   for (const value of args) {
     if (typeof value !== 'object' || value === null) continue;
     if (value instanceof Tensor) {
-      const { storage, dtype } = value;
+      const { storage, dtype, quantizer } = value;
+      if (quantizer) missing = missingStorages(quantizerTensors(quantizer), null, missing);
       if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
       (missing ??= new Set()).add(storage);
     } else if ((value instanceof List && mayHoldTensors(value)) || value instanceof Tuple) {
       missing = missingStorages(value.items, device, missing);
+    } else if (value instanceof ScriptObject && isCustomClass(value.type.qualifiedName)) {
+      // Layers with packed weights run on the host.
+      missing = missingStorages(value.slots, null, missing);
     }
   }
   return missing;

@@ -1,7 +1,7 @@
-import { Dict, List, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { Dict, List, quantizerTensors, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
 
 /**
- * Visits the storages of all tensors reachable from `values` through containers, objects and gradients.
+ * Visits the storages of all tensors reachable from `values` through containers, objects, gradients and quantisers.
  *
  * @returns how many values it looked at
  */
@@ -15,6 +15,7 @@ export function forEachStorage(values: readonly IValue[], visit: (storage: Stora
     if (value instanceof Tensor) {
       visit(value.storage);
       if (value.grad) pending.push(value.grad);
+      if (value.quantizer) pending.push(...quantizerTensors(value.quantizer));
     } else if (value instanceof List || value instanceof Tuple) {
       for (const item of value.items) if (typeof item === 'object') pending.push(item);
     } else if (value instanceof Dict) {

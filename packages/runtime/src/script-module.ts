@@ -1,5 +1,5 @@
 import type { TransferProgress, WeightReader } from '@cresset/archive';
-import { CressetError, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
+import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './execution.ts';
 import { explainGraph, type Explanation } from './explanation.ts';
@@ -103,6 +103,17 @@ export class ScriptModule {
     return this.#executors.executorOf(fn).planFor(this.#spec(), receiver).graph;
   }
 
+  /** Compiles and optimises a method, if there is one of that name, before its first call. */
+  prepare(method: string, receiver = this.object): void {
+    const fn = receiver.type.findMethod(method);
+    if (!fn) return;
+    try {
+      this.#executors.executorOf(fn).planFor(this.#spec(), receiver);
+    } catch {
+      // Nobody called it yet: a call fails of the same.
+    }
+  }
+
   /** Optimises a method once more and tells of every step. */
   traceOptimization(onStep: StepListener, name = 'forward', receiver = this.object): void {
     this.#executors.executorOf(this.method(name, receiver)).makePlan(this.#spec(), receiver, onStep);
@@ -165,7 +176,9 @@ export class ScriptModule {
     try {
       execution.throwIfAborted();
       const self = args[0] instanceof ScriptObject ? args[0] : null;
-      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), self);
+      // Packed weights are many of a class, and restored by one method that runs once for each.
+      const planned = self && isCustomClass(self.type.qualifiedName) ? null : self;
+      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), planned);
       unfollow = this.#readAhead(graph, self, options.onProgress ?? null);
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);

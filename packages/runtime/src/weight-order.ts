@@ -1,4 +1,4 @@
-import type { Block, Graph, Value } from '@cresset/ir';
+import { isCustomClass, type Block, type Graph, type Value } from '@cresset/ir';
 import { ScriptObject, type IValue, type Storage } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { forEachStorage } from './reachable-storages.ts';
@@ -34,8 +34,8 @@ export function weightOrder(graph: Graph, self: ScriptObject | null): WeightOrde
       for (const input of node.inputs) {
         const value = known.get(input);
         // What becomes of a module that is passed on is not known.
-        if (value === undefined || value === null || typeof value !== 'object' || value instanceof ScriptObject)
-          continue;
+        if (value === undefined || value === null || typeof value !== 'object') continue;
+        if (value instanceof ScriptObject && !isCustomClass(value.type.qualifiedName)) continue;
         forEachStorage([value], (storage) => {
           if (!seen.has(storage)) used.push(storage);
           seen.add(storage);

@@ -29,6 +29,11 @@ export interface Quantizer {
   readonly axis: number | null;
 }
 
+/** The tensors of a quantiser: none where it has one pair of numbers. */
+export function quantizerTensors({ scale, zeroPoint }: Quantizer): Tensor[] {
+  return [scale, zeroPoint].filter((each) => each instanceof Tensor);
+}
+
 /**
  * A view of a storage: sizes, strides and an offset, all in elements (at::Tensor).
  *

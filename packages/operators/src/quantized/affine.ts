@@ -69,6 +69,13 @@ export function parametersOf(
   };
 }
 
+/** Whether all zero points are 0. */
+export function isSymmetric({ zeroPoint }: Quantizer): boolean {
+  if (!(zeroPoint instanceof Tensor)) return zeroPoint === 0;
+  const zeroPointOf = numberReader(zeroPoint);
+  return Array.from({ length: zeroPoint.numel }, (_, channel) => zeroPointOf(channel)).every((each) => each === 0);
+}
+
 export function roundHalfToEven(value: number): number {
   const floor = Math.floor(value);
   const rest = value - floor;
@@ -305,7 +312,7 @@ export function centred(tensor: Tensor): Int32Array {
   const quantizer = quantizerOf(tensor);
   const elements = tensor.contiguousArray() as Int32Array;
   const result = new Int32Array(elements);
-  if (quantizer.zeroPoint === 0) return result;
+  if (isSymmetric(quantizer)) return result;
   const parameters = parametersOf(quantizer, tensor.sizes);
   const [, only] = quantizer.axis === null ? parameters(0) : [0, null];
   for (let index = 0; index < result.length; index++) result[index] -= only ?? parameters(index)[1];

@@ -1,5 +1,5 @@
 import { scalarTypeIrName } from '@cresset/ir';
-import type { ScriptObject, Tensor } from '@cresset/tensor';
+import { numelOf, type ScriptObject, type Tensor } from '@cresset/tensor';
 import { kernel } from '../builders.ts';
 import { sizesText } from '../dimensions.ts';
 import { check } from '../errors.ts';
@@ -19,6 +19,7 @@ import {
   chooseQuantizer,
   intList,
   integerWeightOf,
+  type IntegerWeight,
   listOf,
   multiplyRows,
   pack,
@@ -88,19 +89,26 @@ function geometryOf(packed: ScriptObject, sizes: readonly number[], name: string
   return { inputs, outputs, groups, from, to, kernel: kernelSizes, source };
 }
 
-/** The rows of a weight: all taps of an output channel beside each other; a transposed one has its input channels first. */
-function rowsOf(packed: ScriptObject, { inputs, outputs, groups, kernel: [depth, height, width] }: Geometry) {
-  if (packed.getAttribute('_transpose') !== true) return undefined;
-  const taps = depth * height * width;
-  const [perGroup, own] = [outputs / groups, inputs / groups];
-  return (integers: Int32Array): Int32Array =>
+/**
+ * The weight as products take it, which is worked out once. Its rows have all taps of an output channel beside each other; a transposed
+ * one is stored with its input channels first.
+ */
+export function packedConvolutionWeight(packed: ScriptObject): IntegerWeight {
+  const weight = weightOf(packed);
+  const [first, perGroup, ...kernelSizes] = weight.sizes;
+  if (packed.getAttribute('_transpose') !== true) return integerWeightOf(weight, first);
+  const groups = Number(packed.getAttribute('_groups'));
+  const taps = numelOf(kernelSizes);
+  const own = first / groups;
+  return integerWeightOf(weight, perGroup * groups, (integers) =>
     integers.map((_, index) => {
       const tap = index % taps;
       const input = Math.floor(index / taps) % own;
       const output = Math.floor(index / (taps * own));
       const channel = Math.floor(output / perGroup) * own + input;
       return integers[(channel * perGroup + (output % perGroup)) * taps + tap];
-    });
+    }),
+  );
 }
 
 /**
@@ -119,7 +127,7 @@ function convolve(qx: Tensor, packed: ScriptObject, output: TensorQuantizer, isR
   const { scale } = tensorQuantizerOf(qx);
   const geometry = geometryOf(packed, qx.sizes, name);
   const { inputs, outputs, groups, from, to, kernel: taps } = geometry;
-  const weight = integerWeightOf(weightOf(packed), outputs, rowsOf(packed, geometry));
+  const weight = packedConvolutionWeight(packed);
   const requantization = new Requantization(scale, weight, biasOf(packed));
   const min = isRelu ? output.zeroPoint : 0;
   const atOnce = isForOneDnn(packed, weight.isSymmetric, groups);

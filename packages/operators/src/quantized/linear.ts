@@ -84,6 +84,13 @@ export function dynamicLinear(X: Tensor, W_prepack: ScriptObject, reduceRange: b
   return floatLinear({ X, W_prepack }, chooseQuantizer(X, 0, reduceRange ? 127 : 255), isRelu);
 }
 
+/** Works out what products take of the weight, so that the first of them does not. */
+export function packLinearWeight(packed: ScriptObject): void {
+  const weight = weightOf(packed);
+  if (weight.quantizer === null) halfWeight(weight);
+  else integerWeightOf(weight, weight.sizes[0]);
+}
+
 const halves = new WeakMap<Tensor, Float32Array>();
 
 /** Weights of half precision, kept as the float32 numbers that they are. */

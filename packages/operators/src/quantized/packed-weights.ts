@@ -1,8 +1,9 @@
 import { findCustomClass, IntType } from '@cresset/ir';
-import { List, numelOf, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { List, numelOf, ScriptObject, type IValue, type Tensor } from '@cresset/tensor';
 import { check } from '../errors.ts';
 import {
   centred,
+  isSymmetric,
   parametersOf,
   quantizerOf,
   roundHalfToEven,
@@ -51,7 +52,7 @@ export function integerWeightOf(
   let known = weights.get(weight);
   if (!known) {
     const quantizer = quantizerOf(weight);
-    const { scale, zeroPoint, axis } = quantizer;
+    const { scale, axis } = quantizer;
     const parameters = parametersOf(quantizer, weight.sizes);
     const inner = axis === null ? 0 : numelOf(weight.sizes.slice(axis + 1));
     known = {
@@ -60,10 +61,7 @@ export function integerWeightOf(
         axis === null ? (scale as number) : parameters(channel * inner)[0],
       ),
       isPerChannel: axis !== null,
-      isSymmetric:
-        zeroPoint instanceof Tensor
-          ? Array.from<number | bigint>(zeroPoint.contiguousArray()).every((each) => Number(each) === 0)
-          : zeroPoint === 0,
+      isSymmetric: isSymmetric(quantizer),
     };
     weights.set(weight, known);
   }

@@ -1,5 +1,6 @@
 import { readLegacyModule, setLegacyReader } from '@cresset/archive';
-import { registerAllOperators } from '@cresset/operators';
+import { packingOf, registerAllOperators } from '@cresset/operators';
+import { setObjectPreparation } from '../object-preparation.ts';
 import { registerQuantizedClasses } from './quantized-classes.ts';
 
 /** Makes a host of the full edition: all operators, classes of quantised layers, and files of all ages. To be called before it starts. */
@@ -7,4 +8,5 @@ export function initializeFullRuntime(): void {
   registerAllOperators();
   setLegacyReader(readLegacyModule);
   registerQuantizedClasses();
+  setObjectPreparation(packingOf);
 }

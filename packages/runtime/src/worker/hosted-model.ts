@@ -5,6 +5,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
+import { preparationOf } from '../object-preparation.ts';
 import { forEachStorage } from '../reachable-storages.ts';
 import { RuntimeContext } from '../runtime-context.ts';
 import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
@@ -60,6 +61,8 @@ export class HostedModel {
   readonly #device: ComputeDevice | null;
   readonly #report: DeviceReport;
   readonly #temporaries = new UndecidedStorages();
+  /** Objects whose tensors were not there when they could have been made ready. */
+  #unprepared: ScriptObject[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(loaded: HostedProgram, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
@@ -78,11 +81,26 @@ export class HostedModel {
     this.modules = collectModules(loaded.module);
   }
 
-  /** Runs what objects of the file need before they can be used: their `__setstate__`. */
+  /**
+   * Runs what objects of the file need before they can be used: their `__setstate__`. Layers with packed weights are made ready, those
+   * aside whose weights are read later, and where there are such layers, so is `forward`.
+   */
   async prepare(signal: AbortSignal): Promise<void> {
     for (const { object, state } of this.#loaded.pendingStates) {
       await this.runner.callOn(object, '__setstate__', [state], { signal });
     }
+    this.#unprepared = this.#loaded.pendingStates.flatMap(({ object }) => (preparationOf(object) ? [object] : []));
+    if (this.#unprepared.length > 0) this.runner.prepare('forward');
+    this.#prepareObjects();
+  }
+
+  /** Makes those objects ready whose tensors are on the host. */
+  #prepareObjects(): void {
+    this.#unprepared = this.#unprepared.filter((object) => {
+      if (!storagesOf([object]).every(({ isOnHost }) => isOnHost)) return true;
+      preparationOf(object)!();
+      return false;
+    });
   }
 
   /**
@@ -96,6 +114,7 @@ export class HostedModel {
     const tensors = new Map<Storage, Tensor>();
     for (const tensor of reachableTensors(this.#loaded.module)) tensors.set(tensor.storage, tensor);
     const { unread } = weights;
+    const ofPacked = new Set(storagesOf(this.#unprepared));
     const unfollow = onProgress && weights.follow(unread, onProgress);
     try {
       weights.prefetch(unread, [], device ? READ_AHEAD_BYTES : Infinity);
@@ -104,10 +123,11 @@ export class HostedModel {
         if (storage.isDisposed) continue;
         await abortable(storage.toHost(), signal);
         const tensor = tensors.get(storage);
-        // Small ones serve on the host, and go up with the first kernel that reads them.
-        if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES) continue;
+        // Small ones serve on the host, and go up with the first kernel that reads them; packed weights serve there alone.
+        if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES || ofPacked.has(storage)) continue;
         if (bytesOnDevice(storage, tensor, device) > 0) storage.deviceBuffer(device, tensor.dtype);
       }
+      this.#prepareObjects();
       await device?.flush();
     } finally {
       unfollow?.();
@@ -290,6 +310,12 @@ export class HostedModel {
     }
     return found;
   }
+}
+
+function storagesOf(objects: readonly ScriptObject[]): Storage[] {
+  const storages: Storage[] = [];
+  forEachStorage(objects, (storage) => storages.push(storage));
+  return storages;
 }
 
 /** The arguments that a program wrote to, which are its caller's: in place means that the caller sees it. */

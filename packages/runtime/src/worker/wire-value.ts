@@ -22,6 +22,7 @@ import {
   fromByteString,
   List,
   numelOf,
+  quantizerTensors,
   ScriptObject,
   Storage,
   contiguousStrides,
@@ -45,8 +46,10 @@ export function reachableTensors(root: IValue): Tensor[] {
     const value = pending.pop()!;
     if (value === null || typeof value !== 'object' || visited.has(value)) continue;
     visited.add(value);
-    if (value instanceof Tensor) tensors.add(value);
-    else if (value instanceof List || value instanceof Tuple) for (const item of value.items) pending.push(item);
+    if (value instanceof Tensor) {
+      tensors.add(value);
+      if (value.quantizer) pending.push(...quantizerTensors(value.quantizer));
+    } else if (value instanceof List || value instanceof Tuple) for (const item of value.items) pending.push(item);
     else if (value instanceof Dict) for (const [key, item] of value.entries) pending.push(key, item);
     else if (value instanceof ScriptObject) pending.push(...value.slots);
   }
