@@ -40,6 +40,21 @@ describe('special functions', () => {
     near(special.airyAi(6), 9.947694360252897e-6);
   });
 
+  // Values worked out with forty digits.
+  it.each([
+    [25, 24.5, 0.48650491635870935, 0.5134950836412907],
+    [150, 149.85, 0.5059725972789281, 0.4940274027210719],
+    [300, 310, 0.7224887541718611, 0.2775112458281389],
+    [1000, 990, 0.3795213785379639, 0.620478621462036],
+    [5000, 4900, 0.07794495622651391, 0.9220550437734861],
+    [0.3, 0.2, 0.6575067242697218, 0.34249327573027827],
+    [1e-10, 1e-12, 0.9999999972946194, 2.7053805414514844e-9],
+    [20, 0.05, 3.737626504311089e-45, 1],
+  ])('incomplete gamma functions of %d and %d', (a, x, lower, upper) => {
+    expect(Math.abs(special.gammainc(a, x) / lower - 1)).toBeLessThan(1e-12);
+    expect(Math.abs(special.gammaincc(a, x) / upper - 1)).toBeLessThan(1e-12);
+  });
+
   it('rounds halves to the even number', () => {
     expect([0.5, 1.5, 2.5, -0.5, -1.5].map(roundToEven)).toEqual([0, 2, 2, -0, -2]);
   });

@@ -185,17 +185,36 @@ export function multigammaln(x: number, p: number): number {
   return sum;
 }
 
-/** e⁻ˣ xᵃ / Γ(a + 1). */
-const gammaFactor = (a: number, x: number): number => Math.exp(a * Math.log(x) - x - lgamma(a + 1));
+/** e⁻ˣ xᵃ / Γ(a + 1); for large a by Stirling's series, where the logarithms would cancel. */
+function gammaFactor(a: number, x: number): number {
+  if (a < 20) return Math.exp(a * Math.log(x) - x - lgamma(a + 1));
+  const inverse = 1 / (a * a);
+  const tail = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / a;
+  return Math.exp(-a * excess(a, x) - tail) / Math.sqrt(2 * Math.PI * a);
+}
 
-/** The regularised lower incomplete gamma function P(a, x). */
+/** μ − ln(1 + μ) for 1 + μ = x/a. */
+function excess(a: number, x: number): number {
+  const mu = (x - a) / a;
+  if (Math.abs(mu) > 0.1) return mu - Math.log(x / a);
+  let power = mu;
+  let sum = 0;
+  for (let n = 2; n < 18; n++) sum += (power *= n === 2 ? mu : -mu) / n;
+  return sum;
+}
+
+/**
+ * The regularised lower incomplete gamma function P(a, x), by the kinds of expansion that PyTorch takes: a series, a continued
+ * fraction, and near x = a for large a Temme's uniform expansion.
+ */
 export function gammainc(a: number, x: number): number {
   if (Number.isNaN(a) || Number.isNaN(x) || a < 0 || x < 0) return NaN;
   if (a === 0) return x > 0 ? 1 : NaN;
   if (x === 0) return 0;
   if (a === Infinity) return x === Infinity ? NaN : 0;
   if (x === Infinity) return 1;
-  return x < a + 1 ? lowerSeries(a, x) : 1 - upperFraction(a, x);
+  if (isTransition(a, x)) return uniformExpansion(a, x, -1);
+  return x > 1 && x > a ? 1 - gammaincc(a, x) : lowerSeries(a, x);
 }
 
 /** The upper one, Q(a, x) = 1 − P(a, x). */
@@ -205,13 +224,80 @@ export function gammaincc(a: number, x: number): number {
   if (x === 0) return 1;
   if (a === Infinity) return x === Infinity ? NaN : 1;
   if (x === Infinity) return 0;
-  return x < a + 1 ? 1 - lowerSeries(a, x) : upperFraction(a, x);
+  if (isTransition(a, x)) return uniformExpansion(a, x, 1);
+  if (x > 1.1) return x < a ? 1 - lowerSeries(a, x) : upperFraction(a, x);
+  const isLowerSmall = x <= 0.5 ? -0.4 / Math.log(x) < a : x * 1.1 < a;
+  return isLowerSmall ? 1 - lowerSeries(a, x) : upperSeries(a, x);
+}
+
+/** Where P and Q go from 0 to 1, in so many terms of the other expansions that they take long. */
+const isTransition = (a: number, x: number): boolean => a > 200 && Math.abs(x - a) < 4.5 * Math.sqrt(a);
+
+/**
+ * Coefficients of Temme's expansion: row k holds Cₖ as a power series in η, where η²/2 = μ − ln(1 + μ). From μ μ′ = η (1 + μ)
+ * follow the powers of μ, from these 1/μ; C₀ = 1/μ − 1/η, and each next one is Cₖ₋₁′/η with its pole at 0 taken off by a
+ * multiple of 1/μ.
+ */
+const temmeRows = ((): readonly Float64Array[] => {
+  const size = 40;
+  const mu = new Float64Array(size + 2);
+  mu[1] = 1;
+  for (let n = 2; n <= size; n++) {
+    let sum = mu[n - 1];
+    for (let k = 2; k < n; k++) sum -= k * mu[k] * mu[n + 1 - k];
+    mu[n] = sum / (n + 1);
+  }
+  // η/μ
+  const inverse = new Float64Array(size);
+  inverse[0] = 1;
+  for (let n = 1; n < size; n++) for (let k = 1; k <= n; k++) inverse[n] -= mu[k + 1] * inverse[n - k];
+  const rows = [inverse.slice(1)];
+  while (rows.length < 6) {
+    const last = rows[rows.length - 1];
+    rows.push(last.slice(2).map((value, n) => (n + 2) * value - last[1] * inverse[n + 1]));
+  }
+  return rows;
+})();
+
+/** Q for sign 1, P for −1. */
+function uniformExpansion(a: number, x: number, sign: 1 | -1): number {
+  const half = excess(a, x);
+  const eta = Math.sign(x - a) * Math.sqrt(2 * half);
+  const correction = temmeRows.reduceRight(
+    (sum, row) => sum / a + row.reduceRight((value, c) => value * eta + c, 0),
+    0,
+  );
+  return (
+    erfc(sign * eta * Math.sqrt(a / 2)) / 2 + (sign * Math.exp(-a * half) * correction) / Math.sqrt(2 * Math.PI * a)
+  );
+}
+
+/** Q for small x, without the difference that would leave nothing of it for small a. */
+function upperSeries(a: number, x: number): number {
+  let term = 1;
+  let sum = 0;
+  for (let n = 1; n < 100 && Math.abs(term) > 1e-17 * Math.abs(sum) * (a + n); n++) {
+    term *= -x / n;
+    sum += term / (a + n);
+  }
+  const log = a * Math.log(x);
+  return -Math.expm1(log - lgammaOfNext(a)) - a * Math.exp(log - lgammaOfNext(a)) * sum;
+}
+
+/** ln Γ(1 + a), with its digits for small a too. */
+function lgammaOfNext(a: number): number {
+  if (a > 0.01) return lgamma(1 + a);
+  // −γ a + Σ ζ(n) (−a)ⁿ / n
+  let power = a;
+  let sum = -gamma * a;
+  for (let n = 2; n < 10; n++) sum += (zeta(n, 1) * (power *= n === 2 ? a : -a)) / n;
+  return sum;
 }
 
 function lowerSeries(a: number, x: number): number {
   let term = 1;
   let sum = 1;
-  for (let n = 1; n < 10000 && term > 1e-17 * sum; n++) {
+  for (let n = 1; n < 100000 && term > 1e-17 * sum; n++) {
     term *= x / (a + n);
     sum += term;
   }
