@@ -254,3 +254,28 @@ graph(%x : Tensor, %y : Tensor):
     expect([...context.counters.device.values()]).toEqual([2]);
   });
 });
+
+describe('tensors that no buffer of the GPU holds', () => {
+  const text = (size: number) => `
+graph(%x : Tensor):
+  %one : int = prim::Constant[value=1]()
+  %no : bool = prim::Constant[value=0]()
+  %size : int = prim::Constant[value=${size}]()
+  %sizes : int[] = prim::ListConstruct(%size)
+  %wide : Tensor = aten::expand(%x, %sizes, %no)
+  %y : Tensor = aten::add(%wide, %one, %one)
+  %z : Tensor = aten::neg(%y)
+  %none : NoneType = prim::Constant()
+  %sum : Tensor = aten::sum(%z, %none)
+  return (%sum)
+`;
+
+  it('are computed on the host, which is counted, fused or not', async () => {
+    const size = device.capabilities.maxBindingBytes / 4 + 1;
+    const { results, context } = await run(text(size), [Tensor.fromArray(new Float32Array([1]), [1], 'float32')]);
+    expect((results[0] as Tensor).contiguousArray()[0]).toBe(Math.fround(-2 * size));
+    expect(new Set(context.counters.fallbackReasons.values())).toEqual(
+      new Set(['a tensor larger than a buffer of this GPU']),
+    );
+  });
+});

@@ -26,7 +26,7 @@ import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
 import type { OperatorBinding } from './operator-binding.ts';
 import type { ProgramPlace } from './program-place.ts';
-import { countOne } from './run-counters.ts';
+import { countOne, type RunCounters } from './run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';
 
 /** The results of an operator, now or once data has come from the device. */
@@ -85,24 +85,36 @@ function computeWhereBest(
     countOne(context.counters.hostSmall, name);
     return own(execution, tensors, computeCallOnHost(call, context));
   }
+  const onHost = (refusal: string): Invocation => {
+    countHostCall(context.counters, name, refusal);
+    return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
+  };
   const refusal = callRefusal(call);
-  if (refusal === null) {
-    const launches = new DeviceLaunches(execution, name, place);
-    let results: Invocation | null = null;
-    try {
-      results = computeCallOnDevice(call, launches);
-      if (!(results instanceof Promise)) return own(execution, tensors, results);
-      return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
-    } finally {
-      if (!(results instanceof Promise)) launches.end();
-    }
+  if (refusal !== null) return onHost(refusal);
+  const launches = new DeviceLaunches(execution, name, place);
+  let results: Invocation | null = null;
+  try {
+    results = computeCallOnDevice(call, launches);
+    if (!(results instanceof Promise)) return own(execution, tensors, results);
+    return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
+  } catch (error) {
+    if (isBeyondBuffers(error)) return onHost('a tensor larger than a buffer of this GPU');
+    throw error;
+  } finally {
+    if (!(results instanceof Promise)) launches.end();
   }
-  if (refusal === doublePrecision) countOne(context.counters.hostDouble, name);
+}
+
+/** Whether a tensor was too large for the device; nothing was computed then. */
+export const isBeyondBuffers = (error: unknown): boolean =>
+  error instanceof CressetError && error.code === 'DEVICE_BUFFER_TOO_LARGE';
+
+function countHostCall(counters: RunCounters, name: string, refusal: string): void {
+  if (refusal === doublePrecision) countOne(counters.hostDouble, name);
   else {
-    countOne(context.counters.hostFallback, name);
-    context.counters.fallbackReasons.set(name, refusal);
+    countOne(counters.hostFallback, name);
+    counters.fallbackReasons.set(name, refusal);
   }
-  return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
 }
 
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */

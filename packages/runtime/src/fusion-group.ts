@@ -3,7 +3,7 @@ import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
-import { bringToHost, dispatch, isSmall, missingStorages, own, type Invocation } from './dispatch.ts';
+import { bringToHost, dispatch, isBeyondBuffers, isSmall, missingStorages, own, type Invocation } from './dispatch.ts';
 import type { Execution } from './execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
@@ -97,8 +97,9 @@ export class FusionGroup {
         : this.#launchPointwise(values, launches);
       return results && own(execution, tensors, results);
     } catch (error) {
-      // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator.
-      if (error instanceof OperatorError) return null;
+      // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator. So are
+      // results that no buffer holds: the operators that make them then run on the host.
+      if (error instanceof OperatorError || isBeyondBuffers(error)) return null;
       throw error;
     } finally {
       launches.end();
