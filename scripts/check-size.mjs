@@ -6,7 +6,7 @@ const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const builds = [
   { name: 'core edition', entries: ['cresset.js', 'worker.js'], limit: 270_000 },
   { name: 'one script', entries: ['cresset.global.js'], limit: 270_000 },
-  { name: 'full edition', entries: ['full.js', 'worker-full.js'], limit: 440_000 },
+  { name: 'full edition', entries: ['full.js', 'worker-full.js'], limit: 450_000 },
 ];
 
 /** The entries and every module they import, over all levels. */
