@@ -185,6 +185,8 @@ interface Steps extends Options {
   readonly end: Scalar | Tensor;
   readonly steps: number;
   readonly base?: number;
+  /** Of the form with `out=`. */
+  readonly out?: Tensor;
 }
 
 function boundsComplaint(name: string, ends: readonly (Scalar | Tensor)[]): string {
@@ -261,8 +263,8 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
         writeEach(output, (at) => value(point(at), args));
       },
       lower: (args, [output], context) => lowerSteps(name, args, output, context),
-      // Whole numbers are cut off points in double precision.
-      lowerable: (args) => !isIntegral(stepsDtype(args), true),
+      // Whole numbers are cut off points in double precision, those of an `out` argument too.
+      lowerable: (args) => !isIntegral(args.out?.dtype ?? stepsDtype(args), true),
       readsNoData: overload === '',
     }),
   );

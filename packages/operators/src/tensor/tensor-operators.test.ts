@@ -1,5 +1,7 @@
 import { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
+import { deviceRefusal } from '../invoke.ts';
+import { findRow } from '../register.ts';
 import { elements, ints, longs, run, runAll, shown, tensor, tensors } from '../operator-fixture.ts';
 
 // Expected values are PyTorch's.
@@ -31,6 +33,13 @@ describe('creation', () => {
     expect(points(7n, 5n)).toEqual([
       0.0999755859375, 0.13330078125, 0.166748046875, 0.199951171875, 0.2333984375, 0.2666015625, 0.300048828125,
     ]);
+  });
+
+  it('leaves whole points to the host, which has the precision to cut them off', () => {
+    const onDevice = (out: Tensor): boolean =>
+      deviceRefusal(findRow('aten::logspace', 'out')!, [3n, 10n, 100n, 10, out]) === null;
+    expect(onDevice(Tensor.empty([100], 'float32'))).toBe(true);
+    expect(onDevice(Tensor.empty([100], 'int64'))).toBe(false);
   });
 
   it('cuts triangles', () => {
