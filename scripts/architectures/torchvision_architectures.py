@@ -42,13 +42,13 @@ def features_of(name: str) -> nn.Module:
     return getattr(models, name)(weights=None).features
 
 
-def detector(make, size: int, **options):
+def detector(make, size: int, deviation: float = 0.05, **options):
     """
     Thresholds of score so low that untrained heads find something; a head that says the same everywhere ties, so its biases and
     weights are spread.
     """
     module = make(weights=None, weights_backbone=None, num_classes=7, min_size=size, max_size=size, **options)
-    return spread(module)
+    return spread(module, deviation)
 
 
 def spread(module: nn.Module, deviation: float = 0.05) -> nn.Module:
@@ -70,7 +70,7 @@ def detectors():
     for name, options in two_stage.items():
         make = getattr(models.detection, name)
         yield name, functools.partial(detector, make, 96, **options, **boxes), 96
-    one_stage = {"retinanet_resnet50_fpn": {"score_thresh": 0.3}, "fcos_resnet50_fpn": {"score_thresh": 0.2}}
+    one_stage = {"retinanet_resnet50_fpn": {"score_thresh": 0.3, "deviation": 0.015}, "fcos_resnet50_fpn": {"score_thresh": 0.2}}
     for name, options in one_stage.items():
         make = getattr(models.detection, name)
         yield name, functools.partial(detector, make, 96, detections_per_img=20, topk_candidates=50, **options), 96
