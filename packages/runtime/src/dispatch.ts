@@ -105,7 +105,7 @@ function computeWhereBest(
   }
 }
 
-/** Whether a tensor was too large for the device; nothing was computed then. */
+/** Whether a tensor was too large for the device: results are allocated before anything is launched that writes them. */
 export const isBeyondBuffers = (error: unknown): boolean =>
   error instanceof CressetError && error.code === 'DEVICE_BUFFER_TOO_LARGE';
 
@@ -125,7 +125,8 @@ export function afterReadback<T>(args: readonly IValue[], body: () => T, executi
 
 /**
  * Storages of the tensors among `args` that are not on the host, nor where `device` can take them from without a wait: those of a
- * large file that were not read yet. Those of packed weights and of quantisers count among them. Null where there are none, which is nearly always.
+ * large file that were not read yet. Those of packed weights and of quantisers count among them. Null where there are none, which is
+ * nearly always.
  */
 export function missingStorages(
   args: readonly IValue[],
