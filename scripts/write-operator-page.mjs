@@ -11,8 +11,10 @@ const server = await createServer({
   appType: 'custom',
   logLevel: 'error',
 });
-const { operatorPage } = await server.ssrLoadModule(fromRoot('packages/operators/src/operator-page.ts'));
+const { operatorPage } = await server.ssrLoadModule(fromRoot('packages/operators/src/documentation/operator-page.ts'));
 writeFileSync(fromRoot('docs/operators.md'), operatorPage());
-const { fullEditionHashes } = await server.ssrLoadModule(fromRoot('packages/operators/src/full-edition-table.ts'));
-writeFileSync(fromRoot('packages/operators/src/full-edition-hashes.ts'), fullEditionHashes());
+const { fullEditionHashes } = await server.ssrLoadModule(
+  fromRoot('packages/operators/src/table/full-edition-table.ts'),
+);
+writeFileSync(fromRoot('packages/operators/src/table/full-edition-hashes.ts'), fullEditionHashes());
 await server.close();

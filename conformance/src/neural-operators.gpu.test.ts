@@ -3,7 +3,7 @@ import { Storage, Tensor, contiguousStrides, numelOf, type ScalarType } from '@c
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
-import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/nn/oracle/oracle-case.ts';
+import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/oracle/oracle-case.ts';
 
 /** Lowerings of neural network operators as shaders, against what PyTorch's CPU computes. */
 

@@ -1,7 +1,7 @@
-export { boxingOf, tensorsOf, type Boxing } from './boxing.ts';
-export { copyInto, cloneOf, lowerCopy } from './copy.ts';
-export { OperatorError, type ErrorKind } from './errors.ts';
-export { functionalizedRow } from './functionalization.ts';
+export { boxingOf, tensorsOf, type Boxing } from './table/boxing.ts';
+export { copyInto, cloneOf, lowerCopy } from './kernels/copy.ts';
+export { OperatorError, type ErrorKind } from './kernels/errors.ts';
+export { functionalizedRow } from './dispatch/functionalization.ts';
 export {
   callRefusal,
   computeCallOnDevice,
@@ -16,8 +16,8 @@ export {
   runOnDevice,
   runOnHost,
   runWithoutData,
-} from './invoke.ts';
-export { readScalar } from './elements.ts';
+} from './dispatch/invoke.ts';
+export { readScalar } from './kernels/elements.ts';
 export {
   computingTypes,
   deviceViews,
@@ -26,11 +26,11 @@ export {
   pointwiseShape,
   scalarParam,
   TensorElement,
-} from './pointwise.ts';
-export { packingOf } from './quantized/restored-objects.ts';
-export { findRow, registerCommonOperators } from './register.ts';
+} from './kernels/pointwise.ts';
+export { packingOf } from './families/quantized/restored-objects.ts';
+export { findRow, registerCommonOperators } from './table/register.ts';
 export { allRows, registerAllOperators } from './register-all.ts';
-export * from './row.ts';
-export * from './type-promotion.ts';
-export * from './broadcast.ts';
-export { formatValue } from './scalar/value-format.ts';
+export * from './table/row.ts';
+export * from './kernels/type-promotion.ts';
+export * from './kernels/broadcast.ts';
+export { formatValue } from './families/scalar/value-format.ts';

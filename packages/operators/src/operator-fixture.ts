@@ -10,10 +10,10 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { constant } from '@cresset/tensorexpr';
-import { runOnHost } from './invoke.ts';
+import { runOnHost } from './dispatch/invoke.ts';
 import { registerAllOperators } from './register-all.ts';
-import { findRow } from './register.ts';
-import type { HostContext, LoweringContext, RandomGenerator } from './row.ts';
+import { findRow } from './table/register.ts';
+import type { HostContext, LoweringContext, RandomGenerator } from './table/row.ts';
 
 /** What tests of operators have in common: running one on the host, tensors from numbers and back. */
 

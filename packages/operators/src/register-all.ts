@@ -1,15 +1,15 @@
 import { operatorRegistry } from '@cresset/ir';
-import { lowerComplex, takesComplex } from './complex-lowering.ts';
-import { extraFamilies } from './extra-families.ts';
-import { families } from './families.ts';
-import { foreignNote } from './full-edition-names.ts';
-import { checkReadable } from './dtype-refusals.ts';
-import { useComplexLowering, useDtypeRules, useQuantizedForms } from './invoke.ts';
-import { runQuantizedForm } from './quantized/forms.ts';
-import { checkWritable } from './writable-dtypes.ts';
-import { generatedOutForms } from './out-forms.ts';
-import { registerCommonOperators, registerRows, rowsOf } from './register.ts';
-import type { OperatorRow } from './row.ts';
+import { lowerComplex, takesComplex } from './families/complex/complex-lowering.ts';
+import { extraFamilies } from './families/extra.ts';
+import { families } from './families/common.ts';
+import { foreignNote } from './table/full-edition-names.ts';
+import { checkReadable } from './dispatch/dtype-refusals.ts';
+import { useComplexLowering, useDtypeRules, useQuantizedForms } from './dispatch/invoke.ts';
+import { runQuantizedForm } from './families/quantized/forms.ts';
+import { checkWritable } from './dispatch/writable-dtypes.ts';
+import { generatedOutForms } from './table/out-forms.ts';
+import { registerCommonOperators, registerRows, rowsOf } from './table/register.ts';
+import type { OperatorRow } from './table/row.ts';
 
 /** All rows there are, with the in-place and `out=` forms derived from them. */
 export function allRows(): OperatorRow[] {

@@ -1,0 +1,125 @@
+import { Complex, Tensor } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { elements, ints, longs, run, runAll, shown, tensor } from '../operator-fixture.ts';
+
+// Expected values and messages are PyTorch's.
+describe('tensors that are written to', () => {
+  it('get the sizes of the result from addbmm_, and from no other form in place', () => {
+    const batch = [tensor([1, 2, 3, 4], [2, 1, 2]), tensor([1, 0, 0, 1, 1, 1, 1, 1], [2, 2, 2])] as const;
+    const self = tensor([10], [1]);
+    expect(shown(run('aten::addbmm_', self, ...batch, 1n, 1n))).toEqual([
+      [1, 2],
+      [18, 19],
+    ]);
+    expect(self.sizes).toEqual([1, 2]);
+    expect(() => run('aten::baddbmm_', tensor([10], [1]), ...batch, 1n, 1n)).toThrow(
+      'Bad in-place call: input tensor size [1] and output tensor size [2, 1, 2] should match',
+    );
+  });
+
+  it('are no input of what reads at other places than it writes', () => {
+    const overlap = 'unsupported operation: some elements of the input tensor and the written-to tensor';
+    const fresh = (): Tensor => tensor([1, 2, 3, 4]);
+    let self = fresh();
+    const flags = tensor([1, 0, 1, 0], [4], 'bool');
+    expect(() => run('aten::take.out', self, longs(1n, 2n), self)).toThrow(overlap);
+    self = fresh();
+    expect(() => run('aten::gather.out', self, 0n, longs(1n), false, self)).toThrow(overlap);
+    self = fresh();
+    expect(() => run('aten::masked_select.out', self, flags, self)).toThrow(overlap);
+    self = fresh();
+    expect(() => run('aten::index_select.out', self, 0n, longs(1n), self)).toThrow(overlap);
+    self = fresh();
+    expect(elements(run('aten::cumsum.out', self, 0n, null, self))).toEqual([1, 3, 6, 10]);
+  });
+
+  it('are written to where they are, but for what they are also read from (which PyTorch refuses)', () => {
+    const self = tensor([1, 2, 3, 4], [2, 2]);
+    expect(elements(run('aten::index_copy_', self, 0n, longs(1n, 0n), self))).toEqual([3, 4, 1, 2]);
+    expect(elements(run('aten::index_copy_', self, 0n, longs(1n), tensor([7, 8], [1, 2])))).toEqual([3, 4, 7, 8]);
+  });
+
+  it('are looked at for their dtype first where PyTorch does', () => {
+    expect(() => run('aten::float_power_.Tensor', tensor([1, 2], [2, 1]), tensor([1, 2]))).toThrow(
+      "the base given to float_power_ has dtype Float but the operation's result requires dtype Double",
+    );
+    expect(() => run('aten::div_.Tensor', tensor([1, 2], [2, 1], 'int64'), tensor([1, 2]))).toThrow(
+      "output with shape [2, 1] doesn't match the broadcast shape [2, 2]",
+    );
+  });
+});
+
+describe('arguments out of range', () => {
+  it.each([
+    [[3n, 0n, 0n], 'Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.'],
+    [[0n, 0n, -1n], 'start (0) + length (-1) exceeds dimension size (2).'],
+    [[0n, 4n, -1n], 'start out of range (expected to be in range of [-2, 2], but got 4)'],
+    [[-3n, 0n, 1n], 'Dimension out of range (expected to be in range of [-2, 1], but got -3)'],
+  ])('of narrow_copy %#', (args, message) => {
+    expect(() => run('aten::narrow_copy', tensor([1, 2, 3, 4], [2, 2]), ...args)).toThrow(message);
+  });
+
+  it('of functions are NaN where there is no limit', () => {
+    expect(elements(run('aten::special_bessel_j0', tensor([Infinity])))).toEqual([NaN]);
+    expect(elements(run('aten::special_bessel_y1', tensor([Infinity, -1])))).toEqual([NaN, NaN]);
+  });
+});
+
+describe('dtypes', () => {
+  it('that _add_relu takes', () => {
+    expect(elements(run('aten::_add_relu.Tensor', tensor([1, -2]), tensor([1, 1]), 2n))).toEqual([3, 0]);
+    expect(elements(run('aten::_add_relu_.Scalar', longs(1n, -5n), 2n, 1n))).toEqual([3n, 0n]);
+    expect(() => run('aten::_add_relu.Tensor', tensor([1], [1], 'float16'), tensor([1], [1], 'float16'), 1n)).toThrow(
+      'Unsupported datatype for add_relu:c10::Half',
+    );
+  });
+
+  it('of what addmm, and linear with a bias, multiply and add, before their sizes', () => {
+    const matrix = (rows: number, columns: number, dtype?: 'float64'): Tensor =>
+      tensor(new Array<number>(rows * columns).fill(1), [rows, columns], dtype);
+    const addmm = (...operands: Tensor[]): unknown => run('aten::addmm', ...operands, 1n, 1n);
+    const double = matrix(2, 4, 'float64');
+    expect(() => addmm(tensor([1]), matrix(2, 3), double)).toThrow(
+      'self and mat2 must have the same dtype, but got Float and Double',
+    );
+    const other = 'mat1 and mat2 must have the same dtype, but got Float and Double';
+    expect(() => addmm(matrix(1, 1, 'float64'), matrix(2, 3), double)).toThrow(other);
+    expect(() => run('aten::linear', matrix(2, 3), double, matrix(1, 2, 'float64'))).toThrow(other);
+    expect(() => run('aten::linear', matrix(2, 4), double, null)).toThrow(
+      'expected m1 and m2 to have the same dtype, but got: float != double',
+    );
+  });
+
+  it('of adaptive averages, where there is anything to average', () => {
+    const none = tensor([], [0, 8, 8], 'int32');
+    expect(shown(run('aten::adaptive_avg_pool1d', none, ints(5n)))).toEqual([[0, 8, 5], []]);
+    expect(() => run('aten::adaptive_avg_pool1d', tensor([1, 2], [1, 1, 2], 'int32'), ints(2n))).toThrow(
+      `"adaptive_avg_pool2d" not implemented for 'Int'`,
+    );
+    expect(() => run('aten::adaptive_avg_pool1d', none, ints(1n))).toThrow('mean(): could not infer output dtype.');
+  });
+
+  it('that rounding and nansum write', () => {
+    expect(() => run('aten::round.decimals', longs(1n), 1n)).toThrow(`"round_cpu" not implemented for 'Long'`);
+    expect(elements(run('aten::nansum.out', longs(1n, 2n), null, false, null, longs(0n)))).toEqual([3n]);
+    expect(() => run('aten::nansum.out', tensor([1]), null, false, null, longs(0n))).toThrow(
+      `"nansum_cpu" not implemented for 'Long'`,
+    );
+  });
+
+  it('of complex numbers in rms_norm, which squares them as they are', () => {
+    const input = Tensor.fromArray(Float64Array.of(1, 2, 3, -1), [2], 'complex128');
+    const output = run('aten::rms_norm', input, ints(2n), null, 0.5) as Tensor;
+    const expected = [new Complex(0.37, 1.2), new Complex(1.76, -0.28)];
+    expect([...(output.contiguousArray() as Float64Array)].map((value) => Math.round(value * 100) / 100)).toEqual(
+      expected.flatMap(({ re, im }) => [re, im]),
+    );
+  });
+});
+
+describe('the mode', () => {
+  it('is where sorting puts its last one, NaN standing where it may', () => {
+    const values = tensor([1, 0, 3, 1, NaN, 1, NaN, NaN, 1, 1, NaN, 1, NaN, 2, 0, 1, 1]);
+    expect(runAll('aten::mode', values, -1n, false).flatMap(elements)).toEqual([1, 15n]);
+  });
+});

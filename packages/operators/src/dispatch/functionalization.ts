@@ -1,0 +1,28 @@
+import { Tensor } from '@cresset/tensor';
+import { checkTarget } from './invoke.ts';
+import { computingTypes, pointwiseShape } from '../kernels/pointwise.ts';
+import type { OperatorRow, PointwiseArguments } from '../table/row.ts';
+import { variantsOf } from '../table/variants.ts';
+
+const functionalized = new WeakMap<OperatorRow, OperatorRow>();
+
+/**
+ * The row of an in-place operator that gives its result in a tensor of its own instead of writing it to `self`: to the pointwise row it
+ * is derived from it has `self`'s dtype and shape, and refuses what may not be written there.
+ */
+export function functionalizedRow(row: OperatorRow): OperatorRow {
+  let made = functionalized.get(row);
+  if (!made) functionalized.set(row, (made = functionalize(row)));
+  return made;
+}
+
+function functionalize(row: OperatorRow): OperatorRow {
+  const inPlace = variantsOf(row).find(({ derived }) => derived?.form === 'in-place')!;
+  const dtype = (_: unknown, args: PointwiseArguments) => {
+    const { computing, result } = computingTypes(row, args);
+    // Elements of a fused expression have no shape; that of their tensors was looked at before.
+    if (args.self instanceof Tensor) checkTarget(args.self, pointwiseShape(row, args), inPlace);
+    return { computing, result: (args.self?.dtype ?? result) as typeof result };
+  };
+  return { ...row, pointwise: { ...row.pointwise!, dtype } };
+}

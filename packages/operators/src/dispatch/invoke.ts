@@ -1,0 +1,401 @@
+import { CressetError } from '@cresset/ir';
+import {
+  contiguousStrides,
+  isComplex,
+  isDouble,
+  isStorageType,
+  numelOf,
+  Storage,
+  Tensor,
+  Tuple,
+  type IValue,
+  type ScalarType,
+} from '@cresset/tensor';
+import { boxingOf, tensorsOf } from '../table/boxing.ts';
+import { copyInto, lowerCopy } from '../kernels/copy.ts';
+import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
+import { check } from '../kernels/errors.ts';
+import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from '../kernels/pointwise.ts';
+import { lowerReduction, reductionShape, runReduction } from '../kernels/reduction.ts';
+import type { HostContext, LoweringContext, OperatorRow, Results, TensorMeta, Unboxed } from '../table/row.ts';
+import { assertCanCast } from '../kernels/type-promotion.ts';
+
+type Arguments = Record<string, Unboxed>;
+
+/** One call of an operator: what its arguments are to kernels, and what its results will be, are worked out once. */
+export class OperatorCall {
+  #unboxed: Arguments | undefined;
+  #outputs: readonly TensorMeta[] | null | undefined;
+  #isQuantized: boolean | undefined;
+
+  constructor(
+    readonly row: OperatorRow,
+    readonly args: readonly IValue[],
+  ) {}
+
+  get unboxed(): Arguments {
+    return (this.#unboxed ??= boxingOf(this.row).unbox(this.args));
+  }
+
+  /** As `outputShapes`; null for in-place and `out=` forms too. */
+  get outputs(): readonly TensorMeta[] | null {
+    if (this.#outputs === undefined) {
+      this.#outputs = this.isQuantized ? null : outputShapes(this.row, this.unboxed);
+    }
+    return this.#outputs;
+  }
+
+  /** Whether there are quantised tensors where the row knows plain ones. */
+  get isQuantized(): boolean {
+    return (this.#isQuantized ??=
+      !this.row.takesQuantized && tensorsOf(this.unboxed).some(({ quantizer }) => quantizer !== null));
+  }
+}
+
+/**
+ * The results of an operator that needs no tensor's elements for these arguments: a scalar kernel, a view, a look at sizes.
+ * Null where it has to compute. Throws the operator's error.
+ */
+export function runWithoutData(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] | null {
+  if (row.scalar) return scalarResults(row, args);
+  if (!row.view && !row.readsNoData) return null;
+  const boxing = boxingOf(row);
+  const unboxed = boxing.unbox(args);
+  if (row.view) {
+    const results = row.view(unboxed as never);
+    if (results !== null && results !== undefined) return boxing.box(results);
+  }
+  return row.readsNoData && row.host && !row.shape ? boxing.box(row.host(unboxed as never, [], context)) : null;
+}
+
+function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {
+  const result = row.scalar!(...args);
+  const { returns } = boxingOf(row).signature;
+  if (returns.length === 0) return [];
+  return returns.length > 1 && result instanceof Tuple ? [...result.items] : [result];
+}
+
+/** Whether there is anything to run a row with outside a device; a decomposition is the interpreter's to run. */
+export function isImplemented(row: OperatorRow): boolean {
+  const { scalar, view, host, pointwise, reduction } = row.derived?.from ?? row;
+  return Boolean(scalar ?? view ?? host ?? pointwise ?? reduction);
+}
+
+/** Runs an operator on the host; its tensors must be up to date there. One IValue a result of the schema. */
+export function runOnHost(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] {
+  return runWithoutData(row, args, context) ?? computeCallOnHost(new OperatorCall(row, args), context);
+}
+
+/** As `runOnHost`, where it is known that the operator has to compute. */
+export function computeCallOnHost(call: OperatorCall, context: HostContext): IValue[] {
+  const { row, unboxed } = call;
+  const boxing = boxingOf(row);
+  if (call.isQuantized) {
+    const plain = row.derived?.from ?? row;
+    const results =
+      quantizedForm?.(row, unboxed, (args) => computeOnHost(plain, args, outputShapes(plain, args), context)) ?? null;
+    check(
+      results !== null,
+      () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
+    );
+    return boxing.box(results);
+  }
+  dtypeRules.checkReadable(row, unboxed);
+  if (!row.derived) return boxing.box(computeOnHost(row, unboxed, call.outputs, context));
+  const { from } = row.derived;
+  const targets = targetsOf(row, unboxed);
+  if (from.pointwise) {
+    prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
+    runPointwise(from, unboxed, targets[0]);
+  } else {
+    const args = functionalArguments(from, unboxed);
+    const shapes = outputShapes(from, args);
+    // A tensor that is refused for its dtype is so before anything else is found wrong.
+    shapes?.forEach(({ dtype }, at) => dtypeRules.checkWritable(row, dtype, targets[at].dtype));
+    if (from.host && canWriteOver(targets[0], row, args, shapes)) {
+      from.host(args as never, targets, context);
+      return targets;
+    }
+    const computed = asTensors(computeOnHost(from, args, shapes, context));
+    targets.forEach((target, at) => {
+      prepareTarget(target, computed[at], row, unboxed);
+      copyInto(target, computed[at]);
+    });
+  }
+  return targets;
+}
+
+/** Whether the row's kernels may write their result to `self` right away: it is all of it, and nothing else is read there. */
+function canWriteOver(
+  self: Tensor,
+  { derived }: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+): boolean {
+  const { from, form } = derived!;
+  if (!from.writesInPlace || form !== 'in-place' || !shapes || isComplex(self.dtype) || overlapsItself(self))
+    return false;
+  const [{ sizes, dtype }] = shapes;
+  const isApart = tensorsOf({ ...args, self: null }).every(({ storage }) => storage !== self.storage);
+  return isApart && dtype === self.dtype && sameSizes(sizes, self.sizes);
+}
+
+function computeOnHost(
+  row: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+  context: HostContext,
+): Results {
+  const outputs = shapes?.map((meta) => allocateOnHost(meta));
+  if (row.pointwise) runPointwise(row, args, outputs![0]);
+  else if (row.reduction) runReduction(row, args, outputs![0]);
+  else if (row.host) {
+    const results = row.host(args as never, outputs ?? [], context);
+    if (results !== undefined || !outputs) return results;
+  } else throw notImplemented(row);
+  return resultsOf(row, outputs!);
+}
+
+/** What is thrown for an operator that is known to the compiler but has nothing to run. */
+export function notImplemented(row: OperatorRow): CressetError {
+  const { name, overload } = boxingOf(row).signature;
+  const why = row.inFullEdition ? 'is in the full edition only: import cresset/full' : 'is not implemented';
+  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} ${why}`);
+}
+
+/** Outputs as results: a list where the schema returns one list. */
+function resultsOf(row: OperatorRow, outputs: readonly Tensor[]): Results {
+  const { returns } = boxingOf(row).signature;
+  return returns.length === 1 && !returns[0].type.endsWith('[]') ? outputs[0] : outputs;
+}
+
+const asTensors = (results: Results): Tensor[] =>
+  (Array.isArray(results) ? results : [results]).filter((result) => result instanceof Tensor);
+
+/** Sizes and dtypes of the outputs, null where they depend on data. Throws the operator's error. */
+export function outputShapes(row: OperatorRow, args: Arguments): readonly TensorMeta[] | null {
+  if (row.pointwise) return [pointwiseShape(row, args)];
+  if (row.reduction) return [reductionShape(row, args)];
+  if (!row.shape) return null;
+  const shapes = row.shape(args as never);
+  return shapes === null || Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
+}
+
+function allocateOnHost({ sizes, dtype, strides }: TensorMeta): Tensor {
+  const tensor = Tensor.empty(sizes, dtype);
+  return strides ? tensor.asStrided(sizes, strides) : tensor;
+}
+
+/** The tensors a derived row writes: `self`, or its `out` arguments. */
+function targetsOf(row: OperatorRow, args: Arguments): Tensor[] {
+  if (row.derived!.form === 'in-place') return [args.self as Tensor];
+  const { args: own } = boxingOf(row).signature;
+  return own.filter(({ text }) => text.startsWith('Tensor(')).map(({ name }) => args[name] as Tensor);
+}
+
+/** What the functional row gets; the dtype that a factory's `out=` form does not take is that of the tensor it fills. */
+function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
+  const dtype = (args.out as Tensor | undefined)?.dtype;
+  return Object.fromEntries(
+    boxingOf(from).signature.args.map(({ name }) => [
+      name,
+      name in args ? args[name] : name === 'dtype' ? dtype! : null,
+    ]),
+  );
+}
+
+/** Runs an operator on quantised tensors, whose row knows plain ones; null where PyTorch has no such form of it. */
+export type QuantizedForm = (
+  row: OperatorRow,
+  args: Arguments,
+  compute: (args: Arguments) => Results,
+) => Results | null;
+
+let quantizedForm: QuantizedForm | undefined;
+
+/** Has quantised tensors taken; without, rows that say so take them and no others. */
+export function useQuantizedForms(form: QuantizedForm): void {
+  quantizedForm = form;
+}
+
+/** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */
+export interface DtypeRules {
+  checkReadable(row: OperatorRow, args: Arguments): void;
+  /** What few operators look at before anything else is asked for by `before sizes`. */
+  checkWritable(row: OperatorRow, computed: ScalarType, target: ScalarType, when?: 'before sizes'): void;
+}
+
+let dtypeRules: DtypeRules = {
+  checkReadable: () => undefined,
+  checkWritable: (_, computed, target, when) => when ?? assertCanCast(computed, target),
+};
+
+/** Has dtypes checked by such rules; without, what can be computed and cast will do. */
+export function useDtypeRules(rules: DtypeRules): void {
+  dtypeRules = rules;
+}
+
+/** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
+function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
+  const { from } = row.derived!;
+  assertNoInternalOverlap(target);
+  checkTarget(target, result, row);
+  if (!sameSizes(target.sizes, result.sizes)) resize(target, result.sizes);
+  const read = from.refusesOverlap ? functionalArguments(from, args) : args;
+  for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
+}
+
+/** Throws where a result of this dtype and, in place, these sizes is not written to `target`. */
+export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
+  const { from, form } = row.derived!;
+  dtypeRules.checkWritable(row, result.dtype, target.dtype, 'before sizes');
+  check(form === 'out' || from.resizesSelf === true || sameSizes(target.sizes, result.sizes), () => {
+    const [own, computed] = [target.sizes, result.sizes].map(sizesText);
+    return from.pointwise
+      ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
+      : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
+  });
+  dtypeRules.checkWritable(row, result.dtype, target.dtype);
+}
+
+/** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */
+export function resize(tensor: Tensor, sizes: readonly number[]): void {
+  const needed = tensor.storageOffset + numelOf(sizes);
+  const elementBytes = Tensor.empty([1], tensor.dtype).storage.byteLength;
+  if (needed * elementBytes > tensor.storage.byteLength) {
+    const larger = new ArrayBuffer(needed * elementBytes);
+    if (tensor.storage.isOnHost) new Uint8Array(larger).set(new Uint8Array(tensor.storage.hostBytes()));
+    tensor.storage = Storage.onHost(larger);
+  }
+  tensor.sizes = sizes;
+  tensor.strides = contiguousStrides(sizes);
+}
+
+const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((size, dim) => size === b[dim]);
+
+/** How a device computes with complex numbers; the full edition knows. */
+export interface ComplexLowering {
+  takes(row: OperatorRow, args: Arguments): boolean;
+  lower(row: OperatorRow, args: Arguments, outputs: readonly Tensor[], context: LoweringContext): void;
+}
+
+let complexLowering: ComplexLowering | null = null;
+
+export function useComplexLowering(lowering: ComplexLowering): void {
+  complexLowering = lowering;
+}
+
+const refuseComplex = (row: OperatorRow, args: Arguments): string | null =>
+  complexLowering?.takes(row, args) ? null : 'complex numbers';
+
+const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =>
+  [...tensorsOf(args), ...outputs].some(({ dtype }) => isComplex(dtype));
+
+/** The refusal of work in double precision, for which devices have no numbers. */
+export const doublePrecision = 'double precision';
+
+/** Whether an operator on such a tensor computes with doubles; one without dimensions is rounded to what it meets. */
+export const holdsDoubles = ({ dtype, dim }: Tensor): boolean => isDouble(dtype) && dim > 0;
+
+/** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
+export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
+  return callRefusal(new OperatorCall(row, args));
+}
+
+/** As `deviceRefusal`. */
+export function callRefusal(call: OperatorCall): string | null {
+  const { row } = call;
+  const source = row.derived?.from ?? row;
+  if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
+  const { unboxed } = call;
+  const tensors = tensorsOf(unboxed);
+  if (tensors.some(holdsDoubles)) return doublePrecision;
+  const dtypes = tensors.map((tensor) => tensor.dtype);
+  if (dtypes.some(isComplex)) return refuseComplex(source, unboxed);
+  if (dtypes.some(isStorageType)) return 'a dtype of the host only';
+  if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
+  const made = call.outputs;
+  if (made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
+  if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
+  if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
+  return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';
+}
+
+/** Runs an operator on a device: allocates its results there and launches its kernels. One IValue a result of the schema. */
+export function runOnDevice(
+  row: OperatorRow,
+  args: readonly IValue[],
+  context: LoweringContext,
+): IValue[] | Promise<IValue[]> {
+  return computeCallOnDevice(new OperatorCall(row, args), context);
+}
+
+/** As `runOnDevice`. */
+export function computeCallOnDevice(call: OperatorCall, context: LoweringContext): IValue[] | Promise<IValue[]> {
+  const { row, unboxed } = call;
+  const boxing = boxingOf(row);
+  dtypeRules.checkReadable(row, unboxed);
+  const source = row.derived?.from ?? row;
+  const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
+  const shapes = row.derived ? outputShapes(source, args) : call.outputs;
+  // A row with a lowering that knows its shape for these arguments needs not make its results itself.
+  if (source.device && (!shapes || !source.lower)) {
+    const results = source.device(args as never, context);
+    const finish = (done: Results): IValue[] =>
+      row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
+    return results instanceof Promise ? results.then(finish) : finish(results);
+  }
+  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context)));
+  const targets = targetsOf(row, unboxed);
+  if (source.pointwise && !involvesComplex(unboxed, targets)) {
+    prepareTarget(targets[0], shapes![0], row, unboxed);
+    lowerPointwise(source, unboxed, targets[0], context);
+    return targets;
+  }
+  if (source.lower && canWriteOver(targets[0], row, args, shapes)) {
+    source.lower(args as never, targets, context);
+    return targets;
+  }
+  return writeToTargets(row, computeOnDevice(source, args, shapes, context), unboxed, context);
+}
+
+/** What a derived row writes, as results. What was computed for it is nobody's afterwards, and is freed. */
+function writeToTargets(
+  row: OperatorRow,
+  computed: readonly Tensor[],
+  args: Arguments,
+  context: LoweringContext,
+): Tensor[] {
+  const targets = targetsOf(row, args);
+  targets.forEach((target, at) => {
+    prepareTarget(target, computed[at], row, args);
+    lowerCopy(target, computed[at], context, boxingOf(row).signature.name);
+  });
+  const given = new Set(asTensors(Object.values(args).flat() as Tensor[]).map(({ storage }) => storage));
+  for (const { storage } of computed) if (!given.has(storage)) storage.dispose();
+  return targets;
+}
+
+function computeOnDevice(
+  row: OperatorRow,
+  args: Arguments,
+  shapes: readonly TensorMeta[] | null,
+  context: LoweringContext,
+): Tensor[] {
+  if (!shapes) throw notImplemented(row);
+  const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
+  if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
+  else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
+  else if (row.reduction) lowerReduction(row, args, outputs[0], context);
+  else if (row.lower) row.lower(args as never, outputs, context);
+  else throw notImplemented(row);
+  return outputs;
+}
+
+function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {
+  const count = numelOf(sizes);
+  // Nothing to write: a buffer of no bytes is more trouble than it is worth.
+  if (count === 0) return Tensor.empty(sizes, dtype);
+  return new Tensor(Storage.onDevice(device, dtype, count), dtype, sizes, strides ?? contiguousStrides(sizes));
+}

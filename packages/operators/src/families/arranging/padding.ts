@@ -1,0 +1,288 @@
+import { Tensor, type ScalarType } from '@cresset/tensor';
+import { binary, constant, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { copyInto } from '../../kernels/copy.ts';
+import { sizesText } from '../../kernels/dimensions.ts';
+import { scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { add, index, indexParam, mul, sub, where, within } from '../../kernels/expressions.ts';
+import { narrowView } from '../../kernels/views.ts';
+
+/** Padding at the borders (ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp). */
+
+type Mode = 'constant' | 'reflect' | 'replicate' | 'circular';
+
+/** How far each dimension grows in front and behind; negative numbers crop. */
+interface Border {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** `pad` lists pairs from the last dimension on. */
+function bordersOf(rank: number, pad: readonly number[]): Border[] {
+  return Array.from({ length: rank }, (_, dim) => {
+    const pair = 2 * (rank - 1 - dim);
+    return { before: pad[pair] ?? 0, after: pad[pair + 1] ?? 0 };
+  });
+}
+
+/** The input position that padded position `at` takes its value from; out of range where it takes the constant. */
+function sourcePosition(mode: Mode, at: number, size: number): number {
+  if (mode === 'replicate') return Math.min(Math.max(at, 0), size - 1);
+  if (mode === 'circular') return ((at % size) + size) % size;
+  if (mode === 'constant') return at;
+  const mirrored = Math.abs(at);
+  return mirrored < size ? mirrored : 2 * (size - 1) - mirrored;
+}
+
+function sourceExpr(mode: Mode, at: Expr, size: Expr): Expr {
+  const last = sub(size, index(1));
+  if (mode === 'replicate') return binary('min', binary('max', at, index(0)), last);
+  if (mode === 'circular') {
+    // Padding wraps around once at most: one turn on either side is enough.
+    const lifted = select(binary('lt', at, index(0)), add(at, size), at);
+    return select(binary('ge', lifted, size), sub(lifted, size), lifted);
+  }
+  if (mode === 'constant') return at;
+  const mirrored = select(binary('lt', at, index(0)), sub(index(0), at), at);
+  return select(binary('lt', mirrored, size), mirrored, sub(mul(index(2), last), mirrored));
+}
+
+function paddedSizes(self: Tensor, borders: readonly Border[]): number[] {
+  return self.sizes.map((size, dim) => size + borders[dim].before + borders[dim].after);
+}
+
+/** Copies slab by slab: along one dimension a run of positions that go to neighbours in the input. */
+function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Scalar, out: Tensor): void {
+  if (mode === 'constant') {
+    const write = scalarWriter(out);
+    for (let at = 0; at < out.numel; at++) write(out.storageOffset + at, value);
+    let target = out;
+    let source = self;
+    borders.forEach(({ before, after }, dim) => {
+      const start = Math.max(before, 0);
+      const length = out.sizes[dim] - start - Math.max(after, 0);
+      target = narrowView(target, dim, start, Math.max(length, 0));
+      source = narrowView(source, dim, Math.max(-before, 0), Math.max(length, 0));
+    });
+    copyInto(target, source);
+    return;
+  }
+  let source = self;
+  borders.forEach(({ before: front, after }, dim) => {
+    if (front === 0 && after === 0) return;
+    let before = front;
+    // What is cropped does not come round again.
+    if (mode === 'circular') {
+      const kept = source.sizes[dim] - Math.max(-front, 0) - Math.max(-after, 0);
+      source = narrowView(source, dim, Math.max(-front, 0), kept);
+      before = Math.max(front, 0);
+    }
+    const sizes = source.sizes.with(dim, out.sizes[dim]);
+    const padded = Tensor.empty(sizes, out.dtype);
+    for (let at = 0; at < sizes[dim]; at++) {
+      const from = sourcePosition(mode, at - before, source.sizes[dim]);
+      copyInto(narrowView(padded, dim, at, 1), narrowView(source, dim, from, 1));
+    }
+    source = padded;
+  });
+  copyInto(out, source);
+}
+
+function lowerPad(
+  label: string,
+  self: Tensor,
+  mode: Mode,
+  borders: readonly Border[],
+  value: Scalar,
+  out: Tensor,
+  context: LoweringContext,
+): void {
+  if (out.numel === 0) return;
+  const target = new TensorView(out);
+  const input = new TensorView(self);
+  const axes = target.axes();
+  const conditions: Expr[] = [];
+  const at = axes.map((own, dim) => {
+    const { before, after } = borders[dim];
+    if (before === 0 && after === 0) return own;
+    const moved = before === 0 ? own : sub(own, indexParam(before));
+    if (mode === 'constant') conditions.push(within(moved, input.sizes[dim]));
+    return sourceExpr(mode, moved, input.sizes[dim]);
+  });
+  const element = input.at(at);
+  const padded = where(conditions, element, scalarExpr(out.dtype, value));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: padded }];
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+}
+
+function scalarExpr(dtype: ScalarType, value: Scalar): Expr {
+  const type = exprTypeOf(dtype);
+  if (type === 'float') return param('float', scalarToNumber(value));
+  if (type === 'bool') return constant('bool', scalarToNumber(value) !== 0);
+  return type === 'i64' ? param('i64', scalarToBigint(value)) : param('i32', Number(scalarToBigint(value)));
+}
+
+interface Padding {
+  readonly self: Tensor;
+  readonly mode: Mode;
+  readonly pad: readonly number[];
+  readonly value: Scalar;
+}
+
+function paddingRow<Args>(schema: string, rule: (args: Args) => Padding, out: boolean): OperatorRow {
+  const label = schema.slice(0, schema.indexOf('('));
+  return kernel<Args>(schema, {
+    out,
+    shape(args): TensorMeta {
+      const { self, mode, pad } = rule(args);
+      const borders = bordersOf(self.dim, pad);
+      checkPadding(self, mode, pad, borders);
+      return { sizes: paddedSizes(self, borders), dtype: self.dtype };
+    },
+    host(args, [result]) {
+      const { self, mode, pad, value } = rule(args);
+      hostPad(self, mode, bordersOf(self.dim, pad), value, result);
+    },
+    lower(args, [result], context) {
+      const { self, mode, pad, value } = rule(args);
+      lowerPad(label, self, mode, bordersOf(self.dim, pad), value, result, context);
+    },
+  });
+}
+
+function checkPadding(self: Tensor, mode: Mode, pad: readonly number[], borders: readonly Border[]): void {
+  if (mode === 'constant') checkConstant(self, pad, borders);
+  else if (mode === 'circular') checkCircular(self, pad, borders);
+  else checkMirrored(self, mode, pad, borders);
+}
+
+function checkConstant(self: Tensor, pad: readonly number[], borders: readonly Border[]): void {
+  check(pad.length % 2 === 0, () => `Length of pad must be even but instead it equals ${pad.length}`);
+  check(
+    pad.length <= 2 * self.dim,
+    () =>
+      `Length of pad should be no more than twice the number of dimensions of the input. Pad length is ${pad.length}while the input has ${self.dim}dimensions.`,
+  );
+  borders.forEach(({ before, after }, dim) => {
+    check(
+      before >= -self.sizes[dim] &&
+        after >= -self.sizes[dim] &&
+        self.sizes[dim] + Math.min(before, 0) + Math.min(after, 0) >= 0,
+      'narrow(): length must be non-negative.',
+    );
+  });
+}
+
+function checkCircular(self: Tensor, pad: readonly number[], borders: readonly Border[]): void {
+  check(pad.length % 2 === 0, 'Padding length must be divisible by 2');
+  check(pad.length / 2 + 2 === self.dim || pad.length / 2 + 1 === self.dim, () => unsupported(self, pad));
+  borders.forEach(({ before, after }, dim) => {
+    const size = self.sizes[dim];
+    check(before <= size && after <= size, 'Padding value causes wrapping around more than once.');
+    check(size + before + after >= 0, 'Negative padding value is resulting in an empty dimension');
+  });
+}
+
+function checkMirrored(self: Tensor, mode: Mode, pad: readonly number[], borders: readonly Border[]): void {
+  const rank = pad.length / 2;
+  check(self.dim === rank + 1 || self.dim === rank + 2, () => unsupported(self, pad));
+  check(
+    self.sizes.every((size, dim) => size > 0 || (dim === 0 && self.dim === rank + 2)),
+    () =>
+      `Expected ${rank + 1}D or ${rank + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ${sizesText(self.sizes)}`,
+  );
+  const names = ['D', 'H', 'W'];
+  for (let dim = self.dim - 1; dim >= self.dim - rank; dim--) {
+    const { before, after } = borders[dim];
+    const size = self.sizes[dim];
+    check(
+      mode !== 'reflect' || (before < size && after < size),
+      () =>
+        `Argument #${2 * (self.dim - dim) + 2}: Padding size should be less than the corresponding input dimension, but got: padding (${before}, ${after}) at dimension ${dim} of input ${sizesText(self.sizes)}`,
+    );
+  }
+  const sizes = self.sizes.slice(-rank);
+  const padded = paddedSizes(self, borders).slice(-rank);
+  const shown = (values: readonly number[]): string =>
+    values.map((size, dim) => `${names.slice(-rank)[dim]}: ${size}`).join(' ');
+  check(
+    padded.every((size) => size >= 1),
+    () => `input (${shown(sizes)}) is too small. Calculated output ${shown(padded)}`,
+  );
+  const kernelName = `${mode === 'reflect' ? 'reflection' : 'replication'}_pad${rank}d`;
+  if (self.dtype === 'bool') throw notImplementedFor(kernelName, dtypeName(self.dtype));
+}
+
+const unsupported = (self: Tensor, pad: readonly number[]): string =>
+  `Padding size ${pad.length} is not supported for ${self.dim}D input tensor.\nSupported combinations for non-constant padding:\n` +
+  '  - 2D or 3D input: padding size = 2 (pads last dimension)\n' +
+  '  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n' +
+  '  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)';
+
+interface PadArgs {
+  readonly self: Tensor;
+  readonly pad: readonly number[];
+  readonly mode: string;
+  readonly value: number | null;
+}
+
+const modes: readonly Mode[] = ['constant', 'reflect', 'replicate', 'circular'];
+
+function padOf({ self, pad, mode, value }: PadArgs): Padding {
+  check(pad.length % 2 === 0, 'Padding length must be divisible by 2');
+  check(
+    pad.length <= 2 * self.dim,
+    () =>
+      `Padding length should be less than or equal to two times the input dimension but got padding length ${pad.length} and input of dimension ${self.dim}`,
+  );
+  const known = modes.find((own) => own === mode);
+  if (known === 'constant') return { self, mode: known, pad, value: value ?? 0 };
+  check(value === null || value === 0, () => `Padding mode "${mode}" doesn't take in value argument`);
+  check([2, 4, 6].includes(pad.length) && (self.dim === pad.length / 2 + 1 || self.dim === pad.length / 2 + 2), () =>
+    unsupported(self, pad),
+  );
+  check(known !== undefined, () => `Unrecognised padding mode ${mode}`);
+  return { self, mode: known, pad, value: 0 };
+}
+
+interface BorderArgs {
+  readonly self: Tensor;
+  readonly padding: readonly number[];
+}
+
+const mirroredRows = ([1, 2, 3] as const).flatMap((rank) =>
+  (['reflect', 'replicate'] as const).map((mode) =>
+    paddingRow<BorderArgs>(
+      `aten::${mode === 'reflect' ? 'reflection' : 'replication'}_pad${rank}d(Tensor self, SymInt[${2 * rank}] padding) -> Tensor`,
+      ({ self, padding }) => ({ self, mode, pad: padding, value: 0 }),
+      true,
+    ),
+  ),
+);
+
+export const paddingRows: readonly OperatorRow[] = [
+  paddingRow<PadArgs>(
+    'aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor',
+    padOf,
+    false,
+  ),
+  paddingRow<{ self: Tensor; pad: readonly number[]; value: Scalar }>(
+    'aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor',
+    (args) => ({ ...args, mode: 'constant' }),
+    true,
+  ),
+  paddingRow<{ self: Tensor; pad: readonly number[] }>(
+    'aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor',
+    (args) => ({ ...args, mode: 'circular', value: 0 }),
+    false,
+  ),
+  paddingRow<Omit<PadArgs, 'mode'> & { mode: number }>(
+    'aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor',
+    (args) => padOf({ ...args, mode: modes[args.mode] }),
+    false,
+  ),
+  ...mirroredRows,
+];

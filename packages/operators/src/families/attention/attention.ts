@@ -1,0 +1,222 @@
+import { Tensor, type ScalarType } from '@cresset/tensor';
+import { binary, cast, constant, exprTypeOf, select, TensorView, type Expr } from '@cresset/tensorexpr';
+import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
+import { kernel } from '../../table/builders.ts';
+import { sizesText } from '../../kernels/dimensions.ts';
+import { check } from '../../kernels/errors.ts';
+import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import { add, floatParam, mul } from '../../kernels/expressions.ts';
+import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+import { lowerProduct } from '../products/product-lowering.ts';
+import { hostProduct } from '../products/product.ts';
+import { hostSoftmax, lowerSoftmax } from './softmax.ts';
+import { cppTypeName } from '../../kernels/type-names.ts';
+import { transposeView } from '../../kernels/views.ts';
+
+/** Scaled dot product attention (ATen/native/transformers/attention.cpp). */
+
+interface AttentionArgs {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+  readonly attn_mask: Tensor | null;
+  readonly dropout_p: number;
+  readonly is_causal: boolean;
+  readonly scale: number | null;
+  readonly enable_gqa?: boolean;
+}
+
+/** Views that share their leading dimensions: `q [batch, L, E]`, `k [batch, S, E]`, `v [batch, S, Ev]`. */
+interface Heads {
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly v: Tensor;
+  readonly mask: Tensor | null;
+  /** The result's view with the same leading dimensions. */
+  view(out: Tensor): Tensor;
+  readonly outSizes: readonly number[];
+}
+
+function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal }: AttentionArgs): void {
+  check(
+    query.dtype === key.dtype && query.dtype === value.dtype,
+    () =>
+      `Expected query, key, and value to have the same dtype, but got query.dtype: ${cppTypeName(query.dtype)} key.dtype: ${cppTypeName(key.dtype)} and value.dtype: ${cppTypeName(value.dtype)} instead.`,
+  );
+  check(
+    query.dim >= 2 && key.dim >= 2 && value.dim >= 2,
+    () =>
+      `Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ${query.dim} key.dim: ${key.dim} and value.dim: ${value.dim} instead.`,
+  );
+  if (!mask) return;
+  const fits: readonly ScalarType[] = ['bool', 'float32', query.dtype];
+  check(
+    fits.includes(mask.dtype),
+    () =>
+      `Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: ${cppTypeName(mask.dtype)} and  query.dtype: ${cppTypeName(query.dtype)} instead.`,
+  );
+  check(!causal, '_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True');
+}
+
+function checkProduct(left: Tensor, right: readonly number[]): void {
+  const [batch, inner] = [left.sizes.slice(0, -2).reduce((a, b) => a * b, 1), left.sizes[left.dim - 1]];
+  check(
+    right[right.length - 2] === inner,
+    () =>
+      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, right[right.length - 2]])}.`,
+  );
+}
+
+function headsOf(args: AttentionArgs): Heads {
+  checkArguments(args);
+  const { query, key, value, attn_mask: mask, enable_gqa: grouped = false } = args;
+  checkProduct(query, transposeView(key, key.dim - 2, key.dim - 1).sizes);
+  const groups = grouped && query.dim >= 3 && query.sizes[query.dim - 3] !== key.sizes[key.dim - 3];
+  if (groups) return groupedHeads(args);
+  const batch = broadcastAll([query, key, value].map(({ sizes }) => sizes.slice(0, -2)));
+  const spread = (tensor: Tensor): Tensor => expand(tensor, [...batch, ...tensor.sizes.slice(-2)]);
+  const scores = [...batch, query.sizes[query.dim - 2], key.sizes[key.dim - 2]];
+  if (mask) broadcastSizes(scores, mask.sizes);
+  return {
+    q: spread(query),
+    k: spread(key),
+    v: spread(value),
+    mask: mask && expand(mask, scores),
+    view: (out) => out,
+    outSizes: [...batch, query.sizes[query.dim - 2], value.sizes[value.dim - 1]],
+  };
+}
+
+/** Several query heads for each key and value head: heads split in two dimensions, the second repeated for the keys. */
+function groupedHeads({ query, key, value, attn_mask: mask }: AttentionArgs): Heads {
+  const at = query.dim - 3;
+  const heads = query.sizes[at];
+  const keyHeads = key.sizes[key.dim - 3];
+  const valueHeads = value.sizes[value.dim - 3];
+  check(
+    heads % keyHeads === 0 && heads % valueHeads === 0,
+    'Number of heads in key and value must divide the number of heads in query',
+  );
+  check(keyHeads === valueHeads, 'Number of heads in key and value must be equal for grouped query attention');
+  const repeat = heads / keyHeads;
+  const split = (tensor: Tensor): Tensor => {
+    const dim = tensor.dim - 3;
+    const sizes = tensor.sizes.toSpliced(dim, 1, keyHeads, repeat);
+    const stride = tensor.strides[dim];
+    const own = tensor.sizes[dim] === heads ? [stride * repeat, stride] : [stride, 0];
+    return tensor.asStrided(sizes, tensor.strides.toSpliced(dim, 1, ...own));
+  };
+  const length = query.sizes[query.dim - 2];
+  const scores = [...query.sizes.slice(0, -2), length, key.sizes[key.dim - 2]];
+  return {
+    q: split(query),
+    k: split(key),
+    v: split(value),
+    mask: mask && split(expand(mask, scores)),
+    view: split,
+    outSizes: [...query.sizes.slice(0, -2), length, value.sizes[value.dim - 1]],
+  };
+}
+
+function scaleOf({ query, scale }: AttentionArgs): number {
+  return scale ?? 1 / Math.sqrt(query.sizes[query.dim - 1]);
+}
+
+function hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: HostContext): void {
+  const { q, k, v, mask, view } = headsOf(args);
+  const [length, span] = [q.sizes[q.dim - 2], k.sizes[k.dim - 2]];
+  const scoreType = q.dtype === 'float64' ? 'float64' : 'float32';
+  const scores = Tensor.empty([...q.sizes.slice(0, -1), span], scoreType);
+  hostProduct(asType(q, scoreType), transposeView(asType(k, scoreType), k.dim - 2, k.dim - 1), scores);
+  const scale = scaleOf(args);
+  const masked = mask && readNumbers(mask);
+  // `_scaled_dot_product_attention_math` adds a mask of any type as numbers.
+  const choosing = mask?.dtype === 'bool' && !weights;
+  fillNumbers(scores, (values) => {
+    for (let i = 0; i < values.length; i++) {
+      const row = Math.floor(i / span) % length;
+      if (args.is_causal && i % span > row) values[i] = -Infinity;
+      else if (choosing) values[i] = masked![i] === 0 ? -Infinity : values[i] * scale;
+      else values[i] = values[i] * scale + (masked ? masked[i] : 0);
+    }
+  });
+  hostSoftmax('safe_softmax', scores, scores.dim - 1, scores);
+  if (weights) fillNumbers(view(weights), (values) => values.set(readNumbers(scores)));
+  if (args.dropout_p > 0) {
+    fillNumbers(scores, (values) => {
+      for (let i = 0; i < values.length; i++) {
+        values[i] = context.generator.nextUniform() < args.dropout_p ? 0 : values[i] / (1 - args.dropout_p);
+      }
+    });
+  }
+  const result = view(out);
+  if (out.dtype === scoreType) {
+    hostProduct(scores, v, result);
+    return;
+  }
+  const wide = Tensor.empty(result.sizes, scoreType);
+  hostProduct(scores, asType(v, scoreType), wide);
+  fillNumbers(result, (values) => values.set(readNumbers(wide)));
+}
+
+/** Half precision is widened once; sums and softmax are worked out in float32. */
+function asType(tensor: Tensor, dtype: 'float32' | 'float64'): Tensor {
+  if (tensor.dtype === dtype) return tensor;
+  const wide = Tensor.empty(tensor.sizes, dtype);
+  fillNumbers(wide, (values) => values.set(readNumbers(tensor)));
+  return wide;
+}
+
+/** Scores, softmax and weighted sum: three kernels, scaling and masking in the store of the first. */
+function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const label = 'aten::scaled_dot_product_attention';
+  const { q, k, v, mask, view } = headsOf(args);
+  const scores = context.temporary([...q.sizes.slice(0, -1), k.sizes[k.dim - 2]], q.dtype);
+  const scale = floatParam(scaleOf(args));
+  const maskView = mask && new TensorView(mask);
+  const lowest = constant('float', -Infinity);
+  const finish = (sum: Expr, index: readonly Expr[]): Expr => {
+    const scaled = mul(sum, scale);
+    if (args.is_causal) return select(binary('le', index[index.length - 1], index[index.length - 2]), scaled, lowest);
+    if (!maskView) return scaled;
+    const element = maskView.at(index);
+    return element.type === 'bool' && !weights ? select(element, scaled, lowest) : add(scaled, cast('float', element));
+  };
+  lowerProduct(
+    label,
+    { left: q, right: transposeView(k, k.dim - 2, k.dim - 1), out: scores },
+    context,
+    undefined,
+    finish,
+  );
+  const probabilities = weights ? view(weights) : context.temporary(scores.sizes, q.dtype);
+  lowerSoftmax(label, mask ? 'safe_softmax' : 'softmax', scores, scores.dim - 1, probabilities, context);
+  lowerProduct(label, { left: probabilities, right: v, out: view(out) }, context);
+}
+
+const attentionArguments =
+  'Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False';
+
+function attentionRow(schema: string, shapes: (heads: Heads, args: AttentionArgs) => TensorMeta[]): OperatorRow {
+  return kernel<AttentionArgs>(schema, {
+    shape: (args) => shapes(headsOf(args), args),
+    host: hostAttention,
+    lower: lowerAttention,
+    lowerable: ({ query, dropout_p: p }) => exprTypeOf(query.dtype) === 'float' && p === 0,
+  });
+}
+
+export const attentionRows: readonly OperatorRow[] = [
+  attentionRow(
+    `aten::scaled_dot_product_attention(${attentionArguments}, *, float? scale=None, bool enable_gqa=False) -> Tensor`,
+    ({ outSizes }, { query }) => [{ sizes: outSizes, dtype: query.dtype }],
+  ),
+  attentionRow(
+    `aten::_scaled_dot_product_attention_math(${attentionArguments}, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)`,
+    ({ outSizes }, { query, key }) => [
+      { sizes: outSizes, dtype: query.dtype },
+      { sizes: [...outSizes.slice(0, -1), key.sizes[key.dim - 2]], dtype: query.dtype },
+    ],
+  ),
+];

@@ -1,0 +1,129 @@
+import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
+import { axis, binary, cast, constant, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { wrapDim } from '../../kernels/dimensions.ts';
+import { notImplementedFor } from '../../kernels/errors.ts';
+import type { LoweringContext, OperatorRow } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { div, float, sub } from '../../kernels/expressions.ts';
+import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+
+/** Softmax and its logarithm over one dimension (ATen/native/SoftMax.cpp). */
+
+type Kind = 'softmax' | 'log_softmax' | 'safe_softmax';
+
+interface SoftmaxArgs {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly dtype?: ScalarType | null;
+  readonly half_to_float?: boolean;
+}
+
+/** Fills `out` with the softmax of `self` along `dim`; in a safe one, a line of nothing but -inf becomes zeros. */
+export function hostSoftmax(kind: Kind, self: Tensor, dim: number, out: Tensor): void {
+  const input = readNumbers(self);
+  const size = self.sizes[dim] ?? 1;
+  const inner = self.sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
+  fillNumbers(out, (values) => {
+    for (let start = 0; start < input.length; start += size * inner) {
+      for (let i = start; i < start + inner; i++) softmaxLine(kind, input, values, i, size, inner);
+    }
+  });
+}
+
+function softmaxLine(
+  kind: Kind,
+  input: ArrayLike<number>,
+  values: Float32Array | Float64Array,
+  start: number,
+  size: number,
+  step: number,
+): void {
+  let most = -Infinity;
+  for (let i = 0, at = start; i < size; i++, at += step) {
+    if (input[at] > most || Number.isNaN(input[at])) most = input[at];
+    if (Number.isNaN(most)) break;
+  }
+  if (kind === 'safe_softmax' && most === -Infinity) {
+    for (let i = 0, at = start; i < size; i++, at += step) values[at] = 0;
+    return;
+  }
+  let sum = 0;
+  if (kind === 'log_softmax') {
+    for (let i = 0, at = start; i < size; i++, at += step) sum += Math.exp(input[at] - most);
+    const log = Math.log(sum);
+    for (let i = 0, at = start; i < size; i++, at += step) values[at] = input[at] - most - log;
+    return;
+  }
+  for (let i = 0, at = start; i < size; i++, at += step) {
+    const power = Math.exp(input[at] - most);
+    values[at] = power;
+    sum += power;
+  }
+  const scale = 1 / sum;
+  for (let i = 0, at = start; i < size; i++, at += step) values[at] *= scale;
+}
+
+export function lowerSoftmax(
+  label: string,
+  kind: Kind,
+  self: Tensor,
+  dim: number,
+  out: Tensor,
+  context: LoweringContext,
+): void {
+  if (out.numel === 0) return;
+  // A number is a line of one.
+  const [input, target] = [self, out].map(
+    (tensor) => new TensorView(tensor.dim === 0 ? tensor.asStrided([1], [1]) : tensor),
+  );
+  const all = target.axes();
+  const line = all[dim];
+  const at = (position: Expr): Expr => cast('float', input.at(all.map((own, d) => (d === dim ? position : own))));
+  const reduced = (name: string) => axis(name, line.extent);
+  const r = reduced('r');
+  const most = reduce('max', [r], at(r));
+  const s = reduced('s');
+  const sum = reduce('sum', [s], unary('exp', sub(at(s), most)));
+  const shifted = sub(at(line), most);
+  let value = kind === 'log_softmax' ? sub(shifted, unary('log', sum)) : div(unary('exp', shifted), sum);
+  if (kind === 'safe_softmax') value = select(binary('eq', most, constant('float', -Infinity)), float(0), value);
+  const stores = [{ operand: target.operand, offset: target.offsetAt(all), value }];
+  context.launch({ kind: 'nest', label, axes: all.filter((own) => own !== line), innerAxes: [line], stores });
+}
+
+function resultType({ self, dtype, half_to_float: widen }: SoftmaxArgs): ScalarType {
+  if (widen) return 'float32';
+  return dtype ?? self.dtype;
+}
+
+function softmaxRow(schema: string, kind: Kind, out: boolean | string = false): OperatorRow {
+  const label = schema.slice(0, schema.search(/[.(]/));
+  const refusal = `${kind === 'log_softmax' ? 'log_' : ''}softmax`;
+  return kernel<SoftmaxArgs>(schema, {
+    out,
+    shape(args) {
+      const { self } = args;
+      const dim = wrapDim(args.dim, self.dim);
+      const dtype = resultType(args);
+      if (!isFloatingPoint(dtype)) {
+        const last = dim === self.dim - 1 || self.dim === 0;
+        throw notImplementedFor(`${refusal}_${last ? 'lastdim_' : ''}kernel_impl`, dtypeName(dtype));
+      }
+      return { sizes: self.sizes, dtype };
+    },
+    host: ({ self, dim }, [result]) => hostSoftmax(kind, self, wrapDim(dim, self.dim), result),
+    lower: ({ self, dim }, [result], context) =>
+      lowerSoftmax(label, kind, self, wrapDim(dim, self.dim), result, context),
+  });
+}
+
+export const softmaxRows: readonly OperatorRow[] = [
+  softmaxRow('aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'softmax', true),
+  softmaxRow('aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', 'softmax', true),
+  softmaxRow('aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'softmax'),
+  softmaxRow('aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'safe_softmax'),
+  softmaxRow('aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor', 'log_softmax', true),
+  softmaxRow('aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor', 'log_softmax', true),
+  softmaxRow('aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor', 'log_softmax'),
+];

@@ -1,0 +1,167 @@
+import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import {
+  accumulator,
+  axis,
+  binary,
+  cast,
+  constant,
+  exprTypeOf,
+  reduce,
+  TensorView,
+  type Expr,
+} from '@cresset/tensorexpr';
+import type { LoweringContext } from '../../table/row.ts';
+import type { Convolution } from './convolution-geometry.ts';
+import { add, index, indexParam, mul, sub, where, within } from '../../kernels/expressions.ts';
+import { indexOf, lowerProduct } from '../products/product-lowering.ts';
+import { reshapeView } from '../../kernels/views.ts';
+
+/**
+ * Describes a convolution to a device: one product a group of filters (`[out channels, in channels × kernel]`) with input
+ * elements gathered by their position. Kernel, stride and dilation are part of the kernel's structure (divisions by them
+ * are by constants), sizes and padding are not.
+ */
+export function lowerConvolution(label: string, convolution: Convolution, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  if (isMatrixProduct(convolution) && lowerPointwise(label, convolution, out, context)) return;
+  const { groups, inChannels, outChannels, kernel } = convolution;
+  const type = exprTypeOf(out.dtype);
+  const target = new TensorView(out);
+  const input = new TensorView(convolution.input);
+  const weight = new TensorView(convolution.weight);
+  const bias = convolution.bias && new TensorView(convolution.bias);
+
+  const batch = axis('b', target.sizes[0]);
+  const group = groups === 1 ? null : axis('g', indexParam(groups));
+  const filter = axis('m', indexParam(outChannels));
+  const taps = kernel.map(index);
+  const position = indexOf('n', target.sizes.slice(2));
+  const inGroup = (channel: Expr, channels: number): Expr =>
+    group ? add(mul(group, indexParam(channels)), channel) : channel;
+  const outChannel = inGroup(filter, outChannels);
+  const gather = (channel: Expr, tap: readonly Expr[]): Expr => {
+    const at = convolution.transposed
+      ? transposedPosition(convolution, position.index, tap, input.sizes.slice(2))
+      : windowPosition(convolution, position.index, tap, input.sizes.slice(2));
+    const element = cast(type, input.at([batch, inGroup(channel, inChannels), ...at.index]));
+    return where(at.conditions, element, constant(type, type === 'i64' ? 0n : 0));
+  };
+  const filterElement = (channel: Expr, tap: readonly Expr[]): Expr =>
+    cast(
+      type,
+      weight.at(
+        convolution.transposed ? [inGroup(channel, inChannels), filter, ...tap] : [outChannel, channel, ...tap],
+      ),
+    );
+  const offset = target.offsetAt([batch, outChannel, ...position.index]);
+  const finish = (sum: Expr): Expr => (bias ? binary('add', sum, cast(type, bias.at([outChannel]))) : sum);
+  const outer = group ? [batch, group] : [batch];
+
+  if (outChannels < 4 || !isFloatingPoint(out.dtype)) {
+    // Too few filters to share input elements between (depthwise), or sums that are not float.
+    const channel = axis('c', indexParam(inChannels));
+    const tap = taps.map((size, dim) => axis(`k${dim}`, size));
+    const sum = reduce('sum', [channel, ...tap], binary('mul', filterElement(channel, tap), gather(channel, tap)));
+    const axes = [...outer, filter, position.axis];
+    const stores = [{ operand: target.operand, offset, value: finish(sum) }];
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+    return;
+  }
+  const inner = indexOf('k', [indexParam(inChannels), ...taps]);
+  const [channel, ...tap] = inner.index;
+  context.launch({
+    kind: 'contraction',
+    label,
+    batch: outer,
+    m: filter,
+    n: position.axis,
+    k: inner.axis,
+    left: filterElement(channel, tap),
+    right: gather(channel, tap),
+    stores: [{ operand: target.operand, offset, value: finish(accumulator) }],
+  });
+}
+
+/** Where in the input a kernel element falls, and what must hold for it to be inside. */
+interface Gathered {
+  readonly index: readonly Expr[];
+  readonly conditions: readonly Expr[];
+}
+
+/** What places windows on an input: convolutions and pools alike. */
+export interface Windows {
+  readonly stride: readonly number[];
+  readonly padding: readonly number[];
+  readonly dilation: readonly number[];
+}
+
+/** `o·stride + k·dilation − padding`; only where there is padding it may lie outside. */
+export function windowPosition(
+  { stride, padding, dilation }: Windows,
+  output: readonly Expr[],
+  tap: readonly Expr[],
+  sizes: readonly Expr[],
+  mayOverrun = false,
+): Gathered {
+  const conditions: Expr[] = [];
+  const at = output.map((position, dim) => {
+    const place = add(mul(position, index(stride[dim])), mul(tap[dim], index(dilation[dim])));
+    if (padding[dim] === 0 && !mayOverrun) return place;
+    const shifted = padding[dim] === 0 ? place : sub(place, indexParam(padding[dim]));
+    conditions.push(within(shifted, sizes[dim]));
+    return shifted;
+  });
+  return { index: at, conditions };
+}
+
+/** The input element that falls on output `o` by kernel element `k`: `(o + padding − k·dilation) / stride`, if whole. */
+function transposedPosition(
+  { stride, padding, dilation }: Windows,
+  output: readonly Expr[],
+  tap: readonly Expr[],
+  sizes: readonly Expr[],
+): Gathered {
+  const conditions: Expr[] = [];
+  const at = output.map((position, dim) => {
+    const moved = sub(add(position, indexParam(padding[dim])), mul(tap[dim], index(dilation[dim])));
+    const place = binary('truncdiv', moved, index(stride[dim]));
+    conditions.push(binary('ge', moved, index(0)));
+    if (stride[dim] !== 1) conditions.push(binary('eq', binary('fmod', moved, index(stride[dim])), index(0)));
+    conditions.push(binary('lt', place, sizes[dim]));
+    return place;
+  });
+  return { index: at, conditions };
+}
+
+function isMatrixProduct({ kernel, stride, padding, groups, transposed }: Convolution): boolean {
+  return (
+    groups === 1 &&
+    !transposed &&
+    kernel.every((size) => size === 1) &&
+    stride.every((step) => step === 1) &&
+    padding.every((size) => size === 0)
+  );
+}
+
+/** A 1×1 convolution over input whose positions lie like one dimension is a plain product. */
+function lowerPointwise(
+  label: string,
+  { input, weight, bias }: Convolution,
+  out: Tensor,
+  context: LoweringContext,
+): boolean {
+  const [batch, channels] = input.sizes;
+  const filters = weight.sizes[0];
+  const positions = out.numel / (batch * filters);
+  const right = reshapeView(input, [batch, channels, positions]);
+  const matrix = reshapeView(weight, [filters, channels]);
+  const target = reshapeView(out, [batch, filters, positions]);
+  if (!right || !matrix || !target) return false;
+  const left = matrix.asStrided([batch, filters, channels], [0, ...matrix.strides]);
+  const biasView = bias && new TensorView(bias);
+  const type = exprTypeOf(out.dtype);
+  lowerProduct(label, { left, right, out: target }, context, undefined, (sum, [, filter]) =>
+    biasView ? binary('add', sum, cast(type, biasView.at([filter]))) : sum,
+  );
+  return true;
+}

@@ -1,0 +1,65 @@
+import type { Tensor } from '@cresset/tensor';
+import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
+import { check } from '../../kernels/errors.ts';
+import type { OperatorRow } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { type Labelled, labelledRow } from './einsum.ts';
+
+/** Sums of products over dimensions that arguments name by number (ATen/native/Linear.cpp). */
+
+const numbered = (prefix: string, tensor: Tensor): string[] => tensor.sizes.map((_, dim) => `${prefix}${dim}`);
+
+interface TensordotArgs {
+  readonly self: Tensor;
+  readonly other: Tensor;
+  readonly dims_self: readonly number[];
+  readonly dims_other: readonly number[];
+}
+
+function tensordot({ self, other, dims_self, dims_other }: TensordotArgs): { operands: Labelled[]; output: string[] } {
+  check(dims_self.length === dims_other.length, 'both dimension lists should have same length');
+  check(
+    self.dtype === other.dtype,
+    () =>
+      `tensordot(): expected both inputs to have same dtype, but got ${dtypeName(self.dtype)} and ${dtypeName(other.dtype)}`,
+  );
+  const left = numbered('l', self);
+  const right = numbered('r', other);
+  dims_self.forEach((dim, at) => {
+    const mine = wrapDim(dim, self.dim);
+    const theirs = wrapDim(dims_other[at], other.dim);
+    const sizes = [self.sizes[mine], other.sizes[theirs]];
+    check(
+      sizes[0] === sizes[1] || sizes[0] === 1 || sizes[1] === 1,
+      () =>
+        `contracted dimensions need to match, but first has size ${sizes[0]} in dim ${dim} and second has size ${sizes[1]} in dim ${dims_other[at]}`,
+    );
+    left[mine] = right[theirs] = `k${at}`;
+  });
+  const output = [...left, ...right].filter((label) => !label.startsWith('k'));
+  return {
+    operands: [
+      { tensor: self, labels: left },
+      { tensor: other, labels: right },
+    ],
+    output,
+  };
+}
+
+function inner({ self, other }: { self: Tensor; other: Tensor }): { operands: Labelled[]; output: string[] } {
+  if (self.dim === 0 || other.dim === 0) return tensordot({ self, other, dims_self: [], dims_other: [] });
+  check(
+    self.sizes[self.dim - 1] === other.sizes[other.dim - 1],
+    () =>
+      `inner() the last dimension must match on both input tensors but got shapes ${sizesText(self.sizes)} and ${sizesText(other.sizes)}`,
+  );
+  return tensordot({ self, other, dims_self: [-1], dims_other: [-1] });
+}
+
+export const tensordotRows: readonly OperatorRow[] = [
+  labelledRow<TensordotArgs>(
+    'aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor',
+    tensordot,
+  ),
+  labelledRow('aten::inner(Tensor self, Tensor other) -> Tensor', inner),
+];

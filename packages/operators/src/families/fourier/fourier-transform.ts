@@ -1,0 +1,189 @@
+import { isComplex, type Tensor } from '@cresset/tensor';
+import { readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+
+/** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
+
+/** A transform of one length, made once: `run` replaces the line, without scaling. */
+export interface FourierPlan {
+  readonly length: number;
+  run(re: Float64Array, im: Float64Array, inverse: boolean): void;
+}
+
+const plans = new Map<number, FourierPlan>();
+
+export function fourierPlan(length: number): FourierPlan {
+  let plan = plans.get(length);
+  if (!plan) plans.set(length, (plan = (length & (length - 1)) === 0 ? radixTwo(length) : bluestein(length)));
+  return plan;
+}
+
+function radixTwo(length: number): FourierPlan {
+  const cos = Float64Array.from({ length: length / 2 }, (_, k) => Math.cos((2 * Math.PI * k) / length));
+  const sin = Float64Array.from({ length: length / 2 }, (_, k) => -Math.sin((2 * Math.PI * k) / length));
+  const reversed = new Uint32Array(length);
+  for (let i = 1; i < length; i++) reversed[i] = (reversed[i >> 1] >> 1) | (i & 1 ? length >> 1 : 0);
+  return {
+    length,
+    run(re, im, inverse) {
+      for (let i = 0; i < length; i++) {
+        const j = reversed[i];
+        if (j <= i) continue;
+        [re[i], re[j]] = [re[j], re[i]];
+        [im[i], im[j]] = [im[j], im[i]];
+      }
+      const sign = inverse ? -1 : 1;
+      for (let half = 1; half < length; half *= 2) {
+        const stride = length / (2 * half);
+        for (let block = 0; block < length; block += 2 * half) {
+          for (let k = 0; k < half; k++) {
+            const c = cos[k * stride];
+            const s = sign * sin[k * stride];
+            const a = block + k;
+            const b = a + half;
+            const x = re[b] * c - im[b] * s;
+            const y = re[b] * s + im[b] * c;
+            re[b] = re[a] - x;
+            im[b] = im[a] - y;
+            re[a] += x;
+            im[a] += y;
+          }
+        }
+      }
+    },
+  };
+}
+
+/** A transform of any length as a convolution with a chirp, done by transforms of a power of two. */
+function bluestein(length: number): FourierPlan {
+  let padded = 1;
+  while (padded < 2 * length - 1) padded *= 2;
+  const inner = fourierPlan(padded);
+  const cos = new Float64Array(length);
+  const sin = new Float64Array(length);
+  for (let k = 0; k < length; k++) {
+    // k² is taken modulo the period before it loses digits.
+    const angle = (Math.PI * ((k * k) % (2 * length))) / length;
+    cos[k] = Math.cos(angle);
+    sin[k] = Math.sin(angle);
+  }
+  const chirpRe = new Float64Array(padded);
+  const chirpIm = new Float64Array(padded);
+  for (let k = 0; k < length; k++) {
+    chirpRe[k] = chirpRe[(padded - k) % padded] = cos[k];
+    chirpIm[k] = chirpIm[(padded - k) % padded] = sin[k];
+  }
+  inner.run(chirpRe, chirpIm, false);
+  const workRe = new Float64Array(padded);
+  const workIm = new Float64Array(padded);
+  return {
+    length,
+    run(re, im, inverse) {
+      // The inverse is the transform of the conjugate, conjugated.
+      const sign = inverse ? -1 : 1;
+      workRe.fill(0);
+      workIm.fill(0);
+      for (let k = 0; k < length; k++) {
+        const y = sign * im[k];
+        workRe[k] = re[k] * cos[k] + y * sin[k];
+        workIm[k] = y * cos[k] - re[k] * sin[k];
+      }
+      inner.run(workRe, workIm, false);
+      for (let k = 0; k < padded; k++) {
+        const x = workRe[k] * chirpRe[k] - workIm[k] * chirpIm[k];
+        workIm[k] = workRe[k] * chirpIm[k] + workIm[k] * chirpRe[k];
+        workRe[k] = x;
+      }
+      inner.run(workRe, workIm, true);
+      for (let k = 0; k < length; k++) {
+        const x = workRe[k] / padded;
+        const y = workIm[k] / padded;
+        re[k] = x * cos[k] + y * sin[k];
+        im[k] = sign * (y * cos[k] - x * sin[k]);
+      }
+    },
+  };
+}
+
+/** Complex numbers of a tensor's sizes, C order. */
+export interface ComplexArray {
+  readonly re: Float64Array;
+  readonly im: Float64Array;
+  readonly sizes: readonly number[];
+}
+
+/** Another array whose lines along `dim` are made from those of `source`, `size` long each. */
+function mapLines(
+  source: ComplexArray,
+  dim: number,
+  size: number,
+  make: (re: Float64Array, im: Float64Array, toRe: Float64Array, toIm: Float64Array) => void,
+): ComplexArray {
+  const sizes = source.sizes.with(dim, size);
+  const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
+  const lines = source.sizes.slice(0, dim).reduce((product, length) => product * length, 1) * step;
+  const length = source.sizes[dim];
+  const result = { re: new Float64Array(lines * size), im: new Float64Array(lines * size), sizes };
+  const [re, im] = [new Float64Array(length), new Float64Array(length)];
+  const [toRe, toIm] = [new Float64Array(size), new Float64Array(size)];
+  for (let line = 0; line < lines; line++) {
+    const from = Math.floor(line / step) * step * length + (line % step);
+    const to = Math.floor(line / step) * step * size + (line % step);
+    for (let i = 0; i < length; i++) {
+      re[i] = source.re[from + i * step];
+      im[i] = source.im[from + i * step];
+    }
+    make(re, im, toRe, toIm);
+    for (let i = 0; i < size; i++) {
+      result.re[to + i * step] = toRe[i];
+      result.im[to + i * step] = toIm[i];
+    }
+  }
+  return result;
+}
+
+/** Cut off or filled up with zeros along `dim`. */
+export function resizeLines(source: ComplexArray, dim: number, size: number): ComplexArray {
+  if (source.sizes[dim] === size) return source;
+  return mapLines(source, dim, size, (re, im, toRe, toIm) => {
+    const kept = Math.min(size, re.length);
+    toRe.fill(0).set(re.subarray(0, kept));
+    toIm.fill(0).set(im.subarray(0, kept));
+  });
+}
+
+/** Complex to complex along `dim`, without scaling. */
+export function transformLines(source: ComplexArray, dim: number, inverse: boolean): ComplexArray {
+  const plan = fourierPlan(source.sizes[dim]);
+  return mapLines(source, dim, plan.length, (re, im, toRe, toIm) => {
+    toRe.set(re);
+    toIm.set(im);
+    plan.run(toRe, toIm, inverse);
+  });
+}
+
+/** Lines of `size` with the symmetry of a real signal's spectrum, from their first halves. */
+export function mirrorLines(source: ComplexArray, dim: number, size: number): ComplexArray {
+  return mapLines(source, dim, size, (re, im, toRe, toIm) => {
+    const half = Math.floor(size / 2) + 1;
+    for (let i = 0; i < size; i++) {
+      const at = i < half ? i : size - i;
+      toRe[i] = re[at] ?? 0;
+      toIm[i] = (i < half ? 1 : -1) * (im[at] ?? 0);
+    }
+    // What would be an imaginary part of the mean, or of the highest frequency, no real signal has.
+    toIm[0] = 0;
+    if (size % 2 === 0) toIm[size / 2] = 0;
+  });
+}
+
+/** The elements of a tensor as complex numbers in C order; real ones have no imaginary part. */
+export function readComplex(tensor: Tensor): ComplexArray {
+  if (!isComplex(tensor.dtype)) {
+    const re = Float64Array.from(readNumbers(tensor));
+    return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
+  }
+  const parts = tensor.contiguousArray() as FloatArray;
+  const pick = (part: number): Float64Array =>
+    Float64Array.from({ length: tensor.numel }, (_, i) => parts[2 * i + part]);
+  return { re: pick(0), im: pick(1), sizes: tensor.sizes };
+}

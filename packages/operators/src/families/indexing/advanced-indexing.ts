@@ -1,0 +1,505 @@
+import { forEachOffset, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
+import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
+import { broadcastAll, expand } from '../../kernels/broadcast.ts';
+import { kernel, type KernelRule } from '../../table/builders.ts';
+import { copyInto } from '../../kernels/copy.ts';
+import { numberReader } from '../../kernels/elements.ts';
+import { check, OperatorError } from '../../kernels/errors.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
+import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
+import {
+  deviceMaskedSelect,
+  deviceNonzero,
+  deviceNonzeroColumns,
+  deviceTensor,
+  lowerMaskedScatter,
+} from './flagged-elements.ts';
+import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
+import { lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
+import * as views from '../views/view-functions.ts';
+
+/** `x[i, mask, :, j]` and assignment to it (ATen/native/TensorAdvancedIndexing.cpp). */
+
+type Indices = readonly (Tensor | null)[];
+
+/** Where the elements that an index names lie: masks replaced by positions, index tensors broadcast together. */
+interface IndexPlan {
+  /** One for each dimension of the indexed tensor; null where the whole dimension is taken. */
+  readonly indices: Indices;
+  /** Sizes of the index tensors, broadcast. */
+  readonly indexSizes: readonly number[];
+  /** How many dimensions of the result come before those of the index tensors. */
+  readonly lead: number;
+  readonly sizes: readonly number[];
+}
+
+const isMask = ({ dtype }: Tensor): boolean => dtype === 'bool' || dtype === 'uint8';
+
+/** Whether the result's size can only be known by looking at a mask. */
+const dependsOnMask = (indices: Indices): boolean => indices.some((index) => index !== null && isMask(index));
+
+/** Positions of the elements that are not zero, one column a dimension (Tensor.nonzero().unbind(1)). */
+export function nonzeroColumns(tensor: Tensor): Tensor[] {
+  const rank = Math.max(tensor.dim, 1);
+  const found: number[][] = Array.from({ length: rank }, () => []);
+  const sizes = tensor.dim === 0 ? [1] : tensor.sizes;
+  const position = sizes.map(() => 0);
+  const read = numberReader(tensor);
+  forEachOffset(tensor.sizes, tensor.strides, tensor.storageOffset, (offset) => {
+    if (read(offset) !== 0) found.forEach((column, dim) => column.push(position[dim]));
+    for (let dim = rank - 1; dim >= 0 && ++position[dim] === sizes[dim]; dim--) position[dim] = 0;
+  });
+  return found.map((column) => Tensor.fromArray(BigInt64Array.from(column, BigInt), [column.length], 'int64'));
+}
+
+function withoutMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
+  const expanded: (Tensor | null)[] = [];
+  for (const index of indices) {
+    checkIndex(self, index, expanded.length);
+    if (index && isMask(index)) expanded.push(...nonzeroColumns(index));
+    else expanded.push(index);
+  }
+  return expanded;
+}
+
+/** As `withoutMasks`, of masks on a device. */
+async function deviceIndices(
+  self: Tensor,
+  indices: Indices,
+  label: string,
+  context: LoweringContext,
+): Promise<(Tensor | null)[]> {
+  const expanded: (Tensor | null)[] = [];
+  for (const index of indices) {
+    checkIndex(self, index, expanded.length);
+    if (index && isMask(index)) expanded.push(...(await deviceNonzeroColumns(index, label, context)));
+    else expanded.push(index);
+  }
+  return expanded;
+}
+
+function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
+  if (index === null) return;
+  check(isIntegral(index.dtype, true), 'tensors used as indices must be long, int, byte or bool tensors', 'IndexError');
+  if (!isMask(index)) return;
+  index.sizes.forEach((size, dim) => {
+    check(
+      size === self.sizes[at + dim],
+      () =>
+        `The shape of the mask [${index.sizes.join(', ')}] at index ${dim} does not match the shape of the indexed tensor [${self.sizes.join(', ')}] at index ${at + dim}`,
+      'IndexError',
+    );
+  });
+  // A mask without dimensions takes none of the tensor's: it is not representable as positions in one.
+  check(index.dim > 0, 'a mask without dimensions cannot be used as an index', 'IndexError');
+}
+
+function planIndex(self: Tensor, given: Indices): IndexPlan {
+  check(given.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
+  const expanded = withoutMasks(self, given);
+  check(expanded.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
+  const tensors = expanded.filter((index) => index !== null);
+  const indexSizes = broadcastIndices(tensors);
+  const indices = self.sizes.map((_, dim) => {
+    const index = expanded[dim] ?? null;
+    return index && expand(index, indexSizes);
+  });
+  const dims = indices.flatMap((index, dim) => (index ? [dim] : []));
+  const isAdjacent = dims.every((dim, at) => dim === dims[0] + at);
+  const lead = isAdjacent && dims.length > 0 ? dims[0] : 0;
+  const kept = self.sizes.filter((_, dim) => indices[dim] === null);
+  const sizes = [...kept.slice(0, lead), ...indexSizes, ...kept.slice(lead)];
+  check(
+    tensors.every(({ numel }) => numel === 0) || dims.every((dim) => self.sizes[dim] > 0),
+    () => `index is out of bounds for dimension with size 0`,
+    'IndexError',
+  );
+  return { indices, indexSizes, lead, sizes };
+}
+
+function broadcastIndices(tensors: readonly Tensor[]): readonly number[] {
+  try {
+    return broadcastAll(tensors.map(({ sizes }) => sizes));
+  } catch {
+    const shapes = tensors.map(({ sizes }) => `[${sizes.join(', ')}]`).join(', ');
+    throw new OperatorError(
+      `shape mismatch: indexing tensors could not be broadcast together with shapes ${shapes}`,
+      'IndexError',
+    );
+  }
+}
+
+/** Offsets of the named elements in the order of the result. */
+function plannedOffsets(self: Tensor, { indices, lead, indexSizes }: IndexPlan): Float64Array {
+  const kept = self.sizes.flatMap((_, dim) => (indices[dim] ? [] : [dim]));
+  const offsetsAlong = (dims: readonly number[], start: number): Float64Array =>
+    offsetsOf(
+      dims.map((dim) => self.sizes[dim]),
+      dims.map((dim) => self.strides[dim]),
+      start,
+    );
+  const before = offsetsAlong(kept.slice(0, lead), self.storageOffset);
+  const after = offsetsAlong(kept.slice(lead), 0);
+  const picked = new Float64Array(indexSizes.reduce((count, size) => count * size, 1));
+  indices.forEach((index, dim) => {
+    if (!index) return;
+    const read = numberReader(index);
+    const size = self.sizes[dim];
+    let at = 0;
+    forEachOffset(index.sizes, index.strides, index.storageOffset, (offset) => {
+      const position = read(offset);
+      if (position < -size || position >= size) {
+        throw new OperatorError(
+          `index ${position} is out of bounds for dimension ${dim} with size ${size}`,
+          'IndexError',
+        );
+      }
+      picked[at++] += (position < 0 ? position + size : position) * self.strides[dim];
+    });
+  });
+  const offsets = new Float64Array(before.length * picked.length * after.length);
+  let at = 0;
+  for (const first of before)
+    for (const second of picked) for (const third of after) offsets[at++] = first + second + third;
+  return offsets;
+}
+
+interface IndexArguments {
+  readonly self: Tensor;
+  readonly indices: Indices;
+}
+
+const indexRule: KernelRule<IndexArguments> = {
+  shape: ({ self, indices }) =>
+    dependsOnMask(indices) ? null : { sizes: planIndex(self, indices).sizes, dtype: self.dtype },
+  host: ({ self, indices }, [given]) => {
+    const plan = planIndex(self, indices);
+    const output = given ?? Tensor.empty(plan.sizes, self.dtype);
+    const move = elementMover(output, self);
+    plannedOffsets(self, plan).forEach((offset, at) => move(at, offset));
+    return output;
+  },
+  lower: lowerIndex,
+  device: async ({ self, indices }, context) => {
+    const positions = await deviceIndices(self, indices, 'aten::index', context);
+    const output = deviceTensor(planIndex(self, positions).sizes, self.dtype, context);
+    lowerIndex({ self, indices: positions }, [output], context);
+    return output;
+  },
+};
+
+/** A position counted from the end made one from the front. */
+export function wrappedPosition(position: Expr, size: Expr): Expr {
+  const narrow = cast('i32', position);
+  return select(binary('lt', narrow, constant('i32', 0)), binary('add', narrow, size), narrow);
+}
+
+function lowerIndex({ self, indices }: IndexArguments, [output]: readonly Tensor[], context: LoweringContext): void {
+  if (output.numel === 0) return;
+  const plan = planIndex(self, indices);
+  const target = new TensorView(output);
+  const axes = target.axes();
+  const { place, faults } = plannedPlaces(self, plan, axes, context);
+  launchCopy('aten::index', axes, target, new TensorView(self).at(place), context, faults);
+}
+
+/** One kernel that stores an expression over all elements of a tensor, and notes what is wrong on the way. */
+export function launchCopy(
+  label: string,
+  axes: readonly AxisExpr[],
+  target: TensorView,
+  value: Expr,
+  context: LoweringContext,
+  faults: readonly Store[] = [],
+): void {
+  const store = { operand: target.operand, offset: target.offsetAt(axes), value };
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, ...faults] });
+}
+
+interface IndexPutArguments extends IndexArguments {
+  readonly values: Tensor;
+  readonly accumulate: boolean;
+}
+
+const indexPutRule: KernelRule<IndexPutArguments> = {
+  writesInPlace: true,
+  shape: (args): TensorMeta | null => {
+    const { self, indices } = args;
+    // Positions that a mask picks have to be counted before anything is put there.
+    return dependsOnMask(indices) && !isMaskedFill(args) ? null : { sizes: self.sizes, dtype: self.dtype };
+  },
+  host: ({ self, indices, values, accumulate }, [given]) => {
+    const output = given ?? Tensor.empty(self.sizes, self.dtype);
+    copyInto(output, self);
+    check(
+      values.dtype === self.dtype || values.dim === 0,
+      `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
+    );
+    const plan = planIndex(output, indices);
+    const source = valuesFor(plan.sizes, convertTo(values, self.dtype));
+    const offsets = plannedOffsets(output, plan);
+    const sources = offsetsOf(source.sizes, source.strides, source.storageOffset);
+    if (accumulate) {
+      const combine = elementCombiner(output, 'sum');
+      const read = operandReader(source);
+      offsets.forEach((offset, at) => combine(offset, read(sources[at])));
+    } else {
+      const move = elementMover(output, source);
+      offsets.forEach((offset, at) => move(offset, sources[at]));
+    }
+    return output;
+  },
+  lowerable: ({ self, values }) => values.dtype === self.dtype || values.dim === 0,
+  device: async (args, context) => {
+    const { self, indices } = args;
+    const output = deviceTensor(self.sizes, self.dtype, context);
+    const positions = await deviceIndices(self, indices, 'aten::index_put', context);
+    lowerIndexPut({ ...args, indices: positions }, output, context);
+    return output;
+  },
+  lower: (args, [output], context) => {
+    const { self, indices, values } = args;
+    const dim = onlyIndexed(indices);
+    const index = indices[dim];
+    if (index && isMask(index)) lowerMaskedPut(self, dim, index, values, output, context);
+    else lowerIndexPut(args, output, context);
+  },
+};
+
+/** Whether a mask decides, element by element, between a tensor and one number. */
+function isMaskedFill({ self, indices, values, accumulate }: IndexPutArguments): boolean {
+  const dim = onlyIndexed(indices);
+  const index = indices[dim];
+  if (!index || index.dtype !== 'bool' || values.dim > 0 || accumulate || dim + index.dim > self.dim) return false;
+  return index.sizes.every((size, at) => size === self.sizes[dim + at]);
+}
+
+function lowerIndexPut(
+  { self, indices, values, accumulate }: IndexPutArguments,
+  output: Tensor,
+  context: LoweringContext,
+): void {
+  if (output.numel === 0) return;
+  const label = 'aten::index_put';
+  const plan = planIndex(self, indices);
+  const shown = valuesFor(plan.sizes, values);
+  const how = accumulate ? 'sum' : null;
+  const dim = onlyIndexed(indices);
+  const index = indices[dim];
+  // A single slice meets no other: where the rest stays as it is, only that is written.
+  const isAlone = self === output && index?.numel === 1;
+  if (index && index.dim <= 1 && !isAlone && isGatherable(self, index.numel, how)) {
+    const size = self.sizes[dim];
+    launchPositionCheck(index, -size, size, outOfBounds(dim, size), context);
+    // The values have the indexed dimension where the index is a vector, and none where it is a single position.
+    const view = new TensorView(index.dim === 1 ? shown : views.unsqueeze(shown, dim));
+    const value = (k: Expr, axes: readonly AxisExpr[]): Expr => view.at(axes.map((own, at) => (at === dim ? k : own)));
+    lowerGatheredWrites(self, output, sliceWrites(self, dim, index, value, how), context, label);
+    return;
+  }
+  const source = new TensorView(shown);
+  const axes = source.axes();
+  const { place, isInside, faults } = plannedPlaces(self, plan, axes, context);
+  if (faults.length > 0 && shown.numel > 0) {
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
+  }
+  const writes = { axes, place, isInside, value: source.at(axes), how, includesSelf: true } as const;
+  lowerScatteredWrites(self, output, writes, context, label);
+}
+
+/** Where the element at `axes` of what an index names lies in `self`. */
+function plannedPlaces(
+  self: Tensor,
+  { indices, lead, indexSizes }: IndexPlan,
+  axes: readonly AxisExpr[],
+  context: LoweringContext,
+): { place: Expr[]; isInside: Expr; faults: Store[] } {
+  const indexAxes = axes.slice(lead, lead + indexSizes.length);
+  const kept = [...axes.slice(0, lead), ...axes.slice(lead + indexSizes.length)].values();
+  const faults: Store[] = [];
+  let allInside: Expr = constant('bool', true);
+  const place = indices.map((index, dim): Expr => {
+    if (!index) return kept.next().value!;
+    const size = self.sizes[dim];
+    const given = new TensorView(index).at(indexAxes);
+    const { at, isInside } = wrappedPlace(given, size, true);
+    faults.push(positionFault(given, -size, size, outOfBounds(dim, size), context));
+    allInside = binary('and', allInside, isInside);
+    return at;
+  });
+  return { place, isInside: allInside, faults };
+}
+
+/** One value put where a mask holds, whose dimensions are those of `self` from `dim` on. */
+function lowerMaskedPut(
+  self: Tensor,
+  dim: number,
+  mask: Tensor,
+  value: Tensor,
+  output: Tensor,
+  context: LoweringContext,
+): void {
+  const [source, flags, target] = [self, mask, output].map((tensor) => new TensorView(tensor));
+  const axes = target.axes();
+  const isPut = flags.at(axes.slice(dim, dim + mask.dim));
+  const own = source.at(axes);
+  const put = cast(own.type, new TensorView(value).at([]));
+  launchCopy('aten::index_put', axes, target, select(isPut, put, own), context);
+}
+
+/** The one dimension that is indexed; -1 where there are several. */
+function onlyIndexed(indices: Indices): number {
+  const dims = indices.flatMap((index, dim) => (index ? [dim] : []));
+  return dims.length === 1 ? dims[0] : -1;
+}
+
+const indexPutNames: Partial<Record<ScalarType, string>> = {
+  float32: 'Float', float64: 'Double', float16: 'Half', bfloat16: 'BFloat16', int64: 'Long', int32: 'Int', int16: 'Short',
+  int8: 'Char', uint8: 'Byte', bool: 'Bool', complex64: 'ComplexFloat', complex128: 'ComplexDouble',
+}; // prettier-ignore
+const indexPutName = (dtype: ScalarType): string => indexPutNames[dtype] ?? dtype;
+
+function convertTo(tensor: Tensor, dtype: ScalarType): Tensor {
+  if (tensor.dtype === dtype) return tensor;
+  const converted = Tensor.empty(tensor.sizes, dtype);
+  copyInto(converted, tensor);
+  return converted;
+}
+
+function valuesFor(sizes: readonly number[], values: Tensor): Tensor {
+  // Leading dimensions of size 1 beyond those of the place are dropped, as PyTorch does for assignments.
+  let trimmed = values;
+  while (trimmed.dim > sizes.length && trimmed.sizes[0] === 1) {
+    trimmed = trimmed.asStrided(trimmed.sizes.slice(1), trimmed.strides.slice(1));
+  }
+  const fits =
+    trimmed.dim <= sizes.length &&
+    trimmed.sizes.every((size, dim) => size === 1 || size === sizes[dim + sizes.length - trimmed.dim]);
+  check(
+    fits,
+    `shape mismatch: value tensor of shape [${values.sizes.join(', ')}] cannot be broadcast to indexing result of shape [${sizes.join(', ')}]`,
+  );
+  return expand(trimmed, sizes);
+}
+
+/** A tensor's positions where it is not zero, `[count, rank]`. */
+function nonzero(self: Tensor): Tensor {
+  const columns = self.dim === 0 ? [] : nonzeroColumns(self);
+  const count = self.dim === 0 ? Number(numberReader(self)(self.storageOffset) !== 0) : columns[0].sizes[0];
+  const positions = new BigInt64Array(count * columns.length);
+  columns.forEach((column, dim) => {
+    (column.storageArray() as BigInt64Array).forEach(
+      (position, at) => (positions[at * columns.length + dim] = position),
+    );
+  });
+  return Tensor.fromArray(positions, [count, columns.length], 'int64');
+}
+
+interface MaskArguments {
+  readonly self: Tensor;
+  readonly mask: Tensor;
+}
+
+function maskedSelect({ self, mask }: MaskArguments): Tensor {
+  check(mask.dtype === 'bool', 'masked_select: expected BoolTensor for mask');
+  const sizes = broadcastAll([self.sizes, mask.sizes]);
+  const [source, chosen] = [expand(self, sizes), expand(mask, sizes)];
+  const flags = chosen.storageArray();
+  const sources = offsetsOf(sizes, source.strides, source.storageOffset);
+  const flagged = offsetsOf(sizes, chosen.strides, chosen.storageOffset);
+  const picked = sources.filter((_, at) => flags[flagged[at]] !== 0);
+  const output = Tensor.empty([picked.length], self.dtype);
+  const move = elementMover(output, source);
+  picked.forEach((offset, at) => move(at, offset));
+  return output;
+}
+
+interface MaskedScatterArguments extends MaskArguments {
+  readonly source: Tensor;
+}
+
+function checkMaskedScatter({ self, mask, source }: MaskedScatterArguments): void {
+  check(
+    mask.dtype === 'bool',
+    `masked_scatter_ only supports boolean masks, but got mask with dtype ${indexPutName(mask.dtype)}`,
+  );
+  check(
+    self.dtype === source.dtype,
+    `masked_scatter: expected self and source to have same dtypes but got ${indexPutName(self.dtype)} and ${indexPutName(source.dtype)}`,
+  );
+}
+
+const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
+  inPlace: true,
+  out: true,
+  shape: ({ self, mask }) => ({ sizes: broadcastAll([self.sizes, mask.sizes]), dtype: self.dtype }),
+  lower: (args, [output], context) => {
+    checkMaskedScatter(args);
+    lowerMaskedScatter(args.self, args.mask, args.source, output, context);
+  },
+  host: (args, [output]) => {
+    checkMaskedScatter(args);
+    const { self, mask, source } = args;
+    copyInto(output, self);
+    const chosen = expand(mask, output.sizes);
+    const flags = chosen.storageArray();
+    const targets = offsetsOf(output.sizes, output.strides, output.storageOffset);
+    const sources = offsetsOf(source.sizes, source.strides, source.storageOffset);
+    const move = elementMover(output, source);
+    let used = 0;
+    offsetsOf(chosen.sizes, chosen.strides, chosen.storageOffset).forEach((flag, at) => {
+      if (flags[flag] === 0) return;
+      check(used < sources.length, 'Number of elements of source < number of ones in mask');
+      move(targets[at], sources[used++]);
+    });
+  },
+};
+
+export const advancedIndexingRows: readonly OperatorRow[] = [
+  kernel('aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', { ...indexRule, out: 'Tensor_out' }),
+  kernel('aten::index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor', indexRule),
+  kernel('aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor', indexRule),
+  kernel('aten::_unsafe_index.Tensor_hacked_twin(Tensor self, Tensor[] indices) -> Tensor', indexRule),
+  kernel('aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor', {
+    ...indexPutRule,
+    inPlace: true,
+    out: 'out',
+  }),
+  kernel('aten::index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor', {
+    ...indexPutRule,
+    inPlace: true,
+  }),
+  kernel(
+    'aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor',
+    indexPutRule,
+  ),
+  kernel(
+    'aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor',
+    { ...indexPutRule, inPlace: true, out: 'out' },
+  ),
+  kernel<MaskArguments>('aten::masked_select(Tensor self, Tensor mask) -> Tensor', {
+    host: maskedSelect,
+    device: ({ self, mask }, context) => {
+      check(mask.dtype === 'bool', 'masked_select: expected BoolTensor for mask');
+      return deviceMaskedSelect(self, mask, context);
+    },
+    out: 'out',
+    refusesOverlap: true,
+  }),
+  kernel('aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor', {
+    ...maskedScatterRule,
+    out: 'out',
+  }),
+  ...(['nonzero', 'argwhere'] as const).map((name) =>
+    kernel<{ self: Tensor }>(`aten::${name}(Tensor self) -> Tensor`, {
+      host: ({ self }) => nonzero(self),
+      device: ({ self }, context) => deviceNonzero(self, `aten::${name}`, context),
+      out: name === 'nonzero',
+    }),
+  ),
+  kernel('aten::nonzero_numpy(Tensor self) -> Tensor[]', {
+    host: ({ self }: { self: Tensor }) => nonzeroColumns(self),
+    device: ({ self }: { self: Tensor }, context) => deviceNonzeroColumns(self, 'aten::nonzero_numpy', context),
+  }),
+];

@@ -1,0 +1,210 @@
+import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import type { TensorMeta } from '../../table/row.ts';
+
+/**
+ * A dense matrix of complex numbers in rows, computed with in double precision. Real matrices have imaginary parts of zero,
+ * so that each factorisation is written once.
+ */
+export class Matrix {
+  constructor(
+    readonly rows: number,
+    readonly columns: number,
+    readonly re: Float64Array = new Float64Array(rows * columns),
+    readonly im: Float64Array = new Float64Array(rows * columns),
+  ) {}
+
+  static identity(size: number): Matrix {
+    const result = new Matrix(size, size);
+    for (let i = 0; i < size; i++) result.re[i * size + i] = 1;
+    return result;
+  }
+
+  static build(rows: number, columns: number, element: (i: number, j: number) => readonly [number, number]): Matrix {
+    const result = new Matrix(rows, columns);
+    for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) result.set(i, j, ...element(i, j));
+    return result;
+  }
+
+  set(i: number, j: number, re: number, im: number): void {
+    this.re[i * this.columns + j] = re;
+    this.im[i * this.columns + j] = im;
+  }
+
+  at(i: number, j: number): readonly [number, number] {
+    return [this.re[i * this.columns + j], this.im[i * this.columns + j]];
+  }
+
+  clone(): Matrix {
+    return new Matrix(this.rows, this.columns, this.re.slice(), this.im.slice());
+  }
+
+  transpose(): Matrix {
+    return Matrix.build(this.columns, this.rows, (i, j) => this.at(j, i));
+  }
+
+  /** The conjugate transpose. */
+  adjoint(): Matrix {
+    const result = this.transpose();
+    for (let i = 0; i < result.im.length; i++) result.im[i] = -result.im[i];
+    return result;
+  }
+
+  conjugate(): Matrix {
+    return new Matrix(
+      this.rows,
+      this.columns,
+      this.re.slice(),
+      this.im.map((x) => -x),
+    );
+  }
+
+  /** Rows [0, rows) and columns [0, columns). */
+  leading(rows: number, columns: number): Matrix {
+    return Matrix.build(rows, columns, (i, j) => this.at(i, j));
+  }
+
+  /** What lies on and above (`upper`) or below the diagonal; `unit` puts ones on the diagonal. */
+  triangle(upper: boolean, unit = false): Matrix {
+    return Matrix.build(this.rows, this.columns, (i, j) => {
+      if (i === j && unit) return [1, 0];
+      return i === j || i < j === upper ? this.at(i, j) : [0, 0];
+    });
+  }
+
+  multiply(other: Matrix): Matrix {
+    const result = new Matrix(this.rows, other.columns);
+    const width = other.columns;
+    for (let i = 0; i < this.rows; i++) {
+      for (let k = 0; k < this.columns; k++) {
+        const [re, im] = this.at(i, k);
+        if (re === 0 && im === 0) continue;
+        for (let j = 0, to = i * width, from = k * width; j < width; j++, to++, from++) {
+          result.re[to] += re * other.re[from] - im * other.im[from];
+          result.im[to] += re * other.im[from] + im * other.re[from];
+        }
+      }
+    }
+    return result;
+  }
+
+  add(other: Matrix, factor = 1): Matrix {
+    return new Matrix(
+      this.rows,
+      this.columns,
+      this.re.map((x, i) => x + factor * other.re[i]),
+      this.im.map((x, i) => x + factor * other.im[i]),
+    );
+  }
+
+  scale(factor: number): Matrix {
+    return new Matrix(
+      this.rows,
+      this.columns,
+      this.re.map((x) => x * factor),
+      this.im.map((x) => x * factor),
+    );
+  }
+
+  /** The diagonal's real parts. */
+  diagonal(): Float64Array {
+    return Float64Array.from({ length: Math.min(this.rows, this.columns) }, (_, i) => this.re[i * this.columns + i]);
+  }
+
+  swapRows(a: number, b: number): void {
+    if (a === b) return;
+    for (const part of [this.re, this.im]) {
+      for (let j = 0, i = a * this.columns, k = b * this.columns; j < this.columns; j++, i++, k++) {
+        [part[i], part[k]] = [part[k], part[i]];
+      }
+    }
+  }
+}
+
+/** The elements of a tensor in C order, real and imaginary parts apart. */
+export function readParts(tensor: Tensor): { re: Float64Array; im: Float64Array } {
+  if (!isComplex(tensor.dtype)) {
+    return { re: Float64Array.from(readNumbers(tensor)), im: new Float64Array(tensor.numel) };
+  }
+  const elements = tensor.contiguousArray();
+  const part = (at: 0 | 1): Float64Array =>
+    Float64Array.from({ length: tensor.numel }, (_, i) => Number(elements[2 * i + at]));
+  return { re: part(0), im: part(1) };
+}
+
+/** The matrices in the last two dimensions, batch by batch. */
+export function readMatrices(tensor: Tensor): Matrix[] {
+  const [rows, columns] = tensor.sizes.slice(-2);
+  const { re, im } = readParts(tensor);
+  const size = rows * columns;
+  const count = tensor.sizes.slice(0, -2).reduce((product, length) => product * length, 1);
+  return Array.from({ length: count }, (_, b) => {
+    const [start, end] = [b * size, (b + 1) * size];
+    return new Matrix(rows, columns, re.slice(start, end), im.slice(start, end));
+  });
+}
+
+/** Fills a contiguous tensor with matrices, one after the other. */
+export function writeMatrices(out: Tensor, matrices: readonly Matrix[]): void {
+  const join = (part: 're' | 'im'): Float64Array => {
+    const values = new Float64Array(out.numel);
+    let at = 0;
+    for (const matrix of matrices) {
+      values.set(matrix[part], at);
+      at += matrix[part].length;
+    }
+    return values;
+  };
+  writeParts(out, join('re'), isComplex(out.dtype) ? join('im') : null);
+}
+
+export function writeParts(out: Tensor, re: Float64Array, im: Float64Array | null): void {
+  if (!isComplex(out.dtype)) return writeNumbers(out, re);
+  const target = out.storageArrayForWriting();
+  for (let i = 0; i < re.length; i++) {
+    target[2 * (out.storageOffset + i)] = re[i];
+    target[2 * (out.storageOffset + i) + 1] = im?.[i] ?? 0;
+  }
+}
+
+/** Fills a contiguous real tensor with vectors or single numbers, one after the other. */
+export function writeVectors(out: Tensor, vectors: readonly (ArrayLike<number> | number)[]): void {
+  writeNumbers(
+    out,
+    vectors.flatMap((vector) => (typeof vector === 'number' ? [vector] : Array.from(vector))),
+  );
+}
+
+/** A new tensor of these matrices over the given batch dimensions. */
+export function tensorOf(
+  matrices: readonly Matrix[],
+  batch: readonly number[],
+  sizes: readonly number[],
+  dtype: ScalarType,
+): Tensor {
+  const result = Tensor.empty([...batch, ...sizes], dtype);
+  writeMatrices(result, matrices);
+  return result;
+}
+
+/** a / b of complex numbers in parts, scaled against overflow. */
+export function quotient(are: number, aim: number, bre: number, bim: number): [number, number] {
+  if (bim === 0) return [are / bre, aim / bre];
+  if (Math.abs(bre) >= Math.abs(bim)) {
+    const ratio = bim / bre;
+    const scale = bre + bim * ratio;
+    return [(are + aim * ratio) / scale, (aim - are * ratio) / scale];
+  }
+  const ratio = bre / bim;
+  const scale = bre * ratio + bim;
+  return [(are * ratio + aim) / scale, (aim * ratio - are) / scale];
+}
+
+/** Sizes of the dimensions before those of the matrices. */
+export const batchOf = (tensor: Tensor): readonly number[] => tensor.sizes.slice(0, -2);
+
+/** What a result is that has `sizes` for each matrix of a batch. */
+export const batchMeta = (batch: readonly number[], sizes: readonly number[], dtype: ScalarType): TensorMeta => ({
+  sizes: [...batch, ...sizes],
+  dtype,
+});

@@ -1,0 +1,164 @@
+import { decomposed } from '../../table/builders.ts';
+import type { OperatorRow } from '../../table/row.ts';
+
+/** Losses of elements against elements (ATen/native/Loss.cpp), in terms of pointwise operators. */
+
+/** Appended to each text: 0 keeps every element's loss, 1 averages, 2 sums. */
+const reduce = `
+def reduce(loss: Tensor, reduction: int) -> Tensor:
+    if reduction == 1:
+        return loss.mean()
+    if reduction == 2:
+        return loss.sum()
+    return loss
+`;
+
+const loss = (schema: string, text: string, out = false): OperatorRow => decomposed(schema, text + reduce, { out });
+
+export const lossRows: readonly OperatorRow[] = [
+  loss(
+    'aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
+    `
+def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    difference = self - target
+    assert difference.is_floating_point(), "\\"mse_cpu\\" not implemented for integers"
+    return reduce(difference * difference, reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
+    `
+def l1_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    return reduce(torch.abs(self - target), reduction)
+`,
+  ),
+  loss(
+    'aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor',
+    `
+def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    assert beta >= 0, "smooth_l1_loss does not support negative values for beta."
+    distance = torch.abs(self - target)
+    if beta == 0:
+        return reduce(distance, reduction)
+    return reduce(torch.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor',
+    `
+def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    assert delta > 0, "huber_loss does not support non-positive values for delta."
+    distance = torch.abs(self - target)
+    return reduce(torch.where(distance < delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor',
+    `
+def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
+    if log_target:
+        return reduce(torch.exp(target) * (target - self), reduction)
+    return reduce(torch.xlogy(target, target) - target * self, reduction)
+`,
+  ),
+  loss(
+    'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
+    `
+def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int) -> Tensor:
+    assert bool(torch.all((self >= 0) & (self <= 1))), "all elements of input should be between 0 and 1"
+    loss = (target - 1) * torch.clamp_min(torch.log1p(-self), -100) - target * torch.clamp_min(torch.log(self), -100)
+    if weight is not None:
+        loss = loss * weight
+    return reduce(loss, reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor',
+    `
+def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optional[Tensor],
+                                     pos_weight: Optional[Tensor], reduction: int) -> Tensor:
+    log_sigmoid = torch.log_sigmoid(self)
+    if pos_weight is not None:
+        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
+    loss = (1 - target) * self - log_sigmoid
+    if weight is not None:
+        loss = loss * weight
+    return reduce(loss, reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor',
+    `
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    if log_input:
+        loss = torch.exp(input) - target * input
+    else:
+        loss = input - target * torch.log(input + eps)
+    if full:
+        stirling = target * torch.log(target) - target + 0.5 * torch.log(6.283185307179586 * target)
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduce(loss, reduction)
+`,
+  ),
+  loss(
+    'aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
+    `
+def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    return reduce(torch.log1p(torch.exp(-(self * target))), reduction)
+`,
+    true,
+  ),
+  loss(
+    'aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor',
+    `
+def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    zeros = torch.zeros_like(self)
+    beyond = torch.where(target != 1, torch.clamp_min(margin - self, 0), zeros)
+    return reduce(beyond + torch.where(target != -1, self, zeros), reduction)
+`,
+  ),
+  loss(
+    'aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
+    `
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    assert input1.dim() == input2.dim() and input1.dim() == target.dim(), f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
+    return reduce(torch.clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+`,
+  ),
+  loss(
+    'aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor',
+    `
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    assert target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported"
+    if target.dim() == 1:
+        assert input1.dim() == 2, f"1D target tensor expects 2D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
+    else:
+        assert input1.dim() == 1, f"0D target tensor expects 1D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
+    dim = target.dim()
+    product = (input1 * input2).sum([dim])
+    lengths = ((input1 * input1).sum([dim]) + 1e-12) * ((input2 * input2).sum([dim]) + 1e-12)
+    cosine = product / torch.sqrt(lengths)
+    zeros = torch.zeros_like(cosine)
+    alike = torch.where(target == 1, 1 - cosine, zeros)
+    return reduce(alike + torch.where(target == -1, torch.clamp_min(cosine - margin, 0), zeros), reduction)
+`,
+  ),
+  loss(
+    'aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor',
+    `
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float,
+                        swap: bool, reduction: int) -> Tensor:
+    assert anchor.dim() == positive.dim() and anchor.dim() == negative.dim(), f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+    near = torch.pairwise_distance(anchor, positive, p, eps)
+    far = torch.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = torch.minimum(far, torch.pairwise_distance(positive, negative, p, eps))
+    return reduce(torch.clamp_min(margin + near - far, 0), reduction)
+`,
+  ),
+];

@@ -1,0 +1,158 @@
+import { contiguousStrides, type Tensor } from '@cresset/tensor';
+import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { check } from '../../kernels/errors.ts';
+import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
+import type { HostContext, LoweringContext, OperatorRow } from '../../table/row.ts';
+import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+
+/**
+ * Dropout in its forms (ATen/native/Dropout.cpp). Outside training the input itself is the result; in training the random
+ * numbers come from the program's generator, the same on a device and on the host.
+ */
+interface Kind {
+  /** One decision for a whole feature map, not for each element. */
+  readonly feature: boolean;
+  /** Keeps mean and variance, for inputs that went through `selu`. */
+  readonly alpha: boolean;
+}
+
+interface DropoutArgs {
+  readonly input?: Tensor;
+  readonly self?: Tensor;
+  readonly p: number;
+  readonly train: boolean;
+}
+
+function checkProbability(p: number): void {
+  check(p >= 0 && p <= 1, () => `dropout probability has to be between 0 and 1, but got ${p}`);
+}
+
+/** Negative saturation of `selu`: what a dropped element becomes. */
+const alphaValue = 1.7580993408473766;
+
+/** What an element becomes: `scale` times itself and `shift` where it is kept, `dropped` where not. */
+interface Factors {
+  readonly scale: number;
+  readonly shift: number;
+  readonly dropped: number;
+}
+
+function factorsOf({ alpha }: Kind, p: number): Factors {
+  if (p === 1) return { scale: 0, shift: 0, dropped: 0 };
+  if (!alpha) return { scale: 1 / (1 - p), shift: 0, dropped: 0 };
+  const a = 1 / Math.sqrt((alphaValue * alphaValue * p + 1) * (1 - p));
+  const shift = alphaValue * a * p;
+  return { scale: a, shift, dropped: shift - alphaValue * a };
+}
+
+/** Elements that one draw decides about. */
+function widthOf({ feature }: Kind, input: Tensor): number {
+  check(!feature || input.dim >= 2, 'Feature dropout requires at least 2 dimensions in the input');
+  return feature ? input.numel / (input.sizes[0] * input.sizes[1]) : 1;
+}
+
+function drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }: HostContext): void {
+  const size = widthOf(kind, input);
+  const values = readNumbers(input);
+  const stream = generator.stream(values.length / size);
+  const threshold = Math.fround(p);
+  const { scale, shift, dropped } = factorsOf(kind, p);
+  fillNumbers(out, (result) => {
+    for (let i = 0; i < values.length; i++) {
+      const isKept = uniformAt(stream, Math.floor(i / size), 'float32') >= threshold;
+      result[i] = isKept ? values[i] * scale + shift : dropped;
+    }
+  });
+}
+
+function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[], context: LoweringContext): void {
+  if (input.numel === 0) return;
+  const size = widthOf(kind, input);
+  const stream = context.generator.stream(input.numel / size);
+  const { scale, shift, dropped } = factorsOf(kind, p);
+  const [source, target, mask] = [input, ...outs].map((tensor) => new TensorView(tensor));
+  const axes = target.axes();
+  // One draw an element, or one a feature map: the first two dimensions.
+  const drawn = kind.feature ? 2 : input.dim;
+  const draw = contiguousStrides(input.sizes.slice(0, drawn)).reduce<Expr>(
+    (sum, stride, dim) => binary('add', sum, binary('mul', axes[dim], param('i32', stride))),
+    constant('i32', 0),
+  );
+  const isKept = binary('ge', uniformExpr(stream, draw), param('float', p));
+  const scaled = binary('mul', source.at(axes), param('float', scale));
+  const value = kind.alpha
+    ? select(isKept, binary('add', scaled, param('float', shift)), param('float', dropped))
+    : select(isKept, scaled, constant('float', 0));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
+  if (mask) stores.push({ operand: mask.operand, offset: mask.offsetAt(axes), value: isKept });
+  context.launch({ kind: 'nest', label: 'aten::dropout', axes, innerAxes: [], stores });
+}
+
+function dropoutRows(name: string, kind: Kind): OperatorRow[] {
+  const identity = ({ input, self, p, train }: DropoutArgs): Tensor | null => {
+    checkProbability(p);
+    const given = (input ?? self)!;
+    return p === 0 || !train || given.numel === 0 ? given : null;
+  };
+  return [
+    kernel<DropoutArgs>(`aten::${name}(Tensor input, float p, bool train) -> Tensor`, {
+      nondeterministic: true,
+      view: identity,
+      shape: ({ input }) => ({ sizes: input!.sizes, dtype: input!.dtype }),
+      host: ({ input, p }, [out], context) => drop(kind, input!, p, out, context),
+      lower: ({ input, p }, outs, context) => lowerDrop(kind, input!, p, outs, context),
+    }),
+    kernel<DropoutArgs>(`aten::${name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)`, {
+      nondeterministic: true,
+      view: identity,
+      host({ self, p }, _outputs, context) {
+        drop(kind, self!, p, self!, context);
+        return self!;
+      },
+      device({ self, p }, context) {
+        lowerDrop(kind, self!, p, [self!], context);
+        return self!;
+      },
+    }),
+  ];
+}
+
+interface NativeArgs {
+  readonly input: Tensor;
+  readonly p: number;
+  readonly train: boolean | null;
+}
+
+const nativeDropout = kernel<NativeArgs>(
+  'aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)',
+  {
+    nondeterministic: true,
+    shape: ({ input }) => [
+      { sizes: input.sizes, dtype: input.dtype },
+      { sizes: input.sizes, dtype: 'bool' },
+    ],
+    host({ input, p, train }, [out, mask], { generator }) {
+      const values = readNumbers(input);
+      const stream = generator.stream(values.length);
+      const threshold = train === false ? 0 : Math.fround(p);
+      const kept = Float64Array.from(values, (_, i) => (uniformAt(stream, i, 'float32') >= threshold ? 1 : 0));
+      const scale = train === false ? 1 : p === 1 ? 0 : 1 / (1 - p);
+      writeNumbers(mask, kept);
+      writeNumbers(
+        out,
+        kept.map((keep, i) => (keep === 1 ? values[i] * scale : 0)),
+      );
+    },
+    lower: ({ input, p, train }, outs, context) =>
+      lowerDrop({ feature: false, alpha: false }, input, train === false ? 0 : p, outs, context),
+  },
+);
+
+export const dropoutFamilyRows: readonly OperatorRow[] = [
+  ...dropoutRows('dropout', { feature: false, alpha: false }),
+  ...dropoutRows('feature_dropout', { feature: true, alpha: false }),
+  ...dropoutRows('alpha_dropout', { feature: false, alpha: true }),
+  ...dropoutRows('feature_alpha_dropout', { feature: true, alpha: true }),
+  nativeDropout,
+];

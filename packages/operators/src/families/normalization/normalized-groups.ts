@@ -1,0 +1,176 @@
+import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { roundingTo } from '../../kernels/rounding.ts';
+import type { LoweringContext } from '../../table/row.ts';
+import { add, div, floatParam, mul, sub } from '../../kernels/expressions.ts';
+import { fillNumbers, readNumbers, stridedNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { joinDimensions, offsetsOf } from '../../kernels/views.ts';
+
+/**
+ * What all normalisations are: the elements of a tensor in groups, each brought to mean 0 and variance 1, then scaled and
+ * shifted. All tensors are views of the same sizes: first the dimensions that number the groups, then those within one.
+ */
+export interface Normalization {
+  readonly input: Tensor;
+  readonly out: Tensor;
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+  /** How many dimensions number the groups. */
+  readonly outer: number;
+  readonly eps: number;
+  /** Whether the mean is taken off; a root mean square norm does not. */
+  readonly center: boolean;
+  /** Given mean and variance of each group (sizes of the outer dimensions); else they are those of the elements. */
+  readonly given?: { readonly mean: Tensor; readonly variance: Tensor };
+  /** Filled with each group's mean and 1/√(variance + eps). */
+  readonly saved?: { readonly mean: Tensor | null; readonly rstd: Tensor };
+  /** What mean and 1/√(variance + eps) are rounded to before they are used on the host. */
+  readonly statisticsDtype?: ScalarType;
+  /** Whether the moments themselves are worked out in bfloat16, on the host. */
+  readonly bfloatMoments?: boolean;
+  /** Moved towards each group's mean and unbiased variance; of the sizes of the outer dimensions. */
+  readonly running?: { readonly mean: Tensor; readonly variance: Tensor; readonly momentum: number };
+}
+
+/** Mean and (biased) variance of every group. */
+export interface Moments {
+  readonly mean: Float64Array;
+  readonly variance: Float64Array;
+  /** The unbiased variance. */
+  readonly unbiased: Float64Array;
+  readonly count: number;
+}
+
+export function hostNormalize(normalization: Normalization): Moments {
+  const { input, out, weight, bias, outer, eps, given, saved, running, statisticsDtype = 'float64' } = normalization;
+  const moments = given
+    ? {
+        mean: Float64Array.from(readNumbers(given.mean)),
+        variance: Float64Array.from(readNumbers(given.variance)),
+        unbiased: new Float64Array(),
+        count: 0,
+      }
+    : momentsOf(normalization);
+  const round = roundingTo(statisticsDtype);
+  const mean = moments.mean.map(round);
+  const rstd = moments.variance.map((value) => round(1 / Math.sqrt(value + eps)));
+  const x = reader(input, outer);
+  const scale = weight && reader(weight, outer);
+  const shift = bias && reader(bias, outer);
+  const inner = x.inner.length;
+  fillNumbers(out, (values) => {
+    for (let group = 0; group < mean.length; group++) {
+      const to = group * inner;
+      for (let i = 0; i < inner; i++) {
+        let value = (x.data[x.outer[group] + x.inner[i]] - mean[group]) * rstd[group];
+        if (scale) value *= scale.data[scale.outer[group] + scale.inner[i]];
+        if (shift) value += shift.data[shift.outer[group] + shift.inner[i]];
+        values[to + i] = value;
+      }
+    }
+  });
+  if (saved) {
+    if (saved.mean) writeNumbers(saved.mean, mean);
+    writeNumbers(saved.rstd, rstd);
+  }
+  if (running) updateRunning(running, moments);
+  return moments;
+}
+
+function reader(tensor: Tensor, outer: number): { data: FloatArray; outer: Int32Array; inner: Int32Array } {
+  const { data, offset, strides } = stridedNumbers(tensor);
+  return {
+    data,
+    outer: offsetsOf(tensor.sizes.slice(0, outer), strides.slice(0, outer), offset),
+    inner: offsetsOf(tensor.sizes.slice(outer), strides.slice(outer)),
+  };
+}
+
+function momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Moments {
+  const x = reader(input, outer);
+  const count = x.inner.length;
+  const mean = new Float64Array(x.outer.length);
+  const sums = new Float64Array(x.outer.length);
+  for (let group = 0; group < mean.length; group++) {
+    const base = x.outer[group];
+    let sum = 0;
+    if (center) for (let i = 0; i < count; i++) sum += x.data[base + x.inner[i]];
+    const middle = center ? sum / count : 0;
+    let squares = 0;
+    for (let i = 0; i < count; i++) {
+      const distance = x.data[base + x.inner[i]] - middle;
+      squares += distance * distance;
+    }
+    mean[group] = middle;
+    sums[group] = squares;
+  }
+  const round = roundingTo(bfloatMoments ? 'bfloat16' : 'float64');
+  const over = (divisor: number): Float64Array => sums.map((sum) => round(round(sum) / round(divisor)));
+  return { mean: mean.map(round), variance: over(count), unbiased: over(count - 1), count };
+}
+
+function updateRunning(running: NonNullable<Normalization['running']>, { mean, unbiased }: Moments): void {
+  const { momentum } = running;
+  const blend = (old: FloatArray, fresh: Float64Array): Float64Array =>
+    Float64Array.from(old, (value, i) => (1 - momentum) * value + momentum * fresh[i]);
+  writeNumbers(running.mean, blend(readNumbers(running.mean), mean));
+  writeNumbers(running.variance, blend(readNumbers(running.variance), unbiased));
+}
+
+/** One kernel: reductions a group, and the elements stored over the inner axes. */
+export function lowerNormalize(label: string, normalization: Normalization, context: LoweringContext): void {
+  const { outer, eps, given, saved, running, center } = normalization;
+  if (normalization.out.numel === 0) return;
+  const count = numelOf(normalization.input.sizes.slice(outer));
+  const { input, out, weight, bias } = joinInner(normalization);
+  const x = new TensorView(input);
+  const target = new TensorView(out);
+  const all = target.axes();
+  const axes = all.slice(0, outer);
+  const inner = all.slice(outer);
+  const size = floatParam(count);
+  const epsilon = floatParam(eps);
+  const over = (value: (element: Expr) => Expr): Expr => {
+    const reduced = inner.map((own) => axis(`r${own.name}`, own.extent));
+    return div(reduce('sum', reduced, value(x.at([...axes, ...reduced]))), size);
+  };
+  const mean = given ? new TensorView(given.mean).at(axes) : center ? over((element) => element) : null;
+  const centred = (element: Expr): Expr => (mean ? sub(element, mean) : element);
+  const variance = given
+    ? new TensorView(given.variance).at(axes)
+    : over((element) => mul(centred(element), centred(element)));
+  const rstd = unary('rsqrt', add(variance, epsilon));
+  let value = mul(centred(x.at(all)), rstd);
+  if (weight) value = mul(value, new TensorView(weight).at(all));
+  if (bias) value = add(value, new TensorView(bias).at(all));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(all), value }];
+  const store = (tensor: Tensor, stored: Expr): void => {
+    const view = new TensorView(tensor);
+    stores.push({ operand: view.operand, offset: view.offsetAt(axes), value: stored });
+  };
+  if (saved?.mean && mean) store(saved.mean, mean);
+  if (saved) store(saved.rstd, rstd);
+  if (running && mean) {
+    const momentum = floatParam(running.momentum);
+    const kept = floatParam(1 - running.momentum);
+    const blend = (tensor: Tensor, fresh: Expr): void =>
+      store(tensor, add(mul(kept, new TensorView(tensor).at(axes)), mul(momentum, fresh)));
+    blend(running.mean, mean);
+    blend(running.variance, mul(variance, floatParam(count / (count - 1))));
+  }
+  const [nestAxes, innerAxes] = given && !saved ? [all, []] : [axes, inner];
+  context.launch({ kind: 'nest', label, axes: nestAxes, innerAxes, stores });
+}
+
+function joinInner({
+  input,
+  out,
+  weight,
+  bias,
+  outer,
+}: Normalization): Pick<Normalization, 'input' | 'out' | 'weight' | 'bias'> {
+  const present = [input, out, weight, bias].filter((tensor) => tensor !== null);
+  const joined = joinDimensions(present, outer, input.dim);
+  const [x, y, ...rest] = joined;
+  return { input: x, out: y, weight: weight && rest.shift()!, bias: bias && rest.shift()! };
+}

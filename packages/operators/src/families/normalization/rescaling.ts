@@ -1,0 +1,151 @@
+import type { Tensor } from '@cresset/tensor';
+import { decomposed, kernel } from '../../table/builders.ts';
+import { check } from '../../kernels/errors.ts';
+import type { OperatorRow } from '../../table/row.ts';
+import { checkIndices } from '../embedding.ts';
+import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+
+/** Weights and gradients rescaled (ATen/native/WeightNorm.cpp, Normalization.cpp renorm, SoftMax.cpp, RReLU). */
+
+/** Appended to texts that need the norms of slices along a dimension, kept for broadcasting. */
+const sliceNorms = `
+def slice_norms(x: Tensor, p: float, dim: int) -> Tensor:
+    others: List[int] = []
+    for at in range(x.dim()):
+        if at != dim:
+            others.append(at)
+    return torch.norm(x, p, others, True)
+`;
+
+interface RenormArgs {
+  readonly self: Tensor;
+  readonly indices: Tensor;
+  readonly max_norm: number;
+  readonly norm_type: number;
+}
+
+/** Rows of the table that are looked up and too long are shortened, in place. */
+function shortenRows(table: Tensor, indices: Tensor, most: number, p: number): void {
+  check(table.dim === 2, "'self' must be 2-D");
+  const [rows, features] = table.sizes;
+  const values = Float64Array.from(readNumbers(table));
+  for (const row of new Set<number>(readNumbers(indices))) {
+    check(row >= 0 && row < rows, 'index out of range in self');
+    const line = values.subarray(row * features, (row + 1) * features);
+    const norm =
+      p === Infinity
+        ? line.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
+        : line.reduce((sum, value) => sum + Math.abs(value) ** p, 0) ** (1 / p);
+    if (norm > most) for (let i = 0; i < features; i++) line[i] *= most / (norm + 1e-7);
+  }
+  writeNumbers(table, values);
+}
+
+const embeddingRenorm = kernel<RenormArgs>(
+  'aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)',
+  {
+    host({ self, indices, max_norm: most, norm_type: p }) {
+      checkIndices(indices, 'embedding_renorm_');
+      shortenRows(self, indices, most, p);
+      return self;
+    },
+  },
+);
+
+/** Its schema does not say that it writes: where nothing uses its result, it is taken out, in PyTorch as here. */
+const unannotatedRenorm = kernel<Omit<RenormArgs, 'self' | 'indices'> & { weight: Tensor; input: Tensor }>(
+  'aten::_no_grad_embedding_renorm_(Tensor weight, Tensor input, float max_norm, float norm_type) -> Tensor',
+  {
+    host({ weight, input, max_norm: most, norm_type: p }) {
+      checkIndices(input, 'embedding_renorm_');
+      shortenRows(weight, input, most, p);
+      return weight;
+    },
+  },
+);
+
+const rreluOptions =
+  'Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None';
+
+export const rescalingRows: readonly OperatorRow[] = [
+  decomposed(
+    'aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor',
+    `
+def _weight_norm(v: Tensor, g: Tensor, dim: int) -> Tensor:
+    if dim == -1:
+        return v * (g / torch.norm(v))
+    return v * (g / slice_norms(v, 2.0, dim))
+${sliceNorms}`,
+  ),
+  decomposed(
+    'aten::_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)',
+    `
+def _weight_norm_interface(v: Tensor, g: Tensor, dim: int) -> Tuple[Tensor, Tensor]:
+    norms = slice_norms(v, 2.0, dim)
+    return v * (g / norms), norms
+${sliceNorms}`,
+  ),
+  decomposed(
+    'aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor',
+    `
+def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
+    assert self.dim() > 1, f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions"
+    own = dim
+    if dim < 0:
+        own = dim + self.dim()
+    norms = slice_norms(self, float(p), own)
+    factors = torch.where(norms > maxnorm, torch.reciprocal(norms + 1e-07) * maxnorm, torch.ones_like(norms))
+    return self * factors
+${sliceNorms}`,
+    { inPlace: true, out: true },
+  ),
+  decomposed(
+    'aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor',
+    `
+def norm_except_dim(v: Tensor, pow: int, dim: int) -> Tensor:
+    if dim == -1:
+        return torch.norm(v, pow)
+    own = dim
+    if dim < 0:
+        own = dim + v.dim()
+    return slice_norms(v, float(pow), own)
+${sliceNorms}`,
+  ),
+  embeddingRenorm,
+  unannotatedRenorm,
+  decomposed(
+    'aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+    `
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
+    weighted = grad_output * output
+    return (weighted - output * weighted.sum([dim], True)).to(input_dtype)
+`,
+  ),
+  decomposed(
+    'aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor',
+    `
+def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: int) -> Tensor:
+    return (grad_output - torch.exp(output) * grad_output.sum([dim], True)).to(input_dtype)
+`,
+  ),
+  decomposed(
+    'aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor',
+    `
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    return grad_output * mask * scale
+`,
+    { out: true },
+  ),
+  decomposed(
+    `aten::rrelu(Tensor self, ${rreluOptions}) -> Tensor`,
+    `
+def rrelu(self: Tensor, lower: number, upper: number, training: bool, generator: Optional[Generator]) -> Tensor:
+    assert lower <= upper, "Lower bound should be less than or equal to the upper bound"
+    if training:
+        slopes = torch.rand_like(self) * (upper - lower) + lower
+        return torch.where(self >= 0, self, self * slopes)
+    return torch.leaky_relu(self, (lower + upper) / 2)
+`,
+    { inPlace: true },
+  ),
+];

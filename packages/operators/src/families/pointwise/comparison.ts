@@ -1,0 +1,269 @@
+import { isComplex, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
+import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
+import { kernel, pointwise, through, type Forms } from '../../table/builders.ts';
+import { readScalar } from '../../kernels/elements.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { cloneOf } from '../../kernels/copy.ts';
+import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
+import { checkScalarFits } from '../../kernels/scalar-range.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+
+/** Comparisons, logical and bitwise functions, choices and other functions of two tensors (ATen/native/BinaryOps.cpp,
+ * TensorCompare.cpp). */
+
+export const refusing =
+  (kernelName: string, test: (dtype: ScalarType) => boolean) =>
+  (dtype: ScalarType): void => {
+    if (test(dtype)) throw notImplementedFor(kernelName, dtypeName(dtype));
+  };
+
+const isFraction = (dtype: ScalarType): boolean => isFloatingPoint(dtype) || isComplex(dtype);
+export const isWhole = (dtype: ScalarType): boolean => isIntegral(dtype, true);
+
+/** bool has no order of its own in the scalar language. */
+export const comparable = (x: Expr): Expr => (x.type === 'bool' ? cast('i32', x) : x);
+
+function comparison(name: BinaryFunction, complexBody?: (a: Complex, b: Complex) => boolean): OperatorRow[] {
+  const rule: PointwiseRule = {
+    dtype: 'compare',
+    body: ({ self, other }) => binary(name, comparable(self), comparable(other)),
+    ...(complexBody && { complex: ({ self, other }: PointwiseArguments) => complexBody(self, other) }),
+  };
+  return [
+    pointwise(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, { ...rule, out: 'Tensor_out' }),
+    pointwise(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, rule),
+  ];
+}
+
+export const sameNumber = (a: Complex, b: Complex): boolean => a.re === b.re && a.im === b.im;
+
+function logical(name: string, fn: BinaryFunction): OperatorRow {
+  const truth = (z: Complex): boolean => z.re !== 0 || z.im !== 0;
+  const combined = (a: boolean, b: boolean): boolean => (fn === 'and' ? a && b : fn === 'or' ? a || b : a !== b);
+  return pointwise(`aten::${name}(Tensor self, Tensor other) -> Tensor`, {
+    dtype: 'logical',
+    body: ({ self, other }) => binary(fn, self, other),
+    complex: ({ self, other }) => combined(truth(self), truth(other)),
+  });
+}
+
+/** `bitwise_and` and its operator form `__and__`. */
+function bitwise(name: string, operator: string, fn: BinaryFunction): OperatorRow[] {
+  const rule: PointwiseRule = {
+    dtype: 'promote',
+    refuses: refusing(`${name}_cpu`, isFraction),
+    body: ({ self, other }) => binary(fn, self, other),
+  };
+  return [
+    pointwise(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, { ...rule, out: 'Tensor_out' }),
+    pointwise(`aten::${name}.Scalar(Tensor self, Scalar other) -> Tensor`, rule),
+    pointwise(`aten::${name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor`, { ...rule, inPlace: false }),
+    pointwise(`aten::${operator}.Tensor(Tensor self, Tensor other) -> Tensor`, { ...rule, out: false }),
+    pointwise(`aten::${operator}.Scalar(Tensor self, Scalar other) -> Tensor`, { ...rule, out: false }),
+  ];
+}
+
+function shift(name: string, operator: string, fn: BinaryFunction): OperatorRow[] {
+  const rule: PointwiseRule = {
+    dtype: 'promote',
+    refuses: refusing(operator === '__lshift__' ? 'lshift_cpu' : 'rshift_cpu', (dtype) => !isIntegral(dtype, false)),
+    body: ({ self, other }) => binary(fn, self, other),
+  };
+  return [
+    pointwise(`aten::${name}.Tensor(Tensor self, Tensor other) -> Tensor`, { ...rule, out: 'Tensor_out' }),
+    pointwise(`aten::${name}.Tensor_Scalar(Tensor self, Scalar other) -> Tensor`, rule),
+    pointwise(`aten::${name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor`, { ...rule, inPlace: false }),
+    pointwise(`aten::${operator}.Tensor(Tensor self, Tensor other) -> Tensor`, { ...rule, out: 'Tensor_out' }),
+    pointwise(`aten::${operator}.Scalar(Tensor self, Scalar other) -> Tensor`, rule),
+  ];
+}
+
+/** The larger or smaller of two; on bool that is or and and. */
+const extreme = (fn: 'max' | 'min' | 'fmax' | 'fmin', x: Expr, y: Expr): Expr =>
+  x.type === 'bool'
+    ? binary(fn.endsWith('max') ? 'or' : 'and', x, y)
+    : binary(x.type === 'float' || fn.length === 3 ? fn : (fn.slice(1) as 'max'), x, y);
+
+export const pairRow = (name: string, rule: PointwiseRule & Forms): OperatorRow =>
+  pointwise(`aten::${name}(Tensor self, Tensor other) -> Tensor`, rule);
+
+const extremeRule = (name: string, fn: 'max' | 'min' | 'fmax' | 'fmin'): PointwiseRule & Forms => ({
+  dtype: 'promote',
+  refuses: (dtype) => check(!isComplex(dtype), `${name} does not support complex inputs.`),
+  body: ({ self, other }) => extreme(fn, self, other),
+  inPlace: false,
+});
+
+const extremeRow = (name: string, fn: 'max' | 'min' | 'fmax' | 'fmin'): OperatorRow =>
+  pairRow(name, extremeRule(name, fn));
+
+const clamping: PointwiseRule = {
+  dtype: 'promote',
+  refuses: (dtype, { min, max }) => {
+    check(min !== null || max !== null, "torch.clamp: At least one of 'min' or 'max' must not be None");
+    check(!isComplex(dtype), 'clamp is not supported for complex types');
+    refusing('clamp_cpu', (computing) => computing === 'bool')(dtype);
+  },
+  body: ({ self, min, max }) => {
+    const raised = min ? binary('max', self, min) : self;
+    return max ? binary('min', raised, max) : raised;
+  },
+};
+
+const clampingOne = (fn: 'max' | 'min', bound: 'min' | 'max'): PointwiseRule => ({
+  dtype: 'promote',
+  refuses: (dtype) => check(!isComplex(dtype), 'clamp is not supported for complex types'),
+  body: (args) => extreme(fn, args.self, args[bound]),
+});
+
+const choice: PointwiseRule & Forms = {
+  dtype: 'promote',
+  apart: ['condition'],
+  refuses: (_, { condition }) =>
+    check(
+      condition.dtype === 'bool' || condition.dtype === 'uint8',
+      `where expected condition to be a boolean tensor, but got a tensor with dtype ${dtypeName(condition.dtype)}`,
+    ),
+  body: ({ condition, self, other }) => select(cast('bool', condition), self, other),
+  complex: ({ condition, self, other }) => (condition ? self : other),
+  inPlace: false,
+  out: false,
+};
+
+function checkMask(_: ScalarType, { self, mask, value }: PointwiseArguments): void {
+  check(mask.dtype === 'bool', `masked_fill_ only supports boolean masks, but got mask with dtype ${mask.dtype}`);
+  if (value instanceof Tensor) {
+    check(
+      value.dim === 0,
+      `masked_fill_ only supports a 0-dimensional value tensor, but got tensor with ${value.dim} dimension(s).`,
+    );
+  }
+  checkFill(_, { self, value });
+}
+
+/** A value that is a tensor is read, where that does not wait for a device; one that a fused body computes is not known. */
+function checkFill(_: ScalarType, { self, value }: PointwiseArguments): void {
+  const isRead = value instanceof Tensor && value.storage.isOnHost;
+  if (isRead) checkScalarFits(readScalar(value, value.storageOffset), self.dtype);
+  else if (typeof value !== 'object' || value instanceof Complex) checkScalarFits(value, self.dtype);
+}
+
+const maskedFilling: PointwiseRule & Forms = {
+  dtype: 'same-as-first',
+  apart: ['mask'],
+  refuses: checkMask,
+  body: ({ self, mask, value }) => select(mask, value, self),
+  complex: ({ self, mask, value }) => (mask ? value : self),
+};
+
+function equalTensors({ self, other }: { self: Tensor; other: Tensor }): boolean {
+  if (self.sizes.length !== other.sizes.length || self.sizes.some((size, dim) => size !== other.sizes[dim]))
+    return false;
+  if (self.dtype !== other.dtype) {
+    check(
+      false,
+      `Expected object of data type ${self.dtype} but got data type ${other.dtype} for argument #2 'other' in call to equal`,
+    );
+  }
+  const a = cloneOf(self);
+  const b = cloneOf(other);
+  for (let at = 0; at < a.numel; at++) {
+    if (!equalScalars(readScalar(a, at), readScalar(b, at))) return false;
+  }
+  return true;
+}
+
+async function deviceEqual(args: { self: Tensor; other: Tensor }, context: LoweringContext): Promise<boolean> {
+  const { self, other } = args;
+  const isAlike = self.dim === other.dim && self.sizes.every((size, dim) => size === other.sizes[dim]);
+  if (!isAlike || self.numel === 0) return isAlike;
+  // What cannot be compared is for the host to refuse.
+  if (self.dtype !== other.dtype) return equalTensors(args);
+  const [a, b] = [self, other].map((tensor) => new TensorView(tensor));
+  const axes = a.axes();
+  const result = context.temporary([], 'bool');
+  const target = new TensorView(result);
+  const value = reduce('all', axes, binary('eq', a.at(axes), b.at(axes)));
+  const stores = [{ operand: target.operand, offset: target.offsetAt([]), value }];
+  context.launch({ kind: 'nest', label: 'aten::equal', axes: [], innerAxes: [], stores });
+  await context.fetch(result);
+  return (result.storageArray() as Uint8Array)[0] !== 0;
+}
+
+function equalScalars(a: Scalar, b: Scalar): boolean {
+  return typeof a === 'object' && typeof b === 'object' ? sameNumber(a, b) : a === b;
+}
+
+/** Fills through the rule of choices: the value is converted to the tensor's dtype. */
+const fill: PointwiseRule & Forms = {
+  dtype: 'same-as-first',
+  refuses: checkFill,
+  body: ({ value }) => value,
+  complex: ({ value }) => value,
+  out: false,
+};
+
+export const comparisonRows: readonly OperatorRow[] = [
+  ...comparison('eq', sameNumber),
+  ...comparison('ne', (a, b) => !sameNumber(a, b)),
+  ...comparison('lt'),
+  ...comparison('le'),
+  ...comparison('gt'),
+  ...comparison('ge'),
+  logical('logical_and', 'and'),
+  logical('logical_or', 'or'),
+  logical('logical_xor', 'xor'),
+  ...bitwise('bitwise_and', '__and__', 'and'),
+  ...bitwise('bitwise_or', '__or__', 'or'),
+  ...bitwise('bitwise_xor', '__xor__', 'xor'),
+  ...shift('bitwise_left_shift', '__lshift__', 'shl'),
+  ...shift('bitwise_right_shift', '__rshift__', 'shr'),
+  extremeRow('maximum', 'max'),
+  extremeRow('minimum', 'min'),
+  pointwise('aten::max.other(Tensor self, Tensor other) -> Tensor', { ...extremeRule('maximum', 'max'), out: 'out' }),
+  pointwise('aten::min.other(Tensor self, Tensor other) -> Tensor', { ...extremeRule('minimum', 'min'), out: 'out' }),
+  extremeRow('fmax', 'fmax'),
+  extremeRow('fmin', 'fmin'),
+  pointwise('aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor', clamping),
+  pointwise('aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor', {
+    ...clamping,
+    out: 'Tensor_out',
+  }),
+  pointwise('aten::clamp_min(Tensor self, Scalar min) -> Tensor', clampingOne('max', 'min')),
+  pointwise('aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor', {
+    ...clampingOne('max', 'min'),
+    out: 'Tensor_out',
+  }),
+  pointwise('aten::clamp_max(Tensor self, Scalar max) -> Tensor', clampingOne('min', 'max')),
+  pointwise('aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor', {
+    ...clampingOne('min', 'max'),
+    out: 'Tensor_out',
+  }),
+  pointwise('aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor', { ...choice, out: 'self_out' }),
+  pointwise('aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor', choice),
+  pointwise('aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor', choice),
+  pointwise('aten::where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor', choice),
+  pointwise('aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor', maskedFilling),
+  pointwise('aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor', {
+    ...maskedFilling,
+    out: 'Tensor_out',
+  }),
+  pointwise('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', fill),
+  through(
+    'aten::fill.Tensor(Tensor self, Tensor value) -> Tensor',
+    pointwise('aten::fill.value(Tensor self, Tensor value) -> Tensor', fill),
+    ({ self, value }: { self: Tensor; value: Tensor }) => {
+      check(
+        value.dim === 0,
+        `fill only supports 0-dimension value tensor but got tensor with ${value.dim} dimensions.`,
+      );
+      return { self, value };
+    },
+    { inPlace: true },
+  ),
+  pairRow('atan2', { dtype: 'promote-to-float', body: ({ self, other }) => binary('atan2', self, other) }),
+  kernel<{ self: Tensor; other: Tensor }>('aten::equal(Tensor self, Tensor other) -> bool', {
+    host: equalTensors,
+    device: deviceEqual,
+  }),
+];

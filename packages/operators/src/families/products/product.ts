@@ -1,0 +1,212 @@
+import { Complex } from '@cresset/ir';
+import { forEachOffset, isComplex, isIntegral, numelOf, Tensor, type HostArray } from '@cresset/tensor';
+import type { Scalar } from '../../table/row.ts';
+import { gemm } from './gemm.ts';
+import {
+  fillNumbers,
+  readNumbers,
+  stridedNumbers,
+  type FloatArray,
+  type StridedNumbers,
+} from '../../kernels/numbers.ts';
+import { reshapeView } from '../../kernels/views.ts';
+
+/** What is added to a product: `beta * self + alpha * product`; `self` has the product's shape (strides may be 0). */
+export interface Addend {
+  readonly self: Tensor;
+  readonly beta: Scalar;
+  readonly alpha: Scalar;
+}
+
+/** How many dimensions make the rows, the columns and the summed side of a product; the rest are a batch. */
+export interface ProductDims {
+  readonly rows: number;
+  readonly columns: number;
+  readonly inner: number;
+}
+
+/** Matrices proper. */
+export const matrices: ProductDims = { rows: 1, columns: 1, inner: 1 };
+
+/**
+ * Fills `out` (`[…batch, …rows, …columns]`) with the matrix products of `left` (`[…batch, …rows, …inner]`) and `right`
+ * (`[…batch, …inner, …columns]`). Floating-point sums are kept in doubles; integers wrap as PyTorch's do.
+ */
+export function hostProduct(
+  lhs: Tensor,
+  rhs: Tensor,
+  out: Tensor,
+  addend?: Addend,
+  dims: ProductDims = matrices,
+): void {
+  const left = asMatrices(lhs, dims.rows, dims.inner);
+  const right = asMatrices(rhs, dims.inner, dims.columns);
+  if (isComplex(out.dtype)) complexProduct(left, right, out, addend);
+  else if (isIntegral(out.dtype, true) && !fitsDouble(left, right, addend)) exactProduct(left, right, out, addend);
+  else realProduct(left, right, out, addend);
+}
+
+/** Row and column dimensions flattened to one each; a copy where strides ask for it. */
+function asMatrices(tensor: Tensor, rows: number, columns: number): Tensor {
+  if (rows === 1 && columns === 1) return tensor;
+  const batch = tensor.dim - rows - columns;
+  const middle = batch + rows;
+  const sizes = [
+    ...tensor.sizes.slice(0, batch),
+    numelOf(tensor.sizes.slice(batch, middle)),
+    numelOf(tensor.sizes.slice(middle)),
+  ];
+  return (
+    reshapeView(tensor, sizes) ?? Tensor.fromArray(tensor.contiguousArray().slice() as HostArray, sizes, tensor.dtype)
+  );
+}
+
+function realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+  const a = stridedNumbers(left);
+  const b = stridedNumbers(right);
+  if (!addend) {
+    fillNumbers(out, (values) => multiplyBatches(left, a, right, b, values));
+    return;
+  }
+  const integral = isIntegral(out.dtype, true);
+  const alpha = realScalar(addend.alpha, integral);
+  const beta = realScalar(addend.beta, integral);
+  // `self` may be what is written to: it is read before.
+  const added = beta === 0 ? null : readNumbers(addend.self);
+  const product = new Float64Array(out.numel);
+  multiplyBatches(left, a, right, b, product);
+  fillNumbers(out, (values) => {
+    for (let i = 0; i < product.length; i++) {
+      values[i] = added === null ? alpha * product[i] : beta * added[i] + alpha * product[i];
+    }
+  });
+}
+
+/** A Scalar as the computing type has it: integers take it truncated. */
+export function realScalar(value: Scalar, integral: boolean): number {
+  const number = value instanceof Complex ? value.re : Number(value);
+  return integral ? Math.trunc(number) : number;
+}
+
+/** Products of all matrices of two batches, in C order. */
+function multiplyBatches(left: Tensor, a: StridedNumbers, right: Tensor, b: StridedNumbers, values: FloatArray): void {
+  const rank = left.dim;
+  const batch = left.sizes.slice(0, -2);
+  const m = left.sizes[rank - 2];
+  const k = left.sizes[rank - 1];
+  const n = right.sizes[rank - 1];
+  const offsets: number[] = [];
+  forEachOffset(batch, b.strides.slice(0, -2), b.offset, (offset) => offsets.push(offset));
+  let index = 0;
+  forEachOffset(batch, a.strides.slice(0, -2), a.offset, (offset) => {
+    const lhs = { data: a.data, offset, rowStride: a.strides[rank - 2], columnStride: a.strides[rank - 1] };
+    const rhs = {
+      data: b.data,
+      offset: offsets[index],
+      rowStride: b.strides[rank - 2],
+      columnStride: b.strides[rank - 1],
+    };
+    gemm(m, n, k, lhs, rhs, values, index * m * n, n);
+    index++;
+  });
+}
+
+function largest(tensor: Tensor): number {
+  let most = 0;
+  for (const value of readNumbers(tensor)) most = Math.max(most, Math.abs(value));
+  return most;
+}
+
+/** Whether all sums of an integer product are exact in doubles. */
+function fitsDouble(left: Tensor, right: Tensor, addend?: Addend): boolean {
+  let bound = largest(left) * largest(right) * left.sizes[left.dim - 1];
+  if (addend) {
+    bound =
+      bound * Math.abs(realScalar(addend.alpha, true)) + largest(addend.self) * Math.abs(realScalar(addend.beta, true));
+  }
+  // Written through 32-bit conversions, sums that leave the type wrap; 64-bit ones must not be rounded before.
+  return bound < 2 ** 53;
+}
+
+/** Integers of any size, wrapped to 64 bits. */
+function exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+  const a = BigInt64Array.from(left.contiguousArray() as BigInt64Array, BigInt);
+  const b = BigInt64Array.from(right.contiguousArray() as BigInt64Array, BigInt);
+  const added = addend ? BigInt64Array.from(addend.self.contiguousArray() as BigInt64Array, BigInt) : null;
+  const alpha = addend ? BigInt(realScalar(addend.alpha, true)) : 1n;
+  const beta = addend ? BigInt(realScalar(addend.beta, true)) : 0n;
+  const rank = left.dim;
+  const m = left.sizes[rank - 2];
+  const k = left.sizes[rank - 1];
+  const n = right.sizes[rank - 1];
+  const target = out.storageArrayForWriting() as unknown as Record<number, bigint | number>;
+  const wide = out.dtype === 'int64';
+  let position = 0;
+  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+    const column = position % n;
+    const row = Math.floor(position / n) % m;
+    const matrix = Math.floor(position / (m * n));
+    let sum = 0n;
+    for (let i = 0; i < k; i++) sum += a[(matrix * m + row) * k + i] * b[(matrix * k + i) * n + column];
+    const value = BigInt.asIntN(64, alpha * sum + (added ? beta * added[position] : 0n));
+    target[offset] = wide ? value : Number(BigInt.asIntN(32, value));
+    position++;
+  });
+}
+
+function complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+  const count = numelOf(out.sizes);
+  const re = new Float64Array(count);
+  const im = new Float64Array(count);
+  const part = new Float64Array(count);
+  const multiply = (a: StridedNumbers, b: StridedNumbers, sum: Float64Array, sign: number): void => {
+    multiplyBatches(left, a, right, b, part);
+    for (let i = 0; i < count; i++) sum[i] += sign * part[i];
+  };
+  const [aRe, aIm] = complexParts(left);
+  const [bRe, bIm] = complexParts(right);
+  multiply(aRe, bRe, re, 1);
+  multiply(aIm, bIm, re, -1);
+  multiply(aRe, bIm, im, 1);
+  multiply(aIm, bRe, im, 1);
+  if (addend) {
+    const alpha = complexScalar(addend.alpha);
+    const beta = complexScalar(addend.beta);
+    const added = addend.self.contiguousArray() as FloatArray;
+    const skip = beta.re === 0 && beta.im === 0;
+    for (let i = 0; i < count; i++) {
+      const x = re[i];
+      re[i] = alpha.re * x - alpha.im * im[i];
+      im[i] = alpha.re * im[i] + alpha.im * x;
+      if (skip) continue;
+      re[i] += beta.re * added[2 * i] - beta.im * added[2 * i + 1];
+      im[i] += beta.re * added[2 * i + 1] + beta.im * added[2 * i];
+    }
+  }
+  writeComplex(out, re, im);
+}
+
+function complexScalar(value: Scalar): Complex {
+  return value instanceof Complex ? value : new Complex(Number(value), 0);
+}
+
+/** Real and imaginary parts of a complex tensor, without a copy. */
+export function complexParts(tensor: Tensor): [StridedNumbers, StridedNumbers] {
+  const data = tensor.storageArray() as FloatArray;
+  const strides = tensor.strides.map((stride) => 2 * stride);
+  const offset = 2 * tensor.storageOffset;
+  return [
+    { data, offset, strides },
+    { data, offset: offset + 1, strides },
+  ];
+}
+
+export function writeComplex(out: Tensor, re: ArrayLike<number>, im: ArrayLike<number>): void {
+  const target = out.storageArrayForWriting() as FloatArray;
+  let position = 0;
+  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+    target[2 * offset] = re[position];
+    target[2 * offset + 1] = im[position];
+    position++;
+  });
+}

@@ -1,0 +1,327 @@
+import { numelOf, Tensor } from '@cresset/tensor';
+import { boxingOf, tensorsOf } from '../../table/boxing.ts';
+import { check } from '../../kernels/errors.ts';
+import { overloadOf } from '../../table/variants.ts';
+import type { OperatorRow, Results, Scalar, Unboxed } from '../../table/row.ts';
+import { clamp, hardsigmoid, leakyRelu, relu, sigmoid, tanh, threshold, writeInto } from './activations.ts';
+import {
+  channelsLastStrides,
+  denseElements,
+  dequantized,
+  emptyQuantized,
+  isChannelsLast,
+  mapIntegers,
+  quantized,
+  quantizerOf,
+  Rounding,
+  roundHalfToEven,
+  tensorQuantizerOf,
+} from './affine.ts';
+import { join } from './arithmetic.ts';
+import { expand } from '../../kernels/broadcast.ts';
+
+/** What operators that know plain tensors do with quantised ones (the kernels that PyTorch registers for QuantizedCPU). */
+
+type Arguments = Record<string, Unboxed>;
+
+interface Call {
+  readonly args: Arguments;
+  /** The first quantised tensor among the arguments, and its quantiser. */
+  readonly source: Tensor;
+  /** Runs the operator itself, on plain tensors. */
+  compute(args: Arguments): Results;
+}
+
+type Form = (call: Call) => Results;
+
+/** Arguments with another tensor in the place of each quantised one. */
+function replaceQuantized(args: Arguments, replace: (tensor: Tensor) => Tensor): Arguments {
+  const replaced = (value: Unboxed): Unboxed => (value instanceof Tensor && value.quantizer ? replace(value) : value);
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? (value as Unboxed[]).map(replaced) : replaced(value),
+    ]) as [string, Unboxed][],
+  );
+}
+
+/** Integers as float64 numbers, which every operator takes, in the memory order of the tensor. */
+function integerNumbers(tensor: Tensor): Tensor {
+  const { elements, strides } = denseElements(tensor);
+  const numbers = Tensor.fromArray(Float64Array.from(elements as Int32Array), tensor.sizes, 'float64');
+  numbers.strides = strides;
+  return numbers;
+}
+
+/** Such numbers as integers again, quantised as the source is. */
+function fromNumbers(numbers: Tensor, source: Tensor): Tensor {
+  const { elements, strides } = denseElements(numbers);
+  const result = emptyQuantized(numbers.sizes, source.dtype, quantizerOf(source), strides);
+  result.storageArrayForWriting().set(elements as never);
+  return result;
+}
+
+/** Integers that the operator only moves, or of which it takes the largest. */
+const moving: Form = ({ args, source, compute }) => {
+  const wrap = (result: Unboxed): Unboxed =>
+    result instanceof Tensor && result.dtype === 'float64' ? fromNumbers(result, source) : result;
+  const results = compute(replaceQuantized(args, integerNumbers));
+  return Array.isArray(results) ? (results as Unboxed[]).map(wrap) : wrap(results as Unboxed);
+};
+
+/** As `moving`, for what keeps the memory format of its argument. */
+const movingInFormat: Form = (call) => {
+  const results = moving(call);
+  return results instanceof Tensor ? inFormatOf(call.source, results) : results;
+};
+
+/** Another dtype would be one of numbers. */
+const converting: Form = (call) => {
+  const dtype = call.args.dtype ?? (call.args.other as Tensor | undefined)?.dtype ?? call.source.dtype;
+  check(dtype === call.source.dtype, 'Creation of quantized tensor requires quantized dtype like torch.quint8');
+  return moving({ ...call, args: { ...call.args, dtype: 'float64' } });
+};
+
+/** As `moving`, with a number that becomes an integer of the tensor's quantiser. */
+function movingWith(name: string): Form {
+  return (call) => {
+    const rounding = new Rounding(tensorQuantizerOf(call.source), call.source.dtype);
+    const given = call.args[name];
+    const number = given instanceof Tensor ? Number(dequantized(given).contiguousArray()[0]) : Number(given ?? 0);
+    const value = rounding.single(Math.fround(number));
+    const inTensor = (): Tensor => Tensor.fromArray(new Float32Array([value]), [], 'float32');
+    return moving({ ...call, args: { ...call.args, [name]: given instanceof Tensor ? inTensor() : value } });
+  };
+}
+
+/** Computed with numbers, which are quantised once more as the first argument is. */
+const computing: Form = ({ args, source, compute }) =>
+  quantized(compute(replaceQuantized(args, dequantized)) as Tensor, tensorQuantizerOf(source), source.dtype);
+
+/** Says something of numbers. */
+const comparing: Form = ({ args, compute }) => compute(replaceQuantized(args, dequantized));
+
+/** Computed with integers as float64 numbers, less the zero point where `centred`; each result becomes an integer by `round`. */
+function averaging(
+  round: (value: number, index: number, result: Tensor, call: Call) => number,
+  centred: boolean,
+): Form {
+  return (call) => {
+    const { args, source, compute } = call;
+    const quantizer = tensorQuantizerOf(source);
+    const shift = centred ? quantizer.zeroPoint : 0;
+    const result = compute(
+      replaceQuantized(args, (tensor) =>
+        Tensor.fromArray(
+          Float64Array.from(tensor.contiguousArray() as Int32Array, (integer) => integer - shift),
+          tensor.sizes,
+          'float64',
+        ),
+      ),
+    ) as Tensor;
+    const rounding = new Rounding(quantizer, source.dtype);
+    const integers = emptyQuantized(result.sizes, source.dtype, quantizer);
+    const target = integers.storageArrayForWriting();
+    (result.contiguousArray() as Float64Array).forEach((value, index) => {
+      target[index] = rounding.clamp(round(Math.fround(value), index, result, call));
+    });
+    return inFormatOf(source, integers);
+  };
+}
+
+/**
+ * The mean of a window, rounded with the zero point in it. Where channels lie beside each other, they are taken in vectors of 16, whose
+ * zero points are added afterwards; what is left of them is not.
+ */
+const windowed = averaging((value, index, { sizes }, { source }) => {
+  const { zeroPoint } = tensorQuantizerOf(source);
+  const channel = Math.floor(index / numelOf(sizes.slice(2))) % sizes[1];
+  const isVector = isChannelsLast(source) && !source.isContiguous() && channel < sizes[1] - (sizes[1] % 16);
+  return isVector ? roundHalfToEven(value) + zeroPoint : roundHalfToEven(Math.fround(value + zeroPoint));
+}, true);
+
+/** The mean of the integers. */
+const averageOf = averaging((value) => roundHalfToEven(value), false);
+
+const interpolating = averaging(
+  (value, _index, _result, { source }) => roundHalfToEven(Math.fround(tensorQuantizerOf(source).zeroPoint + value)),
+  true,
+);
+
+/** The innermost dimensions of a contiguous tensor have a kernel of integers. */
+const mean: Form = (call) => {
+  const { args, source } = call;
+  const dims = (args.dim as readonly number[] | null | undefined)?.map((dim) => (dim < 0 ? dim + source.dim : dim));
+  const isInner =
+    dims?.length && [...dims].sort((a, b) => a - b).every((dim, at) => dim === source.dim - dims.length + at);
+  return isInner && source.isContiguous() && (args.dtype ?? null) === null ? averageOf(call) : computing(call);
+};
+
+/** The result in the memory format of the argument, where it has the same number of dimensions. */
+function inFormatOf(source: Tensor, result: Tensor): Tensor {
+  if (source.dim !== result.dim || !isChannelsLast(source) || source.isContiguous()) return result;
+  const target = emptyQuantized(result.sizes, result.dtype, quantizerOf(result), channelsLastStrides(result.sizes));
+  writeInto(target, result);
+  return target;
+}
+
+const self = ({ args }: Call): Tensor => args.self as Tensor;
+const joining: Form = ({ args }) => {
+  const tensors = args.tensors as readonly Tensor[];
+  for (const each of tensors) {
+    check(each.quantizer !== null, "Could not run 'aten::qscheme' with arguments from the 'CPU' backend.");
+  }
+  return join(tensors, args.dim as number, tensorQuantizerOf(tensors[0]), false);
+};
+
+const stacking: Form = (call) => {
+  const tensors = call.args.tensors as readonly Tensor[];
+  const rank = tensors[0].dim + 1;
+  const dim = (((call.args.dim as number) % rank) + rank) % rank;
+  const wider = tensors.map((each) =>
+    each.asStrided(each.sizes.toSpliced(dim, 0, 1), each.strides.toSpliced(dim, 0, 0)),
+  );
+  return joining({ ...call, args: { ...call.args, tensors: wider, dim } });
+};
+
+/** Integers of one quantised tensor, or numbers of a plain one, written over another's. */
+const copying: Form = ({ args }) => {
+  const [target, other] = [args.self, args.src] as Tensor[];
+  check(
+    target.quantizer !== null,
+    'Copying from quantized Tensor to non-quantized Tensor is not allowed, please use dequantize to get a float Tensor from a quantized Tensor',
+  );
+  check(
+    !other.quantizer || other.dtype === target.dtype,
+    'Quantized Copy only works with same data type for both Tensors',
+  );
+  return other.quantizer ? other : quantized(expand(other, target.sizes), target.quantizer!, target.dtype);
+};
+
+const filling: Form = ({ args }) => {
+  const target = args.self as Tensor;
+  const quantizer = tensorQuantizerOf(target);
+  const number = args.value instanceof Tensor ? args.value.contiguousArray()[0] : args.value;
+  const value = new Rounding(quantizer, target.dtype).single(Math.fround(Number(number)));
+  return mapIntegers(target, quantizer, () => value);
+};
+
+/** Places that are written get numbers quantised as the tensor is. */
+const putting: Form = (call) => {
+  const { self: target, values } = call.args as { self: Tensor; values: Tensor };
+  const written = values.quantizer ? values : quantized(values, tensorQuantizerOf(target), target.dtype);
+  return moving({ ...call, args: { ...call.args, values: written } });
+};
+
+const emptyLike: Form = ({ source }) =>
+  emptyQuantized(source.sizes, source.dtype, quantizerOf(source), denseElements(source).strides);
+
+const windowNames =
+  'max_pool1d max_pool2d max_pool3d quantized_max_pool1d quantized_max_pool2d upsample_nearest2d upsample_nearest3d ' +
+  '_upsample_nearest_exact2d _upsample_nearest_exact3d';
+const movingNames =
+  'flip index_select index topk sort max min channel_shuffle reflection_pad1d reflection_pad2d repeat clone contiguous ' +
+  'reshape flatten pixel_shuffle pixel_unshuffle unfold amax amin masked_select tile rot90';
+const comparingNames = 'eq ne lt le gt ge equal item __contains__ isnan isinf';
+
+const FORMS: ReadonlyMap<string, Form> = new Map<string, Form>([
+  ...windowNames.split(' ').map((name) => [name, movingInFormat] as const),
+  ...movingNames.split(' ').map((name) => [name, moving] as const),
+  ...comparingNames.split(' ').map((name) => [name, comparing] as const),
+  ...['avg_pool2d', 'avg_pool3d', 'avg_pool1d'].map((name) => [name, windowed] as const),
+  ...['2d', '3d', '1d'].flatMap((rank) =>
+    ['', '_'].map((prefix) => [`${prefix}adaptive_avg_pool${rank}`, averageOf] as const),
+  ),
+  ['mean', mean],
+  ['gelu', computing],
+  ['std', computing],
+  ['upsample_bilinear2d', interpolating],
+  ['constant_pad_nd', movingWith('value')],
+  [
+    'pad',
+    (call) => {
+      check(call.args.mode !== 'replicate', () => refusal('aten::replication_pad2d.out'));
+      return call.args.mode === 'constant' ? movingWith('value')(call) : moving(call);
+    },
+  ],
+  ['to', converting],
+  ['empty_like', emptyLike],
+  ['masked_fill', movingWith('value')],
+  ['cat', joining],
+  ['stack', stacking],
+  ['copy', copying],
+  ['fill', filling],
+  ['index_put', putting],
+  ['relu', (call) => relu(self(call))],
+  ['relu6', (call) => clamp(self(call), 0, 6)],
+  ['sigmoid', (call) => sigmoid(self(call))],
+  ['tanh', (call) => tanh(self(call))],
+  ['hardsigmoid', (call) => hardsigmoid(self(call))],
+  ['leaky_relu', (call) => leakyRelu(self(call), call.args.negative_slope as Scalar)],
+  ['threshold', (call) => threshold(self(call), call.args.threshold as Scalar, call.args.value as Scalar)],
+  ['hardtanh', (call) => clamp(self(call), call.args.min_val as Scalar, call.args.max_val as Scalar)],
+  ['clamp', (call) => clamp(self(call), call.args.min as Scalar | null, call.args.max as Scalar | null)],
+  ['clamp_min', (call) => clamp(self(call), call.args.min as Scalar, null)],
+  ['clamp_max', (call) => clamp(self(call), null, call.args.max as Scalar)],
+]);
+
+/** Those that PyTorch lets write to a quantised tensor. */
+const IN_PLACE: ReadonlySet<string> = new Set(
+  'relu relu6 hardtanh hardsigmoid leaky_relu clamp clamp_min clamp_max threshold masked_fill copy fill index_put'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Runs an operator on quantised tensors, whose row knows plain ones. Throws PyTorch's error where it has no such form.
+ *
+ * @param compute runs the operator on plain tensors
+ */
+export function runQuantizedForm(
+  row: OperatorRow,
+  args: Readonly<Arguments>,
+  compute: (args: Arguments) => Results,
+): Results {
+  const from = row.derived?.from ?? row;
+  const name = boxingOf(from).signature.name.replace('aten::', '');
+  const form = FORMS.get(name);
+  const source = tensorsOf(args).find(({ quantizer }) => quantizer)!;
+  const isTaken =
+    form !== undefined && (row.derived === undefined || (row.derived.form === 'in-place' && IN_PLACE.has(name)));
+  check(isTaken, () => refusal(kernelName(from)));
+  const result = form!({ args: { ...args }, source, compute });
+  if (!row.derived) return result;
+  writeInto(args.self as Tensor, result as Tensor);
+  return args.self;
+}
+
+const refusal = (kernel: string): string => `Could not run '${kernel}' with arguments from the 'QuantizedCPU' backend.`;
+
+/** Operators that are said in terms of others, whose kernel is missing first, and those without an `out=` kernel. */
+const KERNELS: Readonly<Record<string, string>> = {
+  hardswish: 'hardswish',
+  nonzero: 'nonzero',
+  where: 'where.self',
+  celu: 'elu.out',
+  selu: 'elu.out',
+  softmax: '_softmax.out',
+  log_softmax: '_log_softmax.out',
+  sum: 'sum.IntList_out',
+  matmul: 'mm.out',
+  linear: 'mm.out',
+  batch_norm: 'native_batch_norm',
+  layer_norm: 'native_batch_norm',
+  zeros_like: 'zero_',
+  rand_like: 'uniform_',
+  adaptive_max_pool1d: 'adaptive_max_pool2d.out',
+};
+
+/** The name under which PyTorch looks for a kernel: most operators are said in terms of their `out=` form. */
+function kernelName(row: OperatorRow): string {
+  const { name } = boxingOf(row).signature;
+  const kernel = KERNELS[name.replace('aten::', '')];
+  if (kernel !== undefined) return `aten::${kernel}`;
+  const overload = row.out === undefined ? overloadOf(row.schema) : row.out.replace(/\(.*/, '');
+  if (overload === 'vec') return `${name}.out`;
+  return overload === '' ? name : `${name}.${overload}`;
+}

@@ -1,0 +1,135 @@
+import type { Tensor } from '@cresset/tensor';
+import { sizesText } from '../../kernels/dimensions.ts';
+import { check } from '../../kernels/errors.ts';
+import type { TensorMeta } from '../../table/row.ts';
+import { narrowView, selectView } from '../../kernels/views.ts';
+
+/** What recurrent layers have in common (ATen/native/RNN.cpp). */
+
+export type RecurrentKind = 'lstm' | 'gru' | 'rnn_tanh' | 'rnn_relu';
+
+/** Blocks of rows in the weights: LSTM's input, forget, cell and output gates; GRU's reset, update and new gates. */
+export const gateCount: Record<RecurrentKind, number> = { lstm: 4, gru: 3, rnn_tanh: 1, rnn_relu: 1 };
+
+export interface CellWeights {
+  readonly weightIh: Tensor;
+  readonly weightHh: Tensor;
+  readonly biasIh: Tensor | null;
+  readonly biasHh: Tensor | null;
+  /** Projects the hidden state to fewer features (LSTM with `proj_size`). */
+  readonly weightHr: Tensor | null;
+}
+
+/** The sequences a layer runs over as rows of a matrix: sequence `b` at step `t` is row `start + b * rowStride`. */
+export interface Step {
+  readonly start: number;
+  /** How many sequences are that long; those are the first ones. */
+  readonly count: number;
+}
+
+export interface Sequence {
+  /** Rows by features. */
+  readonly rows: Tensor;
+  readonly steps: readonly Step[];
+  readonly rowStride: number;
+}
+
+export interface RecurrentArgs {
+  readonly input?: Tensor;
+  readonly data?: Tensor;
+  readonly batch_sizes?: Tensor;
+  readonly hx: Tensor | readonly Tensor[];
+  readonly params: readonly Tensor[];
+  readonly has_biases: boolean;
+  readonly num_layers: number;
+  readonly dropout: number;
+  readonly train: boolean;
+  readonly bidirectional: boolean;
+  readonly batch_first?: boolean;
+}
+
+export function initialStates({ hx }: RecurrentArgs): { hidden: Tensor; cell: Tensor | null } {
+  return Array.isArray(hx) ? { hidden: hx[0], cell: hx[1] } : { hidden: hx as Tensor, cell: null };
+}
+
+/** The weights of every layer, and within it of each direction. */
+export function cellsOf(kind: RecurrentKind, args: RecurrentArgs): CellWeights[][] {
+  const { params, has_biases: biases, num_layers: layers, bidirectional } = args;
+  const { hidden, cell } = initialStates(args);
+  // With a projection, hidden and cell state differ in size and there is one more weight.
+  const projected = kind === 'lstm' && cell !== null && hidden.sizes[2] !== cell.sizes[2];
+  const each = (biases ? 4 : 2) + (projected ? 1 : 0);
+  const directions = bidirectional ? 2 : 1;
+  check(params.length === each * layers * directions, 'got an incorrect number of RNN parameters');
+  return Array.from({ length: layers }, (_, layer) =>
+    Array.from({ length: directions }, (_direction, direction) => {
+      const own = params.slice((layer * directions + direction) * each, (layer * directions + direction + 1) * each);
+      return {
+        weightIh: own[0],
+        weightHh: own[1],
+        biasIh: biases ? own[2] : null,
+        biasHh: biases ? own[3] : null,
+        weightHr: projected ? own[each - 1] : null,
+      };
+    }),
+  );
+}
+
+/** Input as a matrix of rows; `contiguous` is called where a copy is needed for that. */
+export function sequenceOf(args: RecurrentArgs, contiguous: (tensor: Tensor) => Tensor): Sequence {
+  if (args.input) {
+    const input = args.input.isContiguous() ? args.input : contiguous(args.input);
+    const [first, second, features] = input.sizes;
+    const [time, batch] = args.batch_first ? [second, first] : [first, second];
+    const steps = Array.from({ length: time }, (_, t) => ({ start: args.batch_first ? t : t * batch, count: batch }));
+    return {
+      rows: input.asStrided([first * second, features], [features, 1]),
+      steps,
+      rowStride: args.batch_first ? time : 1,
+    };
+  }
+  const data = args.data!.isContiguous() ? args.data! : contiguous(args.data!);
+  let start = 0;
+  const steps = Array.from(args.batch_sizes!.contiguousArray(), Number).map((count) => {
+    const step = { start, count };
+    start += count;
+    return step;
+  });
+  return { rows: data, steps, rowStride: 1 };
+}
+
+/** Sizes of the output and of the final states. */
+export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] {
+  const cells = cellsOf(kind, args);
+  const { hidden, cell } = initialStates(args);
+  const input = (args.input ?? args.data)!;
+  const last = cells[cells.length - 1];
+  const features = last.length * (last[0].weightHr ?? last[0].weightHh).sizes[last[0].weightHr ? 0 : 1];
+  const inputSize = cells[0][0].weightIh.sizes[1];
+  check(input.dim === (args.input ? 3 : 2), () => `input must have ${args.input ? 3 : 2} dimensions, got ${input.dim}`);
+  check(
+    input.sizes[input.dim - 1] === inputSize,
+    () => `input.size(-1) must be equal to input_size. Expected ${inputSize}, got ${input.sizes[input.dim - 1]}`,
+  );
+  if (args.input) {
+    const batch = input.sizes[args.batch_first ? 0 : 1];
+    const expected = [cells.length * last.length, batch, hidden.sizes[2]];
+    check(
+      hidden.dim === 3 && hidden.sizes[0] === expected[0] && hidden.sizes[1] === batch,
+      () => `Expected hidden size ${sizesText(expected)}, got ${sizesText(hidden.sizes)}`,
+    );
+  }
+  const dtype = input.dtype;
+  const states = cell ? [hidden, cell] : [hidden];
+  return [{ sizes: [...input.sizes.slice(0, -1), features], dtype }, ...states.map(({ sizes }) => ({ sizes, dtype }))];
+}
+
+/** The part of a layer's output that belongs to one direction, and its slot in the states. */
+export function outputOf(rows: Tensor, direction: number, directions: number): Tensor {
+  const features = rows.sizes[1] / directions;
+  return narrowView(rows, 1, direction * features, features);
+}
+
+export function stateOf(states: Tensor, layer: number, direction: number, directions: number): Tensor {
+  return selectView(states, 0, layer * directions + direction);
+}

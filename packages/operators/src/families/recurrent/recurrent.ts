@@ -1,0 +1,134 @@
+import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { axis, exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import type { OperatorRow, TensorMeta } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { hostRecurrent, hostStep, projectInput } from './recurrent-host.ts';
+import {
+  gateCount,
+  recurrentShape,
+  type CellWeights,
+  type RecurrentArgs,
+  type RecurrentKind,
+} from './recurrent-layers.ts';
+import { cellUpdate, gateSums, lowerRecurrent, storeTo } from './recurrent-lowering.ts';
+
+/** Recurrent layers over whole sequences, padded or packed, and single cells (ATen/native/RNN.cpp). */
+
+function layerRow(kind: RecurrentKind, schema: string): OperatorRow {
+  return kernel<RecurrentArgs>(schema, {
+    shape: (args) => recurrentShape(kind, args),
+    host: (args, outputs, context) => hostRecurrent(kind, args, outputs, context),
+    lower: (args, outputs, context) => lowerRecurrent(kind, args, outputs, context),
+    // Which rows belong together has to be known to describe the work, and dropout draws its numbers on the host.
+    lowerable: ({ input, data, batch_sizes: sizes, train, dropout }) =>
+      exprTypeOf((input ?? data)!.dtype) === 'float' &&
+      (sizes === undefined || sizes.storage.isOnHost) &&
+      !(train && dropout > 0),
+  });
+}
+
+interface CellArgs {
+  readonly input: Tensor;
+  readonly hx: Tensor | readonly Tensor[];
+  readonly w_ih: Tensor;
+  readonly w_hh: Tensor;
+  readonly b_ih: Tensor | null;
+  readonly b_hh: Tensor | null;
+}
+
+const weightsOf = (args: CellArgs): CellWeights => ({
+  weightIh: args.w_ih,
+  weightHh: args.w_hh,
+  biasIh: args.b_ih,
+  biasHh: args.b_hh,
+  weightHr: null,
+});
+
+function statesOf({ hx }: CellArgs): readonly Tensor[] {
+  return Array.isArray(hx) ? hx : [hx as Tensor];
+}
+
+function cellShape(kind: RecurrentKind, args: CellArgs): TensorMeta[] {
+  const { input, w_ih: weightIh, w_hh: weightHh } = args;
+  const states = statesOf(args);
+  check(states.length === (kind === 'lstm' ? 2 : 1), 'lstm_cell expects two hidden states');
+  const [hidden] = states;
+  check(
+    input.sizes[1] === weightIh.sizes[1],
+    () => `input has inconsistent input_size: got ${input.sizes[1]} expected ${weightIh.sizes[1]}`,
+  );
+  check(
+    input.sizes[0] === hidden.sizes[0],
+    () => `Input batch size ${input.sizes[0]} doesn't match hidden0 batch size ${hidden.sizes[0]}`,
+  );
+  const hiddenSize = weightHh.sizes[0] / gateCount[kind];
+  check(
+    hidden.sizes[1] === hiddenSize,
+    () => `hidden0 has inconsistent hidden_size: got ${hidden.sizes[1]}, expected ${hiddenSize}`,
+  );
+  if (!isFloatingPoint(input.dtype)) throw notImplementedFor('addmm_impl_cpu_', dtypeName(input.dtype));
+  return states.map(({ sizes }) => ({ sizes, dtype: input.dtype }));
+}
+
+function cellRow(kind: RecurrentKind): OperatorRow {
+  const name = `aten::${kind}_cell`;
+  const [hx, result] = kind === 'lstm' ? ['Tensor[] hx', '(Tensor, Tensor)'] : ['Tensor hx', 'Tensor'];
+  const schema = `${name}(Tensor input, ${hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> ${result}`;
+  return kernel<CellArgs>(schema, {
+    shape: (args) => cellShape(kind, args),
+    host(args, outputs) {
+      const weights = weightsOf(args);
+      const count = args.input.sizes[0];
+      const [hidden, cell] = statesOf(args).map((state) => Float64Array.from(readNumbers(state)));
+      hostStep(kind, weights, projectInput(readNumbers(args.input), count, weights), count, {
+        hidden,
+        cell: cell ?? null,
+      });
+      writeNumbers(outputs[0], hidden);
+      if (cell) writeNumbers(outputs[1], cell);
+    },
+    lower(args, outputs, context) {
+      if (outputs[0].numel === 0) return;
+      const [hidden, cell] = statesOf(args).map((state) => new TensorView(state));
+      const views = outputs.map((out) => new TensorView(out));
+      const input = new TensorView(args.input);
+      const b = axis('b', views[0].sizes[0]);
+      const j = axis('j', views[0].sizes[1]);
+      const sums = (weight: Tensor, bias: Tensor | null, x: TensorView, k: string): Expr[] =>
+        gateSums(
+          gateCount[kind],
+          j.extent,
+          j,
+          new TensorView(weight),
+          bias && new TensorView(bias),
+          (at) => x.at([b, at]),
+          k,
+        );
+      const after = cellUpdate(kind, sums(args.w_ih, args.b_ih, input, 'i'), sums(args.w_hh, args.b_hh, hidden, 'k'), {
+        hidden: hidden.at([b, j]),
+        cell: cell?.at([b, j]) ?? null,
+      });
+      const stores = [storeTo(views[0], [b, j], after.hidden)];
+      if (after.cell) stores.push(storeTo(views[1], [b, j], after.cell));
+      context.launch({ kind: 'nest', label: name, axes: [b, j], innerAxes: [], stores });
+    },
+    lowerable: ({ input }) => exprTypeOf(input.dtype) === 'float',
+  });
+}
+
+const options = 'Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional';
+
+export const recurrentRows: readonly OperatorRow[] = (['lstm', 'gru', 'rnn_tanh', 'rnn_relu'] as const).flatMap(
+  (kind) => {
+    const [hx, result] =
+      kind === 'lstm' ? ['Tensor[] hx', '(Tensor, Tensor, Tensor)'] : ['Tensor hx', '(Tensor, Tensor)'];
+    return [
+      layerRow(kind, `aten::${kind}.input(Tensor input, ${hx}, ${options}, bool batch_first) -> ${result}`),
+      layerRow(kind, `aten::${kind}.data(Tensor data, Tensor batch_sizes, ${hx}, ${options}) -> ${result}`),
+      cellRow(kind),
+    ];
+  },
+);

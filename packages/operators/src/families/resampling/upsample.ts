@@ -1,0 +1,214 @@
+import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import type { LoweringContext, OperatorRow } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antialias.ts';
+import { byteTaps } from './byte-resampling.ts';
+import { add, mul } from '../../kernels/expressions.ts';
+import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import {
+  exactPixelScale,
+  pixelScale,
+  tapExprs,
+  tapsAt,
+  type ResamplingDimension,
+  type ResamplingMode,
+  type Tap,
+} from './resampling-weights.ts';
+
+/** Resizing (ATen/native/UpSample*.cpp): separable, one dimension after the other. */
+
+interface UpsampleArgs {
+  readonly self?: Tensor;
+  readonly input?: Tensor;
+  readonly output_size: readonly number[] | null;
+  readonly align_corners?: boolean;
+  readonly scale_factors?: readonly number[] | null;
+  readonly scales?: number | null;
+  readonly scales_d?: number | null;
+  readonly scales_h?: number | null;
+  readonly scales_w?: number | null;
+}
+
+interface Method {
+  readonly name: string;
+  readonly mode: ResamplingMode;
+  readonly rank: 1 | 2 | 3;
+  readonly antialias?: AntialiasFilter;
+}
+
+const inputOf = ({ self, input }: UpsampleArgs): Tensor => (self ?? input)!;
+
+const axisNames = ['D', 'H', 'W'];
+
+function dimensionsOf(method: Method, args: UpsampleArgs): ResamplingDimension[] {
+  const { mode, rank } = method;
+  const input = inputOf(args);
+  const factors = args.scale_factors ?? null;
+  if (args.input) {
+    check(
+      (args.output_size === null) !== (factors === null),
+      'Must specify exactly one of output_size and scale_factors',
+    );
+  }
+  const spatial = input.sizes.slice(2);
+  const outputs = args.output_size ?? spatial.map((size, dim) => Math.floor(size * factors![dim]));
+  check(outputs.length === rank, () => `It is expected output_size equals to ${rank}, but got size ${outputs.length}`);
+  check(input.dim === rank + 2, () => `It is expected input_size equals to ${rank + 2}, but got size ${input.dim}`);
+  const shown = (sizes: readonly number[]): string =>
+    sizes.map((size, dim) => `${axisNames.slice(-rank)[dim]}: ${size}`).join(', ');
+  check(
+    [...spatial, ...outputs].every((size) => size > 0),
+    () =>
+      `Input and output sizes should be greater than 0, but got input (${shown(spatial)})${rank === 1 ? ' and' : ''} output (${shown(outputs)})`,
+  );
+  const given = rank === 1 ? [args.scales] : [args.scales_d, args.scales_h, args.scales_w].slice(-rank);
+  return outputs.map((outputSize, dim) => ({
+    mode,
+    inputSize: spatial[dim],
+    outputSize,
+    alignCorners: args.align_corners ?? false,
+    scale: factors?.[dim] ?? given[dim] ?? null,
+  }));
+}
+
+/** What PyTorch calls the kernel that lacks a dtype. */
+function kernelName({ mode, rank, antialias }: Method): string {
+  if (antialias) return 'compute_index_ranges_weights';
+  const kind = mode.startsWith('nearest') ? 'nearest' : mode;
+  if (rank !== 2 || kind === 'cubic') return `compute_indices_weights_${kind}`;
+  return `upsample_${kind === 'linear' ? 'bilinear' : kind}2d_channels_last`;
+}
+
+/** Of the integers there are bytes, and of these no weighted means but for images. */
+function refuse(method: Method, { dtype }: Tensor): void {
+  const isForBytes = method.rank === 2 || method.mode.startsWith('nearest');
+  if (isFloatingPoint(dtype) || (dtype === 'uint8' && isForBytes)) return;
+  throw notImplementedFor(kernelName(method), dtypeName(dtype));
+}
+
+/** One dimension resampled: `count` planes of `size · inner` become planes of `taps.length · inner`. */
+function resampleDimension(
+  input: FloatArray,
+  taps: readonly (readonly Tap[])[],
+  size: number,
+  inner: number,
+): Float64Array {
+  const planes = input.length / (size * inner);
+  const output = new Float64Array(planes * taps.length * inner);
+  for (let plane = 0; plane < planes; plane++) {
+    for (let o = 0; o < taps.length; o++) {
+      const to = (plane * taps.length + o) * inner;
+      for (const { at, weight } of taps[o]) {
+        const from = (plane * size + at) * inner;
+        for (let i = 0; i < inner; i++) output[to + i] += weight * input[from + i];
+      }
+    }
+  }
+  return output;
+}
+
+function tapsOf({ antialias }: Method, dimension: ResamplingDimension, scale: number): Tap[][] {
+  if (antialias) return antialiasedTaps(dimension, antialias, scale);
+  return Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o, scale));
+}
+
+function hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): void {
+  const input = inputOf(args);
+  const dimensions = dimensionsOf(method, args);
+  let values = readNumbers(input);
+  if (input.dtype === 'uint8' && !method.mode.startsWith('nearest')) {
+    // The last dimension is the first, and one that keeps its size is left alone.
+    let inner = 1;
+    for (const dimension of dimensions.toReversed()) {
+      const { inputSize, outputSize } = dimension;
+      if (inputSize !== outputSize) {
+        const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
+        values = resampleDimension(values, taps, inputSize, inner).map(round);
+      }
+      inner *= outputSize;
+    }
+  } else {
+    dimensions.forEach((dimension, at) => {
+      const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
+      values = resampleDimension(values, tapsOf(method, dimension, pixelScale(dimension)), dimension.inputSize, inner);
+    });
+  }
+  fillNumbers(out, (result) => result.set(values));
+}
+
+function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const target = new TensorView(out);
+  const input = new TensorView(inputOf(args));
+  const axes = target.axes();
+  const dimensions = dimensionsOf(method, args);
+  if (method.antialias) {
+    const { antialias, name } = method;
+    const value = antialiasedExpr(dimensions, antialias, axes.slice(2), (at) => input.at([axes[0], axes[1], ...at]));
+    const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
+    context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
+    return;
+  }
+  const taps = dimensions.map((dimension, dim) => tapExprs(dimension, axes[2 + dim]));
+  // The weighted sum over all combinations of taps, innermost dimension first.
+  const sample = (dim: number, at: readonly Expr[]): Expr => {
+    if (dim === taps.length) return input.at([axes[0], axes[1], ...at]);
+    return taps[dim]
+      .map((tap) => {
+        const value = sample(dim + 1, [...at, tap.at]);
+        return tap.weight ? mul(tap.weight, value) : value;
+      })
+      .reduce(add);
+  };
+  const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: sample(0, []) }];
+  context.launch({ kind: 'nest', label: `aten::${method.name}`, axes, innerAxes: [], stores });
+}
+
+function upsampleRows(method: Method): OperatorRow[] {
+  const { name, mode, rank } = method;
+  const align = mode.startsWith('nearest') ? '' : ', bool align_corners';
+  const scales =
+    rank === 1
+      ? 'float? scales=None'
+      : ['d', 'h', 'w']
+          .slice(-rank)
+          .map((axis) => `float? scales_${axis}=None`)
+          .join(', ');
+  const row = (schema: string, out: boolean): OperatorRow =>
+    kernel<UpsampleArgs>(schema, {
+      out,
+      shape(args) {
+        const dimensions = dimensionsOf(method, args);
+        const input = inputOf(args);
+        refuse(method, input);
+        return {
+          sizes: [...input.sizes.slice(0, 2), ...dimensions.map(({ outputSize }) => outputSize)],
+          dtype: input.dtype,
+        };
+      },
+      host: (args, [result]) => hostUpsample(method, args, result),
+      lower: (args, [result], context) => lowerUpsample(method, args, result, context),
+      lowerable: (args) => exprTypeOf(inputOf(args).dtype) === 'float',
+    });
+  return [
+    row(`aten::${name}(Tensor self, SymInt[${rank}] output_size${align}, ${scales}) -> Tensor`, true),
+    row(`aten::${name}.vec(Tensor input, SymInt[]? output_size${align}, float[]? scale_factors) -> Tensor`, false),
+  ];
+}
+
+export const resamplingRows: readonly OperatorRow[] = [
+  ...([1, 2, 3] as const).flatMap((rank) => [
+    ...upsampleRows({ name: `upsample_nearest${rank}d`, mode: 'nearest', rank }),
+    ...upsampleRows({ name: `_upsample_nearest_exact${rank}d`, mode: 'nearest_exact', rank }),
+  ]),
+  ...upsampleRows({ name: 'upsample_linear1d', mode: 'linear', rank: 1 }),
+  ...upsampleRows({ name: 'upsample_bilinear2d', mode: 'linear', rank: 2 }),
+  ...upsampleRows({ name: 'upsample_trilinear3d', mode: 'linear', rank: 3 }),
+  ...upsampleRows({ name: 'upsample_bicubic2d', mode: 'cubic', rank: 2 }),
+  ...upsampleRows({ name: '_upsample_bilinear2d_aa', mode: 'linear', rank: 2, antialias: 'linear' }),
+  ...upsampleRows({ name: '_upsample_bicubic2d_aa', mode: 'cubic', rank: 2, antialias: 'cubic' }),
+  ...upsampleRows({ name: '_upsample_lanczos2d_aa', mode: 'cubic', rank: 2, antialias: 'lanczos' }),
+];

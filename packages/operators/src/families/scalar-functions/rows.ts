@@ -1,0 +1,7 @@
+import type { OperatorRow } from '../../table/row.ts';
+import { loggingRows } from './logging.ts';
+import { mathFunctionRows } from './math-functions.ts';
+import { stringMethodRows } from './string-methods.ts';
+
+/** Operators on numbers and strings that few models use. */
+export const scalarFunctionRows: readonly OperatorRow[] = [...stringMethodRows, ...mathFunctionRows, ...loggingRows];

@@ -1,0 +1,149 @@
+import type { Tensor } from '@cresset/tensor';
+import { axis, binary, cast, param, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { lowerCopy } from '../../kernels/copy.ts';
+import type { LoweringContext } from '../../table/row.ts';
+import { asLine } from '../indexing/scattered-writes.ts';
+import { add, and, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
+import { narrowView } from '../../kernels/views.ts';
+
+/** Sorting on a device: short lines by counting, longer ones by a bitonic network. Ties keep their order, NaN is largest. */
+
+/** Longest line that is sorted by comparing every element with every other, and how many comparisons that may take. */
+const longestCounted = 1024;
+const mostComparisons = 2 ** 24;
+
+/**
+ * The elements of every line of `self` along `dim` in order, from number `start` on as many as `indices` has room for, and
+ * where they were.
+ */
+export function lowerSort(
+  label: string,
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  start: number,
+  values: Tensor | null,
+  indices: Tensor,
+  context: LoweringContext,
+): void {
+  if (indices.numel === 0) return;
+  const line = asLine(self);
+  const outputs = [indices, values].flatMap((out) => (out ? [asLine(out)] : []));
+  const isWhole = outputs[0].sizes[dim] === line.sizes[dim];
+  const length = line.sizes[dim];
+  if (length > longestCounted || line.numel * length > mostComparisons) {
+    lowerBitonicSort(label, line, dim, descending, start, outputs, context);
+    return;
+  }
+  // With room for some only, all are sorted aside and those copied.
+  const sorted = isWhole ? outputs : outputs.map(({ dtype }) => context.temporary(line.sizes, dtype));
+  lowerCountingSort(label, line, dim, descending, sorted, context);
+  if (isWhole) return;
+  outputs.forEach((out, at) => lowerCopy(out, narrowView(sorted[at], dim, start, out.sizes[dim]), context, label));
+}
+
+/** Whether `x` comes before `y` where they differ. */
+function isBefore(x: Expr, y: Expr, descending: boolean): Expr {
+  if (descending) return isBefore(y, x, false);
+  if (x.type === 'bool') return and(unary('not', x), y);
+  const smaller = binary('lt', x, y);
+  return x.type === 'float' ? binary('or', smaller, and(unary('isnan', y), unary('not', unary('isnan', x)))) : smaller;
+}
+
+/** Each element goes to the place given by how many come before it. */
+function lowerCountingSort(
+  label: string,
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  [indices, values]: readonly Tensor[],
+  context: LoweringContext,
+): void {
+  const input = new TensorView(self);
+  const axes = input.axes();
+  const line = axes[dim];
+  const other = axis('j', line.extent);
+  const element = input.at(axes);
+  const rival = input.at(axes.with(dim, other));
+  const tied = and(unary('not', isBefore(element, rival, descending)), binary('lt', other, line));
+  const comesFirst = binary('or', isBefore(rival, element, descending), tied);
+  const rank = reduce('sum', [other], select(comesFirst, index(1), index(0)));
+  const at = axes.map((own) => (own === line ? rank : own));
+  const store = (out: Tensor, value: Expr) => {
+    const view = new TensorView(out);
+    return { operand: view.operand, offset: view.offsetAt(at), value };
+  };
+  const stores = [store(indices, cast('i64', line))];
+  if (values) stores.push(store(values, element));
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+}
+
+/**
+ * Lines filled up to a power of two and put in order by comparing pairs, in log² passes: in each block of `2 step` elements the
+ * first pass compares those that lie opposite each other, the others those that are `step` apart.
+ */
+function lowerBitonicSort(
+  label: string,
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  start: number,
+  outputs: readonly Tensor[],
+  context: LoweringContext,
+): void {
+  const length = self.sizes[dim];
+  const padded = 2 ** Math.ceil(Math.log2(length));
+  const lines = self.sizes.toSpliced(dim, 1);
+  const [keys, places] = [
+    context.temporary([...lines, padded], self.dtype),
+    context.temporary([...lines, padded], 'int32'),
+  ];
+  const [source, key, place] = [self, keys, places].map((tensor) => new TensorView(tensor));
+  const storing = (view: TensorView, at: readonly Expr[], value: Expr) => ({
+    operand: view.operand,
+    offset: view.offsetAt(at),
+    value,
+  });
+  const axes = key.axes();
+  const outer = axes.slice(0, -1);
+  const own = axes.at(-1)!;
+  const given = binary('min', own, indexParam(length - 1));
+  const first = [
+    storing(key, axes, source.at(outer.toSpliced(dim, 0, given as typeof own))),
+    storing(place, axes, own),
+  ];
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: first });
+  const compare = (step: number, opposite: boolean): void => {
+    const pair = axis('p', param('i32', padded / 2));
+    const width = indexParam(step);
+    const within = binary('fmod', pair, width);
+    const low = add(mul(binary('truncdiv', pair, width), indexParam(2 * step)), within);
+    const high = add(
+      add(low, width),
+      mul(indexParam(opposite ? 1 : 0), sub(indexParam(step - 1), mul(index(2), within))),
+    );
+    const [lowAt, highAt] = [low, high].map((at) => [...outer, at]);
+    const [x, y] = [lowAt, highAt].map((at) => ({ key: key.at(at), place: place.at(at) }));
+    const isFilling = (each: Expr): Expr => binary('ge', each, indexParam(length));
+    const tied = and(unary('not', isBefore(x.key, y.key, descending)), binary('lt', y.place, x.place));
+    const isLess = and(unary('not', isFilling(y.place)), binary('or', isBefore(y.key, x.key, descending), tied));
+    const swaps = binary('or', isFilling(x.place), isLess);
+    const stores = [
+      storing(key, lowAt, select(swaps, y.key, x.key)),
+      storing(key, highAt, select(swaps, x.key, y.key)),
+      storing(place, lowAt, select(swaps, y.place, x.place)),
+      storing(place, highAt, select(swaps, x.place, y.place)),
+    ];
+    context.launch({ kind: 'nest', label, axes: [...outer, pair], innerAxes: [], stores });
+  };
+  for (let run = 1; run < padded; run *= 2) {
+    compare(run, true);
+    for (let step = run / 2; step >= 1; step /= 2) compare(step, false);
+  }
+  const target = new TensorView(outputs[0]);
+  const all = target.axes();
+  const at = [...all.toSpliced(dim, 1), add(all[dim], indexParam(start))];
+  const last = [storing(target, all, cast('i64', place.at(at)))];
+  if (outputs[1]) last.push(storing(new TensorView(outputs[1]), all, key.at(at)));
+  context.launch({ kind: 'nest', label, axes: all, innerAxes: [], stores: last });
+}

@@ -1,0 +1,158 @@
+import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
+import { kernel } from '../../table/builders.ts';
+import { wrapDim } from '../../kernels/dimensions.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import type { OperatorRow, TensorMeta } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { readNumbers } from '../../kernels/numbers.ts';
+import { topOf, type IsBefore } from './selection.ts';
+import { lowerSort } from './sort-lowering.ts';
+
+/** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order, but
+ * for those of `topk`, which has them on the host as PyTorch has and on a device in the order they stand in. */
+
+type Keys = ArrayLike<number> | ArrayLike<bigint>;
+
+/** Elements in C order to compare by; int64 stay exact. */
+export function keysOf(self: Tensor): Keys {
+  return self.dtype === 'int64' ? (self.contiguousArray() as BigInt64Array) : readNumbers(self);
+}
+
+/** Whether `x` comes before `y` in ascending order; NaN comes last. */
+export function isLess(x: number | bigint, y: number | bigint): boolean {
+  return x < y || (Number.isNaN(y) && !Number.isNaN(x));
+}
+
+/** Calls `visit` with each line along `dim`: where its first element lies in C order and how far apart its elements are. */
+export function forEachLine(
+  sizes: readonly number[],
+  dim: number,
+  visit: (start: number, step: number, line: number) => void,
+): void {
+  const size = sizes[dim] ?? 1;
+  const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
+  const total = sizes.reduce((product, length) => product * length, 1);
+  let line = 0;
+  for (let block = 0; block < total; block += size * step) {
+    for (let start = block; start < block + step; start++) visit(start, step, line++);
+  }
+}
+
+/** The order of one line, given by which of two positions comes before the other: positions along it, first to last. */
+type LineOrder = (size: number, isBefore: IsBefore) => Int32Array;
+
+/** Equal elements in the order they stand in. */
+const stableOrder: LineOrder = (size, isBefore) =>
+  Int32Array.from({ length: size }, (_, at) => at).sort((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : a - b));
+
+/** Fills contiguous `values` and `indices` with the first elements of every line in its order, as many as they have room for. */
+function hostSort(
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  values: Tensor | null,
+  indices: Tensor,
+  orderOf: LineOrder = stableOrder,
+): void {
+  const keys = keysOf(self);
+  const source = self.contiguousArray() as unknown as number[];
+  const size = self.sizes[dim] ?? 1;
+  const kept = indices.sizes[dim] ?? 1;
+  const places = indices.storageArrayForWriting() as BigInt64Array;
+  const target = values && (values.storageArrayForWriting() as HostArray as unknown as number[]);
+  forEachLine(self.sizes, dim, (start, step, line) => {
+    const isBefore: IsBefore = (a, b) => {
+      const x = keys[start + a * step];
+      const y = keys[start + b * step];
+      return descending ? isLess(y, x) : isLess(x, y);
+    };
+    const order = orderOf(size, isBefore);
+    const outer = Math.floor(line / step);
+    const first = outer * kept * step + (line % step);
+    for (let at = 0; at < kept; at++) {
+      places[first + at * step] = BigInt(order[at]);
+      if (target) target[first + at * step] = source[start + order[at] * step];
+    }
+  });
+}
+
+interface SortArgs {
+  readonly self: Tensor;
+  readonly dim?: number;
+  readonly descending?: boolean;
+}
+
+function refuseComplex(self: Tensor): void {
+  if (isComplex(self.dtype)) throw notImplementedFor('sort_stable', dtypeName(self.dtype));
+}
+
+function sortRow(schema: string, wants: 'both' | 'indices', out?: string): OperatorRow {
+  const label = schema.slice(0, schema.search(/[.(]/));
+  const dimOf = ({ self, dim = -1 }: SortArgs): number => wrapDim(dim, self.dim);
+  return kernel<SortArgs>(schema, {
+    out,
+    shape(args): TensorMeta[] {
+      const { self } = args;
+      dimOf(args);
+      refuseComplex(self);
+      const values: TensorMeta = { sizes: self.sizes, dtype: self.dtype };
+      const indices: TensorMeta = { sizes: self.sizes, dtype: 'int64' };
+      return wants === 'both' ? [values, indices] : [indices];
+    },
+    host(args, outputs) {
+      const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
+      hostSort(args.self, dimOf(args), args.descending ?? false, values, indices);
+    },
+    lower(args, outputs, context) {
+      const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
+      lowerSort(label, args.self, dimOf(args), args.descending ?? false, 0, values, indices, context);
+    },
+  });
+}
+
+interface TopkArgs {
+  readonly self: Tensor;
+  readonly k: number;
+  readonly dim: number;
+  readonly largest: boolean;
+  readonly sorted: boolean;
+}
+
+const topk = kernel<TopkArgs>(
+  'aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)',
+  {
+    out: 'values(values, indices)',
+    shape({ self, k, dim }) {
+      const at = wrapDim(dim, self.dim);
+      check(k >= 0 && k <= (self.sizes[at] ?? 1), 'selected index k out of range');
+      if (isComplex(self.dtype)) throw notImplementedFor('topk_cpu', dtypeName(self.dtype));
+      const sizes = self.dim === 0 ? [] : self.sizes.with(at, k);
+      return [
+        { sizes, dtype: self.dtype },
+        { sizes, dtype: 'int64' },
+      ];
+    },
+    host: ({ self, k, dim, largest, sorted }, [values, indices]) =>
+      hostSort(self, wrapDim(dim, self.dim), largest, values, indices, (size, isBefore) =>
+        topOf(size, k, sorted, isBefore),
+      ),
+    lower: ({ self, dim, largest }, [values, indices], context) =>
+      lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, 0, values, indices, context),
+  },
+);
+
+export const sortRows: readonly OperatorRow[] = [
+  sortRow(
+    'aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+    'both',
+    'values(values, indices)',
+  ),
+  sortRow(
+    'aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)',
+    'both',
+    'values_stable(values, indices)',
+  ),
+  sortRow('aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor', 'indices'),
+  sortRow('aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor', 'indices'),
+  topk,
+];

@@ -1,0 +1,308 @@
+import { contiguousStrides, elementSize, numelOf, type Tensor } from '@cresset/tensor';
+import { inferSize, sizesText, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
+import { check } from '../../kernels/errors.ts';
+
+/** Views by name, as functions of kernels' arguments (ATen/native/TensorShape.cpp). They throw PyTorch's errors. */
+
+/** Strides that show a tensor's elements with `sizes`, null where that takes a copy (at::detail::computeStride). */
+export function viewStrides(tensor: Tensor, sizes: readonly number[]): number[] | null {
+  if (tensor.numel === 0) return sameSizes(tensor.sizes, sizes) ? [...tensor.strides] : contiguousStrides(sizes);
+  const strides = new Array<number>(sizes.length);
+  let viewDim = sizes.length - 1;
+  let base = tensor.strides.at(-1) ?? 1;
+  let tensorCount = 1;
+  let viewCount = 1;
+  // Each stretch of dimensions that lie in memory without gaps is filled with as many dimensions of the view.
+  for (let dim = tensor.dim - 1; dim >= 0; dim--) {
+    tensorCount *= tensor.sizes[dim];
+    const isLast = dim === 0;
+    const ends = isLast || (tensor.sizes[dim - 1] !== 1 && tensor.strides[dim - 1] !== tensorCount * base);
+    if (!ends) continue;
+    while (viewDim >= 0 && (viewCount < tensorCount || sizes[viewDim] === 1)) {
+      strides[viewDim] = viewCount * base;
+      viewCount *= sizes[viewDim];
+      viewDim--;
+    }
+    if (viewCount !== tensorCount) return null;
+    if (!isLast) {
+      base = tensor.strides[dim - 1];
+      tensorCount = 1;
+      viewCount = 1;
+    }
+  }
+  // A 0-dim tensor has no stretch; what is left can only be of size 1.
+  for (; viewDim >= 0; viewDim--) strides[viewDim] = 1;
+  return strides;
+}
+
+export const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((size, dim) => size === b[dim]);
+
+/** A view with the sizes asked for (one may be -1), null where it takes a copy. */
+export function tryView(tensor: Tensor, shape: readonly number[]): Tensor | null {
+  const sizes = inferSize(shape, tensor.numel);
+  const strides = viewStrides(tensor, sizes);
+  return strides && tensor.asStrided(sizes, strides);
+}
+
+export function viewed(tensor: Tensor, shape: readonly number[]): Tensor {
+  const view = tryView(tensor, shape);
+  check(
+    view !== null,
+    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.",
+  );
+  return view;
+}
+
+export function permute(tensor: Tensor, dims: readonly number[]): Tensor {
+  check(
+    dims.length === tensor.dim,
+    () =>
+      `permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = ${tensor.dim} is not equal to len(dims) = ${dims.length}`,
+  );
+  const order = dims.map((dim) => wrapDim(dim, tensor.dim));
+  check(new Set(order).size === order.length, 'permute(): duplicate dims are not allowed.');
+  return tensor.asStrided(
+    order.map((dim) => tensor.sizes[dim]),
+    order.map((dim) => tensor.strides[dim]),
+  );
+}
+
+export function transpose(tensor: Tensor, dim0: number, dim1: number): Tensor {
+  const a = wrapDim(dim0, tensor.dim);
+  const b = wrapDim(dim1, tensor.dim);
+  const order = tensor.sizes.map((_, dim) => (dim === a ? b : dim === b ? a : dim));
+  return permute(tensor, order);
+}
+
+/** The matrix transposed; vectors and 0-dim tensors stay. */
+export function matrixTranspose(tensor: Tensor): Tensor {
+  check(tensor.dim <= 2, `t() expects a tensor with <= 2 dimensions, but self is ${tensor.dim}D`);
+  return tensor.dim < 2 ? tensor.asStrided(tensor.sizes, tensor.strides) : transpose(tensor, 0, 1);
+}
+
+export function squeeze(tensor: Tensor, dims: readonly number[] | null): Tensor {
+  const chosen = dims === null ? null : dims.map((dim) => wrapDim(dim, tensor.dim));
+  chosen?.forEach((dim, at) =>
+    check(chosen.indexOf(dim) === at, `dim ${dim} appears multiple times in the list of dims`),
+  );
+  const kept = tensor.sizes
+    .map((_, dim) => dim)
+    .filter((dim) => tensor.sizes[dim] !== 1 || (chosen !== null && !chosen.includes(dim)));
+  return tensor.asStrided(
+    kept.map((dim) => tensor.sizes[dim]),
+    kept.map((dim) => tensor.strides[dim]),
+  );
+}
+
+export function unsqueeze(tensor: Tensor, dim: number): Tensor {
+  const at = wrapDim(dim, tensor.dim + 1);
+  const stride = at >= tensor.dim ? 1 : tensor.sizes[at] * tensor.strides[at];
+  return tensor.asStrided(tensor.sizes.toSpliced(at, 0, 1), tensor.strides.toSpliced(at, 0, stride));
+}
+
+export function select(tensor: Tensor, dim: number, index: number): Tensor {
+  check(tensor.dim > 0, 'select() cannot be applied to a 0-dim tensor.', 'IndexError');
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
+  check(
+    index >= -size && index < size,
+    () => `select(): index ${index} out of range for tensor of size ${sizesText(tensor.sizes)} at dimension ${at}`,
+    'IndexError',
+  );
+  const from = index < 0 ? index + size : index;
+  return tensor.asStrided(
+    tensor.sizes.toSpliced(at, 1),
+    tensor.strides.toSpliced(at, 1),
+    tensor.storageOffset + from * tensor.strides[at],
+  );
+}
+
+/** `tensor[start:end:step]` along a dimension; bounds past the ends are cut to them. */
+export function slice(tensor: Tensor, dim: number, start: number | null, end: number | null, step: number): Tensor {
+  check(tensor.dim > 0, 'slice() cannot be applied to a 0-dim tensor.');
+  check(step > 0, 'slice step must be positive');
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
+  const bound = (value: number): number => Math.min(Math.max(value < 0 ? value + size : value, 0), size);
+  const from = bound(start ?? 0);
+  const to = Math.max(bound(end ?? size), from);
+  return tensor.asStrided(
+    tensor.sizes.with(at, Math.ceil((to - from) / step)),
+    tensor.strides.with(at, tensor.strides[at] * step),
+    tensor.storageOffset + from * tensor.strides[at],
+  );
+}
+
+export function narrow(tensor: Tensor, dim: number, start: number, length: number): Tensor {
+  check(tensor.dim > 0, 'narrow() cannot be applied to a 0-dim tensor.');
+  check(length >= 0, 'narrow(): length must be non-negative.');
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
+  check(
+    start >= -size && start <= size,
+    `start out of range (expected to be in range of [${-size}, ${size}], but got ${start})`,
+    'IndexError',
+  );
+  const from = start < 0 ? start + size : start;
+  check(from + length <= size, `start (${from}) + length (${length}) exceeds dimension size (${size}).`);
+  return slice(tensor, at, from, from + length, 1);
+}
+
+/** Neighbouring pieces of the sizes given. */
+export function pieces(tensor: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
+  let start = 0;
+  return sizes.map((size) => {
+    const piece = slice(tensor, dim, start, start + size, 1);
+    start += size;
+    return piece;
+  });
+}
+
+export function split(tensor: Tensor, splitSize: number, dim: number): Tensor[] {
+  check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
+  check(splitSize >= 0, `split expects split_size be non-negative, but got split_size=${splitSize}`);
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
+  check(
+    splitSize > 0 || size === 0,
+    `split_size can only be 0 if dimension size is 0, but got dimension size of ${size}`,
+  );
+  const count = splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1);
+  const sizes = Array.from({ length: count }, (_, piece) => Math.min(splitSize, size - piece * splitSize));
+  return pieces(tensor, at, sizes);
+}
+
+export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: number): Tensor[] {
+  check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
+  const at = wrapDim(dim, tensor.dim);
+  check(
+    sizes.every((size) => size >= 0),
+    () =>
+      `split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=${sizesText(sizes)}`,
+  );
+  check(
+    sizes.reduce((sum, size) => sum + size, 0) === tensor.sizes[at],
+    () =>
+      `split_with_sizes expects split_sizes to sum exactly to ${tensor.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=${sizesText(sizes)}`,
+  );
+  return pieces(tensor, at, sizes);
+}
+
+export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
+  check(tensor.dim > 0, 'chunk expects at least a 1-dimensional tensor');
+  check(chunks > 0, `chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
+  const splitSize = Math.ceil(size / chunks);
+  // An empty dimension cannot tell the number of chunks by their size.
+  if (size === 0) return pieces(tensor, at, new Array<number>(chunks).fill(0));
+  return split(tensor, splitSize, at);
+}
+
+export function unbind(tensor: Tensor, dim: number): Tensor[] {
+  const at = wrapDimOfRanked(dim, tensor.dim);
+  return Array.from({ length: tensor.sizes[at] }, (_, index) => select(tensor, at, index));
+}
+
+/** The sizes with a stretch of dimensions made one. */
+export function flattenedSizes(tensor: Tensor, startDim: number, endDim: number): number[] {
+  const start = wrapDim(startDim, tensor.dim);
+  const end = wrapDim(endDim, tensor.dim);
+  check(start <= end, 'flatten() has invalid args: start_dim cannot come after end_dim');
+  if (tensor.dim === 0) return [1];
+  return [...tensor.sizes.slice(0, start), numelOf(tensor.sizes.slice(start, end + 1)), ...tensor.sizes.slice(end + 1)];
+}
+
+export function unflatten(tensor: Tensor, dim: number, sizes: readonly number[]): Tensor {
+  const at = wrapDim(dim, tensor.dim);
+  check(sizes.length > 0, 'unflatten: sizes must be non-empty');
+  const size = tensor.sizes[at];
+  const known = numelOf(sizes.filter((each) => each !== -1));
+  const inferred = sizes.filter((each) => each === -1).length;
+  check(inferred <= 1, 'only one dimension can be inferred');
+  check(
+    inferred === 1 ? known !== 0 && size % known === 0 : known === size,
+    () =>
+      `unflatten: Provided sizes ${sizesText(sizes)} don't multiply up to the size of dim ${at} (${size}) in the input tensor`,
+  );
+  const whole = sizes.map((each) => (each === -1 ? size / known : each));
+  return viewed(tensor, [...tensor.sizes.slice(0, at), ...whole, ...tensor.sizes.slice(at + 1)]);
+}
+
+/** All windows of `size` elements, `step` apart, in a new last dimension. */
+export function unfold(tensor: Tensor, dimension: number, size: number, step: number): Tensor {
+  const at = wrapDim(dimension, tensor.dim);
+  const extent = tensor.dim === 0 ? 1 : tensor.sizes[at];
+  check(size >= 0, `size is ${size} but must be >= 0`);
+  check(size <= extent, `maximum size for tensor at dimension ${at} is ${extent} but size is ${size}`);
+  check(step > 0, `step is ${step} but must be > 0`);
+  if (tensor.dim === 0) return tensor.asStrided([size], [1]);
+  return tensor.asStrided(
+    [...tensor.sizes.with(at, Math.floor((extent - size) / step) + 1), size],
+    [...tensor.strides.with(at, tensor.strides[at] * step), tensor.strides[at]],
+  );
+}
+
+export function asStrided(
+  tensor: Tensor,
+  sizes: readonly number[],
+  strides: readonly number[],
+  offset: number | null,
+): Tensor {
+  check(sizes.length === strides.length, 'mismatch in length of strides and shape');
+  check(
+    strides.every((stride) => stride >= 0),
+    () => `as_strided: Negative strides are not supported at the moment, got strides: ${sizesText(strides)}`,
+  );
+  const start = offset ?? tensor.storageOffset;
+  check(start >= 0, `Tensor: invalid storage offset ${start}`);
+  const last = sizes.reduce((sum, size, dim) => sum + (size - 1) * strides[dim], start);
+  const itemSize = elementSize(tensor.dtype);
+  check(
+    sizes.includes(0) || (last + 1) * itemSize <= tensor.storage.byteLength,
+    () =>
+      `setStorage: sizes ${sizesText(sizes)}, strides ${sizesText(strides)}, storage offset ${start}, and itemsize ${itemSize} requiring a storage size of ${(last + 1) * itemSize} are out of bounds for storage of size ${tensor.storage.byteLength}`,
+  );
+  return tensor.asStrided(sizes, strides, start);
+}
+
+/** The diagonal of two dimensions as a new last one. */
+export function diagonal(tensor: Tensor, offset: number, dim1: number, dim2: number): Tensor {
+  const a = wrapDim(dim1, tensor.dim);
+  const b = wrapDim(dim2, tensor.dim);
+  check(a !== b, `diagonal dimensions cannot be identical ${dim1}, ${dim2}`);
+  const size = Math.max(
+    offset >= 0
+      ? Math.min(tensor.sizes[a], tensor.sizes[b] - offset)
+      : Math.min(tensor.sizes[a] + offset, tensor.sizes[b]),
+    0,
+  );
+  const start = size === 0 ? 0 : offset >= 0 ? offset * tensor.strides[b] : -offset * tensor.strides[a];
+  const others = tensor.sizes.map((_, dim) => dim).filter((dim) => dim !== a && dim !== b);
+  return tensor.asStrided(
+    [...others.map((dim) => tensor.sizes[dim]), size],
+    [...others.map((dim) => tensor.strides[dim]), tensor.strides[a] + tensor.strides[b]],
+    tensor.storageOffset + start,
+  );
+}
+
+export function movedim(tensor: Tensor, source: readonly number[], destination: readonly number[]): Tensor {
+  check(
+    source.length === destination.length,
+    () =>
+      `movedim: Invalid source or destination dims: source (${sizesText(source)} dims) should contain the same number of dims as destination (${sizesText(destination)} dims)`,
+  );
+  const from = source.map((dim) => wrapDim(dim, tensor.dim));
+  const to = destination.map((dim) => wrapDim(dim, tensor.dim));
+  check(new Set(from).size === from.length, () => `movedim: repeated dim in \`source\` (${sizesText(source)})`);
+  check(new Set(to).size === to.length, () => `movedim: repeated dim in \`destination\` (${sizesText(destination)})`);
+  if (tensor.dim === 0) return tensor.asStrided([], []);
+  const order = new Array<number>(tensor.dim).fill(-1);
+  to.forEach((dim, at) => (order[dim] = from[at]));
+  const rest = tensor.sizes.map((_, dim) => dim).filter((dim) => !from.includes(dim));
+  return permute(
+    tensor,
+    order.map((dim) => (dim === -1 ? rest.shift()! : dim)),
+  );
+}

@@ -1,0 +1,157 @@
+import type { Tensor } from '@cresset/tensor';
+import { binary, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { sizesText } from '../../kernels/dimensions.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { add, and, div, float, index, mul, sub } from '../../kernels/expressions.ts';
+import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+
+/**
+ * How much of the area of two turned boxes is common to both (torchvision's box_iou_rotated).
+ *
+ * torchvision orders the points where edges cross around the common polygon. Here the second box is seen from the first, whose
+ * edges are then upright: a line of constant x has in common with both what lies between the upper and the lower edge of the
+ * second, cut off at those of the first, so the area is a sum over the second's four edges, without lists or cases to be told apart.
+ */
+
+interface RotatedArgs {
+  /** `[N, 5]`: x and y of the middle, width, height, and the angle in degrees. */
+  readonly boxes1: Tensor;
+  readonly boxes2: Tensor;
+}
+
+/** Degrees to radians, with as many digits as torchvision has. */
+const radian = 0.01745329251;
+/** Boxes with less area have nothing in common with any. */
+const smallestArea = 1e-14;
+
+function rotatedShape({ boxes1, boxes2 }: RotatedArgs): TensorMeta {
+  for (const [name, letter, { dim, sizes }] of [
+    ['boxes1', 'N', boxes1],
+    ['boxes2', 'M', boxes2],
+  ] as const) {
+    check(dim === 2 && sizes[1] === 5, () => `${name} should have shape (${letter}, 5), got ${sizesText(sizes)}`);
+  }
+  check(boxes1.dtype === boxes2.dtype, 'boxes1 and boxes2 must have the same dtype');
+  const sizes = [boxes1.sizes[0], boxes2.sizes[0]];
+  if (!sizes.includes(0) && boxes1.dtype !== 'float32' && boxes1.dtype !== 'float64')
+    throw notImplementedFor('box_iou_rotated_cpu', dtypeName(boxes1.dtype));
+  return { sizes, dtype: 'float32' };
+}
+
+const clamp = (value: number, limit: number): number => Math.min(Math.max(value, -limit), limit);
+
+/** The mean of numbers that go evenly from `from` to `to`, each cut off at ±`limit`. */
+function clampedMean(from: number, to: number, limit: number): number {
+  const [low, high] = from <= to ? [from, to] : [to, from];
+  const length = Math.max(high - low, 1e-30);
+  const below = Math.min(Math.max((-limit - low) / length, 0), 1);
+  const above = Math.min(Math.max((limit - low) / length, 0), 1);
+  const middle = (clamp(low, limit) + clamp(high, limit)) / 2;
+  return -limit * below + limit * (1 - above) + (above - below) * middle;
+}
+
+function iou(first: FloatArray, second: FloatArray): number {
+  const [x1, y1, w1, h1, angle1] = first;
+  const [x2, y2, w2, h2, angle2] = second;
+  if (w1 * h1 < smallestArea || w2 * h2 < smallestArea) return 0;
+  const [halfWidth, halfHeight] = [Math.abs(w1) / 2, Math.abs(h1) / 2];
+  const [cos, sin] = [Math.cos(angle1 * radian), Math.sin(angle1 * radian)];
+  const [dx, dy] = [x2 - x1, y2 - y1];
+  const middle = [dx * cos - dy * sin, dx * sin + dy * cos];
+  const turn = (angle2 - angle1) * radian;
+  const along = [(Math.cos(turn) * w2) / 2, (-Math.sin(turn) * w2) / 2];
+  const across = [(Math.sin(turn) * h2) / 2, (Math.cos(turn) * h2) / 2];
+  const corners = [
+    [1, 1],
+    [1, -1],
+    [-1, -1],
+    [-1, 1],
+  ].map(([a, b]) => [0, 1].map((dim) => middle[dim] + a * along[dim] + b * across[dim]));
+  let common = 0;
+  corners.forEach(([fromX, fromY], at) => {
+    const [toX, toY] = corners[(at + 1) % 4];
+    const [left, right] = [clamp(fromX, halfWidth), clamp(toX, halfWidth)];
+    const slope = fromX === toX ? 0 : (toY - fromY) / (toX - fromX);
+    const heightAt = (x: number): number => fromY + (x - fromX) * slope;
+    common += (right - left) * clampedMean(heightAt(left), heightAt(right), halfHeight);
+  });
+  common = Math.abs(common);
+  return common / (w1 * h1 + w2 * h2 - common);
+}
+
+function hostIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor): void {
+  if (out.numel === 0) return;
+  const [first, second] = [boxes1, boxes2].map(readNumbers);
+  const columns = out.sizes[1];
+  fillNumbers(out, (values) => {
+    for (let at = 0; at < values.length; at++) {
+      const [row, column] = [Math.trunc(at / columns), at % columns];
+      values[at] = iou(first.subarray(5 * row, 5 * row + 5), second.subarray(5 * column, 5 * column + 5));
+    }
+  });
+}
+
+const half = (value: Expr): Expr => mul(value, float(0.5));
+const clampExpr = (value: Expr, limit: Expr): Expr => binary('fmin', binary('fmax', value, unary('neg', limit)), limit);
+const unit = (value: Expr): Expr => binary('fmin', binary('fmax', value, float(0)), float(1));
+
+/** As `clampedMean`. */
+function clampedMeanExpr(from: Expr, to: Expr, limit: Expr): Expr {
+  const [low, high] = [binary('fmin', from, to), binary('fmax', from, to)];
+  const length = binary('fmax', sub(high, low), float(1e-30));
+  const below = unit(div(sub(unary('neg', limit), low), length));
+  const above = unit(div(sub(limit, low), length));
+  const middle = half(add(clampExpr(low, limit), clampExpr(high, limit)));
+  return add(mul(limit, sub(sub(float(1), above), below)), mul(sub(above, below), middle));
+}
+
+/** As `iou`. */
+function iouExpr(first: readonly Expr[], second: readonly Expr[]): Expr {
+  const [x1, y1, w1, h1, angle1] = first;
+  const [x2, y2, w2, h2, angle2] = second;
+  const [area1, area2] = [mul(w1, h1), mul(w2, h2)];
+  const [halfWidth, halfHeight] = [w1, h1].map((size) => half(unary('abs', size)));
+  const theta = mul(angle1, float(radian));
+  const [cos, sin] = [unary('cos', theta), unary('sin', theta)];
+  const [dx, dy] = [sub(x2, x1), sub(y2, y1)];
+  const middle = [sub(mul(dx, cos), mul(dy, sin)), add(mul(dx, sin), mul(dy, cos))];
+  const turn = mul(sub(angle2, angle1), float(radian));
+  const [cosTurn, sinTurn] = [unary('cos', turn), unary('sin', turn)];
+  const along = [half(mul(cosTurn, w2)), unary('neg', half(mul(sinTurn, w2)))];
+  const across = [half(mul(sinTurn, h2)), half(mul(cosTurn, h2))];
+  const corner = (a: 'add' | 'sub', b: 'add' | 'sub'): Expr[] =>
+    [0, 1].map((dim) => binary(b, binary(a, middle[dim], along[dim]), across[dim]));
+  const corners = [corner('add', 'add'), corner('add', 'sub'), corner('sub', 'sub'), corner('sub', 'add')];
+  const parts = corners.map(([fromX, fromY], at) => {
+    const [toX, toY] = corners[(at + 1) % 4];
+    const [left, right] = [clampExpr(fromX, halfWidth), clampExpr(toX, halfWidth)];
+    const slope = select(binary('eq', fromX, toX), float(0), div(sub(toY, fromY), sub(toX, fromX)));
+    const heightAt = (x: Expr): Expr => add(fromY, mul(sub(x, fromX), slope));
+    return mul(sub(right, left), clampedMeanExpr(heightAt(left), heightAt(right), halfHeight));
+  });
+  const common = unary('abs', parts.reduce(add));
+  const isLarge = (area: Expr): Expr => binary('ge', area, float(smallestArea));
+  const share = div(common, sub(add(area1, area2), common));
+  return select(and(isLarge(area1), isLarge(area2)), share, float(0));
+}
+
+function lowerIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor, context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const [first, second, target] = [boxes1, boxes2, out].map((tensor) => new TensorView(tensor));
+  const axes = target.axes();
+  const box = (view: TensorView, at: Expr): Expr[] => [0, 1, 2, 3, 4].map((column) => view.at([at, index(column)]));
+  const value = iouExpr(box(first, axes[0]), box(second, axes[1]));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
+  context.launch({ kind: 'nest', label: 'torchvision::box_iou_rotated', axes, innerAxes: [], stores });
+}
+
+export const rotatedBoxRows: readonly OperatorRow[] = [
+  kernel<RotatedArgs>('torchvision::box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor', {
+    shape: rotatedShape,
+    host: (args, [out]) => hostIou(args, out),
+    lower: (args, [out], context) => lowerIou(args, out, context),
+  }),
+];

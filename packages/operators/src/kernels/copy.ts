@@ -1,0 +1,112 @@
+import { isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
+import { cast, exprTypeOf } from '@cresset/tensorexpr';
+import { expand } from './broadcast.ts';
+import { overlapsPartially } from './dimensions.ts';
+import { deviceViews, evaluateInto, hostLoad } from './pointwise.ts';
+import type { LoweringContext } from '../table/row.ts';
+import { coalesce, StridedCursor, walkOf } from './tensor-iterator.ts';
+
+/** The parts of a complex tensor as a real one with a last dimension of size 2 (torch.view_as_real). */
+export function viewAsReal(tensor: Tensor): Tensor {
+  const strides = [...tensor.strides.map((stride) => 2 * stride), 1];
+  return new Tensor(tensor.storage, realType(tensor.dtype), [...tensor.sizes, 2], strides, 2 * tensor.storageOffset);
+}
+
+/** The real (0) or imaginary (1) parts of a complex tensor, a view. */
+export function partOf(tensor: Tensor, part: 0 | 1): Tensor {
+  const strides = tensor.strides.map((stride) => 2 * stride);
+  return new Tensor(tensor.storage, realType(tensor.dtype), tensor.sizes, strides, 2 * tensor.storageOffset + part);
+}
+
+/** Copies elements on the host, converting them; `source` is broadcast to the sizes of `target`. */
+export function copyInto(target: Tensor, source: Tensor): void {
+  if (target.numel === 0 || target === source) return;
+  const expanded = source.sizes.length === target.dim ? source : expand(source, target.sizes);
+  if (isComplex(target.dtype)) {
+    copyIntoComplex(target, expanded);
+    return;
+  }
+  if (isComplex(expanded.dtype)) {
+    copyInto(target, partOf(expanded, 0));
+    return;
+  }
+  if (overlapsPartially(target, expanded)) {
+    copyInto(target, cloneOf(expanded));
+    return;
+  }
+  if (copiedRunwise(target, expanded)) return;
+  const load = hostLoad(expanded);
+  const isDouble = target.dtype === 'float64' || expanded.dtype === 'float64' || expanded.dtype === 'int64';
+  evaluateInto(target, cast(exprTypeOf(target.dtype), load), [load], isDouble);
+}
+
+function copyIntoComplex(target: Tensor, source: Tensor): void {
+  if (isComplex(source.dtype)) {
+    copyInto(viewAsReal(target), viewAsReal(expand(source, target.sizes)));
+    return;
+  }
+  copyInto(partOf(target, 0), source);
+  const zeros = Tensor.empty([], realType(target.dtype));
+  copyInto(partOf(target, 1), zeros);
+}
+
+/** Equal dtypes whose elements lie in long runs on both sides: whole runs are moved. */
+function copiedRunwise(target: Tensor, source: Tensor): boolean {
+  if (target.dtype !== source.dtype || !sameSizes(target.sizes, source.sizes)) return false;
+  const { sizes, walks } = coalesce({ sizes: target.sizes, walks: [walkOf(target), walkOf(source)] });
+  const last = sizes.length - 1;
+  const isRun = last < 0 || (walks[0].strides[last] === 1 && walks[1].strides[last] === 1);
+  if (!isRun || (last > 0 && sizes[last] < 8)) return false;
+  const from = source.storageArray();
+  const to = target.storageArrayForWriting();
+  const length = last < 0 ? 1 : sizes[last];
+  const outer = sizes.slice(0, -1);
+  const [targets, sources] = walks.map(
+    ({ strides, offset }) => new StridedCursor(outer, { strides: strides.slice(0, -1), offset }),
+  );
+  for (let left = numelOf(outer); left > 0; left--) {
+    targets.advance(1, (at) => {
+      sources.advance(1, (offset) => to.set(from.subarray(offset, offset + length) as never, at));
+    });
+  }
+  return true;
+}
+
+/** A contiguous copy on the host. */
+export function cloneOf(tensor: Tensor): Tensor {
+  const copy = Tensor.empty(tensor.sizes, tensor.dtype);
+  copyInto(copy, tensor);
+  return copy;
+}
+
+/** The tensor itself where it is contiguous, a contiguous copy on the host where not. */
+export function contiguousOf(tensor: Tensor): Tensor {
+  return tensor.isContiguous() ? tensor : cloneOf(tensor);
+}
+
+const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((size, dim) => size === b[dim]);
+
+/** Copies elements on a device, converting them; `source` must broadcast to the sizes of `target`. */
+export function lowerCopy(target: Tensor, source: Tensor, context: LoweringContext, label = 'aten::copy_'): void {
+  if (target.numel === 0 || target === source) return;
+  if (isComplex(target.dtype)) {
+    lowerCopy(partOf(target, 0), source, context, label);
+    const zero = Tensor.empty([], realType(target.dtype));
+    lowerCopy(partOf(target, 1), isComplex(source.dtype) ? partOf(source, 1) : zero, context, label);
+    return;
+  }
+  if (isComplex(source.dtype)) {
+    lowerCopy(target, partOf(source, 0), context, label);
+    return;
+  }
+  const { axes, views, target: view } = deviceViews(target, [source]);
+  const value = cast(exprTypeOf(target.dtype), views[0].at(axes));
+  context.launch({
+    kind: 'nest',
+    label,
+    axes,
+    innerAxes: [],
+    stores: [{ operand: view.operand, offset: view.offsetAt(axes), value }],
+  });
+}

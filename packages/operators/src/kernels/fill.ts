@@ -1,0 +1,62 @@
+import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { scalarWriter } from './elements.ts';
+import { deviceViews, evaluateInto, scalarParam } from './pointwise.ts';
+import { checkScalarFits } from './scalar-range.ts';
+import type { LoweringContext, Scalar } from '../table/row.ts';
+import { StridedCursor, walkOf } from './tensor-iterator.ts';
+import { scalarDtype } from './type-promotion.ts';
+
+/** A Scalar as an expression of the dtype it is written to. */
+function valueFor(value: Scalar, dtype: ScalarType): Expr {
+  return cast(exprTypeOf(dtype), scalarParam(value, typeof value === 'number' ? 'float64' : scalarDtype(value)));
+}
+
+/** Writes one value to every element, on the host. */
+export function fillInto(tensor: Tensor, value: Scalar): void {
+  checkScalarFits(value, tensor.dtype);
+  if (isComplex(tensor.dtype)) writeEach(tensor, () => value);
+  else evaluateInto(tensor, valueFor(value, tensor.dtype), [], true);
+}
+
+/** Writes one value to every element, on a device. */
+export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContext, label: string): void {
+  checkScalarFits(value, tensor.dtype);
+  lowerGenerated(tensor, () => valueFor(value, tensor.dtype), context, label, true);
+}
+
+/** Writes `value(position)` to every element in C order, on the host. */
+export function writeEach(tensor: Tensor, value: (position: number) => Scalar): void {
+  const write = scalarWriter(tensor);
+  const cursor = new StridedCursor(tensor.sizes, walkOf(tensor));
+  const count = numelOf(tensor.sizes);
+  for (let position = 0; position < count; position++) cursor.advance(1, (offset) => write(offset, value(position)));
+}
+
+/**
+ * Writes a value worked out from the indices to every element, on a device. `anyOrder` merges dimensions: for values that
+ * do not depend on indices.
+ */
+export function lowerGenerated(
+  tensor: Tensor,
+  value: (indices: readonly AxisExpr[]) => Expr,
+  context: LoweringContext,
+  label: string,
+  anyOrder = false,
+): void {
+  if (tensor.numel === 0) return;
+  const { axes, target } = anyOrder ? deviceViews(tensor, []) : indexViews(tensor);
+  const stored = cast(exprTypeOf(tensor.dtype), value(axes));
+  context.launch({
+    kind: 'nest',
+    label,
+    axes,
+    innerAxes: [],
+    stores: [{ operand: target.operand, offset: target.offsetAt(axes), value: stored }],
+  });
+}
+
+function indexViews(tensor: Tensor): { axes: AxisExpr[]; target: TensorView } {
+  const target = new TensorView(tensor);
+  return { axes: target.axes(), target };
+}

@@ -1,0 +1,227 @@
+import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction, Store } from '@cresset/tensorexpr';
+import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
+
+import type { ErrorKind } from '../kernels/errors.ts';
+
+/**
+ * One operator: its schema (PyTorch's own declaration) and everything the rest of the house asks about it. Rows stand in
+ * files by family and are made with the functions of builders.ts; nobody else keeps a list of operators.
+ *
+ * How a row may say what it computes, any of:
+ * - `scalar`: on raw IValues, for operators on numbers, strings, lists and dicts;
+ * - `view`: makes another Tensor over the same storage; reads no data, so it is the same on every device;
+ * - `shape` with `host` and `lower`: the outputs are allocated by `shape`, then filled on the host or on the device;
+ * - `host` and `device` alone: return their results themselves, where sizes depend on data;
+ * - `decomposition`: TorchScript text, compiled by the frontend and run in the node's place.
+ */
+export interface OperatorRow {
+  readonly schema: string;
+  readonly scalar?: ScalarKernel;
+  /** A view of its argument, or null where none is possible: then the row has to compute (`reshape`, `to`). */
+  readonly view?: (args: never) => Results | null;
+  readonly shape?: ShapeRule<never>;
+  readonly host?: HostKernel<never>;
+  readonly lower?: Lowering<never>;
+  readonly device?: DeviceKernel<never>;
+  /** For a pointwise operator: its value as an expression, from which host kernel, lowering and fusion are derived. */
+  readonly pointwise?: PointwiseRule;
+  /** For a reduction: its value as an expression over reduced axes, from which host kernel and lowering are derived. */
+  readonly reduction?: ReductionRule;
+  /** Whether the lowering takes these arguments; absent where it takes all. */
+  readonly lowerable?: (args: never) => boolean;
+  readonly decomposition?: string;
+  /** Computes it somewhere else, as a custom operator's function in the page: where there is no device, or nothing for that. */
+  readonly remote?: (args: readonly IValue[]) => Promise<readonly IValue[]>;
+  /** Declared here for the compiler; the full edition of the library has the row that runs. */
+  readonly inFullEdition?: boolean;
+  /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
+  readonly readsNoData?: boolean;
+  /** It gives something else than tensors and looks into tensors for it (`x.item()`, `'{}'.format(x)`): they are brought to
+   * the host first. */
+  readonly readsElements?: true;
+  /** It knows what the integers of a quantised tensor stand for; all others that compute refuse such. */
+  readonly takesQuantized?: boolean;
+  /** Two runs with equal arguments may differ (random numbers): never folded, merged or removed as a duplicate. */
+  readonly nondeterministic?: boolean;
+  /** It does something beside making its results and writing to its arguments: it is never removed or moved. */
+  readonly hasSideEffects?: boolean;
+  /** There is an in-place form too, `add_` for `add`, with this overload name; its row is derived on registration. */
+  readonly inPlace?: string;
+  /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
+   * `dim_max(max, max_values)`. Its row is derived too. */
+  readonly out?: string;
+  /** Its kernels may have `self` itself as their output: what they write there they have read before. Its in-place form then writes
+   * no more than what changes. */
+  readonly writesInPlace?: true;
+  /** Its in-place form gives `self` other sizes where the result has such, as only `out=` forms do else. */
+  readonly resizesSelf?: true;
+  /** Its `out=` argument may share no memory with an input, not even all of it. */
+  readonly refusesOverlap?: true;
+  /** On a derived row: the row whose results it writes to `self` or to its `out` arguments. */
+  readonly derived?: { readonly from: OperatorRow; readonly form: 'in-place' | 'out' };
+}
+
+/** Works on IValues as they are: ints are bigints, floats numbers, lists `List`. One argument a schema argument (those of
+ * a vararg operator all in order); a Tuple of results where the schema returns several, null where it returns none. */
+export type ScalarKernel = (...args: IValue[]) => IValue;
+
+/**
+ * An argument as kernels get it, unboxed by its schema type: `int` a number (saturated to ±2^63 as a double; exact up to
+ * 2^53), `int[]` a number[], `Tensor[]` a Tensor[], `ScalarType` a dtype name, `Scalar` a bigint (int), number (float),
+ * boolean or Complex, `float` a number, `str` a byte string, an optional null where absent.
+ */
+export type Unboxed =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Complex
+  | Tensor
+  | DeviceValue
+  | GeneratorValue
+  | List
+  | Dict
+  | readonly number[]
+  | readonly boolean[]
+  | readonly string[]
+  | readonly Tensor[]
+  | readonly (Tensor | null)[];
+
+/** A Scalar argument: int and float stay distinguishable. */
+export type Scalar = bigint | number | boolean | Complex;
+
+/** What a kernel returns, boxed again by the schema's return types: one result, or an array of them for several. */
+export type Results = Unboxed | readonly Unboxed[] | void;
+
+/** Sizes and dtype of an output; strides only where they are not contiguous. */
+export interface TensorMeta {
+  readonly sizes: readonly number[];
+  readonly dtype: ScalarType;
+  readonly strides?: readonly number[];
+}
+
+/**
+ * Sizes and dtypes of the outputs from those of the inputs, without reading data; throws PyTorch's error where the
+ * arguments do not fit. Used at run time and by shape propagation. One TensorMeta for each tensor output; null where the
+ * sizes depend on data after all, and the host kernel makes its results itself.
+ */
+export type ShapeRule<Args> = (args: Args) => TensorMeta | readonly TensorMeta[] | null;
+
+export interface HostContext {
+  /** The default random generator (Philox); its draws follow `manual_seed`. */
+  readonly generator: RandomGenerator;
+  /** `torch.is_grad_enabled()`, which a program may set. */
+  gradEnabled: boolean;
+  /** Shows what a program prints. */
+  print(text: string): void;
+  /** Shows a program's or a kernel's warning once. */
+  warn(text: string): void;
+}
+
+export interface RandomGenerator {
+  manualSeed(seed: bigint): void;
+  /** A float64 in [0, 1) with 53 random bits. */
+  nextUniform(): number;
+  /** 32 random bits. */
+  nextUint32(): number;
+  nextNormal(): number;
+  /** Takes the next `count` draws of 64 bits out of the stream, for whoever works them out, in any order. */
+  stream(count: number): RandomStream;
+}
+
+/** Draws taken from a generator; draw `i` is number `first + i` of the Philox stream with this key. */
+export interface RandomStream {
+  readonly key: bigint;
+  readonly first: bigint;
+  /** The lower and the upper word of a draw. */
+  low(draw: number): number;
+  high(draw: number): number;
+}
+
+/**
+ * The reference kernel. With a ShapeRule it fills `outputs` (contiguous unless the rule gave strides, or a view where an
+ * in-place or `out=` form is derived: write through strides) and returns nothing; without, it returns its results.
+ */
+export type HostKernel<Args> = (args: Args, outputs: readonly Tensor[], context: HostContext) => Results;
+
+/** Computes on a device and makes its results itself, where their sizes depend on data (which it may wait for) or where
+ * it writes to its arguments. */
+export type DeviceKernel<Args> = (args: Args, context: LoweringContext) => Results | Promise<Results>;
+
+/** Describes the same work as kernels for a device. Inputs and outputs are on the device when it runs. */
+export type Lowering<Args> = (args: Args, outputs: readonly Tensor[], context: LoweringContext) => void;
+
+export interface LoweringContext {
+  readonly device: ComputeDevice;
+  /** A tensor for an intermediate result, contiguous, contents undefined; freed when the lowering returns. */
+  temporary(sizes: readonly number[], dtype: ScalarType): Tensor;
+  launch(kernel: Kernel): void;
+  readonly generator: RandomGenerator;
+  /** A store that notes a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
+   * the position. Nothing waits for it: it is looked at when results are fetched. */
+  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store;
+  /** Brings tensors that the device is computing to the host. */
+  fetch(...tensors: readonly Tensor[]): Promise<unknown>;
+}
+
+/** How an operator's result dtype follows from its arguments; see type-promotion.ts. */
+export type PromotionRule =
+  /** c10's promotion of all tensor and Scalar arguments; the body computes in that dtype. */
+  | 'promote'
+  /** As `promote`, but integers become the default float dtype. */
+  | 'promote-to-float'
+  /** Computes in the promoted dtype and gives bool. */
+  | 'compare'
+  /** Computes in the dtype of the first tensor, which the result has too. */
+  | 'same-as-first'
+  /** Arguments become bool, the result is bool. */
+  | 'logical';
+
+/** The dtype a pointwise operator computes in and the one its result has. */
+export interface ComputingTypes {
+  readonly computing: ScalarType;
+  readonly result: ScalarType;
+}
+
+export interface PointwiseRule {
+  /** A rule, or what follows it where none fits: `promoted` is c10's promotion of all arguments not set `apart`. */
+  readonly dtype: PromotionRule | ((promoted: ScalarType, args: PointwiseArguments) => ComputingTypes);
+  /** Names of arguments that take no part in the promotion and keep their own type (masks, conditions). */
+  readonly apart?: readonly string[];
+  /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused. */
+  readonly refuses?: (dtype: ScalarType, args: PointwiseArguments) => void;
+  /** A number as `other` is not rounded to the half precision that is computed in, as PyTorch's kernels of products have it. */
+  readonly exactOther?: true;
+  /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */
+  readonly body?: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
+  /** The value of one element from numbers, for functions the scalar language lacks: host only. */
+  readonly number?: (args: PointwiseArguments, dtype: ScalarType) => number;
+  /** The value of one element where the computing type is complex: host only. Absent where PyTorch refuses. */
+  readonly complex?: (args: PointwiseArguments) => Complex | number | boolean;
+}
+
+/** How a reduction's result follows from elements; see reduction.ts. */
+export interface ReductionRule {
+  /** The dtype of the result; elements are converted to `computing` (default: the result's) first. */
+  readonly dtype: (self: ScalarType, args: PointwiseArguments) => ScalarType;
+  readonly computing?: (self: ScalarType, args: PointwiseArguments) => ScalarType;
+  /** Throws PyTorch's error where the arguments are refused (reducing over nothing, a dtype). */
+  readonly refuses?: (self: Tensor, dims: readonly number[], args: PointwiseArguments) => void;
+  /** `self` is an element, `over(fn, body)` reduces over the reduced axes, `count` is their number of points, `float`. */
+  readonly body: (element: ReductionElement, args: PointwiseArguments) => Expr;
+  /** As `body`, on the elements of one reduced group, for complex numbers: host only. */
+  readonly complex?: (elements: readonly Complex[], args: PointwiseArguments) => Complex | number | boolean;
+}
+
+export interface ReductionElement {
+  readonly self: Expr;
+  readonly count: Expr;
+  readonly type: ExprType;
+  over(fn: ReduceFunction, body: Expr): Expr;
+}
+
+/** Arguments of a pointwise body by name. */
+// The names and kinds follow from the row's schema, which TypeScript does not read: the body's author knows them.
+// oxlint-disable-next-line typescript/no-explicit-any
+export type PointwiseArguments = Record<string, any>;
