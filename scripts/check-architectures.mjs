@@ -1,7 +1,8 @@
 // Makes TorchScript files of many architectures and of every torch.nn module in PyTorch, and runs them here on host and WebGPU.
-//   PYTHON=... node scripts/check-architectures.mjs [LIBRARY ...] [--out FOLDER]
+//   PYTHON=... node scripts/check-architectures.mjs [LIBRARY ...] [--out FOLDER] [--workers N]
 // LIBRARY is torchvision, timm, torchaudio, transformers or torch_nn; without one, all. PYTHON names an interpreter that has PyTorch and
 // the libraries; one that it lacks is left out, by name. FOLDER keeps what was made (some gigabytes); what it holds is not made again.
+// N processes compare at a time, as many as there are cores without it; each holds a model.
 // Not part of `npm test`: it takes an hour, and libraries that the project doesn't have.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { runToEnd } from './process-group.mjs';
 const minutes = 60_000;
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { out: { type: 'string' } },
+  options: { out: { type: 'string' }, workers: { type: 'string' } },
 });
 const all = ['torchvision', 'timm', 'torchaudio', 'transformers', 'torch_nn'];
 const unknown = positionals.find((library) => !all.includes(library));
@@ -27,6 +28,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 const python = process.env.PYTHON ?? 'python3';
 const make = fileURLToPath(new URL('architectures/make.py', import.meta.url));
+const workers = options.workers === undefined ? [] : ['--workers', options.workers];
 const devices = [
   { name: 'host', args: ['--device', 'cpu'] },
   { name: 'WebGPU', args: ['--device', 'webgpu', '--no-small-host'] },
@@ -56,8 +58,11 @@ for (const library of libraries) {
   if (!made()) continue;
   printRefused(library);
   for (const { name, args } of devices) {
-    const command = ['-s', 'conformance', '--corpus', join(folder, library), ...args, '--timeout', '300', '--verbose'];
-    const { output } = await runToEnd('pnpm', command, { limitMilliseconds: 120 * minutes, quiet: true });
+    const command = ['-s', 'conformance', '--corpus', join(folder, library), ...args, ...workers, '--timeout', '300'];
+    const { output } = await runToEnd('pnpm', [...command, '--verbose'], {
+      limitMilliseconds: 120 * minutes,
+      quiet: true,
+    });
     console.log(output);
     const total = /^TOTAL: (\d+) cases, (\d+) passed, (\d+) failed$/m.exec(output);
     rows.push({ library, device: name, files: Number(total?.[1] ?? 0), right: Number(total?.[2] ?? 0) });
