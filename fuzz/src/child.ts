@@ -1,5 +1,6 @@
 import { allocations } from './allocation-meter.ts';
 import { writeSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { initializeFullRuntime, initializeRuntime } from '@cresset/runtime';
 import { type CaseInput, makeCase } from './case.ts';
 import type { ChildMessage } from './message.ts';
@@ -42,8 +43,8 @@ async function takeCase(seed: number): Promise<void> {
     if (bytes > bound) throw new Error(`took ${bytes} bytes for an input of ${made.size}; the bound is ${bound}`);
     say({ end: seed, target: made.target, outcome, milliseconds, bytes });
   } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    say({ failed: seed, target: made?.target ?? '', reason: text.slice(0, 3000) });
+    // With its causes.
+    say({ failed: seed, target: made?.target ?? '', reason: inspect(error).slice(0, 3000) });
   }
 }
 
