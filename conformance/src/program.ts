@@ -49,7 +49,7 @@ async function loadFile(file: string, context: RuntimeContext, readFile: FileRea
   const { module, unit, pendingStates, debugTables } = await readModule(await readFile(file));
   const loadDebugTables = (): Promise<void> => debugTables.load();
   const runner = new ScriptModule(module, unit, context, { loadDebugTables });
-  for (const { object, state } of pendingStates) await runner.callOn(object, '__setstate__', [state]);
+  await runner.restore(pendingStates);
   return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module, loadDebugTables);
 }
 

@@ -150,7 +150,7 @@ async function saveAndLoad(module: ScriptObject, runner: ScriptModule): Promise<
 async function loadAndRun(bytes: Uint8Array, random: Random): Promise<void> {
   const { module, unit, pendingStates, debugTables } = await readModule(bytes);
   const runner = new ScriptModule(module, unit, quietContext(), { loadDebugTables: () => debugTables.load() });
-  for (const { object, state } of pendingStates) await runner.callOn(object, '__setstate__', [state]);
+  await runner.restore(pendingStates);
   if (random.chance(0.3)) await saveAndLoad(module, runner).catch(expectCressetError);
   const methods = module.type.methods.filter((method) => method.name !== '__setstate__');
   for (const method of methods.slice(0, 2)) {

@@ -167,11 +167,7 @@ export class PickleGlobals implements PickleEnvironment {
       return new PickleGlobal(qualifiedName, ([value]) => this.#enumMember(type, value));
     }
     if (type instanceof ClassType) {
-      return new PickleGlobal(qualifiedName, null, () => {
-        const instance = new ScriptObject(type);
-        for (let slot = 0; slot < type.numAttributes; slot++) instance.slots.push(null);
-        return instance;
-      });
+      return new PickleGlobal(qualifiedName, null, () => new ScriptObject(type));
     }
     throw new CressetError(
       'ARCHIVE_NO_CLASS',

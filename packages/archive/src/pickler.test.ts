@@ -37,9 +37,7 @@ const color = new EnumType('__torch__.Color', IntType.get(), [
 ]);
 
 function makePoint(x: bigint, next: IValue = null): ScriptObject {
-  const object = new ScriptObject(point);
-  object.slots.push(x, next);
-  return object;
+  return new ScriptObject(point, [x, next]);
 }
 
 /** Reads a pickle as the reader of archives does, without types for containers. */
@@ -192,6 +190,7 @@ describe('Pickler', () => {
     const loop = makePoint(1n);
     loop.slots[1] = loop;
     expect(() => pickle(loop)).toThrow("class '__torch__.Point' cannot be saved: it contains itself");
+    expect(() => pickle(new ScriptObject(point))).toThrow("attribute 'x' of __torch__.Point has no value yet");
     const quantised = new Tensor(Storage.onHost(new ArrayBuffer(4)), 'quint8', [4], [1]);
     expect(() => pickle(quantised)).toThrow('tensors of dtype quint8 cannot be saved');
     const generator = { kind: 'generator', seed: () => undefined } as const;

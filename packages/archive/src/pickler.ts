@@ -1,4 +1,12 @@
-import { type ClassType, Complex, CressetError, type EnumType, ListType, type TypePrinter } from '@cresset/ir';
+import {
+  type ClassType,
+  Complex,
+  CressetError,
+  type EnumType,
+  ListType,
+  mayHoldNone,
+  type TypePrinter,
+} from '@cresset/ir';
 import {
   DeviceValue,
   Dict,
@@ -94,7 +102,7 @@ export interface PicklerOptions {
  * Writes values as a pickle of protocol 2 (torch::jit::Pickler). Tensors are views of storages, which the pickle names by numbers and
  * which are written beside it; values that occur more than once are written once, and are one value when they are read.
  *
- * Throws `SAVE_UNSUPPORTED_VALUE` for what cannot be saved, and `SAVE_CYCLE` for what contains itself.
+ * Throws `SAVE_UNSUPPORTED_VALUE` for what cannot be saved, `SAVE_UNSET` for objects that are not complete, and `SAVE_CYCLE` for what contains itself.
  */
 export class Pickler {
   /** Storages that tensors refer to: that with the key `0`, `1`, …. */
@@ -216,7 +224,13 @@ export class Pickler {
     if (state === undefined) {
       this.#op(EMPTY_DICT);
       this.#op(MARK);
-      for (const [slot, { name }] of type.attributes.entries()) yield* [name, slots[slot]];
+      for (const [slot, { name, type: declared }] of type.attributes.entries()) {
+        const value = slots[slot] ?? null;
+        if (value === null && !mayHoldNone(declared)) {
+          throw new CressetError('SAVE_UNSET', `attribute '${name}' of ${type.str()} has no value yet`);
+        }
+        yield* [name, value];
+      }
       this.#op(SETITEMS);
     } else {
       yield state;

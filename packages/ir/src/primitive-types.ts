@@ -247,6 +247,11 @@ export class NoneType extends SingletonType {
   }
 }
 
+/** Whether an attribute of this type may be None, as a tensor may that is undefined. Of others, None says that they were not assigned yet. */
+export function mayHoldNone(type: Type): boolean {
+  return type.kind === 'TensorType' || NoneType.get().isSubtypeOf(type);
+}
+
 /** A `torch.device`. */
 export class DeviceObjType extends SingletonType {
   readonly kind = 'DeviceObjType';

@@ -1,4 +1,4 @@
-import type { ClassType, Graph, Value } from '@cresset/ir';
+import { type ClassType, type Graph, mayHoldNone, type Value } from '@cresset/ir';
 import { ScriptObject } from '@cresset/tensor';
 
 /** What a specialised graph takes for granted: that an attribute still has this value. */
@@ -38,7 +38,7 @@ export function foldModuleAttributes(
     const value = object.slots[slot];
     if (value instanceof ScriptObject) {
       objects.set(node.output(), value);
-    } else if (value === null || (typeof value !== 'object' && value !== undefined)) {
+    } else if (value === null ? mayHoldNone(object.type.getAttribute(node.s('name'))) : typeof value !== 'object') {
       guards.push({ object, slot, value, attribute });
       const constant = graph.withInsertPoint(node, () => graph.insertConstant(value, node.sourceRange));
       if (value === null) constant.setType(node.output().type);

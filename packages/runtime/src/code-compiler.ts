@@ -1,6 +1,7 @@
 import {
   ClassType,
   CressetError,
+  mayHoldNone,
   someContainedType,
   type DictType,
   type FunctionType,
@@ -163,8 +164,10 @@ class CodeCompiler {
       case 'prim::GetAttr':
       case 'prim::SetAttr': {
         const name = node.s('name');
-        const slot = (node.input(0).type as ClassType).getAttributeSlot(name);
-        return this.#emitNode(node.kind === 'prim::GetAttr' ? 'GET_ATTR' : 'SET_ATTR', node, { slot, name });
+        const type = node.input(0).type as ClassType;
+        const slot = type.getAttributeSlot(name);
+        if (node.kind === 'prim::SetAttr') return this.#emitNode('SET_ATTR', node, { slot, name });
+        return this.#emitNode('GET_ATTR', node, { slot, name, mayBeNone: mayHoldNone(type.getAttribute(name)) });
       }
       case 'prim::isinstance':
         return this.#emitNode('ISINSTANCE', node, node.tys('types'));

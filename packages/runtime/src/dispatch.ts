@@ -24,7 +24,7 @@ import {
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from './execution.ts';
-import type { OperatorBinding } from './operator-binding.ts';
+import { expectTensors, type OperatorBinding } from './operator-binding.ts';
 import type { ProgramPlace } from './program-place.ts';
 import { countOne, type RunCounters } from './run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';
@@ -40,6 +40,7 @@ export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
 export function dispatch(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
   const { row, name } = binding;
   if (!row) throw new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name} is not implemented`);
+  expectTensors(binding, args);
   const { context, ledger } = execution;
   if (row.remote && !(context.device && row.pointwise)) return runRemotely(row, name, args, execution);
   if (!isImplemented(row)) throw notImplemented(row);

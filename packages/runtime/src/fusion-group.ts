@@ -27,6 +27,8 @@ export class FusionGroup {
   readonly #anchor: Member | null;
   /** What the group ends with, where it is a concatenation. */
   readonly #concatenation: Concatenation | null;
+  /** Positions of given tensors that members read. */
+  readonly #expected: readonly number[];
   readonly #constants: readonly (readonly [position: number, value: IValue])[];
   readonly #outputs: readonly number[];
   readonly #valueCount: number;
@@ -61,6 +63,10 @@ export class FusionGroup {
           output: tail.output,
         }
       : null;
+    const expected = new Set(members.flatMap(({ binding, inputs }) => binding.tensors.map((at) => inputs[at])));
+    for (const part of this.#concatenation?.parts ?? []) expected.add(part);
+    for (const { output } of members) expected.delete(output);
+    this.#expected = [...expected];
     this.#outputs = graph.outputs.map((output) => positions.get(output)!);
     this.#valueCount = positions.size;
     this.label = members.map(({ binding }) => binding.name.replaceAll(/^aten::|\..*$/g, '')).join('+');
@@ -83,7 +89,8 @@ export class FusionGroup {
   }
 
   #runFused(args: readonly IValue[], values: IValue[], execution: Execution, place: ProgramPlace): Invocation | null {
-    if (!execution.context.device) return null;
+    // Where a tensor is undefined, the error comes up at its operator.
+    if (!execution.context.device || this.#expected.some((position) => values[position] === null)) return null;
     const tensors = tensorsIn(args);
     const launches = new CapturedLaunches(execution, this.label, place);
     try {

@@ -15,8 +15,7 @@ function counterModule(): { object: ScriptObject; executor: GraphExecutor; run: 
   const type = new ClassType('__torch__.Scaled', { isModule: true });
   type.addAttribute('scale', IntType.get());
   type.addAttribute('calls', IntType.get());
-  const object = new ScriptObject(type);
-  object.slots.push(3n, 0n);
+  const object = new ScriptObject(type, [3n, 0n]);
   const graph = parseIr(
     `
 graph(%self : __torch__.Scaled, %n : int):
@@ -69,8 +68,7 @@ describe('GraphExecutor', () => {
   it('makes a plan of its own for another object', () => {
     const { object, executor, run } = counterModule();
     run(1n);
-    const other = new ScriptObject(object.type);
-    other.slots.push(7n, 0n);
+    const other = new ScriptObject(object.type, [7n, 0n]);
     expect(executor.planFor(spec, other)).not.toBe(executor.planFor(spec, object));
   });
 });

@@ -15,7 +15,7 @@ import { afterReadback, dispatch } from './dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
-import type { OperatorBinding } from './operator-binding.ts';
+import { undefinedTensor, type OperatorBinding } from './operator-binding.ts';
 import { sortObjects } from './object-sorting.ts';
 import { RaisedException } from './script-error.ts';
 import { tensorToList } from './tensor-to-list.ts';
@@ -114,10 +114,11 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   CREATE_OBJECT(_state, frame, { operand, outputs }) {
     frame.set(outputs[0], new ScriptObject(operand));
   },
-  GET_ATTR(_state, frame, { operand: { slot, name }, inputs, outputs }) {
+  GET_ATTR(_state, frame, { operand: { slot, name, mayBeNone }, inputs, outputs }) {
     const object = frame.get(inputs[0]) as ScriptObject;
-    const value = object.slots[slot];
-    if (value === undefined) {
+    // An initialiser that makes its class while it compiles has added to it since.
+    const value = object.slots[slot] ?? null;
+    if (value === null && !mayBeNone) {
       throw new CressetError('ATTRIBUTE_UNSET', `attribute '${name}' of ${object.type.str()} has no value yet`);
     }
     frame.set(outputs[0], value);
@@ -128,7 +129,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     const { ledger } = state.execution;
     if (ledger) {
       ledger.pin(value);
-      if (slots[slot] !== undefined) ledger.takeBack(slots[slot]);
+      ledger.takeBack(slots[slot]);
     }
     slots[slot] = value;
   },
@@ -140,7 +141,8 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     );
   },
   TO_LIST(state, frame, { operand, inputs, outputs }) {
-    const tensor = frame.get(inputs[0]) as Tensor;
+    const tensor = frame.get(inputs[0]) as Tensor | null;
+    if (tensor === null) throw undefinedTensor();
     return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)), state.execution);
   },
   CALL(state, frame, { operand, inputs, outputs }) {

@@ -31,7 +31,8 @@ export interface InstructionOperands {
   readonly TUPLE_SLICE: { readonly begin: number; readonly end: number };
   readonly DICT_CONSTRUCT: { readonly keyType: Type; readonly valueType: Type };
   readonly CREATE_OBJECT: ClassType;
-  readonly GET_ATTR: { readonly slot: number; readonly name: string };
+  /** An attribute that may not be None, and is, has no value yet. */
+  readonly GET_ATTR: { readonly slot: number; readonly name: string; readonly mayBeNone: boolean };
   readonly SET_ATTR: { readonly slot: number; readonly name: string };
   readonly ISINSTANCE: readonly Type[];
   /** Inputs: tensor, number of dimensions, code of the element type. */

@@ -1,7 +1,7 @@
 import { someContainedType, type FunctionSchema, type Node, type Type } from '@cresset/ir';
-import { functionalizedRow, type OperatorRow } from '@cresset/operators';
+import { functionalizedRow, OperatorError, type OperatorRow } from '@cresset/operators';
 import { isFunctionalized } from '@cresset/passes';
-import type { IValue } from '@cresset/tensor';
+import { List, type IValue } from '@cresset/tensor';
 
 /** An operator at one place of a program: what the interpreter has to know of it besides its arguments. */
 export interface OperatorBinding {
@@ -12,6 +12,8 @@ export interface OperatorBinding {
   /** The function of plain values that it is, of at most one result: it asks neither for elements of tensors nor for a place to run. */
   readonly scalar: ((...args: IValue[]) => IValue) | null;
   readonly outputCount: number;
+  /** Which arguments are tensors, or lists of them, that have to be there: an undefined tensor of a file or a program is None. */
+  readonly tensors: readonly number[];
   /** Whether it may put its arguments into something that lasts longer than the call (`append`). */
   readonly keepsArguments: boolean;
   /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
@@ -27,6 +29,7 @@ export function bindOperator(node: Node): OperatorBinding {
       row: null,
       scalar: null,
       outputCount: node.outputs.length,
+      tensors: [],
       keepsArguments: true,
       makesContainers: true,
     };
@@ -38,6 +41,7 @@ export function bindOperator(node: Node): OperatorBinding {
     row: row && isFunctionalized(node) ? functionalizedRow(row) : row,
     scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
+    tensors: operator.schema.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])),
     keepsArguments: operator.aliasAnalysis === 'conservative' || keepsArguments(operator.schema),
     makesContainers: node.outputs.some(
       (output) => isMadeHere(operator.schema, output.offset) && someContainedType(output.type, isContainer),
@@ -60,6 +64,19 @@ export function keepsArguments(schema: FunctionSchema): boolean {
 export function isMadeHere({ returns }: FunctionSchema, offset: number): boolean {
   return !returns[offset]?.aliasInfo?.beforeSet;
 }
+
+/** Throws PyTorch's error where an argument of `tensors` is no tensor, or holds something that is none. */
+export function expectTensors({ tensors }: OperatorBinding, args: readonly IValue[]): void {
+  for (const at of tensors) {
+    const value = args[at];
+    if (value === null || (value instanceof List && value.items.includes(null))) throw undefinedTensor();
+  }
+}
+
+export const undefinedTensor = (): OperatorError => new OperatorError('Expected Tensor but got None');
+
+const isDefinedTensor = (type: Type): boolean =>
+  type.kind === 'TensorType' || (type.kind === 'ListType' && isDefinedTensor(type.containedTypes()[0]));
 
 function isContainer(type: Type): boolean {
   switch (type.kind) {

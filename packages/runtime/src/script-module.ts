@@ -1,4 +1,4 @@
-import type { TransferProgress, WeightReader } from '@cresset/archive';
+import type { PendingState, TransferProgress, WeightReader } from '@cresset/archive';
 import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './execution.ts';
@@ -67,6 +67,25 @@ export class ScriptModule {
     const turn = this.#queue.then(() => this.#callMethod(receiver, method, args, options));
     this.#queue = turn.catch(() => undefined);
     return turn;
+  }
+
+  /**
+   * Gives objects that were read from a file their states: runs `__setstate__` of each. Rejects as {@link call} does, and with
+   * `ATTRIBUTE_UNSET` where that leaves an attribute without a value (torch::jit::postSetStateValidate).
+   */
+  async restore(pendingStates: readonly PendingState[], options: CallOptions = {}): Promise<void> {
+    for (const { object, state } of pendingStates) {
+      await this.callOn(object, '__setstate__', [state], options);
+      const unset = object.type.attributes.find(
+        ({ type }, slot) => object.slots[slot] === null && !/^(Union|Optional|None)Type$/.test(type.kind),
+      );
+      if (!unset) continue;
+      const expected = `expected a value of type '${unset.type.reprStr()}'`;
+      throw new CressetError(
+        'ATTRIBUTE_UNSET',
+        `The field '${unset.name}' was left uninitialized after '__setstate__', but ${expected}`,
+      );
+    }
   }
 
   /** Calls a function that is no method. */

@@ -72,11 +72,11 @@ export class Tuple {
 
 /** An instance of a TorchScript class or module (c10::ivalue::Object): one slot an attribute, in the class's order. */
 export class ScriptObject {
-  readonly slots: IValue[];
-
-  constructor(readonly type: ClassType) {
-    this.slots = [];
-  }
+  /** @param slots the values of the attributes; None where nothing was assigned yet */
+  constructor(
+    readonly type: ClassType,
+    readonly slots: IValue[] = new Array<IValue>(type.numAttributes).fill(null),
+  ) {}
 
   getAttribute(name: string): IValue {
     return this.slots[this.type.getAttributeSlot(name)];

@@ -86,9 +86,7 @@ export class HostedModel {
    * aside whose weights are read later, and where there are such layers, so is `forward`.
    */
   async prepare(signal: AbortSignal): Promise<void> {
-    for (const { object, state } of this.#loaded.pendingStates) {
-      await this.runner.callOn(object, '__setstate__', [state], { signal });
-    }
+    await this.runner.restore(this.#loaded.pendingStates, { signal });
     this.#unprepared = this.#loaded.pendingStates.flatMap(({ object }) => (preparationOf(object) ? [object] : []));
     if (this.#unprepared.length > 0) this.runner.prepare('forward');
     this.#prepareObjects();

@@ -25,9 +25,10 @@ export const intList = (numbers: readonly number[]): List => new List(IntType.ge
 export function pack(className: string, attributes: Readonly<Record<string, IValue>>): ScriptObject {
   const type = findCustomClass(PACKED + className);
   check(type !== undefined, () => `the class ${className} is not there`);
-  const object = new ScriptObject(type!);
-  for (const { name } of type!.attributes) object.slots.push(attributes[name]);
-  return object;
+  return new ScriptObject(
+    type!,
+    type!.attributes.map(({ name }) => attributes[name]),
+  );
 }
 
 /** Weights as products take them. */
