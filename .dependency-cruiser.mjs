@@ -65,7 +65,8 @@ export default {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)dist/' },
+    // Applications have packages of their own, which are installed where they are built.
+    exclude: { path: '(^|/)dist/|^e2e/apps/' },
     tsConfig: { fileName: 'tsconfig.json' },
     // Type imports count: a type that comes from below ties two packages together as firmly as a value.
     tsPreCompilationDeps: true,

@@ -1,10 +1,9 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { chromium, expect, test, type Page } from '@playwright/test';
-import { browserPath, launchOptions } from '../scripts/gpu-lanes.mjs';
+import { expect, test, type Page } from '@playwright/test';
 import { pagesAddress } from './addresses.ts';
-import { digitsFile, expectPyTorchsAnswer, runDigits } from './digits.ts';
+import { expectPyTorchsAnswer, runDigits } from './digits.ts';
 
 const dist = fileURLToPath(new URL('../packages/cresset/dist/', import.meta.url));
 const otherOrigin = 'https://elsewhere.test/';
@@ -55,32 +54,4 @@ test('setWorker gives a library of another origin a worker, and shutdown ends it
   const ended = page.workers()[0].waitForEvent('close');
   await page.evaluate(() => globalThis.cresset.shutdown());
   await ended;
-});
-
-test('an extension loads a file of its own, which it gets in parts that pass for the whole', async () => {
-  test.skip(/chrome|edge/.test(browserPath), 'this browser loads no extension that is not from its store');
-  const folder = test.info().outputPath('extension');
-  mkdirSync(folder, { recursive: true });
-  cpSync(dist, join(folder, 'dist'), { recursive: true });
-  cpSync(digitsFile, join(folder, 'digits.pt'));
-  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text);
-  const background = { service_worker: 'background.js' };
-  write('manifest.json', JSON.stringify({ manifest_version: 3, name: 'cresset', version: '1', background }));
-  write('background.js', '');
-  write('page.html', '<!doctype html><title>Extension</title><script type="module" src="page.js"></script>');
-  write('page.js', "import * as cresset from './dist/cresset.js';\nglobalThis.cresset = cresset;\n");
-  const context = await chromium.launchPersistentContext(test.info().outputPath('profile'), {
-    ...launchOptions,
-    args: [...launchOptions.args, `--disable-extensions-except=${folder}`, `--load-extension=${folder}`],
-  });
-  try {
-    const [worker = await context.waitForEvent('serviceworker')] = context.serviceWorkers();
-    const page = await context.newPage();
-    await page.goto(new URL('page.html', worker.url()).href);
-    const run = await runDigits(page, 'digits.pt', 'cpu');
-    expectPyTorchsAnswer(run);
-    expect(run.place).toMatchObject({ thread: 'worker' });
-  } finally {
-    await context.close();
-  }
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { pagesAddress, viteAppAddress } from './addresses.ts';
+import { pagesAddress } from './addresses.ts';
 import { expectOnGpuInWorker, expectPyTorchsAnswer, runDigits } from './digits.ts';
 
 const pages = [
@@ -27,13 +27,6 @@ for (const { name, address } of pages) {
     expect(complaints).toEqual([]);
   });
 }
-
-test('a built Vite application runs a model', async ({ page }) => {
-  await page.goto(viteAppAddress);
-  const run = await runDigits(page, 'models/digits.pt');
-  expectPyTorchsAnswer(run);
-  expectOnGpuInWorker(run);
-});
 
 test('a warm run of the digits is one upload, one submit, one readback and few dispatches', async ({ page }) => {
   await page.goto(`${pagesAddress}module.html`);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from '@playwright/test';
 import { launchOptions, launchOptionsWithoutGpu } from '../scripts/gpu-lanes.mjs';
-import { pagesAddress, playgroundAddress, ports, viteAppAddress } from './addresses.ts';
+import { pagesAddress, playgroundAddress, ports } from './addresses.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const withoutGpu = '**/*.no-gpu.spec.ts';
@@ -33,9 +33,5 @@ export default defineConfig({
   webServer: [
     server(`vite preview --mode playground --port ${ports.playground} --strictPort`, playgroundAddress),
     server(`node e2e/page-server.mjs ${ports.pages}`, pagesAddress),
-    server(
-      `vite build e2e/vite-app --logLevel warn && vite preview e2e/vite-app --port ${ports.viteApp} --strictPort`,
-      viteAppAddress,
-    ),
   ],
 });

@@ -19,24 +19,26 @@ function signalGroup(pid, signal) {
  * Runs a command of this workspace (node_modules/.bin is on its PATH) and waits for it; what it left running is ended.
  * @param {string} command
  * @param {string[]} args
- * @param {{ environment?: Record<string, string>, limitMilliseconds?: number, quiet?: boolean, signal?: AbortSignal }} [options]
- *   `signal` ends it
+ * @param {{ environment?: Record<string, string>, folder?: string, limitMilliseconds?: number, quiet?: boolean, mute?: boolean,
+ *   signal?: AbortSignal }} [options] `folder` is where it runs, with the commands of its node_modules before those of this workspace;
+ *   `quiet` keeps what it writes as `output`, `mute` what it complains of as well; `signal` ends it
  * @returns {Promise<{ status: number | null, timedOut: boolean, output: string }>}
  */
 export function runToEnd(command, args, options = {}) {
-  const { environment = {}, limitMilliseconds = 0, quiet = false, signal } = options;
+  const { environment = {}, folder = root, limitMilliseconds = 0, mute = false, quiet = mute, signal } = options;
   return new Promise((resolve, reject) => {
-    const path = [join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter);
+    const tools = [...new Set([folder, root])].map((place) => join(place, 'node_modules', '.bin'));
+    const path = [...tools, process.env.PATH].join(delimiter);
     const child = spawn(command, args, {
-      cwd: root,
+      cwd: folder,
       detached: !windows,
       shell: windows,
       env: { ...process.env, ...environment, PATH: path },
-      stdio: ['ignore', quiet ? 'pipe' : 'inherit', 'inherit'],
+      stdio: ['ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
     });
     let output = '';
     let timedOut = false;
-    child.stdout?.on('data', (text) => (output += text));
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => (output += text));
 
     // A group of its own does not hear the terminal's Ctrl-C.
     let interrupted = false;

@@ -58,7 +58,7 @@ const playwright = (name) => ({
       'playwright',
       ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
       {
-        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(3)) },
+        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(2)) },
         limitMilliseconds: 12 * minutes,
       },
     );
@@ -68,6 +68,17 @@ const playwright = (name) => ({
       failed: failedAtLeast(stats?.unexpected ?? 0, status),
       skipped: stats?.skipped ?? 0,
     };
+  },
+});
+
+const applications = (name) => ({
+  name,
+  async run() {
+    const file = join(reports, 'applications.json');
+    const args = ['scripts/check-apps.mjs', '--ci', '--report', file];
+    const { status } = await runToEnd(process.execPath, args, { limitMilliseconds: 12 * minutes });
+    const { passed, failed, skipped } = readReport(file) ?? { passed: 0, failed: 0, skipped: 0 };
+    return { passed, failed: failedAtLeast(failed, status), skipped };
   },
 });
 
@@ -120,6 +131,7 @@ function steps(machine) {
     check('models in Deno', process.execPath, ['scripts/check-engines.mjs', 'deno']),
     check('models in Firefox', process.execPath, ['scripts/check-engines.mjs', 'firefox']),
     machine.browser ? playwright('end to end') : skipped('end to end', 'no browser'),
+    machine.browser ? applications('environments') : skipped('environments', 'no browser'),
   ];
 }
 

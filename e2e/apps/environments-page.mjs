@@ -1,0 +1,62 @@
+// docs/environments.md: how the library is used in each environment, and what came of running its application there.
+import { writeFileSync } from 'node:fs';
+
+const file = new URL('../../docs/environments.md', import.meta.url);
+
+const introduction = `# Where Cresset runs
+
+In every environment the program is the same; \`npm install cresset\`, then
+
+\`\`\`ts
+import { load, tensor } from 'cresset';
+\`\`\`
+
+and nothing is to be said about workers or files. What some environments need besides is in the last column.
+
+This page is written by \`pnpm apps --write-docs\`. It puts together an application for each row (\`e2e/apps\`), with the packed library as an
+installation has it, builds it with the tool's own command and without a setting for this library, opens it in Chromium, and asks the digit
+classifier about one drawing. *Built* and *development server* say in which thread the model ran; the answer was PyTorch's wherever one is named. *Transferred*
+is what page and worker fetched together, compressed with gzip, without the model; for frameworks, what the page fetches without the library is taken off.
+`;
+
+const escaped = (text) => text.replaceAll('|', '\\|');
+
+/** What the table says of a run. */
+function outcome(result) {
+  if (!result) return '';
+  if (result.isMissing) return 'not installed';
+  const { thread } = result.run.place ?? {};
+  if (!thread) return '**fails**';
+  const isWrong = result.faults.length > 0;
+  const { ownThread } = result.row.environment;
+  return `${isWrong ? '**faulty**, ' : ''}${thread === 'page' ? (ownThread ?? '**page**') : thread}`;
+}
+
+function line(environment, results) {
+  const [built, dev] = [false, true].map((isDev) =>
+    results.find(({ row }) => row.environment === environment && row.isDev === isDev),
+  );
+  const bytes = built?.run.bytes;
+  const cells = [
+    environment.title,
+    built?.version || dev?.version || '',
+    outcome(built),
+    outcome(dev),
+    bytes === undefined ? '' : `${(bytes / 1000).toFixed(0)} kB`,
+    environment.add ?? '',
+  ];
+  return `| ${cells.map(escaped).join(' | ')} |`;
+}
+
+/**
+ * @param {import('./environments.mjs').Environment[]} environments
+ * @param {object[]} results one for each row that scripts/check-apps.mjs ran
+ */
+export function writeEnvironmentsPage(environments, results) {
+  const head = [
+    '| environment | version | built | development server | transferred | to be added |',
+    '| --- | --- | --- | --- | --- | --- |',
+  ];
+  const lines = environments.map((environment) => line(environment, results));
+  writeFileSync(file, `${introduction}\n${[...head, ...lines].join('\n')}\n`);
+}

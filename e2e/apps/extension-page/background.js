@@ -1,0 +1,2 @@
+// What an extension's address is shows in that of its service worker.
+addEventListener('install', () => skipWaiting());

@@ -1,0 +1,8 @@
+import { show } from './digits.js';
+
+void show(
+  chrome.runtime.sendMessage('digits').then((result) => {
+    if (result.error) throw new Error(result.error);
+    return result;
+  }),
+);

@@ -1,0 +1,168 @@
+// Where an application of an environment is put together as its author would have it: in a folder outside of the workspace, with its
+// tools and the packed library in `node_modules`, so that nothing of it comes from the library's sources.
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runToEnd } from '../../scripts/process-group.mjs';
+
+const apps = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const minutes = 60_000;
+
+/** What tools leave behind to be faster; another build of the library has the same version, so none of it may be trusted. */
+const leftovers = [
+  '.next',
+  '.svelte-kit',
+  '.angular',
+  '.parcel-cache',
+  'dist',
+  'out',
+  'node_modules/.cache',
+  'node_modules/.vite',
+];
+
+const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
+
+/** `@scope/name@1.2.3` as its two parts. */
+function splitTool(tool) {
+  const at = tool.lastIndexOf('@');
+  return { name: tool.slice(0, at), version: tool.slice(at + 1) };
+}
+
+/** Where the workspace has this version of a package, or undefined. */
+function inWorkspace(tool) {
+  const { name, version } = splitTool(tool);
+  return [apps, root]
+    .map((folder) => join(folder, 'node_modules', name))
+    .find((folder) => existsSync(folder) && readJson(join(folder, 'package.json')).version === version);
+}
+
+/**
+ * Packs the library and unpacks it as an installation would.
+ * @returns {Promise<string>} the folder of the package
+ */
+export async function packLibrary(folder) {
+  const packed = join(folder, 'packed');
+  rmSync(packed, { recursive: true, force: true });
+  mkdirSync(packed, { recursive: true });
+  const pack = ['--dir', join(root, 'packages', 'cresset'), 'pack', '--pack-destination', packed];
+  const { status } = await runToEnd('pnpm', pack, { quiet: true });
+  const archive = readdirSync(packed).find((name) => name.endsWith('.tgz'));
+  if (status !== 0 || !archive) throw new Error('the package could not be packed');
+  await runToEnd('tar', ['xzf', archive], { folder: packed });
+  const library = join(packed, 'package');
+  if (!existsSync(join(library, 'dist'))) throw new Error('the package has no dist: run `pnpm build` first');
+  return library;
+}
+
+/** Tools that the workspace has are linked, where it has them all; others npm installs. */
+async function installTools(folder, tools) {
+  const wanted = JSON.stringify(tools);
+  const stamp = join(folder, '.tools.json');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  const places = tools.map(inWorkspace);
+  if (places.every(Boolean)) {
+    places.forEach((place, index) => {
+      const link = join(folder, 'node_modules', splitTool(tools[index]).name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(place, link, 'dir');
+    });
+    symlinkSync(join(apps, 'node_modules', '.bin'), join(folder, 'node_modules', '.bin'), 'dir');
+  } else {
+    const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
+    const options = { folder, mute: true, limitMilliseconds: 10 * minutes };
+    const { status, output } = await runToEnd('npm', ['install', ...quiet, ...tools], options);
+    if (status !== 0) throw new NotInstalled(output.trim().split('\n').slice(0, 6).join('\n'));
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** The registry does not have what an environment needs. */
+export class NotInstalled extends Error {}
+
+/**
+ * Puts an environment's application together.
+ * @param {import('./environments.mjs').Environment} environment
+ * @param {{ folder: string, library: string, tools: string[] }} options
+ */
+export async function assemble(environment, { folder, library, tools }) {
+  mkdirSync(folder, { recursive: true });
+  cleanUp(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'app', private: true, type: 'module' }));
+  await installTools(folder, tools);
+  install(folder, library);
+  const shared = join(apps, 'shared');
+  for (const name of ['digits.js', 'main.js']) cpSync(join(shared, name), join(folder, name));
+  if (environment.page) cpSync(join(shared, `${environment.page}.html`), join(folder, 'index.html'));
+  writeFileSync(join(folder, 'engine.js'), engineImport(library));
+  const own = join(apps, environment.app);
+  if (existsSync(own)) cpSync(own, folder, { recursive: true });
+}
+
+/**
+ * What a service worker imports besides, since it may neither start a worker nor import when it runs: the module that has the whole of
+ * the engine, where the package has one of its own.
+ */
+function engineImport(library) {
+  const engine = readJson(join(library, 'package.json')).exports['./engine'];
+  const file = typeof engine === 'object' ? engine.default : engine;
+  return file ? `import './node_modules/cresset/${file.replace('./', '')}';\n` : '';
+}
+
+/** Gives an application the library; from a copy of it, as tools follow links out of `node_modules`. */
+function install(folder, library) {
+  const place = join(folder, 'node_modules', 'cresset');
+  rmSync(place, { recursive: true, force: true });
+  cpSync(library, place, { recursive: true });
+}
+
+export function cleanUp(folder) {
+  for (const name of leftovers) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/** Runs `work` while the application has a package in the library's place that does nothing. */
+export async function withoutLibrary(folder, work) {
+  const place = join(folder, 'node_modules', 'cresset');
+  const aside = join(folder, 'cresset-aside');
+  renameSync(place, aside);
+  try {
+    mkdirSync(place);
+    const description = {
+      name: 'cresset',
+      version: '0.0.0-without',
+      type: 'module',
+      sideEffects: false,
+      exports: './nothing.js',
+      types: './nothing.d.ts',
+    };
+    writeFileSync(join(place, 'package.json'), JSON.stringify(description));
+    writeFileSync(
+      join(place, 'nothing.js'),
+      'export const load = () => Promise.reject(0);\nexport const tensor = () => 0;\n',
+    );
+    writeFileSync(join(place, 'nothing.d.ts'), 'export declare const load: any;\nexport declare const tensor: any;\n');
+    return await work();
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+    renameSync(aside, place);
+    cleanUp(folder);
+  }
+}
+
+/** The version of the tool that an environment is named after, as it was installed. */
+export function installedVersion(folder, tools) {
+  if (tools.length === 0) return '';
+  return readJson(join(folder, 'node_modules', splitTool(tools[0]).name, 'package.json')).version;
+}
