@@ -70,8 +70,8 @@ async function runTool(command, folder) {
 }
 
 /** Opens an application and waits for what it shows. */
-async function ask(context, address) {
-  const page = await context.newPage();
+async function ask(browser, address) {
+  const page = await browser.newPage();
   const complaints = [];
   page.on('console', (message) => {
     if (['warning', 'error'].includes(message.type())) complaints.push({ type: message.type(), text: message.text() });
@@ -91,17 +91,18 @@ async function ask(context, address) {
   }
 }
 
-async function inFreshContext(browser, address) {
-  const context = await browser.newContext();
+/** In a browser of its own, which has kept nothing of others and cannot end with them. */
+async function inFreshBrowser(address) {
+  const browser = await chromium.launch(launchOptions);
   try {
-    return await ask(context, address);
+    return await ask(browser, address);
   } finally {
-    await context.close();
+    await browser.close();
   }
 }
 
 /** Serves what was built, opens it, and counts what it transferred. */
-async function runBuilt({ environment }, { browser, folder, library }) {
+async function runBuilt({ environment }, { folder, library }) {
   const { headers, output } = environment;
   const elsewhere = await serveApp({
     folders: { [distributed]: library },
@@ -113,7 +114,7 @@ async function runBuilt({ environment }, { browser, folder, library }) {
     replacements: { '%CDN%': `${elsewhere.address}${distributed.replace(/\/$/, '')}` },
   });
   try {
-    const run = await inFreshContext(browser, `${server.address}/`);
+    const run = await inFreshBrowser(`${server.address}/`);
     return { ...run, transferred: [...server.transferred, ...elsewhere.transferred] };
   } finally {
     server.close();
@@ -169,7 +170,7 @@ async function untilServed(address, server) {
   await Promise.race([served, ended, late]);
 }
 
-async function runDevelopmentServer({ environment }, { browser, folder }) {
+async function runDevelopmentServer({ environment }, { folder }) {
   const port = await freePort();
   const data = await serveApp({ folders: { '/models/': models }, headers: { 'Access-Control-Allow-Origin': '*' } });
   const stop = new AbortController();
@@ -180,7 +181,7 @@ async function runDevelopmentServer({ environment }, { browser, folder }) {
   try {
     await untilServed(address, server);
     // Most such servers serve nothing but what they build, so the model comes from elsewhere.
-    return await inFreshContext(browser, `${address}?models=${encodeURIComponent(`${data.address}/models/`)}`);
+    return await inFreshBrowser(`${address}?models=${encodeURIComponent(`${data.address}/models/`)}`);
   } finally {
     stop.abort();
     await server;
@@ -286,34 +287,26 @@ async function check(row, place) {
 /** All rows, one after the other: a software GPU uses every core for one page already. */
 async function checkAll(rows, workFolder) {
   const library = await packLibrary(workFolder);
-  const browser = await chromium.launch(launchOptions);
   const results = [];
   const keys = [...new Set(rows.map(({ environment }) => environment.key))];
-  try {
-    for (const key of keys) {
-      const ofKey = rows.filter(({ environment }) => environment.key === key);
-      const { environment } = ofKey[0];
-      const tools = [
-        ...(environment.tools ?? []),
-        ...((ofKey.some(({ isDev }) => isDev) && environment.devTools) || []),
-      ];
-      const folder = join(workFolder, key);
-      for (const row of ofKey) {
-        let result;
-        try {
-          await assemble(environment, { folder, library, tools });
-          result = await check(row, { browser, folder, library });
-          result.version = installedVersion(folder, tools);
-        } catch (error) {
-          if (!(error instanceof NotInstalled)) throw error;
-          result = { row, run: {}, faults: [], notes: [error.message], isMissing: true };
-        }
-        print(result);
-        results.push(result);
+  for (const key of keys) {
+    const ofKey = rows.filter(({ environment }) => environment.key === key);
+    const { environment } = ofKey[0];
+    const tools = [...(environment.tools ?? []), ...((ofKey.some(({ isDev }) => isDev) && environment.devTools) || [])];
+    const folder = join(workFolder, key);
+    for (const row of ofKey) {
+      let result;
+      try {
+        await assemble(environment, { folder, library, tools });
+        result = await check(row, { folder, library });
+        result.version = installedVersion(folder, tools);
+      } catch (error) {
+        if (!(error instanceof NotInstalled)) throw error;
+        result = { row, run: {}, faults: [], notes: [error.message], isMissing: true };
       }
+      print(result);
+      results.push(result);
     }
-  } finally {
-    await browser.close();
   }
   return results;
 }

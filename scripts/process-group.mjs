@@ -34,7 +34,8 @@ export function runToEnd(command, args, options = {}) {
       detached: !windows,
       shell: windows,
       env: { ...process.env, ...environment, PATH: path },
-      stdio: ['ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
+      // Some servers stop when nobody could type to them any more.
+      stdio: [signal ? 'pipe' : 'ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
     });
     let output = '';
     let timedOut = false;

@@ -29,6 +29,7 @@ const leftovers = [
   'out',
   'node_modules/.cache',
   'node_modules/.vite',
+  'cresset-aside',
 ];
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
