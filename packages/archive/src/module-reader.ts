@@ -15,6 +15,7 @@ import { foreignFileError, foreignZipError } from './foreign-file.ts';
 import { ObjectPickle, type PendingState } from './object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
+import { FileSource } from './file-source.ts';
 import { openUrl, WHOLE_FILE_BYTES } from './url-source.ts';
 import { WeightReader } from './weight-reader.ts';
 import { ZipReader } from './zip-reader.ts';
@@ -65,7 +66,10 @@ export function setLegacyReader(reader: LegacyReader | undefined): void {
 
 /** Opens what a model can be loaded from. */
 export async function openSource(input: ModuleInput | SentInput, options: TransferOptions = {}): Promise<ByteSource> {
-  if (typeof input === 'string' || input instanceof URL) return openUrl(input, options);
+  if (typeof input === 'string' || input instanceof URL) {
+    const file = String(input).startsWith('file:') ? await FileSource.open(String(input), options) : null;
+    return file ?? openUrl(input, options);
+  }
   if (input instanceof Blob) return new BlobSource(input, options);
   if (Array.isArray(input)) return new ChunkedSource(input);
   if (ArrayBuffer.isView(input))

@@ -5,7 +5,7 @@ import { fromWire } from './value.ts';
 import { LoadedFile, withMethods, type ScriptModule } from './script-module.ts';
 import { startInPage, startInWorker, type Edition, type Placement, type StartWorker } from './worker-start.ts';
 
-/** What a model can be loaded from: an address (relative to the page), a File or Blob, or bytes. */
+/** What a model can be loaded from: an address (relative to the page; a path outside of browsers), a File or Blob, or bytes. */
 export type ModelInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
 
 export interface LoadOptions {
@@ -173,7 +173,7 @@ export function wireInput(input: ModelInput): string | Blob | ArrayBuffer[] {
 function resolveAddress(address: string | URL): string {
   const base = typeof document === 'undefined' ? globalThis.location?.href : document.baseURI;
   try {
-    return new URL(address, base).href;
+    return new URL((!base && addressOfPath(address)) || address, base).href;
   } catch (cause) {
     throw new CressetError(
       'ARGUMENT',
@@ -183,4 +183,12 @@ function resolveAddress(address: string | URL): string {
       },
     );
   }
+}
+
+/** The `file:` address of what is a path, in Node, Deno and Bun; a drive's letter is no scheme. */
+function addressOfPath(address: string | URL): URL | undefined {
+  if (typeof address !== 'string' || /^[a-z][a-z\d+.-]+:/i.test(address)) return undefined;
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  const functions = process?.getBuiltinModule?.('node:url') as { pathToFileURL(path: string): URL } | undefined;
+  return functions?.pathToFileURL(address);
 }

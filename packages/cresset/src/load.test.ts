@@ -1,4 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { load, memory, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from './index.ts';
 import { failure } from '../../../test-setup/failure.ts';
@@ -25,6 +27,17 @@ describe.skipIf(!existsSync(shared))('load, over the corpus beside the project',
 });
 
 const digits = new URL('../../../apps/playground/public/models/digits.pt', import.meta.url);
+
+it('outside of browsers a model is named by its path, or its `file:` address', async () => {
+  const path = fileURLToPath(digits);
+  for (const place of [path, relative(process.cwd(), path), digits, digits.href]) {
+    await using model = await load(place, { device: 'cpu' });
+    expect(model.methods()).toContain('forward');
+  }
+  const error = await failure(load('no such folder/model.pt', { device: 'cpu' }));
+  expect(error.code).toBe('FILE_UNREADABLE');
+  expect(error.message).toContain('no%20such%20folder/model.pt cannot be read: ENOENT');
+});
 
 describe('shutdown', () => {
   it('ends what all models hold, and the next load starts anew', async () => {
