@@ -17,6 +17,7 @@ const resolve = {
   alias: [
     { find: /^cresset$/, replacement: path('packages/cresset/src/index.ts') },
     { find: /^cresset\/full$/, replacement: path('packages/cresset/src/full.ts') },
+    { find: /^@cresset\/operators\/parts\/([a-z-]+)$/, replacement: path('packages/operators/src/parts/$1.ts') },
     { find: /^@cresset\/([a-z-]+)$/, replacement: path('packages/$1/src/index.ts') },
   ],
 };

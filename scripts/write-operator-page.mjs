@@ -1,4 +1,4 @@
-// Writes docs/operators.md, and what the core edition knows of the full one, from the table of operators: `pnpm docs:operators`.
+// Writes docs/operators.md, and the table of which names need which part of the library, from the table of operators: `pnpm docs:operators`.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
@@ -13,8 +13,9 @@ const server = await createServer({
 });
 const { operatorPage } = await server.ssrLoadModule(fromRoot('packages/operators/src/documentation/operator-page.ts'));
 writeFileSync(fromRoot('docs/operators.md'), operatorPage());
-const { fullEditionHashes } = await server.ssrLoadModule(
-  fromRoot('packages/operators/src/table/full-edition-table.ts'),
+const { partTable, sourcePartTable } = await server.ssrLoadModule(
+  fromRoot('packages/operators/src/documentation/part-table-text.ts'),
 );
-writeFileSync(fromRoot('packages/operators/src/table/full-edition-hashes.ts'), fullEditionHashes());
+writeFileSync(fromRoot('packages/operators/src/part-table.ts'), partTable());
+writeFileSync(fromRoot('packages/operators/src/source-part-table.ts'), sourcePartTable());
 await server.close();

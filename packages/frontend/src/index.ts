@@ -5,12 +5,14 @@ export { evaluateConstruction, setConstantEvaluator } from './constant-evaluatio
 export * from './define.ts';
 export * from './define-methods.ts';
 export * from './environment.ts';
+export { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './functional/sources.ts';
 export * from './iterable-value.ts';
 export * from './module-class.ts';
 export * from './module-container.ts';
 export * from './module-value.ts';
 export * from './named-value.ts';
 export * from './native-resolver.ts';
+export { NN_LAYER_TEXTS } from './nn-modules.ts';
 export * from './parser.ts';
 export { CastError, castToType, InferenceError, pythonRepr, pythonTypeName } from './python-value.ts';
 export * from './replace-old-operators.ts';

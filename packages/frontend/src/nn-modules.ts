@@ -2,7 +2,7 @@
  * Layers of torch.nn for modules that are written as source: what their `__init__` makes, with PyTorch's defaults and initialisation, and
  * their `forward`. The names before the texts are the files in which PyTorch has them.
  */
-const TEXTS: Readonly<Record<string, string>> = {
+export const NN_LAYER_TEXTS: Readonly<Record<string, string>> = {
   linear: `
 class Identity(Module):
     def forward(self, input: Tensor) -> Tensor:
@@ -186,7 +186,7 @@ class AdaptiveAvgPool2d(Module):
 
 /** The text in which a layer is defined, and its qualified name; undefined where there is none of that name. */
 export function nnModuleText(name: string): { readonly text: string; readonly qualifiedName: string } | undefined {
-  for (const [file, text] of Object.entries(TEXTS)) {
+  for (const [file, text] of Object.entries(NN_LAYER_TEXTS)) {
     if (text.includes(`\nclass ${name}(`)) return { text, qualifiedName: `__torch__.torch.nn.modules.${file}.${name}` };
   }
   return undefined;

@@ -28,7 +28,10 @@ export {
   TensorElement,
 } from './kernels/pointwise.ts';
 export { packingOf } from './families/quantized/restored-objects.ts';
-export { findRow, registerCommonOperators } from './table/register.ts';
+export { type PartName } from './part-table.ts';
+export { partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
+export { findRow } from './table/register.ts';
+export { registerCommonOperators } from './register-common.ts';
 export { allRows, registerAllOperators } from './register-all.ts';
 export * from './table/row.ts';
 export * from './kernels/type-promotion.ts';

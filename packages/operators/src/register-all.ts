@@ -1,30 +1,56 @@
-import { operatorRegistry } from '@cresset/ir';
-import { lowerComplex, takesComplex } from './families/complex/complex-lowering.ts';
-import { extraFamilies } from './families/extra.ts';
-import { families } from './families/common.ts';
-import { foreignNote } from './table/full-edition-names.ts';
-import { checkReadable } from './dispatch/dtype-refusals.ts';
-import { useComplexLowering, useDtypeRules, useQuantizedForms } from './dispatch/invoke.ts';
-import { runQuantizedForm } from './families/quantized/forms.ts';
-import { checkWritable } from './dispatch/writable-dtypes.ts';
-import { generatedOutForms } from './table/out-forms.ts';
-import { registerCommonOperators, registerRows, rowsOf } from './table/register.ts';
+import { commonRows } from './families/common.ts';
+import { rareRows } from './families/rare.ts';
+import { register as complex } from './parts/complex.ts';
+import { register as einsum } from './parts/einsum.ts';
+import { register as fourier } from './parts/fourier.ts';
+import { register as gradients } from './parts/gradients.ts';
+import { register as layers } from './parts/layers.ts';
+import { register as layouts } from './parts/layouts.ts';
+import { register as linalg } from './parts/linalg.ts';
+import { register as losses } from './parts/losses.ts';
+import { register as nested } from './parts/nested.ts';
+import { register as numpy } from './parts/numpy.ts';
+import { register as quantized } from './parts/quantized.ts';
+import { register as random } from './parts/random.ts';
+import { register as recurrent } from './parts/recurrent.ts';
+import { register as resampling } from './parts/resampling.ts';
+import { register as scalarFunctions } from './parts/scalar-functions.ts';
+import { register as scatter } from './parts/scatter.ts';
+import { register as sorting } from './parts/sorting.ts';
+import { register as special } from './parts/special.ts';
+import { register as vision } from './parts/vision.ts';
+import { registerCommonOperators } from './register-common.ts';
+import { withForms } from './table/register.ts';
 import type { OperatorRow } from './table/row.ts';
 
-/** All rows there are, with the in-place and `out=` forms derived from them. */
-export function allRows(): OperatorRow[] {
-  return [...rowsOf([...families, ...extraFamilies]), ...outForms()];
-}
-
-const outForms = (): OperatorRow[] => generatedOutForms([...families, ...extraFamilies].flat());
-
-/** Registers every operator there is, the rarer ones too. Does nothing the second time. */
+/** Registers every operator there is, with what all parts bring. Does nothing the second time. */
 export function registerAllOperators(): void {
   registerCommonOperators();
-  if (operatorRegistry.find('aten::special_i0e', '')) return;
-  registerRows([...rowsOf(extraFamilies), ...outForms()]);
-  useDtypeRules({ checkReadable, checkWritable });
-  useQuantizedForms(runQuantizedForm);
-  useComplexLowering({ takes: takesComplex, lower: lowerComplex });
-  operatorRegistry.noteOn = (name, isKnown) => (isKnown ? '' : foreignNote(name));
+  for (const register of [
+    complex,
+    einsum,
+    fourier,
+    gradients,
+    layers,
+    layouts,
+    linalg,
+    losses,
+    nested,
+    numpy,
+    quantized,
+    random,
+    recurrent,
+    resampling,
+    scalarFunctions,
+    scatter,
+    sorting,
+    special,
+    vision,
+  ])
+    register();
+}
+
+/** All rows there are, with the forms derived from them. */
+export function allRows(): OperatorRow[] {
+  return [commonRows, ...Object.values(rareRows)].flatMap(withForms);
 }

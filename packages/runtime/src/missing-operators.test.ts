@@ -16,43 +16,24 @@ function failureOf(expression: string): string {
   throw new Error(`${expression} was compiled`);
 }
 
-const OWN_OPERATOR = "An operator of one's own is made known by registerOperator of cresset/full.";
+const OWN_OPERATOR = "An operator of one's own is made known by registerOperator.";
 
-// The editions in turn: one process registers operators and does not forget them.
-describe('an operator that is missing', () => {
-  describe('in the core edition', () => {
-    beforeAll(initializeRuntime);
+// In turn: one process registers operators and does not forget them.
+describe.each([
+  ['where the common operators are', initializeRuntime],
+  ['where all are', initializeFullRuntime],
+])('an operator that is missing %s', (_, initialize) => {
+  beforeAll(initialize);
 
-    it('is one of the full edition', () => {
-      expect(failureOf('torch.ops.aten.special_i0e(x)')).toMatch(
-        /^\nUnknown builtin op: aten::special_i0e\. The full edition has it: import cresset\/full\.\n/,
-      );
-      expect(failureOf('torch.ops.aten.bincount(x)')).toContain('The full edition has it: import cresset/full.');
-      expect(failureOf('torch.ops.quantized.relu6(x)')).toContain('The full edition has it: import cresset/full.');
-    });
-
-    it('has a form in the full edition', () => {
-      const message = failureOf('torch.where(x)');
-      expect(message).toMatch(/^\nArguments for call are not valid\.\nThe following variants are available:\n/);
-      expect(message).toContain(
-        '\naten::where: The full edition has more forms of it: import cresset/full.\nThe original call is',
-      );
-      expect(failureOf('torch.relu(x, 1)')).not.toContain('cresset/full');
-    });
-
-    it('is of nobody', () => {
-      expect(failureOf('torch.ops.my_ops.blur(x)')).toContain(`Unknown builtin op: my_ops::blur. ${OWN_OPERATOR}\n`);
-      expect(failureOf('torch.ops.aten.no_such_thing(x)')).toMatch(/^\nUnknown builtin op: aten::no_such_thing\.\n/);
-    });
+  it('is of nobody', () => {
+    expect(failureOf('torch.ops.my_ops.blur(x)')).toContain(`Unknown builtin op: my_ops::blur. ${OWN_OPERATOR}\n`);
+    expect(failureOf('torch.ops.aten.no_such_thing(x)')).toMatch(/^\nUnknown builtin op: aten::no_such_thing\.\n/);
+    expect(failureOf('torch.ops.quantized.no_such_thing(x)')).not.toContain('registerOperator');
   });
 
-  describe('in the full edition', () => {
-    beforeAll(initializeFullRuntime);
-
-    it('is of nobody', () => {
-      expect(failureOf('torch.ops.my_ops.blur(x)')).toContain(`Unknown builtin op: my_ops::blur. ${OWN_OPERATOR}\n`);
-      expect(failureOf('torch.ops.aten.no_such_thing(x)')).toMatch(/^\nUnknown builtin op: aten::no_such_thing\.\n/);
-      expect(failureOf('torch.where(x, s)')).not.toContain('cresset/full');
-    });
+  it('has no form for such arguments', () => {
+    const message = failureOf('torch.where(x, s)');
+    expect(message).toMatch(/^\nArguments for call are not valid\.\nThe following variants are available:\n/);
+    expect(message).not.toContain('registerOperator');
   });
 });

@@ -9,7 +9,6 @@ import {
   Tensor,
   Tuple,
   type IValue,
-  type ScalarType,
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from '../table/boxing.ts';
 import { copyInto, lowerCopy } from '../kernels/copy.ts';
@@ -17,8 +16,9 @@ import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } f
 import { check } from '../kernels/errors.ts';
 import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from '../kernels/pointwise.ts';
 import { lowerReduction, reductionShape, runReduction } from '../kernels/reduction.ts';
+import { checkReadable } from './dtype-refusals.ts';
+import { checkWritable } from './writable-dtypes.ts';
 import type { HostContext, LoweringContext, OperatorRow, Results, TensorMeta, Unboxed } from '../table/row.ts';
-import { assertCanCast } from '../kernels/type-promotion.ts';
 
 type Arguments = Record<string, Unboxed>;
 
@@ -100,7 +100,7 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     );
     return boxing.box(results);
   }
-  dtypeRules.checkReadable(row, unboxed);
+  checkReadable(row, unboxed);
   if (!row.derived) return boxing.box(computeOnHost(row, unboxed, call.outputs, context));
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
@@ -111,7 +111,7 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     const args = functionalArguments(from, unboxed);
     const shapes = outputShapes(from, args);
     // A tensor that is refused for its dtype is so before anything else is found wrong.
-    shapes?.forEach(({ dtype }, at) => dtypeRules.checkWritable(row, dtype, targets[at].dtype));
+    shapes?.forEach(({ dtype }, at) => checkWritable(row, dtype, targets[at].dtype));
     if (from.host && canWriteOver(targets[0], row, args, shapes)) {
       from.host(args as never, targets, context);
       return targets;
@@ -159,8 +159,7 @@ function computeOnHost(
 /** What is thrown for an operator that is known to the compiler but has nothing to run. */
 export function notImplemented(row: OperatorRow): CressetError {
   const { name, overload } = boxingOf(row).signature;
-  const why = row.inFullEdition ? 'is in the full edition only: import cresset/full' : 'is not implemented';
-  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} ${why}`);
+  return new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name}${overload && `.${overload}`} is not implemented`);
 }
 
 /** Outputs as results: a list where the schema returns one list. */
@@ -218,23 +217,6 @@ export function useQuantizedForms(form: QuantizedForm): void {
   quantizedForm = form;
 }
 
-/** Which dtypes PyTorch's kernels take and write, operator by operator; both throw its errors. */
-export interface DtypeRules {
-  checkReadable(row: OperatorRow, args: Arguments): void;
-  /** What few operators look at before anything else is asked for by `before sizes`. */
-  checkWritable(row: OperatorRow, computed: ScalarType, target: ScalarType, when?: 'before sizes'): void;
-}
-
-let dtypeRules: DtypeRules = {
-  checkReadable: () => undefined,
-  checkWritable: (_, computed, target, when) => when ?? assertCanCast(computed, target),
-};
-
-/** Has dtypes checked by such rules; without, what can be computed and cast will do. */
-export function useDtypeRules(rules: DtypeRules): void {
-  dtypeRules = rules;
-}
-
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
   const { from } = row.derived!;
@@ -248,14 +230,14 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
 /** Throws where a result of this dtype and, in place, these sizes is not written to `target`. */
 export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
   const { from, form } = row.derived!;
-  dtypeRules.checkWritable(row, result.dtype, target.dtype, 'before sizes');
+  checkWritable(row, result.dtype, target.dtype, 'before sizes');
   check(form === 'out' || from.resizesSelf === true || sameSizes(target.sizes, result.sizes), () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
       : `Bad in-place call: input tensor size ${own} and output tensor size ${computed} should match`;
   });
-  dtypeRules.checkWritable(row, result.dtype, target.dtype);
+  checkWritable(row, result.dtype, target.dtype);
 }
 
 /** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */
@@ -274,7 +256,7 @@ export function resize(tensor: Tensor, sizes: readonly number[]): void {
 const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.every((size, dim) => size === b[dim]);
 
-/** How a device computes with complex numbers; the full edition knows. */
+/** How a device computes with complex numbers. */
 export interface ComplexLowering {
   takes(row: OperatorRow, args: Arguments): boolean;
   lower(row: OperatorRow, args: Arguments, outputs: readonly Tensor[], context: LoweringContext): void;
@@ -282,6 +264,7 @@ export interface ComplexLowering {
 
 let complexLowering: ComplexLowering | null = null;
 
+/** Has a device compute with complex numbers; without, the host does. */
 export function useComplexLowering(lowering: ComplexLowering): void {
   complexLowering = lowering;
 }
@@ -335,7 +318,7 @@ export function runOnDevice(
 export function computeCallOnDevice(call: OperatorCall, context: LoweringContext): IValue[] | Promise<IValue[]> {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  dtypeRules.checkReadable(row, unboxed);
+  checkReadable(row, unboxed);
   const source = row.derived?.from ?? row;
   const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
   const shapes = row.derived ? outputShapes(source, args) : call.outputs;

@@ -2,10 +2,11 @@ import { isComplex, type ScalarType } from '@cresset/tensor';
 import { boxingOf } from '../table/boxing.ts';
 import { takesComplex } from '../families/complex/complex-lowering.ts';
 import { refusalOf } from '../dispatch/dtype-refusals.ts';
-import { families } from '../families/common.ts';
+import { rareRows } from '../families/rare.ts';
 import { hostReasons } from './host-reasons.ts';
 import { computingTypes, TensorElement } from '../kernels/pointwise.ts';
 import { allRows } from '../register-all.ts';
+import { withForms } from '../table/register.ts';
 import type { OperatorRow } from '../table/row.ts';
 
 /** The page of documentation that lists all operators, made from the table itself: `pnpm docs:operators`. */
@@ -105,7 +106,7 @@ function entriesOf(rows: readonly OperatorRow[]): Entry[] {
 
 const mark = (holds: boolean): string => (holds ? 'yes' : '');
 
-function lineOf({ name, rows }: Entry, { host, device, isDecomposed, hasGradient }: Support, isCore: boolean): string {
+function lineOf({ name, rows }: Entry, { host, device, isDecomposed, hasGradient }: Support, part: string): string {
   const forms = [
     rows.some(({ derived }) => derived?.form === 'in-place') ? '`_`' : '',
     rows.some(({ derived }) => derived?.form === 'out') ? '`out`' : '',
@@ -118,7 +119,7 @@ function lineOf({ name, rows }: Entry, { host, device, isDecomposed, hasGradient
     device,
     mark(isDecomposed),
     mark(hasGradient),
-    isCore ? 'core' : 'full',
+    part,
   ];
   return `| ${cells.join(' | ')} |`;
 }
@@ -136,10 +137,13 @@ export function hostOnlyOperators(): string[] {
 export function operatorPage(): string {
   const rows = allRows();
   const entries = entriesOf(rows);
-  const core = new Set(families.flat());
+  const partOf = new Map(
+    Object.entries(rareRows).flatMap(([part, own]) => withForms(own).map(({ schema }) => [schema, part] as const)),
+  );
   const supports = entries.map((entry) => supportOf(entry.rows));
   const count = (holds: (support: Support) => boolean): number => supports.filter(holds).length;
-  const isCore = ({ rows: own }: Entry): boolean => own.some((row) => core.has(row));
+  const partsOf = ({ rows: own }: Entry): string =>
+    [...new Set(own.map(({ schema }) => partOf.get(schema) ?? ''))].filter(Boolean).join(' ');
   const byClass = Object.entries(dtypeClasses).map(([letter, dtypes]) => {
     const taking = (place: 'host' | 'device'): number =>
       count((support) => support[place].includes(letter) && support[place] !== 'any');
@@ -158,8 +162,8 @@ ${entries.length} operators with ${rows.length} overloads, in-place and \`out=\`
 | that look at no element: views, sizes, numbers, strings, lists | ${count(({ host }) => host === 'any')} |
 | said in terms of others, in TorchScript | ${count(({ isDecomposed }) => isDecomposed)} |
 | with a gradient | ${count(({ hasGradient }) => hasGradient)} |
-| in the core edition | ${entries.filter(isCore).length} |
-| in the full edition only | ${entries.filter((entry) => !isCore(entry)).length} |
+| that are always there | ${entries.filter((entry) => !partsOf(entry)).length} |
+| that come with a part of the library | ${entries.filter(partsOf).length} |
 
 Kernels by dtype:
 
@@ -177,8 +181,8 @@ Why operators stay on the host:
 | --- | --- |
 ${hostReasons.map(([reason, names]) => `| ${reason} | ${names.replaceAll(/\S+/g, '`$&`')} |`).join('\n')}
 
-| Operator | Overloads | Forms | Host | WebGPU | Decomposed | Gradient | Edition |
+| Operator | Overloads | Forms | Host | WebGPU | Decomposed | Gradient | Part |
 | --- | ---: | --- | --- | --- | --- | --- | --- |
-${entries.map((entry, at) => lineOf(entry, supports[at], isCore(entry))).join('\n')}
+${entries.map((entry, at) => lineOf(entry, supports[at], partsOf(entry))).join('\n')}
 `;
 }

@@ -57,11 +57,18 @@ function renamed(row: OperatorRow, name: string, alias: string): OperatorRow {
   };
 }
 
+const aliasesOf = new Map<string, string[]>();
+for (const [alias, name] of Object.entries(secondNames)) {
+  aliasesOf.set(name, [...(aliasesOf.get(name) ?? []), alias]);
+}
+
 /** The rows again, under the second names of those that have one. */
 export function aliasRows(rows: readonly OperatorRow[]): OperatorRow[] {
-  return Object.entries(secondNames).flatMap(([alias, name]) =>
-    rows
-      .filter(({ schema }) => nameOf(schema) === name && !(alias === 'true_divide' && schema.includes('rounding_mode')))
-      .map((row) => renamed(row, name, alias)),
-  );
+  return rows.flatMap((row) => {
+    // Numbers have operators of their own, which go by one name.
+    const name = row.scalar ? '' : nameOf(row.schema);
+    return (aliasesOf.get(name) ?? [])
+      .filter((alias) => alias !== 'true_divide' || !row.schema.includes('rounding_mode'))
+      .map((alias) => renamed(row, name, alias));
+  });
 }

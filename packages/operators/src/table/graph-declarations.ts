@@ -5,7 +5,6 @@ import type { OperatorRow } from './row.ts';
  * a graph and asks what its nodes alias, and for messages that name all forms of an operator. None of them runs.
  */
 export const graphDeclarations: readonly OperatorRow[] = [
-  'aten::einsum.sublist(Tensor a, ...) -> Tensor',
   'prim::VarConcat(...) -> Tensor',
   'prim::VarStack(...) -> Tensor',
   'prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)',

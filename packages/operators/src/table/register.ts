@@ -1,32 +1,32 @@
 import { operatorRegistry, registerOperators } from '@cresset/ir';
-import { extraDeclarations } from './extra-declarations.ts';
-import { families } from '../families/common.ts';
-import { coreNote } from './full-edition-names.ts';
+import { aliasRows } from './aliases.ts';
+import { generatedOutForms } from './out-forms.ts';
 import type { OperatorRow } from './row.ts';
 import { variantsOf } from './variants.ts';
 
-/** The rows of some families, with the in-place and `out=` forms derived from them. */
-export function rowsOf(of: readonly (readonly OperatorRow[])[]): OperatorRow[] {
-  return of.flatMap((family) => family.flatMap((row) => [row, ...variantsOf(row)]));
+/** Rows with all that is derived from them: second names, in-place and `out=` forms. */
+export function withForms(rows: readonly OperatorRow[]): OperatorRow[] {
+  const named = [...rows, ...aliasRows(rows)];
+  return [...named.flatMap((row) => [row, ...variantsOf(row)]), ...generatedOutForms(named)];
 }
 
-/** Puts rows into ir's registry, where the compiler finds their schemas and the runtime, as `row`, what runs them. */
-export function registerRows(rows: readonly OperatorRow[]): void {
+const registered = new WeakSet<readonly OperatorRow[]>();
+
+/**
+ * Puts a family's rows, and what is derived from them, into ir's registry, where the compiler finds their schemas and the runtime, as
+ * `row`, what runs them. Does nothing the second time.
+ */
+export function registerFamily(rows: readonly OperatorRow[]): void {
+  if (registered.has(rows)) return;
+  registered.add(rows);
   registerOperators(
-    rows.map((row) => ({
+    withForms(rows).map((row) => ({
       schema: row.schema,
       row,
       nondeterministic: row.nondeterministic ?? false,
       aliasAnalysis: row.hasSideEffects ? 'conservative' : 'from-schema',
     })),
   );
-}
-
-/** Registers the operators that every edition of the library has. Does nothing the second time. */
-export function registerCommonOperators(): void {
-  if (operatorRegistry.find('aten::add', 'Tensor')) return;
-  registerRows([...rowsOf(families), ...extraDeclarations]);
-  operatorRegistry.noteOn = coreNote;
 }
 
 /** The row of an operator by its qualified name and overload name ('' where it has none). */

@@ -32,8 +32,6 @@ export interface OperatorRow {
   readonly decomposition?: string;
   /** Computes it somewhere else, as a custom operator's function in the page: where there is no device, or nothing for that. */
   readonly remote?: (args: readonly IValue[]) => Promise<readonly IValue[]>;
-  /** Declared here for the compiler; the full edition of the library has the row that runs. */
-  readonly inFullEdition?: boolean;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
   readonly readsNoData?: boolean;
   /** It gives something else than tensors and looks into tensors for it (`x.item()`, `'{}'.format(x)`): they are brought to

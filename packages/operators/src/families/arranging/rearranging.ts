@@ -8,7 +8,7 @@ import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { fillInto, lowerGenerated } from '../../kernels/fill.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
-import { deviceRepeat } from '../sorting/search-lowering.ts';
+import { deviceRepeat } from './repeat-lowering.ts';
 import * as views from '../views/view-functions.ts';
 
 /** Elements repeated and put in another order (ATen/native/TensorTransformations.cpp, Repeat.cpp). */

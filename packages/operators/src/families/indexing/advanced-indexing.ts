@@ -396,6 +396,11 @@ function nonzero(self: Tensor): Tensor {
   return Tensor.fromArray(positions, [count, columns.length], 'int64');
 }
 
+/** What `nonzero_numpy` is given, or `where` with nothing to choose from. */
+type Picked =
+  | { readonly self: Tensor; readonly condition: undefined }
+  | { readonly self: undefined; readonly condition: Tensor };
+
 interface MaskArguments {
   readonly self: Tensor;
   readonly mask: Tensor;
@@ -498,8 +503,11 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
       out: name === 'nonzero',
     }),
   ),
-  kernel('aten::nonzero_numpy(Tensor self) -> Tensor[]', {
-    host: ({ self }: { self: Tensor }) => nonzeroColumns(self),
-    device: ({ self }: { self: Tensor }, context) => deviceNonzeroColumns(self, 'aten::nonzero_numpy', context),
-  }),
+  ...['aten::nonzero_numpy(Tensor self)', 'aten::where(Tensor condition)'].map((schema) =>
+    kernel(`${schema} -> Tensor[]`, {
+      host: ({ self, condition }: Picked) => nonzeroColumns(self ?? condition),
+      device: ({ self, condition }: Picked, context) =>
+        deviceNonzeroColumns(self ?? condition, schema.slice(0, schema.indexOf('(')), context),
+    }),
+  ),
 ];

@@ -6,7 +6,7 @@ import { launchPositionCheck } from '../indexing/position-faults.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, and, div, float, index, indexParam, mul } from '../../kernels/expressions.ts';
 import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
-import { checkIndices } from '../embedding.ts';
+import { checkIndices } from '../embedding/embedding.ts';
 
 /** Sums, means and maxima of bags of embedding vectors (ATen/native/EmbeddingBag.cpp). */
 

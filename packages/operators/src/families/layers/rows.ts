@@ -1,13 +1,15 @@
 import type { OperatorRow } from '../../table/row.ts';
 import { embeddingBagRows } from './embedding-bag.ts';
 import { nativeNormalizationRows } from './native-normalization.ts';
+import { rescalingRows } from './rescaling.ts';
 import { unfoldRows } from './unfold.ts';
 import { unpoolingRows } from './unpooling.ts';
 
-/** Rarer layers, and normalisations that give their statistics too. */
+/** Rarer layers, weights rescaled, and normalisations that give their statistics too. */
 export const layerRows: readonly OperatorRow[] = [
   ...unfoldRows,
   ...nativeNormalizationRows,
+  ...rescalingRows,
   ...embeddingBagRows,
   ...unpoolingRows,
 ];

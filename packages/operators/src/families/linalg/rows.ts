@@ -1,6 +1,7 @@
 import type { OperatorRow } from '../../table/row.ts';
 import { decompositionRows } from './decomposition-rows.ts';
 import { factorizationRows } from './factorization-rows.ts';
+import { productChainRows } from './product-chain.ts';
 import { solveRows } from './solve-rows.ts';
 import { spectralRows } from './spectral-rows.ts';
 
@@ -10,4 +11,5 @@ export const linalgRows: readonly OperatorRow[] = [
   ...decompositionRows,
   ...solveRows,
   ...spectralRows,
+  ...productChainRows,
 ];

@@ -1,6 +1,5 @@
 import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { nestedRows } from './nested.ts';
 
 /** Whole attention blocks of the transformer fast path (ATen/native/transformers), by what they are made of. */
 
@@ -80,4 +79,4 @@ def _transformer_encoder_layer_fwd(src: Tensor, embed_dim: int, num_heads: int, 
 `,
 );
 
-export const transformerRows: readonly OperatorRow[] = [multiHeadAttention, encoderLayer, ...nestedRows];
+export const transformerRows: readonly OperatorRow[] = [multiHeadAttention, encoderLayer];

@@ -245,11 +245,4 @@ def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
     return result
 `,
   ),
-  decomposed(
-    'aten::where(Tensor condition) -> Tensor[]',
-    `
-def where(condition: Tensor) -> List[Tensor]:
-    return torch.nonzero_numpy(condition)
-`,
-  ),
 ];

@@ -82,7 +82,10 @@ const overNumbers = (schema: string, params: string, dim: string, spacing: strin
 def gradient(self: Tensor, ${params}, edge_order: int) -> List[Tensor]:
     dims = checked_dims(self, ${dim}, -1, edge_order)
     return evenly(self, dims, [${spacing}], edge_order)
-${CHECKED}${EVENLY}`,
+${CHECKED}${EVENLY}
+def one() -> number:
+    return 1
+`,
   );
 
 const overTensors = (schema: string, params: string, dim: string): OperatorRow =>
@@ -112,7 +115,7 @@ export const gradientRows: readonly OperatorRow[] = [
     'aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]',
     'dim: List[int]',
     'dim',
-    '1',
+    'one()',
   ),
   // No list of TorchScript is a `Scalar[]`: these two can be named in messages, but never called.
   declared(

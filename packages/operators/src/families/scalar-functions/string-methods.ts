@@ -1,7 +1,7 @@
 import { Tuple } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { find, lineEnds, listOf, mapped, searched, toLower, toUpper, window } from '../scalar/strings.ts';
+import { find, findOrThrow, lineEnds, listOf, mapped, searched, toLower, toUpper } from '../scalar/strings.ts';
 
 /** Methods of `str` that models rarely call (register_string_ops.cpp). */
 
@@ -37,18 +37,6 @@ function splitLines(text: string, keepEnds: boolean): string[] {
 function partition(text: string, separator: string, at: number, missing: readonly [string, string, string]): Tuple {
   if (at < 0) return new Tuple(missing);
   return new Tuple([text.slice(0, at), separator, text.slice(at + separator.length)]);
-}
-
-function findOrThrow(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
-  const at = find(text, part, start, end, last);
-  if (at < 0n) throw new OperatorError('ValueError: substring not found');
-  return at;
-}
-
-function count(text: string, part: string, start: bigint, end: bigint): bigint {
-  const { part: searched } = window(text, start, end);
-  if (part === '') return BigInt(searched.length + 1);
-  return BigInt(searched.split(part).length - 1);
 }
 
 function pad(text: string, width: bigint, fill: string, left: (missing: number, width: number) => number): string {
@@ -170,12 +158,6 @@ export const stringMethodRows: readonly OperatorRow[] = [
     scalar: (self, tabSize) => expandTabs(self as string, Number(tabSize)),
   },
   searched('rfind', 'int', (text, part, start, end) => find(text, part, start, end, true)),
-  searched('count', 'int', count),
-  {
-    schema: 'aten::index.str(str self, str substr, int start=0, int end=-1) -> int',
-    scalar: (self, part, start, end) =>
-      findOrThrow(self as string, part as string, start as bigint, end as bigint, false),
-  },
   searched('rindex', 'int', (text, part, start, end) => findOrThrow(text, part, start, end, true)),
   {
     schema: 'aten::rsplit(str self, str separator=" ", int max=-1) -> str[]',

@@ -1,6 +1,6 @@
 import { formatFloat } from '@cresset/ir';
 import { Complex } from '@cresset/tensor';
-import { roundToEven } from '@cresset/tensorexpr';
+import { erf, erfc, lgamma, roundToEven } from '@cresset/tensorexpr';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as complex from './complex-arithmetic.ts';
@@ -45,6 +45,14 @@ const logOverloads = [
   ['float_int', 'float', 'int'],
   ['Scalar_Scalar', 'Scalar', 'Scalar'],
 ] as const;
+const complexLogOverloads = [
+  'complex_complex',
+  'int_complex',
+  'complex_int',
+  'float_complex',
+  'complex_float',
+] as const;
+
 function predicate(name: string, test: (a: number) => boolean, combine: 'some' | 'every'): OperatorRow[] {
   return [
     { schema: `aten::${name}.float(float a) -> bool`, scalar: (a) => test(a as number) },
@@ -75,10 +83,38 @@ export const mathRows: readonly OperatorRow[] = [
   ...realFunction('cos', Math.cos, complex.cos),
   ...realFunction('tan', Math.tan, complex.tan),
   ...realFunction('tanh', Math.tanh, complex.tanh),
+  ...realFunction('asin', Math.asin, complex.asin),
+  ...realFunction('acos', Math.acos, complex.acos),
+  ...realFunction('atan', Math.atan, complex.atan),
+  ...realFunction('sinh', Math.sinh, complex.sinh),
+  ...realFunction('cosh', Math.cosh, complex.cosh),
+  ...realFunction('asinh', Math.asinh, complex.asinh),
+  ...realFunction('acosh', Math.acosh, complex.acosh),
+  ...realFunction('atanh', Math.atanh, complex.atanh),
+  ...realFunction('erf', erf),
+  ...realFunction('erfc', erfc),
+  ...realFunction('lgamma', lgamma),
+  ...unaryNumbers('angle', {
+    int: (a) => (a < 0n ? Math.PI : 0),
+    float: (a) => (Number.isNaN(a) ? a : a < 0 ? Math.PI : 0),
+    complex: complex.angle,
+    returns: { int: 'float', float: 'float', complex: 'float' },
+  }),
   ...logOverloads.map(([overload, left, right]): OperatorRow => ({
     schema: `aten::log.${overload}(${left} a, ${right} b) -> float`,
     scalar: (a, b) => baseLogarithm(requireReal(a), requireReal(b)),
   })),
+  ...complexLogOverloads.map((overload): OperatorRow => {
+    const [left, right] = overload.split('_');
+    return {
+      schema: `aten::log.${overload}(${left} a, ${right} b) -> complex`,
+      scalar: (a, b) =>
+        complex.divide(
+          complex.log(complex.toComplex(a as Complex | bigint | number)),
+          complex.log(complex.toComplex(b as Complex | bigint | number)),
+        ),
+    };
+  }),
   ...predicate('isnan', Number.isNaN, 'some'),
   ...predicate('isinf', (a) => Math.abs(a) === Infinity, 'some'),
   ...predicate('isfinite', Number.isFinite, 'every'),

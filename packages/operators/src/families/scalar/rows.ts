@@ -6,8 +6,6 @@ import { dictRows } from './dicts.ts';
 import { environmentRows } from './environment.ts';
 import { listRows } from './lists.ts';
 import { mathRows } from './math.ts';
-import { sortingRows } from './sorting.ts';
-import { hashRow } from './hash.ts';
 import { stringRows } from './strings.ts';
 
 /** Operators on numbers, strings, lists, dicts and the environment. */
@@ -16,10 +14,8 @@ export const scalarRows: readonly OperatorRow[] = [
   ...mathRows,
   ...comparisonRows,
   ...conversionRows,
-  hashRow,
   ...stringRows,
   ...listRows,
-  ...sortingRows,
   ...dictRows,
   ...environmentRows,
 ];

@@ -140,6 +140,18 @@ export const searched = (name: string, returns: string, search: Search<IValue>):
   scalar: (self, part, start, end) => search(self as string, part as string, start as bigint, end as bigint),
 });
 
+export function findOrThrow(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
+  const at = find(text, part, start, end, last);
+  if (at < 0n) throw new OperatorError('ValueError: substring not found');
+  return at;
+}
+
+function count(text: string, part: string, start: bigint, end: bigint): bigint {
+  const { part: searched } = window(text, start, end);
+  if (part === '') return BigInt(searched.length + 1);
+  return BigInt(searched.split(part).length - 1);
+}
+
 export const stringRows: readonly OperatorRow[] = [
   { schema: 'aten::add.str(str a, str b) -> str', scalar: (a, b) => (a as string) + (b as string) },
   { schema: 'aten::str(t elem) -> str', readsElements: true, scalar: formatValue },
@@ -173,6 +185,12 @@ export const stringRows: readonly OperatorRow[] = [
   stripped('lstrip', true, false),
   stripped('rstrip', false, true),
   searched('find', 'int', (text, part, start, end) => find(text, part, start, end, false)),
+  searched('count', 'int', count),
+  {
+    schema: 'aten::index.str(str self, str substr, int start=0, int end=-1) -> int',
+    scalar: (self, part, start, end) =>
+      findOrThrow(self as string, part as string, start as bigint, end as bigint, false),
+  },
   searched('startswith', 'bool', (text, part, start, end) => window(text, start, end).part.startsWith(part)),
   searched('endswith', 'bool', (text, part, start, end) => window(text, start, end).part.endsWith(part)),
   {

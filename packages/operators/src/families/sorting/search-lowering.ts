@@ -16,6 +16,7 @@ import { lowerCopy } from '../../kernels/copy.ts';
 import { lowerFill, lowerGenerated } from '../../kernels/fill.ts';
 import { lowerSort } from './sort-lowering.ts';
 import { scalarParam } from '../../kernels/pointwise.ts';
+import { placeIn } from '../../kernels/sorted-line.ts';
 import type { LoweringContext, Scalar } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
 import { lastElement, lowerScanAlong } from '../reductions/scan-lowering.ts';
@@ -23,27 +24,6 @@ import { lastElement, lowerScanAlong } from '../reductions/scan-lowering.ts';
 /** Looking for values among values on a device. */
 
 const index = (value: number): Expr => constant('i32', value);
-
-/**
- * How many elements of an ascending line come before `value`, equal ones included where `right` is set: halves of the line are
- * left out one after the other. NaN is largest.
- */
-function placeIn(length: number, element: (at: Expr) => Expr, value: Expr, right: boolean): Expr {
-  const isNaN = (x: Expr): Expr => (x.type === 'float' ? unary('isnan', x) : constant('bool', false));
-  const comesBefore = (x: Expr): Expr => {
-    const plain = binary(right ? 'le' : 'lt', x, value);
-    if (x.type !== 'float') return plain;
-    return select(isNaN(value), right ? constant('bool', true) : unary('not', isNaN(x)), plain);
-  };
-  const end = param('i32', length);
-  let place = index(0);
-  for (let step = 2 ** Math.floor(Math.log2(Math.max(length, 1))); step >= 1; step /= 2) {
-    const next = binary('add', place, index(step));
-    const isThere = binary('and', binary('le', next, end), comesBefore(element(binary('sub', next, index(1)))));
-    place = select(isThere, next, place);
-  }
-  return place;
-}
 
 /** torch.searchsorted and bucketize: `sorted` is one line, or one for each line of `values`. */
 export function lowerSearch(
@@ -160,41 +140,4 @@ export async function deviceUnique(self: Tensor, consecutive: boolean, context: 
   const stores = [storing(new TensorView(counts), own, cast('i64', binary('sub', end, first.at([own]))))];
   context.launch({ kind: 'nest', label, axes: [own], innerAxes: [], stores });
   return [output, inverse, counts];
-}
-
-/** Each slice of `self` along `dim` as often as `repeats` says (torch.repeat_interleave). */
-export async function deviceRepeat(
-  repeats: Tensor,
-  label: string,
-  context: LoweringContext,
-  slices: { readonly self: Tensor; readonly dim: number } | null,
-): Promise<Tensor> {
-  const ends = context.temporary(repeats.sizes, 'int32');
-  if (repeats.numel > 0) {
-    lowerScanAlong(repeats, 0, ends, 'sum', label, context);
-    const view = new TensorView(repeats);
-    const [at] = view.axes();
-    const given = cast('i32', view.at([at]));
-    const fault = context.fault(binary('lt', given, index(0)), given, 'repeats can not be negative', 'RuntimeError');
-    context.launch({ kind: 'nest', label, axes: [at], innerAxes: [], stores: [fault] });
-  }
-  const total = await lastElement(ends, label, context);
-  const ending = new TensorView(ends);
-  const sourceAt = (place: Expr): Expr => placeIn(repeats.numel, (at) => ending.at([at]), place, true);
-  if (!slices) {
-    const output = deviceTensor([total], repeats.dtype, context);
-    lowerGenerated(output, ([at]) => sourceAt(at), context, label);
-    return output;
-  }
-  const { self, dim } = slices;
-  const output = deviceTensor(self.sizes.with(dim, total), self.dtype, context);
-  const source = new TensorView(self);
-  // A vector of one number repeats every slice alike, and has been expanded.
-  lowerGenerated(
-    output,
-    (axes) => source.at(axes.with(dim, sourceAt(axes[dim]) as (typeof axes)[number])),
-    context,
-    label,
-  );
-  return output;
 }

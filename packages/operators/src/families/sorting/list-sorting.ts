@@ -1,7 +1,7 @@
 import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { valuesEqual } from './comparison.ts';
+import { valuesEqual } from '../scalar/comparison.ts';
 
 /** Sorting of lists whose elements are tuples (c10::getLessThanComparator, isSortableListOfObjectsOrTuples). Lists of numbers,
  * strings and tensors have operators of their own. */
@@ -62,7 +62,7 @@ function sort(items: IValue[], reverse: boolean): void {
   items.sort((a, b) => (before(a, b) ? -1 : before(b, a) ? 1 : 0));
 }
 
-export const sortingRows: readonly OperatorRow[] = [
+export const listSortingRows: readonly OperatorRow[] = [
   {
     schema: 'aten::sort.any(t[](a!) self, bool reverse=False) -> ()',
     readsElements: true,

@@ -1,11 +1,11 @@
 import { elementSize, type HostArray, type Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
-import { kernel } from '../table/builders.ts';
-import { check } from '../kernels/errors.ts';
-import { dtypeName } from '../kernels/type-promotion.ts';
-import { positionFault } from './indexing/position-faults.ts';
-import type { OperatorRow } from '../table/row.ts';
-import { readNumbers } from '../kernels/numbers.ts';
+import { kernel } from '../../table/builders.ts';
+import { check } from '../../kernels/errors.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { positionFault } from '../indexing/position-faults.ts';
+import type { OperatorRow } from '../../table/row.ts';
+import { readNumbers } from '../../kernels/numbers.ts';
 
 /** Rows of a table by index (ATen/native/Embedding.cpp). */
 

@@ -1,7 +1,7 @@
 import { DeviceValue, Tensor, toBytes, Tuple, typeOfValue, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { wrap } from './int64.ts';
+import { wrap } from '../scalar/int64.ts';
 
 /** `hash()`: the numbers are those of the standard C++ library that PyTorch's Linux builds have. */
 

@@ -8,19 +8,20 @@ import { check, OperatorError } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { scalarParam } from '../../kernels/pointwise.ts';
-import { launchCopy } from './advanced-indexing.ts';
-import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
-import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites } from './gathered-writes.ts';
-import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
-import { asLine, elementPlaces, isScatterable, lowerScatteredWrites } from './scattered-writes.ts';
+import { launchCopy } from '../indexing/advanced-indexing.ts';
+import {
+  elementCombiner,
+  elementMover,
+  offsetsOf,
+  operandReader,
+  type Combination,
+} from '../indexing/element-moves.ts';
+import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites } from '../indexing/gathered-writes.ts';
+import { launchPositionCheck, outOfBounds, positionFault } from '../indexing/position-faults.ts';
+import type { Indexed } from '../indexing/index-select.ts';
+import { asLine, elementPlaces, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
-
-export interface Indexed {
-  readonly self: Tensor;
-  readonly dim: number;
-  readonly index: Tensor;
-}
 
 export const text = (sizes: readonly number[]): string => `[${sizes.join(', ')}]`;
 
@@ -290,10 +291,6 @@ const scatterRows: readonly OperatorRow[] = [
     },
   ),
 ];
-
-/** Sizes of `self` with that of `dim` replaced. */
-export const withSize = (self: Tensor, dim: number, size: number): number[] =>
-  self.sizes.map((own, at) => (at === dim ? size : own));
 
 /** Notes a position in C order that `self` does not have. */
 export const flatFault = ({ numel }: Tensor, given: Expr, context: LoweringContext): Store =>

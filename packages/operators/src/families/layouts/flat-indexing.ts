@@ -14,7 +14,8 @@ import { elementMover, offsetsOf, operandReader } from '../indexing/element-move
 import { deviceTensor, unflattened } from '../indexing/flagged-elements.ts';
 import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import { lowerScatteredWrites, wrappedPlace, type ScatteredWrites } from '../indexing/scattered-writes.ts';
-import { offsetsThrough, put, sameAsSelf, withSize, flatFault } from '../indexing/gather-scatter.ts';
+import { withSize } from '../indexing/index-select.ts';
+import { offsetsThrough, put, sameAsSelf, flatFault } from '../scatter/gather-scatter.ts';
 
 /** Elements taken and put at positions of the flattened tensor, and counts of numbers (TensorAdvancedIndexing.cpp, SummaryOps.cpp). */
 

@@ -1,100 +1,23 @@
 import { Complex, Tensor } from '@cresset/tensor';
-import { binary, cast, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
-import { kernel, type KernelRule } from '../../table/builders.ts';
-import { copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { kernel } from '../../table/builders.ts';
+import { copyInto } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, scalarWriter } from '../../kernels/elements.ts';
-import { check, OperatorError } from '../../kernels/errors.ts';
+import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { scalarParam } from '../../kernels/pointwise.ts';
-import { launchCopy } from './advanced-indexing.ts';
-import { elementCombiner, elementMover, offsetsOf, operandReader, type Combination } from './element-moves.ts';
-import { elementsAlong, isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
-import { launchPositionCheck, outOfBounds as complaintOf, positionFault } from './position-faults.ts';
-import { asLine, isScatterable, lowerScatteredWrites, slicePlaces } from './scattered-writes.ts';
+import { elementCombiner, offsetsOf, operandReader, type Combination } from '../indexing/element-moves.ts';
+import { elementsAlong, isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gathered-writes.ts';
+import { launchPositionCheck, outOfBounds as complaintOf } from '../indexing/position-faults.ts';
+import { asLine, isScatterable, lowerScatteredWrites, slicePlaces } from '../indexing/scattered-writes.ts';
 import { sameSizes } from '../views/view-functions.ts';
-import { put, reduction, sameAsSelf, text, withSize, type Indexed, type Reduced } from './gather-scatter.ts';
+import { moveSlices, sliceOffsets, vectorPositions, type Indexed } from '../indexing/index-select.ts';
+import { put, reduction, sameAsSelf, text, type Reduced } from './gather-scatter.ts';
 
-/** Operators that take or put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
-
-const indexSelectRule: KernelRule<Indexed> = {
-  shape: ({ self, dim, index }) => {
-    check(index.dim <= 1, 'index_select(): Index is supposed to be a vector', 'IndexError');
-    check(
-      index.dtype === 'int64' || index.dtype === 'int32',
-      'index_select(): Expected dtype int32 or int64 for index',
-    );
-    return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
-  },
-  host: ({ self, dim, index }, [output]) => {
-    if (self.dim === 0) {
-      copyInto(output, self);
-      return;
-    }
-    const wrapped = wrapDim(dim, self.dim);
-    const positions = vectorPositions(
-      index,
-      self.sizes[wrapped],
-      (position, size) => `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}`,
-    );
-    moveSlices(output, self, wrapped, (slice) => [slice, positions[slice]], positions.length);
-  },
-  lower: ({ self, dim, index }, [output], context) =>
-    lowerIndexSelect(self, wrapDim(dim, self.dim), index, output, context),
-};
-
-function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
-  if (output.numel === 0) return;
-  if (self.dim === 0) {
-    lowerCopy(output, self, context, 'aten::index_select');
-    return;
-  }
-  const source = new TensorView(self);
-  const target = new TensorView(output);
-  const axes = target.axes();
-  const vector = index.dim === 0 ? index.asStrided([1], [0]) : index;
-  const given = new TensorView(vector).at([axes[dim]]);
-  const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
-  const size = self.sizes[dim];
-  const complaint = `INDICES element is out of DATA bounds, id=% axis_dim=${size}`;
-  const fault = positionFault(given, 0, size, complaint, context);
-  launchCopy('aten::index_select', axes, target, source.at(position), context, [fault]);
-}
-
-/** Positions an index vector holds; throws what `complaint` says where one is out of range. */
-function vectorPositions(index: Tensor, size: number, complaint: (position: number, size: number) => string): number[] {
-  const read = numberReader(index);
-  return Array.from(offsetsOf(index.sizes, index.strides, index.storageOffset), (offset) => {
-    const position = read(offset);
-    if (position < 0 || position >= size) throw new OperatorError(complaint(position, size), 'IndexError');
-    return position;
-  });
-}
-
-/** Offsets of the slice at `position` along `dim`. */
-function sliceOffsets(tensor: Tensor, dim: number, position: number): Float64Array {
-  if (tensor.dim === 0) return Float64Array.of(tensor.storageOffset);
-  const without = (values: readonly number[]): number[] => values.filter((_, at) => at !== dim);
-  const start = tensor.storageOffset + position * tensor.strides[dim];
-  return offsetsOf(without(tensor.sizes), without(tensor.strides), start);
-}
-
-function moveSlices(
-  target: Tensor,
-  source: Tensor,
-  dim: number,
-  pair: (slice: number) => readonly [to: number, from: number],
-  count: number,
-): void {
-  const move = elementMover(target, source);
-  for (let slice = 0; slice < count; slice++) {
-    const [to, from] = pair(slice);
-    const froms = sliceOffsets(source, dim, from);
-    sliceOffsets(target, dim, to).forEach((offset, at) => move(offset, froms[at]));
-  }
-}
+/** Operators that put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
 
 interface IndexSource extends Indexed {
   readonly source: Tensor;
@@ -167,11 +90,6 @@ function lowerSlices(
 }
 
 export const indexSliceRows: readonly OperatorRow[] = [
-  kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
-    ...indexSelectRule,
-    out: 'out',
-    refusesOverlap: true,
-  }),
   kernel('aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor', {
     inPlace: true,
     writesInPlace: true,

@@ -1,0 +1,112 @@
+import type { Tensor } from '@cresset/tensor';
+import { cast, TensorView } from '@cresset/tensorexpr';
+import { copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { wrapDim } from '../../kernels/dimensions.ts';
+import { numberReader } from '../../kernels/elements.ts';
+import { check, OperatorError } from '../../kernels/errors.ts';
+import { kernel, type KernelRule } from '../../table/builders.ts';
+import type { LoweringContext, OperatorRow } from '../../table/row.ts';
+import { launchCopy } from './advanced-indexing.ts';
+import { elementMover, offsetsOf } from './element-moves.ts';
+import { positionFault } from './position-faults.ts';
+
+/** Whole slices taken from positions given by a vector (TensorAdvancedIndexing.cpp). */
+
+export interface Indexed {
+  readonly self: Tensor;
+  readonly dim: number;
+  readonly index: Tensor;
+}
+
+/** Sizes of `self` with that of `dim` replaced. */
+export const withSize = (self: Tensor, dim: number, size: number): number[] =>
+  self.sizes.map((own, at) => (at === dim ? size : own));
+
+const indexSelectRule: KernelRule<Indexed> = {
+  shape: ({ self, dim, index }) => {
+    check(index.dim <= 1, 'index_select(): Index is supposed to be a vector', 'IndexError');
+    check(
+      index.dtype === 'int64' || index.dtype === 'int32',
+      'index_select(): Expected dtype int32 or int64 for index',
+    );
+    return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
+  },
+  host: ({ self, dim, index }, [output]) => {
+    if (self.dim === 0) {
+      copyInto(output, self);
+      return;
+    }
+    const wrapped = wrapDim(dim, self.dim);
+    const positions = vectorPositions(
+      index,
+      self.sizes[wrapped],
+      (position, size) => `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}`,
+    );
+    moveSlices(output, self, wrapped, (slice) => [slice, positions[slice]], positions.length);
+  },
+  lower: ({ self, dim, index }, [output], context) =>
+    lowerIndexSelect(self, wrapDim(dim, self.dim), index, output, context),
+};
+
+function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
+  if (output.numel === 0) return;
+  if (self.dim === 0) {
+    lowerCopy(output, self, context, 'aten::index_select');
+    return;
+  }
+  const source = new TensorView(self);
+  const target = new TensorView(output);
+  const axes = target.axes();
+  const vector = index.dim === 0 ? index.asStrided([1], [0]) : index;
+  const given = new TensorView(vector).at([axes[dim]]);
+  const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
+  const size = self.sizes[dim];
+  const complaint = `INDICES element is out of DATA bounds, id=% axis_dim=${size}`;
+  const fault = positionFault(given, 0, size, complaint, context);
+  launchCopy('aten::index_select', axes, target, source.at(position), context, [fault]);
+}
+
+/** Positions an index vector holds; throws what `complaint` says where one is out of range. */
+export function vectorPositions(
+  index: Tensor,
+  size: number,
+  complaint: (position: number, size: number) => string,
+): number[] {
+  const read = numberReader(index);
+  return Array.from(offsetsOf(index.sizes, index.strides, index.storageOffset), (offset) => {
+    const position = read(offset);
+    if (position < 0 || position >= size) throw new OperatorError(complaint(position, size), 'IndexError');
+    return position;
+  });
+}
+
+/** Offsets of the slice at `position` along `dim`. */
+export function sliceOffsets(tensor: Tensor, dim: number, position: number): Float64Array {
+  if (tensor.dim === 0) return Float64Array.of(tensor.storageOffset);
+  const without = (values: readonly number[]): number[] => values.filter((_, at) => at !== dim);
+  const start = tensor.storageOffset + position * tensor.strides[dim];
+  return offsetsOf(without(tensor.sizes), without(tensor.strides), start);
+}
+
+export function moveSlices(
+  target: Tensor,
+  source: Tensor,
+  dim: number,
+  pair: (slice: number) => readonly [to: number, from: number],
+  count: number,
+): void {
+  const move = elementMover(target, source);
+  for (let slice = 0; slice < count; slice++) {
+    const [to, from] = pair(slice);
+    const froms = sliceOffsets(source, dim, from);
+    sliceOffsets(target, dim, to).forEach((offset, at) => move(offset, froms[at]));
+  }
+}
+
+export const indexSelectRows: readonly OperatorRow[] = [
+  kernel('aten::index_select(Tensor self, int dim, Tensor index) -> Tensor', {
+    ...indexSelectRule,
+    out: 'out',
+    refusesOverlap: true,
+  }),
+];

@@ -1,0 +1,44 @@
+import type { PartName } from '../part-table.ts';
+import type { OperatorRow } from '../table/row.ts';
+import { audioRows } from './audio/rows.ts';
+import { contractionRows } from './einsum/rows.ts';
+import { fourierRows } from './fourier/rows.ts';
+import { backwardRows } from './gradients/backward-formulas.ts';
+import { layerRows } from './layers/rows.ts';
+import { layoutRows } from './layouts/rows.ts';
+import { linalgRows } from './linalg/rows.ts';
+import { allLossRows } from './losses/rows.ts';
+import { nestedFamilyRows } from './nested/rows.ts';
+import { numpyRows } from './numpy/rows.ts';
+import { quantizedRows } from './quantized/rows.ts';
+import { randomFamilyRows } from './random/rows.ts';
+import { recurrentFamilyRows } from './recurrent/rows.ts';
+import { resamplingFamilyRows } from './resampling/rows.ts';
+import { scalarFunctionRows } from './scalar-functions/rows.ts';
+import { scatterFamilyRows } from './scatter/rows.ts';
+import { sortingFamilyRows } from './sorting/rows.ts';
+import { specialRows } from './special/rows.ts';
+import { visionRows } from './vision/rows.ts';
+
+/** Rows that few models use, by the part of the library that brings them; for whoever looks at all operators at once. */
+export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
+  einsum: contractionRows,
+  fourier: [...fourierRows, ...audioRows],
+  gradients: backwardRows,
+  layers: layerRows,
+  layouts: layoutRows,
+  linalg: linalgRows,
+  losses: allLossRows,
+  nested: nestedFamilyRows,
+  numpy: numpyRows,
+  quantized: quantizedRows,
+  random: randomFamilyRows,
+  recurrent: recurrentFamilyRows,
+  resampling: resamplingFamilyRows,
+  'scalar-functions': scalarFunctionRows,
+  scatter: scatterFamilyRows,
+  sorting: sortingFamilyRows,
+  special: specialRows,
+  vision: visionRows,
+  complex: [],
+};

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
+import { CompilationUnit, operatorRegistry, registerOperators, Source } from '@cresset/ir';
+import { describe, expect, it } from 'vitest';
+import { namesIn, partTable, sourcePartTable } from './documentation/part-table-text.ts';
+import { commonRows } from './families/common.ts';
+import { rareRows } from './families/rare.ts';
+import type { PartName } from './part-table.ts';
+import { partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
+import { withForms } from './table/register.ts';
+import type { OperatorRow } from './table/row.ts';
+
+const parts = Object.keys(rareRows) as PartName[];
+const nameOf = ({ schema }: OperatorRow): string => schema.slice(0, schema.search(/[.(]/));
+
+/** What a call of an operator has in a program's text: `ops.quantized.add(`, `torch.sort(`. */
+const identifiersOf = (row: OperatorRow): string[] => nameOf(row).split('::');
+
+const registerRows = (rows: readonly OperatorRow[]): void =>
+  registerOperators(withForms(rows).map((row) => ({ schema: row.schema, row })));
+
+describe('the tables of parts', () => {
+  it('are what the rows say: `pnpm docs:operators` writes them', () => {
+    const written = (name: string): string => readFileSync(new URL(`${name}.ts`, import.meta.url), 'utf8');
+    expect(written('part-table')).toBe(partTable());
+    expect(written('source-part-table')).toBe(sourcePartTable());
+  });
+
+  it.each(parts)('%s is wanted by the names of all its operators, derived forms too', (part) => {
+    for (const row of withForms(rareRows[part])) expect([nameOf(row), ...partsOf(identifiersOf(row))]).toContain(part);
+  });
+
+  it('are closed: what an operator is said in terms of is there with it', () => {
+    for (const row of [...commonRows, ...Object.values(rareRows).flat()]) {
+      const own = partsOf(identifiersOf(row));
+      const missing = [...partsOf(namesIn(row.decomposition ?? ''))].filter((part) => !own.has(part));
+      expect([nameOf(row), missing]).toEqual([nameOf(row), []]);
+    }
+  });
+
+  it('leave out what most programs name', () => {
+    const names =
+      'conv2d batch_norm relu_ linear layer_norm softmax matmul add mul_ cat view embedding norm mean erf dropout';
+    expect([...partsOf(names.split(' '))]).toEqual([]);
+    expect([...partsOfSource('conv2d relu F nn view'.split(' '))]).toEqual([]);
+  });
+
+  it('know what Python sources call in other words', () => {
+    expect(partsOfSource(['torch', 'fft', 'fft'])).toEqual(new Set(['complex', 'fourier']));
+    expect(partsOfSource(['F', 'cross_entropy'])).toContain('losses');
+    expect(partsOfSource(['nn', 'init', 'xavier_uniform_'])).toContain('random');
+    expect(partsOfSource(['linalg', 'inv'])).toContain('linalg');
+  });
+
+  it('have parts for dtypes too', () => {
+    expect(partsOfDtype('complex64')).toEqual(['complex']);
+    expect(partsOfDtype('quint8')).toEqual(['quantized']);
+    expect(partsOfDtype('uint8')).toEqual([]);
+  });
+});
+
+describe('a part', () => {
+  it('is a module of that name', () => {
+    const files = readdirSync(new URL('parts/', import.meta.url)).map((file) => file.replace('.ts', ''));
+    expect(files.sort()).toEqual([...parts].sort());
+  });
+
+  it.each(parts)('%s registers its rows, and no others', async (part) => {
+    operatorRegistry.clear();
+    const { register } = (await import(`./parts/${part}.ts`)) as { register: () => void };
+    register();
+    expect([...operatorRegistry.names()].sort()).toEqual([...new Set(withForms(rareRows[part]).map(nameOf))].sort());
+  });
+});
+
+/** Rows by the parts that their names bring. */
+const decomposed = new Map<string, OperatorRow[]>();
+for (const row of [...commonRows, ...Object.values(rareRows).flat()]) {
+  if (row.decomposition === undefined) continue;
+  const key = [...partsOf(identifiersOf(row))].sort().join(' ');
+  decomposed.set(key, [...(decomposed.get(key) ?? []), row]);
+}
+
+describe('an operator said in terms of others', () => {
+  it.each([...decomposed])('compiles where no parts are but %j', (names, rows) => {
+    operatorRegistry.clear();
+    registerRows(commonRows);
+    for (const part of names.split(' ').filter(Boolean)) registerRows(rareRows[part as PartName]);
+    for (const { decomposition } of rows) {
+      const definitions = parseProgram(new Source(decomposition!, 'decomposition'), 'python');
+      const functions = declareFunctions(new CompilationUnit(), definitions as readonly Def[], {
+        resolver: NATIVE_RESOLVER,
+      });
+      for (const each of functions) expect(each.graph.outputs.length).toBe(1);
+    }
+  });
+});

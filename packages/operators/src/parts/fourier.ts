@@ -1,0 +1,9 @@
+import { audioRows } from '../families/audio/rows.ts';
+import { fourierRows } from '../families/fourier/rows.ts';
+import { registerFamily } from '../table/register.ts';
+
+/** Fourier transforms and spectrograms, and what torchaudio registers. */
+export function register(): void {
+  registerFamily(fourierRows);
+  registerFamily(audioRows);
+}

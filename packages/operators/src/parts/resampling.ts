@@ -1,0 +1,7 @@
+import { resamplingFamilyRows } from '../families/resampling/rows.ts';
+import { registerFamily } from '../table/register.ts';
+
+/** Registers the operators of this part. */
+export function register(): void {
+  registerFamily(resamplingFamilyRows);
+}

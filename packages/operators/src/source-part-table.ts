@@ -1,0 +1,19 @@
+/** What needs parts in a Python source beside operators; `pnpm docs:operators` writes it. */
+// prettier-ignore
+export const SOURCE_NAMES: Readonly<Record<string, string>> = {
+  'complex': 'cdouble cfloat chalf complex128 complex32 complex64 rect',
+  'complex fourier': 'fft',
+  'complex layouts linalg numpy': 'linalg norm normalize',
+  'layers': 'fold max_unpool1d unfold',
+  'layers random': '_fractional_max_pool2d _fractional_max_pool3d fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices',
+  'linalg': '_lu_impl _lu_no_infos _lu_with_infos basis lu symeig',
+  'linalg random': '_svd_lowrank get_approximate_basis svd_lowrank',
+  'losses': 'cross_entropy',
+  'numpy special': 'special',
+  'quantized': 'qint32 qint8 quint2x4 quint4x2 quint8',
+  'random': 'BatchNorm1d BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d Embedding GroupNorm LayerNorm Linear constant fractional_max_pool2d fractional_max_pool3d multi_head_attention_forward ones xavier_normal xavier_uniform zeros',
+  'random scatter': 'gumbel_softmax',
+  'resampling': '_interpolate affine_grid grid_sample interpolate',
+  'sorting': '_consecutive_return_counts _consecutive_return_inverse _consecutive_return_inverse_and_counts _consecutive_return_inverse_false _consecutive_return_inverse_true _consecutive_return_output _return_counts _return_inverse _return_inverse_and_counts _return_inverse_false _return_inverse_true _return_output _unique_consecutive_impl _unique_impl unique',
+  'special': '_segment_reduce',
+};
