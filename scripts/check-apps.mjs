@@ -4,10 +4,12 @@
 //   pnpm apps vite-5 parcel-dev  these; a name stands for the built application and the development server
 //   pnpm apps --ci               those that `npm test` runs, whose tools are packages of the workspace
 //   pnpm apps --write-docs       all, and the table in docs/environments.md
-//   --keep                       keeps the applications and their tools in the system's temporary folder, for the next time
+//   --keep                       keeps the applications, their tools and what came of them in the system's temporary folder: the next time
+//                                tools are not installed anew, and the table can be written of several runs with the same library
 //   --report FILE                how many went well and how many did not, as JSON
 // `pnpm build` comes first. Tools that are not in the workspace are installed by npm.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -285,30 +287,45 @@ async function check(row, place) {
 }
 
 /** All rows, one after the other: a software GPU uses every core for one page already. */
-async function checkAll(rows, workFolder) {
-  const library = await packLibrary(workFolder);
+async function checkAll(rows, workFolder, library) {
   const results = [];
-  const keys = [...new Set(rows.map(({ environment }) => environment.key))];
-  for (const key of keys) {
-    const ofKey = rows.filter(({ environment }) => environment.key === key);
-    const { environment } = ofKey[0];
-    const tools = [...(environment.tools ?? []), ...((ofKey.some(({ isDev }) => isDev) && environment.devTools) || [])];
-    const folder = join(workFolder, key);
-    for (const row of ofKey) {
-      let result;
-      try {
-        await assemble(environment, { folder, library, tools });
-        result = await check(row, { folder, library });
-        result.version = installedVersion(folder, tools);
-      } catch (error) {
-        if (!(error instanceof NotInstalled)) throw error;
-        result = { row, run: {}, faults: [], notes: [error.message], isMissing: true };
-      }
-      print(result);
-      results.push(result);
+  for (const row of rows) {
+    const { environment } = row;
+    // Both rows of an environment have the same tools where both are run.
+    const hasServer = rows.some((other) => other.isDev && other.environment === environment);
+    const tools = [...(environment.tools ?? []), ...((hasServer && environment.devTools) || [])];
+    const folder = join(workFolder, environment.key);
+    let result;
+    try {
+      await assemble(environment, { folder, library, tools });
+      result = await check(row, { folder, library });
+      result.version = installedVersion(folder, tools);
+    } catch (error) {
+      if (!(error instanceof NotInstalled)) throw error;
+      result = { row, run: {}, faults: [], notes: [error.message], isMissing: true };
     }
+    print(result);
+    results.push(result);
   }
   return results;
+}
+
+/** What the docs say of a run. */
+function record({ row, run, faults, version = '', isMissing = false }) {
+  const { thread = null } = run.place ?? {};
+  return [row.name, { version, thread, bytes: run.bytes ?? null, isFaulty: faults.length > 0, isMissing }];
+}
+
+/** What came of these runs, and of earlier ones with the same library in a folder that was kept. */
+function allRecords(results, workFolder, library) {
+  const file = join(workFolder, 'records.json');
+  const hash = createHash('sha256');
+  for (const name of readdirSync(join(library, 'dist')).sort()) hash.update(readFileSync(join(library, 'dist', name)));
+  const of = hash.digest('hex');
+  const earlier = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : null;
+  const records = { ...(earlier?.of === of ? earlier.records : {}), ...Object.fromEntries(results.map(record)) };
+  writeFileSync(file, JSON.stringify({ of, records }));
+  return records;
 }
 
 function print({ row, run, faults, notes, version = '', isMissing }) {
@@ -331,17 +348,19 @@ const rows = chosenRows();
 const workFolder = options.keep ? join(tmpdir(), 'cresset-apps') : mkdtempSync(join(tmpdir(), 'cresset-apps-'));
 mkdirSync(workFolder, { recursive: true });
 try {
-  const results = await checkAll(rows, workFolder);
+  const library = await packLibrary(workFolder);
+  const results = await checkAll(rows, workFolder, library);
   const count = (isCounted) => results.filter(isCounted).length;
   const missing = count(({ isMissing }) => isMissing);
   const failed = count(({ faults }) => faults.length > 0);
   const passed = results.length - missing - failed;
   console.log(`${passed} passed, ${failed} failed, ${missing} not installed`);
   if (options.report) writeFileSync(options.report, JSON.stringify({ passed, failed, skipped: missing }));
+  const records = allRecords(results, workFolder, library);
   if (options['write-docs']) {
-    if (results.length < environments.flatMap(rowsOf).length)
-      throw new Error('the page is written of all applications');
-    writeEnvironmentsPage(environments, results);
+    const unknown = environments.flatMap(rowsOf).filter(({ name }) => !records[name]);
+    if (unknown.length > 0) throw new Error(`the page needs ${unknown.map(({ name }) => name).join(', ')} too`);
+    writeEnvironmentsPage(environments, records);
   }
   if (failed > 0) process.exitCode = 1;
 } finally {

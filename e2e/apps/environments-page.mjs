@@ -22,41 +22,37 @@ is what page and worker fetched together, compressed with gzip, without the mode
 const escaped = (text) => text.replaceAll('|', '\\|');
 
 /** What the table says of a run. */
-function outcome(result) {
-  if (!result) return '';
-  if (result.isMissing) return 'not installed';
-  const { thread } = result.run.place ?? {};
-  if (!thread) return '**fails**';
-  const isWrong = result.faults.length > 0;
-  const { ownThread } = result.row.environment;
-  return `${isWrong ? '**faulty**, ' : ''}${thread === 'page' ? (ownThread ?? '**page**') : thread}`;
+function outcome(environment, record) {
+  if (!record) return '';
+  if (record.isMissing) return 'not installed';
+  if (record.isFaulty || !record.thread) return '**fails**';
+  return record.thread === 'page' ? (environment.ownThread ?? '**page**') : record.thread;
 }
 
-function line(environment, results) {
-  const [built, dev] = [false, true].map((isDev) =>
-    results.find(({ row }) => row.environment === environment && row.isDev === isDev),
-  );
-  const bytes = built?.run.bytes;
+function line(environment, records) {
+  const { key, title, add = '' } = environment;
+  const [built, server] = [records[key], records[`${key}-dev`]];
   const cells = [
-    environment.title,
-    built?.version || dev?.version || '',
-    outcome(built),
-    outcome(dev),
-    bytes === undefined ? '' : `${(bytes / 1000).toFixed(0)} kB`,
-    environment.add ?? '',
+    title,
+    built.version || server?.version || '',
+    outcome(environment, built),
+    outcome(environment, server),
+    built.bytes === null ? '' : `${(built.bytes / 1000).toFixed(0)} kB`,
+    add,
   ];
   return `| ${cells.map(escaped).join(' | ')} |`;
 }
 
 /**
  * @param {import('./environments.mjs').Environment[]} environments
- * @param {object[]} results one for each row that scripts/check-apps.mjs ran
+ * @param {Record<string, { version: string, thread: string | null, bytes: number | null, isFaulty: boolean, isMissing: boolean }>} records
+ *   what came of each row of scripts/check-apps.mjs
  */
-export function writeEnvironmentsPage(environments, results) {
+export function writeEnvironmentsPage(environments, records) {
   const head = [
     '| environment | version | built | development server | transferred | to be added |',
     '| --- | --- | --- | --- | --- | --- |',
   ];
-  const lines = environments.map((environment) => line(environment, results));
+  const lines = environments.map((environment) => line(environment, records));
   writeFileSync(file, `${introduction}\n${[...head, ...lines].join('\n')}\n`);
 }

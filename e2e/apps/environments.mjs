@@ -66,7 +66,7 @@ export const environments = [
     tools: ['vite@8.3.8'],
     ci: true,
     expected: { thread: 'worker' },
-    expectedDev: { thread: 'page' },
+    expectedDev: { thread: 'worker' },
   },
   {
     key: 'webpack',
@@ -335,7 +335,8 @@ export const environments = [
     app: 'node',
     kind: 'process',
     run: 'deno run --allow-all --node-modules-dir=manual main.mjs PATH',
-    expected: { thread: 'worker' },
+    expected: { thread: 'worker', ends: false },
+    add: 'ends after `await shutdown()`',
   },
   {
     key: 'bun',
