@@ -6,7 +6,7 @@ import { namesIn, partTable, sourcePartTable } from './documentation/part-table-
 import { commonRows } from './families/common.ts';
 import { rareRows } from './families/rare.ts';
 import type { PartName } from './part-table.ts';
-import { partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
+import { namesInCode, partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
 import { withForms } from './table/register.ts';
 import type { OperatorRow } from './table/row.ts';
 
@@ -50,6 +50,19 @@ describe('the tables of parts', () => {
     expect(partsOfSource(['F', 'cross_entropy'])).toContain('losses');
     expect(partsOfSource(['nn', 'init', 'xavier_uniform_'])).toContain('random');
     expect(partsOfSource(['linalg', 'inv'])).toContain('linalg');
+  });
+
+  it('are asked for what saved code calls, and for nothing else that is named', () => {
+    const code = [
+      'def forward(self: __torch__.Net,',
+      '    mode: str) -> Tensor:',
+      '  gamma = self.mode',
+      '  x = torch.sort(input, -1)',
+      '  return ops.quantized.add(x, gamma, 1., 0)',
+    ];
+    const names = namesInCode(code.join('\n'));
+    expect(names).toEqual(new Set(['forward', 'sort', 'quantized', 'add']));
+    expect(partsOf(names)).toEqual(new Set(['sorting', 'quantized']));
   });
 
   it('have parts for dtypes too', () => {

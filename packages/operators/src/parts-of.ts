@@ -20,6 +20,12 @@ function lookUp(table: Readonly<Record<string, string>>): (identifiers: Iterable
   };
 }
 
+/** Whatever the code of a saved program calls, with the namespaces of `ops`: what `partsOf` is to be asked for. */
+export function namesInCode(code: string): Set<string> {
+  const called = [...code.matchAll(/\bops\.(\w+)|(\w+)\(/g)];
+  return new Set(called.map(([, namespace, name]) => namespace ?? name));
+}
+
 /**
  * The parts of the library that a saved program needs whose code has these identifiers. They bring every operator the code calls, with those
  * that it comes to; a variable that has an operator's name brings a part for nothing. A part is the module `@cresset/operators/parts/NAME`,
