@@ -5,11 +5,14 @@ import { refusalOf } from '../dispatch/dtype-refusals.ts';
 import { rareRows } from '../families/rare.ts';
 import { hostReasons } from './host-reasons.ts';
 import { computingTypes, TensorElement } from '../kernels/pointwise.ts';
-import { allRows } from '../register-all.ts';
+import { allRows, registerAllOperators } from '../register-all.ts';
 import { withForms } from '../table/register.ts';
 import type { OperatorRow } from '../table/row.ts';
 
 /** The page of documentation that lists all operators, made from the table itself: `pnpm docs:operators`. */
+
+// What dtypes a family refuses is known once its part is there.
+registerAllOperators();
 
 /** Dtypes that go together, by the letter they have on the page. */
 const dtypeClasses: Readonly<Record<string, readonly ScalarType[]>> = {

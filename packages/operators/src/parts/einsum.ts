@@ -1,7 +1,10 @@
+import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { einsumDtypes } from '../families/einsum/dtypes.ts';
 import { contractionRows } from '../families/einsum/rows.ts';
 import { registerFamily } from '../table/register.ts';
 
 /** Registers the operators of this part. */
 export function register(): void {
   registerFamily(contractionRows);
+  limitDtypes(einsumDtypes);
 }

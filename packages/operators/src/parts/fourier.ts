@@ -1,3 +1,5 @@
+import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { fourierDtypes } from '../families/fourier/dtypes.ts';
 import { audioRows } from '../families/audio/rows.ts';
 import { fourierRows } from '../families/fourier/rows.ts';
 import { registerFamily } from '../table/register.ts';
@@ -6,4 +8,5 @@ import { registerFamily } from '../table/register.ts';
 export function register(): void {
   registerFamily(fourierRows);
   registerFamily(audioRows);
+  limitDtypes(fourierDtypes);
 }

@@ -1,7 +1,10 @@
+import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { layoutsDtypes } from '../families/layouts/dtypes.ts';
 import { layoutRows } from '../families/layouts/rows.ts';
 import { registerFamily } from '../table/register.ts';
 
 /** Registers the operators of this part. */
 export function register(): void {
   registerFamily(layoutRows);
+  limitDtypes(layoutsDtypes);
 }

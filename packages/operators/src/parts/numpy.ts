@@ -1,7 +1,10 @@
+import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { numpyDtypes } from '../families/numpy/dtypes.ts';
 import { numpyRows } from '../families/numpy/rows.ts';
 import { registerFamily } from '../table/register.ts';
 
 /** Registers the operators of this part. */
 export function register(): void {
   registerFamily(numpyRows);
+  limitDtypes(numpyDtypes);
 }

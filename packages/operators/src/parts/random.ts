@@ -1,7 +1,10 @@
+import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { randomDtypes } from '../families/random/dtypes.ts';
 import { randomFamilyRows } from '../families/random/rows.ts';
 import { registerFamily } from '../table/register.ts';
 
 /** Registers the operators of this part. */
 export function register(): void {
   registerFamily(randomFamilyRows);
+  limitDtypes(randomDtypes);
 }

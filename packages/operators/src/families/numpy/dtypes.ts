@@ -1,0 +1,25 @@
+import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import { castable, each, same } from '../../dispatch/writable-dtypes.ts';
+
+const scalarTypeSnake = same('expected scalar_type {want} but found {got}');
+
+/** Dtypes that PyTorch's kernels of this family refuse, to read and to write. */
+export const numpyDtypes: DtypeLimits = {
+  refused: [
+    ['cdist', 'hb', 'cdist _cdist_forward'],
+    ['cross', 't', 'cross linalg_cross'],
+    ['logaddexp_cpu', 'it', 'logaddexp'],
+    ['logaddexp2_cpu', 'it', 'logaddexp2'],
+    ['logcumsumexp_out_cpu', 'it', 'logcumsumexp'],
+    ['xlog1py_cpu', 'c', 'special_xlog1py'],
+    ['heaviside is not yet implemented for complex tensors.', 'c', 'heaviside'],
+    ['linalg.vander supports floating point, complex, and integer tensors, but got {D}', 'htb', 'linalg_vander'],
+    ['pdist only supports floating-point dtypes', 'itc', 'pdist'],
+  ],
+  written: [
+    ...each('logcumsumexp diff', scalarTypeSnake),
+    ...each('ldexp', castable("ldexp can't be cast to the desired output type {got}")),
+    ...each('ldexp_', { ...castable("ldexp can't be cast to the desired output type {got}"), isFirst: true }),
+    ...each('heaviside', same('heaviside is not yet implemented for tensors with different dtypes.')),
+  ],
+};

@@ -1,0 +1,24 @@
+import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import { anything, each, same } from '../../dispatch/writable-dtypes.ts';
+
+/** Dtypes that PyTorch's kernels of this family refuse, to read and to write. */
+export const randomDtypes: DtypeLimits = {
+  refused: [
+    ['bernoulli_tensor_cpu_p_', 'it', 'bernoulli'],
+    ['bernoulli_tensor_cpu_self_', 'c', 'bernoulli'],
+    ['check_uniform_bounds', 'it', 'rand_like'],
+    ['geometric_cpu', 'tc', 'geometric_'],
+    ['normal_kernel_cpu', 'it', 'normal randn_like'],
+    [
+      'Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {D}',
+      'itc',
+      'exponential_',
+    ],
+    ['normal expects standard deviation to be non-complex', 'c', 'normal'],
+    ['check_random_bounds handles only integral, floating-point and boolean types', 'c', 'randint_like'],
+  ],
+  written: [
+    ...each('bernoulli normal rand randn randint randperm', anything),
+    ...each('multinomial', same('multinomial expects {want} tensor out, got: {got}')),
+  ],
+};
