@@ -27,25 +27,8 @@ async function openWithLibraryFromElsewhere(page: Page): Promise<string[]> {
   return warnings;
 }
 
-test('a library of another origin runs in the page, and says what to do about it', async ({ page }) => {
+test('a library of another origin has a worker of this origin, and shutdown ends it', async ({ page }) => {
   const warnings = await openWithLibraryFromElsewhere(page);
-  const run = await runDigits(page, 'models/digits.pt', 'cpu');
-  expectPyTorchsAnswer(run);
-  expect(run.place).toMatchObject({
-    thread: 'page',
-    threadReason: expect.stringContaining('no worker could be started'),
-  });
-  expect(warnings).toEqual([expect.stringContaining("setWorker(() => new Worker('/path/to/worker.js'")]);
-});
-
-test('setWorker gives a library of another origin a worker, and shutdown ends it', async ({ page }) => {
-  const warnings = await openWithLibraryFromElsewhere(page);
-  await page.evaluate((address) => {
-    globalThis.cresset.setWorker(() => {
-      const script = new Blob([`import '${address}worker.js';`], { type: 'text/javascript' });
-      return new Worker(URL.createObjectURL(script), { type: 'module' });
-    });
-  }, otherOrigin);
   const run = await runDigits(page, 'models/digits.pt', 'cpu');
   expectPyTorchsAnswer(run);
   expect(run.place).toMatchObject({ thread: 'worker' });
@@ -54,4 +37,16 @@ test('setWorker gives a library of another origin a worker, and shutdown ends it
   const ended = page.workers()[0].waitForEvent('close');
   await page.evaluate(() => globalThis.cresset.shutdown());
   await ended;
+});
+
+test('without an engine in reach of a worker, it runs in the page, and says what to do about it', async ({ page }) => {
+  const warnings = await openWithLibraryFromElsewhere(page);
+  await page.evaluate(() => globalThis.cresset.setWorker(() => new Worker('/no-such-worker.js', { type: 'module' })));
+  const run = await runDigits(page, 'models/digits.pt', 'cpu');
+  expectPyTorchsAnswer(run);
+  expect(run.place).toMatchObject({
+    thread: 'page',
+    threadReason: expect.stringContaining('the worker did not start'),
+  });
+  expect(warnings).toEqual([expect.stringContaining("setWorker(() => new Worker('/path/to/engine.js'")]);
 });

@@ -6,19 +6,19 @@ import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { build } from 'vite';
 import { runToEnd } from './process-group.mjs';
-import { shrinkScripts } from './shrink.mjs';
+import { buildLibrary } from './build-library.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const library = join(root, 'packages', 'cresset');
 const declarations = join(library, 'dist', 'declarations');
 const configFile = join(root, 'vite.config.ts');
 
-/** One declaration file for each edition: the compiler writes one beside each source, the extractor joins them. */
+/** One declaration file for the library and one for a worker's own module: the compiler writes one beside each source, the extractor joins them. */
 async function buildDeclarations() {
   rmSync(declarations, { recursive: true, force: true });
   const { status } = await runToEnd('tsc', ['-p', join(library, 'tsconfig.declarations.json')]);
   if (status !== 0) throw new Error('the declarations could not be written; see the messages above');
-  const results = ['api-extractor.json', 'api-extractor.full.json', 'api-extractor.worker-full.json'].map((name) =>
+  const results = ['api-extractor.json', 'api-extractor.worker.json'].map((name) =>
     Extractor.invoke(ExtractorConfig.loadFileAndPrepare(join(library, name)), { localBuild: true }),
   );
   rmSync(declarations, { recursive: true, force: true });
@@ -32,9 +32,6 @@ async function buildDeclarations() {
   }
 }
 
-await build({ configFile, mode: 'library', logLevel: 'warn' });
-await build({ configFile, mode: 'library-full', logLevel: 'warn' });
-await build({ configFile, mode: 'library-script', logLevel: 'warn' });
-await shrinkScripts(join(library, 'dist'));
+await buildLibrary();
 await buildDeclarations();
 await build({ configFile, mode: 'playground', logLevel: 'warn' });

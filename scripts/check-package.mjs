@@ -23,13 +23,13 @@ const compilerOptions = {
   types: [],
 };
 
-const program = `import { load, setWorker, shutdown, tensor, type Tensor } from 'cresset';
-import { script } from 'cresset/full';
+const program = `import { load, script, setWorker, shutdown, tensor, type Tensor } from 'cresset';
+import { load as loadWithAll } from 'cresset/full';
 const x: Tensor = tensor([1], { shape: [1] });
 const model = await load<'encode'>('model.pt', { lazy: false });
 await model.encode(x);
 setWorker(() => new Worker('worker.js'));
-console.log(x.toJSON().data, (await script('')).functions);
+console.log(x.toJSON().data, loadWithAll === load, (await script('')).functions);
 await shutdown();
 `;
 
@@ -72,8 +72,21 @@ try {
   await install();
   const checks = [
     ['publint', ['run', folder, '--strict', '--pack', 'pnpm']],
-    // The core's worker and the classic script are started, not imported, so they have no types of their own.
-    ['attw', ['--pack', folder, '--profile', 'esm-only', '--exclude-entrypoints', './worker', './script']],
+    // These are started or imported for what they do, so they have no types of their own.
+    [
+      'attw',
+      [
+        '--pack',
+        folder,
+        '--profile',
+        'esm-only',
+        '--exclude-entrypoints',
+        './engine',
+        './engine.js',
+        './script',
+        './full/script',
+      ],
+    ],
     compiler('typescript-5'),
     compiler('typescript'),
     ...['module.mjs', 'script.cjs', 'main.mjs'].map((name) => [process.execPath, [join(consumer, name)]]),

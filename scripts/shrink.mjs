@@ -3,6 +3,10 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minify } from 'terser';
 
+/** The opening of an import whose address is known at run time only. Bundlers have to leave it alone, and know so by comments. */
+const COMPUTED_IMPORT = /\bimport\((?=[\w$])/g;
+const IGNORED = '/* webpackIgnore: true *//* @vite-ignore *//* turbopackIgnore: true */';
+
 /** Shrinks every script of a folder in place. */
 export async function shrinkScripts(folder) {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.js'))) {
@@ -15,7 +19,7 @@ export async function shrinkScripts(folder) {
       // Bundlers recognise a worker by this form, string and all.
       format: { quote_style: 2 },
     });
-    writeFileSync(file, code);
+    writeFileSync(file, code.replace(COMPUTED_IMPORT, `import(${IGNORED}`));
     writeFileSync(`${file}.map`, map);
   }
 }

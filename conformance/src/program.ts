@@ -4,7 +4,7 @@ import { ClassType, CressetError, type GraphFunction, FunctionType, type Type } 
 import { canonicalize } from '@cresset/passes';
 import {
   bindArguments,
-  initializeFullRuntime,
+  registerAllParts,
   initializeRuntime,
   RuntimeContext,
   ScriptModule,
@@ -36,7 +36,7 @@ export async function openProgram(
   options: Pick<RuntimeContextOptions, 'device' | 'limits'>,
   readFile: FileReader,
 ): Promise<Program> {
-  initializeFullRuntime();
+  registerAllParts();
   initializeRuntime();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);

@@ -1,5 +1,5 @@
 // A worker's module of an application: the library's, and operators that it computes itself.
-import { registerOperator, tensor } from './dist/worker-full.js';
+import { registerOperator, tensor } from './dist/worker.js';
 
 registerOperator('own_ns::thread(Tensor x) -> Tensor', {
   host: (x) =>

@@ -1,14 +1,14 @@
 import { allocations } from './allocation-meter.ts';
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { initializeFullRuntime, initializeRuntime } from '@cresset/runtime';
+import { registerAllParts, initializeRuntime } from '@cresset/runtime';
 import { type CaseInput, makeCase } from './case.ts';
 import type { ChildMessage } from './message.ts';
 import { readSeedFiles } from './seed-files.ts';
 import { expectCressetError } from './targets.ts';
 
 const [folder, first, last, step] = process.argv.slice(2);
-initializeFullRuntime();
+registerAllParts();
 initializeRuntime();
 const seeds = readSeedFiles(folder);
 

@@ -1,4 +1,4 @@
-import { init, type Availability, type ScriptModule } from 'cresset/full';
+import { init, type Availability, type ScriptModule } from 'cresset';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { CodePane } from './code-pane.tsx';
 import { DigitsPane, takesDrawings } from './digits-pane.tsx';

@@ -1,5 +1,5 @@
 import { dtypes, fills, isTensorType, numberTypeOf, type Choice, type Fill } from './argument-value.ts';
-import type { DType } from 'cresset/full';
+import type { DType } from 'cresset';
 import type { Parameter } from './schema.ts';
 
 interface Properties {

@@ -1,4 +1,4 @@
-import { Tensor, type Input } from 'cresset/full';
+import { Tensor, type Input } from 'cresset';
 import { describe, expect, test } from 'vitest';
 import { chosenValue, firstChoice, type Choice } from './argument-value.ts';
 import { parseParameters } from './schema.ts';

@@ -1,4 +1,4 @@
-import { CressetError, tensor, type DType, type Input, type NestedArray, type Tensor } from 'cresset/full';
+import { CressetError, tensor, type DType, type Input, type NestedArray, type Tensor } from 'cresset';
 import type { Parameter, ValueType } from './schema.ts';
 
 export const fills = ['random', 'zeros', 'ones', 'JSON'] as const;

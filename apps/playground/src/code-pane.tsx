@@ -1,4 +1,4 @@
-import type { ScriptModule } from 'cresset/full';
+import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { shortName } from './class-name.ts';
 import { Highlighted } from './highlight.tsx';

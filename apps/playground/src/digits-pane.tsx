@@ -1,4 +1,4 @@
-import { tensor, type RunProfile, type ScriptModule, type Tensor } from 'cresset/full';
+import { tensor, type RunProfile, type ScriptModule, type Tensor } from 'cresset';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { DrawingCanvas } from './drawing-canvas.tsx';
 import { ErrorNotice } from './error-notice.tsx';

@@ -1,4 +1,4 @@
-import { TorchScriptError } from 'cresset/full';
+import { TorchScriptError } from 'cresset';
 
 interface DescribedError {
   readonly title: string;

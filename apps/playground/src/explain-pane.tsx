@@ -1,4 +1,4 @@
-import type { Explanation, OperatorUse, ScriptModule } from 'cresset/full';
+import type { Explanation, OperatorUse, ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { firstMethod, MethodPicker } from './method-picker.tsx';
 import { useAnswer } from './use-answer.ts';

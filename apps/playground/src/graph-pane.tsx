@@ -1,4 +1,4 @@
-import type { ScriptModule } from 'cresset/full';
+import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { Highlighted } from './highlight.tsx';
 import { firstMethod, MethodPicker } from './method-picker.tsx';

@@ -1,4 +1,4 @@
-import { load, tensor, type Tensor } from 'cresset/full';
+import { load, tensor, type Tensor } from 'cresset';
 import { bundledModel } from './model-picker.tsx';
 import { deviceName } from './run-figures.tsx';
 import { digitStrokes, strokeInk } from './strokes.ts';

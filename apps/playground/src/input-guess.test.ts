@@ -1,4 +1,4 @@
-import type { InputExpectation } from 'cresset/full';
+import type { InputExpectation } from 'cresset';
 import { describe, expect, it } from 'vitest';
 import type { Choice } from './argument-value.ts';
 import { argumentsOf, candidateChoices, withFitting } from './input-guess.ts';

@@ -1,4 +1,4 @@
-import type { Input, InputExpectation, InputExpectations } from 'cresset/full';
+import type { Input, InputExpectation, InputExpectations } from 'cresset';
 import { chosenValue, firstChoice, isTensorType, type Choice } from './argument-value.ts';
 import type { Parameter } from './schema.ts';
 

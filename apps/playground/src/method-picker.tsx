@@ -1,4 +1,4 @@
-import type { ScriptModule } from 'cresset/full';
+import type { ScriptModule } from 'cresset';
 
 interface Properties {
   readonly model: ScriptModule;

@@ -1,4 +1,4 @@
-import type { ScriptModule, TensorSummary } from 'cresset/full';
+import type { ScriptModule, TensorSummary } from 'cresset';
 import { shortName } from './class-name.ts';
 
 function TensorTable({ tensors }: { tensors: readonly TensorSummary[] }) {

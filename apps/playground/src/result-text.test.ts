@@ -1,4 +1,4 @@
-import { tensor } from 'cresset/full';
+import { tensor } from 'cresset';
 import { expect, test } from 'vitest';
 import { resultText } from './result-text.ts';
 

@@ -1,4 +1,4 @@
-import { Tensor, type NestedArray, type Output } from 'cresset/full';
+import { Tensor, type NestedArray, type Output } from 'cresset';
 
 /** Elements of a dimension that are written out; of a longer one the first and last few. */
 const longestWritten = 8;

@@ -1,4 +1,4 @@
-import type { ModelPlace, RunProfile } from 'cresset/full';
+import type { ModelPlace, RunProfile } from 'cresset';
 
 const operatorList = (operators: RunProfile['hostFallback']) =>
   operators.map(([name, count]) => (count === 1 ? name : `${name} × ${count}`)).join(', ');

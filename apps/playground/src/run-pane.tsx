@@ -5,7 +5,7 @@ import {
   type RunProfile,
   type ScriptModule,
   type VerificationReport,
-} from 'cresset/full';
+} from 'cresset';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ArgumentForm } from './argument-form.tsx';
 import type { Choice } from './argument-value.ts';

@@ -1,4 +1,4 @@
-import type { ScriptModule } from 'cresset/full';
+import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { ErrorNotice } from './error-notice.tsx';
 

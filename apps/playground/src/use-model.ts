@@ -1,4 +1,4 @@
-import { createModule, load, type LoadOptions, type ScriptModule } from 'cresset/full';
+import { createModule, load, type LoadOptions, type ScriptModule } from 'cresset';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { ModelSource } from './model-picker.tsx';
 

@@ -1,4 +1,4 @@
-import type { VerificationReport } from 'cresset/full';
+import type { VerificationReport } from 'cresset';
 
 /** What came of doing every operator on both devices. */
 export function VerificationNotice({ report }: { report: VerificationReport }) {

@@ -89,16 +89,17 @@ async function checkError({ script, tensor }) {
 }
 
 /**
- * @param {object} libraries `core` and `full`: what the editions export
+ * @param {object} libraries what `cresset` and `cresset/full` export
  * @param {{ file: Uint8Array, expected: object }} digits the model's file and PyTorch's answer
  * @returns {Promise<{ name: string, error: string | null, milliseconds: number }[]>}
  */
-export async function runChecks({ core, full }, digits) {
+export async function runChecks({ cresset, full }, digits) {
   const checks = [
-    ['digits in a worker', () => checkDigits(core, digits, true)],
-    ['digits in this thread', () => checkDigits(core, digits, false)],
-    ['an index out of range', () => checkError(full)],
-    ...programs.map((program) => [program.name, () => checkProgram(full, program)]),
+    ['digits in a worker', () => checkDigits(cresset, digits, true)],
+    ['digits in this thread', () => checkDigits(cresset, digits, false)],
+    ['digits with everything at once', () => checkDigits(full, digits, true)],
+    ['an index out of range', () => checkError(cresset)],
+    ...programs.map((program) => [program.name, () => checkProgram(cresset, program)]),
   ];
   const outcomes = [];
   for (const [name, check] of checks) {

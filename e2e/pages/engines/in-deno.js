@@ -2,10 +2,10 @@
 import { runChecks } from './checks.js';
 
 const [dist, models] = Deno.args;
-const [core, full] = await Promise.all([import(`${dist}cresset.js`), import(`${dist}full.js`)]);
+const [cresset, full] = await Promise.all([import(`${dist}cresset.js`), import(`${dist}full.js`)]);
 const digits = {
   file: Deno.readFileSync(new URL('digits.pt', models)),
   expected: JSON.parse(Deno.readTextFileSync(new URL('digits.json', models))),
 };
-console.log(`outcomes ${JSON.stringify(await runChecks({ core, full }, digits))}`);
+console.log(`outcomes ${JSON.stringify(await runChecks({ cresset, full }, digits))}`);
 Deno.exit(0);

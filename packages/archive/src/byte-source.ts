@@ -16,8 +16,19 @@ export interface TransferOptions {
   readonly onProgress?: (progress: TransferProgress) => void;
   /** Keeps what comes from an address for later visits; see FileCache. */
   readonly cache?: boolean;
+  /** Waited for when all is known of a program that it tells of itself, before anything of it is compiled. */
+  readonly beforeCompiling?: (contents: ArchiveContents) => Promise<void>;
   /** Told of what goes wrong and does no harm. */
   readonly onWarning?: (text: string) => void;
+}
+
+/** What of a program's file says what it needs. */
+export interface ArchiveContents {
+  /** Whether it has the layout of PyTorch 1.0 to 1.3. */
+  readonly isLegacy: boolean;
+  /** Texts of its code files. */
+  readonly code: readonly string[];
+  readonly pickles: readonly Uint8Array[];
 }
 
 /** A stretch of a source: `length` bytes from `offset`. */

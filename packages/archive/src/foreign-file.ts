@@ -126,7 +126,7 @@ export async function foreignZipError(source: ByteSource, zip: ZipReader): Promi
   if (has(/(^|\/)model\.json$/) && has(/(^|\/)(tensors|code)\//)) {
     return new CressetError(
       'FILE_IS_LEGACY_ARCHIVE',
-      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json), which the full edition reads: import cresset/full`,
+      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json), and the reader of those is not here`,
     );
   }
   if (zip.has(`${archiveRoot(zip)}data.pkl`)) return checkpointError(source, zip);

@@ -217,10 +217,10 @@ describe('readLegacyModule', () => {
     }
   });
 
-  it('is what an edition without it names', async () => {
+  it('is named without its reader', async () => {
     setLegacyReader(undefined);
     const error = await failure({ model: {} });
-    expect([error.code, error.message]).toEqual(['FILE_IS_LEGACY_ARCHIVE', expect.stringContaining('cresset/full')]);
+    expect([error.code, error.message]).toEqual(['FILE_IS_LEGACY_ARCHIVE', expect.stringContaining('model.json')]);
     setLegacyReader(readLegacyModule);
   });
 });

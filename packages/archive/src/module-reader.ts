@@ -89,7 +89,7 @@ export async function readModule(
   const { signal, onProgress } = options;
   throwIfAborted(signal);
   const source = isByteSource(input) ? input : await openSource(input, options);
-  const reading = new ModuleReader(source, signal).read().catch(async (error: unknown) => {
+  const reading = new ModuleReader(source, options).read().catch(async (error: unknown) => {
     // What cannot be loaded now could not at the next visit.
     if (!signal?.aborted && !String((error as CressetError).code).startsWith('DOWNLOAD_')) await source.discard?.();
     throw error;
@@ -107,17 +107,20 @@ function isByteSource(input: ModuleInput | ByteSource): input is ByteSource {
 class ModuleReader {
   readonly #source: ByteSource;
   readonly #signal: AbortSignal | undefined;
+  readonly #beforeCompiling: TransferOptions['beforeCompiling'];
 
-  constructor(source: ByteSource, signal: AbortSignal | undefined) {
+  constructor(source: ByteSource, { signal, beforeCompiling }: TransferOptions) {
     this.#source = source;
     this.#signal = signal;
+    this.#beforeCompiling = beforeCompiling;
   }
 
   async read(): Promise<LoadedModule> {
     const zip = await this.#openZip();
     const root = archiveRoot(zip);
-    if (legacyReader && zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
-      return legacyReader({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
+    if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
+      await this.#beforeCompiling?.({ isLegacy: true, code: await readTexts(zip), pickles: [] });
+      if (legacyReader) return legacyReader({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
     }
     if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) throw await foreignZipError(this.#source, zip);
     const formatVersion = await this.#formatVersion(zip, root);
@@ -128,6 +131,8 @@ class ModuleReader {
       zip.read(`${root}data.pkl`),
       zip.has(`${root}constants.pkl`) ? zip.read(`${root}constants.pkl`) : null,
     ]);
+    const pickles = constantsPickle ? [dataPickle, constantsPickle] : [dataPickle];
+    await this.#beforeCompiling?.({ isLegacy: false, code: [...code.values()].map(({ text }) => text), pickles });
     throwIfAborted(this.#signal);
 
     const constants: IValue[] = [];
@@ -204,6 +209,14 @@ async function readCode(zip: ZipReader, root: string, tables: DebugTables): Prom
       const file = name.slice(root.length);
       return [file, new Source(decoder.decode(contents[index]), file, 0, tables.tableOf(name))];
     }),
+  );
+}
+
+/** All code of an archive of any layout. */
+async function readTexts(zip: ZipReader): Promise<string[]> {
+  const decoder = new TextDecoder();
+  return (await zip.readAll([...zip.entries.keys()].filter((name) => name.endsWith('.py')))).map((bytes) =>
+    decoder.decode(bytes),
   );
 }
 

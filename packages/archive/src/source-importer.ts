@@ -54,16 +54,10 @@ export interface ImportedArchive {
 
 const ROOT = '__torch__';
 
-/** Classes of quantised layers, which that edition registers. */
-const IN_FULL_EDITION = /\.(quantized\.(Linear|Conv[23]d|Embedding)PackedParamsBase|rnn\.CellParamsBase)$/;
-
 /** The error for an object of a class that is written in C++. */
 export function customClassError(qualifiedName: string): CressetError {
   const name = qualifiedName.slice('__torch__.'.length);
-  return new CressetError(
-    'UNSUPPORTED_CUSTOM_CLASS',
-    `the file uses the C++ class '${name}', which is not here${IN_FULL_EDITION.test(name) ? '; the full edition has it: import cresset/full' : ''}`,
-  );
+  return new CressetError('UNSUPPORTED_CUSTOM_CLASS', `the file uses the C++ class '${name}', which is not here`);
 }
 
 /**

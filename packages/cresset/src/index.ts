@@ -1,21 +1,50 @@
-import type { Availability } from './availability.ts';
-import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport, type ModelInput } from './library.ts';
-import { ScriptModule, type ModelMethod } from './script-module.ts';
-import type { Tensor } from './tensor.ts';
+import { checkOptions } from '@cresset/ir';
+import type { RunOperatorNotice, WorkerClient } from '@cresset/runtime';
+import { AuthoredModule, DEFINE_RULES } from './page/authored-module.ts';
+import { findAvailability, type Availability } from './page/availability.ts';
+import {
+  CompilationUnit as Unit,
+  openProgram,
+  PROGRAM_RULES,
+  type ProgramOptions,
+  type ScriptFunction,
+} from './page/compilation-unit.ts';
+import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
+import { engineFiles } from './page/engine-files.ts';
+import { estimateModel, type EstimateOptions, type ModelEstimate } from './page/estimate.ts';
+import {
+  Library,
+  type CheckpointOptions,
+  type LoadOptions,
+  type MemoryReport,
+  type ModelInput,
+} from './page/library.ts';
+import { withMethods, type ModelMethod, type ScriptModule } from './page/script-module.ts';
+import type { Tensor } from './page/tensor.ts';
+import { traceProgram, type TraceOptions } from './page/trace.ts';
+import type { TraceableFunction } from './tracing/recording.ts';
+import type { TraceableModule } from './tracing/traced-module.ts';
 
 export * from './public-names.ts';
+export { provideEngine } from './page/placement.ts';
 
-// Bundlers look for exactly this form, with options they can read, to give the worker's file a place in what they build.
-const library = new Library(
-  () => new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' }),
-  "new Worker('/path/to/worker.js', { type: 'module' })",
-);
+const operators = new Map<string, CustomOperator>();
+
+const library = new Library(engineFiles, {
+  runOperator,
+  started: (client) => {
+    // What is wrong with one of them was told when it was registered.
+    for (const operator of operators.values()) void sendOperator(operator, client).catch(() => undefined);
+  },
+});
 
 /**
- * Loads a TorchScript `.pt` as PyTorch wrote it (torch.jit.load), in a worker and on the GPU where there are such.
+ * Loads a TorchScript `.pt` as PyTorch wrote it (torch.jit.load), in a worker and on the GPU where there are such. What the program needs
+ * of the library beside the engine is fetched too; {@link ScriptModule.parts} tells what that was.
  *
  * Rejects with a {@link CressetError}: codes starting with `DOWNLOAD_` for transfers, `ZIP_`, `PICKLE_` and `ARCHIVE_` for damaged
- * files, `FILE_` for files of another kind (the message says which kind and what to do), `ABORTED` for an abort.
+ * files, `FILE_` for files of another kind (the message says which kind and what to do), `PART_MISSING` for a part of the library that is
+ * not where it should be, `ABORTED` for an abort.
  *
  * @typeParam Method names of methods beside `forward` that are called as properties: `load<'encode'>(…)`.
  */
@@ -23,7 +52,7 @@ export function load<Method extends string = never>(
   input: ModelInput,
   options: LoadOptions = {},
 ): Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>> {
-  return library.load(input, options, ScriptModule) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
+  return library.load(input, options) as Promise<ScriptModule & Readonly<Record<Method, ModelMethod>>>;
 }
 
 /**
@@ -38,7 +67,7 @@ export function loadCheckpoint(input: ModelInput, options: CheckpointOptions = {
 
 /** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */
 export function init(): Promise<Availability> {
-  return library.init();
+  return findAvailability();
 }
 
 /** Memory that loaded models use. */
@@ -47,8 +76,107 @@ export function memory(): Promise<MemoryReport> {
 }
 
 /**
- * Says how the worker is started, where the library does not find it by itself: `setWorker(() => new Worker('/worker.js', { type: 'module' }))`,
- * with the package's `dist/worker.js` or a module that imports it. Throws `WORKER_STARTED` where the worker runs already.
+ * Tells what a model would take, before it is loaded: of a file over 32 MB only what stands beside the weights is read. What a run makes
+ * comes on top and depends on the inputs.
+ */
+export function estimate(input: ModelInput, options: EstimateOptions = {}): Promise<ModelEstimate> {
+  return estimateModel(library, input, options);
+}
+
+/** Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it. */
+export class CompilationUnit extends Unit {
+  constructor(options: ProgramOptions = {}) {
+    checkOptions('CompilationUnit', options, PROGRAM_RULES);
+    super(library, options);
+    // oxlint-disable-next-line no-constructor-return
+    return withMethods(this);
+  }
+}
+
+/**
+ * Compiles the functions and classes of TorchScript source (torch.jit.script): `const { add } = await script(source)`. They see each
+ * other in any order, and know `torch`, `math`, and `torch.nn.functional` as `F`. Classes that derive from `nn.Module` become modules.
+ *
+ * Rejects with PyTorch's error, which has the line of the source with a caret.
+ *
+ * @typeParam Name names of the functions, so that they can be called as properties: `script<'add'>(…)`.
+ */
+export async function script<Name extends string = never>(
+  source: string,
+  options: ProgramOptions & { readonly filename?: string } = {},
+): Promise<CompilationUnit & Readonly<Record<Name, ScriptFunction>>> {
+  checkOptions('script', options, { ...PROGRAM_RULES, ...DEFINE_RULES });
+  const { filename, ...programOptions } = options;
+  const unit = new CompilationUnit(programOptions);
+  try {
+    await unit.define(source, filename === undefined ? {} : { filename });
+  } catch (error) {
+    await unit.dispose();
+    throw error;
+  }
+  return unit as CompilationUnit & Readonly<Record<Name, ScriptFunction>>;
+}
+
+/**
+ * Makes a program of a function, by running it on example inputs and recording what it does with their tensors (torch.jit.trace):
+ *
+ * ```ts
+ * const model = await trace((x, y) => x.matmul(y).relu(), [tensor(a), tensor(b)]);
+ * ```
+ *
+ * In the function, tensors have the methods of `torch.Tensor`, and {@link torch} is the module of that name. Sizes are tensors too, so that
+ * shapes that follow from the input's are recorded; a number taken out of a tensor is a constant from then on, and a warning says so. JavaScript's
+ * `if` and `for` are decided while tracing: only what was done is in the program. An object with a `forward` and tensors among its properties
+ * becomes a module with parameters.
+ *
+ * The result is a module whose `forward` it is, to be run and saved as any other. Rejects with `TRACE` for what cannot be recorded, and with
+ * `TRACE_CHECK` where a second trace gives another program.
+ */
+export async function trace(
+  program: TraceableFunction | TraceableModule,
+  exampleInputs: readonly unknown[],
+  options: TraceOptions = {},
+): Promise<ScriptModule & Readonly<Record<never, ModelMethod>>> {
+  return traceProgram(library, program, exampleInputs, options);
+}
+
+/** An empty module, to be put together by its `register…` methods and `define` (torch.jit.ScriptModule). */
+export async function createModule<Method extends string = never>(
+  className: string,
+  options: ProgramOptions = {},
+): Promise<AuthoredModule & Readonly<Record<Method, ModelMethod>>> {
+  checkOptions('createModule', options, PROGRAM_RULES);
+  const file = await openProgram(library, className, options);
+  return withMethods(new AuthoredModule(file)) as AuthoredModule & Readonly<Record<Method, ModelMethod>>;
+}
+
+/**
+ * Makes an operator known to programs that are loaded or compiled from now on, as `ops.my_ns.my_op` (torch.library.custom_op). Its
+ * function stays on the page: a program in the worker waits while it runs. One of the same name takes the place of the one before.
+ *
+ * @param schema PyTorch's: `my_ns::my_op(Tensor x, float alpha=1.0) -> Tensor`
+ *
+ * Rejects with `IR_PARSE` for a malformed schema, `OPERATOR_NAME` for one in a namespace of PyTorch's, and with PyTorch's error for source
+ * that does not compile.
+ */
+export async function registerOperator(schema: string, implementation: OperatorImplementation): Promise<void> {
+  const operator = new CustomOperator(schema, implementation);
+  const before = operators.get(operator.name);
+  operators.set(operator.name, operator);
+  try {
+    await library.placement(true);
+    await Promise.all((await library.placements()).map(({ client }) => sendOperator(operator, client)));
+  } catch (error) {
+    if (before) operators.set(operator.name, before);
+    else operators.delete(operator.name);
+    throw error;
+  }
+}
+
+/**
+ * Says how the worker is started, where the library does not find it by itself or it is one's own:
+ * `setWorker(() => new Worker('/engine.js', { type: 'module' }))`, with the package's `dist/engine.js`, or a module that imports `cresset/worker`.
+ * Custom operators that such a one registers run there without a way over the page. Throws `WORKER_STARTED` where the worker runs already.
  */
 export function setWorker(start: () => Worker): void {
   library.setWorker(start);
@@ -60,4 +188,15 @@ export function setWorker(start: () => Worker): void {
  */
 export function shutdown(): Promise<void> {
   return library.shutdown();
+}
+
+function sendOperator(operator: CustomOperator, client: WorkerClient): Promise<unknown> {
+  return client.request('done', { type: 'register-operator', ...operator.registration });
+}
+
+function runOperator(notice: RunOperatorNotice, client: WorkerClient): void {
+  void operators
+    .get(notice.operator)!
+    .run(notice)
+    .then((outcome) => client.request('done', { type: 'operator-result', run: notice.run, outcome }));
 }

@@ -1,21 +1,27 @@
-/** What every edition of the library exports beside the functions that start it. */
+/** What the library exports beside the functions that use its worker. */
 export { CressetError, setJitLogSink, setJitOptions, type JitOptions } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export type {
   DeviceReport,
   Explanation,
+  InputExpectation,
+  InputExpectations,
   LoadTimings,
   ModelSummary,
   ModuleSummary,
   OperatorUse,
+  PartUse,
   RunProfile,
+  ScalarForm,
   StateDictReport,
   TensorSummary,
+  VerificationDifference,
+  VerificationReport,
 } from '@cresset/runtime';
 export type { CachedFile } from '@cresset/archive';
-export type { Availability, UnavailableReason } from './availability.ts';
-export { cache } from './cache.ts';
-export type { CheckpointOptions, LoadOptions, MemoryReport, ModelInput } from './library.ts';
+export type { Availability, UnavailableReason } from './page/availability.ts';
+export { cache } from './page/cache.ts';
+export type { CheckpointOptions, LoadOptions, MemoryReport, ModelInput } from './page/library.ts';
 export {
   ScriptModule,
   type ArgumentOptions,
@@ -24,8 +30,10 @@ export {
   type ModelMethod,
   type ModelPlace,
   type PreloadOptions,
+  type SaveOptions,
   type StateDictOptions,
-} from './script-module.ts';
+  type VerifyOptions,
+} from './page/script-module.ts';
 export {
   Tensor,
   tensor,
@@ -37,6 +45,24 @@ export {
   type TensorInput,
   type TensorJson,
   type TensorOptions,
-} from './tensor.ts';
-export type { ComplexNumber, EnumMember, Input, Output } from './value.ts';
-export { version } from './version.ts';
+} from './page/tensor.ts';
+export type { ComplexNumber, EnumMember, Input, Output } from './page/value.ts';
+export { version } from './page/version.ts';
+export {
+  AuthoredModule,
+  moduleDict,
+  moduleList,
+  sequential,
+  type DefineOptions,
+  type ModuleContainer,
+  type ParameterOptions,
+  type Submodule,
+} from './page/authored-module.ts';
+export type { ProgramOptions, ScriptClass, ScriptFunction, ScriptObject } from './page/compilation-unit.ts';
+export type { OperatorImplementation, OperatorShape } from './page/custom-operator.ts';
+export type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
+export { TensorList } from './page/tensor-list.ts';
+export { torch, type TraceOptions } from './page/trace.ts';
+export type { TraceableFunction } from './tracing/recording.ts';
+export type { TraceableModule } from './tracing/traced-module.ts';
+export type { TracedTensor, TracedTorch, TraceIndex } from './tracing/traced-tensor.ts';

@@ -20,7 +20,7 @@ const BRAND = Symbol.for('cresset.error');
 export class CressetError extends Error {
   readonly code: string;
 
-  /** Errors of this library are that in whichever edition or copy of it they were made. */
+  /** Errors of this library are that in whichever copy of it they were made. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return this === CressetError
       ? value instanceof Error && BRAND in value

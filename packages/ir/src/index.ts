@@ -44,6 +44,7 @@ export * from './tensor-type.ts';
 export * from './text-lexer.ts';
 export * from './topological-move.ts';
 export * from './type-variables.ts';
+export * from './type-verbosity.ts';
 export * from './type.ts';
 export * from './union-type.ts';
 export { type Use, Value } from './value.ts';

@@ -1,6 +1,6 @@
 import { CressetError } from './error.ts';
 import { checkOptions } from './option-check.ts';
-import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './tensor-type.ts';
+import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './type-verbosity.ts';
 
 /** Switches for looking into the compiler, with the names of PyTorch's environment variables in Node. */
 export interface JitOptions {

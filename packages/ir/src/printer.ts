@@ -17,7 +17,7 @@ import { formatComplex, formatFloat, formatQuotedString, formatSignificant } fro
 import { jitOptions } from './jit-options.ts';
 import type { Node } from './node.ts';
 import { ComplexType, FloatType, IntType, StringType } from './primitive-types.ts';
-import { TypeVerbosity, typeVerbosity } from './tensor-type.ts';
+import { TypeVerbosity, typeVerbosity } from './type-verbosity.ts';
 import type { Type } from './type.ts';
 import type { Value } from './value.ts';
 

@@ -1,3 +1,4 @@
+import { TypeVerbosity, typeVerbosity } from './type-verbosity.ts';
 import { CressetError } from './error.ts';
 import { BoolType, ComplexType, FloatType, IntType } from './primitive-types.ts';
 import { type ScalarTypeName, scalarTypeIrName } from './scalar-type.ts';
@@ -28,25 +29,6 @@ export interface TensorTypeFields {
   readonly requiresGrad?: boolean | undefined;
   /** True for a tensor known to be undefined (a zero gradient); null where it may be either. Usually false. */
   readonly undefinedness?: boolean | null | undefined;
-}
-
-/** How much of a tensor's type graphs show (PyTorch: TypeVerbosity). */
-export enum TypeVerbosity {
-  None = 0,
-  Type = 1,
-  TypeAndStride = 2,
-  Full = 3,
-  Symbolic = 4,
-}
-
-let verbosity = TypeVerbosity.Full;
-
-export function typeVerbosity(): TypeVerbosity {
-  return verbosity;
-}
-
-export function setTypeVerbosity(value: TypeVerbosity): void {
-  verbosity = value;
 }
 
 /** `Tensor`, refined by whatever is known of dtype, device, sizes, strides and gradient. */
@@ -274,17 +256,17 @@ export class TensorType extends Type {
 
   #details(): string {
     const parts = this.shape?.map((size) => {
-      const symbolic = verbosity === TypeVerbosity.Symbolic ? `SS(${size})` : '*';
+      const symbolic = typeVerbosity() === TypeVerbosity.Symbolic ? `SS(${size})` : '*';
       return size >= 0 ? String(size) : symbolic;
     });
     const strides = this.concreteStrides;
     const out = parts ?? [];
     if (parts !== undefined && parts.length > 0 && strides?.length === parts.length) {
-      if (verbosity >= TypeVerbosity.TypeAndStride) {
+      if (typeVerbosity() >= TypeVerbosity.TypeAndStride) {
         out.push(`strides=[${strides.join(', ')}]`);
       }
     }
-    if (verbosity >= TypeVerbosity.Full) {
+    if (typeVerbosity() >= TypeVerbosity.Full) {
       if (this.requiresGrad !== undefined) {
         out.push(`requires_grad=${this.requiresGrad ? 1 : 0}`);
       }

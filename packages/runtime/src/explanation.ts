@@ -1,5 +1,6 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
+import type { PartUse } from './worker/part-loader.ts';
 
 /**
  * Where an operator of a program would run: on the device; anywhere, since it touches no tensor's elements; on the host, its
@@ -21,10 +22,12 @@ export interface Explanation {
   readonly fusionGroups: readonly { readonly label: string; readonly operators: readonly string[] }[];
   /** The graph that runs, in PyTorch's text. */
   readonly graph: string;
+  /** Parts of the library that the program needs beside the engine, and what needs each. */
+  readonly parts: readonly PartUse[];
 }
 
 /** Lists the operators of an optimised graph, with those of forked and fused graphs, and where they would run. */
-export function explainGraph(method: string, graph: Graph, hasDevice: boolean): Explanation {
+export function explainGraph(method: string, graph: Graph, hasDevice: boolean): Omit<Explanation, 'parts'> {
   const uses = new Map<string, { count: number; placement: Placement }>();
   const fusionGroups: { label: string; operators: string[] }[] = [];
   const visit = (inner: Graph): void => {

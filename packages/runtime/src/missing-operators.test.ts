@@ -1,6 +1,6 @@
 import { declareScript } from '@cresset/frontend';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { initializeFullRuntime } from './full/initialize-full.ts';
+import { registerAllParts } from './all-parts.ts';
 import { initializeRuntime } from './initialize.ts';
 
 function failureOf(expression: string): string {
@@ -21,7 +21,7 @@ const OWN_OPERATOR = "An operator of one's own is made known by registerOperator
 // In turn: one process registers operators and does not forget them.
 describe.each([
   ['where the common operators are', initializeRuntime],
-  ['where all are', initializeFullRuntime],
+  ['where all are', registerAllParts],
 ])('an operator that is missing %s', (_, initialize) => {
   beforeAll(initialize);
 

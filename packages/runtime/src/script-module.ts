@@ -139,12 +139,12 @@ export class ScriptModule {
   }
 
   /** Which operators a method runs, and where each of them would run. */
-  explain(name = 'forward', receiver = this.object): Explanation {
+  explain(name = 'forward', receiver = this.object): Omit<Explanation, 'parts'> {
     return this.explainFunction(this.method(name, receiver), receiver);
   }
 
   /** As {@link explain}, of a method and its object, or a function. */
-  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): Explanation {
+  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): Omit<Explanation, 'parts'> {
     return explainGraph(fn.name, this.optimizedGraphOf(fn, receiver), this.context.device !== null);
   }
 

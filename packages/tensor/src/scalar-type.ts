@@ -151,3 +151,10 @@ function promoteComplex(a: ScalarType, b: ScalarType): ScalarType {
   };
   return complexOrder[Math.max(rank(a), rank(b))];
 }
+
+/** Number of elements of a tensor of these sizes. */
+export function numelOf(sizes: readonly number[]): number {
+  let count = 1;
+  for (const size of sizes) count *= size;
+  return count;
+}

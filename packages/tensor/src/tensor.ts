@@ -1,6 +1,6 @@
 import { Complex, CressetError, formatTensorText } from '@cresset/ir';
 import { bitsToNumber } from './float16.ts';
-import { elementSize, hostArray, isComplex, type HostArray, type ScalarType } from './scalar-type.ts';
+import { elementSize, hostArray, isComplex, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
 import { Storage } from './storage.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
@@ -12,13 +12,6 @@ export function contiguousStrides(sizes: readonly number[]): number[] {
     stride *= Math.max(sizes[dim], 1);
   }
   return strides;
-}
-
-/** Number of elements of a tensor of these sizes. */
-export function numelOf(sizes: readonly number[]): number {
-  let count = 1;
-  for (const size of sizes) count *= size;
-  return count;
 }
 
 /** An element `q` stands for `(q - zeroPoint) * scale` (at::Quantizer), with one pair for the tensor or one for each index of `axis`. */

@@ -23,6 +23,7 @@ import type {
   WireTensor,
   WireValue,
 } from './protocol.ts';
+import type { ProgramParts } from './program-parts.ts';
 import { loadStateDict } from './state-dict.ts';
 import { bytesOnDevice } from './weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
@@ -65,7 +66,14 @@ export class HostedModel {
   #unprepared: ScriptObject[] = [];
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(loaded: HostedProgram, device: ComputeDevice | null, report: DeviceReport, output: ModelOutput) {
+  constructor(
+    loaded: HostedProgram,
+    device: ComputeDevice | null,
+    report: DeviceReport,
+    output: ModelOutput,
+    /** What the program needs of the library besides the engine. */
+    readonly parts: ProgramParts,
+  ) {
     this.#loaded = loaded;
     this.#device = device;
     this.#report = report;
@@ -240,6 +248,7 @@ export class HostedModel {
       modules,
       tensors: this.#tensors(),
       extraFiles: [...this.#loaded.extraFiles],
+      parts: this.parts.uses,
     };
   }
 
@@ -256,17 +265,7 @@ export class HostedModel {
 
   async explain(module: string, method: string): Promise<Explanation> {
     const { fn, receiver } = this.callee(module, method);
-    return this.runner.explainFunction(fn, receiver);
-  }
-
-  /** The text of a class, or of the whole file where it is not found in it. */
-  code(className: string): string {
-    const file = `code/${className.slice(0, className.lastIndexOf('.')).replaceAll('.', '/')}.py`;
-    const text = this.#loaded.code.get(file)?.text;
-    if (text === undefined) throw new CressetError('NO_CODE', `the file has no code of class '${className}'`);
-    const name = className.slice(className.lastIndexOf('.') + 1);
-    const blocks = text.split(/^(?=class |def )/m);
-    return blocks.find((block) => block.startsWith(`class ${name}(`) || block.startsWith(`class ${name}:`)) ?? text;
+    return { ...this.runner.explainFunction(fn, receiver), parts: this.parts.uses };
   }
 
   async tensor(module: string, name: string): Promise<WireTensor> {

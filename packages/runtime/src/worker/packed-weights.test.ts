@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { MemorySource, readModule, WHOLE_FILE_BYTES, ZipReader, ZipWriter } from '@cresset/archive';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { initializeFullRuntime } from '../full/initialize-full.ts';
+import { registerAllParts } from '../all-parts.ts';
 import { GraphExecutor } from '../graph-executor.ts';
 import { initializeRuntime } from '../initialize.ts';
+import { ProgramParts } from './program-parts.ts';
 import { HostedModel } from './hosted-model.ts';
 
 beforeAll(() => {
   initializeRuntime();
-  initializeFullRuntime();
+  registerAllParts();
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -30,7 +31,13 @@ async function largeFile(): Promise<Uint8Array> {
 /** A model, and what was done for it since it was asked last: weights that were packed, and plans that were made, by method. */
 async function open(bytes: Uint8Array) {
   const loaded = await readModule(bytes);
-  const model = new HostedModel(loaded, null, { kind: 'cpu' } as never, { print: () => {}, warn: () => {} });
+  const model = new HostedModel(
+    loaded,
+    null,
+    { kind: 'cpu' } as never,
+    { print: () => {}, warn: () => {} },
+    new ProgramParts(null),
+  );
   const read = vi.spyOn(Tensor.prototype, 'contiguousArray');
   const plan = vi.spyOn(GraphExecutor.prototype, 'makePlan');
   const packed = loaded.pendingStates.map(({ object }) => object).filter(({ type }) => /Linear|Conv/.test(type.str()));

@@ -3,6 +3,7 @@ import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { RunProfile } from '../run-profile.ts';
+import type { PartUse } from './part-loader.ts';
 
 /**
  * What page and worker say to each other: one message a line of talk, told apart by `type`. Requests carry an id that their
@@ -133,6 +134,8 @@ export interface ModelSummary {
   readonly modules: readonly ModuleSummary[];
   readonly tensors: readonly TensorSummary[];
   readonly extraFiles: readonly (readonly [string, Uint8Array])[];
+  /** Parts of the library that were fetched for it, or for a program before it, and what needs each. */
+  readonly parts: readonly PartUse[];
   /** Of a program compiled from source: its functions and classes. */
   readonly functions?: readonly string[];
   readonly classes?: readonly string[];
@@ -216,7 +219,7 @@ export type QueryRequest = {
   readonly module: string;
 } & (
   | { readonly about: 'graph' | 'optimized-graph' | 'explain' | 'schema'; readonly method: string }
-  | { readonly about: 'code' | 'tensor'; readonly name: string }
+  | { readonly about: 'tensor'; readonly name: string }
 );
 
 export interface DisposeRequest {
@@ -255,7 +258,14 @@ export type CoreRequest =
   | AbortRequest
   | JitOptionsRequest;
 
-export type Request = CoreRequest | FullRequest;
+/** The first message to a worker, which begins to answer then. */
+export interface StartRequest {
+  readonly type: 'start';
+  /** Addresses of the files of the library's parts, where the page knows them. */
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+export type Request = CoreRequest | PartRequest | StartRequest;
 
 export interface MemoryReport {
   readonly models: number;
@@ -442,7 +452,6 @@ export type OperatorOutcome =
   | { readonly values: readonly WireValue[]; readonly written: CallResult['written'] }
   | { readonly error: WireError };
 
-/** What only the full edition's host answers. */
 /** Asks what a model would take, without loading it. */
 export interface EstimateRequest {
   readonly type: 'estimate';
@@ -470,7 +479,8 @@ export interface MemoryEstimate {
   readonly maxTensorBytes: number | null;
 }
 
-export type FullRequest =
+/** What is answered by parts of the library that are fetched for it. */
+export type PartRequest =
   | EstimateRequest
   | CreateRequest
   | DefineRequest
@@ -516,11 +526,20 @@ export interface VerificationReport {
 }
 
 /** The host asks the page to run a function of a custom operator. */
-export interface RunOperatorNotice {
+export interface RunOperatorNotice extends OperatorRun {
   readonly type: 'run-operator';
   readonly run: number;
+}
+
+/** A call of a custom operator's function. */
+export interface OperatorRun {
+  /** With its overload: `my_ns::my_op.out`. */
   readonly operator: string;
   readonly args: readonly WireValue[];
+  /** Which arguments the schema says are written. */
+  readonly writes: readonly number[];
+  /** How many values the schema returns. */
+  readonly results: number;
 }
 
 export type Answer =

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { TorchScriptError } from '../script-error.ts';
+import type { TorchScriptError } from '../script-error.ts';
 import type { WireError } from './protocol.ts';
 
 /**
@@ -29,10 +29,7 @@ export class ScriptFailure extends CressetError {
 
 export function toWireError(error: unknown): WireError {
   const known = error instanceof CressetError ? error : null;
-  const script =
-    error instanceof TorchScriptError
-      ? { reason: error.reason, pythonClassName: error.pythonClassName, isRaised: error.isRaised }
-      : null;
+  const script = known && isOfScript(known) ? pick(known) : null;
   return {
     // Anything else is a mistake in this library, and says so rather than pass for the user's.
     code: known?.code ?? 'INTERNAL',
@@ -42,6 +39,13 @@ export function toWireError(error: unknown): WireError {
     script,
   };
 }
+
+type OfScript = Pick<TorchScriptError, 'reason' | 'pythonClassName' | 'isRaised'>;
+
+/** By what it has, not by its class: this file is on the page too, where no program runs. */
+const isOfScript = (error: CressetError): error is CressetError & OfScript => 'pythonClassName' in error;
+
+const pick = ({ reason, pythonClassName, isRaised }: OfScript): OfScript => ({ reason, pythonClassName, isRaised });
 
 /** The error again, with the stack of the side where it was thrown below that of the caller. */
 export function fromWireError({ code, name, message, stack, script }: WireError): CressetError {

@@ -20,16 +20,19 @@ import {
   type DeviceChoice,
   type DeviceReport,
   type FromHost,
-  type FullRequest,
   type LoadRequest,
   type MemoryReport,
   type Notice,
+  type PartRequest,
   type Port,
   type PreloadRequest,
   type QueryRequest,
   type Request,
   type StateDictRequest,
 } from './protocol.ts';
+import type { PartLoader } from './part-loader.ts';
+import { ProgramParts } from './program-parts.ts';
+import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
 import { oversizedWeight } from './weight-sizes.ts';
 import { toWireError } from './wire-error.ts';
 import { tensorToWire } from './wire-value.ts';
@@ -44,20 +47,9 @@ interface Place {
 export interface HostEnvironment {
   /** Opens the GPU. Rejects with a CressetError that says why there is none. */
   openDevice(): Promise<ComputeDevice>;
-  /** How the requests of the full edition are answered, by their type. */
-  readonly handlers?: RequestHandlers;
+  /** Where the parts of the library come from that a program may need; without it, there is what was registered before. */
+  readonly parts?: PartLoader;
 }
-
-/** Answers a request that the core edition has no answer for. */
-export type RequestHandler<R extends FullRequest> = (
-  request: R,
-  host: WorkerHost,
-  signal: AbortSignal,
-) => Promise<AnswerBody>;
-
-export type RequestHandlers = {
-  readonly [Type in FullRequest['type']]?: RequestHandler<Extract<FullRequest, { readonly type: Type }>>;
-};
 
 /** Progress is reported this often at most, in milliseconds: a page redraws no faster. */
 const PROGRESS_INTERVAL_MS = 30;
@@ -109,6 +101,7 @@ export class WorkerHost {
       return;
     }
     if (request.type === 'jit-options') return applyJitOptions(request.options);
+    if (request.type === 'start') return;
     const { id } = request;
     const abort = new AbortController();
     this.#aborts.set(id, abort);
@@ -136,7 +129,10 @@ export class WorkerHost {
     this.#port.send(notice, transferList(notice));
   }
 
-  #answer(request: Exclude<Request, { type: 'abort' | 'jit-options' }>, signal: AbortSignal): Promise<AnswerBody> {
+  #answer(
+    request: Exclude<Request, { type: 'abort' | 'jit-options' | 'start' }>,
+    signal: AbortSignal,
+  ): Promise<AnswerBody> {
     switch (request.type) {
       case 'load':
         return this.#load(request, signal);
@@ -155,14 +151,21 @@ export class WorkerHost {
       case 'memory':
         return this.#memory();
       default:
-        return this.#answerOfFullEdition(request, signal);
+        return this.#answerOfPart(request, signal);
     }
   }
 
-  #answerOfFullEdition(request: FullRequest, signal: AbortSignal): Promise<AnswerBody> {
-    const handler = this.#environment.handlers?.[request.type] as RequestHandler<FullRequest> | undefined;
-    if (handler) return handler(request, this, signal);
-    throw new CressetError('FULL_EDITION', `'${request.type}' is in the full edition only: import cresset/full`);
+  async #answerOfPart(request: PartRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const part = PART_OF_REQUEST[request.type];
+    await this.#environment.parts?.need(part);
+    const handler = handlerOf(request.type);
+    if (!handler) throw new CressetError('PART_MISSING', `'${request.type}' is answered by the part '${part}'`);
+    return handler(request, this, signal);
+  }
+
+  /** The parts that one more program needs. */
+  programParts(): ProgramParts {
+    return new ProgramParts(this.#environment.parts ?? null);
   }
 
   async #load(request: LoadRequest, signal: AbortSignal): Promise<AnswerBody> {
@@ -173,10 +176,11 @@ export class WorkerHost {
     const options = this.#transferOptions(request, signal);
     const source = await openSource(request.input, options);
     const opened = performance.now();
-    const loaded = await readModule(source, options);
+    const parts = this.programParts();
+    const loaded = await readModule(source, { ...options, beforeCompiling: (contents) => parts.needForFile(contents) });
     const read = performance.now();
     const { device, report } = this.#placeOf(loaded, await opening, request.device);
-    const model = new HostedModel(loaded, device, report, this.output);
+    const model = new HostedModel(loaded, device, report, this.output, parts);
     try {
       await model.prepare(signal);
       if (request.lazy === false && loaded.weights) {
@@ -224,6 +228,7 @@ export class WorkerHost {
   async #call(request: CallRequest, signal: AbortSignal): Promise<AnswerBody> {
     const model = this.model(request.model);
     return model.enqueue(async () => {
+      await model.parts.needForValues([...request.args, ...request.kwargs.map(([, value]) => value)]);
       const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
@@ -240,8 +245,6 @@ export class WorkerHost {
           return { type: 'explained', explanation: await model.explain(request.module, request.method) } as const;
         case 'tensor':
           return { type: 'tensor', tensor: await model.tensor(request.module, request.name) } as const;
-        case 'code':
-          return { type: 'text', text: model.code(request.name) } as const;
         case 'schema':
           return { type: 'text', text: model.schema(request.module, request.method) } as const;
         default:

@@ -1,0 +1,134 @@
+import { expect, test, type Page } from '@playwright/test';
+import type * as Cresset from 'cresset';
+import { pagesAddress } from './addresses.ts';
+
+declare global {
+  // The page gives the library this name.
+  var cresset: typeof Cresset;
+}
+
+async function open(page: Page, path = 'authoring.html'): Promise<void> {
+  await page.goto(`${pagesAddress}${path}`);
+  await page.waitForFunction(() => 'cresset' in globalThis);
+}
+
+test('an operator of the page is part of a program in the worker, under a strict policy', async ({ page }) => {
+  await open(page, 'strict/authoring.html');
+  const result = await page.evaluate(async () => {
+    const { registerOperator, script, tensor, Tensor } = globalThis.cresset;
+    const seen: string[] = [];
+    await registerOperator('page_ns::offset(Tensor x, float by) -> Tensor', {
+      host(x: InstanceType<typeof Tensor>, by: number) {
+        seen.push(`${document.title}: ${x.shape.join('x')} by ${by}`);
+        return tensor(
+          Float32Array.from(x.data as Float32Array, (value) => value + by),
+          x.shape,
+        );
+      },
+    });
+    await registerOperator('page_ns::swish(Tensor x, float alpha=1.0) -> Tensor', {
+      lowering: 'x * sigmoid(alpha * x)',
+    });
+    const unit = await script<'run' | 'fails'>(`
+def run(x):
+    for i in range(2):
+        x = ops.page_ns.offset(x * 2.0, float(i))
+    return ops.page_ns.swish(x, 0.0)
+
+def fails(x):
+    return ops.page_ns.offset(x, 1.0)[7]
+`);
+    const { operators, fusionGroups } = await unit.run.explain();
+    const y = (await unit.run(tensor(new Float32Array(4000).fill(3), [40, 100]))) as InstanceType<typeof Tensor>;
+    const failure = await unit.fails(tensor([1])).catch((error: Error) => error.message);
+    return { seen, y: [Number(y.data[0]), Number(y.data[1])], shape: y.shape, operators, fusionGroups, failure };
+  });
+  expect(result.seen.slice(0, 2)).toEqual([
+    'Programs made in the page: 40x100 by 0',
+    'Programs made in the page: 40x100 by 1',
+  ]);
+  expect(result.y).toEqual([6.5, 6.5]);
+  expect(result.shape).toEqual([40, 100]);
+  expect(result.operators).toContainEqual({ name: 'page_ns::offset', count: 1, placement: 'host' });
+  expect(result.failure).toContain('line 8, in fails');
+  expect(page.workers()).toHaveLength(1);
+});
+
+test("an operator of an application's own worker runs there", async ({ page }) => {
+  await open(page);
+  const values = await page.evaluate(async () => {
+    const { setWorker, script, tensor } = globalThis.cresset;
+    setWorker(() => new Worker('/own-worker.js', { type: 'module' }));
+    const unit = await script<'run'>('def run(x):\n    return ops.own_ns.thread(x) + 1\n');
+    return ((await unit.run(tensor([1, 2]))) as { tolist(): unknown }).tolist();
+  });
+  expect(values).toEqual([102, 103]);
+});
+
+test('a module is authored, changed in place on the GPU, verified, saved and loaded again', async ({ page }) => {
+  await open(page);
+  const result = await page.evaluate(async () => {
+    const { createModule, load, moduleList, tensor } = globalThis.cresset;
+    type Elements = { readonly data: ArrayLike<number> };
+    const scale = await createModule('Scale');
+    await scale.registerParameter('weight', tensor(new Float32Array(2000).fill(2)));
+    await scale.define('def forward(self, x):\n    return x * self.weight\n');
+    const net = await createModule<'step'>('Net');
+    await net.registerModule('layers', moduleList([scale, scale]));
+    await net.define(`
+def step(self, by: float):
+    self.layers[0].weight.add_(by)
+
+def forward(self, x):
+    for layer in self.layers:
+        x = layer(x)
+    x_in_place = x.add_(1)
+    return x_in_place
+`);
+    await net.step(1);
+    const x = tensor(new Float32Array(2000).fill(1));
+    const before = ((await net.forward(x)) as unknown as Elements).data[1999];
+    const report = await net.verify([x]);
+    const bytes = await net.save({ extraFiles: { 'about.txt': 'made here' } });
+    const blob = await net.save({ as: 'blob' });
+    const again = await load(new Blob([bytes]));
+    const after = ((await again.forward(x)) as unknown as Elements).data[1999];
+    return {
+      before,
+      after,
+      given: x.data[0],
+      report: { passed: report.passed, compared: report.compared },
+      sizes: [bytes.length > 8000, blob.size > 8000],
+      about: new TextDecoder().decode(again.extraFiles.get('about.txt')),
+      device: net.place.device,
+      code: await again.code('step'),
+    };
+  });
+  expect(result).toMatchObject({ before: 10, after: 10, given: 1, about: 'made here', device: 'webgpu' });
+  expect(result.report.passed).toBe(true);
+  expect(result.report.compared).toBeGreaterThan(0);
+  expect(result.sizes).toEqual([true, true]);
+  expect(result.code).toContain('def step(self,\n    by: float) -> NoneType:');
+});
+
+test("the page's address turns the JIT off, and lets it tell what it does", async ({ page }) => {
+  const run = async (query: string): Promise<{ graph: string; log: string }> => {
+    let log = '';
+    page.removeAllListeners('console');
+    page.on('console', (message) => message.type() === 'debug' && (log += message.text()));
+    await open(page, `authoring.html?${query}`);
+    const graph = await page.evaluate(async () => {
+      const { script } = globalThis.cresset;
+      const unit = await script<'f'>('def g(x):\n    return x * 2.0\n\ndef f(x):\n    return torch.relu(g(x)) + 1.0\n');
+      return unit.f.graph({ optimized: true });
+    });
+    return { graph, log };
+  };
+  const usual = await run('');
+  expect(usual.graph).toContain('prim::FusionGroup');
+  expect(usual.log).toBe('');
+  const plain = await run('PYTORCH_JIT=0');
+  expect(plain.graph).not.toContain('prim::FusionGroup');
+  const told = await run('PYTORCH_JIT_LOG_LEVEL=inliner');
+  expect(told.log).toContain('[DUMP inliner]');
+});

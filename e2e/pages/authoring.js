@@ -1,0 +1,3 @@
+import * as cresset from './dist/cresset.js';
+
+globalThis.cresset = cresset;

@@ -1,3 +1,0 @@
-import * as cresset from './dist/full.js';
-
-globalThis.fullCresset = cresset;

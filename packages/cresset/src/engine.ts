@@ -1,0 +1,32 @@
+import type { Request } from '@cresset/runtime';
+import { registerLocalOperators } from './engine/local-operators.ts';
+import { linkPart, usePartAddresses } from './engine/part-links.ts';
+import { scopePort, serve } from './engine/serve.ts';
+
+/**
+ * The engine: compiles and runs programs. In a worker it begins to answer when the page says `start`; in another thread, `serve` is
+ * called.
+ */
+export { setJitLogSink } from '@cresset/ir';
+export { addLocalOperator } from './engine/local-operators.ts';
+export { loadAllParts, loadPart } from './engine/parts.ts';
+// What is published is linked by the first: see scripts/link-parts.mjs.
+export { linkPart, usePartAddresses };
+export { serve };
+
+/** A worker's scope has no document and no window; a module of a page's own worker may import this file for its own use. */
+const scope =
+  typeof document === 'undefined' && typeof postMessage === 'function' && typeof addEventListener === 'function'
+    ? (globalThis as unknown as Pick<DedicatedWorkerGlobalScope, 'postMessage'> & EventTarget)
+    : null;
+
+async function startOnRequest(event: Event): Promise<void> {
+  const { data } = event as MessageEvent<Request>;
+  if (data?.type !== 'start') return;
+  scope!.removeEventListener('message', startOnRequest);
+  usePartAddresses(data.parts);
+  await registerLocalOperators();
+  serve(scopePort(scope!), data.parts);
+}
+
+scope?.addEventListener('message', startOnRequest);

@@ -1,0 +1,57 @@
+import * as complex from '@cresset/operators/parts/complex';
+import * as einsum from '@cresset/operators/parts/einsum';
+import * as fourier from '@cresset/operators/parts/fourier';
+import * as gradients from '@cresset/operators/parts/gradients';
+import * as layers from '@cresset/operators/parts/layers';
+import * as layouts from '@cresset/operators/parts/layouts';
+import * as linalg from '@cresset/operators/parts/linalg';
+import * as losses from '@cresset/operators/parts/losses';
+import * as nested from '@cresset/operators/parts/nested';
+import * as numpy from '@cresset/operators/parts/numpy';
+import * as random from '@cresset/operators/parts/random';
+import * as recurrent from '@cresset/operators/parts/recurrent';
+import * as resampling from '@cresset/operators/parts/resampling';
+import * as scalarFunctions from '@cresset/operators/parts/scalar-functions';
+import * as scatter from '@cresset/operators/parts/scatter';
+import * as sorting from '@cresset/operators/parts/sorting';
+import * as special from '@cresset/operators/parts/special';
+import * as vision from '@cresset/operators/parts/vision';
+import * as authoring from '@cresset/runtime/parts/authoring';
+import * as inspection from '@cresset/runtime/parts/inspection';
+import * as legacy from '@cresset/runtime/parts/legacy';
+import * as quantized from '@cresset/runtime/parts/quantized';
+import * as saving from '@cresset/runtime/parts/saving';
+import * as tracing from '../tracing/recording.ts';
+import { parts, type PartName } from './parts.ts';
+
+const ALL = {
+  authoring,
+  complex,
+  einsum,
+  fourier,
+  gradients,
+  inspection,
+  layers,
+  layouts,
+  legacy,
+  linalg,
+  losses,
+  nested,
+  numpy,
+  quantized,
+  random,
+  recurrent,
+  resampling,
+  saving,
+  'scalar-functions': scalarFunctions,
+  scatter,
+  sorting,
+  special,
+  tracing,
+  vision,
+} satisfies Record<PartName, object>;
+
+/** Makes all parts known, so that none is fetched. */
+export function provideParts(): void {
+  for (const [name, part] of Object.entries(ALL)) parts.provide(name, part);
+}

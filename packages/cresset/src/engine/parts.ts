@@ -1,0 +1,43 @@
+import { PartLoader, type Part } from '@cresset/runtime';
+
+/** The parts of the library that the engine fetches when something first needs them. */
+const PARTS = {
+  authoring: () => import('@cresset/runtime/parts/authoring'),
+  complex: () => import('@cresset/operators/parts/complex'),
+  einsum: () => import('@cresset/operators/parts/einsum'),
+  fourier: () => import('@cresset/operators/parts/fourier'),
+  gradients: () => import('@cresset/operators/parts/gradients'),
+  inspection: () => import('@cresset/runtime/parts/inspection'),
+  layers: () => import('@cresset/operators/parts/layers'),
+  layouts: () => import('@cresset/operators/parts/layouts'),
+  legacy: () => import('@cresset/runtime/parts/legacy'),
+  linalg: () => import('@cresset/operators/parts/linalg'),
+  losses: () => import('@cresset/operators/parts/losses'),
+  nested: () => import('@cresset/operators/parts/nested'),
+  numpy: () => import('@cresset/operators/parts/numpy'),
+  quantized: () => import('@cresset/runtime/parts/quantized'),
+  random: () => import('@cresset/operators/parts/random'),
+  recurrent: () => import('@cresset/operators/parts/recurrent'),
+  resampling: () => import('@cresset/operators/parts/resampling'),
+  saving: () => import('@cresset/runtime/parts/saving'),
+  'scalar-functions': () => import('@cresset/operators/parts/scalar-functions'),
+  scatter: () => import('@cresset/operators/parts/scatter'),
+  sorting: () => import('@cresset/operators/parts/sorting'),
+  special: () => import('@cresset/operators/parts/special'),
+  tracing: () => import('../tracing/recording.ts'),
+  vision: () => import('@cresset/operators/parts/vision'),
+} as const;
+
+export type PartName = keyof typeof PARTS;
+
+export const parts = new PartLoader(PARTS);
+
+/** What a part exports, once it is registered. */
+export async function loadPart<Name extends PartName>(name: Name): Promise<Awaited<ReturnType<(typeof PARTS)[Name]>>> {
+  return (await parts.need(name)) as Part as Awaited<ReturnType<(typeof PARTS)[Name]>>;
+}
+
+/** Fetches every part: what a JavaScript function will call, nothing tells before it is run. */
+export async function loadAllParts(): Promise<void> {
+  await Promise.all(Object.keys(PARTS).map((name) => parts.need(name)));
+}

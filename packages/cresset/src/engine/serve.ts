@@ -1,0 +1,28 @@
+import { setJitLogSink } from '@cresset/ir';
+import { WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
+import { requestWebGpuDevice } from '@cresset/webgpu';
+import { usePartAddresses } from './part-links.ts';
+import { parts } from './parts.ts';
+
+/**
+ * Makes this thread a host that talks through `port`, and says that it is ready.
+ *
+ * @param addresses of the parts' files, where the page knows them
+ */
+export function serve(port: Port<Request, FromHost>, addresses: Readonly<Record<string, string>>): WorkerHost {
+  usePartAddresses(addresses);
+  const host = new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), parts });
+  host.listen();
+  return host;
+}
+
+/** The port of a worker's own global scope; what the compiler says there goes to the page too. */
+export function scopePort(
+  scope: Pick<DedicatedWorkerGlobalScope, 'postMessage'> & EventTarget,
+): Port<Request, FromHost> {
+  setJitLogSink((text) => scope.postMessage({ type: 'log', text } satisfies FromHost));
+  return {
+    send: (message, transfer) => scope.postMessage(message, transfer),
+    receive: (handler) => scope.addEventListener('message', (event) => handler((event as MessageEvent<Request>).data)),
+  };
+}

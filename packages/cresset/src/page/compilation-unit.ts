@@ -1,0 +1,184 @@
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
+import type { Explanation, VerificationReport } from '@cresset/runtime';
+import { DEVICE_RULES, type LoadOptions, type Library } from './library.ts';
+import {
+  ARGUMENT_RULES,
+  LoadedFile,
+  ScriptModule,
+  withMethods,
+  type ArgumentOptions,
+  type CallOptions,
+  type GraphOptions,
+  type VerifyOptions,
+} from './script-module.ts';
+import { WireArguments, type Input, type Output } from './value.ts';
+import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
+
+export interface ProgramOptions {
+  /** See {@link LoadOptions.device}. */
+  readonly device?: LoadOptions['device'];
+  /** See {@link LoadOptions.worker}. */
+  readonly worker?: boolean;
+  /** A unit whose functions and classes the source may use by their names. */
+  readonly uses?: CompilationUnit;
+}
+
+/** What {@link ProgramOptions} can be. */
+export const PROGRAM_RULES = { ...DEVICE_RULES, worker: 'boolean', uses: 'object' } as const satisfies OptionRules;
+
+/** A compiled function (torch.jit.ScriptFunction): it is called as one. */
+export interface ScriptFunction {
+  (...inputs: Input[]): Promise<Output>;
+  /** Calls it with arguments by name, or with an AbortSignal. */
+  run(inputs: readonly Input[], options?: CallOptions): Promise<Output>;
+  schema(): Promise<string>;
+  graph(options?: GraphOptions): Promise<string>;
+  /** Its Python text, as PyTorch prints it. */
+  code(): Promise<string>;
+  explain(): Promise<Explanation>;
+  /** See {@link ScriptModule.verify}. */
+  verify(inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>): Promise<VerificationReport>;
+}
+
+/** A compiled class: calling it makes an object, whose methods run in the worker. */
+export type ScriptClass = (...inputs: Input[]) => Promise<ScriptObject>;
+
+/** An object of a compiled class, or a module that one made. */
+export class ScriptObject extends ScriptModule {
+  #isReleased = false;
+
+  /** Frees what it holds and no other does; the functions and classes stay. Modules below it end with it. */
+  override async dispose(): Promise<void> {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    const { disposed, id, placement } = this.file;
+    if (disposed) return;
+    await placement.client.request('done', { type: 'release', model: id, path: this.path });
+  }
+}
+
+/**
+ * Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it: `await unit.add(1, 2)` calls a
+ * function, `const counter = await unit.Counter(0)` makes an object.
+ */
+export class CompilationUnit {
+  readonly #library: Library;
+  readonly #options: ProgramOptions;
+  #opening: Promise<LoadedFile> | null = null;
+  #file: LoadedFile | null = null;
+
+  /** @internal */
+  constructor(library: Library, options: ProgramOptions = {}) {
+    this.#library = library;
+    this.#options = options;
+  }
+
+  /**
+   * Compiles source and adds what it defines; it may use what is there already. Rejects with PyTorch's error, with the line and a caret,
+   * where something does not compile; then nothing is added.
+   */
+  async define(source: string, options: DefineOptions = {}): Promise<this> {
+    checkOptions('define', options, DEFINE_RULES);
+    const { filename } = options;
+    const file = await this.open();
+    const request = { type: 'define', model: file.id, source, filename: filename ?? null } as const;
+    file.summary = (await file.placement.client.request('loaded', request)).summary;
+    return withMethods(this);
+  }
+
+  /** Names of the functions. */
+  get functions(): readonly string[] {
+    return this.#file?.summary.functions ?? [];
+  }
+
+  /** Names of the classes. */
+  get classes(): readonly string[] {
+    return this.#file?.summary.classes ?? [];
+  }
+
+  /** A function by its name; the same as the property of that name. */
+  function(name: string): ScriptFunction {
+    if (!this.functions.includes(name)) {
+      throw new CressetError('METHOD_NOT_FOUND', `'CompilationUnit' has no attribute '${name}'`);
+    }
+    const file = this.#file!;
+    const functions = new ScriptModule(file);
+    const run: ScriptFunction['run'] = (inputs, options) => functions.call(name, inputs, options);
+    const fn: ScriptFunction = Object.assign((...inputs: Input[]) => run(inputs), {
+      run,
+      schema: () => functions.schema(name),
+      graph: (options?: GraphOptions) => functions.graph(name, options),
+      code: () => functions.code(name),
+      explain: () => functions.explain(name),
+      verify: (inputs: readonly Input[], options?: Omit<VerifyOptions, 'method'>) =>
+        functions.verify(inputs, { ...options, method: name }),
+    });
+    return Object.defineProperty(fn, 'name', { value: name });
+  }
+
+  /** Makes an object of a class; the same as calling the property of that name. */
+  async construct(
+    className: string,
+    inputs: readonly Input[] = [],
+    options: ArgumentOptions = {},
+  ): Promise<ScriptObject> {
+    checkOptions(`construct '${className}'`, options, ARGUMENT_RULES);
+    const file = await this.open();
+    const values = new WireArguments();
+    const request = {
+      type: 'construct',
+      model: file.id,
+      className,
+      args: inputs.map((input) => values.value(input)),
+      kwargs: values.named(options.kwargs),
+    } as const;
+    const { signal } = options;
+    const { path, summary } = await file.placement.client.request('constructed', request, signal ? { signal } : {});
+    file.summary = summary;
+    return withMethods(new ScriptObject(file, path));
+  }
+
+  /** Names that are properties besides those of this class. */
+  methods(): readonly string[] {
+    return [...this.functions, ...this.classes];
+  }
+
+  /** A function or a class. */
+  method(name: string): ScriptFunction | ScriptClass {
+    return this.functions.includes(name) ? this.function(name) : (...inputs) => this.construct(name, inputs);
+  }
+
+  /** Frees what its functions and objects hold. */
+  async dispose(): Promise<void> {
+    const file = await this.#opening;
+    if (!file || file.disposed) return;
+    file.disposed = true;
+    await file.placement.client.request('done', { type: 'dispose', model: file.id });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+
+  /** @internal */
+  open(): Promise<LoadedFile> {
+    return (this.#opening ??= openProgram(this.#library, null, this.#options).then((file) => (this.#file = file)));
+  }
+}
+
+/** Makes an empty program: a module of a class where it is given a name. */
+export async function openProgram(
+  library: Library,
+  className: string | null,
+  { device = 'auto', worker = true, uses }: ProgramOptions,
+): Promise<LoadedFile> {
+  const placement = await library.placement(worker);
+  const used = uses && (await uses.open());
+  if (used && used.placement !== placement) {
+    throw new CressetError('ARGUMENT', 'a program uses only what runs in its own thread: give both the same `worker`');
+  }
+  const model = library.nextModel();
+  const request = { type: 'create', model, device, className, uses: used?.id ?? null } as const;
+  const { summary } = await placement.client.request('loaded', request);
+  return new LoadedFile(placement, model, summary);
+}

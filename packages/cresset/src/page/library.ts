@@ -1,0 +1,200 @@
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
+import { findAvailability, type Availability } from './availability.ts';
+import type { Tensor } from './tensor.ts';
+import { fromWire } from './value.ts';
+import { LoadedFile, ScriptModule, withMethods } from './script-module.ts';
+import type { EngineFiles } from './engine-files.ts';
+import { startInPage, startInWorker, type Placement, type PlacementListener, type StartWorker } from './placement.ts';
+
+/** What a model can be loaded from: an address (relative to the page; a path outside of browsers), a File or Blob, or bytes. */
+export type ModelInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
+
+export interface LoadOptions {
+  /**
+   * Where to compute. `auto` (the default) takes the GPU where there is one, else the CPU; `model.place` says which and why.
+   * `webgpu` rejects where there is no GPU.
+   */
+  readonly device?: 'auto' | 'webgpu' | 'cpu';
+  /** `false` runs the program in this thread, which it keeps busy. By default it runs in a worker that all models share. */
+  readonly worker?: boolean;
+  /**
+   * Keeps what comes from an address for later visits, in the origin private file system. The server is asked each time whether it is
+   * still the same file; where it cannot be reached, what was kept serves. See {@link cache}.
+   */
+  readonly cache?: boolean;
+  /**
+   * `false` reads all weights before it resolves. By default those of a file over 32 MB are read when a method first needs them, or by
+   * {@link ScriptModule.preload}.
+   */
+  readonly lazy?: boolean;
+  /** Ends loading; it rejects at once with an error of name `AbortError`. */
+  readonly signal?: AbortSignal;
+  /**
+   * Bytes of the file read so far and in total; `loaded` never falls, and `total` is null where the server does not say. What is read of a
+   * large file later, when a method needs it, is told too.
+   */
+  readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+}
+
+export type CheckpointOptions = Pick<LoadOptions, 'worker' | 'cache' | 'signal' | 'onProgress'>;
+
+const TRANSFER_RULES = {
+  worker: 'boolean',
+  cache: 'boolean',
+  signal: 'signal',
+  onProgress: 'function',
+} as const satisfies OptionRules;
+
+/** What the options that choose a device can be. */
+export const DEVICE_RULES = { device: ['auto', 'webgpu', 'cpu'] } as const satisfies OptionRules;
+
+/** Memory in use. */
+export interface MemoryReport {
+  /** Models that were loaded and not disposed of. */
+  readonly models: number;
+  /** Bytes on the GPU. */
+  readonly deviceBytes: number;
+}
+
+/** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
+export class Library {
+  readonly files: EngineFiles;
+  /** How the page starts the worker itself, where it does. */
+  #startWorker: StartWorker | null = null;
+  readonly #listener: PlacementListener;
+  #inWorker: Promise<Placement> | null = null;
+  #inPage: Promise<Placement> | null = null;
+  /** Other copies of the library count from elsewhere: a module of theirs that is given to one of ours is not taken for another. */
+  #nextModel = Math.floor(Math.random() * 2 ** 48);
+
+  constructor(files: EngineFiles, listener: PlacementListener) {
+    this.files = files;
+    this.#listener = listener;
+  }
+
+  async load(input: ModelInput, options: LoadOptions): Promise<ScriptModule> {
+    checkOptions('load', options, { ...DEVICE_RULES, ...TRANSFER_RULES, lazy: 'boolean' });
+    const { device = 'auto', cache = false, lazy = true } = options;
+    const placement = await this.placement(options.worker ?? true);
+    const model = this.nextModel();
+    const request = { type: 'load', model, input: wireInput(input), device, cache, lazy } as const;
+    const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
+    return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));
+  }
+
+  async loadCheckpoint(input: ModelInput, options: CheckpointOptions): Promise<Map<string, Tensor>> {
+    checkOptions('loadCheckpoint', options, TRANSFER_RULES);
+    const placement = await this.placement(options.worker ?? true);
+    const request = { type: 'load-checkpoint', input: wireInput(input), cache: options.cache ?? false } as const;
+    const { tensors } = await placement.client.request('checkpoint', request, transferOptions(options));
+    return new Map(tensors.map(([name, tensor]) => [name, fromWire(tensor) as Tensor]));
+  }
+
+  init(): Promise<Availability> {
+    return findAvailability();
+  }
+
+  async memory(): Promise<MemoryReport> {
+    const reports = await Promise.all(
+      (await this.placements()).map(async ({ client }) => (await client.request('memory', { type: 'memory' })).report),
+    );
+    const sum = (of: (report: MemoryReport) => number): number => reports.reduce((total, each) => total + of(each), 0);
+    return { models: sum(({ models }) => models), deviceBytes: sum(({ deviceBytes }) => deviceBytes) };
+  }
+
+  /** Starts the worker another way; throws where it has been started. */
+  setWorker(startWorker: StartWorker): void {
+    if (this.#inWorker) {
+      throw new CressetError(
+        'WORKER_STARTED',
+        'the worker has been started already: call setWorker before the first model is loaded, or after shutdown()',
+      );
+    }
+    this.#startWorker = startWorker;
+  }
+
+  /** Ends the worker, and frees what all models hold; the next one that is loaded starts it again. */
+  async shutdown(): Promise<void> {
+    const placements = this.placements();
+    this.#inPage = null;
+    this.#inWorker = null;
+    await Promise.all((await placements).map((each) => each.end()));
+  }
+
+  /** Where programs run so far. */
+  async placements(): Promise<Placement[]> {
+    return (await Promise.all([this.#inPage, this.#inWorker])).filter((each) => each !== null);
+  }
+
+  /** A number for a program that no other has. */
+  nextModel(): number {
+    return this.#nextModel++;
+  }
+
+  /** Where programs run, in a worker or in this thread. */
+  placement(worker: boolean): Promise<Placement> {
+    if (!worker) return (this.#inPage ??= this.#startInPage());
+    return (this.#inWorker ??= this.#startInWorker());
+  }
+
+  // What failed to start is tried again the next time.
+
+  #startInPage(): Promise<Placement> {
+    const starting = startInPage('that was asked for', this.files, this.#listener);
+    starting.catch(() => (this.#inPage = null));
+    return starting;
+  }
+
+  #startInWorker(): Promise<Placement> {
+    const starting = startInWorker(this.#startWorker, this.files, this.#listener);
+    starting.catch(() => (this.#inWorker = null));
+    return starting;
+  }
+}
+
+function transferOptions({ signal, onProgress }: LoadOptions): Pick<LoadOptions, 'signal' | 'onProgress'> {
+  return { ...(signal ? { signal } : {}), ...(onProgress ? { onProgress } : {}) };
+}
+
+/** Size of the pieces that bytes are cut into: the worker gives up each when it has read what is in it. */
+const CHUNK_BYTES = 1 << 20;
+
+function chunksOf(bytes: Uint8Array): ArrayBuffer[] {
+  const count = Math.ceil(bytes.byteLength / CHUNK_BYTES);
+  return Array.from(
+    { length: count },
+    (_, at) => bytes.slice(at * CHUNK_BYTES, (at + 1) * CHUNK_BYTES).buffer as ArrayBuffer,
+  );
+}
+
+/** An address is resolved here, since a worker has another base; bytes are copied, so that the caller keeps its own. */
+export function wireInput(input: ModelInput): string | Blob | ArrayBuffer[] {
+  if (typeof input === 'string' || input instanceof URL) return resolveAddress(input);
+  if (input instanceof Blob) return input;
+  if (ArrayBuffer.isView(input)) return chunksOf(new Uint8Array(input.buffer, input.byteOffset, input.byteLength));
+  if (Object.prototype.toString.call(input) === '[object ArrayBuffer]') return chunksOf(new Uint8Array(input));
+  throw new CressetError('ARGUMENT', 'a model is loaded from a URL, a File or Blob, an ArrayBuffer or a typed array');
+}
+
+function resolveAddress(address: string | URL): string {
+  const base = typeof document === 'undefined' ? globalThis.location?.href : document.baseURI;
+  try {
+    return new URL((!base && addressOfPath(address)) || address, base).href;
+  } catch (cause) {
+    throw new CressetError(
+      'ARGUMENT',
+      `'${String(address)}' is no address${base ? '' : ': there is no page that it could be relative to. Give a whole address, or the bytes of the file'}`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/** The `file:` address of what is a path, in Node, Deno and Bun; a drive's letter is no scheme. */
+function addressOfPath(address: string | URL): URL | undefined {
+  if (typeof address !== 'string' || /^[a-z][a-z\d+.-]+:/i.test(address)) return undefined;
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  const functions = process?.getBuiltinModule?.('node:url') as { pathToFileURL(path: string): URL } | undefined;
+  return functions?.pathToFileURL(address);
+}

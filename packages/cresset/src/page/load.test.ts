@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { load, memory, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from '../index.ts';
+import { failure } from '../../../../test-setup/failure.ts';
+
+const shared = new URL('../../../../../shared/models/', import.meta.url);
+const read = (path: string): Uint8Array => new Uint8Array(readFileSync(new URL(path, shared)));
+
+describe.skipIf(!existsSync(shared))('load, over the corpus beside the project', () => {
+  it('runs silero-vad chunk by chunk, with its state', async () => {
+    const model = await load(read('silero-vad/silero_vad.pt'), { device: 'cpu' });
+    expect(model.place).toMatchObject({ device: 'cpu', thread: 'page' });
+    expect(model.methods()).toContain('forward');
+    const first = (await model.forward(tensor(new Float32Array(512), { shape: [1, 512] }), 16000)) as Tensor;
+    expect(first.shape).toEqual([1, 1]);
+    expect(model.profile!.instructions).toBeGreaterThan(0);
+    await model.call('reset_states', []);
+    const error = await failure(model.forward(tensor(new Float32Array(100), { shape: [1, 100] }), 16000));
+    expect(error.message).toContain('vad_annotator.py", line 676, in _validate_input');
+    expect((error as TorchScriptError).reason).toBe('Input audio chunk is too short');
+    expect(error).toBeInstanceOf(TorchScriptError);
+    await model.dispose();
+    expect((await failure((async () => model.forward())())).code).toBe('MODEL_DISPOSED');
+  });
+});
+
+const digits = new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url);
+
+it('outside of browsers a model is named by its path, or its `file:` address', async () => {
+  const path = fileURLToPath(digits);
+  for (const place of [path, relative(process.cwd(), path), digits, digits.href]) {
+    await using model = await load(place, { device: 'cpu' });
+    expect(model.methods()).toContain('forward');
+  }
+  const error = await failure(load('no such folder/model.pt', { device: 'cpu' }));
+  expect(error.code).toBe('FILE_UNREADABLE');
+  expect(error.message).toContain('no%20such%20folder/model.pt cannot be read: ENOENT');
+});
+
+describe('shutdown', () => {
+  it('ends what all models hold, and the next load starts anew', async () => {
+    const model = await load(readFileSync(digits), { device: 'cpu' });
+    expect((await memory()).models).toBe(1);
+    expect(() => setWorker(() => new Worker('worker.js'))).toThrow('after shutdown()');
+    await shutdown();
+    await shutdown();
+    expect((await failure(model.forward(tensor([1])))).code).toBe('SHUT_DOWN');
+    await model.dispose();
+    await model.dispose();
+    expect((await memory()).models).toBe(0);
+    await using again = await load(readFileSync(digits), { device: 'cpu' });
+    expect(((await again.forward(tensor(new Float32Array(784).fill(1), [1, 1, 28, 28]))) as Tensor).shape).toEqual([
+      1, 10,
+    ]);
+  });
+
+  it('says what to do with an address that leads nowhere, and with inputs that are none', async () => {
+    expect((await failure(load('model.pt'))).message).toMatch(/^file:.*model\.pt cannot be read/);
+    await using model = await load(readFileSync(digits), { device: 'cpu' });
+    const call = model.call('forward', tensor([1]) as never);
+    expect((await failure(call)).message).toBe("the inputs of call 'forward' have to be an array");
+  });
+
+  it('ends a call that is under way', async () => {
+    const model = await load(readFileSync(digits), { device: 'cpu' });
+    const running = failure(model.forward(tensor(new Float32Array(784 * 8).fill(1), [8, 1, 28, 28])));
+    await shutdown();
+    expect((await running).code).toBe('SHUT_DOWN');
+  });
+});

@@ -1,0 +1,29 @@
+import type { GraphFunction } from '@cresset/ir';
+import type { RequestHandlers } from '../worker/request-handlers.ts';
+import { expectedInputs } from './input-expectations.ts';
+import { estimateMemory } from './memory-estimate.ts';
+import { verifyCall } from './verification.ts';
+
+/** How requests are answered that look into a program, or hold its answers on two devices against each other. */
+export const inspectionHandlers: RequestHandlers = {
+  async estimate({ input, device: choice }, host, signal) {
+    const { device } = await host.chooseDevice(choice);
+    return { type: 'estimated', estimate: await estimateMemory(input, device, { signal }) };
+  },
+
+  async verify(request, host, signal) {
+    const model = host.model(request.model);
+    return model.enqueue(
+      async () => ({ type: 'verified', report: await verifyCall(model, request, host, signal) }) as const,
+    );
+  },
+
+  async 'expected-inputs'({ model: id, module, method }, host) {
+    const model = host.model(id);
+    return model.enqueue(async () => {
+      const { fn, receiver } = model.callee(module, method);
+      const expectations = expectedInputs(fn as GraphFunction, receiver);
+      return { type: 'expected-inputs', expectations } as const;
+    });
+  },
+};

@@ -1,0 +1,113 @@
+import { CressetError } from '@cresset/ir';
+import type { ArchiveContents } from '@cresset/archive';
+import { partsOf, partsOfDtype } from '@cresset/operators';
+import type { ScalarType } from '@cresset/tensor';
+import type { PartLoader, PartUse } from './part-loader.ts';
+import type { WireValue } from './protocol.ts';
+
+/** Storages that tensors of a dtype with a part of its own are read from, as pickles name them. */
+const STORAGE_OF_DTYPE = /\b(Complex(?:Float|Double)|Q(?:U?Int8|Int32))Storage\b/g;
+const DTYPE_OF_STORAGE: Readonly<Record<string, ScalarType>> = {
+  ComplexFloat: 'complex64',
+  ComplexDouble: 'complex128',
+  QInt8: 'qint8',
+  QUInt8: 'quint8',
+  QInt32: 'qint32',
+};
+
+/** Says which parts names need. */
+type PartTable = (names: Iterable<string>) => Iterable<string>;
+
+/** The classes of layers with packed weights, in code and in pickles. */
+const PACKED = /\btorch\.classes\.(?:quantized|rnn)\b/;
+
+/** All names in a text of code. Operators of modules within torch have both names in theirs: `torch.linalg.svd` is `linalg_svd`. */
+function namesIn(text: string): Set<string> {
+  const names = new Set<string>();
+  for (const [, qualifier, name] of text.matchAll(/(?<![\w.])(?:\w+\.)*?(?:(\w+)\.)?([A-Za-z_]\w*)(?![\w.])/g)) {
+    names.add(name);
+    if (qualifier) names.add(`${qualifier}_${name}`);
+  }
+  return names;
+}
+
+/** Which parts of the library one program needs, and why: each is fetched before what needs it is compiled or run. */
+export class ProgramParts {
+  readonly #loader: PartLoader | null;
+  readonly #uses = new Map<string, string>();
+
+  /** @param loader null where everything has been registered */
+  constructor(loader: PartLoader | null) {
+    this.#loader = loader;
+  }
+
+  /** In the order in which they were first needed. */
+  get uses(): readonly PartUse[] {
+    return [...this.#uses].map(([name, reason]) => ({ name, reason }));
+  }
+
+  /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
+  needForFile({ isLegacy, code, pickles }: ArchiveContents): Promise<void> {
+    if (isLegacy) this.#note('legacy', 'a file of PyTorch 1.0 to 1.3');
+    for (const text of code) this.#noteText(text);
+    const decoder = new TextDecoder('latin1');
+    for (const pickle of pickles) {
+      const text = decoder.decode(pickle);
+      if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
+      for (const [, storage] of text.matchAll(STORAGE_OF_DTYPE)) this.#noteDtype(DTYPE_OF_STORAGE[storage]);
+    }
+    return this.#fetch();
+  }
+
+  /** Fetches what texts of code name, by a table of `@cresset/operators`. */
+  needForTexts(texts: readonly string[], table: PartTable = partsOf): Promise<void> {
+    for (const text of texts) this.#noteText(text, table);
+    return this.#fetch();
+  }
+
+  /** Fetches what tensors among the arguments of a call need. */
+  async needForValues(values: Iterable<WireValue>): Promise<void> {
+    const before = this.#uses.size;
+    for (const value of values) this.#noteValue(value);
+    if (this.#uses.size > before) await this.#fetch();
+  }
+
+  #noteText(text: string, table: PartTable = partsOf): void {
+    if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
+    for (const name of namesIn(text)) for (const part of table([name])) this.#note(part, name);
+  }
+
+  #noteValue(value: WireValue): void {
+    if (value === null || typeof value !== 'object') return;
+    if (Array.isArray(value)) {
+      for (const item of value as readonly WireValue[]) this.#noteValue(item);
+      return;
+    }
+    const wire = value as Exclude<WireValue, readonly WireValue[] | number | bigint | string | boolean | null>;
+    if (wire.kind === 'tensor') this.#noteDtype(wire.dtype);
+    else if (wire.kind === 'dict') for (const [, item] of wire.entries) this.#noteValue(item);
+    else if (wire.kind === 'tuple') for (const item of wire.items) this.#noteValue(item);
+    else if (wire.kind === 'object') for (const [, item] of wire.attributes) this.#noteValue(item);
+  }
+
+  #noteDtype(dtype: ScalarType): void {
+    for (const part of partsOfDtype(dtype)) this.#note(part, `a tensor of ${dtype}`);
+  }
+
+  #note(part: string, reason: string): void {
+    if (!this.#uses.has(part)) this.#uses.set(part, reason);
+  }
+
+  async #fetch(): Promise<void> {
+    await Promise.all(
+      [...this.#uses].map(async ([name, reason]) => {
+        try {
+          await this.#loader?.need(name);
+        } catch (error) {
+          if (!(error instanceof CressetError)) throw error;
+          throw new CressetError(error.code, `${error.message} (it is needed for: ${reason})`, { cause: error });
+        }
+      }),
+    );
+  }
+}

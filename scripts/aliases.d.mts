@@ -1,0 +1,1 @@
+export const aliases: { find: RegExp; replacement: string }[];

@@ -1,0 +1,155 @@
+// Builds packages/cresset/dist: the page's module, the engine with its parts, everything at once, and the classic scripts.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+import { aliases } from './aliases.mjs';
+import { linkParts, partFileOf } from './link-parts.mjs';
+import { shrinkScripts } from './shrink.mjs';
+
+const source = (file) => fileURLToPath(new URL(`../packages/cresset/src/${file}`, import.meta.url));
+const outDir = fileURLToPath(new URL('../packages/cresset/dist/', import.meta.url));
+
+/** What the engine's file exports to the page. Everything else that it exports is for parts. */
+const ENGINE_EXPORTS = ['addLocalOperator', 'loadAllParts', 'loadPart', 'serve', 'setJitLogSink', 'usePartAddresses'];
+
+/** Modules of the source that are files of their own in what is published. */
+const FILES = {
+  'index.ts': 'cresset',
+  'engine.ts': 'engine',
+  'engine-full.ts': 'engine-full',
+  'engine-text.ts': 'engine-text',
+};
+
+/** Leaves modules that are files of their own to be imported, and takes another `engine-files.ts` for how the engine is found. */
+function publishedFiles(engineFiles, ownFiles) {
+  const external = new Map(
+    Object.entries(FILES)
+      .filter(([, file]) => !ownFiles.includes(file))
+      .map(([module, file]) => [source(module), `./${file}.js`]),
+  );
+  return {
+    name: 'published-files',
+    enforce: 'pre',
+    async resolveId(id, importer, options) {
+      if (!importer || !id.startsWith('.')) return null;
+      const resolved = await this.resolve(id, importer, { ...options, skipSelf: true });
+      if (resolved?.id === source('page/engine-files.ts')) return source(`page/${engineFiles}`);
+      const file = resolved && external.get(resolved.id);
+      return file ? { id: file, external: true } : null;
+    },
+  };
+}
+
+/**
+ * Addresses of files beside a module stand in the published text as bundlers look for them. This build would take them for files of its
+ * own, so it sees marks in their place.
+ */
+function addressesOfFiles(parts) {
+  const mark = /__ADDRESS_OF_(\w+?)__/g;
+  return {
+    name: 'addresses-of-files',
+    enforce: 'pre',
+    transform(code) {
+      const address = /new URL\('\.\/([\w-]+)\.[jt]s', import\.meta\.url\)/g;
+      if (!address.test(code)) return null;
+      return { code: code.replace(address, (_, file) => `__ADDRESS_OF_${file.replaceAll('-', '$')}__`), map: null };
+    },
+    generateBundle(_options, bundle) {
+      const of = (file) => `new URL("./${file}", import.meta.url)`;
+      const table = `({${parts.map((file) => `"${file}": ${of(file)}.href`).join(', ')}})`;
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type !== 'chunk') continue;
+        chunk.code = chunk.code
+          .replaceAll('__PART_ADDRESSES__', () => table)
+          .replace(mark, (_, file) => of(`${file.replaceAll('$', '-')}.js`))
+          // Bundlers recognise a worker's type by a plain string only.
+          .replaceAll('{type:`module`}', '{type:"module"}');
+      }
+    },
+  };
+}
+
+/** One file, with all that its module imports at any time. */
+const WHOLE = { output: { codeSplitting: false } };
+
+/**
+ * The modules that the engine uses itself. Without being told, the bundler would make chunks of those that parts use too, and the engine would
+ * come in pieces.
+ */
+async function modulesOfEngine() {
+  const parts = source('engine/parts.ts');
+  const leaveOutParts = {
+    name: 'leave-out-parts',
+    enforce: 'pre',
+    resolveId: (id, importer, { kind }) =>
+      importer === parts && kind === 'dynamic-import' ? { id, external: true } : null,
+  };
+  const { output } = await library({ engine: source('engine.ts') }, { plugins: [leaveOutParts], write: false });
+  const { modules } = output.find(({ isEntry }) => isEntry);
+  return new Set(Object.keys(modules).filter((id) => modules[id].renderedLength > 0));
+}
+
+async function library(entry, { plugins = [], name, output = {}, emptyOutDir = false, write = true }) {
+  const results = await build({
+    configFile: false,
+    logLevel: 'warn',
+    resolve: { alias: aliases },
+    plugins,
+    build: {
+      target: 'es2022',
+      sourcemap: true,
+      outDir,
+      emptyOutDir,
+      lib: { entry, ...(name ? { name, formats: ['iife'] } : { formats: ['es'] }) },
+      rolldownOptions: {
+        preserveEntrySignatures: 'allow-extension',
+        // Vite leaves the white space of ES libraries alone unless the bundler itself is told to minify.
+        output: { minify: true, entryFileNames: '[name].js', ...output },
+      },
+      write,
+    },
+  });
+  return results[0];
+}
+
+/** Builds all files of the library; `dist` holds nothing else then. */
+export async function buildLibrary() {
+  const ofEngine = await modulesOfEngine();
+  const groups = [{ name: 'engine', test: (id) => ofEngine.has(id) }];
+  await library(
+    { engine: source('engine.ts') },
+    {
+      plugins: [linkParts(ENGINE_EXPORTS)],
+      output: { chunkFileNames: partFileOf, codeSplitting: { groups } },
+      emptyOutDir: true,
+    },
+  );
+  const parts = readdirSync(outDir).filter((file) => /^part-[\w-]+\.js$/.test(file));
+  const published = (ownFiles) => [publishedFiles('published-files.ts', ownFiles), addressesOfFiles(parts)];
+  const modules = { cresset: 'index.ts', worker: 'worker.ts', 'provide-engine': 'provide-engine.ts', full: 'full.ts' };
+  for (const [file, module] of Object.entries(modules)) {
+    await library({ [file]: source(module) }, { plugins: published([file]) });
+  }
+  await library(
+    { 'engine-full': source('engine-full.ts') },
+    { plugins: published(['engine-full', 'engine']), ...WHOLE },
+  );
+  const scripts = [
+    ['cresset.global', 'script-files.ts'],
+    ['full.global', 'full-script-files.ts'],
+  ];
+  for (const [file, engineFiles] of scripts) {
+    await library(
+      { [file]: source('index.ts') },
+      {
+        plugins: [publishedFiles(engineFiles, Object.values(FILES)), addressesOfFiles(parts)],
+        name: 'cresset',
+        ...WHOLE,
+      },
+    );
+  }
+  await shrinkScripts(outDir);
+  const engine = readFileSync(join(outDir, 'engine.js'), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '');
+  writeFileSync(join(outDir, 'engine-text.js'), `export default ${JSON.stringify(engine)};\n`);
+}

@@ -1,0 +1,92 @@
+// What is published of the library is fetched piece by piece, and pieces are found by addresses that a bundler may have changed: the engine
+// may have another name than the one it was built under. So a part has no imports: this plugin makes its file a function of what the engine exports.
+import MagicString from 'magic-string';
+
+/** The file of a part, by the module that it begins with. */
+export const partFileOf = ({ name }) => `part-${name}.js`;
+
+const isImport = ({ type }) => type === 'ImportDeclaration';
+const isExport = ({ type, source }) => type === 'ExportNamedDeclaration' && !source;
+const nameOf = (node) => node.name ?? node.value;
+
+/** `{exported: local, …}` of export specifiers; of import specifiers, for destructuring, `{imported: local, …}`. */
+function object(pairs) {
+  return `{${pairs.map(([key, local]) => (key === local ? key : `${JSON.stringify(key)}:${local}`)).join(',')}}`;
+}
+
+const exportedPairs = (declaration) =>
+  declaration.specifiers.map(({ exported, local }) => [nameOf(exported), nameOf(local)]);
+
+/** Every `import(…)` in a tree. */
+function dynamicImports(node, found = []) {
+  if (Array.isArray(node)) for (const each of node) dynamicImports(each, found);
+  else if (node !== null && typeof node === 'object') {
+    if (node.type === 'ImportExpression') found.push(node);
+    for (const value of Object.values(node))
+      if (value !== null && typeof value === 'object') dynamicImports(value, found);
+  }
+  return found;
+}
+
+function fileOf(source) {
+  const text = source?.type === 'TemplateLiteral' ? source.quasis[0]?.value.cooked : source?.value;
+  return typeof text === 'string' && text.startsWith('./') ? text.slice(2) : null;
+}
+
+/** The engine: `import('./part-x.js')` becomes a call of `linkPart`, which is handed what parts import. */
+function linkEngine(code, program, publicNames) {
+  const text = new MagicString(code);
+  const exports = program.body.find(isExport);
+  const pairs = exportedPairs(exports);
+  const link = pairs.find(([name]) => name === 'linkPart')[1];
+  for (const node of dynamicImports(program)) {
+    const file = fileOf(node.source);
+    if (file !== null) text.overwrite(node.start, node.end, `${link}(${JSON.stringify(file)},engineExports)`);
+  }
+  const kept = pairs.filter(([name]) => publicNames.includes(name)).map(([name, local]) => `${local} as ${name}`);
+  text.overwrite(
+    exports.start,
+    exports.end,
+    `function engineExports(){return${object(pairs)}}\nexport{${kept.join(',')}};`,
+  );
+  return text;
+}
+
+/** A part: a function of the engine's exports and of those of other parts, in the order in which it names their files. */
+function linkPart(code, program, engineFile) {
+  const text = new MagicString(code);
+  const needs = [];
+  const parameters = ['engine'];
+  let opening = '';
+  for (const node of program.body.filter(isImport)) {
+    const file = fileOf(node.source);
+    let from = 'engine';
+    if (file !== engineFile) {
+      from = `part${needs.length}`;
+      needs.push(file);
+      parameters.push(from);
+    }
+    opening += `const${object(node.specifiers.map(({ imported, local }) => [nameOf(imported), nameOf(local)]))}=${from};`;
+    text.remove(node.start, node.end);
+  }
+  const exports = program.body.find(isExport);
+  text.overwrite(exports.start, exports.end, `return${object(exportedPairs(exports))}`);
+  text.prepend(
+    `export const needs=${JSON.stringify(needs)};export default function(${parameters.join(',')}){${opening}\n`,
+  );
+  text.append('}');
+  return text;
+}
+
+/** @param publicNames what the engine's file exports to who imports it */
+export function linkParts(publicNames) {
+  return {
+    name: 'link-parts',
+    renderChunk(code, chunk, _options, { chunks }) {
+      const program = this.parse(code);
+      const engine = Object.values(chunks).find(({ isEntry }) => isEntry).fileName;
+      const text = chunk.isEntry ? linkEngine(code, program, publicNames) : linkPart(code, program, engine);
+      return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
+    },
+  };
+}
