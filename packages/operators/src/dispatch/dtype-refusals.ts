@@ -1,6 +1,7 @@
 import { isComplex, isIntegral, promoteTypes, Tensor, type ScalarType } from '@cresset/tensor';
 import { boxingOf } from '../table/boxing.ts';
 import { notImplementedFor, OperatorError } from '../kernels/errors.ts';
+import { limitWriting, type WritingEntry } from './writable-dtypes.ts';
 import type { OperatorRow, Unboxed } from '../table/row.ts';
 import { dtypeName } from '../kernels/type-promotion.ts';
 
@@ -118,4 +119,17 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>): 
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
   const error = refusalOf(row, source.pointwise ? others.reduce(promoteTypes, first) : first);
   if (error) throw error;
+}
+
+/** Dtypes that a family's operators refuse though they could compute with them, since PyTorch's do. */
+export interface DtypeLimits {
+  readonly refused?: readonly DtypeRefusal[];
+  /** What out arguments and tensors written in place may be. */
+  readonly written?: readonly WritingEntry[];
+}
+
+/** Puts a family's limits in place; once more changes nothing. */
+export function limitDtypes({ refused = [], written = [] }: DtypeLimits): void {
+  refuseDtypes(refused);
+  limitWriting(written);
 }

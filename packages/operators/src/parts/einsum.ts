@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { einsumDtypes } from '../families/einsum/dtypes.ts';
 import { contractionRows } from '../families/einsum/rows.ts';
 import { registerFamily } from '../table/register.ts';

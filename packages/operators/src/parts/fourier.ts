@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { fourierDtypes } from '../families/fourier/dtypes.ts';
 import { audioRows } from '../families/audio/rows.ts';
 import { fourierRows } from '../families/fourier/rows.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { layersDtypes } from '../families/layers/dtypes.ts';
 import { layerRows } from '../families/layers/rows.ts';
 import { registerFamily } from '../table/register.ts';

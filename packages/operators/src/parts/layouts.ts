@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { layoutsDtypes } from '../families/layouts/dtypes.ts';
 import { layoutRows } from '../families/layouts/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { linalgDtypes } from '../families/linalg/dtypes.ts';
 import { linalgRows } from '../families/linalg/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { lossesDtypes } from '../families/losses/dtypes.ts';
 import { allLossRows } from '../families/losses/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { numpyDtypes } from '../families/numpy/dtypes.ts';
 import { numpyRows } from '../families/numpy/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { randomDtypes } from '../families/random/dtypes.ts';
 import { randomFamilyRows } from '../families/random/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { resamplingDtypes } from '../families/resampling/dtypes.ts';
 import { resamplingFamilyRows } from '../families/resampling/rows.ts';
 import { registerFamily } from '../table/register.ts';

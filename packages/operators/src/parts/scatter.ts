@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { scatterDtypes } from '../families/scatter/dtypes.ts';
 import { scatterFamilyRows } from '../families/scatter/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { sortingDtypes } from '../families/sorting/dtypes.ts';
 import { sortingFamilyRows } from '../families/sorting/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import { limitDtypes } from '../dispatch/dtype-limits.ts';
+import { limitDtypes } from '../dispatch/dtype-refusals.ts';
 import { specialDtypes } from '../families/special/dtypes.ts';
 import { specialRows } from '../families/special/rows.ts';
 import { registerFamily } from '../table/register.ts';

@@ -1,4 +1,4 @@
-import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import type { DtypeLimits } from '../../dispatch/dtype-refusals.ts';
 import { each, same } from '../../dispatch/writable-dtypes.ts';
 
 const contraction = same(

@@ -1,5 +1,5 @@
 import { isComplex, isFloatingPoint } from '@cresset/tensor';
-import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import type { DtypeLimits } from '../../dispatch/dtype-refusals.ts';
 import { each, type WritingRule } from '../../dispatch/writable-dtypes.ts';
 
 const complexOutput = (name: string): WritingRule => ({

@@ -132,41 +132,8 @@ export function sliceWrites(
   };
 }
 
-/** Writes of elements: number `k` along `dim` of an index goes to the position that it holds. */
-export function elementWrites(
-  self: Tensor,
-  dim: number,
-  given: Tensor,
-  value: (k: Expr, axes: readonly AxisExpr[]) => Expr,
-  how: GatheredWrites['how'],
-  includesSelf: boolean,
-): GatheredWrites {
-  const indices = new TensorView(given);
-  const size = param('i32', self.sizes[dim]);
-  return {
-    count: given.sizes[dim],
-    isMeant: (k, axes) => {
-      let isMeant = binary('eq', wrapped(indices.at(axes.map((own, at) => (at === dim ? k : own))), size), axes[dim]);
-      // The index may be smaller than the tensor in the other dimensions.
-      axes.forEach((own, at) => {
-        if (at !== dim && given.sizes[at] < self.sizes[at])
-          isMeant = binary('and', binary('lt', own, indices.sizes[at]), isMeant);
-      });
-      return isMeant;
-    },
-    value,
-    how,
-    includesSelf,
-  };
-}
-
-function wrapped(position: Expr, size: Expr): Expr {
+/** A position that may count from the end, as an i32. */
+export function wrapped(position: Expr, size: Expr): Expr {
   const narrow = cast('i32', position);
   return select(binary('lt', narrow, index(0)), binary('add', narrow, size), narrow);
-}
-
-/** Elements of a tensor, with `k` in place of one axis. */
-export function elementsAlong(tensor: Tensor, dim: number): (k: Expr, axes: readonly AxisExpr[]) => Expr {
-  const view = new TensorView(tensor);
-  return (k, axes) => view.at(axes.map((own, at) => (at === dim ? k : own)));
 }

@@ -99,29 +99,3 @@ export function wrappedPlace(position: Expr, size: number, mayBeNegative: boolea
 
 /** A tensor without dimensions as a line of one element. */
 export const asLine = (tensor: Tensor): Tensor => (tensor.dim === 0 ? tensor.asStrided([1], [1]) : tensor);
-
-/** Writes of elements: each of `index` says where along `dim` the value at its place goes. */
-export function elementPlaces(
-  self: Tensor,
-  dim: number,
-  index: Tensor,
-): Pick<ScatteredWrites, 'axes' | 'place' | 'isInside'> {
-  const view = new TensorView(index);
-  const axes = view.axes();
-  const { at, isInside } = wrappedPlace(view.at(axes), self.sizes[dim], false);
-  return { axes, place: axes.with(dim, at as AxisExpr), isInside };
-}
-
-/** Writes of slices: each element of a vector says where along `dim` the slice of that number goes. */
-export function slicePlaces(
-  self: Tensor,
-  dim: number,
-  positions: Tensor,
-  mayBeNegative = false,
-): Pick<ScatteredWrites, 'axes' | 'place' | 'isInside'> {
-  const vector = new TensorView(positions.dim === 0 ? positions.asStrided([1], [0]) : positions);
-  const whole = self.asStrided(self.sizes.with(dim, positions.numel), self.strides);
-  const axes = new TensorView(whole).axes();
-  const { at, isInside } = wrappedPlace(vector.at([axes[dim]]), self.sizes[dim], mayBeNegative);
-  return { axes, place: axes.with(dim, at as AxisExpr), isInside };
-}

@@ -1,4 +1,4 @@
-import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import type { DtypeLimits } from '../../dispatch/dtype-refusals.ts';
 import { castable, each, same } from '../../dispatch/writable-dtypes.ts';
 
 const scalarTypeSnake = same('expected scalar_type {want} but found {got}');

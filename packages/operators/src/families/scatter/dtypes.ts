@@ -1,4 +1,4 @@
-import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import type { DtypeLimits } from '../../dispatch/dtype-refusals.ts';
 
 /** Dtypes that PyTorch's kernels of this family refuse, to read and to write. */
 export const scatterDtypes: DtypeLimits = {

@@ -16,10 +16,11 @@ import {
   operandReader,
   type Combination,
 } from '../indexing/element-moves.ts';
-import { elementsAlong, elementWrites, isGatherable, lowerGatheredWrites } from '../indexing/gathered-writes.ts';
+import { isGatherable, lowerGatheredWrites } from '../indexing/gathered-writes.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import type { Indexed } from '../indexing/index-select.ts';
-import { asLine, elementPlaces, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
+import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
+import { elementPlaces, elementsAlong, elementWrites } from './writes.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 

@@ -1,4 +1,4 @@
-import type { DtypeLimits } from '../../dispatch/dtype-limits.ts';
+import type { DtypeLimits } from '../../dispatch/dtype-refusals.ts';
 import { castable, each } from '../../dispatch/writable-dtypes.ts';
 
 /** Functions of `torch.special` whose kernels have their names. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { rareRows } from '../families/rare.ts';
 import { withForms } from '../table/register.ts';
-import type { DtypeLimits } from './dtype-limits.ts';
+import type { DtypeLimits } from './dtype-refusals.ts';
 
 const limited = Object.entries(rareRows).filter(([part]) =>
   existsSync(new URL(`../families/${part}/dtypes.ts`, import.meta.url)),
