@@ -28,11 +28,11 @@ export function familySizes(chunks) {
   return sizes;
 }
 
-/** The worker with all operators, and apart from it each part of the operators, as chunks. */
+/** The engine with everything at once, and apart from it each part of the operators, as chunks. */
 async function libraryChunks() {
   const parts = readdirSync(fromRoot('packages/operators/src/parts'));
   const entries = [
-    'packages/cresset/src/worker-full.ts',
+    'packages/cresset/src/engine-full.ts',
     ...parts.map((part) => `packages/operators/src/parts/${part}`),
   ];
   const { output } = await build({
