@@ -35,7 +35,7 @@ export function runToEnd(command, args, options = {}) {
       shell: windows,
       env: { ...process.env, ...environment, PATH: path },
       // Some servers stop when nobody could type to them any more.
-      stdio: [signal ? 'pipe' : 'ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
+      stdio: [abort ? 'pipe' : 'ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
     });
     let output = '';
     let timedOut = false;
