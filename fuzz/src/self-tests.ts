@@ -10,6 +10,7 @@ export const selfTests: readonly CaseInput[] = [
   bad('a hang', () => {
     for (;;);
   }),
+  bad('a wait without end', () => new Promise((resolve) => setTimeout(resolve, 2 ** 30))),
   bad('a heap without end', () => {
     for (const kept: unknown[] = []; ;) kept.push(Array.from({ length: 1000 }, () => kept));
   }),

@@ -5,6 +5,10 @@ import type { ChildMessage } from './message.ts';
 
 /** The engine's heap; a child that needs more ends, and that is a failure of the case it was at. */
 const HEAP_MEGABYTES = 256;
+/** What a child may compute before its first case. */
+const START_MILLISECONDS = 30_000;
+/** A child that was looked at so often, and had computed nothing in between, waits for something that never comes. */
+const PATIENCE = 5;
 
 export interface WatchOptions {
   readonly script: string;
@@ -33,13 +37,13 @@ export async function watchRange(options: WatchOptions): Promise<void> {
 /** Clock ticks a second in /proc, whatever the kernel's own. */
 const TICKS = 100;
 
-/** The time a process has computed: a machine under load gives it less than the clock says. NaN where that is not known. */
+/** The time a process has computed: a machine under load gives it less than the clock says, which counts where that is not known. */
 function busyMilliseconds(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
     return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
   } catch {
-    return NaN;
+    return performance.now();
   }
 }
 
@@ -63,35 +67,35 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
     let current = first;
     let hangs = false;
     let isDone = false;
-    const timer = setTimeout(() => {
-      hangs = true;
-      child.kill('SIGKILL');
-    }, 30_000);
-    createInterface(child.stdout).on('line', (line) => {
-      const message = JSON.parse(line) as ChildMessage;
-      if ('begin' in message) current = message.begin;
-      else if ('done' in message) isDone = true;
-      else options.onMessage(message);
-      // The first message comes once the library is loaded, which is no case's time.
-      clearTimeout(timer);
-      watchdog(message);
-    });
     let alarm: NodeJS.Timeout | undefined;
-    const watchdog = (message: ChildMessage): void => {
+    /** Ends the child once it has computed for so long, or does nothing at all. */
+    const watchdog = (limit: number): void => {
       clearTimeout(alarm);
-      if (!('begin' in message)) return;
-      const busyBefore = busyMilliseconds(child.pid);
-      let patience = 10;
+      const start = busyMilliseconds(child.pid);
+      let last = start;
+      let patience = PATIENCE;
       const look = (): void => {
-        const busy = busyMilliseconds(child.pid) - busyBefore;
-        hangs = !(busy < limitMilliseconds) || --patience === 0;
+        const busy = busyMilliseconds(child.pid);
+        // However little of the machine it gets, a child that has something to do gets on.
+        patience = busy > last ? PATIENCE : patience - 1;
+        last = busy;
+        hangs = !(busy - start < limit) || patience === 0;
         if (hangs) child.kill('SIGKILL');
         else alarm = setTimeout(look, limitMilliseconds);
       };
       alarm = setTimeout(look, limitMilliseconds);
     };
+    createInterface(child.stdout).on('line', (line) => {
+      const message = JSON.parse(line) as ChildMessage;
+      if ('begin' in message) current = message.begin;
+      else if ('done' in message) isDone = true;
+      else options.onMessage(message);
+      if ('begin' in message) watchdog(limitMilliseconds);
+      else clearTimeout(alarm);
+    });
+    // The first message comes once the library is loaded, which is no case's time.
+    watchdog(START_MILLISECONDS);
     child.on('close', (code, signal) => {
-      clearTimeout(timer);
       clearTimeout(alarm);
       if (isDone) return resolve(null);
       const reason = hangs ? `no answer after ${limitMilliseconds} ms` : `the process ended (${signal ?? code})`;
