@@ -10,6 +10,17 @@ import { shrinkScripts } from './shrink.mjs';
 const source = (file) => fileURLToPath(new URL(`../packages/cresset/src/${file}`, import.meta.url));
 const outDir = fileURLToPath(new URL('../packages/cresset/dist/', import.meta.url));
 
+/** The half of fflate that compresses comes with what writes files: taken for another module, it does not go where the other half is. */
+const deflateWithTheWriter = {
+  name: 'deflate-with-the-writer',
+  enforce: 'pre',
+  async resolveId(id, importer, options) {
+    if (id !== 'fflate' || !importer?.endsWith('zip-writer.ts')) return null;
+    const resolved = await this.resolve(id, importer, { ...options, skipSelf: true });
+    return { ...resolved, id: `${resolved.id}?deflate` };
+  },
+};
+
 /** What the engine's file exports to the page. Everything else that it exports is for parts. */
 const ENGINE_EXPORTS = ['addLocalOperator', 'loadAllParts', 'loadPart', 'serve', 'setJitLogSink', 'usePartAddresses'];
 
@@ -78,12 +89,10 @@ const WHOLE = { output: { codeSplitting: false } };
  * come in pieces.
  */
 async function modulesOfEngine() {
-  const parts = source('engine/parts.ts');
   const leaveOutParts = {
     name: 'leave-out-parts',
     enforce: 'pre',
-    resolveId: (id, importer, { kind }) =>
-      importer === parts && kind === 'dynamic-import' ? { id, external: true } : null,
+    resolveId: (id, _importer, { kind }) => (kind === 'dynamic-import' ? { id, external: true } : null),
   };
   const { output } = await library({ engine: source('engine.ts') }, { plugins: [leaveOutParts], write: false });
   const { modules } = output.find(({ isEntry }) => isEntry);
@@ -116,11 +125,11 @@ async function library(entry, { plugins = [], name, output = {}, emptyOutDir = f
 /** Builds all files of the library; `dist` holds nothing else then. */
 export async function buildLibrary() {
   const ofEngine = await modulesOfEngine();
-  const groups = [{ name: 'engine', test: (id) => ofEngine.has(id) }];
+  const groups = [{ name: 'engine', test: (id) => ofEngine.has(id) || id.includes('rolldown/runtime') }];
   await library(
     { engine: source('engine.ts') },
     {
-      plugins: [linkParts(ENGINE_EXPORTS)],
+      plugins: [deflateWithTheWriter, linkParts(ENGINE_EXPORTS)],
       output: { chunkFileNames: partFileOf, codeSplitting: { groups } },
       emptyOutDir: true,
     },

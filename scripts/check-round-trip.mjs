@@ -25,11 +25,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 const outDir = join(folder, 'bundle');
 await build({ configFile: path('../vite.config.ts'), mode: 'round-trip', logLevel: 'error', build: { outDir } });
-function run(command, args) {
-  const { status, signal } = spawnSync(command, args, { stdio: 'inherit' });
-  if (signal) console.log(`${command} was ended by ${signal}`);
-  return status ?? 1;
-}
+const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).status ?? 1;
 const options = ['--enable-source-maps', '--max-old-space-size=6144', '--stack-size=4000'];
 const saved = join(folder, 'saved');
 const inCresset = run(process.execPath, [...options, join(outDir, 'round-trip.js'), '--out', saved, ...corpora]);

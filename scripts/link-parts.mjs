@@ -33,15 +33,19 @@ function fileOf(source) {
   return typeof text === 'string' && text.startsWith('./') ? text.slice(2) : null;
 }
 
-/** The engine: `import('./part-x.js')` becomes a call of `linkPart`, which is handed what parts import. */
-function linkEngine(code, program, publicNames) {
+/**
+ * The engine: `import('./part-x.js')` becomes a call of `linkPart`, which is handed the names of the file and of those that it needs, to be
+ * fetched at once, and what parts import.
+ */
+function linkEngine(code, program, publicNames, needsOf) {
   const text = new MagicString(code);
   const exports = program.body.find(isExport);
   const pairs = exportedPairs(exports);
   const link = pairs.find(([name]) => name === 'linkPart')[1];
   for (const node of dynamicImports(program)) {
     const file = fileOf(node.source);
-    if (file !== null) text.overwrite(node.start, node.end, `${link}(${JSON.stringify(file)},engineExports)`);
+    if (file !== null)
+      text.overwrite(node.start, node.end, `${link}(${JSON.stringify([file, ...needsOf(file)])},engineExports)`);
   }
   const kept = pairs.filter(([name]) => publicNames.includes(name)).map(([name, local]) => `${local} as ${name}`);
   text.overwrite(
@@ -85,7 +89,12 @@ export function linkParts(publicNames) {
     renderChunk(code, chunk, _options, { chunks }) {
       const program = this.parse(code);
       const engine = Object.values(chunks).find(({ isEntry }) => isEntry).fileName;
-      const text = chunk.isEntry ? linkEngine(code, program, publicNames) : linkPart(code, program, engine);
+      const needsOf = (file, found = new Set()) => {
+        for (const each of chunks[file].imports)
+          if (each !== engine && !found.has(each)) needsOf(each, found.add(each));
+        return [...found];
+      };
+      const text = chunk.isEntry ? linkEngine(code, program, publicNames, needsOf) : linkPart(code, program, engine);
       return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
     },
   };

@@ -22,10 +22,10 @@ function signalGroup(pid, signal) {
  * @param {{ environment?: Record<string, string>, folder?: string, limitMilliseconds?: number, quiet?: boolean, mute?: boolean,
  *   signal?: AbortSignal }} [options] `folder` is where it runs, with the commands of its node_modules before those of this workspace;
  *   `quiet` keeps what it writes as `output`, `mute` what it complains of as well; `signal` ends it
- * @returns {Promise<{ status: number | null, signal: string | null, timedOut: boolean, output: string }>}
+ * @returns {Promise<{ status: number | null, timedOut: boolean, output: string }>}
  */
 export function runToEnd(command, args, options = {}) {
-  const { environment = {}, folder = root, limitMilliseconds = 0, mute = false, quiet = mute, signal: abort } = options;
+  const { environment = {}, folder = root, limitMilliseconds = 0, mute = false, quiet = mute, signal } = options;
   return new Promise((resolve, reject) => {
     const tools = [...new Set([folder, root])].map((place) => join(place, 'node_modules', '.bin'));
     const path = [...tools, process.env.PATH].join(delimiter);
@@ -35,7 +35,7 @@ export function runToEnd(command, args, options = {}) {
       shell: windows,
       env: { ...process.env, ...environment, PATH: path },
       // Some servers stop when nobody could type to them any more.
-      stdio: [abort ? 'pipe' : 'ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
+      stdio: [signal ? 'pipe' : 'ignore', quiet ? 'pipe' : 'inherit', mute ? 'pipe' : 'inherit'],
     });
     let output = '';
     let timedOut = false;
@@ -43,13 +43,13 @@ export function runToEnd(command, args, options = {}) {
 
     // A group of its own does not hear the terminal's Ctrl-C.
     let interrupted = false;
-    const passOn = (name) => {
+    const passOn = (signal) => {
       interrupted = true;
-      signalGroup(child.pid, name);
+      signalGroup(child.pid, signal);
     };
     process.on('SIGINT', passOn).on('SIGTERM', passOn);
     const timers = [];
-    abort?.addEventListener('abort', () => signalGroup(child.pid, 'SIGKILL'), { once: true });
+    signal?.addEventListener('abort', () => signalGroup(child.pid, 'SIGKILL'), { once: true });
     if (limitMilliseconds > 0) {
       timers.push(
         setTimeout(() => {
@@ -70,9 +70,9 @@ export function runToEnd(command, args, options = {}) {
       finish();
       reject(error);
     });
-    child.on('exit', (status, signal) => {
+    child.on('exit', (status) => {
       finish();
-      resolve({ status, signal, timedOut, output });
+      resolve({ status, timedOut, output });
     });
   });
 }

@@ -1,5 +1,5 @@
 // The last kilobyte: a second minifier over what the bundler made, which knows expressions better. Source maps are carried along.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { minify } from 'terser';
 
@@ -11,15 +11,17 @@ const IGNORED = '/* webpackIgnore: true *//* @vite-ignore *//* turbopackIgnore: 
 export async function shrinkScripts(folder) {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.js'))) {
     const file = join(folder, name);
+    // What the bundler wrote itself, and none of us, has no map.
+    const content = existsSync(`${file}.map`) ? readFileSync(`${file}.map`, 'utf8') : undefined;
     const { code, map } = await minify(readFileSync(file, 'utf8'), {
       module: !name.endsWith('.global.js'),
       ecma: 2020,
       compress: { passes: 2 },
-      sourceMap: { content: readFileSync(`${file}.map`, 'utf8'), url: `${name}.map` },
+      sourceMap: content !== undefined && { content, url: `${name}.map` },
       // Bundlers recognise a worker by this form, string and all.
       format: { quote_style: 2 },
     });
     writeFileSync(file, code.replace(COMPUTED_IMPORT, `import(${IGNORED}`));
-    writeFileSync(`${file}.map`, map);
+    if (content !== undefined) writeFileSync(`${file}.map`, map);
   }
 }

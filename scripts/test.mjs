@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { prepareMachine } from './prepare-machine.mjs';
 import { runToEnd } from './process-group.mjs';
 
-/** What a step may take. It is there for what hangs: a machine that does other things besides takes many times as long as an idle one. */
-const limitMilliseconds = 30 * 60_000;
+const minutes = 60_000;
 const skippedStatus = 77;
 const reports = mkdtempSync(join(tmpdir(), 'cresset-test-'));
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -23,22 +22,13 @@ function add(step, { passed, failed, skipped = 0 }) {
 
 const readReport = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
 
-/** Runs a step's command. Not every failure says what it was. */
-async function runStep(command, args, environment) {
-  const { status, signal, timedOut } = await runToEnd(command, args, { environment, limitMilliseconds });
-  if (timedOut) console.log(`${command} was ended after ${limitMilliseconds / 60_000} minutes`);
-  else if (signal) console.log(`${command} was ended by ${signal}`);
-  else if (status !== 0 && status !== skippedStatus) console.log(`${command} ended with status ${status}`);
-  return status;
-}
-
 /** A runner that fails without a failed test (a file that does not load, a crash) still counts as a failure. */
 const failedAtLeast = (failed, status) => (status === 0 ? failed : Math.max(failed, 1));
 
 const check = (name, command, args = []) => ({
   name,
   async run() {
-    const status = await runStep(command, args);
+    const { status } = await runToEnd(command, args, { limitMilliseconds: 12 * minutes });
     if (status === skippedStatus) return { passed: 0, failed: 0, skipped: 1 };
     return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
   },
@@ -50,7 +40,7 @@ const vitest = (name, project) => ({
     const file = join(reports, `${project}.json`);
     const args = ['run', '--project', project, '--passWithNoTests'];
     const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
-    const status = await runStep('vitest', [...args, ...reporters]);
+    const { status } = await runToEnd('vitest', [...args, ...reporters], { limitMilliseconds: 10 * minutes });
     const report = readReport(file);
     return {
       passed: report?.numPassedTests ?? 0,
@@ -64,9 +54,14 @@ const playwright = (name) => ({
   name,
   async run() {
     const file = join(reports, 'playwright.json');
-    const args = ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'];
-    const environment = { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(2)) };
-    const status = await runStep('playwright', args, environment);
+    const { status } = await runToEnd(
+      'playwright',
+      ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
+      {
+        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(2)) },
+        limitMilliseconds: 12 * minutes,
+      },
+    );
     const stats = readReport(file)?.stats;
     return {
       passed: (stats?.expected ?? 0) + (stats?.flaky ?? 0),
@@ -81,7 +76,7 @@ const applications = (name) => ({
   async run() {
     const file = join(reports, 'applications.json');
     const args = ['scripts/check-apps.mjs', '--ci', '--report', file];
-    const status = await runStep(process.execPath, args);
+    const { status } = await runToEnd(process.execPath, args, { limitMilliseconds: 12 * minutes });
     const { passed, failed, skipped } = readReport(file) ?? { passed: 0, failed: 0, skipped: 0 };
     return { passed, failed: failedAtLeast(failed, status), skipped };
   },

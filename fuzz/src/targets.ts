@@ -1,12 +1,5 @@
-import {
-  MemorySource,
-  PickleGlobals,
-  readCheckpoint,
-  readModule,
-  StorageReference,
-  Unpickler,
-  writeModule,
-} from '@cresset/archive';
+import { MemorySource, PickleGlobals, readModule, StorageReference, Unpickler, writeModule } from '@cresset/archive';
+import { readCheckpoint } from '@cresset/archive/parts/checkpoint';
 import { declareScript } from '@cresset/frontend';
 import { AliasDb, ClassType, CressetError, type GraphFunction, lint, parseIr, parseSchema } from '@cresset/ir';
 import {

@@ -72,7 +72,7 @@ names = {
     "rdnet_tiny": 64,
     "swiftformer_xs": 224,
     "eva02_tiny_patch14_224": 224,
-    "bat_resnext26ts": 256,
+    "bat_resnext26ts": 64,
     "lambda_resnet26t": 64,
     "halonet26t": 256,
     "botnet26t_256": 256,

@@ -24,8 +24,6 @@ export interface TransferOptions {
 
 /** What of a program's file says what it needs. */
 export interface ArchiveContents {
-  /** Whether it has the layout of PyTorch 1.0 to 1.3. */
-  readonly isLegacy: boolean;
   /** Texts of its code files. */
   readonly code: readonly string[];
   readonly pickles: readonly Uint8Array[];
@@ -49,6 +47,8 @@ export interface ByteSource {
   readAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   /** Reads one stretch in pieces as they come, so that a large one need not be in memory as a whole. */
   stream(offset: number, length: number): AsyncIterable<Uint8Array>;
+  /** Fetches what is missing of a file that is kept for later visits, while nobody waits for anything else. Never rejects. */
+  fill?(): Promise<void>;
   /** A stretch was read for the last time: a source in memory need not keep it. */
   release?(offset: number, length: number): void;
   /** Forgets what was kept for later visits, since it is no good. */

@@ -1,5 +1,5 @@
 import type { SourceRangeFactory } from '@cresset/ir';
-import { DebugRanges } from './debug-ranges.ts';
+import type { DebugRanges } from './debug-ranges.ts';
 import type { ZipReader } from './zip-reader.ts';
 
 /**
@@ -40,6 +40,10 @@ export class DebugTables {
 
   async #fetch(): Promise<void> {
     const names = this.#names();
+    if (names.length === 0) return;
+    const module = await import('./debug-ranges.ts').catch(() => null);
+    if (!module) return;
+    const { DebugRanges } = module;
     const read = async (group: readonly string[]): Promise<void> => {
       const contents = await this.#zip.readAll(group);
       group.forEach((name, index) => this.#tables.set(name, new DebugRanges(contents[index], name)));

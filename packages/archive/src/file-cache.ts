@@ -1,11 +1,5 @@
 import { crc32 } from './crc32.ts';
-
-/** What tells one version of a file from another; null where the server does not say. */
-export interface FileVersion {
-  readonly size: number;
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-}
+import type { FileVersion } from './file-version.ts';
 
 /** A file that is kept for later visits. */
 export interface CachedFile {
@@ -14,13 +8,6 @@ export interface CachedFile {
   readonly size: number;
   /** Bytes of it that are kept. */
   readonly stored: number;
-}
-
-/** Whether two versions are the same one; null where nothing tells. */
-export function isSameVersion(a: FileVersion, b: FileVersion): boolean | null {
-  if (a.size !== b.size) return false;
-  if (a.etag && b.etag) return a.etag === b.etag;
-  return a.lastModified && b.lastModified ? a.lastModified === b.lastModified : null;
 }
 
 /** Files are kept in blocks of this size, each a file of its own. */

@@ -1,7 +1,8 @@
 import { CressetError } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
 import type { ByteSource } from './byte-source.ts';
-import { archiveRoot, describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint-reader.ts';
+import { archiveRoot } from './archive-layout.ts';
+import { describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint-reader.ts';
 import type { ZipReader } from './zip-reader.ts';
 
 const FRONT_BYTES = 512;

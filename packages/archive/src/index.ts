@@ -1,14 +1,9 @@
+export * from './archive-layout.ts';
 export * from './bytecode/mobile-code.ts';
 export * from './byte-source.ts';
-export * from './cached-source.ts';
 export * from './chunked-source.ts';
-export * from './checkpoint-file.ts';
-export * from './checkpoint-reader.ts';
-export * from './debug-ranges.ts';
 export * from './debug-tables.ts';
-export * from './file-cache.ts';
-export * from './foreign-file.ts';
-export * from './legacy-module-reader.ts';
+export type { CachedFile } from './file-cache.ts';
 export * from './module-reader.ts';
 export * from './module-writer.ts';
 export type { PendingState } from './object-pickle.ts';

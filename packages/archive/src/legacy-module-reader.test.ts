@@ -1,12 +1,8 @@
 import { CressetError, type ListType, SourceRange } from '@cresset/ir';
 import type { Dict, List, ScriptObject, Tensor } from '@cresset/tensor';
 import { strToU8, zipSync } from 'fflate';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readLegacyModule } from './legacy-module-reader.ts';
-import { type LoadedModule, readModule, setLegacyReader } from './module-reader.ts';
-
-beforeAll(() => setLegacyReader(readLegacyModule));
-afterAll(() => setLegacyReader(undefined));
+import { describe, expect, it } from 'vitest';
+import { type LoadedModule, readModule } from './module-reader.ts';
 
 const floats = (...values: number[]): Uint8Array => new Uint8Array(new Float32Array(values).buffer);
 /** A pickle of opcodes in text, one byte a character. */
@@ -215,12 +211,5 @@ describe('readLegacyModule', () => {
       const error = await failure(model);
       expect([error.code, error.message]).toEqual([code, expect.stringContaining(message)]);
     }
-  });
-
-  it('is named without its reader', async () => {
-    setLegacyReader(undefined);
-    const error = await failure({ model: {} });
-    expect([error.code, error.message]).toEqual(['FILE_IS_LEGACY_ARCHIVE', expect.stringContaining('model.json')]);
-    setLegacyReader(readLegacyModule);
   });
 });

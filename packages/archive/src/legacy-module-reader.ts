@@ -4,7 +4,8 @@ import { elementSize, type IValue, ScriptObject, type Tensor, Tuple } from '@cre
 import { DebugRanges } from './debug-ranges.ts';
 import { DebugTables } from './debug-tables.ts';
 import { type ModuleDef, parseModelDef, type TensorDef } from './legacy-model-def.ts';
-import { type LegacyArchive, type LoadedModule, readExtraFiles } from './module-reader.ts';
+import { readExtraFiles } from './extra-files.ts';
+import type { LegacyArchive, LoadedModule } from './module-reader.ts';
 import { ObjectPickle, type PendingState } from './object-pickle.ts';
 import { PickleGlobals } from './pickle-globals.ts';
 import { PickleGlobal, type PickleValue } from './pickle-value.ts';
@@ -20,7 +21,7 @@ const FIRST_PICKLED_VERSION = 2;
 
 /**
  * Reads the layout of PyTorch 1.0 to 1.3: `model.json`, `tensors/`, `attributes.pkl`, a file of code for each module, and in `libs/` the
- * classes that are no modules (PyTorch: LEGACY_deserialize). `readModule` uses it once it was given to `setLegacyReader`.
+ * classes that are no modules (PyTorch: LEGACY_deserialize). `readModule` hands such archives to it.
  *
  * Throws `LEGACY_MODEL` for a description that does not fit the file, and what reading the present layout throws.
  */

@@ -8,10 +8,10 @@ import {
   throwIfAborted,
   type TransferOptions,
 } from './byte-source.ts';
-import { archiveRoot, readByteOrder } from './checkpoint-reader.ts';
+import { archiveRoot, readByteOrder } from './archive-layout.ts';
 import { ChunkedSource } from './chunked-source.ts';
 import { DebugTables } from './debug-tables.ts';
-import { foreignFileError, foreignZipError } from './foreign-file.ts';
+import { readExtraFiles } from './extra-files.ts';
 import { ObjectPickle, type PendingState } from './object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
@@ -53,15 +53,6 @@ export interface LegacyArchive {
   /** The folder of the archive, with a slash at its end. */
   readonly root: string;
   readonly formatVersion: number;
-}
-
-export type LegacyReader = (archive: LegacyArchive) => Promise<LoadedModule>;
-
-let legacyReader: LegacyReader | undefined;
-
-/** Makes `readModule` take the layout of PyTorch 1.0 to 1.3, which it refuses without a reader: few files are of it. */
-export function setLegacyReader(reader: LegacyReader | undefined): void {
-  legacyReader = reader;
 }
 
 /** Opens what a model can be loaded from. */
@@ -119,10 +110,14 @@ class ModuleReader {
     const zip = await this.#openZip();
     const root = archiveRoot(zip);
     if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
-      await this.#beforeCompiling?.({ isLegacy: true, code: await readTexts(zip), pickles: [] });
-      if (legacyReader) return legacyReader({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
+      await this.#beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
+      const { readLegacyModule } = await import('./legacy-module-reader.ts');
+      return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
     }
-    if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) throw await foreignZipError(this.#source, zip);
+    if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) {
+      const { foreignZipError } = await import('./foreign-file.ts');
+      throw await foreignZipError(this.#source, zip);
+    }
     const formatVersion = await this.#formatVersion(zip, root);
     const debugTables = new DebugTables(zip);
     const [bigEndian, code, dataPickle, constantsPickle] = await Promise.all([
@@ -132,7 +127,7 @@ class ModuleReader {
       zip.has(`${root}constants.pkl`) ? zip.read(`${root}constants.pkl`) : null,
     ]);
     const pickles = constantsPickle ? [dataPickle, constantsPickle] : [dataPickle];
-    await this.#beforeCompiling?.({ isLegacy: false, code: [...code.values()].map(({ text }) => text), pickles });
+    await this.#beforeCompiling?.({ code: [...code.values()].map(({ text }) => text), pickles });
     throwIfAborted(this.#signal);
 
     const constants: IValue[] = [];
@@ -173,9 +168,9 @@ class ModuleReader {
     try {
       return await ZipReader.open(this.#source);
     } catch (error) {
-      if (error instanceof CressetError && error.code.startsWith('ZIP_'))
-        throw await foreignFileError(this.#source, error);
-      throw error;
+      if (!(error instanceof CressetError) || !error.code.startsWith('ZIP_')) throw error;
+      const { foreignFileError } = await import('./foreign-file.ts');
+      throw await foreignFileError(this.#source, error);
     }
   }
 
@@ -218,12 +213,4 @@ async function readTexts(zip: ZipReader): Promise<string[]> {
   return (await zip.readAll([...zip.entries.keys()].filter((name) => name.endsWith('.py')))).map((bytes) =>
     decoder.decode(bytes),
   );
-}
-
-/** What was saved with `_extra_files`. */
-export async function readExtraFiles(zip: ZipReader, root: string): Promise<Map<string, Uint8Array>> {
-  const folder = `${root}extra/`;
-  const names = [...zip.entries.keys()].filter((name) => name.startsWith(folder) && name.length > folder.length);
-  const contents = await zip.readAll(names);
-  return new Map(names.map((name, index) => [name.slice(folder.length), contents[index].slice()]));
 }

@@ -10,8 +10,8 @@ import {
   throwIfAborted,
   type TransferOptions,
 } from './byte-source.ts';
-import { CachedSource } from './cached-source.ts';
-import { FileCache, isSameVersion, type FileVersion } from './file-cache.ts';
+import type { FileCache } from './file-cache.ts';
+import { isSameVersion, type FileVersion } from './file-version.ts';
 
 /** The first request asks for this much: a smaller file comes whole with it. */
 const FIRST_REQUEST_BYTES = 128 << 10;
@@ -19,8 +19,6 @@ const FIRST_REQUEST_BYTES = 128 << 10;
 export const WHOLE_FILE_BYTES = 32 << 20;
 /** Directory, pickles and code of a TorchScript file stand at its end. */
 const TAIL_BYTES = 256 << 10;
-/** By this much of its end a file is recognised where the server tells nothing of its version: checksums of all parts are there. */
-const COMPARED_BYTES = 64 << 10;
 /** The rest of a large file is fetched into the cache when the model is likely to be loaded. */
 const FILL_DELAY_MS = 2000;
 /** Requests one after the other that bring nothing, before a stretch is given up. */
@@ -36,14 +34,13 @@ const ATTEMPTS = 3;
 export async function openUrl(url: string | URL, options: TransferOptions = {}): Promise<ByteSource> {
   throwIfAborted(options.signal);
   const address = String(url);
-  const cache = options.cache ? await FileCache.open(address, options.onWarning) : null;
-  const source = cache
-    ? await openThroughCache(address, options, cache)
-    : (await openRemote(address, options, null)).source!;
+  const source =
+    (options.cache && (await openCached(address, options))) || (await openRemote(address, options)).source!;
   if (!(source instanceof StreamedSource)) return source;
   if (source.size > WHOLE_FILE_BYTES) {
     await source.keep(source.size - TAIL_BYTES, TAIL_BYTES);
-    if (source instanceof CachedSource) setTimeout(() => void source.fill(), FILL_DELAY_MS);
+    const { fill }: ByteSource = source;
+    if (fill) setTimeout(() => void fill.call(source), FILL_DELAY_MS);
     return source;
   }
   const whole = new MemorySource(await source.read(0, source.size), address);
@@ -51,42 +48,20 @@ export async function openUrl(url: string | URL, options: TransferOptions = {}):
   return whole;
 }
 
-async function openThroughCache(address: string, options: TransferOptions, cache: FileCache): Promise<ByteSource> {
-  const { version } = cache;
-  let remote: Remote;
-  try {
-    remote = await openRemote(address, options, cache);
-  } catch (error) {
-    // A server that was not reached says nothing about the file; one that does not have it any more does.
-    const isOffline = error instanceof CressetError && error.code === 'DOWNLOAD_FAILED' && error.cause !== undefined;
-    if (!version || !isOffline) throw error;
-    return new CachedSource(cache, null, error);
-  }
-  if (!version || !(await isStillSame(cache, version, remote))) await cache.adopt(remote.version);
-  return new CachedSource(cache, remote.source);
+/** The file as it is kept, and kept in step; null where nothing can be kept here. */
+async function openCached(address: string, options: TransferOptions): Promise<ByteSource | null> {
+  const { openThroughCache } = await import('./cached-download.ts');
+  return openThroughCache(address, options, (cache) => openRemote(address, options, cache));
 }
 
-async function isStillSame(cache: FileCache, version: FileVersion, remote: Remote): Promise<boolean> {
-  const verdict = isSameVersion(version, remote.version);
-  if (verdict !== null || !remote.source) return verdict ?? true;
-  const length = Math.min(COMPARED_BYTES, version.size);
-  try {
-    const [kept, there] = await Promise.all(
-      [new CachedSource(cache, null), remote.source].map((each) => each.read(version.size - length, length)),
-    );
-    return kept.every((byte, index) => byte === there[index]);
-  } catch {
-    return false;
-  }
-}
-
-interface Remote {
+/** What a server has of a file. */
+export interface Remote {
   readonly version: FileVersion;
   /** Null where the server has no ranges, and what it has is in the cache as a whole. */
   readonly source: ByteSource | null;
 }
 
-async function openRemote(address: string, options: TransferOptions, cache: FileCache | null): Promise<Remote> {
+async function openRemote(address: string, options: TransferOptions, cache?: FileCache): Promise<Remote> {
   const { signal } = options;
   // One byte tells whether a file that is kept is still the same.
   const asked = cache?.version ? 1 : FIRST_REQUEST_BYTES;

@@ -29,7 +29,7 @@ export {
 } from './kernels/pointwise.ts';
 export { packingOf } from './families/quantized/restored-objects.ts';
 export { type PartName } from './part-table.ts';
-export { namesInCode, partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
+export { namesInCode, partsOf, partsOfDtype } from './parts-of.ts';
 export { findRow } from './table/register.ts';
 export { registerCommonOperators } from './register-common.ts';
 export { allRows, registerAllOperators } from './register-all.ts';
@@ -37,3 +37,4 @@ export * from './table/row.ts';
 export * from './kernels/type-promotion.ts';
 export * from './kernels/broadcast.ts';
 export { formatValue } from './families/scalar/value-format.ts';
+export { partsOfSource } from './parts-of-source.ts';

@@ -10,6 +10,7 @@ export type PartName =
   | 'losses'
   | 'nested'
   | 'numpy'
+  | 'padding'
   | 'quantized'
   | 'random'
   | 'recurrent'
@@ -43,9 +44,11 @@ export const NAMES: Readonly<Record<string, string>> = {
   'nested': '_native_multi_head_attention _nested_from_padded_and_nested_example _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned _transformer_encoder_layer_fwd nested_counts nested_rows nested_to_padded_tensor to_padded_tensor',
   'numpy': 'IfThenElse MKLDNNClamp MKLDNNHardSigmoid MKLDNNHardSwish MKLDNNHardTanh MKLDNNScalarMul ReductionSizes VarConcat VarStack _add_relu _cdist_forward allclose cartesian_prod cdist combinations copysign cosine_similarity cov cross cummax cummin diff dist gcd gradient heaviside hypot is_sparse_csr isclose lcm linalg_cross logaddexp logaddexp2 logcumsumexp mkldnn_convolution nextafter nonzero_static pairwise_distance pdist special_round special_xlog1py vander xlogy',
   'numpy scalar-functions': 'frexp ldexp',
+  'padding': '_pad_circular _pad_enum constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d',
+  'padding recurrent': 'pad_sequence',
   'quantized': '_choose_qparams_per_tensor _empty_affine_quantized _empty_per_channel_affine_quantized _make_per_channel_quantized_tensor _make_per_tensor_quantized_tensor dequantize fake_quantize_per_channel_affine fake_quantize_per_channel_affine_cachemask fake_quantize_per_channel_affine_cachemask_backward fake_quantize_per_tensor_affine fake_quantize_per_tensor_affine_cachemask fake_quantize_per_tensor_affine_cachemask_backward int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized quantized_gru quantized_lstm',
   'random': '_no_grad_fill _no_grad_normal _no_grad_uniform _no_grad_zero bernoulli cauchy exponential geometric log_normal multinomial normal poisson rand rand_like randint randint_like randn randn_like random randperm uniform',
-  'recurrent': '_pack_padded_sequence _pad_packed_sequence gru gru_cell lstm lstm_cell pad_sequence rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell',
+  'recurrent': '_pack_padded_sequence _pad_packed_sequence gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell',
   'resampling': '_upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d affine_grid_generator channel_shuffle grid_sampler grid_sampler_2d grid_sampler_3d native_channel_shuffle pixel_shuffle pixel_unshuffle upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_trilinear3d',
   'scalar-functions': 'AddStatValue TimePoint bin capitalize center chr degrees expandtabs fabs factorial gamma hash hex isalnum isalpha isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust modf oct ord partition radians rfind rindex rjust rpartition rsplit splitlines swapcase title zfill',
   'scatter': 'gather index_add index_copy index_fill index_reduce one_hot scatter scatter_add scatter_reduce',

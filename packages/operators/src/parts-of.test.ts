@@ -6,7 +6,8 @@ import { namesIn, partTable, sourcePartTable } from './documentation/part-table-
 import { commonRows } from './families/common.ts';
 import { rareRows } from './families/rare.ts';
 import type { PartName } from './part-table.ts';
-import { namesInCode, partsOf, partsOfDtype, partsOfSource } from './parts-of.ts';
+import { namesInCode, partsOf, partsOfDtype } from './parts-of.ts';
+import { partsOfSource } from './parts-of-source.ts';
 import { withForms } from './table/register.ts';
 import type { OperatorRow } from './table/row.ts';
 

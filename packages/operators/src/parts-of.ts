@@ -1,12 +1,11 @@
 import { isComplex, type ScalarType } from '@cresset/tensor';
 import { NAMES, type PartName } from './part-table.ts';
-import { SOURCE_NAMES } from './source-part-table.ts';
 
 /** A name without the `_` of an in-place form, which is looked up as the operator itself is. */
 export const plainName = (name: string): string => name.replace(/([^_])_$/, '$1');
 
 /** A function from identifiers to parts by a table, which is taken apart when it is first asked. */
-function lookUp(table: Readonly<Record<string, string>>): (identifiers: Iterable<string>) => Set<PartName> {
+export function lookUp(table: Readonly<Record<string, string>>): (identifiers: Iterable<string>) => Set<PartName> {
   let byName: ReadonlyMap<string, readonly PartName[]> | undefined;
   return (identifiers) => {
     byName ??= new Map(
@@ -32,14 +31,6 @@ export function namesInCode(code: string): Set<string> {
  * whose `register` puts its operators in place.
  */
 export const partsOf: (identifiers: Iterable<string>) => Set<PartName> = /* @__PURE__ */ lookUp(NAMES);
-
-const ofSource: typeof partsOf = /* @__PURE__ */ lookUp(SOURCE_NAMES);
-
-/** As `partsOf`, for a Python source, which also names modules, functions and layers of PyTorch that come to operators. */
-export function partsOfSource(identifiers: Iterable<string>): Set<PartName> {
-  const names = [...identifiers];
-  return new Set([...partsOf(names), ...ofSource(names)]);
-}
 
 /** The parts without which a program that is given tensors of a dtype, or has them as weights, would do without what it can have. */
 export function partsOfDtype(dtype: ScalarType): PartName[] {

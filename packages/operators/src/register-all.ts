@@ -10,6 +10,7 @@ import { register as linalg } from './parts/linalg.ts';
 import { register as losses } from './parts/losses.ts';
 import { register as nested } from './parts/nested.ts';
 import { register as numpy } from './parts/numpy.ts';
+import { register as padding } from './parts/padding.ts';
 import { register as quantized } from './parts/quantized.ts';
 import { register as random } from './parts/random.ts';
 import { register as recurrent } from './parts/recurrent.ts';
@@ -37,6 +38,7 @@ export function registerAllOperators(): void {
     losses,
     nested,
     numpy,
+    padding,
     quantized,
     random,
     recurrent,

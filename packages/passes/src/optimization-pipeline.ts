@@ -1,7 +1,6 @@
 import { jitOptions, type Graph } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
 import { annotateWarns } from './annotate-warns.ts';
-import { autocast } from './autocast.ts';
 import { canonicalizeOutputs } from './canonicalize.ts';
 import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
 import { poolConstants } from './constant-pooling.ts';
@@ -30,6 +29,8 @@ export interface OptimizeOptions extends PassEnvironment {
   readonly self?: ScriptObject | null;
   /** Attributes, as `class.name`, that turned out to change between runs. */
   readonly unstableAttributes?: ReadonlySet<string>;
+  /** Puts in the casts of `torch.autocast`; few programs have it, and it comes with those. */
+  readonly autocast?: ((graph: Graph, evaluate: ConstantEvaluator) => void) | undefined;
   /** Groups operators into kernels: where there is a device to run them. */
   readonly fuse: FuseOptions | null;
   /** Is told of the graph after every step. */
@@ -62,7 +63,7 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
     return guards;
   }
   step('inline', () => inline(graph));
-  step('autocast', () => autocast(graph, options.evaluate));
+  step('autocast', () => options.autocast?.(graph, options.evaluate));
   step('numbers for tensors', () => replaceTensorsByNumbers(graph.block));
   const { self } = options;
   if (self) {

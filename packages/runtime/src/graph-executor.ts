@@ -1,10 +1,17 @@
 import { CressetError, GraphFunction, jitOptions, logGraph, type Graph, type ScriptFunction } from '@cresset/ir';
-import { optimizeForInference, type AttributeGuard } from '@cresset/passes';
+import { optimizeForInference, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
 import { Tensor, type ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from './code-compiler.ts';
 import type { Code, CodeSource } from './code.ts';
+
+let autocastPass: OptimizeOptions['autocast'];
+
+/** Gives plans that are made from now on the pass that a program with `torch.autocast` needs. */
+export function useAutocast(pass: NonNullable<OptimizeOptions['autocast']>): void {
+  autocastPass = pass;
+}
 
 /** What a plan was made for; another spec is another plan (torch::jit::ArgumentSpec). */
 export interface ArgumentSpec {
@@ -70,6 +77,7 @@ export class GraphExecutor {
     const guards = optimizeForInference(graph, {
       evaluate: evaluateConstant,
       compileDecomposition,
+      autocast: autocastPass,
       self,
       unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,

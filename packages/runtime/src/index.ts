@@ -28,7 +28,8 @@ export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './scri
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
 export * from './worker/protocol.ts';
-export { ScriptFailure, toWireError } from './worker/wire-error.ts';
+export { ScriptFailure } from './worker/script-failure.ts';
+export { toWireError } from './worker/wire-error.ts';
 export { toWire, WireReader } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';

@@ -8,6 +8,7 @@ import * as linalg from '@cresset/operators/parts/linalg';
 import * as losses from '@cresset/operators/parts/losses';
 import * as nested from '@cresset/operators/parts/nested';
 import * as numpy from '@cresset/operators/parts/numpy';
+import * as padding from '@cresset/operators/parts/padding';
 import * as random from '@cresset/operators/parts/random';
 import * as recurrent from '@cresset/operators/parts/recurrent';
 import * as resampling from '@cresset/operators/parts/resampling';
@@ -16,9 +17,9 @@ import * as scatter from '@cresset/operators/parts/scatter';
 import * as sorting from '@cresset/operators/parts/sorting';
 import * as special from '@cresset/operators/parts/special';
 import * as vision from '@cresset/operators/parts/vision';
+import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
 import * as inspection from '@cresset/runtime/parts/inspection';
-import * as legacy from '@cresset/runtime/parts/legacy';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
 import * as tracing from '../tracing/recording.ts';
@@ -26,6 +27,7 @@ import { parts, type PartName } from './parts.ts';
 
 const ALL = {
   authoring,
+  autocast,
   complex,
   einsum,
   fourier,
@@ -33,11 +35,11 @@ const ALL = {
   inspection,
   layers,
   layouts,
-  legacy,
   linalg,
   losses,
   nested,
   numpy,
+  padding,
   quantized,
   random,
   recurrent,

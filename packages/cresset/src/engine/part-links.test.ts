@@ -15,14 +15,17 @@ it('a part is linked to the engine and to the parts that it needs', async () => 
   });
   const log: string[] = [];
   const engine = (): Record<string, unknown> => ({ a: 1, log });
-  const [part, again] = await Promise.all([linkPart('part-sum.js', engine), linkPart('part-sum.js', engine)]);
+  const [part, again] = await Promise.all([
+    linkPart(['part-sum.js', 'part-two.js'], engine),
+    linkPart(['part-sum.js'], engine),
+  ]);
   expect(part).toMatchObject({ sum: 3 });
   expect(again).toBe(part);
   expect(log).toEqual(['two']);
 });
 
 it('names the part that is not where it should be, and what to do', async () => {
-  const { code, message } = await failure(linkPart('part-nowhere.js', () => ({})));
+  const { code, message } = await failure(linkPart(['part-nowhere.js'], () => ({})));
   expect(code).toBe('PART_MISSING');
   expect(message).toMatch(/part-nowhere\.js .*dist folder beside each other, or import 'cresset\/full'/);
 });

@@ -6,12 +6,13 @@ import type { Part } from '@cresset/runtime';
  * place than the engine: its one export is a function that takes what it needs of the engine, and gives what it exports.
  */
 type PartFile = {
-  readonly default: (...engineAndParts: Readonly<Record<string, unknown>>[]) => Part;
+  readonly default: (engine: Readonly<Record<string, unknown>>, ...parts: readonly Part[]) => Part;
   /** Files of other parts that it needs. */
   readonly needs: readonly string[];
 };
 
 let addresses: Readonly<Record<string, string>> = {};
+const files = new Map<string, Promise<PartFile>>();
 const linked = new Map<string, Promise<Part>>();
 
 /** Says where the files of parts are; those of which nothing is said are looked for beside the engine. */
@@ -20,23 +21,37 @@ export function usePartAddresses(given: Readonly<Record<string, string>>): void 
 }
 
 /**
- * Fetches the file of a part and links it to the engine.
+ * Fetches a part and links it to the engine.
  *
+ * @param names of its file and of those that it needs, which are fetched at once
  * @param engine gives what the engine exports to parts
  */
-export function linkPart(file: string, engine: () => Readonly<Record<string, unknown>>): Promise<Part> {
-  let part = linked.get(file);
-  if (!part) {
-    part = fetchFile(file).then(async ({ default: define, needs }) =>
-      define(
-        engine(),
-        ...((await Promise.all(needs.map((each) => linkPart(each, engine)))) as Record<string, unknown>[]),
-      ),
-    );
-    part.catch(() => linked.delete(file));
-    linked.set(file, part);
+export function linkPart(names: readonly string[], engine: () => Readonly<Record<string, unknown>>): Promise<Part> {
+  names.forEach((name) => void fileOf(name).catch(() => undefined));
+  return link(names[0], engine);
+}
+
+function link(name: string, engine: () => Readonly<Record<string, unknown>>): Promise<Part> {
+  return once(linked, name, async () => {
+    const { default: define, needs } = await fileOf(name);
+    return define(engine(), ...(await Promise.all(needs.map((each) => link(each, engine)))));
+  });
+}
+
+const fileOf = (name: string): Promise<PartFile> => once(files, name, () => fetchFile(name));
+
+/** What was begun before, or is now; what failed is forgotten. */
+function once<Result>(
+  begun: Map<string, Promise<Result>>,
+  name: string,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  let result = begun.get(name);
+  if (!result) {
+    begun.set(name, (result = begin()));
+    result.catch(() => begun.delete(name));
   }
-  return part;
+  return result;
 }
 
 async function fetchFile(file: string): Promise<PartFile> {

@@ -2,6 +2,7 @@ import { PartLoader, type Part } from '@cresset/runtime';
 
 /** The parts of the library that the engine fetches when something first needs them. */
 const PARTS = {
+  autocast: () => import('@cresset/runtime/parts/autocast'),
   authoring: () => import('@cresset/runtime/parts/authoring'),
   complex: () => import('@cresset/operators/parts/complex'),
   einsum: () => import('@cresset/operators/parts/einsum'),
@@ -10,10 +11,10 @@ const PARTS = {
   inspection: () => import('@cresset/runtime/parts/inspection'),
   layers: () => import('@cresset/operators/parts/layers'),
   layouts: () => import('@cresset/operators/parts/layouts'),
-  legacy: () => import('@cresset/runtime/parts/legacy'),
   linalg: () => import('@cresset/operators/parts/linalg'),
   losses: () => import('@cresset/operators/parts/losses'),
   nested: () => import('@cresset/operators/parts/nested'),
+  padding: () => import('@cresset/operators/parts/padding'),
   numpy: () => import('@cresset/operators/parts/numpy'),
   quantized: () => import('@cresset/runtime/parts/quantized'),
   random: () => import('@cresset/operators/parts/random'),

@@ -1,6 +1,5 @@
 import type { OperatorRow } from '../table/row.ts';
 import { joiningRows } from './arranging/joining.ts';
-import { paddingRows } from './arranging/padding.ts';
 import { rearrangingRows } from './arranging/rearranging.ts';
 import { attentionRows } from './attention/attention.ts';
 import { softmaxRows } from './attention/softmax.ts';
@@ -53,5 +52,4 @@ export const commonRows: readonly OperatorRow[] = [
   ...dropoutFamilyRows,
   ...embeddingRows,
   ...embeddingRenormRows,
-  ...paddingRows,
 ];

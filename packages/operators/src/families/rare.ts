@@ -10,6 +10,7 @@ import { linalgRows } from './linalg/rows.ts';
 import { allLossRows } from './losses/rows.ts';
 import { nestedFamilyRows } from './nested/rows.ts';
 import { numpyRows } from './numpy/rows.ts';
+import { paddingRows } from './padding/padding.ts';
 import { quantizedRows } from './quantized/rows.ts';
 import { randomFamilyRows } from './random/rows.ts';
 import { recurrentFamilyRows } from './recurrent/rows.ts';
@@ -31,6 +32,7 @@ export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
   losses: allLossRows,
   nested: nestedFamilyRows,
   numpy: numpyRows,
+  padding: paddingRows,
   quantized: quantizedRows,
   random: randomFamilyRows,
   recurrent: recurrentFamilyRows,

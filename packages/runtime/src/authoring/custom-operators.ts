@@ -19,7 +19,7 @@ import { Execution } from '../execution.ts';
 import { ExecutorCache } from '../graph-executor.ts';
 import { InterpreterState } from '../interpreter-state.ts';
 import { RuntimeContext } from '../runtime-context.ts';
-import { fromWireError } from '../worker/wire-error.ts';
+import { fromWireError } from '../worker/script-failure.ts';
 import type { OperatorOutcome, OperatorRegistration, OperatorRun, WireValue } from '../worker/protocol.ts';
 import { toWire, WireReader } from '../worker/wire-value.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';

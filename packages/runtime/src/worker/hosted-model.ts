@@ -24,7 +24,6 @@ import type {
   WireValue,
 } from './protocol.ts';
 import type { ProgramParts } from './program-parts.ts';
-import { loadStateDict } from './state-dict.ts';
 import { bytesOnDevice } from './weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
 
@@ -279,7 +278,8 @@ export class HostedModel {
   }
 
   /** Copies tensors into the parameters and buffers of a module. */
-  loadStateDict({ module, tensors, strict }: StateDictRequest): Promise<StateDictReport> {
+  async loadStateDict({ module, tensors, strict }: StateDictRequest): Promise<StateDictReport> {
+    const { loadStateDict } = await import('./state-dict.ts');
     this.receiver(module);
     const state = new Map(tensors.map(([name, tensor]) => [name, tensorFromWire(tensor)]));
     return loadStateDict(this.modules, module, state, strict);

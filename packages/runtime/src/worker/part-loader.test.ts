@@ -24,16 +24,12 @@ it('fetches a part once, and again where that failed', async () => {
 it('says what of a program needs a part', async () => {
   const fetched: string[] = [];
   const record = (name: string) => async () => ({ register: () => void fetched.push(name) });
-  const parts = new ProgramParts(new PartLoader({ legacy: record('legacy'), quantized: record('quantized') }));
+  const parts = new ProgramParts(new PartLoader({ quantized: record('quantized') }));
   const pickle = new TextEncoder().encode('__torch__.torch.classes.quantized.LinearPackedParamsBase\n');
   await parts.needForFile({
-    isLegacy: true,
     code: ['def forward(self, x):\n  return torch.relu(x)\n'],
     pickles: [pickle],
   });
-  expect(fetched.sort()).toEqual(['legacy', 'quantized']);
-  expect(parts.uses).toEqual([
-    { name: 'legacy', reason: 'a file of PyTorch 1.0 to 1.3' },
-    { name: 'quantized', reason: 'a layer with packed weights' },
-  ]);
+  expect(fetched).toEqual(['quantized']);
+  expect(parts.uses).toEqual([{ name: 'quantized', reason: 'a layer with packed weights' }]);
 });

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { ArchiveContents } from '@cresset/archive';
-import { partsOf, partsOfDtype } from '@cresset/operators';
+import { namesInCode, partsOf, partsOfDtype } from '@cresset/operators';
 import type { ScalarType } from '@cresset/tensor';
 import type { PartLoader, PartUse } from './part-loader.ts';
 import type { WireValue } from './protocol.ts';
@@ -21,16 +21,6 @@ type PartTable = (names: Iterable<string>) => Iterable<string>;
 /** The classes of layers with packed weights, in code and in pickles. */
 const PACKED = /\btorch\.classes\.(?:quantized|rnn)\b/;
 
-/** All names in a text of code. Operators of modules within torch have both names in theirs: `torch.linalg.svd` is `linalg_svd`. */
-function namesIn(text: string): Set<string> {
-  const names = new Set<string>();
-  for (const [, qualifier, name] of text.matchAll(/(?<![\w.])(?:\w+\.)*?(?:(\w+)\.)?([A-Za-z_]\w*)(?![\w.])/g)) {
-    names.add(name);
-    if (qualifier) names.add(`${qualifier}_${name}`);
-  }
-  return names;
-}
-
 /** Which parts of the library one program needs, and why: each is fetched before what needs it is compiled or run. */
 export class ProgramParts {
   readonly #loader: PartLoader | null;
@@ -47,9 +37,12 @@ export class ProgramParts {
   }
 
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
-  needForFile({ isLegacy, code, pickles }: ArchiveContents): Promise<void> {
-    if (isLegacy) this.#note('legacy', 'a file of PyTorch 1.0 to 1.3');
-    for (const text of code) this.#noteText(text);
+  needForFile({ code, pickles }: ArchiveContents): Promise<void> {
+    for (const text of code) {
+      if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
+      if (text.includes('autocast')) this.#note('autocast', 'torch.autocast');
+      this.#noteNames(namesInCode(text), partsOf);
+    }
     const decoder = new TextDecoder('latin1');
     for (const pickle of pickles) {
       const text = decoder.decode(pickle);
@@ -59,9 +52,14 @@ export class ProgramParts {
     return this.#fetch();
   }
 
-  /** Fetches what texts of code name, by a table of `@cresset/operators`. */
-  needForTexts(texts: readonly string[], table: PartTable = partsOf): Promise<void> {
-    for (const text of texts) this.#noteText(text, table);
+  /** Notes a part, to be fetched with the next ones. */
+  need(part: string, reason: string): void {
+    this.#note(part, reason);
+  }
+
+  /** Fetches what names need, by a table of `@cresset/operators`. */
+  needForNames(names: Iterable<string>, table: PartTable): Promise<void> {
+    this.#noteNames(names, table);
     return this.#fetch();
   }
 
@@ -72,9 +70,8 @@ export class ProgramParts {
     if (this.#uses.size > before) await this.#fetch();
   }
 
-  #noteText(text: string, table: PartTable = partsOf): void {
-    if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
-    for (const name of namesIn(text)) for (const part of table([name])) this.#note(part, name);
+  #noteNames(names: Iterable<string>, table: PartTable): void {
+    for (const name of names) for (const part of table([name])) this.#note(part, name);
   }
 
   #noteValue(value: WireValue): void {

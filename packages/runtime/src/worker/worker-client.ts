@@ -9,7 +9,7 @@ import {
   type Request,
   type RunOperatorNotice,
 } from './protocol.ts';
-import { fromWireError } from './wire-error.ts';
+import { fromWireError } from './script-failure.ts';
 
 type RequestBody = Request extends infer Each ? (Each extends Request ? Omit<Each, 'id'> : never) : never;
 

@@ -1,6 +1,5 @@
 import {
   openSource,
-  readCheckpointFile,
   readModule,
   type LoadedModule,
   type TransferOptions,
@@ -207,6 +206,7 @@ export class WorkerHost {
   }
 
   async #loadCheckpoint(request: CheckpointRequest, signal: AbortSignal): Promise<AnswerBody> {
+    const { readCheckpointFile } = await import('@cresset/archive/parts/checkpoint');
     const { tensors } = await readCheckpointFile(request.input, this.#transferOptions(request, signal));
     return {
       type: 'checkpoint',

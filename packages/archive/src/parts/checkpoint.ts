@@ -1,0 +1,2 @@
+export { readCheckpoint } from '../checkpoint-reader.ts';
+export { readCheckpointFile } from '../checkpoint-file.ts';

@@ -1,0 +1,1 @@
+export { FileCache } from '../file-cache.ts';

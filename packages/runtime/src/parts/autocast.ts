@@ -1,0 +1,7 @@
+import { autocast } from '@cresset/passes';
+import { useAutocast } from '../graph-executor.ts';
+
+/** The casts within `with torch.autocast(…)`. */
+export function register(): void {
+  useAutocast(autocast);
+}
