@@ -1,5 +1,6 @@
 // What is published of the library is fetched piece by piece, and pieces are found by addresses that a bundler may have changed: the engine
 // may have another name than the one it was built under. So a part has no imports: this plugin makes its file a function of what the engine exports.
+// Nor has it exports, which some bundlers drop from a file that they find by its address: it leaves the function where the engine looks for it.
 import MagicString from 'magic-string';
 
 /** The file of a part, by the module that it begins with. */
@@ -57,7 +58,7 @@ function linkEngine(code, program, publicNames, needsOf) {
 }
 
 /** A part: a function of the engine's exports and of those of other parts, in the order in which it names their files. */
-function linkPart(code, program, engineFile) {
+function linkPart(code, program, ownFile, engineFile) {
   const text = new MagicString(code);
   const needs = [];
   const parameters = ['engine'];
@@ -75,10 +76,9 @@ function linkPart(code, program, engineFile) {
   }
   const exports = program.body.find(isExport);
   text.overwrite(exports.start, exports.end, `return${object(exportedPairs(exports))}`);
-  text.prepend(
-    `export const needs=${JSON.stringify(needs)};export default function(${parameters.join(',')}){${opening}\n`,
-  );
-  text.append('}');
+  const place = `(globalThis[Symbol.for("cresset.parts")]??={})[${JSON.stringify(ownFile)}]`;
+  text.prepend(`${place}={needs:${JSON.stringify(needs)},define:function(${parameters.join(',')}){${opening}\n`);
+  text.append('}};');
   return text;
 }
 
@@ -94,7 +94,9 @@ export function linkParts(publicNames) {
           if (each !== engine && !found.has(each)) needsOf(each, found.add(each));
         return [...found];
       };
-      const text = chunk.isEntry ? linkEngine(code, program, publicNames, needsOf) : linkPart(code, program, engine);
+      const text = chunk.isEntry
+        ? linkEngine(code, program, publicNames, needsOf)
+        : linkPart(code, program, chunk.fileName, engine);
       return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
     },
   };

@@ -66,28 +66,30 @@ export async function packLibrary(folder) {
   return library;
 }
 
-/** Tools that the workspace has are linked, where it has them all; others npm installs. */
+/** Tools that the workspace has are linked, where it has them all; others npm installs, unless they are there from the last time. */
 async function installTools(folder, tools) {
-  const wanted = JSON.stringify(tools);
-  const stamp = join(folder, '.tools.json');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
-  rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  const modules = join(folder, 'node_modules');
   const places = tools.map(inWorkspace);
-  if (places.every(Boolean)) {
+  const wanted = JSON.stringify(tools);
+  const installed = join(modules, '.tools.json');
+  const isLinked = places.every(Boolean);
+  if (!isLinked && existsSync(installed) && readFileSync(installed, 'utf8') === wanted) return;
+  rmSync(modules, { recursive: true, force: true });
+  mkdirSync(modules, { recursive: true });
+  if (isLinked) {
     places.forEach((place, index) => {
-      const link = join(folder, 'node_modules', splitTool(tools[index]).name);
+      const link = join(modules, splitTool(tools[index]).name);
       mkdirSync(dirname(link), { recursive: true });
       symlinkSync(place, link, 'dir');
     });
-    symlinkSync(join(apps, 'node_modules', '.bin'), join(folder, 'node_modules', '.bin'), 'dir');
-  } else {
-    const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
-    const options = { folder, mute: true, limitMilliseconds: 10 * minutes };
-    const { status, output } = await runToEnd('npm', ['install', ...quiet, ...tools], options);
-    if (status !== 0) throw new NotInstalled(output.trim().split('\n').slice(0, 6).join('\n'));
+    symlinkSync(join(apps, 'node_modules', '.bin'), join(modules, '.bin'), 'dir');
+    return;
   }
-  writeFileSync(stamp, wanted);
+  const quiet = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error'];
+  const options = { folder, mute: true, limitMilliseconds: 10 * minutes };
+  const { status, output } = await runToEnd('npm', ['install', ...quiet, ...tools], options);
+  if (status !== 0) throw new NotInstalled(output.trim().split('\n').slice(0, 6).join('\n'));
+  writeFileSync(installed, wanted);
 }
 
 /** The registry does not have what an environment needs. */

@@ -7,10 +7,10 @@ const addressOf = (code: string): string => `data:text/javascript,${encodeURICom
 it('a part is linked to the engine and to the parts that it needs', async () => {
   usePartAddresses({
     'part-sum.js': addressOf(
-      `export const needs=["part-two.js"];export default function(engine,part0){const{a:one}=engine;const{two}=part0;return{register(){},sum:one+two()}}`,
+      `(globalThis[Symbol.for("cresset.parts")]??={})["part-sum.js"]={needs:["part-two.js"],define:function(engine,part0){const{a:one}=engine;const{two}=part0;return{register(){},sum:one+two()}}};`,
     ),
     'part-two.js': addressOf(
-      `export const needs=[];export default function(engine){engine.log.push('two');return{two:()=>2}}`,
+      `(globalThis[Symbol.for("cresset.parts")]??={})["part-two.js"]={needs:[],define:function(engine){engine.log.push('two');return{two:()=>2}}};`,
     ),
   });
   const log: string[] = [];
@@ -22,6 +22,13 @@ it('a part is linked to the engine and to the parts that it needs', async () => 
   expect(part).toMatchObject({ sum: 3 });
   expect(again).toBe(part);
   expect(log).toEqual(['two']);
+});
+
+it('something else in the place of a part is no part', async () => {
+  usePartAddresses({ 'part-page.js': addressOf('export default 1') });
+  const { code, message } = await failure(linkPart(['part-page.js'], () => ({})));
+  expect(code).toBe('PART_MISSING');
+  expect(message).toContain('is something else');
 });
 
 it('names the part that is not where it should be, and what to do', async () => {

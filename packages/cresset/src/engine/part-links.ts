@@ -3,13 +3,21 @@ import type { Part } from '@cresset/runtime';
 
 /**
  * How parts are come by in what is published. There a part is a file without imports, since it may have been given another name and another
- * place than the engine: its one export is a function that takes what it needs of the engine, and gives what it exports.
+ * place than the engine, and without exports, which not every bundler leaves to a file that is named by its address: when it is run it puts itself
+ * into a table of the thread.
  */
-type PartFile = {
-  readonly default: (engine: Readonly<Record<string, unknown>>, ...parts: readonly Part[]) => Part;
+interface PartFile {
+  /** Takes what the part needs of the engine and of other parts, and gives what it exports. */
+  define(engine: Readonly<Record<string, unknown>>, ...parts: readonly Part[]): Part;
   /** Files of other parts that it needs. */
   readonly needs: readonly string[];
-};
+}
+
+const TABLE = Symbol.for('cresset.parts');
+
+/** The files that were run in this thread, by the names they were built under. */
+const filesHere = (): Readonly<Record<string, PartFile | undefined>> =>
+  (globalThis as { [TABLE]?: Record<string, PartFile> })[TABLE] ?? {};
 
 let addresses: Readonly<Record<string, string>> = {};
 const files = new Map<string, Promise<PartFile>>();
@@ -33,7 +41,7 @@ export function linkPart(names: readonly string[], engine: () => Readonly<Record
 
 function link(name: string, engine: () => Readonly<Record<string, unknown>>): Promise<Part> {
   return once(linked, name, async () => {
-    const { default: define, needs } = await fileOf(name);
+    const { define, needs } = await fileOf(name);
     return define(engine(), ...(await Promise.all(needs.map((each) => link(each, engine)))));
   });
 }
@@ -56,14 +64,18 @@ function once<Result>(
 
 async function fetchFile(file: string): Promise<PartFile> {
   const places = [addresses[file], besideTheEngine(file)].filter((each) => each !== undefined);
-  let cause: unknown = new Error('nothing says where it is');
+  let cause: unknown;
   for (const place of places) {
     try {
-      return (await import(/* @vite-ignore */ place)) as PartFile;
+      await import(/* @vite-ignore */ place);
+      const found = filesHere()[file];
+      if (found) return found;
+      cause ??= new Error(`what is at ${place} is something else`);
     } catch (error) {
-      cause = error;
+      cause ??= error;
     }
   }
+  cause ??= new Error('nothing says where it is');
   throw new CressetError(
     'PART_MISSING',
     `a part of the library could not be fetched: ${file} (${cause instanceof Error ? cause.message : String(cause)}). Serve the files of cresset's dist folder beside each other, or import 'cresset/full', which has every part`,
