@@ -138,7 +138,10 @@ export async function buildLibrary() {
   const published = (ownFiles) => [publishedFiles('published-files.ts', ownFiles), addressesOfFiles(parts)];
   const modules = { cresset: 'index.ts', worker: 'worker.ts', 'provide-engine': 'provide-engine.ts', full: 'full.ts' };
   for (const [file, module] of Object.entries(modules)) {
-    await library({ [file]: source(module) }, { plugins: published([file]) });
+    await library(
+      { [file]: source(module) },
+      { plugins: published([file]), output: { chunkFileNames: 'page-[name].js' } },
+    );
   }
   await library(
     { 'engine-full': source('engine-full.ts') },

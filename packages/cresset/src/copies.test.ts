@@ -69,8 +69,7 @@ it('an option that there is not is named', async () => {
     other.trace((x) => x, [], { argumentName: ['x'] } as object),
     other.registerOperator('a::b(Tensor x) -> Tensor', { hots: () => {} } as object),
   ];
-  for (const each of wrong) {
-    const { code, message } = await failure(each);
+  for (const { code, message } of await Promise.all(wrong.map(failure))) {
     expect([code, message]).toEqual(['ARGUMENT', expect.stringMatching(/option '\w+'/)]);
   }
   expect(() => one.tensor([1], { shap: [1] } as object)).toThrow("tensor has no option 'shap'; it has shape, dtype");

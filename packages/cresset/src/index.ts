@@ -1,7 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { RunOperatorNotice, WorkerClient } from '@cresset/runtime';
 import { AuthoredModule, DEFINE_RULES } from './page/authored-module.ts';
-import { findAvailability, type Availability } from './page/availability.ts';
+import type { Availability } from './page/availability.ts';
 import {
   CompilationUnit as Unit,
   openProgram,
@@ -11,7 +11,7 @@ import {
 } from './page/compilation-unit.ts';
 import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
 import { engineFiles } from './page/engine-files.ts';
-import { estimateModel, type EstimateOptions, type ModelEstimate } from './page/estimate.ts';
+import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
 import {
   Library,
   type CheckpointOptions,
@@ -66,8 +66,8 @@ export function loadCheckpoint(input: ModelInput, options: CheckpointOptions = {
 }
 
 /** Finds out whether there is a GPU to compute on, and if not, why. Calling it is not needed before {@link load}. */
-export function init(): Promise<Availability> {
-  return findAvailability();
+export async function init(): Promise<Availability> {
+  return (await import('./page/availability.ts')).findAvailability();
 }
 
 /** Memory that loaded models use. */
@@ -79,8 +79,8 @@ export function memory(): Promise<MemoryReport> {
  * Tells what a model would take, before it is loaded: of a file over 32 MB only what stands beside the weights is read. What a run makes
  * comes on top and depends on the inputs.
  */
-export function estimate(input: ModelInput, options: EstimateOptions = {}): Promise<ModelEstimate> {
-  return estimateModel(library, input, options);
+export async function estimate(input: ModelInput, options: EstimateOptions = {}): Promise<ModelEstimate> {
+  return (await import('./page/estimate.ts')).estimateModel(library, input, options);
 }
 
 /** Functions and classes compiled from source (torch.jit.CompilationUnit). They are properties of it. */

@@ -1,6 +1,4 @@
 import {
-  ErrorReport,
-  type FunctionSchema,
   insertGraph,
   operatorRegistry,
   operatorsFor,
@@ -14,7 +12,7 @@ import {
 } from '@cresset/ir';
 import { builtinFunctionTable } from './builtin-function-table.ts';
 import { compileError } from './compilation-error.ts';
-import { matchSchemas, type Call, type MatchedSchema } from './schema-matching.ts';
+import { matchSchemas, type MatchedSchema } from './schema-matching.ts';
 import type { NamedValue } from './named-value.ts';
 import { findUpgrader, type Upgrader } from './upgraders.ts';
 
@@ -47,26 +45,11 @@ export function emitBuiltinCall(
     ...upgraders.map((upgrader) => upgrader.oldSchema),
     ...functions.map((fn) => fn.schema),
   ];
-  const [index, matched] = matchForms(name, schemas, { range, graph, args, kwargs, self });
+  const [index, matched] = matchSchemas(schemas, { range, graph, args, kwargs, self });
   if (index < operators.length) {
     return emitBuiltinNode(matched, range, graph, name, current[index]);
   }
   return insertGraph(graph, functions[index - operators.length]!.graph, matched.inputs)[0]!;
-}
-
-/** As `matchSchemas`; the error names an edition that has more forms of the operator. */
-function matchForms(
-  name: Symbol,
-  schemas: readonly FunctionSchema[],
-  call: Call,
-): readonly [index: number, MatchedSchema] {
-  try {
-    return matchSchemas(schemas, call);
-  } catch (error) {
-    const note = operatorRegistry.noteOn(name, true);
-    if (note === '' || !(error instanceof ErrorReport)) throw error;
-    throw compileError(error.range, error.reason.replace(/(?=\nThe original call is$|$)/, `\n${name}:${note}`));
-  }
 }
 
 function emitBuiltinNode(
@@ -98,7 +81,7 @@ function packOutputs(graph: Graph, values: readonly Value[], fieldNames: readonl
 
 function unknownOperatorMessage(name: Symbol): string {
   const similar = similarOperators(name);
-  const note = operatorRegistry.noteOn(name, false);
+  const note = operatorRegistry.noteOn(name);
   return similar.length === 0
     ? `Unknown builtin op: ${name}.${note}\nCould not find any similar ops to ${name}. ` +
         'This op may not exist or may not be currently supported in TorchScript.\n'

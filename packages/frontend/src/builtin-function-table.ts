@@ -25,10 +25,8 @@ function builtinSources(): readonly (readonly [namespace: string, source: string
       `def floordiv(self: Tensor, other: ${type}) -> Tensor:\n  return torch.floor_divide(self, other)\n`,
     ]);
   }
-  // The small edition of the library has no methods of strings.
-  if (operatorsFor('aten::find').length > 0) {
-    sources.push(['aten', STRING_CONTAINS]);
-  }
+  // The compiler stands without the library's operators, and those of strings may not be there.
+  if (operatorsFor('aten::find').length > 0) sources.push(['aten', STRING_CONTAINS]);
   sources.push(['prim', TENSOR_PROPERTIES]);
   return sources;
 }

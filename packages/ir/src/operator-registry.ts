@@ -71,9 +71,8 @@ export class OperatorRegistry {
   readonly #byName = new Map<Symbol, Operator[]>();
   /** Overloads in order, made when they are first asked for: sorting needs their schemas parsed. */
   readonly #sorted = new Map<Symbol, readonly Operator[]>();
-  /** Said of an operator that is not here, or (`isKnown`) not for the arguments of a call: where it may be had. A sentence after a
-   * space, or nothing. */
-  noteOn: (name: Symbol, isKnown: boolean) => string = () => '';
+  /** Said of an operator that is not here: how it may come to be known. A sentence after a space, or nothing. */
+  noteOn: (name: Symbol) => string = () => '';
 
   /** Adds operators; cheap, since no schema is parsed. A second one of the same name and overload replaces the first. */
   register(declarations: Iterable<OperatorDeclaration>): void {

@@ -6,5 +6,5 @@ import { registerFamily } from './table/register.ts';
 /** Registers the operators that are there in any case. Does nothing the second time. */
 export function registerCommonOperators(): void {
   registerFamily(commonRows);
-  operatorRegistry.noteOn = (name, isKnown) => (isKnown ? '' : foreignNote(name));
+  operatorRegistry.noteOn = foreignNote;
 }

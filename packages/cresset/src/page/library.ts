@@ -1,5 +1,4 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
-import { findAvailability, type Availability } from './availability.ts';
 import type { Tensor } from './tensor.ts';
 import { fromWire } from './value.ts';
 import { LoadedFile, ScriptModule, withMethods } from './script-module.ts';
@@ -88,10 +87,6 @@ export class Library {
     const request = { type: 'load-checkpoint', input: wireInput(input), cache: options.cache ?? false } as const;
     const { tensors } = await placement.client.request('checkpoint', request, transferOptions(options));
     return new Map(tensors.map(([name, tensor]) => [name, fromWire(tensor) as Tensor]));
-  }
-
-  init(): Promise<Availability> {
-    return findAvailability();
   }
 
   async memory(): Promise<MemoryReport> {

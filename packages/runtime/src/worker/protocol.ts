@@ -245,7 +245,7 @@ export interface AbortRequest {
   readonly id: number;
 }
 
-/** What a host answers in every edition. */
+/** What the engine itself answers. */
 export type CoreRequest =
   | LoadRequest
   | PreloadRequest
@@ -281,7 +281,7 @@ export interface CallResult {
   readonly profile: RunProfile;
 }
 
-// ---- the full edition
+// ---- parts of the library
 
 /** Opens an empty program for source to be compiled into; answered with `loaded`, as all that change a program. */
 export interface CreateRequest {
