@@ -241,7 +241,7 @@ const isSame = (got, wanted) =>
 /** What is not as it has to be, in words; nothing where all is well. */
 function faultsOf({ expectation, isDev }, run) {
   const faults = [];
-  if (run.error) return [run.error];
+  if (run.error) return run.error.includes(expectation.error ?? '\0') ? [] : [run.error];
   if (!isSame(run.probabilities, expected.probabilities) || !isSame(run.seen, expected.seen)) {
     faults.push('the answer is wrong');
   }
@@ -252,7 +252,7 @@ function faultsOf({ expectation, isDev }, run) {
     faults.push('it says that it ran in a worker, and the browser has none');
   if (run.bytes > expectation.limit)
     faults.push(`${kilobytes(run.bytes)} are more than ${kilobytes(expectation.limit)}`);
-  if (run.ended === false && expectation.ends !== false) faults.push('the process did not end when its work was done');
+  if (run.ended === false) faults.push('the process did not end when its work was done');
   if (thread === 'worker') {
     // Development servers have things of their own to say.
     const serious = run.complaints.filter(
@@ -268,6 +268,7 @@ function notesOf(run) {
   const again = [...new Set(paths.filter((path, index) => paths.indexOf(path) !== index))];
   return [
     ...again.map((path) => `${path} was fetched more than once`),
+    ...(run.error ? [run.error.split('\n')[0]] : []),
     ...(run.ended === false ? ['did not end by itself'] : []),
     ...(run.place?.thread === 'page' && run.place.threadReason ? [run.place.threadReason] : []),
   ];
@@ -313,7 +314,10 @@ async function checkAll(rows, workFolder, library) {
 /** What the docs say of a run. */
 function record({ row, run, faults, version = '', isMissing = false }) {
   const { thread = null } = run.place ?? {};
-  return [row.name, { version, thread, bytes: run.bytes ?? null, isFaulty: faults.length > 0, isMissing }];
+  return [
+    row.name,
+    { version, thread, bytes: run.bytes ?? null, isFaulty: faults.length > 0 || Boolean(run.error), isMissing },
+  ];
 }
 
 /** What came of these runs, and of earlier ones with the same library in a folder that was kept. */

@@ -109,19 +109,8 @@ export async function assemble(environment, { folder, library, tools }) {
   const shared = join(apps, 'shared');
   for (const name of ['digits.js', 'main.js']) cpSync(join(shared, name), join(folder, name));
   if (environment.page) cpSync(join(shared, `${environment.page}.html`), join(folder, 'index.html'));
-  writeFileSync(join(folder, 'engine.js'), engineImport(library));
   const own = join(apps, environment.app);
   if (existsSync(own)) cpSync(own, folder, { recursive: true });
-}
-
-/**
- * What a service worker imports besides, since it may neither start a worker nor import when it runs: the module that has the whole of
- * the engine, where the package has one of its own.
- */
-function engineImport(library) {
-  const engine = readJson(join(library, 'package.json')).exports['./engine'];
-  const file = typeof engine === 'object' ? engine.default : engine;
-  return file ? `import './node_modules/cresset/${file.replace('./', '')}';\n` : '';
 }
 
 /** Gives an application the library; from a copy of it, as tools follow links out of `node_modules`. */

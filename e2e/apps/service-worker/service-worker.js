@@ -1,5 +1,4 @@
-import { load, tensor } from './node_modules/cresset/dist/cresset.js';
-import './engine.js';
+import { load, tensor } from './node_modules/cresset/dist/full.js';
 import { answer } from './digits.js';
 
 addEventListener('message', (event) => {

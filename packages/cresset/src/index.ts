@@ -183,8 +183,8 @@ export function setWorker(start: () => Worker): void {
 }
 
 /**
- * Ends the worker and frees what all models hold; what is asked of them afterwards rejects with `SHUT_DOWN`. A program outside of a browser
- * (Deno) does not end before. The next model that is loaded starts a new worker.
+ * Ends the worker and frees what all models hold; what is asked of them afterwards rejects with `SHUT_DOWN`. The next model
+ * that is loaded starts a new worker.
  */
 export function shutdown(): Promise<void> {
   return library.shutdown();

@@ -74,12 +74,37 @@ describe('startInWorker', () => {
     const { client, end } = await startInWorker(() => new EchoWorker() as unknown as Worker, engineFiles, listener);
     expect(calls.splice(0)).toEqual(['unref']);
     await Promise.all([1, 2].map((model) => client.request('done', { type: 'dispose', model })));
-    expect(calls.splice(0)).toEqual(['ref', 'ref', 'unref']);
+    expect(calls.splice(0)).toEqual(['ref', 'unref']);
     const waiting = failure(client.request('memory', { type: 'memory' }));
     await end();
     expect((await waiting).code).toBe('SHUT_DOWN');
     expect(calls).toEqual(['ref', 'unref', 'terminate']);
     await client.request('done', { type: 'dispose', model: 1 });
     expect((await failure(client.request('memory', { type: 'memory' }))).code).toBe('SHUT_DOWN');
+  });
+
+  it('keeps a process of Deno only while an answer is waited for', async () => {
+    const calls: boolean[] = [];
+    const keep = Symbol();
+    class DenoWorker extends EventTarget {
+      constructor() {
+        super();
+        setTimeout(() => this.#say({ type: 'ready' }), 0);
+      }
+      #say(data: unknown): void {
+        this.dispatchEvent(Object.assign(new Event('message'), { data }));
+      }
+      postMessage({ id }: { id?: number }): void {
+        if (id !== undefined) setTimeout(() => this.#say({ type: 'done', id }), 0);
+      }
+      [keep](isNeeded: boolean): void {
+        calls.push(isNeeded);
+      }
+    }
+    vi.stubGlobal('Deno', {});
+    vi.stubGlobal('Worker', DenoWorker);
+    const { client } = await startInWorker(() => new DenoWorker() as unknown as Worker, engineFiles, listener);
+    await client.request('done', { type: 'dispose', model: 1 });
+    expect(calls).toEqual([false, true, false]);
   });
 });

@@ -196,13 +196,32 @@ function trustedAddress(address: string): string {
   return policy.createScriptURL(address);
 }
 
-function portOf(worker: Worker & { ref?(): void; unref?(): void }): Port<FromHost, Request> {
+type WorkerOfProcess = Worker & { ref?(): void; unref?(): void };
+
+function portOf(worker: WorkerOfProcess): Port<FromHost, Request> {
+  let isHeld = true;
   return {
     send: (message, transfer) => worker.postMessage(message, transfer),
     receive: (handler) => worker.addEventListener('message', (event: MessageEvent<FromHost>) => handler(event.data)),
     // Outside of browsers, a worker that nothing is asked of may not keep the process from ending.
-    hold: (isNeeded) => (isNeeded ? worker.ref : worker.unref)?.call(worker),
+    hold(isNeeded) {
+      if (isNeeded === isHeld) return;
+      isHeld = isNeeded;
+      if (worker.unref) (isNeeded ? worker.ref : worker.unref)?.call(worker);
+      else if ('Deno' in globalThis) holdInDeno(worker, isNeeded);
+    },
   };
+}
+
+/**
+ * Deno's workers have `ref` and `unref` as one method, whose name is a symbol without a description: its own `node:worker_threads` is made
+ * with that. Where it is not there, a program ends after `shutdown()`.
+ */
+function holdInDeno(worker: Worker, isNeeded: boolean): void {
+  const prototype = Object.getPrototypeOf(worker) as Record<symbol, unknown>;
+  const name = Object.getOwnPropertySymbols(prototype).find(({ description }) => description === undefined);
+  const method = name && prototype[name];
+  if (typeof method === 'function') method.call(worker, isNeeded);
 }
 
 function makeClient(port: Port<FromHost, Request>, listener: PlacementListener): WorkerClient {
