@@ -1,7 +1,10 @@
 // What is published of the library is fetched piece by piece, and pieces are found by addresses that a bundler may have changed: the engine
 // may have another name than the one it was built under. So a part has no imports: this plugin makes its file a function of what the engine exports.
 // Nor has it exports, which some bundlers drop from a file that they find by its address: it leaves the function where the engine looks for it.
+import { readFileSync } from 'node:fs';
 import MagicString from 'magic-string';
+
+const { version } = JSON.parse(readFileSync(new URL('../packages/cresset/package.json', import.meta.url), 'utf8'));
 
 /** The file of a part, by the module that it begins with. */
 export const partFileOf = ({ name }) => `part-${name}.js`;
@@ -76,7 +79,7 @@ function linkPart(code, program, ownFile, engineFile) {
   }
   const exports = program.body.find(isExport);
   text.overwrite(exports.start, exports.end, `return${object(exportedPairs(exports))}`);
-  const place = `(globalThis[Symbol.for("cresset.parts")]??={})[${JSON.stringify(ownFile)}]`;
+  const place = `(globalThis[Symbol.for("cresset.parts ${version}")]??={})[${JSON.stringify(ownFile)}]`;
   text.prepend(`${place}={needs:${JSON.stringify(needs)},define:function(${parameters.join(',')}){${opening}\n`);
   text.append('}};');
   return text;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { failure } from '../../../../test-setup/failure.ts';
+import { version } from '../page/version.ts';
 import { linkPart, usePartAddresses } from './part-links.ts';
 
 const addressOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
@@ -7,10 +8,10 @@ const addressOf = (code: string): string => `data:text/javascript,${encodeURICom
 it('a part is linked to the engine and to the parts that it needs', async () => {
   usePartAddresses({
     'part-sum.js': addressOf(
-      `(globalThis[Symbol.for("cresset.parts")]??={})["part-sum.js"]={needs:["part-two.js"],define:function(engine,part0){const{a:one}=engine;const{two}=part0;return{register(){},sum:one+two()}}};`,
+      `(globalThis[Symbol.for("cresset.parts ${version}")]??={})["part-sum.js"]={needs:["part-two.js"],define:function(engine,part0){const{a:one}=engine;const{two}=part0;return{register(){},sum:one+two()}}};`,
     ),
     'part-two.js': addressOf(
-      `(globalThis[Symbol.for("cresset.parts")]??={})["part-two.js"]={needs:[],define:function(engine){engine.log.push('two');return{two:()=>2}}};`,
+      `(globalThis[Symbol.for("cresset.parts ${version}")]??={})["part-two.js"]={needs:[],define:function(engine){engine.log.push('two');return{two:()=>2}}};`,
     ),
   });
   const log: string[] = [];

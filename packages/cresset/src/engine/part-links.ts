@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { Part } from '@cresset/runtime';
+import { version } from '../page/version.ts';
 
 /**
  * How parts are come by in what is published. There a part is a file without imports, since it may have been given another name and another
@@ -13,7 +14,8 @@ interface PartFile {
   readonly needs: readonly string[];
 }
 
-const TABLE = Symbol.for('cresset.parts');
+/** Files of another version of the library are linked to another engine. */
+const TABLE = Symbol.for(`cresset.parts ${version}`);
 
 /** The files that were run in this thread, by the names they were built under. */
 const filesHere = (): Readonly<Record<string, PartFile | undefined>> =>
