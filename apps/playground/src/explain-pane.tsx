@@ -78,8 +78,29 @@ function GroupTable({ groups }: { groups: Explanation['fusionGroups'] }) {
   );
 }
 
+function PartTable({ parts }: { parts: Explanation['parts'] }) {
+  if (parts.length === 0) return <p class="faint">The model needs nothing of the library beside the engine.</p>;
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Parts of the library that were fetched for it</caption>
+        <tbody>
+          {parts.map(({ name, reason }) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>
+                <code>{reason}</code>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 function ExplanationTables({ explanation }: { explanation: Explanation }) {
-  const { operators, fusionGroups } = explanation;
+  const { operators, fusionGroups, parts } = explanation;
   const missing = operators.filter(({ placement }) => placement === 'missing');
   const working = operators.filter(({ placement }) => placement !== 'anywhere');
   const idle = operators.filter(({ placement }) => placement === 'anywhere');
@@ -99,6 +120,7 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
           <OperatorTable caption="Operators that touch no elements" operators={idle} />
         </details>
       )}
+      <PartTable parts={parts} />
     </>
   );
 }
