@@ -5,7 +5,6 @@ import { canonicalize } from '@cresset/passes';
 import {
   bindArguments,
   registerAllParts,
-  initializeRuntime,
   RuntimeContext,
   ScriptModule,
   type RuntimeContextOptions,
@@ -37,7 +36,6 @@ export async function openProgram(
   readFile: FileReader,
 ): Promise<Program> {
   registerAllParts();
-  initializeRuntime();
   const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
   const program = json.file === undefined ? compileSource(json, context) : await loadFile(json.file, context, readFile);
   // Compiling is lazy; an error in it has to come up here, where cases expect it.

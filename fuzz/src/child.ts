@@ -1,7 +1,7 @@
 import { allocations } from './allocation-meter.ts';
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { registerAllParts, initializeRuntime } from '@cresset/runtime';
+import { registerAllParts } from '@cresset/runtime';
 import { type CaseInput, makeCase } from './case.ts';
 import type { ChildMessage } from './message.ts';
 import { readSeedFiles } from './seed-files.ts';
@@ -9,7 +9,6 @@ import { expectCressetError } from './targets.ts';
 
 const [folder, first, last, step] = process.argv.slice(2);
 registerAllParts();
-initializeRuntime();
 const seeds = readSeedFiles(folder);
 
 /** Written at once: a message must be out before a case that hangs. */

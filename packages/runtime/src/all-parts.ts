@@ -1,12 +1,14 @@
 import { registerAllOperators } from '@cresset/operators';
+import { initializeRuntime } from './initialize.ts';
 import { register as registerAutocast } from './parts/autocast.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
 import { register as registerQuantized } from './parts/quantized.ts';
 import { register as registerSaving } from './parts/saving.ts';
 
-/** Makes known all that the runtime has in parts, and every operator: for who carries everything at once. */
+/** Puts in place what compiling needs, with every operator and all that the runtime has in parts: for who carries everything at once. */
 export function registerAllParts(): void {
+  initializeRuntime();
   registerAllOperators();
   for (const register of [registerAuthoring, registerAutocast, registerInspection, registerQuantized, registerSaving]) {
     register();

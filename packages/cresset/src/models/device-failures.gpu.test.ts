@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readModule } from '@cresset/archive';
-import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { Tensor } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const expected = JSON.parse(readFileSync(new URL('digits.json', models), 'utf8')
 
 let device: WebGpuDevice;
 let gpu: ForgetfulGpu;
-beforeAll(initializeRuntime);
+beforeAll(registerAllParts);
 beforeEach(async () => {
   device = await requestWebGpuDevice();
   gpu = new ForgetfulGpu(device.gpuDevice);

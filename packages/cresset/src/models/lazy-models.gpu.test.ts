@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MemorySource, readModule, StreamedSource, type ByteSource } from '@cresset/archive';
-import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ class LargeFile extends StreamedSource {
 
 let device: WebGpuDevice;
 beforeAll(async () => {
-  initializeRuntime();
+  registerAllParts();
   device = await requestWebGpuDevice();
 });
 afterAll(() => device.dispose());

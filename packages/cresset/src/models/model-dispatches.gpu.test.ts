@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readModule } from '@cresset/archive';
-import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 const models = fileURLToPath(new URL('../../../../../shared/models/', import.meta.url));
 
 let device: WebGpuDevice;
-beforeAll(initializeRuntime);
+beforeAll(registerAllParts);
 
 // A device for each test: its counts are exact, and not moved by what the collector frees of an earlier test.
 beforeEach(async () => {
