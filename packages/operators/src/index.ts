@@ -37,4 +37,4 @@ export * from './table/row.ts';
 export * from './kernels/type-promotion.ts';
 export * from './kernels/broadcast.ts';
 export { formatValue } from './families/scalar/value-format.ts';
-export { partsOfSource } from './parts-of-source.ts';
+export { namesInSource, partsOfSource } from './parts-of-source.ts';

@@ -4,6 +4,15 @@ import { SOURCE_NAMES } from './source-part-table.ts';
 
 const ofSource: typeof partsOf = /* @__PURE__ */ lookUp(SOURCE_NAMES);
 
+/**
+ * All names in a Python source, for `partsOfSource`. What is taken of a module whose operators have its name before theirs is such an operator:
+ * `torch.linalg.inv` is `linalg_inv`.
+ */
+export function namesInSource(source: string): Set<string> {
+  const found = source.matchAll(/\b(?:(linalg|special|fft)\s*\.\s*)?([A-Za-z_]\w*)/g);
+  return new Set([...found].map(([, module, name]) => (module ? `${module}_${name}` : name)));
+}
+
 /** As `partsOf`, for a Python source, which also names modules, functions and layers of PyTorch that come to operators. */
 export function partsOfSource(identifiers: Iterable<string>): Set<PartName> {
   const names = [...identifiers];

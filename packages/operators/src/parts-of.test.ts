@@ -7,7 +7,7 @@ import { commonRows } from './families/common.ts';
 import { rareRows } from './families/rare.ts';
 import type { PartName } from './part-table.ts';
 import { namesInCode, partsOf, partsOfDtype } from './parts-of.ts';
-import { partsOfSource } from './parts-of-source.ts';
+import { namesInSource, partsOfSource } from './parts-of-source.ts';
 import { withForms } from './table/register.ts';
 import type { OperatorRow } from './table/row.ts';
 
@@ -51,6 +51,17 @@ describe('the tables of parts', () => {
     expect(partsOfSource(['F', 'cross_entropy'])).toContain('losses');
     expect(partsOfSource(['nn', 'init', 'xavier_uniform_'])).toContain('random');
     expect(partsOfSource(['linalg', 'inv'])).toContain('linalg');
+  });
+
+  it('take what a Python source names of a module for that, and forms of operators for no functions', () => {
+    expect(namesInSource('torch.linalg.inv(x) + la')).toEqual(new Set(['torch', 'linalg_inv', 'x', 'la']));
+    expect(namesInSource('import torch.linalg as la')).toContain('linalg');
+    expect([...partsOfSource(namesInSource('torch.linalg.inv(x) + torch.special.i0(x)'))]).toEqual([
+      'linalg',
+      'special',
+    ]);
+    expect([...partsOfSource(namesInSource('torch.zeros(2) + nn.BatchNorm2d(2)(x)'))]).toEqual([]);
+    expect([...partsOfSource(namesInSource('nn.init.zeros_(x)'))]).toEqual(['random']);
   });
 
   it('are asked for what saved code calls, and for nothing else that is named', () => {

@@ -1,7 +1,7 @@
 import { isComplex, type ScalarType } from '@cresset/tensor';
 import { NAMES, type PartName } from './part-table.ts';
 
-/** A name without the `_` of an in-place form, which is looked up as the operator itself is. */
+/** A name without the `_` of an in-place form, which needs what the operator itself does. */
 export const plainName = (name: string): string => name.replace(/([^_])_$/, '$1');
 
 /** A function from identifiers to parts by a table, which is taken apart when it is first asked. */
@@ -14,7 +14,10 @@ export function lookUp(table: Readonly<Record<string, string>>): (identifiers: I
       ),
     );
     const found = new Set<PartName>();
-    for (const identifier of identifiers) byName.get(plainName(identifier))?.forEach((part) => found.add(part));
+    for (const identifier of identifiers) {
+      // `nn.init.zeros_` is no form of `torch.zeros`.
+      for (const name of [identifier, plainName(identifier)]) byName.get(name)?.forEach((part) => found.add(part));
+    }
     return found;
   };
 }

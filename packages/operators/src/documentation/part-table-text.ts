@@ -46,15 +46,19 @@ function textName(schema: string): string {
 
 /** Names in a TorchScript text that may be those of operators or functions: after a dot, or called. */
 export function namesIn(text: string): Set<string> {
-  const found = [...text.matchAll(/\.\s*([A-Za-z_]\w*)|\b([A-Za-z_]\w*)(?=\()/g)];
-  return new Set(found.map(([, attribute, called]) => plainName(attribute ?? called)));
+  const dotted =
+    /\b(linalg|special|fft)\.(\w+)|\.\s*(?!(?:linalg|special|fft)\.)([A-Za-z_]\w*)|\b([A-Za-z_]\w*)(?=\()/g;
+  const found = [...text.matchAll(dotted)];
+  return new Set(
+    found.map(([, module, name, attribute, called]) => (module ? `${module}_${name}` : (attribute ?? called))),
+  );
 }
 
 /** Each function and class of a text by name, with what is named in it; overloads are one. */
 function definitionsIn(text: string): [name: string, mentions: Set<string>][] {
   return text.split(/^(?=(?:def|class) )/m).flatMap((piece) => {
     const name = /^(?:def|class) (\w+?)(?:__\d+)?[(:]/.exec(piece)?.[1];
-    return name === undefined ? [] : [[plainName(name), namesIn(piece.slice(piece.indexOf('(')))]];
+    return name === undefined ? [] : [[name, namesIn(piece.slice(piece.indexOf('(')))]];
   });
 }
 
@@ -65,7 +69,9 @@ function close(parts: Parts, mentions: readonly (readonly [string, ReadonlySet<s
     for (const [name, mentioned] of mentions) {
       const own = parts.get(name) ?? new Set();
       const before = own.size;
-      for (const each of mentioned) parts.get(each)?.forEach((part) => own.add(part));
+      for (const each of mentioned) {
+        for (const form of [each, plainName(each)]) parts.get(form)?.forEach((part) => own.add(part));
+      }
       if (own.size > before) {
         parts.set(name, own);
         grows = true;

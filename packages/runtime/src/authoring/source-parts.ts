@@ -1,9 +1,8 @@
-import { partsOfSource } from '@cresset/operators';
+import { namesInSource, partsOfSource } from '@cresset/operators';
 import type { ProgramParts } from '../worker/program-parts.ts';
 
 /** Fetches the parts of the library that source text needs, with those of PyTorch's functions and layers that it names. */
 export function needForSource(parts: ProgramParts, source: string): Promise<void> {
   if (source.includes('autocast')) parts.need('autocast', 'torch.autocast');
-  const names = source.match(/[A-Za-z_]\w*/g) ?? [];
-  return parts.needForNames(new Set(names), partsOfSource);
+  return parts.needForNames(namesInSource(source), partsOfSource);
 }
