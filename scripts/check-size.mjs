@@ -1,6 +1,7 @@
 // What a page downloads stays small: what every page takes has a limit, compressed, and each part that a program may need is told.
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { familySizes } from './family-sizes.mjs';
 
 const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const downloads = [
@@ -19,7 +20,12 @@ for (const { name, files, limit } of downloads) {
   console.log(`${name} (${files.join(', ')}): ${shown(size)} gzip of ${limit / 1000} kB, ${verdict}`);
   if (size > limit) process.exitCode = 1;
 }
+const parts = readdirSync(folder).filter((each) => /^part-[\w-]+\.js$/.test(each));
 console.log('parts that come when a program needs them:');
-for (const file of readdirSync(folder).filter((each) => /^part-[\w-]+\.js$/.test(each))) {
+for (const file of parts) {
   console.log(`  ${file.slice('part-'.length, -'.js'.length).padEnd(16)} ${shown(sizeOf(file))}`);
+}
+console.log('packages, and families of operators, in page, engine and parts:');
+for (const [place, bytes] of familySizes(folder, ['cresset.js', 'engine.js', ...parts])) {
+  console.log(`  ${place.padEnd(28)} ${shown(bytes)}`);
 }

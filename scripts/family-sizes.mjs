@@ -1,62 +1,73 @@
-// What each family of operators, and each package, weighs in the library: `node scripts/family-sizes.mjs`. Compressed bytes
-// belong to a chunk; its modules share them by the length of their code.
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+// What each package, and each family of operators, weighs in the published library, by its source maps. Compressed bytes belong to a
+// file; the sources in it share them by the length of the text that came of them.
+import { existsSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { build } from 'vite';
 
-const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const digits = new Map([...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].map((c, at) => [c, at]));
 
-/** The family, or else the room or the package, that a module stands in: `families/linalg`, `operators/kernels`, `frontend`. */
-function placeOf(id) {
-  const [, name, path] = /packages\/([\w-]+)\/src\/(.*)$/.exec(id) ?? [];
-  if (name !== 'operators') return name ?? 'elsewhere';
+/** The numbers of one segment of a source map: groups of five bits, the lowest first, with the sign in the lowest of all. */
+function numbersOf(segment) {
+  const numbers = [];
+  let value = 0;
+  let shift = 0;
+  for (const character of segment) {
+    const group = digits.get(character);
+    value += (group & 31) << shift;
+    shift += 5;
+    if (group & 32) continue;
+    numbers.push(value & 1 ? -(value >> 1) : value >> 1);
+    value = shift = 0;
+  }
+  return numbers;
+}
+
+/** How many characters of a text each source is the origin of. A stretch goes from its mapping to the next one in its line. */
+function lengthsBySource(text, { sources, mappings }) {
+  const lengths = new Map();
+  const lines = text.split('\n');
+  let source = 0;
+  for (const [line, segments] of mappings.split(';').entries()) {
+    let column = 0;
+    let owner = null;
+    const end = (at) => {
+      if (owner !== null) lengths.set(owner, (lengths.get(owner) ?? 0) + at - column);
+    };
+    for (const segment of segments === '' ? [] : segments.split(',')) {
+      const [columns, step] = numbersOf(segment);
+      end(column + columns);
+      column += columns;
+      source += step ?? 0;
+      owner = step === undefined ? null : sources[source];
+    }
+    end(lines[line].length);
+  }
+  return lengths;
+}
+
+/** The family, or else the room or the package, that a source stands in: `families/linalg`, `operators/kernels`, `frontend`. */
+function placeOf(source) {
+  const [, name = 'cresset', path] = /(?:\.\.\/\.\.\/([\w-]+)|\.\.)\/src\/(.*)$/.exec(source) ?? [];
+  if (path === undefined) return 'elsewhere';
+  if (name !== 'operators') return name;
   const [room, family] = path.split('/');
   if (room === 'families' && !family.endsWith('.ts')) return `families/${family}`;
   return room.endsWith('.ts') ? name : `operators/${room}`;
 }
 
-/** Compressed bytes by place, of chunks as Vite's `build` gives them. */
-export function familySizes(chunks) {
+/** Compressed bytes by place, of files with their maps in a folder; the largest first. */
+export function familySizes(folder, files) {
   const sizes = new Map();
-  for (const { code, modules } of chunks) {
-    const lengths = Object.entries(modules).map(([id, { renderedLength }]) => [placeOf(id), renderedLength]);
-    const whole = lengths.reduce((sum, [, length]) => sum + length, 0);
-    const bytes = gzipSync(code, { level: 9 }).length;
-    for (const [place, length] of lengths) sizes.set(place, (sizes.get(place) ?? 0) + (bytes * length) / whole);
+  for (const file of files) {
+    const text = readFileSync(new URL(file, folder), 'utf8');
+    const map = new URL(`${file}.map`, folder);
+    // What the bundler wrote itself has none.
+    const lengths = existsSync(map) ? lengthsBySource(text, JSON.parse(readFileSync(map, 'utf8'))) : new Map([['', 1]]);
+    const whole = [...lengths.values()].reduce((sum, length) => sum + length, 0);
+    const bytes = gzipSync(text, { level: 9 }).length;
+    for (const [source, length] of lengths) {
+      const place = placeOf(source);
+      sizes.set(place, (sizes.get(place) ?? 0) + (bytes * length) / whole);
+    }
   }
-  return sizes;
-}
-
-/** The engine with everything at once, and apart from it each part of the operators, as chunks. */
-async function libraryChunks() {
-  const parts = readdirSync(fromRoot('packages/operators/src/parts'));
-  const entries = [
-    'packages/cresset/src/engine-full.ts',
-    ...parts.map((part) => `packages/operators/src/parts/${part}`),
-  ];
-  const { output } = await build({
-    configFile: fromRoot('vite.config.ts'),
-    mode: 'sizes',
-    logLevel: 'error',
-    build: {
-      write: false,
-      target: 'es2022',
-      modulePreload: false,
-      rolldownOptions: {
-        input: entries.map(fromRoot),
-        preserveEntrySignatures: 'allow-extension',
-        output: { minify: true },
-      },
-    },
-  });
-  return output.filter(({ type }) => type === 'chunk');
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const sizes = [...familySizes(await libraryChunks())]
-    .filter(([, bytes]) => bytes >= 50)
-    .sort(([, a], [, b]) => b - a);
-  for (const [place, bytes] of sizes)
-    console.log(`${place.padEnd(28)} ${(bytes / 1000).toFixed(1).padStart(6)} kB gzip`);
+  return [...sizes].sort(([, a], [, b]) => b - a);
 }
