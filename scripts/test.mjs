@@ -127,6 +127,9 @@ function steps(machine) {
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),
     check('build', process.execPath, ['scripts/build.mjs']),
     check('size', process.execPath, ['scripts/check-size.mjs']),
+    machine.browser
+      ? check('transfers', process.execPath, ['scripts/check-transfers.mjs'])
+      : skipped('transfers', 'no browser'),
     check('package', process.execPath, ['scripts/check-package.mjs']),
     check('models in Deno', process.execPath, ['scripts/check-engines.mjs', 'deno']),
     check('models in Firefox', process.execPath, ['scripts/check-engines.mjs', 'firefox']),
