@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { chromium } from 'playwright';
 import { serveApp } from '../e2e/apps/app-server.mjs';
 import { environments } from '../e2e/apps/environments.mjs';
-import { assemble, installedVersion, NotInstalled, packLibrary, withoutLibrary } from '../e2e/apps/workplace.mjs';
+import { assemble, installedVersion, nothing, NotInstalled, packLibrary } from '../e2e/apps/workplace.mjs';
 import { writeEnvironmentsPage } from '../e2e/apps/environments-page.mjs';
 import { browserPath, denoPath, launchOptions, vulkanEnvironment } from './gpu-lanes.mjs';
 import { runToEnd } from './process-group.mjs';
@@ -137,10 +137,10 @@ const bytesOf = (transferred) => transferred.reduce((sum, { bytes }) => sum + by
 async function buildAndRun(row, place) {
   let bytesWithout = 0;
   if (row.environment.withFramework) {
-    bytesWithout = await withoutLibrary(place.folder, async () => {
-      await build(row, place.folder);
-      return bytesOf((await runBuilt(row, place)).transferred);
-    });
+    await assemble(row.environment, { ...place, library: nothing });
+    await build(row, place.folder);
+    bytesWithout = bytesOf((await runBuilt(row, place)).transferred);
+    await assemble(row.environment, place);
   }
   await build(row, place.folder);
   const run = await runBuilt(row, place);
@@ -256,7 +256,7 @@ function faultsOf({ expectation, isDev }, run) {
   if (thread === 'worker') {
     // Development servers have things of their own to say.
     const serious = run.complaints.filter(
-      ({ type, text }) => text.includes('cresset:') || (type === 'error' && !isDev),
+      ({ type, text }) => text.startsWith('cresset:') || (type === 'error' && !isDev),
     );
     faults.push(...serious.map(({ text }) => text));
   }
@@ -298,8 +298,9 @@ async function checkAll(rows, workFolder, library) {
     const folder = join(workFolder, environment.key);
     let result;
     try {
-      await assemble(environment, { folder, library, tools });
-      result = await check(row, { folder, library });
+      const place = { folder, library, tools };
+      await assemble(environment, place);
+      result = await check(row, place);
       result.version = installedVersion(folder, tools);
     } catch (error) {
       if (!(error instanceof NotInstalled)) throw error;

@@ -1,16 +1,6 @@
 // Where an application of an environment is put together as its author would have it: in a folder outside of the workspace, with its
 // tools and the packed library in `node_modules`, so that nothing of it comes from the library's sources.
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from '../../scripts/process-group.mjs';
@@ -18,19 +8,6 @@ import { runToEnd } from '../../scripts/process-group.mjs';
 const apps = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const minutes = 60_000;
-
-/** What tools leave behind to be faster; another build of the library has the same version, so none of it may be trusted. */
-const leftovers = [
-  '.next',
-  '.svelte-kit',
-  '.angular',
-  '.parcel-cache',
-  'dist',
-  'out',
-  'node_modules/.cache',
-  'node_modules/.vite',
-  'cresset-aside',
-];
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'));
 
@@ -120,38 +97,18 @@ function install(folder, library) {
   cpSync(library, place, { recursive: true });
 }
 
-export function cleanUp(folder) {
-  for (const name of leftovers) rmSync(join(folder, name), { recursive: true, force: true });
+/**
+ * Leaves of an application nothing but its tools. What they keep to be faster goes too: another build of the library has the same version,
+ * so none of it may be trusted.
+ */
+function cleanUp(folder) {
+  const caches = ['.cache', '.vite', 'cresset'].map((name) => join('node_modules', name));
+  const others = readdirSync(folder).filter((name) => name !== 'node_modules');
+  for (const name of [...others, ...caches]) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
-/** Runs `work` while the application has a package in the library's place that does nothing. */
-export async function withoutLibrary(folder, work) {
-  const place = join(folder, 'node_modules', 'cresset');
-  const aside = join(folder, 'cresset-aside');
-  renameSync(place, aside);
-  try {
-    mkdirSync(place);
-    const description = {
-      name: 'cresset',
-      version: '0.0.0-without',
-      type: 'module',
-      sideEffects: false,
-      exports: './nothing.js',
-      types: './nothing.d.ts',
-    };
-    writeFileSync(join(place, 'package.json'), JSON.stringify(description));
-    writeFileSync(
-      join(place, 'nothing.js'),
-      'export const load = () => Promise.reject(0);\nexport const tensor = () => 0;\n',
-    );
-    writeFileSync(join(place, 'nothing.d.ts'), 'export declare const load: any;\nexport declare const tensor: any;\n');
-    return await work();
-  } finally {
-    rmSync(place, { recursive: true, force: true });
-    renameSync(aside, place);
-    cleanUp(folder);
-  }
-}
+/** A package in the library's place that does nothing: what a page transfers with it is the framework's. */
+export const nothing = join(apps, 'nothing');
 
 /** The version of the tool that an environment is named after, as it was installed. */
 export function installedVersion(folder, tools) {

@@ -1,0 +1,2 @@
+export declare const load: () => Promise<never>;
+export declare const tensor: () => null;
