@@ -65,6 +65,22 @@ test("an operator of an application's own worker runs there", async ({ page }) =
   expect(values).toEqual([102, 103]);
 });
 
+test("what is wrong with an operator of an application's own worker is told", async ({ page }) => {
+  await open(page);
+  const reason = await page.evaluate(async () => {
+    const { setWorker, load } = globalThis.cresset;
+    const source = `
+      import { registerOperator } from '${location.origin}/dist/worker.js';
+      registerOperator('aten::mine(Tensor x) -> Tensor', { host: (x) => x });`;
+    setWorker(
+      () => new Worker(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })), { type: 'module' }),
+    );
+    const model = await load('/models/digits.pt', { device: 'cpu' });
+    return model.place.threadReason;
+  });
+  expect(reason).toContain("in a namespace that is not PyTorch's");
+});
+
 test('a module is authored, changed in place on the GPU, verified, saved and loaded again', async ({ page }) => {
   await open(page);
   const result = await page.evaluate(async () => {

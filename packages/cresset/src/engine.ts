@@ -1,7 +1,8 @@
-import type { Request } from '@cresset/runtime';
+import type { Request, StartRequest } from '@cresset/runtime';
 import { registerLocalOperators } from './engine/local-operators.ts';
 import { linkPart, usePartAddresses } from './engine/part-links.ts';
 import { scopePort, serve } from './engine/serve.ts';
+import { version } from './page/version.ts';
 
 /**
  * The engine: compiles and runs programs. In a worker it begins to answer when the page says `start`; in another thread, `serve` is
@@ -20,13 +21,25 @@ const scope =
     ? (globalThis as unknown as Pick<DedicatedWorkerGlobalScope, 'postMessage'> & EventTarget)
     : null;
 
-async function startOnRequest(event: Event): Promise<void> {
+function startOnRequest(event: Event): void {
   const { data } = event as MessageEvent<Request>;
-  if (data?.type !== 'start') return;
+  if (data?.type !== 'cresset:start') return;
   scope!.removeEventListener('message', startOnRequest);
-  usePartAddresses(data.parts);
+  start(data).catch((error: unknown) => {
+    // The page hears of what is thrown, and not of a promise.
+    setTimeout(() => {
+      throw error;
+    });
+  });
+}
+
+async function start({ version: pageVersion, parts }: StartRequest): Promise<void> {
+  if (pageVersion !== version) {
+    throw new Error(`this is the engine of cresset ${version}, and the page has cresset ${pageVersion}`);
+  }
+  usePartAddresses(parts);
   await registerLocalOperators();
-  serve(scopePort(scope!), data.parts);
+  serve(scopePort(scope!), parts);
 }
 
 scope?.addEventListener('message', startOnRequest);

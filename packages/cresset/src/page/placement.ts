@@ -9,6 +9,7 @@ import {
 } from '@cresset/runtime';
 import type * as Engine from '../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
+import { version } from './version.ts';
 
 /** Starts a Worker with the engine in it; throws where that is not possible. */
 export type StartWorker = () => Worker;
@@ -246,7 +247,7 @@ function firstWord(worker: Worker, parts: Readonly<Record<string, string>>): Pro
     worker.addEventListener('error', (event) => settle(event.message || 'its script could not be loaded')(), {
       once: true,
     });
-    worker.postMessage({ type: 'start', parts } satisfies Request);
+    worker.postMessage({ type: 'cresset:start', version, parts } satisfies Request);
   });
 }
 

@@ -260,7 +260,10 @@ export type CoreRequest =
 
 /** The first message to a worker, which begins to answer then. */
 export interface StartRequest {
-  readonly type: 'start';
+  /** No name that the messages of an application's own worker are likely to have. */
+  readonly type: 'cresset:start';
+  /** Of the library on the page; an engine of another one would not understand it. */
+  readonly version: string;
   /** Addresses of the files of the library's parts, where the page knows them. */
   readonly parts: Readonly<Record<string, string>>;
 }

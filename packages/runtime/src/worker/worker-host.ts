@@ -100,7 +100,7 @@ export class WorkerHost {
       return;
     }
     if (request.type === 'jit-options') return applyJitOptions(request.options);
-    if (request.type === 'start') return;
+    if (request.type === 'cresset:start') return;
     const { id } = request;
     const abort = new AbortController();
     this.#aborts.set(id, abort);
@@ -129,7 +129,7 @@ export class WorkerHost {
   }
 
   #answer(
-    request: Exclude<Request, { type: 'abort' | 'jit-options' | 'start' }>,
+    request: Exclude<Request, { type: 'abort' | 'jit-options' | 'cresset:start' }>,
     signal: AbortSignal,
   ): Promise<AnswerBody> {
     switch (request.type) {
