@@ -39,6 +39,29 @@ describe('startInWorker', () => {
     expect(report.models).toBe(0);
   });
 
+  it('tells the engine whole addresses, where a bundler has put paths', async () => {
+    const told: unknown[] = [];
+    class ListeningWorker extends EventTarget {
+      postMessage(message: unknown): void {
+        told.push(message);
+        setTimeout(() => this.dispatchEvent(Object.assign(new Event('message'), { data: { type: 'ready' } })), 0);
+      }
+    }
+    vi.stubGlobal('Worker', ListeningWorker);
+    vi.stubGlobal('location', { href: 'https://page.test/app/index.html' });
+    const files = {
+      ...engineFiles,
+      startWorker: () => new Worker(''),
+      engineAddress: () => '/static/engine.1.js',
+      partAddresses: () => ({ 'part-x.js': '/static/part-x.2.js', 'part-y.js': 'https://cdn.test/part-y.js' }),
+    };
+    expect((await startInWorker(null, files, listener)).thread).toBe('worker');
+    expect(told[0]).toEqual({
+      type: 'start',
+      parts: { 'part-x.js': 'https://page.test/static/part-x.2.js', 'part-y.js': 'https://cdn.test/part-y.js' },
+    });
+  });
+
   it('runs in the page where the worker does not come up', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     vi.stubGlobal('Worker', SilentWorker);

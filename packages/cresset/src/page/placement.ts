@@ -126,9 +126,13 @@ function waysToStart(files: EngineFiles): (() => Worker | Promise<Worker>)[] {
   return ways;
 }
 
+/** Some bundlers (Turbopack) put addresses without an origin in the place of a file's. */
+const wholeAddress = (address: string): string => new URL(address, globalThis.location?.href).href;
+
 function addressOf(files: EngineFiles): string | null {
   try {
-    return files.engineAddress();
+    const address = files.engineAddress();
+    return address === null ? null : wholeAddress(address);
   } catch {
     // In a script that a bundler made of modules, nothing knows where it is.
     return null;
@@ -168,7 +172,8 @@ async function tryToStart(
 
 function partAddresses(files: EngineFiles): Readonly<Record<string, string>> {
   try {
-    return files.partAddresses();
+    const addresses = Object.entries(files.partAddresses());
+    return Object.fromEntries(addresses.map(([file, address]) => [file, wholeAddress(address)]));
   } catch {
     // A page that does not know its own address: the engine looks beside itself.
     return {};
