@@ -74,6 +74,9 @@ async function note(steps, what, run, digestResult = digestOf) {
 
 const isDone = () => 'done';
 
+/** Warnings are numbered through all programs of a thread. */
+const graphText = async (graph) => (await graph).replace(/warn_id=\d+/g, 'warn_id');
+
 async function takeFile({ file, entry, calls, folder, isRandom }, steps) {
   const model = await note(steps, 'load', () => library.load(file, { device: 'cpu' }), isDone);
   if (!model) {
@@ -85,7 +88,7 @@ async function takeFile({ file, entry, calls, folder, isRandom }, steps) {
     if (classes.has(className)) continue;
     classes.add(className);
     const module = name === '' ? model : model.submodule(name);
-    for (const method of methods) await note(steps, `${className}.${method}`, () => module.graph(method));
+    for (const method of methods) await note(steps, `${className}.${method}`, () => graphText(module.graph(method)));
   }
   for (const { inputs, kwargs = {}, entry: own = entry } of calls) {
     const named = Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [key, inputOf(value, folder)]));
@@ -103,7 +106,7 @@ async function takeFile({ file, entry, calls, folder, isRandom }, steps) {
 async function takeSource({ source, entry, calls, folder, isRandom }, steps) {
   const unit = await note(steps, 'script', () => library.script(source, { device: 'cpu' }), isDone);
   if (!unit) return [];
-  for (const name of unit.functions) await note(steps, name, () => unit.function(name).graph());
+  for (const name of unit.functions) await note(steps, name, () => graphText(unit.function(name).graph()));
   for (const { inputs, kwargs = {}, entry: own = entry } of calls) {
     const named = Object.fromEntries(Object.entries(kwargs).map(([key, value]) => [key, inputOf(value, folder)]));
     const call = () =>

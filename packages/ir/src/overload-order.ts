@@ -6,6 +6,7 @@ import { OptionalType } from './union-type.ts';
 /** Overloads that PyTorch registers after others that the same call would fit. */
 const LATER_OVERLOADS: ReadonlySet<string> = new Set([
   'a',
+  'any',
   'center',
   'correction',
   'dims',

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
-import { CompilationUnit, operatorRegistry, registerOperators, Source } from '@cresset/ir';
+import { CompilationUnit, operatorRegistry, OperatorRegistry, registerOperators, Source } from '@cresset/ir';
 import { describe, expect, it } from 'vitest';
 import { namesIn, partTable, sourcePartTable } from './documentation/part-table-text.ts';
 import { commonRows } from './families/common.ts';
@@ -96,6 +96,23 @@ describe('a part', () => {
     register();
     expect([...operatorRegistry.names()].sort()).toEqual([...new Set(withForms(rareRows[part]).map(nameOf))].sort());
   });
+});
+
+it('overloads are matched in one order, whichever part was there first', () => {
+  const registries = [
+    [commonRows, ...Object.values(rareRows)],
+    [...Object.values(rareRows).reverse(), commonRows],
+  ].map((families) => {
+    const registry = new OperatorRegistry();
+    for (const rows of families) registry.register(withForms(rows).map(({ schema }) => ({ schema })));
+    return registry;
+  });
+  const differing = [...registries[0].names()].filter((name) => {
+    const [order, other] = registries.map((registry) => registry.operatorsFor(name).map((each) => each.schemaText));
+    return String(order) !== String(other);
+  });
+  // No call fits two of its overloads.
+  expect(differing).toEqual(['aten::set_']);
 });
 
 /** Rows by the parts that their names bring. */
