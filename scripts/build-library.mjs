@@ -122,6 +122,34 @@ async function library(entry, { plugins = [], name, output = {}, emptyOutDir = f
   return results[0];
 }
 
+/**
+ * Parts of models that see, which come in one file with the engine where files of their own would not be found: in the engine's text, and in a
+ * service worker.
+ */
+const PARTS_WITH_ENGINE = ['part-padding.js', 'part-resampling.js'];
+
+const textOf = (file) => readFileSync(join(outDir, file), 'utf8');
+
+/** Parts with those that they need. */
+function withNeeds(files, found = new Set()) {
+  for (const file of files) {
+    if (found.has(file)) continue;
+    found.add(file);
+    withNeeds(JSON.parse(/needs:(\[.*?\])/.exec(textOf(file))[1]), found);
+  }
+  return [...found];
+}
+
+/**
+ * Vite puts files of less than 4096 bytes into the page as they are, where everybody downloads them. Blanks, which compress to nothing, keep
+ * a short part a file of its own.
+ */
+function lengthen(file) {
+  const code = textOf(file);
+  const missing = 4096 - Buffer.byteLength(code);
+  if (missing > 0) writeFileSync(join(outDir, file), `${code}\n/*${' '.repeat(missing)}*/\n`);
+}
+
 /** Builds all files of the library; `dist` holds nothing else then. */
 export async function buildLibrary() {
   const ofEngine = await modulesOfEngine();
@@ -162,6 +190,10 @@ export async function buildLibrary() {
     );
   }
   await shrinkScripts(outDir);
-  const engine = readFileSync(join(outDir, 'engine.js'), 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '');
-  writeFileSync(join(outDir, 'engine-text.js'), `export default ${JSON.stringify(engine)};\n`);
+  parts.forEach(lengthen);
+  const withEngine = withNeeds(PARTS_WITH_ENGINE);
+  const texts = ['engine.js', ...withEngine].map((file) => textOf(file).replace(/\n\/\/# sourceMappingURL=.*\s*$/, ''));
+  writeFileSync(join(outDir, 'engine-text.js'), `export default ${JSON.stringify(texts.join('\n'))};\n`);
+  const imports = withEngine.map((file) => `import ${JSON.stringify(`./${file}`)};`).join('');
+  writeFileSync(join(outDir, 'provide-engine.js'), `${imports}${textOf('provide-engine.js')}`);
 }

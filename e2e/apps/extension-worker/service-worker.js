@@ -1,4 +1,5 @@
-import { load, tensor } from './node_modules/cresset/dist/full.js';
+import { load, tensor } from './node_modules/cresset/dist/cresset.js';
+import './node_modules/cresset/dist/provide-engine.js';
 import { answer } from './digits.js';
 
 chrome.runtime.onMessage.addListener((_message, _sender, respond) => {

@@ -21,7 +21,7 @@ import {
 } from './page/library.ts';
 import { withMethods, type ModelMethod, type ScriptModule } from './page/script-module.ts';
 import type { Tensor } from './page/tensor.ts';
-import { traceProgram, type TraceOptions } from './page/trace.ts';
+import type { TraceOptions } from './page/trace.ts';
 import type { TraceableFunction } from './tracing/recording.ts';
 import type { TraceableModule } from './tracing/traced-module.ts';
 
@@ -137,6 +137,7 @@ export async function trace(
   exampleInputs: readonly unknown[],
   options: TraceOptions = {},
 ): Promise<ScriptModule & Readonly<Record<never, ModelMethod>>> {
+  const { traceProgram } = await import('./page/trace-program.ts');
   return traceProgram(library, program, exampleInputs, options);
 }
 

@@ -65,6 +65,9 @@ function once<Result>(
 }
 
 async function fetchFile(file: string): Promise<PartFile> {
+  // Some come in one file with the engine.
+  const here = filesHere()[file];
+  if (here) return here;
   const places = [addresses[file], besideTheEngine(file)].filter((each) => each !== undefined);
   let cause: unknown;
   for (const place of places) {

@@ -113,9 +113,11 @@ function waysToStart(files: EngineFiles): (() => Worker | Promise<Worker>)[] {
     const address = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }));
     return new Worker(trustedAddress(address), module);
   };
-  const ways: (() => Worker | Promise<Worker>)[] = [() => files.startWorker()];
+  const ways: (() => Worker | Promise<Worker>)[] = [];
   const address = addressOf(files);
-  if (address !== null && trustedTypes()) ways.push(() => new Worker(trustedAddress(address), module));
+  // The file as it is, before what a bundler makes of it where it finds a worker, which can be larger.
+  if (address !== null) ways.push(() => new Worker(trustedAddress(address), module));
+  ways.push(() => files.startWorker());
   // A script of another origin may not be a worker, but a worker of this origin may import it.
   if (address !== null && new URL(address).origin !== globalThis.origin) {
     ways.push(() => fromText(`import ${JSON.stringify(address)};`));

@@ -7,11 +7,20 @@ import type { EngineFiles } from './engine-files.ts';
  */
 export const engineFiles: EngineFiles = {
   startWorker: () => new Worker(new URL('./engine.js', import.meta.url), { type: 'module' }),
-  engineAddress: () => new URL('./engine.js', import.meta.url).href,
+  engineAddress: () => unbundled(new URL('./engine.js', import.meta.url).href),
   engineText,
   importEngine,
-  partAddresses: () => __PART_ADDRESSES__,
+  partAddresses: () =>
+    Object.fromEntries(Object.entries(__PART_ADDRESSES__).map(([file, address]) => [file, unbundled(address)])),
 };
+
+/**
+ * Vite's development server bundles dependencies into a folder of its own and leaves the files beside them behind, which it serves from
+ * where they are.
+ */
+function unbundled(address: string): string {
+  return address.replace(/\/node_modules\/\.vite\/deps\w*\//, '/node_modules/cresset/dist/');
+}
 
 async function engineText(): Promise<string> {
   return (await import('../engine-text.ts')).default;

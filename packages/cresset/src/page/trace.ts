@@ -1,12 +1,6 @@
-import { checkOptions, CressetError } from '@cresset/ir';
-import { DEVICE_RULES, type Library, type LoadOptions } from './library.ts';
-import { engineHere } from './placement.ts';
-import type { ScriptModule } from './script-module.ts';
-import type { TraceableFunction } from '../tracing/recording.ts';
-import type { TraceableModule } from '../tracing/traced-module.ts';
+import { CressetError } from '@cresset/ir';
 import type { TracedTorch } from '../tracing/traced-tensor.ts';
-import { TensorList } from './tensor-list.ts';
-import type { Input } from './value.ts';
+import type { LoadOptions } from './library.ts';
 
 export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker'> {
   /** Names of the parameters; by default those that the function has in its source. */
@@ -22,48 +16,6 @@ export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker'> {
   readonly strict?: boolean;
   /** Shows a warning; on the console by default. */
   readonly warn?: (message: string) => void;
-}
-
-/**
- * Records what a function or module does on example inputs and loads it. It runs in this thread, where its function is, so the engine
- * comes here too.
- */
-export async function traceProgram(
-  library: Library,
-  program: TraceableFunction | TraceableModule,
-  exampleInputs: readonly unknown[],
-  options: TraceOptions,
-): Promise<ScriptModule> {
-  checkOptions('trace', options, {
-    ...DEVICE_RULES,
-    worker: 'boolean',
-    argumentNames: 'array',
-    checkTrace: 'boolean',
-    checkTolerance: 'number',
-    strict: 'boolean',
-    warn: 'function',
-  });
-  const engine = await engineHere(library.files);
-  engine.usePartAddresses(library.files.partAddresses());
-  await engine.loadAllParts();
-  const { outputDifference, recordChecked, traceFile } = await engine.loadPart('tracing');
-  const recorded = recordChecked(program, exampleInputs, options, withTorch);
-  const { device, worker } = options;
-  const model = await library.load(await traceFile(recorded), {
-    ...(device === undefined ? {} : { device }),
-    ...(worker === undefined ? {} : { worker }),
-  });
-  if (options.checkTrace ?? true) {
-    const outputs = await model.call('forward', exampleInputs.map(pageInput));
-    const difference = outputDifference(outputs, recorded.outputs, options.checkTolerance ?? 1e-5);
-    if (difference !== null) (options.warn ?? ((message) => console.warn(`TracerWarning: ${message}`)))(difference);
-  }
-  return model;
-}
-
-/** An example input as a loaded module takes it. */
-function pageInput(input: unknown): Input {
-  return (input instanceof TensorList ? input.items.map(pageInput) : input) as Input;
 }
 
 let activeTorch: TracedTorch | null = null;
