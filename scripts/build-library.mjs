@@ -57,7 +57,7 @@ function publishedFiles(engineFiles, ownFiles) {
  * own, so it sees marks in their place.
  */
 function addressesOfFiles(parts) {
-  const mark = /__ADDRESS_OF_(\w+?)__/g;
+  const mark = /__ADDRESS_OF_([\w$]+?)__/g;
   return {
     name: 'addresses-of-files',
     enforce: 'pre',
@@ -190,6 +190,9 @@ export async function buildLibrary() {
     );
   }
   await shrinkScripts(outDir);
+  for (const file of readdirSync(outDir).filter((each) => each.endsWith('.js'))) {
+    if (/__[A-Z][A-Z_]+__/.test(textOf(file))) throw new Error(`a mark of the build was left in ${file}`);
+  }
   parts.forEach(lengthen);
   const withEngine = withNeeds(PARTS_WITH_ENGINE);
   const texts = ['engine.js', ...withEngine].map((file) => textOf(file).replace(/\n\/\/# sourceMappingURL=.*\s*$/, ''));
