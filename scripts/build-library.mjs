@@ -32,6 +32,9 @@ const FILES = {
   'engine-text.ts': 'engine-text',
 };
 
+/** Modules that are there for what they do. */
+const ACTING = ['engine.ts', 'engine-full.ts'];
+
 /** Leaves modules that are files of their own to be imported, and takes another `engine-files.ts` for how the engine is found. */
 function publishedFiles(engineFiles, ownFiles) {
   const external = new Map(
@@ -46,8 +49,10 @@ function publishedFiles(engineFiles, ownFiles) {
       if (!importer || !id.startsWith('.')) return null;
       const resolved = await this.resolve(id, importer, { ...options, skipSelf: true });
       if (resolved?.id === source('page/engine-files.ts')) return source(`page/${engineFiles}`);
+      // They do something when they are run, as the files do that the package says so of.
+      if (ACTING.some((module) => resolved?.id === source(module))) resolved.moduleSideEffects = true;
       const file = resolved && external.get(resolved.id);
-      return file ? { id: file, external: true } : null;
+      return file ? { id: file, external: true } : resolved;
     },
   };
 }

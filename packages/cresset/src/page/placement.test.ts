@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { failure } from '../../../../test-setup/failure.ts';
 import { engineFiles } from './engine-files.ts';
 import { startInWorker } from './placement.ts';
+import { version } from './version.ts';
 
 /** A worker that ends before it says anything. */
 class SilentWorker extends EventTarget {
@@ -57,7 +58,8 @@ describe('startInWorker', () => {
     };
     expect((await startInWorker(null, files, listener)).thread).toBe('worker');
     expect(told[0]).toEqual({
-      type: 'start',
+      type: 'cresset:start',
+      version,
       parts: { 'part-x.js': 'https://page.test/static/part-x.2.js', 'part-y.js': 'https://cdn.test/part-y.js' },
     });
   });
