@@ -91,7 +91,7 @@ export const environments = [
     build: 'rspack build --mode production',
     output: 'dist',
     dev: 'rspack serve --mode development --port PORT',
-    expected: { thread: 'worker', limit },
+    expected: { thread: 'worker', limit: 270_000 },
     expectedDev: { thread: 'worker' },
   },
   {
