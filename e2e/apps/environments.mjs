@@ -24,7 +24,6 @@
  * @typedef {object} Expectation
  * @property {'worker' | 'page'} thread where the model runs at least; `page` for service workers and Node, which have no other
  * @property {number} [limit] bytes of gzip that page and worker transfer together
- * @property {string} [error] what it may end with as well, as long as nothing better is known
  */
 
 const vite = { app: 'vite', page: 'module', build: 'vite build', output: 'dist', dev: 'vite --port PORT --strictPort' };

@@ -127,7 +127,7 @@ export async function foreignZipError(source: ByteSource, zip: ZipReader): Promi
   if (has(/(^|\/)model\.json$/) && has(/(^|\/)(tensors|code)\//)) {
     return new CressetError(
       'FILE_IS_LEGACY_ARCHIVE',
-      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json), and the reader of those is not here`,
+      `${name} is a TorchScript file in the layout of PyTorch 1.0 to 1.3 (model.json): load() loads it`,
     );
   }
   if (zip.has(`${archiveRoot(zip)}data.pkl`)) return checkpointError(source, zip);

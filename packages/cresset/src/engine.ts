@@ -39,7 +39,7 @@ async function start({ version: pageVersion, parts }: StartRequest): Promise<voi
   }
   usePartAddresses(parts);
   await registerLocalOperators();
-  serve(scopePort(scope!), parts);
+  serve(scopePort(scope!));
 }
 
 scope?.addEventListener('message', startOnRequest);

@@ -15,19 +15,23 @@ export interface OperatorUse {
 }
 
 /** What a method was compiled to. */
-export interface Explanation {
+export interface MethodExplanation {
   readonly method: string;
   readonly operators: readonly OperatorUse[];
   /** Groups that become one kernel each: their label and the operators in them. */
   readonly fusionGroups: readonly { readonly label: string; readonly operators: readonly string[] }[];
   /** The graph that runs, in PyTorch's text. */
   readonly graph: string;
+}
+
+/** What a method was compiled to, and what its program is made with. */
+export interface Explanation extends MethodExplanation {
   /** Parts of the library that the program needs beside the engine, and what needs each. */
   readonly parts: readonly PartUse[];
 }
 
 /** Lists the operators of an optimised graph, with those of forked and fused graphs, and where they would run. */
-export function explainGraph(method: string, graph: Graph, hasDevice: boolean): Omit<Explanation, 'parts'> {
+export function explainGraph(method: string, graph: Graph, hasDevice: boolean): MethodExplanation {
   const uses = new Map<string, { count: number; placement: Placement }>();
   const fusionGroups: { label: string; operators: string[] }[] = [];
   const visit = (inner: Graph): void => {

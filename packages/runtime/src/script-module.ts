@@ -2,7 +2,7 @@ import type { PendingState, TransferProgress, WeightReader } from '@cresset/arch
 import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './execution.ts';
-import { explainGraph, type Explanation } from './explanation.ts';
+import { explainGraph, type MethodExplanation } from './explanation.ts';
 import { ExecutorCache, type ArgumentSpec, type StepListener } from './graph-executor.ts';
 import { InterpreterState } from './interpreter-state.ts';
 import { emptyRunCounters } from './run-counters.ts';
@@ -139,12 +139,12 @@ export class ScriptModule {
   }
 
   /** Which operators a method runs, and where each of them would run. */
-  explain(name = 'forward', receiver = this.object): Omit<Explanation, 'parts'> {
+  explain(name = 'forward', receiver = this.object): MethodExplanation {
     return this.explainFunction(this.method(name, receiver), receiver);
   }
 
   /** As {@link explain}, of a method and its object, or a function. */
-  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): Omit<Explanation, 'parts'> {
+  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): MethodExplanation {
     return explainGraph(fn.name, this.optimizedGraphOf(fn, receiver), this.context.device !== null);
   }
 

@@ -1,16 +1,10 @@
 import { setJitLogSink } from '@cresset/ir';
 import { WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
 import { requestWebGpuDevice } from '@cresset/webgpu';
-import { usePartAddresses } from './part-links.ts';
 import { parts } from './parts.ts';
 
-/**
- * Makes this thread a host that talks through `port`, and says that it is ready.
- *
- * @param addresses of the parts' files, where the page knows them
- */
-export function serve(port: Port<Request, FromHost>, addresses: Readonly<Record<string, string>>): WorkerHost {
-  usePartAddresses(addresses);
+/** Makes this thread a host that talks through `port`, and says that it is ready. */
+export function serve(port: Port<Request, FromHost>): WorkerHost {
   const host = new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), parts });
   host.listen();
   return host;

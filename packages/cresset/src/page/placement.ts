@@ -51,12 +51,13 @@ export function provideEngine(engine: object, startWorker: StartWorker | null = 
   provided = { engine: engine as typeof Engine, startWorker };
 }
 
-/** The engine in this thread. Rejects with `ENGINE_MISSING` where it can neither be imported nor fetched. */
+/** The engine in this thread, which knows where its parts are. Rejects with `ENGINE_MISSING` where it can neither be imported nor fetched. */
 export async function engineHere(files: EngineFiles): Promise<typeof Engine> {
   try {
     const engine = provided?.engine ?? (await files.importEngine());
     // Where it is a copy with a log of its own, that goes to the page's.
     if (engine.setJitLogSink !== setJitLogSink) engine.setJitLogSink(writeJitLog);
+    engine.usePartAddresses(partAddresses(files));
     return engine;
   } catch (cause) {
     throw new CressetError(
@@ -71,7 +72,7 @@ export async function engineHere(files: EngineFiles): Promise<typeof Engine> {
 export async function startInPage(reason: string, files: EngineFiles, listener: PlacementListener): Promise<Placement> {
   const engine = await engineHere(files);
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  const host = engine.serve(hostPort, partAddresses(files));
+  const host = engine.serve(hostPort);
   const client = makeClient(clientPort, listener);
   const end = (): Promise<void> => {
     client.break(shutDown());
@@ -93,9 +94,10 @@ export async function startInWorker(
   if (typeof Worker === 'undefined') return startInPage('there are no workers here', files, listener);
   const only = own ?? provided?.startWorker;
   const attempts = only ? [only] : waysToStart(files);
+  const parts = partAddresses(files);
   const reasons: string[] = [];
   for (const attempt of attempts) {
-    const started = await tryToStart(attempt, partAddresses(files), listener);
+    const started = await tryToStart(attempt, parts, listener);
     if (typeof started !== 'string') return started;
     if (!reasons.includes(started)) reasons.push(started);
   }

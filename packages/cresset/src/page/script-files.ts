@@ -1,12 +1,10 @@
 import type * as Engine from '../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
-
-/** Known only while the script itself runs. */
-const ownAddress = (globalThis.document?.currentScript as HTMLScriptElement | null | undefined)?.src;
+import { scriptAddress } from './script-address.ts';
 
 function beside(file: string): string {
-  if (!ownAddress) throw new Error('the script does not know its own address');
-  return new URL(file, ownAddress).href;
+  if (!scriptAddress) throw new Error('the script does not know its own address');
+  return new URL(file, scriptAddress).href;
 }
 
 /** The files beside the classic script. */

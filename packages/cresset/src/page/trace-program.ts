@@ -28,7 +28,6 @@ export async function traceProgram(
     warn: 'function',
   });
   const engine = await engineHere(library.files);
-  engine.usePartAddresses(library.files.partAddresses());
   await engine.loadAllParts();
   const { outputDifference, recordChecked, traceFile } = await engine.loadPart('tracing');
   const recorded = recordChecked(program, exampleInputs, options, withTorch);

@@ -3,6 +3,5 @@ import type { ProgramParts } from '../worker/program-parts.ts';
 
 /** Fetches the parts of the library that source text needs, with those of PyTorch's functions and layers that it names. */
 export function needForSource(parts: ProgramParts, source: string): Promise<void> {
-  if (source.includes('autocast')) parts.need('autocast', 'torch.autocast');
-  return parts.needForNames(namesInSource(source), partsOfSource);
+  return parts.needForCode(source, namesInSource(source), partsOfSource);
 }

@@ -38,11 +38,7 @@ export class ProgramParts {
 
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
   needForFile({ code, pickles }: ArchiveContents): Promise<void> {
-    for (const text of code) {
-      if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
-      if (text.includes('autocast')) this.#note('autocast', 'torch.autocast');
-      this.#noteNames(namesInCode(text), partsOf);
-    }
+    for (const text of code) this.#noteCode(text, namesInCode(text), partsOf);
     const decoder = new TextDecoder('latin1');
     for (const pickle of pickles) {
       const text = decoder.decode(pickle);
@@ -52,14 +48,9 @@ export class ProgramParts {
     return this.#fetch();
   }
 
-  /** Notes a part, to be fetched with the next ones. */
-  need(part: string, reason: string): void {
-    this.#note(part, reason);
-  }
-
-  /** Fetches what names need, by a table of `@cresset/operators`. */
-  needForNames(names: Iterable<string>, table: PartTable): Promise<void> {
-    this.#noteNames(names, table);
+  /** Fetches what a text needs, by the names in it and a table of `@cresset/operators`. */
+  needForCode(text: string, names: Iterable<string>, table: PartTable): Promise<void> {
+    this.#noteCode(text, names, table);
     return this.#fetch();
   }
 
@@ -70,7 +61,9 @@ export class ProgramParts {
     if (this.#uses.size > before) await this.#fetch();
   }
 
-  #noteNames(names: Iterable<string>, table: PartTable): void {
+  #noteCode(text: string, names: Iterable<string>, table: PartTable): void {
+    if (PACKED.test(text)) this.#note('quantized', 'a layer with packed weights');
+    if (text.includes('autocast')) this.#note('autocast', 'torch.autocast');
     for (const name of names) for (const part of table([name])) this.#note(part, name);
   }
 
