@@ -10,7 +10,7 @@ import {
   type Node,
   type Value,
 } from '@cresset/ir';
-import { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
+import { propagateConstants, type ConstantEvaluator } from './cleanup/constant-propagation.ts';
 
 /** What is switched on where a node runs, and the dtypes that go with it. */
 interface AutocastContext {

@@ -1,22 +1,22 @@
 import { jitOptions, type Graph } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
-import { annotateWarns } from './annotate-warns.ts';
-import { canonicalizeOutputs } from './canonicalize.ts';
-import { eliminateCommonSubexpressions } from './common-subexpression-elimination.ts';
-import { poolConstants } from './constant-pooling.ts';
-import { propagateConstants, type ConstantEvaluator } from './constant-propagation.ts';
-import { eliminateDeadCode } from './dead-code-elimination.ts';
-import { decomposeBatchNorm } from './decompose-batch-norm.ts';
-import { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
-import { foldModuleAttributes, type AttributeGuard } from './fold-module-attributes.ts';
-import { fuseGraph, type FuseOptions } from './graph-fuser.ts';
-import { inline } from './inliner.ts';
-import { lowerSimpleTuples } from './lower-tuples.ts';
-import { normalizeOps } from './normalize-ops.ts';
-import { replaceTensorsByNumbers } from './number-constants.ts';
-import { peephole } from './peephole.ts';
-import { hoistRankQueries } from './rank-queries.ts';
-import { removeTensorMutation } from './remove-tensor-mutation.ts';
+import { annotateWarns } from './cleanup/annotate-warns.ts';
+import { canonicalizeOutputs } from './cleanup/canonicalize.ts';
+import { eliminateCommonSubexpressions } from './cleanup/common-subexpression-elimination.ts';
+import { poolConstants } from './cleanup/constant-pooling.ts';
+import { propagateConstants, type ConstantEvaluator } from './cleanup/constant-propagation.ts';
+import { eliminateDeadCode } from './cleanup/dead-code-elimination.ts';
+import { decomposeBatchNorm } from './decomposition/decompose-batch-norm.ts';
+import { decomposeOps, type DecompositionCompiler } from './decomposition/decompose-ops.ts';
+import { foldModuleAttributes, type AttributeGuard } from './freezing/fold-module-attributes.ts';
+import { fuseGraph, type FuseOptions } from './fusion/graph-fuser.ts';
+import { inline } from './cleanup/inliner.ts';
+import { lowerSimpleTuples } from './cleanup/lower-tuples.ts';
+import { normalizeOps } from './cleanup/normalize-ops.ts';
+import { replaceTensorsByNumbers } from './cleanup/number-constants.ts';
+import { peephole } from './peephole/peephole.ts';
+import { hoistRankQueries } from './fusion/rank-queries.ts';
+import { removeTensorMutation } from './mutation/remove-tensor-mutation.ts';
 
 /** What the passes need from packages below: running an operator, and compiling the text of a decomposition. */
 export interface PassEnvironment {

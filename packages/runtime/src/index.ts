@@ -1,21 +1,21 @@
-export { compileCode, type CodeProvider } from './code-compiler.ts';
-export { printCode } from './code-printer.ts';
-export type { Code, CodeSource } from './code.ts';
-export { Execution } from './execution.ts';
+export { compileCode, type CodeProvider } from './interpreter/code-compiler.ts';
+export { printCode } from './interpreter/code-printer.ts';
+export type { Code, CodeSource } from './interpreter/code.ts';
+export { Execution } from './run/execution.ts';
 export {
   ExecutorCache,
   GraphExecutor,
   type ArgumentSpec,
   type ExecutionPlan,
   type StepListener,
-} from './graph-executor.ts';
-export { InterpreterState } from './interpreter-state.ts';
-export { defaultLimits, type RuntimeLimits } from './limits.ts';
-export { PhiloxGenerator } from './philox.ts';
-export type { RunCounters } from './run-counters.ts';
-export { RuntimeContext, type RuntimeContextOptions } from './runtime-context.ts';
-export { InterruptedError, TorchScriptError } from './script-error.ts';
-export { runtimeConstants, toIValue } from './constant-value.ts';
+} from './executor/graph-executor.ts';
+export { InterpreterState } from './interpreter/interpreter-state.ts';
+export { defaultLimits, type RuntimeLimits } from './run/limits.ts';
+export { PhiloxGenerator } from './run/philox.ts';
+export type { RunCounters } from './run/run-counters.ts';
+export { RuntimeContext, type RuntimeContextOptions } from './run/runtime-context.ts';
+export { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
+export { runtimeConstants, toIValue } from './interpreter/constant-value.ts';
 export type { Explanation, OperatorUse, Placement } from './explanation.ts';
 export { registerCustomOperator } from './authoring/custom-operators.ts';
 export { HostOperators } from './authoring/operator-call.ts';
@@ -23,7 +23,7 @@ export { newModule } from './authoring/source-program.ts';
 export { registerAllParts } from './all-parts.ts';
 export type { ScalarCall, ScalarForm } from './authoring/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';
-export type { RunProfile } from './run-profile.ts';
+export type { RunProfile } from './run/run-profile.ts';
 export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
@@ -34,4 +34,4 @@ export { toWire, WireReader } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
-export { evaluateConstant } from './constant-evaluator.ts';
+export { evaluateConstant } from './executor/constant-evaluator.ts';

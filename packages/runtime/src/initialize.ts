@@ -2,7 +2,7 @@ import { setConstantEvaluator } from '@cresset/frontend';
 import { setDefaultCleanupPasses } from '@cresset/ir';
 import { registerCommonOperators } from '@cresset/operators';
 import { runCleanupPasses } from '@cresset/passes';
-import { evaluateConstant } from './constant-evaluator.ts';
+import { evaluateConstant } from './executor/constant-evaluator.ts';
 
 let isInitialized = false;
 

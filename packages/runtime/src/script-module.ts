@@ -1,16 +1,16 @@
 import type { PendingState, TransferProgress, WeightReader } from '@cresset/archive';
 import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
-import { Execution, type OperatorObserver } from './execution.ts';
+import { Execution, type OperatorObserver } from './run/execution.ts';
 import { explainGraph, type MethodExplanation } from './explanation.ts';
-import { ExecutorCache, type ArgumentSpec, type StepListener } from './graph-executor.ts';
-import { InterpreterState } from './interpreter-state.ts';
-import { emptyRunCounters } from './run-counters.ts';
-import { makeRunProfile, type RunProfile } from './run-profile.ts';
-import type { RuntimeContext } from './runtime-context.ts';
-import { InterruptedError, TorchScriptError } from './script-error.ts';
-import { forEachStorage } from './reachable-storages.ts';
-import { weightOrder } from './weight-order.ts';
+import { ExecutorCache, type ArgumentSpec, type StepListener } from './executor/graph-executor.ts';
+import { InterpreterState } from './interpreter/interpreter-state.ts';
+import { emptyRunCounters } from './run/run-counters.ts';
+import { makeRunProfile, type RunProfile } from './run/run-profile.ts';
+import type { RuntimeContext } from './run/runtime-context.ts';
+import { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
+import { forEachStorage } from './memory/reachable-storages.ts';
+import { weightOrder } from './memory/weight-order.ts';
 
 export interface ScriptModuleOptions {
   /** Makes the original source of the program known, so that errors can be told in its terms. */

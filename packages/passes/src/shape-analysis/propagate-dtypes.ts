@@ -1,6 +1,6 @@
 import { constantValue, ListType, TensorType, type Block, type Graph, type Node } from '@cresset/ir';
 import { Tensor } from '@cresset/tensor';
-import type { ConstantEvaluator } from '../constant-propagation.ts';
+import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
 import { exampleNumber, exampleTensor } from './examples.ts';
 
 /**

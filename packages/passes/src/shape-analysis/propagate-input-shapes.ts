@@ -9,7 +9,7 @@ import {
   type Type,
 } from '@cresset/ir';
 import { isFloatingPoint, Tensor } from '@cresset/tensor';
-import type { ConstantEvaluator } from '../constant-propagation.ts';
+import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
 import { completeFormula, runOnExamples } from './complete-shapes.ts';
 import { dimensionFormula } from './dimension-formulas.ts';
 import { exampleNumber, exampleTensor } from './examples.ts';

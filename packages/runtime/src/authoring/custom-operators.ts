@@ -14,11 +14,11 @@ import {
 import { copyInto, type OperatorRow, type PointwiseArguments } from '@cresset/operators';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
-import { setDecomposition } from '../decomposition-compiler.ts';
-import { Execution } from '../execution.ts';
-import { ExecutorCache } from '../graph-executor.ts';
-import { InterpreterState } from '../interpreter-state.ts';
-import { RuntimeContext } from '../runtime-context.ts';
+import { setDecomposition } from '../executor/decomposition-compiler.ts';
+import { Execution } from '../run/execution.ts';
+import { ExecutorCache } from '../executor/graph-executor.ts';
+import { InterpreterState } from '../interpreter/interpreter-state.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
 import { fromWireError } from '../worker/script-failure.ts';
 import type { OperatorOutcome, OperatorRegistration, OperatorRun, WireValue } from '../worker/protocol.ts';
 import { toWire, WireReader } from '../worker/wire-value.ts';

@@ -1,10 +1,10 @@
 import { CressetError, Graph, GraphFunction, FunctionSchema, type Operator } from '@cresset/ir';
 import { isImplemented, runOnHost, type OperatorRow } from '@cresset/operators';
 import type { IValue } from '@cresset/tensor';
-import { Execution } from '../execution.ts';
-import { ExecutorCache } from '../graph-executor.ts';
-import { InterpreterState } from '../interpreter-state.ts';
-import { RuntimeContext } from '../runtime-context.ts';
+import { Execution } from '../run/execution.ts';
+import { ExecutorCache } from '../executor/graph-executor.ts';
+import { InterpreterState } from '../interpreter/interpreter-state.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
 
 /** Calls operators one by one, on the host and at once: for tracing, where a program's next step may depend on what one gave. */
 export class HostOperators {

@@ -19,7 +19,7 @@ import {
 } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type Storage } from '@cresset/tensor';
-import { forEachStorage } from '../reachable-storages.ts';
+import { forEachStorage } from '../memory/reachable-storages.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {
   collectModules,

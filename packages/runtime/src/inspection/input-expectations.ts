@@ -8,8 +8,8 @@ import {
   propagateConstants,
 } from '@cresset/passes';
 import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
-import { evaluateConstant } from '../constant-evaluator.ts';
-import { constantValue } from '../constant-value.ts';
+import { evaluateConstant } from '../executor/constant-evaluator.ts';
+import { constantValue } from '../interpreter/constant-value.ts';
 import type { InputExpectation, InputExpectations } from '../worker/protocol.ts';
 import { sizeRelation, type Sizes } from './size-inverses.ts';
 

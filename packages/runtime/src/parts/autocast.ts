@@ -1,5 +1,5 @@
 import { autocast } from '@cresset/passes';
-import { useAutocast } from '../graph-executor.ts';
+import { useAutocast } from '../executor/graph-executor.ts';
 
 /** The casts within `with torch.autocast(…)`. */
 export function register(): void {

@@ -4,12 +4,12 @@ import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
-import type { RunProfile } from '../run-profile.ts';
+import type { RunProfile } from '../run/run-profile.ts';
 import { preparationOf } from '../object-preparation.ts';
-import { forEachStorage } from '../reachable-storages.ts';
-import { RuntimeContext } from '../runtime-context.ts';
+import { forEachStorage } from '../memory/reachable-storages.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
 import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
-import { UndecidedStorages } from '../undecided-storages.ts';
+import { UndecidedStorages } from '../memory/undecided-storages.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
   CallRequest,

@@ -3,7 +3,7 @@ import { MemorySource, readModule, WHOLE_FILE_BYTES, ZipReader, ZipWriter } from
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
-import { GraphExecutor } from '../graph-executor.ts';
+import { GraphExecutor } from '../executor/graph-executor.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { ProgramParts } from './program-parts.ts';
 import { HostedModel } from './hosted-model.ts';

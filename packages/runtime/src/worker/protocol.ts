@@ -2,7 +2,7 @@ import type { SentInput, TransferProgress } from '@cresset/archive';
 import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
-import type { RunProfile } from '../run-profile.ts';
+import type { RunProfile } from '../run/run-profile.ts';
 import type { PartUse } from './part-loader.ts';
 
 /**

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { serveArchive, SyntheticArchive, type ArchiveServer } from '../../../../test-setup/synthetic-archive.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
 import { initializeRuntime } from '../initialize.ts';
-import { RuntimeContext } from '../runtime-context.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
 import { inProcessPorts } from './in-process-ports.ts';
 import type { FromHost, Request } from './protocol.ts';

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { TorchScriptError } from '../script-error.ts';
+import type { TorchScriptError } from '../interpreter/script-error.ts';
 import type { WireError } from './protocol.ts';
 
 export function toWireError(error: unknown): WireError {

@@ -8,7 +8,7 @@ import {
 import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { initializeRuntime } from '../initialize.ts';
-import { InterruptedError } from '../script-error.ts';
+import { InterruptedError } from '../interpreter/script-error.ts';
 import { collectModules, HostedModel, type ModelOutput } from './hosted-model.ts';
 import {
   transferList,

@@ -1,0 +1,59 @@
+import { IntType, ListType, logGraph, type Graph, type Node, type Value } from '@cresset/ir';
+import { rowOf } from '../fusion/fusable.ts';
+import { inline, insertGraphBefore } from '../cleanup/inliner.ts';
+
+/** Compiles the TorchScript text of a row's decomposition to a graph over the row's arguments. */
+export type DecompositionCompiler = (schema: string, decomposition: string) => Graph;
+
+/** Puts operators that are defined in terms of others (row.decomposition) in those terms (PyTorch: RunDecompositions). */
+export function decomposeOps(graph: Graph, compile: DecompositionCompiler, forDevice = true): boolean {
+  let changed = false;
+  // Decompositions may use decomposed operators: what is inserted is looked at again.
+  for (let found = decomposableNodes(graph, forDevice); found.length > 0; found = decomposableNodes(graph, forDevice)) {
+    for (const node of found) decompose(node, compile);
+    changed = true;
+  }
+  logGraph('decompose_ops', graph);
+  return changed;
+}
+
+/** On the host, what has a function of its own there keeps it. */
+function decomposableNodes(graph: Graph, forDevice: boolean): Node[] {
+  return [...graph.allNodes()].filter((node) => {
+    const row = rowOf(node);
+    if (row?.remote && !forDevice) return false;
+    return row?.decomposition !== undefined || row?.derived?.from.decomposition !== undefined;
+  });
+}
+
+function decompose(node: Node, compile: DecompositionCompiler): void {
+  const row = rowOf(node)!;
+  const source = row.derived?.from ?? row;
+  const body = compile(source.schema, source.decomposition!).copy();
+  inline(body);
+  const isOut = row.derived?.form === 'out';
+  const args = isOut ? node.inputs.slice(0, body.inputs.length) : node.inputs;
+  const targets = isOut ? node.inputs.slice(body.inputs.length) : [node.input(0)];
+  const graph = node.owningGraph;
+  let results = insertGraphBefore(node, body, args, node.callstack);
+  if (results.length === 1 && results[0].type.kind === 'TupleType') {
+    const [tuple] = results;
+    results = [...graph.createTupleUnpack(tuple).insertBefore(node).outputs];
+  }
+  if (row.derived) results = results.map((result, index) => insertWrite(node, targets[index], result, isOut));
+  node.outputs.forEach((output, index) => output.replaceAllUsesWith(results[index].setType(output.type)));
+  node.destroy();
+}
+
+/** Writes a result to the tensor an in-place or `out=` form was given. */
+function insertWrite(node: Node, target: Value, result: Value, resizes: boolean): Value {
+  const graph = node.owningGraph;
+  return graph.withInsertPoint(node, () => {
+    if (resizes) {
+      const sizes = graph.insertNode(graph.create('aten::size', [result]));
+      sizes.output().setType(new ListType(IntType.get()));
+      graph.insertNode(graph.create('aten::resize_', [target, sizes.output(), graph.insertConstant(null)]));
+    }
+    return graph.insertNode(graph.create('aten::copy_', [target, result, graph.insertConstant(false)])).output();
+  });
+}

@@ -1,0 +1,48 @@
+import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/operators';
+import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import type { ComputeDevice, Expr, Kernel, Store } from '@cresset/tensorexpr';
+import type { Execution } from '../run/execution.ts';
+import type { ProgramPlace } from '../interpreter/program-place.ts';
+import { countOne } from '../run/run-counters.ts';
+
+/** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
+export class DeviceLaunches implements LoweringContext {
+  readonly device: ComputeDevice;
+  readonly generator: RandomGenerator;
+  readonly #temporaries: Tensor[] = [];
+
+  constructor(
+    protected readonly execution: Execution,
+    /** The operator's name in the counts. */
+    private readonly name: string,
+    private readonly place: ProgramPlace,
+  ) {
+    this.device = execution.context.device!;
+    this.generator = execution.context.generator;
+  }
+
+  temporary(sizes: readonly number[], dtype: ScalarType): Tensor {
+    const storage = Storage.onDevice(this.device, dtype, numelOf(sizes));
+    const tensor = new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
+    this.#temporaries.push(tensor);
+    return tensor;
+  }
+
+  launch(kernel: Kernel): void {
+    countOne(this.execution.context.counters.device, this.name);
+    this.device.launch(kernel);
+  }
+
+  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {
+    return this.execution.context.faults.store(isBad, position, complaint, kind, this.place.calls());
+  }
+
+  fetch(...tensors: readonly Tensor[]): Promise<unknown> {
+    return Promise.all(tensors.map(({ storage }) => storage.toHost()));
+  }
+
+  /** Frees the temporaries; the device waits with that for the work enqueued so far. */
+  end(): void {
+    for (const tensor of this.#temporaries) tensor.dispose();
+  }
+}

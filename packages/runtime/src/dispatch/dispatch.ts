@@ -1,0 +1,178 @@
+import { CressetError, isCustomClass } from '@cresset/ir';
+import {
+  callRefusal,
+  computeCallOnDevice,
+  computeCallOnHost,
+  doublePrecision,
+  isImplemented,
+  notImplemented,
+  OperatorCall,
+  runOnHost,
+  runWithoutData,
+  type OperatorRow,
+} from '@cresset/operators';
+import {
+  List,
+  numelOf,
+  quantizerTensors,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type IValue,
+  type Storage,
+} from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { DeviceLaunches } from './device-launches.ts';
+import type { Execution } from '../run/execution.ts';
+import { expectTensors, type OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { ProgramPlace } from '../interpreter/program-place.ts';
+import { countOne, type RunCounters } from '../run/run-counters.ts';
+import { tensorsIn } from './tensors-in.ts';
+
+/** The results of an operator, now or once data has come from the device. */
+export type Invocation = readonly IValue[] | Promise<readonly IValue[]>;
+
+/**
+ * Calls an operator where it is best done: without data where it needs none; on the host where there is no device, or
+ * little to do on data that is there, or doubles to do it with; on the device where it has a lowering; else on the host after reading
+ * its inputs back, which is counted as a fallback.
+ */
+export function dispatch(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
+  const { row, name } = binding;
+  if (!row) throw new CressetError('OPERATOR_NOT_IMPLEMENTED', `${name} is not implemented`);
+  expectTensors(binding, args);
+  const { context, ledger } = execution;
+  if (row.remote && !(context.device && row.pointwise)) return runRemotely(row, name, args, execution);
+  if (!isImplemented(row)) throw notImplemented(row);
+  if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
+  // First, since it asks for no data: whoever looks for data goes through every list among the arguments.
+  const early = row.readsElements ? null : runWithoutData(row, args, context);
+  if (early) return early;
+  if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
+  if (!context.device) {
+    return afterReadback(args, () => computeCallOnHost(new OperatorCall(row, args), context), execution);
+  }
+  const missing = missingStorages(args, context.device);
+  const place = execution.place();
+  return missing
+    ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution, place))
+    : computeWhereBest(row, name, args, execution, place);
+}
+
+/** Calls an operator that somebody else computes: the run rests meanwhile. */
+async function runRemotely(
+  row: OperatorRow,
+  name: string,
+  args: readonly IValue[],
+  execution: Execution,
+): Promise<readonly IValue[]> {
+  if (execution.context.device) countOne(execution.context.counters.hostFallback, name);
+  const work = afterReadback(args, () => row.remote!(args), execution);
+  return own(execution, tensorsIn(args), await execution.untilAborted(Promise.resolve(work)));
+}
+
+/** Calls an operator whose arguments are all where the device can take them from. */
+function computeWhereBest(
+  row: OperatorRow,
+  name: string,
+  args: readonly IValue[],
+  execution: Execution,
+  place: ProgramPlace,
+): Invocation {
+  const { context } = execution;
+  const tensors = tensorsIn(args);
+  const call = new OperatorCall(row, args);
+  if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(call, tensors, context.limits.smallWork)) {
+    countOne(context.counters.hostSmall, name);
+    return own(execution, tensors, computeCallOnHost(call, context));
+  }
+  const onHost = (refusal: string): Invocation => {
+    countHostCall(context.counters, name, refusal);
+    return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
+  };
+  const refusal = callRefusal(call);
+  if (refusal !== null) return onHost(refusal);
+  const launches = new DeviceLaunches(execution, name, place);
+  let results: Invocation | null = null;
+  try {
+    results = computeCallOnDevice(call, launches);
+    if (!(results instanceof Promise)) return own(execution, tensors, results);
+    return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
+  } catch (error) {
+    if (isBeyondBuffers(error)) return onHost('a tensor larger than a buffer of this GPU');
+    throw error;
+  } finally {
+    if (!(results instanceof Promise)) launches.end();
+  }
+}
+
+/** Whether a tensor was too large for the device: results are allocated before anything is launched that writes them. */
+export const isBeyondBuffers = (error: unknown): boolean =>
+  error instanceof CressetError && error.code === 'DEVICE_BUFFER_TOO_LARGE';
+
+function countHostCall(counters: RunCounters, name: string, refusal: string): void {
+  if (refusal === doublePrecision) countOne(counters.hostDouble, name);
+  else {
+    countOne(counters.hostFallback, name);
+    counters.fallbackReasons.set(name, refusal);
+  }
+}
+
+/** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
+export function afterReadback<T>(args: readonly IValue[], body: () => T, execution: Execution): T | Promise<T> {
+  const away = missingStorages(args, null);
+  return away ? bringToHost(away, execution).then(body) : body();
+}
+
+/**
+ * Storages of the tensors among `args` that are not on the host, nor where `device` can take them from without a wait: those of a
+ * large file that were not read yet. Those of packed weights and of quantisers count among them. Null where there are none, which is
+ * nearly always.
+ */
+export function missingStorages(
+  args: readonly IValue[],
+  device: ComputeDevice | null,
+  found: Set<Storage> | null = null,
+): Set<Storage> | null {
+  // Every operator comes here, most of them with numbers: nothing is made unless something is missing.
+  let missing = found;
+  for (const value of args) {
+    if (typeof value !== 'object' || value === null) continue;
+    if (value instanceof Tensor) {
+      const { storage, dtype, quantizer } = value;
+      if (quantizer) missing = missingStorages(quantizerTensors(quantizer), null, missing);
+      if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
+      (missing ??= new Set()).add(storage);
+    } else if ((value instanceof List && mayHoldTensors(value)) || value instanceof Tuple) {
+      missing = missingStorages(value.items, device, missing);
+    } else if (value instanceof ScriptObject && isCustomClass(value.type.qualifiedName)) {
+      // Layers with packed weights run on the host.
+      missing = missingStorages(value.slots, null, missing);
+    }
+  }
+  return missing;
+}
+
+/** A list of many numbers is an argument of many calls. */
+const mayHoldTensors = ({ elementType: { kind } }: List): boolean =>
+  kind !== 'IntType' && kind !== 'FloatType' && kind !== 'StringType' && kind !== 'BoolType';
+
+/** Reads storages back from the device, or from the file they are in; an abort of the run does not wait for it. */
+export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution): Promise<unknown> {
+  return execution.untilAborted(Promise.all([...storages].map((storage) => storage.toHost())));
+}
+
+/** Whether neither the tensors given nor those made have more elements than `smallWork`. */
+export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWork: number): boolean {
+  if (tensors.some((tensor) => tensor.numel > smallWork)) return false;
+  return call.outputs === null || call.outputs.every(({ sizes }) => numelOf(sizes) <= smallWork);
+}
+
+/** Tells the ledger which storages an operator has made. */
+export function own(execution: Execution, inputs: readonly Tensor[], results: readonly IValue[]): readonly IValue[] {
+  const { ledger } = execution;
+  if (!ledger) return results;
+  const given = new Set(inputs.map(({ storage }) => storage));
+  for (const { storage } of tensorsIn(results)) if (!given.has(storage)) ledger.own(storage);
+  return results;
+}

@@ -1,0 +1,209 @@
+import { TensorType, type Graph, type Node } from '@cresset/ir';
+import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
+import { List, Tensor, type IValue } from '@cresset/tensor';
+import { constantValue } from '../interpreter/constant-value.ts';
+import { CapturedLaunches } from './captured-launches.ts';
+import { bringToHost, dispatch, isBeyondBuffers, isSmall, missingStorages, own, type Invocation } from './dispatch.ts';
+import type { Execution } from '../run/execution.ts';
+import { runWithEpilogue } from './epilogue.ts';
+import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
+import { bindOperator, type OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { ProgramPlace } from '../interpreter/program-place.ts';
+import { MemberError } from '../interpreter/script-error.ts';
+import { tensorsIn } from './tensors-in.ts';
+
+/** An operator of a group; operands are positions in a list of values: the group's inputs, constants, results so far. */
+interface Member extends PointwiseMember {
+  readonly binding: OperatorBinding;
+  readonly node: Node;
+}
+
+/** Operators that FuseGraph put together, as the interpreter runs them: one kernel on a device, one by one elsewhere. */
+export class FusionGroup {
+  readonly label: string;
+  readonly #members: readonly Member[];
+  readonly #pointwise: readonly Member[];
+  /** The one member that is no pointwise operator, where there is one; it uses no result of the others. */
+  readonly #anchor: Member | null;
+  /** What the group ends with, where it is a concatenation. */
+  readonly #concatenation: Concatenation | null;
+  /** Positions of given tensors that members read. */
+  readonly #expected: readonly number[];
+  readonly #constants: readonly (readonly [position: number, value: IValue])[];
+  readonly #outputs: readonly number[];
+  readonly #valueCount: number;
+
+  constructor(readonly graph: Graph) {
+    const positions = new Map(graph.inputs.map((input, index) => [input, index]));
+    const constants: [number, IValue][] = [];
+    const members: Member[] = [];
+    for (const node of graph.nodes()) {
+      const output = positions.size;
+      positions.set(node.output(), output);
+      // The list of a concatenation is made where the concatenation is.
+      if (node.kind === 'prim::ListConstruct') continue;
+      if (node.kind === 'prim::Constant') {
+        constants.push([output, constantValue(node)]);
+      } else {
+        const given = endsGroup(node) ? [...node.input(0).node.inputs, node.input(1)] : node.inputs;
+        const inputs = given.map((input) => positions.get(input)!);
+        const binding = bindOperator(node);
+        members.push({ binding, row: binding.row!, node, inputs, output });
+      }
+    }
+    this.#constants = constants;
+    this.#members = members;
+    this.#pointwise = members.filter(({ row }) => row.pointwise);
+    const tail = members.find(({ node }) => endsGroup(node));
+    this.#anchor = members.find((member) => !member.row.pointwise && member !== tail) ?? null;
+    this.#concatenation = tail
+      ? {
+          parts: tail.inputs.slice(0, -1),
+          dim: Number(constantValue(tail.node.input(1).node)),
+          output: tail.output,
+        }
+      : null;
+    const expected = new Set(members.flatMap(({ binding, inputs }) => binding.tensors.map((at) => inputs[at])));
+    for (const part of this.#concatenation?.parts ?? []) expected.add(part);
+    for (const { output } of members) expected.delete(output);
+    this.#expected = [...expected];
+    this.#outputs = graph.outputs.map((output) => positions.get(output)!);
+    this.#valueCount = positions.size;
+    this.label = members.map(({ binding }) => binding.name.replaceAll(/^aten::|\..*$/g, '')).join('+');
+  }
+
+  run(args: readonly IValue[], execution: Execution): Invocation {
+    const { device } = execution.context;
+    const place = execution.place(this.#anchor?.node);
+    const missing = device && missingStorages([...args, ...this.#constants.map(([, value]) => value)], device);
+    return missing
+      ? bringToHost(missing, execution).then(() => this.#runNow(args, execution, place))
+      : this.#runNow(args, execution, place);
+  }
+
+  #runNow(args: readonly IValue[], execution: Execution, place: ProgramPlace): Invocation {
+    const values = new Array<IValue>(this.#valueCount).fill(null);
+    args.forEach((value, index) => (values[index] = value));
+    for (const [position, value] of this.#constants) values[position] = value;
+    return this.#runFused(args, values, execution, place) ?? this.#runOneByOne(values, execution, 0);
+  }
+
+  #runFused(args: readonly IValue[], values: IValue[], execution: Execution, place: ProgramPlace): Invocation | null {
+    // Where a tensor is undefined, the error comes up at its operator.
+    if (!execution.context.device || this.#expected.some((position) => values[position] === null)) return null;
+    const tensors = tensorsIn(args);
+    const launches = new CapturedLaunches(execution, this.label, place);
+    try {
+      if (
+        tensors.every(({ storage }) => storage.isOnHost) &&
+        this.#isSmall(tensors, values, execution.context.limits.smallWork)
+      )
+        return null;
+      const results = this.#anchor
+        ? this.#runFromAnchor(this.#anchor, values, execution, launches)
+        : this.#launchPointwise(values, launches);
+      return results && own(execution, tensors, results);
+    } catch (error) {
+      // Arguments that do not fit are found before anything is launched: one by one, the error comes up at its operator. So are
+      // results that no buffer holds: the operators that make them then run on the host.
+      if (error instanceof OperatorError || isBeyondBuffers(error)) return null;
+      throw error;
+    } finally {
+      launches.end();
+    }
+  }
+
+  /** Whether the group is little to do: pointwise operators do no more than their arguments have, an anchor may. */
+  #isSmall(tensors: readonly Tensor[], values: readonly IValue[], smallWork: number): boolean {
+    if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
+    const { row, inputs } = this.#anchor;
+    const args = inputs.map((input) => values[input]);
+    return isSmall(new OperatorCall(row, args), tensorsIn(args), smallWork);
+  }
+
+  #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
+    const members = this.#pointwise;
+    return runFused(
+      members,
+      this.#outputs,
+      values,
+      this.label,
+      (kernel) => launches.launchNow(kernel),
+      launches.device,
+      this.#concatenation,
+    );
+  }
+
+  #runFromAnchor(
+    anchor: Member,
+    values: IValue[],
+    execution: Execution,
+    launches: CapturedLaunches,
+  ): readonly IValue[] | null {
+    const args = anchor.inputs.map((input) => values[input]);
+    if (deviceRefusal(anchor.row, args) !== null) return null;
+    const done = runWithEpilogue(anchor, this.#pointwise, this.#outputs, values, this.label, launches);
+    if (!done) return null;
+    if ('results' in done) return done.results;
+    values[anchor.output] = done.anchor;
+    const { ledger } = execution;
+    ledger?.own(done.anchor.storage);
+    const results = this.#launchPointwise(values, launches);
+    if (results && !results.includes(done.anchor)) {
+      ledger?.retain(done.anchor, false);
+      ledger?.release(done.anchor, false);
+    }
+    return results;
+  }
+
+  #runOneByOne(values: IValue[], execution: Execution, from: number): Invocation {
+    for (let at = from; at < this.#members.length; at++) {
+      const { binding, node, inputs, output } = this.#members[at];
+      const finish = (results: readonly IValue[]): void => {
+        [values[output]] = results;
+      };
+      try {
+        const args = inputs.map((input) => values[input]);
+        const isTail = output === this.#concatenation?.output;
+        const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+        execution.member = node;
+        const results = execution.observer?.run(binding, given, node) ?? dispatch(binding, given, execution);
+        if (results instanceof Promise) {
+          return results.then(
+            (done) => {
+              finish(done);
+              return this.#runOneByOne(values, execution, at + 1);
+            },
+            (error: unknown) => {
+              throw new MemberError(node, error);
+            },
+          );
+        }
+        finish(results);
+      } catch (error) {
+        throw new MemberError(node, error);
+      } finally {
+        execution.member = null;
+      }
+    }
+    const results = this.#outputs.map((output) => values[output]);
+    this.#freeIntermediates(values, results, execution);
+    return results;
+  }
+
+  #freeIntermediates(values: readonly IValue[], results: readonly IValue[], { ledger }: Execution): void {
+    if (!ledger) return;
+    for (const { output } of this.#members) {
+      const value = values[output];
+      if (!(value instanceof Tensor) || results.includes(value)) continue;
+      // No register holds it: held and given up once, it is freed.
+      ledger.retain(value, false);
+      ledger.release(value, false);
+    }
+  }
+}
+
+/** Whether a node is the concatenation a group ends with: the list of its parts is made in the group. */
+function endsGroup(node: Node): boolean {
+  return node.kind === 'aten::cat' && node.input(0).node.kind === 'prim::ListConstruct';
+}

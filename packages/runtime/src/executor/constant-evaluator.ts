@@ -1,0 +1,56 @@
+import { evaluateConstruction } from '@cresset/frontend';
+import type { Node } from '@cresset/ir';
+import { isImplemented, runOnHost, type HostContext, type OperatorRow } from '@cresset/operators';
+import { isInstance, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { toIValue } from '../interpreter/constant-value.ts';
+import { PhiloxGenerator } from '../run/philox.ts';
+
+/** Tensors of more elements are not worked out ahead of a run: they would be kept for good. */
+const maxElements = 1 << 14;
+
+/** What a kernel says while constants are worked out is not the program's output. */
+const silentContext: HostContext = {
+  generator: new PhiloxGenerator(),
+  gradEnabled: false,
+  print: () => undefined,
+  warn: () => undefined,
+};
+
+/** Runs a node on constants, as constant propagation asks for it; null where it cannot be run, or only with an error. */
+export function evaluateConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
+  try {
+    return evaluate(node, constants.map(toIValue));
+  } catch {
+    // Whether the program ever comes here is not known: the error is raised when it does.
+    return null;
+  }
+}
+
+function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+  const constructed = evaluateConstruction(node, inputs);
+  if (constructed) return constructed;
+  switch (node.kind) {
+    case 'prim::ListUnpack':
+    case 'prim::TupleUnpack': {
+      const { items } = inputs[0] as List | Tuple;
+      return items.length === node.outputs.length ? items : null;
+    }
+    case 'prim::TupleIndex': {
+      const item = (inputs[0] as Tuple).items.at(Number(inputs[1]));
+      return item === undefined ? null : [item];
+    }
+    case 'prim::TupleSlice':
+      return [new Tuple((inputs[0] as Tuple).items.slice(Number(node.i('beg')), Number(node.i('end'))))];
+    case 'prim::isinstance':
+      return [node.tys('types').some((type) => isInstance(inputs[0], type))];
+    default:
+      return evaluateOperator(node, inputs);
+  }
+}
+
+function evaluateOperator(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+  const row = node.maybeOperator()?.row as OperatorRow | undefined;
+  if (!row || !isImplemented(row)) return null;
+  const results = runOnHost(row, inputs, silentContext);
+  return results.some((value) => value instanceof Tensor && value.numel > maxElements) ? null : results;
+}

@@ -1,0 +1,81 @@
+import type { IValue } from '@cresset/tensor';
+import type { Code } from './code.ts';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
+
+/** What a register holds: undefined where it holds nothing. */
+type Register = IValue | undefined;
+
+/** A call in progress: its registers and where it is. */
+export class Frame {
+  readonly #registers: Register[];
+  /** The instruction to run next. */
+  programCounter = 0;
+
+  /** @param resultRegisters registers of the calling frame that the results go to. */
+  constructor(
+    readonly code: Code,
+    readonly ledger: StorageLedger | null,
+    readonly resultRegisters: readonly number[],
+  ) {
+    this.#registers = new Array<Register>(code.registerCount).fill(undefined);
+  }
+
+  /** A register's value, or a constant where `register` is below 0. */
+  get(register: number): IValue {
+    return register < 0 ? this.code.constants[~register] : (this.#registers[register] as IValue);
+  }
+
+  getAll(registers: readonly number[]): IValue[] {
+    const values = new Array<IValue>(registers.length);
+    for (let i = 0; i < registers.length; i++) values[i] = this.get(registers[i]);
+    return values;
+  }
+
+  set(register: number, value: IValue): void {
+    const { ledger } = this;
+    const old = this.#registers[register];
+    this.#registers[register] = value;
+    // Numbers and strings, of which loops are full, are nothing to a ledger.
+    if (!ledger || (typeof value !== 'object' && typeof old !== 'object')) return;
+    const counted = this.code.countedLists.has(register);
+    ledger.retain(value, counted);
+    if (old !== undefined) ledger.release(old, counted);
+  }
+
+  setAll(registers: readonly number[], values: readonly IValue[]): void {
+    if (!this.ledger || registers.length === 1) {
+      for (let i = 0; i < registers.length; i++) this.set(registers[i], values[i]);
+      return;
+    }
+    // A swap takes every value out of some register: all must be held before the first is let go.
+    const { ledger } = this;
+    const { countedLists } = this.code;
+    const olds = registers.map((register) => this.#registers[register]);
+    registers.forEach((register, i) => ledger.retain(values[i], countedLists.has(register)));
+    registers.forEach((register, i) => (this.#registers[register] = values[i]));
+    registers.forEach((register, i) => {
+      const old = olds[i];
+      if (old !== undefined) ledger.release(old, countedLists.has(register));
+    });
+  }
+
+  clear(registers: readonly number[]): void {
+    for (let i = 0; i < registers.length; i++) {
+      const register = registers[i];
+      const old = this.#registers[register];
+      if (old === undefined) continue;
+      this.#registers[register] = undefined;
+      if (typeof old === 'object') this.ledger?.release(old, this.code.countedLists.has(register));
+    }
+  }
+
+  /** Gives up all registers. */
+  leave(): void {
+    if (!this.ledger) return;
+    for (let register = 0; register < this.#registers.length; register++) {
+      const old = this.#registers[register];
+      if (old !== undefined) this.ledger.release(old, this.code.countedLists.has(register));
+    }
+    this.#registers.length = 0;
+  }
+}

@@ -1,0 +1,228 @@
+import { CressetError, type Type } from '@cresset/ir';
+import { formatValue } from '@cresset/operators';
+import {
+  Dict,
+  fromByteString,
+  List,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type Future,
+  type IValue,
+  isInstance,
+} from '@cresset/tensor';
+import { afterReadback, dispatch } from '../dispatch/dispatch.ts';
+import type { Frame } from './frame.ts';
+import type { InstructionOf, OpCode } from './instruction.ts';
+import type { InterpreterState } from './interpreter-state.ts';
+import { undefinedTensor, type OperatorBinding } from './operator-binding.ts';
+import { sortObjects } from './object-sorting.ts';
+import { RaisedException } from './script-error.ts';
+import { tensorToList } from './tensor-to-list.ts';
+
+/** Does what the instruction says; a Promise where that has to be waited for. */
+type Handler<K extends OpCode> = (
+  state: InterpreterState,
+  frame: Frame,
+  instruction: InstructionOf<K>,
+) => Promise<void> | void;
+
+export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
+  OP(state, frame, { operand, inputs, outputs, node }) {
+    const { execution } = state;
+    const args = frame.getAll(inputs);
+    const { scalar } = operand;
+    if (scalar && !execution.observer && !(execution.ledger && (operand.keepsArguments || operand.makesContainers))) {
+      const result = scalar(...args);
+      if (outputs.length > 0) frame.set(outputs[0], result);
+      return;
+    }
+    const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
+    if (results instanceof Promise)
+      return results.then((values) => setResults(state, frame, operand, outputs, args, values));
+    if (results[0] instanceof Tensor) state.noteComputed();
+    setResults(state, frame, operand, outputs, args, results);
+  },
+  FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
+    const { execution } = state;
+    const args = frame.getAll(inputs);
+    const results = execution.observer?.runGroup(operand, args, node) ?? operand.run(args, execution);
+    if (!(results instanceof Promise)) return frame.setAll(outputs, results);
+    return results.then((values) => frame.setAll(outputs, values));
+  },
+  MOVE(_state, frame, { inputs, outputs }) {
+    frame.setAll(outputs, frame.getAll(inputs));
+  },
+  DROP() {},
+  JUMP(_state, frame, { operand }) {
+    frame.programCounter = operand.target;
+  },
+  JUMP_IF_FALSE(_state, frame, { operand, inputs }) {
+    if (frame.get(inputs[0]) !== true) frame.programCounter = operand.target;
+  },
+  LOOP_BEGIN(_state, frame, { outputs }) {
+    frame.set(outputs[0], 0n);
+  },
+  LOOP(_state, frame, { operand, inputs: [maxTripCount, condition, counter], outputs }) {
+    const trip = frame.get(counter) as bigint;
+    if (frame.get(condition) !== true || trip >= (frame.get(maxTripCount) as bigint)) {
+      frame.programCounter = operand.target;
+      return;
+    }
+    frame.set(outputs[0], trip);
+    frame.set(counter, trip + 1n);
+  },
+  LIST_CONSTRUCT(state, frame, { operand, inputs, outputs }) {
+    const list = new List(operand, frame.getAll(inputs));
+    if (!frame.code.countedLists.has(outputs[0])) state.execution.ledger?.pinItems(list);
+    frame.set(outputs[0], list);
+  },
+  LIST_UNPACK(_state, frame, { inputs, outputs }) {
+    const { items } = frame.get(inputs[0]) as List;
+    if (items.length !== outputs.length) {
+      throw new CressetError(
+        'UNPACK_LENGTH',
+        `Expected ${outputs.length} elements in a list but found ${items.length}`,
+      );
+    }
+    frame.setAll(outputs, items);
+  },
+  TUPLE_CONSTRUCT(_state, frame, { operand, inputs, outputs }) {
+    frame.set(outputs[0], new Tuple(frame.getAll(inputs), operand));
+  },
+  TUPLE_UNPACK(_state, frame, { inputs, outputs }) {
+    frame.setAll(outputs, (frame.get(inputs[0]) as Tuple).items);
+  },
+  TUPLE_INDEX(_state, frame, { inputs, outputs }) {
+    const { items } = frame.get(inputs[0]) as Tuple;
+    const index = Number(frame.get(inputs[1]) as bigint);
+    const value = items.at(index);
+    if (value === undefined) throw new CressetError('TUPLE_INDEX', 'Tuple list index out of range');
+    frame.set(outputs[0], value);
+  },
+  TUPLE_SLICE(_state, frame, { operand: { begin, end }, inputs, outputs }) {
+    frame.set(outputs[0], new Tuple((frame.get(inputs[0]) as Tuple).items.slice(begin, end)));
+  },
+  DICT_CONSTRUCT(state, frame, { operand: { keyType, valueType }, inputs, outputs }) {
+    const dict = new Dict(keyType, valueType);
+    for (let i = 0; i < inputs.length; i += 2) {
+      dict.entries.set(dict.storedKey(frame.get(inputs[i])), frame.get(inputs[i + 1]));
+    }
+    state.execution.ledger?.pinItems(dict);
+    frame.set(outputs[0], dict);
+  },
+  CREATE_OBJECT(_state, frame, { operand, outputs }) {
+    frame.set(outputs[0], new ScriptObject(operand));
+  },
+  GET_ATTR(_state, frame, { operand: { slot, name, mayBeNone }, inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    // An initialiser that makes its class while it compiles has added to it since.
+    const value = object.slots[slot] ?? null;
+    if (value === null && !mayBeNone) {
+      throw new CressetError('ATTRIBUTE_UNSET', `attribute '${name}' of ${object.type.str()} has no value yet`);
+    }
+    frame.set(outputs[0], value);
+  },
+  SET_ATTR(state, frame, { operand: { slot }, inputs }) {
+    const value = frame.get(inputs[1]);
+    const { slots } = frame.get(inputs[0]) as ScriptObject;
+    const { ledger } = state.execution;
+    if (ledger) {
+      ledger.pin(value);
+      ledger.takeBack(slots[slot]);
+    }
+    slots[slot] = value;
+  },
+  ISINSTANCE(_state, frame, { operand, inputs, outputs }) {
+    const value = frame.get(inputs[0]);
+    frame.set(
+      outputs[0],
+      operand.some((type: Type) => isInstance(value, type)),
+    );
+  },
+  TO_LIST(state, frame, { operand, inputs, outputs }) {
+    const tensor = frame.get(inputs[0]) as Tensor | null;
+    if (tensor === null) throw undefinedTensor();
+    return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)), state.execution);
+  },
+  CALL(state, frame, { operand, inputs, outputs }) {
+    state.enter(operand.code(), frame.getAll(inputs), outputs);
+  },
+  SORT(state, frame, { inputs, outputs }) {
+    const list = frame.get(inputs[0]) as List;
+    const finish = (sorted: IValue[]): void => {
+      if (outputs.length > 0) {
+        const made = new List(list.elementType, sorted);
+        state.execution.ledger?.pinItems(made);
+        frame.set(outputs[0], made);
+      } else sorted.forEach((item, index) => (list.items[index] = item));
+    };
+    const sorted = sortObjects(list.items, outputs.length === 0 && frame.get(inputs[1]) === true, state);
+    return sorted instanceof Promise ? sorted.then(finish) : finish(sorted);
+  },
+  INTERFACE_CALL(state, frame, { operand, inputs, outputs }) {
+    const args = frame.getAll(inputs);
+    const receiver = args[0] as ScriptObject;
+    state.enter(state.codeOf(receiver.type.getMethod(operand)).code(), args, outputs);
+  },
+  FORK(state, frame, { operand, inputs, outputs }) {
+    frame.set(outputs[0], state.fork(operand.code(), frame.getAll(inputs)));
+  },
+  WAIT(_state, frame, { inputs, outputs }) {
+    const future = frame.get(inputs[0]) as Future;
+    if (!future.isCompleted) return future.settled().then(() => frame.set(outputs[0], future.value()));
+    frame.set(outputs[0], future.value());
+  },
+  ENTER(state, frame, { inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    state.noteEntered(object);
+    state.enter(state.codeOf(object.type.getMethod('__enter__')).code(), [object], outputs);
+  },
+  EXIT(state, frame, { inputs, outputs }) {
+    const object = frame.get(inputs[0]) as ScriptObject;
+    state.noteExited();
+    state.enter(state.codeOf(object.type.getMethod('__exit__')).code(), [object, null, null, null], outputs);
+  },
+  RAISE(_state, frame, { inputs }) {
+    const [message, className] = frame.getAll(inputs);
+    throw new RaisedException(
+      fromByteString(message as string),
+      typeof className === 'string' && className !== '' ? fromByteString(className) : null,
+    );
+  },
+  PRINT(state, frame, { inputs }) {
+    const values = frame.getAll(inputs);
+    return afterReadback(
+      values,
+      () => {
+        const texts = values.map((value) => fromByteString(formatValue(value)));
+        state.execution.context.print(`${texts.join(' ')}\n`);
+      },
+      state.execution,
+    );
+  },
+  RETURN(state, frame, { inputs }) {
+    state.leave(frame.getAll(inputs));
+  },
+};
+
+/** Tensors in a list or dict that may change later are left to the sweep at the end of the run. */
+function setResults(
+  { execution: { ledger } }: InterpreterState,
+  frame: Frame,
+  { makesContainers, row }: OperatorBinding,
+  outputs: readonly number[],
+  args: readonly IValue[],
+  results: readonly IValue[],
+): void {
+  if (ledger && makesContainers) {
+    outputs.forEach((register, at) => {
+      // `l += m` gives back its list, and the schema does not say so.
+      if (frame.code.countedLists.has(register) || args.includes(results[at])) return;
+      // What is computed is new all through; an operator on containers makes one at most, of what there was.
+      if (row?.scalar) ledger.pinItems(results[at]);
+      else if (!(results[at] instanceof Tensor)) ledger.pinAll(results[at]);
+    });
+  }
+  frame.setAll(outputs, results);
+}

@@ -1,0 +1,81 @@
+import type { CressetError, Node } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
+import type { FusionGroup } from '../dispatch/fusion-group.ts';
+import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';
+import type { RuntimeContext } from './runtime-context.ts';
+import { InterruptedError } from '../interpreter/script-error.ts';
+import { StorageLedger } from '../memory/storage-ledger.ts';
+
+/** Calls the operators of a run in the interpreter's stead, to look at what they make. */
+export interface OperatorObserver {
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
+  runGroup(group: FusionGroup, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
+}
+
+/** One call of a program from outside, with all the calls and forks within it. */
+export class Execution {
+  /** Null on the host, whose memory the garbage collector looks after. */
+  readonly ledger: StorageLedger | null;
+  /** The program that is being interpreted; null while all rest. */
+  running: RunningProgram | null = null;
+  /** The operator of a fused group that is being called by itself. */
+  member: Node | null = null;
+  /** How many failures the device had before. */
+  readonly #failures: number;
+
+  constructor(
+    readonly context: RuntimeContext,
+    readonly signal: AbortSignal | null = null,
+    readonly observer: OperatorObserver | null = null,
+  ) {
+    this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
+    this.#failures = context.device?.counters.failures ?? 0;
+  }
+
+  /** Where the program is, for what comes of the operator that it calls. */
+  place(member = this.member): ProgramPlace {
+    return new ProgramPlace(this.running, member);
+  }
+
+  /** What failed on the device since the run began. */
+  deviceFailure(): CressetError | null {
+    return this.context.device?.failureSince(this.#failures) ?? null;
+  }
+
+  /** Hands all work to the device; rejects with what failed there since the run began. */
+  async flush(): Promise<void> {
+    await this.context.device?.flush(this.#failures);
+  }
+
+  /** The outcome of `work`, or the error of an aborted run as soon as it is aborted. */
+  untilAborted<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (!signal) return work;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        try {
+          this.throwIfAborted();
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      signal.addEventListener('abort', abort, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+      if (signal.aborted) abort();
+    });
+  }
+
+  /** Nothing that is computed after a failure of the device is of any use. */
+  throwIfEnded(): void {
+    this.throwIfAborted();
+    const failure = this.deviceFailure();
+    if (failure) throw failure;
+  }
+
+  throwIfAborted(): void {
+    if (this.signal?.aborted) {
+      throw new InterruptedError('ABORTED', 'the run was aborted', { cause: this.signal.reason });
+    }
+  }
+}

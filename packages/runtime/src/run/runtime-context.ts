@@ -1,0 +1,50 @@
+import type { HostContext, RandomGenerator } from '@cresset/operators';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { FaultLog } from './fault-log.ts';
+import { KeptStorages } from '../memory/kept-storages.ts';
+import { defaultLimits, type RuntimeLimits } from './limits.ts';
+import { PhiloxGenerator } from './philox.ts';
+import { emptyRunCounters, type RunCounters } from './run-counters.ts';
+
+export interface RuntimeContextOptions {
+  /** Where tensors are computed; null for the host. */
+  readonly device?: ComputeDevice | null;
+  readonly generator?: RandomGenerator;
+  readonly print?: (text: string) => void;
+  readonly warn?: (text: string) => void;
+  readonly limits?: Partial<RuntimeLimits>;
+}
+
+/** What surrounds a run: the device, the random generator, the flags a program can ask for, and where its words go. */
+export class RuntimeContext implements HostContext {
+  readonly device: ComputeDevice | null;
+  readonly generator: RandomGenerator;
+  readonly limits: RuntimeLimits;
+  /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
+  gradEnabled = false;
+  readonly keptStorages = new KeptStorages();
+  counters: RunCounters = emptyRunCounters();
+  readonly faults = new FaultLog();
+
+  readonly #print: (text: string) => void;
+  readonly #warn: (text: string) => void;
+  readonly #warned = new Set<string>();
+
+  constructor(options: RuntimeContextOptions = {}) {
+    this.device = options.device ?? null;
+    this.generator = options.generator ?? new PhiloxGenerator();
+    this.limits = { ...defaultLimits, ...options.limits };
+    this.#print = options.print ?? ((text) => console.log(text));
+    this.#warn = options.warn ?? ((text) => console.warn(text));
+  }
+
+  print(text: string): void {
+    this.#print(text);
+  }
+
+  warn(text: string): void {
+    if (this.#warned.has(text)) return;
+    this.#warned.add(text);
+    this.#warn(text);
+  }
+}
