@@ -98,6 +98,12 @@ describe('Unpickler', () => {
     expect(codeOf(pickle('\x80\x02c__torch__\nOther\n)\x81.'))).toBe('ARCHIVE_NO_CLASS');
   });
 
+  it('refuses objects without a state: nothing could be done with one', () => {
+    const bytes = pickle(`\x80\x02c__torch__\nNet\n)\x81.`);
+    expect(codeOf(bytes)).toBe('PICKLE_MALFORMED');
+    expect(() => load(bytes)).toThrow("makes an object of class '__torch__.Net' and gives it no state");
+  });
+
   it('makes tensors as views of their storage, wherever it was', () => {
     const value = load(pickle(tensor('K\x01', '(K\x02K\x02t', '(K\x03K\x01t'))) as Tensor;
     expect([value.dtype, value.sizes, value.strides, value.storageOffset]).toEqual(['float32', [2, 2], [3, 1], 1]);

@@ -29,6 +29,8 @@ export class Unpickler {
   readonly #environment: PickleEnvironment;
   readonly #name: string;
   readonly #memo = new Map<number, PickleValue>();
+  /** Objects that were made and got no state yet: PyTorch makes them when it has their state. */
+  readonly #stateless = new Set<ScriptObject>();
   /** Heights of the stack at each MARK. */
   #marks: number[] = [];
   #stack: PickleValue[] = [];
@@ -53,10 +55,11 @@ export class Unpickler {
     this.#stack = [];
     this.#marks = [];
     this.#memo.clear();
+    this.#stateless.clear();
     for (;;) {
       const start = this.#at;
       const opcode = this.#take(1);
-      if (this.#bytes[opcode] === STOP) return this.#pop();
+      if (this.#bytes[opcode] === STOP) return this.#end();
       const run = operations[this.#bytes[opcode]];
       if (!run) {
         throw this.#error(
@@ -66,6 +69,13 @@ export class Unpickler {
       }
       run(this);
     }
+  }
+
+  #end(): PickleValue {
+    for (const { type } of this.#stateless) {
+      throw this.malformed(`makes an object of class '${type.qualifiedName}' and gives it no state`);
+    }
+    return this.#pop();
   }
 
   // ---- reading
@@ -240,14 +250,18 @@ export class Unpickler {
   instantiate(callee: PickleValue): void {
     if (!(callee instanceof PickleGlobal) || !callee.instantiate)
       throw this.malformed('makes an instance of something that is no class');
-    this.push(callee.instantiate());
+    const instance = callee.instantiate();
+    if (instance instanceof ScriptObject) this.#stateless.add(instance);
+    this.push(instance);
   }
 
   build(): void {
     const state = this.pop();
     const instance = this.top();
-    if (instance instanceof ScriptObject) this.#environment.build(instance, state);
-    else if (instance instanceof OpaqueObject) instance.state = state;
+    if (instance instanceof ScriptObject) {
+      this.#stateless.delete(instance);
+      this.#environment.build(instance, state);
+    } else if (instance instanceof OpaqueObject) instance.state = state;
     // The first picklers of TorchScript called a function by giving a state to an instance of it.
     else if (instance instanceof PickleGlobal && instance.call)
       this.#stack[this.#stack.length - 1] = instance.call([state]);
