@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { UserConfig } from 'vite';
 import { defineConfig } from 'vitest/config';
+import { benchPlugin } from './apps/bench/vite-plugin.mjs';
 import { aliases } from './scripts/aliases.mjs';
 import { vulkanEnvironment } from './scripts/gpu-lanes.mjs';
 
@@ -63,6 +64,14 @@ const conformancePage: UserConfig = {
   build: { target, emptyOutDir: true },
 };
 
+/** The page of the bench, and what `pnpm bench` runs in Node. What it compares with is in a workspace of its own. */
+const bench: UserConfig = {
+  root: path('apps/bench'),
+  base: './',
+  plugins: [benchPlugin()],
+  build: { target: 'es2023', outDir: path('apps/bench/dist'), emptyOutDir: true, chunkSizeWarningLimit: 10_000 },
+};
+
 const gpuTests = '**/*.gpu.test.ts';
 const notTests = ['**/node_modules/**', '**/dist/**'];
 /** The limit is there for what hangs: a busy machine takes many times as long as a quiet one. */
@@ -102,6 +111,7 @@ const tests = {
 
 const modes: Record<string, UserConfig> = {
   playground,
+  bench,
   conformance,
   'round-trip': roundTrip,
   'conformance-page': conformancePage,

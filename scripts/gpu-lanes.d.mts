@@ -1,5 +1,6 @@
 export type Lane = 'swiftshader' | 'llvmpipe' | 'hardware';
 export const lane: Lane;
+export function browserPathOf(lane: Lane): string;
 export const browserPath: string;
 export const launchOptions: { args: string[]; executablePath?: string };
 export const launchOptionsWithoutGpu: { args: string[]; executablePath?: string };

@@ -41,12 +41,15 @@ const laneFlags = {
 };
 if (!(lane in laneFlags)) throw new Error(`GPU_LANE is "${lane}"; it can be ${Object.keys(laneFlags).join(', ')}`);
 
-/** Path of the browser for the chosen lane; empty when this machine has none. */
-export const browserPath =
-  lane === 'llvmpipe'
+/** Path of the browser for a lane; empty when this machine has none. */
+export const browserPathOf = (name) =>
+  name === 'llvmpipe'
     ? setting('CHROMIUM_LLVMPIPE_PATH')
     : setting('CHROMIUM_PATH') ||
       firstExisting('/usr/bin/chromium', '/usr/bin/google-chrome', '/usr/bin/microsoft-edge');
+
+/** Path of the browser for the chosen lane; empty when this machine has none. */
+export const browserPath = browserPathOf(lane);
 
 // Chromium refuses to run its sandbox as root.
 const rootFlags = process.getuid?.() === 0 ? ['--no-sandbox'] : [];

@@ -1,0 +1,114 @@
+// `pnpm bench`: the same models and inputs in Cresset and in other libraries, in turns, in Chromium and in Node.
+//   --lanes LIST         of swiftshader, llvmpipe, hardware (Chromium on such a GPU) and node; by default what this machine has
+//   --models LIST        names of models; by default all
+//   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all
+//   --rounds N           turns of each contestant
+//   --turn MS            how long a turn goes on at least
+//   --json FILE          writes all that was measured
+//   --page               serves the page, for one's own browser
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { build, createServer, preview } from 'vite';
+import { browserPathOf, vulkanEnvironment } from '../../scripts/gpu-lanes.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const config = { configFile: join(root, 'vite.config.ts'), mode: 'bench', logLevel: 'warn' };
+
+/** Runs a command to its end; rejects where it fails. */
+function run(command, args, environment = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...environment } });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ${args.join(' ')} failed`))));
+  });
+}
+
+function availableLanes() {
+  const isLinux = process.platform === 'linux';
+  const browsers = (isLinux ? ['llvmpipe', 'swiftshader'] : ['hardware']).filter((lane) => browserPathOf(lane));
+  return isLinux && !vulkanEnvironment.VK_DRIVER_FILES ? browsers : [...browsers, 'node'];
+}
+
+/** What the bench compares with is a workspace of its own, so that nobody else has to fetch it. */
+function installPeers() {
+  const quiet = ['--frozen-lockfile', '--prefer-offline', '--reporter=append-only', '--loglevel=error'];
+  return run('pnpm', ['install', '--dir', 'apps/bench', ...quiet], { CI: 'true' });
+}
+
+async function servePage() {
+  const server = await createServer({ ...config, server: { port: 5174 } });
+  await server.listen();
+  console.log(`\nThe bench is at ${server.resolvedUrls.local[0]}\nCtrl-C ends it.`);
+}
+
+/** Runs every lane in a process of its own, and returns what each measured. */
+async function measureLanes(lanes, choice) {
+  const folder = mkdtempSync(join(tmpdir(), 'cresset-bench-'));
+  await build(config);
+  const server = await preview({ ...config, preview: { port: 0 } });
+  const [address] = server.resolvedUrls.local;
+  const reports = [];
+  try {
+    for (const lane of lanes) {
+      const file = join(folder, `${lane}.json`);
+      const script = join('apps', 'bench', 'lanes', lane === 'node' ? 'node.mjs' : 'browser.mjs');
+      const args = [script, JSON.stringify({ ...choice, address, file })];
+      await run(process.execPath, args, lane === 'node' ? vulkanEnvironment : { GPU_LANE: lane });
+      reports.push({ lane, ...JSON.parse(readFileSync(file, 'utf8')) });
+    }
+  } finally {
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return reports;
+}
+
+async function printReports(reports) {
+  const server = await createServer({
+    ...config,
+    server: { middlewareMode: true, hmr: false, ws: false, watch: null },
+    optimizeDeps: { noDiscovery: true },
+  });
+  try {
+    const { markdownReport } = await server.ssrLoadModule('/src/report.ts');
+    for (const report of reports) console.log(`\n## ${report.lane}\n\n${markdownReport(report)}`);
+  } finally {
+    await server.close();
+  }
+}
+
+async function main() {
+  const { values: options } = parseArgs({
+    options: {
+      lanes: { type: 'string' },
+      models: { type: 'string' },
+      contestants: { type: 'string' },
+      rounds: { type: 'string', default: '6' },
+      turn: { type: 'string', default: '200' },
+      json: { type: 'string' },
+      page: { type: 'boolean', default: false },
+    },
+  });
+  await installPeers();
+  if (options.page) return servePage();
+  const names = (list) => list?.split(',') ?? null;
+  const reports = await measureLanes(names(options.lanes) ?? availableLanes(), {
+    models: names(options.models),
+    contestants: names(options.contestants),
+    rounds: Number(options.rounds),
+    turnMilliseconds: Number(options.turn),
+  });
+  if (options.json) writeFileSync(options.json, JSON.stringify(reports, null, 2));
+  await printReports(reports);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`bench: ${error.message}`);
+  process.exit(1);
+}

@@ -1,0 +1,65 @@
+import { adapterName } from './adapter-name.ts';
+import { runBench } from './bench.ts';
+import { contestants } from './contestants/contestants.ts';
+import { GpuCounter } from './gpu-counts.ts';
+import type { FromBench, ToBench } from './messages.ts';
+import type { ModelEntry } from './models/bench-model.ts';
+import { caseModels, type ModelFolder } from './models/case-models.ts';
+import { programModels } from './models/program-models.ts';
+
+const counter = new GpuCounter();
+const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
+const say = (message: FromBench): void => scope.postMessage(message);
+let answerCpu: (seconds: number | null) => void = () => undefined;
+
+const models: Promise<readonly ModelEntry[]> = modelFolder().then((folder) =>
+  folder ? [...programModels, ...caseModels(folder)] : programModels,
+);
+
+/** Whole models, where whoever serves the page has them; see serve-models.mjs. */
+async function modelFolder(): Promise<ModelFolder | null> {
+  const address = (path: string): URL => new URL(`models/${path}`, scope.location.origin);
+  const response = await fetch(address('index.json'));
+  if (!response.headers.get('content-type')?.includes('json')) return null;
+  const names = (await response.json()) as readonly string[];
+  const read = async (path: string): Promise<Uint8Array<ArrayBuffer>> => {
+    const file = await fetch(address(path));
+    if (!file.ok) throw new Error(`${path}: ${file.status}`);
+    return new Uint8Array(await file.arrayBuffer());
+  };
+  return { names, read };
+}
+
+async function run(request: ToBench & { readonly type: 'run' }): Promise<void> {
+  const chosen = (await models).filter(({ name }) => request.models.includes(name));
+  const racing = contestants.filter(({ id }) => request.contestants.includes(id));
+  const adapter = await adapterName();
+  const settings = {
+    rounds: request.rounds,
+    turnMilliseconds: request.turnMilliseconds,
+    cpuSeconds: () =>
+      new Promise<number | null>((resolve) => {
+        answerCpu = resolve;
+        say({ type: 'cpu' });
+      }),
+    progress: (text: string) => say({ type: 'progress', text }),
+  };
+  await runBench(chosen, racing, counter, settings, {
+    started: (reports) => say({ type: 'started', adapter, contestants: reports }),
+    result: (result) => say({ type: 'result', result }),
+  });
+  say({ type: 'done' });
+}
+
+async function list(): Promise<void> {
+  const names = (await models).map(({ name, about }) => ({ name, about }));
+  say({ type: 'listed', models: names, contestants: contestants.map(({ id }) => id) });
+}
+
+scope.onmessage = ({ data }: MessageEvent<ToBench>) => {
+  if (data.type === 'cpu') return answerCpu(data.seconds);
+  const work = data.type === 'list' ? list() : run(data);
+  work.catch((error: unknown) =>
+    say({ type: 'failed', message: error instanceof Error ? error.message : String(error) }),
+  );
+};

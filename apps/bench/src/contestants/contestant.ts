@@ -1,0 +1,26 @@
+import type { BenchModel } from '../models/bench-model.ts';
+import type { BenchTensor } from '../values.ts';
+
+/** A model in one library on one device, ready to run. */
+export interface OpenedModel {
+  /** One call: from inputs on the host to the answer on the host. */
+  run(): Promise<Answer>;
+  dispose(): void | Promise<void>;
+}
+
+/** What a call gave, in the library's own layout until it is looked at. */
+export interface Answer {
+  /** The tensors, as PyTorch lays them out; called outside of what is timed. */
+  tensors(): readonly BenchTensor[];
+}
+
+/** A library on a device. */
+export interface Contestant {
+  readonly id: string;
+  readonly library: string;
+  readonly device: 'WebGPU' | 'host';
+  /** Fetches the library and makes it ready; rejects where it cannot run here. Resolves to its version. */
+  start(): Promise<string>;
+  /** Rejects where the library cannot take the model. */
+  open(model: BenchModel): Promise<OpenedModel>;
+}

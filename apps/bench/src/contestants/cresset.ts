@@ -1,0 +1,39 @@
+import { init, tensor, Tensor, version, type Input, type Output } from 'cresset';
+import type { BenchTensor } from '../values.ts';
+import type { Contestant } from './contestant.ts';
+
+/** Cresset in this thread, where the other libraries run too. */
+export function cresset(device: 'webgpu' | 'cpu'): Contestant {
+  return {
+    id: `cresset-${device}`,
+    library: 'Cresset',
+    device: device === 'webgpu' ? 'WebGPU' : 'host',
+    async start() {
+      if (device === 'webgpu') {
+        const found = await init();
+        if (!found.available) throw new Error(found.message);
+      }
+      return version;
+    },
+    async open(model) {
+      const module = await model.load({ device, worker: false });
+      const inputs = Object.values(model.inputs).map(({ data, shape }): Input => tensor(data, [...shape]));
+      return {
+        run: async () => {
+          const output = await module.forward(...inputs);
+          return { tensors: () => tensorsIn(output) };
+        },
+        dispose: () => module.dispose(),
+      };
+    },
+  };
+}
+
+function tensorsIn(output: Output): BenchTensor[] {
+  if (output instanceof Tensor) {
+    const { dtype, shape, data } = output;
+    return [{ dtype, shape, data } as unknown as BenchTensor];
+  }
+  if (output instanceof Map) return [...output.values()].flatMap(tensorsIn);
+  return Array.isArray(output) ? output.flatMap(tensorsIn) : [];
+}

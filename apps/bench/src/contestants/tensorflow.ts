@@ -1,0 +1,73 @@
+import { permuted, type BenchTensor, type NamedTensors } from '../values.ts';
+import type { TensorFlow, TensorFlowTensor } from './tensorflow-api.ts';
+import type { Contestant } from './contestant.ts';
+
+/** TensorFlow.js, for the models that were written down for it. */
+export function tensorFlow(backend: 'webgpu' | 'wasm'): Contestant {
+  let tf: TensorFlow;
+  return {
+    id: `tfjs-${backend}`,
+    library: 'TensorFlow.js',
+    device: backend === 'webgpu' ? 'WebGPU' : 'host',
+    async start() {
+      tf = await import('@tensorflow/tfjs-core');
+      if (backend === 'webgpu') await import('@tensorflow/tfjs-backend-webgpu');
+      else await startWasm();
+      if (!(await tf.setBackend(backend))) throw new Error(`TensorFlow.js has no ${backend} here`);
+      await tf.ready();
+      return tf.version_core;
+    },
+    async open({ inputs, tensorflow: twin }) {
+      if (!twin) throw new Error('has not been written down for TensorFlow.js');
+      await tf.setBackend(backend);
+      const given = arranged(inputs, twin.layout);
+      const upload = ({ data, shape }: BenchTensor): TensorFlowTensor =>
+        tf.tensor(data as Float32Array, shape, 'float32');
+      const weights = mapped(arranged(twin.weights, twin.layout), upload);
+      return {
+        run: async () => {
+          await tf.setBackend(backend);
+          const result = tf.tidy(() => twin.run(tf, { ...mapped(given, upload), ...weights }));
+          const { shape } = result;
+          const data = await result.data();
+          result.dispose();
+          const answer: BenchTensor = { dtype: 'float32', shape, data };
+          return { tensors: () => [twin.answerLayout ? permuted(answer, twin.answerLayout) : answer] };
+        },
+        dispose: () => Object.values(weights).forEach((weight) => weight.dispose()),
+      };
+    },
+  };
+}
+
+function mapped<Value, Result>(
+  values: Readonly<Record<string, Value>>,
+  map: (value: Value) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+}
+
+function arranged(
+  tensors: NamedTensors,
+  layout: Readonly<Record<string, readonly number[]>> = {},
+): Record<string, BenchTensor> {
+  return Object.fromEntries(
+    Object.entries(tensors).map(([name, value]) => [name, layout[name] ? permuted(value, layout[name]) : value]),
+  );
+}
+
+async function startWasm(): Promise<void> {
+  const { setWasmPaths } = await import('@tensorflow/tfjs-backend-wasm');
+  // In Node the package finds its own files.
+  if (import.meta.env.SSR) return;
+  const [plain, simd, threaded] = await Promise.all([
+    import('@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm.wasm?url'),
+    import('@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm?url'),
+    import('@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-threaded-simd.wasm?url'),
+  ]);
+  setWasmPaths({
+    'tfjs-backend-wasm.wasm': plain.default,
+    'tfjs-backend-wasm-simd.wasm': simd.default,
+    'tfjs-backend-wasm-threaded-simd.wasm': threaded.default,
+  });
+}

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cpuUsage } from 'node:process';
+import { adapterName } from './adapter-name.ts';
+import { runBench } from './bench.ts';
+import { contestants } from './contestants/contestants.ts';
+import { GpuCounter } from './gpu-counts.ts';
+import { caseModels } from './models/case-models.ts';
+import { programModels } from './models/program-models.ts';
+import type { BenchChoice, BenchReport } from './report.ts';
+import { modelFolder, modelNames } from '../vite-plugin.mjs';
+
+/** Runs the bench in this process. */
+export async function runInNode(
+  choice: { readonly [Key in keyof BenchChoice]: BenchChoice[Key] | null } & Pick<
+    BenchChoice,
+    'rounds' | 'turnMilliseconds'
+  >,
+): Promise<BenchReport> {
+  const counter = new GpuCounter();
+  const models = [
+    ...programModels,
+    ...caseModels({
+      names: modelNames(),
+      read: async (path) => new Uint8Array(await readFile(join(modelFolder, path))),
+    }),
+  ];
+  const report = { adapter: await adapterName(), contestants: [], results: [] } as BenchReport;
+  const settings = {
+    rounds: choice.rounds,
+    turnMilliseconds: choice.turnMilliseconds,
+    cpuSeconds: async () => {
+      const { user, system } = cpuUsage();
+      return (user + system) / 1e6;
+    },
+    progress: (text: string) => console.log(`  ${text}`),
+  };
+  const isChosen = (list: readonly string[] | null, name: string): boolean => list === null || list.includes(name);
+  let result = report;
+  await runBench(
+    models.filter(({ name }) => isChosen(choice.models, name)),
+    contestants.filter(({ id }) => isChosen(choice.contestants, id)),
+    counter,
+    settings,
+    {
+      started: (reports) => (result = { ...result, contestants: reports }),
+      result: (each) => (result = { ...result, results: [...result.results, each] }),
+    },
+  );
+  return result;
+}

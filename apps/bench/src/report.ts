@@ -1,0 +1,108 @@
+import type { ContestantReport, ModelResult } from './bench.ts';
+import type { Measurement } from './measure.ts';
+
+/** What is to be measured, and how long. */
+export interface BenchChoice {
+  readonly models: readonly string[];
+  readonly contestants: readonly string[];
+  readonly rounds: number;
+  readonly turnMilliseconds: number;
+}
+
+export interface BenchReport {
+  readonly adapter: string;
+  readonly contestants: readonly ContestantReport[];
+  readonly results: readonly ModelResult[];
+}
+
+/** How many significant digits a time is told with: more would be noise. */
+const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(value >= 10 ? 3 : 2));
+
+export const milliseconds = (value: number): string => `${digits(value)} ms`;
+
+export const ratio = (value: number): string => `${digits(value)} ×`;
+
+/** How many times as long as the first contestant of its device each took; null where one of them has no time. */
+export function ratioOf(result: ModelResult, report: BenchReport, id: string): number | null {
+  const base = baseOf(report, id);
+  const time = (name: string | null): number | null => {
+    const found = result.measurements.find(({ contestant }) => contestant === name);
+    return found?.status === 'right' ? found.milliseconds : null;
+  };
+  const own = time(id);
+  const other = time(base);
+  return own === null || other === null ? null : own / other;
+}
+
+/** Contestants are held against Cresset on the same device. */
+function baseOf(report: BenchReport, id: string): string | null {
+  const device = report.contestants.find((each) => each.id === id)?.device;
+  return report.contestants.find((each) => each.library === 'Cresset' && each.device === device)?.id ?? null;
+}
+
+/** Geometric mean of the models that both finished, and how many they are; null where there is none. */
+export function meanRatio(report: BenchReport, id: string): { readonly ratio: number; readonly models: number } | null {
+  const ratios = report.results.flatMap((result) => ratioOf(result, report, id) ?? []);
+  if (ratios.length === 0) return null;
+  const logarithms = ratios.reduce((sum, each) => sum + Math.log(each), 0);
+  return { ratio: Math.exp(logarithms / ratios.length), models: ratios.length };
+}
+
+/** A measurement in a word or two. */
+export function cellText(measurement: Measurement, times: number | null): string {
+  if (measurement.status !== 'right') return measurement.status;
+  const own = milliseconds(measurement.milliseconds);
+  return times === null ? own : `${own} (${ratio(times)})`;
+}
+
+const shortName = (library: string): string =>
+  library.replace('ONNX Runtime Web', 'ORT').replace('TensorFlow.js', 'tfjs');
+
+/** The report as tables of Markdown: times, processor time, what was asked of WebGPU, and who could not and why. */
+export function markdownReport(report: BenchReport & { readonly environment: string }): string {
+  const running = report.contestants.filter(({ missing }) => missing === null);
+  const titles = running.map(({ library, device }) => `${shortName(library)}, ${device}`);
+  const versions = [...new Set(running.map(({ library, version }) => `${library} ${version}`))];
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+    [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+  const perModel = (cell: (measurement: Measurement, result: ModelResult) => string): (readonly string[])[] =>
+    report.results.map((result) => [result.model, ...result.measurements.map((each) => cell(each, result))]);
+  const own = (id: string): boolean => report.contestants.find((each) => each.id === id)?.library === 'Cresset';
+  const means = running.map(({ id }) => {
+    const mean = own(id) ? null : meanRatio(report, id);
+    return mean ? `${ratio(mean.ratio)} (${mean.models})` : '';
+  });
+  const times = perModel((each, result) =>
+    cellText(each, own(each.contestant) ? null : ratioOf(result, report, each.contestant)),
+  );
+  const counts = perModel((each) => {
+    if (each.status !== 'right' || !each.contestant.endsWith('webgpu')) return '';
+    const { countsOfCall: call, countsOfFirst: first } = each;
+    const warm = [call.dispatches, call.submits, call.uploads, call.bindGroups, call.buffers].join(' / ');
+    return `${warm}; ${first.shaderModules}, ${(first.bufferBytes / 2 ** 20).toFixed(1)} MB`;
+  });
+  const processor = perModel((each) =>
+    each.status === 'right' && each.cpuMilliseconds !== null ? milliseconds(each.cpuMilliseconds) : '',
+  );
+  const failures = report.results.flatMap(({ model, measurements }) =>
+    measurements.flatMap((each) =>
+      each.status === 'right' ? [] : [`- ${model}, ${each.contestant}: ${each.status}: ${each.reason.split('\n')[0]}`],
+    ),
+  );
+  const missing = report.contestants.flatMap(({ id, missing: reason }) => (reason ? [`- ${id}: ${reason}`] : []));
+  return [
+    `${report.environment}, ${report.adapter}. ${versions.join(', ')}.`,
+    'Median of a call, and how many times as long as Cresset on the same device (last row: geometric mean, of how many models):',
+    table(['model', ...titles], [...times, ['', ...means]]),
+    'Processor time of a call:',
+    table(['model', ...titles], processor),
+    'Of WebGPU: dispatches / submits / uploads / bind groups / buffers of a warm call; shader modules and buffer memory until the first answer:',
+    table(
+      ['model', ...titles.filter((_, at) => running[at].device === 'WebGPU')],
+      counts.map((cells) => cells.filter((_, at) => at === 0 || running[at - 1].device === 'WebGPU')),
+    ),
+    ...(failures.length > 0 ? ['No time:', failures.join('\n')] : []),
+    ...(missing.length > 0 ? ['Not here:', missing.join('\n')] : []),
+  ].join('\n\n');
+}

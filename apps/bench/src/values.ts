@@ -1,0 +1,62 @@
+/** Element types of the bench's inputs and answers. */
+export type BenchDType = 'float32' | 'int64' | 'int32' | 'bool';
+
+/** A tensor on the host, in C order. */
+export interface BenchTensor {
+  readonly dtype: BenchDType;
+  readonly shape: readonly number[];
+  readonly data:
+    | Float32Array<ArrayBuffer>
+    | BigInt64Array<ArrayBuffer>
+    | Int32Array<ArrayBuffer>
+    | Uint8Array<ArrayBuffer>;
+}
+
+export type NamedTensors = Readonly<Record<string, BenchTensor>>;
+
+const arrays = { float32: Float32Array, int64: BigInt64Array, int32: Int32Array, bool: Uint8Array } as const;
+
+export const elementCount = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
+
+/** A tensor over bytes, which are little-endian, from an offset on; as many as its shape says. */
+export function tensorOfBytes(dtype: string, shape: readonly number[], bytes: Uint8Array, offset = 0): BenchTensor {
+  if (!(dtype in arrays)) throw new Error(`the bench has no tensors of ${dtype}`);
+  const array = arrays[dtype as BenchDType];
+  const length = elementCount(shape) * array.BYTES_PER_ELEMENT;
+  const { buffer } = bytes.slice(offset, offset + length);
+  return { dtype: dtype as BenchDType, shape, data: new array(buffer) };
+}
+
+/**
+ * Numbers in [-1/2, 1/2) that look random and are the same everywhere: the top 24 bits of a product modulo 2^32, which float32 holds
+ * exactly. make-expected.py has the same in NumPy.
+ */
+export function patternTensor(shape: readonly number[], seed: number, scale = 1): BenchTensor {
+  const data = new Float32Array(elementCount(shape));
+  for (let index = 0; index < data.length; index++) {
+    let bits = Math.imul(index + 1 + Math.imul(seed, 7919), 2654435761);
+    bits = Math.imul(bits ^ (bits >>> 15), 2246822519);
+    data[index] = Math.fround(scale) * (((bits ^ (bits >>> 13)) >>> 8) / 2 ** 24 - 0.5);
+  }
+  return { dtype: 'float32', shape, data };
+}
+
+/** The tensor with its axes in another order. */
+export function permuted({ dtype, shape, data }: BenchTensor, order: readonly number[]): BenchTensor {
+  const strides = shape.map((_, axis) => elementCount(shape.slice(axis + 1)));
+  const sizes = order.map((axis) => shape[axis]);
+  const steps = order.map((axis) => strides[axis]);
+  const target = data.slice();
+  const at = sizes.map(() => 0);
+  let from = 0;
+  for (let index = 0; index < target.length; index++) {
+    target[index] = data[from];
+    for (let axis = sizes.length - 1; axis >= 0; axis--) {
+      from += steps[axis];
+      if (++at[axis] < sizes[axis]) break;
+      from -= steps[axis] * sizes[axis];
+      at[axis] = 0;
+    }
+  }
+  return { dtype, shape: sizes, data: target };
+}

@@ -1,0 +1,45 @@
+// What the bench needs of Vite: whole models served under /models, with a list of those that have a twin in ONNX, and a version.
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Whole models with PyTorch's answers, where they lie beside this repository. */
+export const modelFolder = fileURLToPath(new URL('../../../shared/models', import.meta.url));
+
+/** The models of the folder that are there as `.pt`, as `.onnx` and with cases. */
+export function modelNames() {
+  if (!existsSync(modelFolder)) return [];
+  const files = (name) => [`${name}.pt`, `${name}.onnx`, 'cases.jsonl'].map((file) => join(modelFolder, name, file));
+  return readdirSync(modelFolder).filter((name) => files(name).every((file) => existsSync(file)));
+}
+
+function middleware({ url = '' }, response, next) {
+  const path = decodeURIComponent(url.split('?')[0]);
+  if (path === '/index.json') {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(modelNames()));
+    return;
+  }
+  const file = normalize(join(modelFolder, path));
+  if (!file.startsWith(modelFolder) || !existsSync(file) || !statSync(file).isFile()) return next();
+  response.setHeader('content-type', 'application/octet-stream');
+  createReadStream(file).pipe(response);
+}
+
+/** jax-js is the one library that does not tell its version. */
+function jaxVersion() {
+  const file = new URL('node_modules/@jax-js/jax/package.json', import.meta.url);
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : '';
+}
+
+/** @returns {import('vite').Plugin} */
+export function benchPlugin() {
+  const serveModels = (server) => void server.middlewares.use('/models', middleware);
+  return {
+    name: 'bench',
+    // No headers that would isolate the page, and so no threads of WebAssembly: every library has one thread on the host.
+    config: () => ({ define: { __JAX_VERSION__: JSON.stringify(jaxVersion()) } }),
+    configureServer: serveModels,
+    configurePreviewServer: serveModels,
+  };
+}
