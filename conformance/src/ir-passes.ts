@@ -23,7 +23,7 @@ import {
   lowerAllTuples,
   lowerSimpleTuples,
   normalizeOps,
-  peepholeListIdioms,
+  peepholeListIdiomsAndLengths,
   peepholeOptimize,
   refineTupleTypes,
   poolConstants,
@@ -31,6 +31,8 @@ import {
   preoptimizedBodies,
   propagateDevices,
   propagateDtypes,
+  propagateShapes,
+  refineIntegerValues,
   removeDropout,
   removeExpands,
   removeInplaceOps,
@@ -53,6 +55,9 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   inline_functional_graphs: inlineFunctionalGraphs,
   propagate_device: propagateDevices,
   propagate_dtype: (graph) => propagateDtypes(graph, evaluateConstant),
+  propagate_shapes_on_graph: (graph) => propagateShapes(graph, evaluateConstant),
+  integer_value_refinement: refineIntegerValues,
+  refine_integer_values: refineIntegerValues,
   remove_expands: removeExpands,
   constant_loop_unrolling: unrollConstantLoops,
   constant_pooling: (graph) => poolConstants(graph, new AliasDb(graph)),
@@ -83,7 +88,7 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
     eliminateDeadCode(graph);
   },
   peephole: (graph) => peepholeOptimize(graph),
-  peephole_list_idioms: peepholeListIdioms,
+  peephole_list_idioms: peepholeListIdiomsAndLengths,
   peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
   run_decompositions: (graph) => {
     for (let times = 0; times < 2; times++) {

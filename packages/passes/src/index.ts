@@ -44,5 +44,7 @@ export { preoptimizedBodies } from './decomposition/preoptimize.ts';
 export { propagateDevices } from './propagate-device.ts';
 export { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts';
 export { isDifferentiable } from './autodiff/differentiable-ops.ts';
-export { peepholeListIdioms } from './peephole/peephole-list-idioms.ts';
+export { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
+export { refineIntegerValues } from './cleanup/refine-integer-values.ts';
+export { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
 export { removeDropout } from './freezing/remove-dropout.ts';

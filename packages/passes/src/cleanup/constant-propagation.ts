@@ -9,6 +9,7 @@ import {
   type Node,
 } from '@cresset/ir';
 import { eliminateDeadWrites } from './dead-code-elimination.ts';
+import { nodeKey } from './node-key.ts';
 import { isMutableType } from '../mutation/mutable-type.ts';
 
 /**
@@ -156,10 +157,9 @@ class ConstantPropagator {
     const second = whenFalse.outputs[index];
     if (first === second && first.node.owningBlock !== whenTrue) return first;
     const value = constantValue(first);
-    const isPlain = value === null || ['boolean', 'bigint', 'string'].includes(typeof value);
-    if (value === undefined || !isPlain || value !== constantValue(second)) return null;
-    const constant = this.graph.withInsertPoint(node, () => this.graph.insertConstant(value));
-    return constant.setType(node.output(index).type);
+    if (value === undefined || second.node.kind !== 'prim::Constant') return null;
+    if (nodeKey(first.node) !== nodeKey(second.node)) return null;
+    return this.graph.withInsertPoint(node, () => this.graph.insertConstant(value));
   }
 
   /** Variables that no trip changes. */

@@ -11,6 +11,11 @@ export function removeMutation(graph: Graph): boolean {
   return remover.removeTensorMutation(graph.block) || lists;
 }
 
+/** As {@link removeMutation}, for lists only (PyTorch: RemoveListMutation). */
+export function removeListMutation(graph: Graph): boolean {
+  return new MutationRemover(graph, () => false).removeListMutation(graph.block);
+}
+
 /** As {@link removeMutation}, for in-place operators on tensors that `filter` accepts (PyTorch: RemoveTensorMutation). */
 export function removeMutationOf(graph: Graph, filter: (node: Node) => boolean): boolean {
   return new MutationRemover(graph, filter).removeTensorMutation(graph.block);

@@ -1,4 +1,4 @@
-import { type Block, constantValue, type Graph, type Node, unshapedType } from '@cresset/ir';
+import { type Block, constantValue, DictType, type Graph, ListType, type Node, unifyTypes, unshapedType } from '@cresset/ir';
 
 /** Simplifies what concerns no tensors: None, conditions, conversions, sums and products of ints (PyTorch: PeepholeOptimizeNonTensor). */
 export function peepholeNonTensor(graph: Graph): boolean {
@@ -30,8 +30,10 @@ function replaceNones(node: Node): boolean {
 
 function simplify(node: Node): boolean {
   switch (node.kind) {
-    case 'prim::If':
-      return replaceConditions(node);
+    case 'prim::If': {
+      const replaced = replaceConditions(node);
+      return refineOptionals(node) || replaced;
+    }
     case 'aten::__is__':
     case 'aten::__isnot__':
       return decideComparison(node);
@@ -40,16 +42,19 @@ function simplify(node: Node): boolean {
       return node.input(0).mustNotBeNone() && replaceByInput(node);
     case 'prim::unchecked_cast':
       return unshapedType(node.input().type).isSubtypeOf(unshapedType(node.output().type)) && replaceByInput(node);
-    case 'aten::Float':
+    case 'aten::eq':
+    case 'aten::ne':
+      return decideSameOperands(node);
+    case 'aten::ceil':
+      return node.inputs.length === 1 && node.input().type.kind === 'IntType' && replaceByInput(node);
     case 'aten::Int':
+      if (node.inputs.length === 1 && node.input().type.kind === 'IntType') return replaceByInput(node);
+      return unwrapNumber(node);
+    case 'aten::Float':
     case 'aten::FloatImplicit':
     case 'aten::IntImplicit':
-    case 'aten::ScalarImplicit': {
-      const made = node.input(0).node;
-      if (made.kind !== 'prim::NumToTensor') return false;
-      node.output().replaceAllUsesWith(made.input());
-      return true;
-    }
+    case 'aten::ScalarImplicit':
+      return unwrapNumber(node);
     case 'aten::mul':
     case 'aten::floordiv':
       return constantOperand(node) === 1n && replaceByInput(node);
@@ -77,6 +82,42 @@ function replaceConditions(node: Node): boolean {
     changed = true;
   });
   return changed;
+}
+
+/** Of two branches that give no Optional, neither does the If. */
+function refineOptionals(node: Node): boolean {
+  const [whenTrue, whenFalse] = node.blocks;
+  let changed = false;
+  node.outputs.forEach((output, index) => {
+    const [left, right] = [whenTrue.outputs[index].type, whenFalse.outputs[index].type];
+    if (output.type.kind !== 'OptionalType' || left.kind === 'OptionalType' || right.kind === 'OptionalType') return;
+    const unified = unifyTypes(left, right);
+    if (!unified) return;
+    output.setType(unified);
+    changed = true;
+  });
+  return changed;
+}
+
+/** A number that was made a tensor and is made a number again. */
+function unwrapNumber(node: Node): boolean {
+  const made = node.input(0).node;
+  if (made.kind !== 'prim::NumToTensor') return false;
+  node.output().replaceAllUsesWith(made.input());
+  return true;
+}
+
+const comparable: ReadonlySet<string> = new Set(['BoolType', 'IntType', 'FloatType', 'NoneType']);
+
+/** `x == x`, for types whose comparison cannot fail. */
+function decideSameOperands(node: Node): boolean {
+  if (node.inputs.length !== 2 || node.input(0) !== node.input(1)) return false;
+  const { type } = node.input(0);
+  const compared = type instanceof ListType || type instanceof DictType ? type.containedTypes() : [type];
+  if (!compared.every(({ kind }) => comparable.has(kind))) return false;
+  const graph = node.owningGraph;
+  node.output().replaceAllUsesWith(graph.withInsertPoint(node, () => graph.insertConstant(node.kind === 'aten::eq')));
+  return true;
 }
 
 function decideComparison(node: Node): boolean {

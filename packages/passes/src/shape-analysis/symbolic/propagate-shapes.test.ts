@@ -1,0 +1,105 @@
+import { parseIr, type ListType, type Node } from '@cresset/ir';
+import { findRow, registerAllOperators, runOnHost, type HostContext } from '@cresset/operators';
+import { List, type IValue } from '@cresset/tensor';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { propagateShapes } from './propagate-shapes.ts';
+
+beforeAll(registerAllOperators);
+
+function evaluate(node: Node, inputs: readonly unknown[]): readonly unknown[] | null {
+  if (node.kind === 'prim::ListConstruct') {
+    return [new List((node.output().type as ListType).elementType, [...(inputs as readonly IValue[])])];
+  }
+  try {
+    const { name, overloadName } = node.operator();
+    return runOnHost(findRow(name, overloadName)!, inputs as readonly IValue[], {} as HostContext);
+  } catch {
+    return null;
+  }
+}
+
+/** The types of the results of a graph's operators on tensors, in order. */
+function shapesIn(text: string): string[] {
+  const graph = parseIr(text);
+  propagateShapes(graph, evaluate);
+  return [...graph.nodes()].flatMap((node) =>
+    node.outputs.filter(({ type }) => type.kind === 'TensorType').map(({ type }) => `${type}`),
+  );
+}
+
+describe('propagateShapes', () => {
+  test('gives sizes that are known, and a name to those that are not', () => {
+    expect(
+      shapesIn(`graph(%x : Float(2, SS(-1)), %y : Float(1, SS(-1)), %w : Float(4, 3)):
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %sum : Tensor = aten::add(%x, %y, %one)
+  %out : Tensor = aten::linear(%sum, %w, %none)
+  return (%out)
+`),
+    ).toEqual(['Tensor(2, *)', 'Tensor(2, 4)']);
+  });
+
+  test('takes the same name for the same size', () => {
+    const graph = parseIr(`graph(%x : Float(SS(-1), 3), %y : Float(SS(-1), 1)):
+  %sum : Tensor = aten::mul(%x, %y)
+  return (%sum)
+`);
+    const [batch] = (graph.inputs[0].type as never as { shape: readonly number[] }).shape;
+    propagateShapes(graph, evaluate);
+    expect((graph.outputs[0].type as never as { shape: readonly number[] }).shape).toEqual([batch, 3]);
+  });
+
+  test('learns from what an operator insists on', () => {
+    const [convolved, product] = shapesIn(`graph(%x : Tensor, %w : Float(8, 3, 3, 3), %m : Float(5, 4)):
+  %none : NoneType = prim::Constant()
+  %one : int = prim::Constant[value=1]()
+  %ones : int[] = prim::ListConstruct(%one, %one)
+  %c : Tensor = aten::conv2d(%x, %w, %none, %ones, %ones, %ones, %one)
+  %p : Tensor = aten::mm(%m, %x)
+  return (%c, %p)
+`);
+    expect([convolved, product]).toEqual(['Tensor(*, 8, *, *)', 'Tensor(5, *)']);
+  });
+
+  test('sees through sizes and lists that the graph makes', () => {
+    expect(
+      shapesIn(`graph(%x : Float(SS(-1), 6), %y : Float(2, 3)):
+  %zero : int = prim::Constant[value=0]()
+  %two : int = prim::Constant[value=2]()
+  %minus : int = prim::Constant[value=-1]()
+  %n : int = aten::size(%x, %zero)
+  %size : int[] = prim::ListConstruct(%n, %two, %minus)
+  %v : Tensor = aten::view(%x, %size)
+  %list : Tensor[] = prim::ListConstruct(%y, %y)
+  %c : Tensor = aten::cat(%list, %zero)
+  return (%v, %c)
+`),
+    ).toEqual(['Tensor(*, 2, *)', 'Tensor(4, 3)']);
+  });
+
+  test('merges what the branches of an If know, and leaves loops and unknown operators alone', () => {
+    expect(
+      shapesIn(`graph(%x : Float(2, 3), %c : bool, %n : int):
+  %true : bool = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %chosen : Tensor = prim::If(%c)
+    block0():
+      %a : Tensor = aten::relu(%x)
+      -> (%a)
+    block1():
+      %b : Tensor = aten::select(%x, %one, %zero)
+      %d : Tensor = aten::unsqueeze(%b, %one)
+      -> (%d)
+  %looped : Tensor = prim::Loop(%n, %true, %x)
+    block0(%i : int, %y : Tensor):
+      %z : Tensor = aten::relu(%y)
+      -> (%true, %z)
+  %sums : Tensor = aten::cumsum(%x, %zero, %none)
+  return (%chosen, %looped, %sums)
+`),
+    ).toEqual(['Tensor(2, *)', 'Tensor', 'Tensor']);
+  });
+});
