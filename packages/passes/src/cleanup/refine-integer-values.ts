@@ -12,7 +12,8 @@ export function refineIntegerValues(graph: Graph): boolean {
 /** Whether an int that is compared to a constant is used elsewhere too. */
 function mayRefine(block: Block): boolean {
   return [...block.nodes()].some(
-    (node) => comparisonWithConstant(node).some(({ subject }) => subject.uses.length > 1) || node.blocks.some(mayRefine),
+    (node) =>
+      comparisonWithConstant(node).some(({ subject }) => subject.uses.length > 1) || node.blocks.some(mayRefine),
   );
 }
 

@@ -1,4 +1,13 @@
-import { type Block, constantValue, DictType, type Graph, ListType, type Node, unifyTypes, unshapedType } from '@cresset/ir';
+import {
+  type Block,
+  constantValue,
+  DictType,
+  type Graph,
+  ListType,
+  type Node,
+  unifyTypes,
+  unshapedType,
+} from '@cresset/ir';
 
 /** Simplifies what concerns no tensors: None, conditions, conversions, sums and products of ints (PyTorch: PeepholeOptimizeNonTensor). */
 export function peepholeNonTensor(graph: Graph): boolean {

@@ -181,7 +181,14 @@ function replaceByConstant(value: Value, constant: unknown): void {
   value.replaceAllUsesWith(graph.withInsertPoint(first, () => insertConstant(graph, constant)));
 }
 
-const comparisons: ReadonlySet<string> = new Set(['aten::ge', 'aten::le', 'aten::ne', 'aten::eq', 'aten::lt', 'aten::gt']);
+const comparisons: ReadonlySet<string> = new Set([
+  'aten::ge',
+  'aten::le',
+  'aten::ne',
+  'aten::eq',
+  'aten::lt',
+  'aten::gt',
+]);
 
 /** A size is no negative number, and so the comparison with one is decided. */
 function decideComparisons(size: Value): void {
