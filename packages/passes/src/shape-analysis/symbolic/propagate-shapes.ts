@@ -1,4 +1,4 @@
-import { AliasDb, type Block, type Graph, type Node, type TensorType, type TupleType, unifyTypes } from '@cresset/ir';
+import { AliasDb, type Block, type Graph, type Node, type TupleType, unifyTypes } from '@cresset/ir';
 import type { ConstantEvaluator } from '../../cleanup/constant-propagation.ts';
 import { ShapeFunctions } from './shape-functions.ts';
 import { propagateShapesWithFunction } from './shape-node-analyzer.ts';

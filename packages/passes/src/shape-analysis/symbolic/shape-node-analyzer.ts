@@ -119,7 +119,7 @@ class ShapeNodeAnalyzer {
   #substitute(): Map<Value, number> {
     const symbols = new Map<Value, number>();
     for (const { input, sizes } of this.#known) {
-      for (const { user } of [...input.uses]) {
+      for (const { user } of input.uses) {
         if (user.kind === 'aten::len') {
           replaceByConstant(user.output(), BigInt(sizes.length));
         } else if (user.kind === 'aten::__getitem__') {
@@ -192,7 +192,7 @@ const comparisons: ReadonlySet<string> = new Set([
 
 /** A size is no negative number, and so the comparison with one is decided. */
 function decideComparisons(size: Value): void {
-  for (const use of [...size.uses]) {
+  for (const use of size.uses) {
     if (!comparisons.has(use.user.kind)) return;
     const answer = comparisonOfSize(use);
     if (answer !== undefined) replaceByConstant(use.user.output(), answer);
