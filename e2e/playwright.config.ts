@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from '@playwright/test';
 import { launchOptions, launchOptionsWithoutGpu } from '../scripts/gpu-lanes.mjs';
-import { pagesAddress, playgroundAddress, ports } from './addresses.ts';
+import { benchAddress, pagesAddress, playgroundAddress, ports } from './addresses.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const withoutGpu = '**/*.no-gpu.spec.ts';
@@ -33,5 +33,6 @@ export default defineConfig({
   webServer: [
     server(`vite preview --mode playground --port ${ports.playground} --strictPort`, playgroundAddress),
     server(`node e2e/page-server.mjs ${ports.pages}`, pagesAddress),
+    server(`vite build --mode bench && vite preview --mode bench --port ${ports.bench} --strictPort`, benchAddress),
   ],
 });

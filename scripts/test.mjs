@@ -58,7 +58,7 @@ const playwright = (name) => ({
       'playwright',
       ['test', '-c', 'e2e/playwright.config.ts', '--reporter=list,json', '--pass-with-no-tests'],
       {
-        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(2)) },
+        environment: { PLAYWRIGHT_JSON_OUTPUT_NAME: file, E2E_PORT: String(await firstOfFreePorts(3)) },
         limitMilliseconds: 12 * minutes,
       },
     );

@@ -27,10 +27,11 @@ function middleware({ url = '' }, response, next) {
 }
 
 /** jax-js is the one library that does not tell its version. */
-function jaxVersion() {
-  const file = new URL('node_modules/@jax-js/jax/package.json', import.meta.url);
-  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).version : '';
-}
+const jaxPackage = new URL('node_modules/@jax-js/jax/package.json', import.meta.url);
+const arePeersInstalled = existsSync(jaxPackage);
+const jaxVersion = arePeersInstalled ? JSON.parse(readFileSync(jaxPackage, 'utf8')).version : '';
+
+const isPeer = (name) => /^(onnxruntime-web|@tensorflow|@jax-js)\//.test(`${name}/`);
 
 /** @returns {import('vite').Plugin} */
 export function benchPlugin() {
@@ -38,7 +39,13 @@ export function benchPlugin() {
   return {
     name: 'bench',
     // No headers that would isolate the page, and so no threads of WebAssembly: every library has one thread on the host.
-    config: () => ({ define: { __JAX_VERSION__: JSON.stringify(jaxVersion()) } }),
+    config: () => ({ define: { __JAX_VERSION__: JSON.stringify(jaxVersion) } }),
+    // Where the libraries are not installed the page says so, and Cresset runs alone.
+    resolveId: (name) => (isPeer(name) && !arePeersInstalled ? `\0not-installed:${name}` : null),
+    load: (id) =>
+      id.startsWith('\0not-installed:')
+        ? "throw new Error('not installed: `pnpm bench` installs it'); export default null;"
+        : null,
     configureServer: serveModels,
     configurePreviewServer: serveModels,
   };

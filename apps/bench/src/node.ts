@@ -1,14 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { cpuUsage } from 'node:process';
 import { adapterName } from './adapter-name.ts';
 import { runBench } from './bench.ts';
 import { contestants } from './contestants/contestants.ts';
 import { GpuCounter } from './gpu-counts.ts';
-import { caseModels } from './models/case-models.ts';
+import { caseModels, type ModelFolder } from './models/case-models.ts';
 import { programModels } from './models/program-models.ts';
 import type { BenchChoice, BenchReport } from './report.ts';
-import { modelFolder, modelNames } from '../vite-plugin.mjs';
 
 /** Runs the bench in this process. */
 export async function runInNode(
@@ -16,15 +13,10 @@ export async function runInNode(
     BenchChoice,
     'rounds' | 'turnMilliseconds'
   >,
+  folder: ModelFolder,
 ): Promise<BenchReport> {
   const counter = new GpuCounter();
-  const models = [
-    ...programModels,
-    ...caseModels({
-      names: modelNames(),
-      read: async (path) => new Uint8Array(await readFile(join(modelFolder, path))),
-    }),
-  ];
+  const models = [...programModels, ...caseModels(folder)];
   const report = { adapter: await adapterName(), contestants: [], results: [] } as BenchReport;
   const settings = {
     rounds: choice.rounds,

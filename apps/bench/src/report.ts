@@ -55,6 +55,19 @@ export function cellText(measurement: Measurement, times: number | null): string
   return times === null ? own : `${own} (${ratio(times)})`;
 }
 
+const LIBRARIES: Readonly<Record<string, string>> = {
+  cresset: 'Cresset',
+  ort: 'ONNX Runtime Web',
+  tfjs: 'TensorFlow.js',
+  jax: 'jax-js',
+};
+
+/** What people call a contestant. */
+export function contestantName(id: string): string {
+  const [library, device] = id.split('-');
+  return `${LIBRARIES[library]}, ${device === 'webgpu' ? 'WebGPU' : 'host'}`;
+}
+
 const shortName = (library: string): string =>
   library.replace('ONNX Runtime Web', 'ORT').replace('TensorFlow.js', 'tfjs');
 
