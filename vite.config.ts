@@ -69,6 +69,7 @@ const bench: UserConfig = {
   root: path('apps/bench'),
   base: './',
   plugins: [benchPlugin()],
+  worker: { format: 'es', plugins: () => [benchPlugin()] },
   build: { target: 'es2023', outDir: path('apps/bench/dist'), emptyOutDir: true, chunkSizeWarningLimit: 10_000 },
 };
 
