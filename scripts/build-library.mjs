@@ -2,8 +2,10 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import MagicString from 'magic-string';
 import { build } from 'vite';
 import { aliases } from './aliases.mjs';
+import { classicScript, linkPage, noteImports, pageFileOf, SCRIPT_ADDRESS } from './link-page.mjs';
 import { linkParts, partFileOf } from './link-parts.mjs';
 import { shrinkScripts } from './shrink.mjs';
 
@@ -20,9 +22,6 @@ const deflateWithTheWriter = {
     return { ...resolved, id: `${resolved.id}?deflate` };
   },
 };
-
-/** What the engine's file exports to the page. Everything else that it exports is for parts. */
-const ENGINE_EXPORTS = ['addLocalOperator', 'loadAllParts', 'loadPart', 'serve', 'setJitLogSink', 'usePartAddresses'];
 
 /** Modules of the source that are files of their own in what is published. */
 const FILES = {
@@ -62,7 +61,6 @@ function publishedFiles(engineFiles, ownFiles) {
  * own, so it sees marks in their place.
  */
 function addressesOfFiles(parts) {
-  const mark = /__ADDRESS_OF_([\w$]+?)__/g;
   return {
     name: 'addresses-of-files',
     enforce: 'pre',
@@ -72,13 +70,10 @@ function addressesOfFiles(parts) {
       return { code: code.replace(address, (_, file) => `__ADDRESS_OF_${file.replaceAll('-', '$')}__`), map: null };
     },
     generateBundle(_options, bundle) {
-      const of = (file) => `new URL("./${file}", import.meta.url)`;
-      const table = `({${parts.map((file) => `"${file}": ${of(file)}.href`).join(', ')}})`;
       for (const chunk of Object.values(bundle)) {
         if (chunk.type !== 'chunk') continue;
         chunk.code = chunk.code
-          .replaceAll('__PART_ADDRESSES__', () => table)
-          .replace(mark, (_, file) => of(`${file.replaceAll('$', '-')}.js`))
+          .replace(MARK, (mark) => addressOf(mark, parts, 'import.meta.url'))
           // Bundlers recognise a worker's type by a plain string only.
           .replaceAll('{type:`module`}', '{type:"module"}');
       }
@@ -86,22 +81,42 @@ function addressesOfFiles(parts) {
   };
 }
 
+/** The same for a classic script, whose own address is a variable, and whose files no bundler looks for. */
+function addressesByScript(parts) {
+  return {
+    name: 'addresses-by-script',
+    renderChunk(code) {
+      const text = new MagicString(code).replace(MARK, (mark) => addressOf(mark, parts, SCRIPT_ADDRESS));
+      return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
+    },
+  };
+}
+
+const MARK = /__(?:ADDRESS_OF_[\w$]+?|PART_ADDRESSES)__/g;
+
+/** The text that a mark stands for. */
+function addressOf(mark, parts, base) {
+  const of = (file) => `new URL("./${file}", ${base})`;
+  if (mark === '__PART_ADDRESSES__') return `({${parts.map((file) => `"${file}": ${of(file)}.href`).join(', ')}})`;
+  return of(`${mark.slice('__ADDRESS_OF_'.length, -2).replaceAll('$', '-')}.js`);
+}
+
 /** One file, with all that its module imports at any time. */
 const WHOLE = { output: { codeSplitting: false } };
 
 /**
- * The modules that the engine uses itself. Without being told, the bundler would make chunks of those that parts use too, and the engine would
- * come in pieces.
+ * What a module comes to without what it imports later: the modules that it uses itself, and what it exports. Without being told the first, the
+ * bundler would make chunks of those that its later files use too, and it would come in pieces; what those files need of it, it would export to everybody.
  */
-async function modulesOfEngine() {
-  const leaveOutParts = {
-    name: 'leave-out-parts',
+async function withoutLaterFiles(module, plugins = []) {
+  const leaveOut = {
+    name: 'leave-out-later-files',
     enforce: 'pre',
     resolveId: (id, _importer, { kind }) => (kind === 'dynamic-import' ? { id, external: true } : null),
   };
-  const { output } = await library({ engine: source('engine.ts') }, { plugins: [leaveOutParts], write: false });
-  const { modules } = output.find(({ isEntry }) => isEntry);
-  return new Set(Object.keys(modules).filter((id) => modules[id].renderedLength > 0));
+  const { output } = await library({ module: source(module) }, { plugins: [leaveOut, ...plugins], write: false });
+  const { modules, exports } = output.find(({ isEntry }) => isEntry);
+  return { used: new Set(Object.keys(modules).filter((id) => modules[id].renderedLength > 0)), exports };
 }
 
 async function library(entry, { plugins = [], name, output = {}, emptyOutDir = false, write = true }) {
@@ -155,45 +170,55 @@ function lengthen(file) {
   if (missing > 0) writeFileSync(join(outDir, file), `${code}\n/*${' '.repeat(missing)}*/\n`);
 }
 
-/** Builds all files of the library; `dist` holds nothing else then. */
-export async function buildLibrary() {
-  const ofEngine = await modulesOfEngine();
-  const groups = [{ name: 'engine', test: (id) => ofEngine.has(id) || id.includes('rolldown/runtime') }];
+/** The engine and its parts. */
+async function buildEngine() {
+  const { used, exports } = await withoutLaterFiles('engine.ts');
+  const groups = [{ name: 'engine', test: (id) => used.has(id) || id.includes('rolldown/runtime') }];
   await library(
     { engine: source('engine.ts') },
     {
-      plugins: [deflateWithTheWriter, linkParts(ENGINE_EXPORTS)],
+      // The first of its exports links parts, and is for itself alone.
+      plugins: [deflateWithTheWriter, linkParts(exports.filter((name) => name !== 'linkPart'))],
       output: { chunkFileNames: partFileOf, codeSplitting: { groups } },
       emptyOutDir: true,
     },
   );
+}
+
+/** The page's module with the files that it imports later, which serve the classic script too. */
+async function buildPage(published, parts) {
+  const files = published(['cresset']);
+  const { exports } = await withoutLaterFiles('index.ts', files);
+  const output = { chunkFileNames: pageFileOf };
+  const importsOfFiles = new Map();
+  await library(
+    { cresset: source('index.ts') },
+    { plugins: [...files, noteImports(importsOfFiles)], output, write: false },
+  );
+  const plugins = [...files, linkPage(exports, importsOfFiles)];
+  await library({ cresset: source('index.ts') }, { plugins, output });
+  const script = [addressesByScript(parts), classicScript('cresset')];
+  await library({ 'cresset.global': source('index.ts') }, { plugins: [...plugins, ...script], output });
+}
+
+/** Builds all files of the library; `dist` holds nothing else then. */
+export async function buildLibrary() {
+  await buildEngine();
   const parts = readdirSync(outDir).filter((file) => /^part-[\w-]+\.js$/.test(file));
   const published = (ownFiles) => [publishedFiles('published-files.ts', ownFiles), addressesOfFiles(parts)];
-  const modules = { cresset: 'index.ts', worker: 'worker.ts', 'provide-engine': 'provide-engine.ts', full: 'full.ts' };
+  await buildPage(published, parts);
+  const modules = { worker: 'worker.ts', 'provide-engine': 'provide-engine.ts', full: 'full.ts' };
   for (const [file, module] of Object.entries(modules)) {
-    await library(
-      { [file]: source(module) },
-      { plugins: published([file]), output: { chunkFileNames: 'page-[name].js' } },
-    );
+    await library({ [file]: source(module) }, { plugins: published([file]) });
   }
   await library(
     { 'engine-full': source('engine-full.ts') },
     { plugins: published(['engine-full', 'engine']), ...WHOLE },
   );
-  const scripts = [
-    ['cresset.global', 'script-files.ts'],
-    ['full.global', 'full-script-files.ts'],
-  ];
-  for (const [file, engineFiles] of scripts) {
-    await library(
-      { [file]: source('index.ts') },
-      {
-        plugins: [publishedFiles(engineFiles, Object.values(FILES)), addressesOfFiles(parts)],
-        name: 'cresset',
-        ...WHOLE,
-      },
-    );
-  }
+  await library(
+    { 'full.global': source('index.ts') },
+    { plugins: [publishedFiles('full-script-files.ts', Object.values(FILES))], name: 'cresset', ...WHOLE },
+  );
   await shrinkScripts(outDir);
   for (const file of readdirSync(outDir).filter((each) => each.endsWith('.js'))) {
     if (/__[A-Z][A-Z_]+__/.test(textOf(file))) throw new Error(`a mark of the build was left in ${file}`);

@@ -6,7 +6,7 @@ import { familySizes } from './family-sizes.mjs';
 const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const downloads = [
   { name: 'page and engine', files: ['cresset.js', 'engine.js'], limit: 250_000 },
-  { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 255_000 },
+  { name: 'classic script and engine', files: ['cresset.global.js', 'engine.js'], limit: 250_000 },
   { name: 'everything at once', files: ['cresset.js', 'full.js', 'engine-full.js'], limit: 475_000 },
   { name: 'one classic script with everything', files: ['full.global.js'], limit: 470_000 },
 ];

@@ -3,47 +3,21 @@
 // Nor has it exports, which some bundlers drop from a file that they find by its address: it leaves the function where the engine looks for it.
 import { readFileSync } from 'node:fs';
 import MagicString from 'magic-string';
+import { dynamicImports, exportedPairs, exportsOf, fileOf, importedPairs, importsOf, object } from './module-text.mjs';
 
 const { version } = JSON.parse(readFileSync(new URL('../packages/cresset/package.json', import.meta.url), 'utf8'));
 
 /** The file of a part, by the module that it begins with. */
 export const partFileOf = ({ name }) => `part-${name}.js`;
 
-const isImport = ({ type }) => type === 'ImportDeclaration';
-const isExport = ({ type, source }) => type === 'ExportNamedDeclaration' && !source;
-const nameOf = (node) => node.name ?? node.value;
-
-/** `{exported: local, …}` of export specifiers; of import specifiers, for destructuring, `{imported: local, …}`. */
-function object(pairs) {
-  return `{${pairs.map(([key, local]) => (key === local ? key : `${JSON.stringify(key)}:${local}`)).join(',')}}`;
-}
-
-const exportedPairs = (declaration) =>
-  declaration.specifiers.map(({ exported, local }) => [nameOf(exported), nameOf(local)]);
-
-/** Every `import(…)` in a tree. */
-function dynamicImports(node, found = []) {
-  if (Array.isArray(node)) for (const each of node) dynamicImports(each, found);
-  else if (node !== null && typeof node === 'object') {
-    if (node.type === 'ImportExpression') found.push(node);
-    for (const value of Object.values(node))
-      if (value !== null && typeof value === 'object') dynamicImports(value, found);
-  }
-  return found;
-}
-
-function fileOf(source) {
-  const text = source?.type === 'TemplateLiteral' ? source.quasis[0]?.value.cooked : source?.value;
-  return typeof text === 'string' && text.startsWith('./') ? text.slice(2) : null;
-}
-
 /**
  * The engine: `import('./part-x.js')` becomes a call of `linkPart`, which is handed the names of the file and of those that it needs, to be
- * fetched at once, and what parts import.
+ * fetched at once, and what parts import. All of it stands in a function: minifiers that take the file for a script (Rspack's) leave names at its top
+ * as they are, and find longer ones for everything else.
  */
 function linkEngine(code, program, publicNames, needsOf) {
   const text = new MagicString(code);
-  const exports = program.body.find(isExport);
+  const exports = exportsOf(program);
   const pairs = exportedPairs(exports);
   const link = pairs.find(([name]) => name === 'linkPart')[1];
   for (const node of dynamicImports(program)) {
@@ -51,12 +25,14 @@ function linkEngine(code, program, publicNames, needsOf) {
     if (file !== null)
       text.overwrite(node.start, node.end, `${link}(${JSON.stringify([file, ...needsOf(file)])},engineExports)`);
   }
-  const kept = pairs.filter(([name]) => publicNames.includes(name)).map(([name, local]) => `${local} as ${name}`);
+  const published = pairs.filter(([name]) => publicNames.includes(name));
   text.overwrite(
     exports.start,
     exports.end,
-    `function engineExports(){return${object(pairs)}}\nexport{${kept.join(',')}};`,
+    `function engineExports(){return${object(pairs)}}\nreturn${object(published)}`,
   );
+  const names = published.map(([name]) => name).join(',');
+  text.prepend(`const{${names}}=(()=>{`).append(`})();export{${names}};`);
   return text;
 }
 
@@ -66,7 +42,7 @@ function linkPart(code, program, ownFile, engineFile) {
   const needs = [];
   const parameters = ['engine'];
   let opening = '';
-  for (const node of program.body.filter(isImport)) {
+  for (const node of importsOf(program)) {
     const file = fileOf(node.source);
     let from = 'engine';
     if (file !== engineFile) {
@@ -74,10 +50,10 @@ function linkPart(code, program, ownFile, engineFile) {
       needs.push(file);
       parameters.push(from);
     }
-    opening += `const${object(node.specifiers.map(({ imported, local }) => [nameOf(imported), nameOf(local)]))}=${from};`;
+    opening += `const${object(importedPairs(node))}=${from};`;
     text.remove(node.start, node.end);
   }
-  const exports = program.body.find(isExport);
+  const exports = exportsOf(program);
   text.overwrite(exports.start, exports.end, `return${object(exportedPairs(exports))}`);
   const place = `(globalThis[Symbol.for("cresset.parts ${version}")]??={})[${JSON.stringify(ownFile)}]`;
   text.prepend(`${place}={needs:${JSON.stringify(needs)},define:function(${parameters.join(',')}){${opening}\n`);

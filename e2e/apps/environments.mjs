@@ -90,7 +90,7 @@ export const environments = [
     build: 'rspack build --mode production',
     output: 'dist',
     dev: 'rspack serve --mode development --port PORT',
-    expected: { thread: 'worker', limit: 270_000 },
+    expected: { thread: 'worker', limit },
     expectedDev: { thread: 'worker' },
   },
   {
@@ -229,7 +229,7 @@ export const environments = [
     title: 'A script tag',
     app: 'script-tag',
     ci: true,
-    expected: { thread: 'worker', limit: 265_000 },
+    expected: { thread: 'worker', limit },
     add: '`<script src="cresset.global.js"></script>`, then `cresset.load(…)` without an import',
   },
   {
@@ -245,7 +245,7 @@ export const environments = [
     title: 'Another origin, script tag',
     app: 'cdn-script',
     ci: true,
-    expected: { thread: 'worker', limit: 265_000 },
+    expected: { thread: 'worker', limit },
     add: 'the address in `src`, then `cresset.load(…)` without an import',
   },
   {
@@ -295,7 +295,7 @@ export const environments = [
     ownThread: 'service worker',
     app: 'service-worker',
     page: 'module',
-    expected: { thread: 'page', limit: 265_000 },
+    expected: { thread: 'page', limit },
     add: "`import 'cresset/engine'` beside `cresset`, or `cresset/full` for a model that needs more parts: nothing can be fetched there while a program runs; the service worker is a module: `register(…, { type: 'module' })`",
   },
   {

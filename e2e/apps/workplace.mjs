@@ -84,7 +84,7 @@ export async function assemble(environment, { folder, library, tools }) {
   await installTools(folder, tools);
   install(folder, library);
   const shared = join(apps, 'shared');
-  for (const name of ['digits.js', 'main.js']) cpSync(join(shared, name), join(folder, name));
+  for (const name of ['digits.js', 'page.js', 'main.js']) cpSync(join(shared, name), join(folder, name));
   if (environment.page) cpSync(join(shared, `${environment.page}.html`), join(folder, 'index.html'));
   const own = join(apps, environment.app);
   if (existsSync(own)) cpSync(own, folder, { recursive: true });

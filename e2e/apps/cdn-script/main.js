@@ -1,3 +1,4 @@
-import { answer, modelsOfPage, show } from './digits.js';
+import { answer } from './digits.js';
+import { modelsOfPage, show } from './page.js';
 
 void show(answer(globalThis.cresset, modelsOfPage()));

@@ -1,4 +1,4 @@
-import { show } from './digits.js';
+import { show } from './page.js';
 
 void show(
   chrome.runtime.sendMessage('digits').then((result) => {

@@ -1,4 +1,5 @@
 import { load, tensor } from './node_modules/cresset/dist/cresset.js';
-import { answer, modelsOfPage, show } from './digits.js';
+import { answer } from './digits.js';
+import { modelsOfPage, show } from './page.js';
 
 void show(answer({ load, tensor }, modelsOfPage()));

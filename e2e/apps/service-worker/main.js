@@ -1,4 +1,4 @@
-import { show } from './digits.js';
+import { show } from './page.js';
 
 async function ask() {
   await navigator.serviceWorker.register('service-worker.js', { type: 'module' });

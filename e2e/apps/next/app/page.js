@@ -1,7 +1,8 @@
 'use client';
 import { load, tensor } from 'cresset';
 import { useEffect } from 'react';
-import { answer, modelsOfPage, show } from '../digits.js';
+import { answer } from '../digits.js';
+import { modelsOfPage, show } from '../page.js';
 
 export default function Page() {
   useEffect(() => void show(answer({ load, tensor }, modelsOfPage())), []);
