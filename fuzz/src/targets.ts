@@ -7,7 +7,7 @@ import {
   eliminateCommonSubexpressions,
   eliminateDeadCode,
   inline,
-  peephole,
+  peepholeOptimize,
   poolConstants,
   propagateConstants,
 } from '@cresset/passes';
@@ -204,7 +204,7 @@ function parseAndOptimize(text: string): void {
   new AliasDb(graph).hasWriters(graph.returnNode);
   inline(graph);
   propagateConstants(graph, evaluateConstant);
-  peephole(graph);
+  peepholeOptimize(graph, { disableShapes: true });
   poolConstants(graph);
   eliminateCommonSubexpressions(graph);
   eliminateDeadCode(graph, { aliasDb: new AliasDb(graph) });

@@ -15,10 +15,8 @@ export {
   type OptimizeOptions,
   type PassEnvironment,
 } from './optimization-pipeline.ts';
-export { isFunctionalized, removeTensorMutation } from './mutation/remove-tensor-mutation.ts';
 export { foldModuleAttributes, type AttributeGuard } from './freezing/fold-module-attributes.ts';
 export { decomposeBatchNorm } from './decomposition/decompose-batch-norm.ts';
-export { peephole } from './peephole/peephole.ts';
 export { propagateDtypes } from './shape-analysis/propagate-dtypes.ts';
 export { eraseShapeInformation, propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';
 export { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
@@ -29,7 +27,13 @@ export { fuseAddRelu } from './fusion/fuse-relu.ts';
 export { unrollConstantLoops, unrollLoops } from './cleanup/loop-unrolling.ts';
 export { lowerAllTuples } from './cleanup/lower-all-tuples.ts';
 export { removeInplaceOps } from './mutation/remove-inplace-ops.ts';
-export { removeMutation } from './mutation/remove-mutation.ts';
+export {
+  isFunctionalized,
+  removeListMutation,
+  removeMutation,
+  removeTensorMutation,
+  type TensorMutationOptions,
+} from './mutation/remove-mutation.ts';
 export { functionalToInplaceActivation, inplaceToFunctionalActivation } from './mutation/restore-mutation.ts';
 export { peepholeOptimize, type PeepholeOptions } from './peephole/peephole-optimize.ts';
 export { combineConcats } from './fusion/combine-concats.ts';

@@ -1,4 +1,4 @@
-import { type Block, constantValue, type Graph, type Node, type Value } from '@cresset/ir';
+import { type Block, constantValue, type Graph, logGraph, mayChange, type Node, type Value } from '@cresset/ir';
 import { eliminateDeadCode } from './dead-code-elimination.ts';
 import { replaceTensorsByNumbers } from './number-constants.ts';
 
@@ -10,6 +10,7 @@ export function canonicalizeOps(graph: Graph): void {
   makeConstantChunks(graph.block);
   replaceTensorsByNumbers(graph.block);
   eliminateDeadCode(graph);
+  logGraph('canonicalize_graph_fuser_ops', graph);
 }
 
 function makeConstantChunks(block: Block): void {
@@ -24,7 +25,7 @@ function makeConstantChunk(node: Node): void {
   const dim = constantValue(node.input(2));
   if (typeof chunks !== 'bigint' || typeof dim !== 'bigint') return;
   const outputs = outputsOf(node, Number(chunks));
-  if (!outputs) return;
+  if (!outputs || !mayChange('canonicalize_graph_fuser_ops', node)) return;
   const graph = node.owningGraph;
   const chunk = graph.create('prim::ConstantChunk', [node.input(0)], outputs.length).insertBefore(node);
   chunk.setI('chunks', chunks).setI('dim', dim);

@@ -1,4 +1,13 @@
-import { type Block, constantValue, type Graph, IntType, type Node, type Value } from '@cresset/ir';
+import {
+  type Block,
+  constantValue,
+  type Graph,
+  IntType,
+  logGraph,
+  mayChange,
+  type Node,
+  type Value,
+} from '@cresset/ir';
 import { eliminateDeadCode, eliminateDeadCodeInBlock } from './dead-code-elimination.ts';
 
 /** Trips that the body of an unrolled loop stands for. */
@@ -23,6 +32,7 @@ type LoopFilter = (blocks: readonly Block[], loop: Node) => boolean;
 function unrollAndSweep(graph: Graph, filter: LoopFilter): boolean {
   const changed = unrollInBlock(graph.block, filter);
   if (changed) eliminateDeadCode(graph);
+  logGraph('loop_unrolling', graph);
   return changed;
 }
 
@@ -32,7 +42,7 @@ function unrollInBlock(block: Block, filter: LoopFilter): boolean {
     // Unrolling takes the node away, and may put another behind it that is no matter of ours.
     const { next } = node;
     for (const inner of node.blocks) changed = unrollInBlock(inner, filter) || changed;
-    if (isForLoop(node) && filter(node.blocks, node)) {
+    if (isForLoop(node) && filter(node.blocks, node) && mayChange('loop_unrolling', node)) {
       unroll(node);
       changed = true;
     }

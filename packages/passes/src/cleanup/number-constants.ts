@@ -1,4 +1,4 @@
-import { type Block, constantValue, type Graph, isTensorConstant, type Node } from '@cresset/ir';
+import { type Block, constantValue, type Graph, isTensorConstant, mayChange, type Node } from '@cresset/ir';
 import { readScalar } from '@cresset/operators';
 import { Tensor } from '@cresset/tensor';
 
@@ -21,6 +21,7 @@ function replaceTensorByNumber(node: Node): void {
   if (!isTensorConstant(other) || !(other instanceof Tensor) || other.dim !== 0 || !other.storage.isOnHost) return;
   // There is no arithmetic with a flag; PyTorch fails here.
   if (other.dtype === 'bool' || alpha.some((value) => value.node.kind !== 'prim::Constant')) return;
+  if (!mayChange('canonicalize_graph_fuser_ops', node)) return;
   const graph: Graph = node.owningGraph;
   graph.withInsertPoint(node, () => {
     const number = graph.insertConstant(readScalar(other, other.storageOffset));

@@ -1,4 +1,4 @@
-import { IntType, ListType, logGraph, type Graph, type Node, type Value } from '@cresset/ir';
+import { IntType, ListType, logGraph, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 import { rowOf } from '../fusion/fusable.ts';
 import { inline, insertGraphBefore } from '../cleanup/inliner.ts';
 
@@ -32,17 +32,34 @@ function decompose(node: Node, compile: DecompositionCompiler): void {
   const body = compile(source.schema, source.decomposition!).copy();
   inline(body);
   const isOut = row.derived?.form === 'out';
-  const args = isOut ? node.inputs.slice(0, body.inputs.length) : node.inputs;
+  const args = isVariadic(node) ? gathered(node) : isOut ? node.inputs.slice(0, body.inputs.length) : node.inputs;
   const targets = isOut ? node.inputs.slice(body.inputs.length) : [node.input(0)];
   const graph = node.owningGraph;
   let results = insertGraphBefore(node, body, args, node.callstack);
   if (results.length === 1 && results[0].type.kind === 'TupleType') {
     const [tuple] = results;
     results = [...graph.createTupleUnpack(tuple).insertBefore(node).outputs];
+  } else if (isVariadic(node) && results[0].type.kind === 'ListType') {
+    const unpack = graph.create('prim::ListUnpack', results, node.outputs.length).insertBefore(node);
+    results = [...unpack.copyMetadata(node).outputs];
   }
   if (row.derived) results = results.map((result, index) => insertWrite(node, targets[index], result, isOut));
   node.outputs.forEach((output, index) => output.replaceAllUsesWith(results[index].setType(output.type)));
   node.destroy();
+}
+
+function isVariadic(node: Node): boolean {
+  return node.maybeSchema()?.isVararg === true;
+}
+
+/** Tensors of any number are one list to the text, and attributes of the node are arguments. */
+function gathered(node: Node): Value[] {
+  const graph = node.owningGraph;
+  return graph.withInsertPoint(node, () => {
+    const list = graph.insertNode(graph.create('prim::ListConstruct', node.inputs));
+    list.output().setType(new ListType(TensorType.get()));
+    return [list.output(), ...node.attributeNames.map((name) => graph.insertConstant(node.i(name)))];
+  });
 }
 
 /** Writes a result to the tensor an in-place or `out=` form was given. */

@@ -1,4 +1,4 @@
-import { type Block, constantValue, type Graph } from '@cresset/ir';
+import { type Block, constantValue, type Graph, logGraph, mayChange } from '@cresset/ir';
 
 const dropouts: ReadonlySet<string> = new Set([
   'aten::dropout',
@@ -10,12 +10,14 @@ const dropouts: ReadonlySet<string> = new Set([
 /** Takes out dropouts that are known to be in evaluation mode (PyTorch: removeDropout). */
 export function removeDropout(graph: Graph): void {
   removeInBlock(graph.block);
+  logGraph('remove_dropout', graph);
 }
 
 function removeInBlock(block: Block): void {
   for (const node of block.nodes()) {
     node.blocks.forEach(removeInBlock);
     if (!dropouts.has(node.kind) || constantValue(node.input(2)) !== false) continue;
+    if (!mayChange('remove_dropout', node)) continue;
     node.output().replaceAllUsesWith(node.input(0));
     node.destroy();
   }

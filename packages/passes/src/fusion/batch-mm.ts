@@ -1,4 +1,13 @@
-import { AliasDb, type Block, constantValue, type Graph, type Node, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  type Block,
+  constantValue,
+  type Graph,
+  logGraph,
+  mayChange,
+  type Node,
+  type Value,
+} from '@cresset/ir';
 import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 
@@ -9,17 +18,25 @@ const MIN_SIDE_COUNT = 8;
 
 /**
  * Joins matrix products: sums of them into `prim::MMTreeReduce`, those that share a factor into `prim::MMBatchSide`. A graph with
- * in-place operators is left as it is (PyTorch: BatchMM).
+ * in-place operators is left as it is (PyTorch: BatchMM). Both are then put in terms of products by `decomposeOps`.
  */
-export function batchMm(graph: Graph): void {
+export function batchMm(graph: Graph): boolean {
+  let products = 0;
   for (const node of graph.allNodes()) {
-    if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) return;
+    if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) return false;
+    if (isProduct(node)) products++;
   }
-  const aliasDb = new AliasDb(graph);
-  reduceTrees(graph.block, aliasDb);
-  batchSides(graph.block, aliasDb);
-  // Where products were transposed, transpositions may have come together.
-  if (eliminateDeadCode(graph)) peepholeOptimize(graph, { disableShapes: true });
+  // Fewer than that are no tree, and have no side in common often enough.
+  if (products >= MIN_TREE_SIZE) {
+    const aliasDb = new AliasDb(graph);
+    reduceTrees(graph.block, aliasDb);
+    batchSides(graph.block, aliasDb);
+  }
+  // What took products in leaves them unused. Where products were transposed, transpositions may have come together.
+  const changed = eliminateDeadCode(graph);
+  if (changed) peepholeOptimize(graph, { disableShapes: true });
+  logGraph('batch_mm', graph);
+  return changed;
 }
 
 /** A sum of products, or one: the node at its root, which is part of no larger tree while `isRoot` holds. */
@@ -41,7 +58,7 @@ function reduceTrees(block: Block, aliasDb: AliasDb): void {
     else for (const inner of node.blocks) reduceTrees(inner, aliasDb);
   }
   for (const { isRoot, size, node } of trees.values()) {
-    if (!isRoot || size < MIN_TREE_SIZE) continue;
+    if (!isRoot || size < MIN_TREE_SIZE || !mayChange('batch_mm', node)) continue;
     const products = gatherProducts(node);
     const graph = node.owningGraph;
     const factors = [...products.map((product) => product.input(0)), ...products.map((product) => product.input(1))];
@@ -104,7 +121,7 @@ function batchSides(block: Block, aliasDb: AliasDb): void {
       seen.add(factor);
       for (const side of [0, 1]) {
         const products = independentProducts(factor, side, aliasDb);
-        if (products.length >= MIN_SIDE_COUNT) batchSide(products, side, aliasDb);
+        if (products.length >= MIN_SIDE_COUNT && mayChange('batch_mm', node)) batchSide(products, side, aliasDb);
       }
     }
   }

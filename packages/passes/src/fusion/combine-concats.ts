@@ -1,4 +1,4 @@
-import { AliasDb, type Block, constantValue, type Graph, type Node } from '@cresset/ir';
+import { AliasDb, type Block, constantValue, type Graph, mayChange, type Node } from '@cresset/ir';
 
 /** Joins a concatenation that is only part of another, in the same dimension, into that one (PyTorch: CombineConcats). */
 export function combineConcats(graph: Graph): boolean {
@@ -16,7 +16,7 @@ function collect(block: Block, aliasDb: AliasDb): Node[] {
       isPlainConcat(node, aliasDb) &&
       node.input(0).node.inputs.some(({ node: part }) => isPartOf(part, node, aliasDb))
     ) {
-      found.push(node);
+      if (mayChange('concat_opt', node)) found.push(node);
     }
   }
   return found;

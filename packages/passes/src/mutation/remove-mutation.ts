@@ -1,24 +1,58 @@
-import { AliasDb, type Block, constantValue, type Graph, type Node, operatorsFor, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  type Block,
+  constantValue,
+  type Graph,
+  logGraph,
+  mayChange,
+  type Node,
+  operatorsFor,
+  type Use,
+  type Value,
+} from '@cresset/ir';
+import { mayGiveView, rowOf } from '../fusion/fusable.ts';
+
+/** How the log calls this file. */
+const LOG = 'remove_mutation';
 
 /**
  * Takes writes to lists and tensors out of a graph where nothing else can see them: `append` to a list that is being made becomes an
- * element of it, an in-place operator its out-of-place form (PyTorch: RemoveListMutation and RemoveTensorMutation). The runtime's own
- * pass, removeTensorMutation, asks less and does less.
+ * element of it, an in-place operator its out-of-place form (PyTorch: RemoveListMutation and RemoveTensorMutation).
  */
 export function removeMutation(graph: Graph): boolean {
-  const remover = new MutationRemover(graph, () => true);
-  const lists = remover.removeListMutation(graph.block);
-  return remover.removeTensorMutation(graph.block) || lists;
+  const lists = removeListMutation(graph);
+  return removeTensorMutation(graph) || lists;
 }
 
-/** As {@link removeMutation}, for lists only (PyTorch: RemoveListMutation). */
+/** Makes what is appended to, or set in, a list that is being made an element of it (PyTorch: RemoveListMutation). */
 export function removeListMutation(graph: Graph): boolean {
-  return new MutationRemover(graph, () => false).removeListMutation(graph.block);
+  const changed = new MutationRemover(graph).removeListMutation(graph.block);
+  logGraph(LOG, graph);
+  return changed;
 }
 
-/** As {@link removeMutation}, for in-place operators on tensors that `filter` accepts (PyTorch: RemoveTensorMutation). */
-export function removeMutationOf(graph: Graph, filter: (node: Node) => boolean): boolean {
-  return new MutationRemover(graph, filter).removeTensorMutation(graph.block);
+export interface TensorMutationOptions {
+  /** In-place operators that may go; all of them unless given. */
+  readonly filter?: (node: Node) => boolean;
+  /**
+   * For graphs whose dtypes are not known: only pointwise operators go, and what takes their place is marked to give the dtype and
+   * shape of its first input, as a write does ({@link isFunctionalized}). The written tensor may then have been read before.
+   */
+  readonly keepTypes?: boolean;
+}
+
+/** Gives in-place operators on tensors that are new at their place their out-of-place form (PyTorch: RemoveTensorMutation). */
+export function removeTensorMutation(graph: Graph, options: TensorMutationOptions = {}): boolean {
+  const changed = new MutationRemover(graph, options).removeTensorMutation(graph.block);
+  logGraph(LOG, graph);
+  return changed;
+}
+
+const mark = 'functionalized';
+
+/** Whether a node stands for an operator in place: its result has the dtype and the shape of its first input. */
+export function isFunctionalized(node: Node): boolean {
+  return node.hasAttribute(mark);
 }
 
 /** Whether `value` is, or may be or hold, something that was there before its node (PyTorch: hasSideEffectOrAlias). */
@@ -31,10 +65,12 @@ export function hasSideEffectOrAlias(value: Value, aliasDb: AliasDb): boolean {
 
 class MutationRemover {
   #aliasDb: AliasDb | null = null;
+  /** Whether the list mutations that it knows of are fewer by now. */
+  #isStale = false;
 
   constructor(
     private readonly graph: Graph,
-    private readonly filter: (node: Node) => boolean,
+    private readonly options: TensorMutationOptions = {},
   ) {}
 
   get #db(): AliasDb {
@@ -45,13 +81,13 @@ class MutationRemover {
     let changed = false;
     for (const node of block.nodes()) {
       for (const inner of node.blocks) changed = this.removeListMutation(inner) || changed;
-      if (!extendsNewList(node) || !this.#becomesAtomic(node.input(0), node)) continue;
+      if (!extendsNewList(node) || !this.#listBecomesAtomic(node.input(0), node) || !mayChange(LOG, node)) continue;
       const list = node.input(0);
       if (node.kind === 'aten::append') list.node.addInput(node.input(1));
       else if (!changeNewList(list.node, node)) continue;
       for (const output of node.outputs) output.replaceAllUsesWith(list);
       node.destroy();
-      this.#aliasDb = null;
+      this.#isStale = true;
       changed = true;
     }
     return changed;
@@ -61,11 +97,11 @@ class MutationRemover {
     let changed = false;
     for (const node of block.nodes()) {
       for (const inner of node.blocks) changed = this.removeTensorMutation(inner) || changed;
-      if (!this.filter(node) || !this.#isInPlace(node)) continue;
-      const target = node.input(0);
-      if (!this.#becomesAtomic(target, node) && !this.#ifBecomesAtomic(target, node)) continue;
+      const target = node.inputs[0];
+      if (target === undefined || !this.#mayGo(node) || !this.#isNewAt(target, node) || !mayChange(LOG, node)) continue;
       const functional = outOfPlace(node);
       if (!functional) continue;
+      if (this.options.keepTypes) functional.setI(mark, 1n);
       target.replaceAllUsesAfterNodeWith(node, functional.output());
       node.output().replaceAllUsesWith(functional.output());
       node.destroy();
@@ -75,9 +111,32 @@ class MutationRemover {
     return changed;
   }
 
+  #mayGo(node: Node): boolean {
+    if (this.options.filter && !this.options.filter(node)) return false;
+    return this.options.keepTypes ? isPointwiseInPlace(node) : this.#isInPlace(node);
+  }
+
+  /** Whether nobody but who comes after `writer` can see what it writes to `value`. */
+  #isNewAt(value: Value, writer: Node): boolean {
+    if (this.options.keepTypes) return isOnlyReadBefore(value, writer);
+    return this.#becomesAtomic(value, writer) || this.#ifBecomesAtomic(value, writer);
+  }
+
   /** Whether nothing else has the value, and its making can be moved to where it is written. Moves it. */
   #becomesAtomic(value: Value, writer: Node): boolean {
     return !hasSideEffectOrAlias(value, this.#db) && this.#db.moveBeforeTopologicallyValid(value.node, writer);
+  }
+
+  /**
+   * The same for a list that loses a write: what was known of it until then is still true, only more than needed, so it is asked for anew
+   * no sooner than it says no. Otherwise every `append` of a long list would cost the analysis of the whole graph.
+   */
+  #listBecomesAtomic(list: Value, writer: Node): boolean {
+    if (this.#becomesAtomic(list, writer)) return true;
+    if (!this.#isStale) return false;
+    this.#aliasDb = null;
+    this.#isStale = false;
+    return this.#becomesAtomic(list, writer);
   }
 
   /** The same for the output of an If, both of whose branches make a new value. */
@@ -120,7 +179,8 @@ function outOfPlace(node: Node): Node | null {
   }
   const made = graph.create(node.kind.slice(0, -1), node.inputs).insertBefore(node).copyMetadata(node);
   made.output().setType(node.output().type);
-  if (made.maybeOperator()) return made;
+  const derivedFrom = rowOf(node)?.derived?.from;
+  if (derivedFrom ? rowOf(made) === derivedFrom : made.maybeOperator()) return made;
   made.destroy();
   return null;
 }
@@ -143,4 +203,25 @@ function changeNewList(list: Node, { kind, inputs: [, index, value] }: Node): bo
   if (position < 0 || position >= size) return false;
   list.replaceInput(position, value);
   return true;
+}
+
+function isPointwiseInPlace(node: Node): boolean {
+  const derived = rowOf(node)?.derived;
+  return derived?.form === 'in-place' && derived.from.pointwise !== undefined;
+}
+
+/** Whether a value is new in this block and what used it before cannot have kept it. */
+function isOnlyReadBefore(value: Value, writer: Node): boolean {
+  const maker = value.node;
+  if (maker.kind.startsWith('prim::') || maker.owningBlock !== writer.owningBlock || mayGiveView(maker)) return false;
+  const returned = maker.maybeSchema()?.returns[value.offset];
+  if (!returned || returned.aliasInfo || returned.type.kind !== 'TensorType') return false;
+  return value.uses.every((use) => use.user.isAfter(writer) || use.user === writer || readsOnly(use));
+}
+
+/** Whether what this user gives cannot be, or hold, the tensor it uses. */
+function readsOnly({ user, offset }: Use): boolean {
+  if (!user.kind.startsWith('aten::') || user.blocks.length > 0 || mayGiveView(user)) return false;
+  const argument = user.maybeSchema()?.arguments[offset];
+  return argument !== undefined && argument.type.kind === 'TensorType' && !argument.aliasInfo;
 }

@@ -1,5 +1,5 @@
 import { AliasDb, type Block, type Graph, type Node, TensorType } from '@cresset/ir';
-import { hasSideEffectOrAlias, removeMutationOf } from './remove-mutation.ts';
+import { hasSideEffectOrAlias, removeTensorMutation } from './remove-mutation.ts';
 
 /** Activations, and whether they may give another dtype than they were given. */
 const activations: ReadonlyMap<string, boolean> = new Map([
@@ -28,7 +28,8 @@ export function functionalToInplaceActivation(graph: Graph): boolean {
 
 /** The other way round (PyTorch: InplaceToFunctionalActivation). */
 export function inplaceToFunctionalActivation(graph: Graph): boolean {
-  return removeMutationOf(graph, ({ kind }) => kind.endsWith('_') && activations.has(kind.slice(0, -1)));
+  const filter = ({ kind }: Node): boolean => kind.endsWith('_') && activations.has(kind.slice(0, -1));
+  return removeTensorMutation(graph, { filter });
 }
 
 class InplaceRewriter {

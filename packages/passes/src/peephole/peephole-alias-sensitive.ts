@@ -1,4 +1,16 @@
-import { AliasDb, type Block, constantValue, type Graph, type Node, TensorType, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  type Block,
+  constantValue,
+  type Graph,
+  mayChange,
+  type Node,
+  TensorType,
+  type Value,
+} from '@cresset/ir';
+
+/** How the log calls this file. */
+const LOG = 'peephole_alias_sensitive';
 
 /** Ranks that convolutions give. */
 const convolutionRanks: ReadonlyMap<string, bigint> = new Map([
@@ -46,6 +58,7 @@ class AliasSensitive {
     for (const { user } of node.output().uses.slice()) {
       if (user.kind !== 'aten::dim') continue;
       if (isWritten && !this.#aliasDb.moveAfterTopologicallyValid(node, user)) continue;
+      if (!mayChange(LOG, user)) continue;
       const graph = node.owningGraph;
       user.output().replaceAllUsesWith(graph.withInsertPoint(user, () => graph.insertConstant(rank)));
       changed = true;
@@ -79,7 +92,7 @@ class AliasSensitive {
     const input = node.input(0);
     const output = node.output();
     if (!this.#aliasDb.safeToChangeAliasingRelationship([input], [output])) return false;
-    if (this.#aliasDb.mayAlias([input, output], this.#stale)) return false;
+    if (this.#aliasDb.mayAlias([input, output], this.#stale) || !mayChange(LOG, node, input.node)) return false;
     output.replaceAllUsesWith(input);
     this.#stale.push(input, output);
     return true;

@@ -1,4 +1,13 @@
-import { AliasDb, type Block, constantValue, DictType, type Graph, type Node, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  type Block,
+  constantValue,
+  DictType,
+  type Graph,
+  mayChange,
+  type Node,
+  type Value,
+} from '@cresset/ir';
 
 /**
  * Looks into dicts of constant keys that are made in the graph and never written to (PyTorch: PeepholeOptimizeDictIdioms).
@@ -18,7 +27,7 @@ function runOn(block: Block, aliasDb: AliasDb): boolean {
     const entries = entriesOf(dict.node);
     if (!entries) continue;
     const found = node.kind === 'aten::len' ? lengthOf(node, entries) : entries.get(constantValue(node.input(1)));
-    if (!found) continue;
+    if (!found || !mayChange('peephole_dict_idioms', node, found.node)) continue;
     node.output().replaceAllUsesWith(found);
     changed = true;
   }

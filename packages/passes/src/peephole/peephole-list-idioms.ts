@@ -1,4 +1,16 @@
-import { AliasDb, type Block, constantValue, type Graph, ListType, type Node, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  type Block,
+  constantValue,
+  type Graph,
+  ListType,
+  mayChange,
+  type Node,
+  type Value,
+} from '@cresset/ir';
+
+/** How the log calls this file. */
+const LOG = 'peephole_list_idioms';
 
 /**
  * Looks into lists that are made in the graph and never written to: their length, elements and slices are known (PyTorch:
@@ -48,17 +60,19 @@ class ListIdioms {
   #simplify(node: Node, elements: readonly Value[]): boolean {
     switch (node.kind) {
       case 'aten::len':
+        if (!mayChange(LOG, node)) return false;
         node.output().replaceAllUsesWith(this.graph.insertConstant(BigInt(elements.length)));
         return true;
       case 'aten::__getitem__': {
         const index = constantValue(node.input(1));
         const element = typeof index === 'bigint' ? elementAt(elements, Number(index)) : undefined;
-        if (element) node.output().replaceAllUsesWith(element);
-        return element !== undefined;
+        if (!element || !mayChange(LOG, node)) return false;
+        node.output().replaceAllUsesWith(element);
+        return true;
       }
       case 'prim::ListUnpack':
         // Another number of elements is an error of the run.
-        if (elements.length !== node.outputs.length) return false;
+        if (elements.length !== node.outputs.length || !mayChange(LOG, node)) return false;
         node.outputs.forEach((output, index) => output.replaceAllUsesWith(elements[index]));
         return true;
       case 'aten::add':
@@ -86,6 +100,7 @@ class ListIdioms {
   }
 
   #replaceByList(node: Node, elements: readonly Value[]): boolean {
+    if (!mayChange(LOG, node)) return false;
     const made = this.graph.insertNode(this.graph.create('prim::ListConstruct', elements));
     made.output().setType(node.output().type);
     node.output().replaceAllUsesWith(made.output());

@@ -4,10 +4,14 @@ import {
   DictType,
   type Graph,
   ListType,
+  mayChange,
   type Node,
   unifyTypes,
   unshapedType,
 } from '@cresset/ir';
+
+/** How the log calls this file. */
+const LOG = 'peephole_non_tensor';
 
 /** Simplifies what concerns no tensors: None, conditions, conversions, sums and products of ints (PyTorch: PeepholeOptimizeNonTensor). */
 export function peepholeNonTensor(graph: Graph): boolean {
@@ -30,7 +34,7 @@ function replaceNones(node: Node): boolean {
   const graph = node.owningGraph;
   let changed = false;
   for (const output of node.outputs) {
-    if (output.type.kind !== 'NoneType') continue;
+    if (output.type.kind !== 'NoneType' || !output.hasUses() || !mayChange(LOG, node)) continue;
     output.replaceAllUsesWith(graph.withInsertPoint(node, () => graph.insertConstant(null)));
     changed = true;
   }
@@ -76,6 +80,7 @@ function simplify(node: Node): boolean {
 }
 
 function replaceByInput(node: Node): boolean {
+  if (!mayChange(LOG, node, node.input(0).node)) return false;
   node.output().replaceAllUsesWith(node.input(0));
   return true;
 }
@@ -87,6 +92,7 @@ function replaceConditions(node: Node): boolean {
   node.outputs.forEach((output, index) => {
     if (output.type.kind !== 'BoolType') return;
     if (constantValue(whenTrue.outputs[index]) !== true || constantValue(whenFalse.outputs[index]) !== false) return;
+    if (!mayChange(LOG, node)) return;
     output.replaceAllUsesWith(node.input());
     changed = true;
   });
@@ -111,7 +117,7 @@ function refineOptionals(node: Node): boolean {
 /** A number that was made a tensor and is made a number again. */
 function unwrapNumber(node: Node): boolean {
   const made = node.input(0).node;
-  if (made.kind !== 'prim::NumToTensor') return false;
+  if (made.kind !== 'prim::NumToTensor' || !mayChange(LOG, node)) return false;
   node.output().replaceAllUsesWith(made.input());
   return true;
 }
@@ -123,7 +129,7 @@ function decideSameOperands(node: Node): boolean {
   if (node.inputs.length !== 2 || node.input(0) !== node.input(1)) return false;
   const { type } = node.input(0);
   const compared = type instanceof ListType || type instanceof DictType ? type.containedTypes() : [type];
-  if (!compared.every(({ kind }) => comparable.has(kind))) return false;
+  if (!compared.every(({ kind }) => comparable.has(kind)) || !mayChange(LOG, node)) return false;
   const graph = node.owningGraph;
   node.output().replaceAllUsesWith(graph.withInsertPoint(node, () => graph.insertConstant(node.kind === 'aten::eq')));
   return true;
@@ -134,6 +140,7 @@ function decideComparison(node: Node): boolean {
   let changed = false;
   for (const index of [0, 1]) {
     if (!node.input(index).mustBeNone() || !node.input(1 - index).mustNotBeNone()) continue;
+    if (!mayChange(LOG, node)) continue;
     const answer = graph.withInsertPoint(node, () => graph.insertConstant(node.kind === 'aten::__isnot__'));
     node.output().replaceAllUsesWith(answer);
     changed = true;
@@ -163,7 +170,7 @@ function mergeSums(node: Node): boolean {
   const inner = node.input(0).node;
   if (inner.kind !== 'aten::add' && inner.kind !== 'aten::sub') return false;
   const innerConstant = constantOperand(inner);
-  if (innerConstant === undefined) return false;
+  if (innerConstant === undefined || !mayChange(LOG, node)) return false;
   const merged = inner.kind === node.kind ? constant + innerConstant : constant - innerConstant;
   if (merged === 0n) {
     node.output().replaceAllUsesWith(inner.input(0));

@@ -6,6 +6,8 @@ import {
   IntType,
   isListConstant,
   ListType,
+  logGraph,
+  mayChange,
   type Node,
   scalarTypeCode,
   TensorType,
@@ -24,10 +26,10 @@ export interface PeepholeOptions {
   readonly disableShapes?: boolean;
 }
 
-/**
- * All of PyTorch's simplifications of a few nodes at a time (PyTorch: PeepholeOptimize). The runtime, which knows no shapes before a
- * run, makes do with those of `peephole`.
- */
+/** How the log calls this file. */
+const LOG = 'peephole';
+
+/** Simplifies what can be seen from a few nodes (PyTorch: PeepholeOptimize), then sweeps what that left unused. */
 export function peepholeOptimize(graph: Graph, { disableShapes = false }: PeepholeOptions = {}): boolean {
   const steps = [
     runOn(graph.block, !disableShapes),
@@ -39,6 +41,7 @@ export function peepholeOptimize(graph: Graph, { disableShapes = false }: Peepho
   ];
   const changed = steps.includes(true);
   if (changed) eliminateDeadCode(graph);
+  logGraph(LOG, graph);
   return changed;
 }
 
@@ -55,6 +58,7 @@ function runOn(block: Block, useShapes: boolean): boolean {
 
 function simplifySumToSize(node: Node): boolean {
   if (node.input(1).mustBeNone()) {
+    if (!mayChange(LOG, node)) return false;
     node.output().replaceAllUsesWith(node.input(0));
     return true;
   }
@@ -62,6 +66,7 @@ function simplifySumToSize(node: Node): boolean {
   for (const { user } of node.output().uses.slice()) {
     // The later sum goes over what the earlier one did.
     if (user.kind !== node.kind || !user.input(1).type.isSubtypeOf(new ListType(IntType.get()))) continue;
+    if (!mayChange(LOG, user)) continue;
     user.replaceInput(0, node.input(0));
     changed = true;
   }
@@ -70,7 +75,7 @@ function simplifySumToSize(node: Node): boolean {
 
 function simplifyTransposition(node: Node): boolean {
   const inner = node.input().node;
-  if (inner.kind !== 'aten::t') return false;
+  if (inner.kind !== 'aten::t' || !mayChange(LOG, node)) return false;
   node.output().replaceAllUsesWith(inner.input());
   return true;
 }
@@ -78,7 +83,7 @@ function simplifyTransposition(node: Node): boolean {
 /** What the types of tensors tell beforehand. */
 function simplifyByType(node: Node): boolean {
   const known = knownResult(node);
-  if (known === undefined) return false;
+  if (known === undefined || !mayChange(LOG, node)) return false;
   const graph = node.owningGraph;
   const value = isValue(known) ? known : graph.withInsertPoint(node, () => graph.insertConstant(known.constant));
   node.output().replaceAllUsesWith(value);

@@ -4,7 +4,7 @@ import {
   foldModuleAttributes,
   inline,
   lowerSimpleTuples,
-  peephole,
+  peepholeOptimize,
   propagateConstants,
 } from '@cresset/passes';
 import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
@@ -78,7 +78,7 @@ export function expectedInputs(fn: GraphFunction, self: ScriptObject | null): In
   if (self) foldModuleAttributes(graph, self);
   lowerSimpleTuples(graph);
   propagateConstants(graph, evaluateConstant);
-  peephole(graph);
+  peepholeOptimize(graph, { disableShapes: true });
   eliminateDeadCode(graph);
   const names = fn.schema.arguments.map(({ name }) => name);
   const walk = new ExpectationWalk(graph, self, names);

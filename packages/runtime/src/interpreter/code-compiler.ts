@@ -12,6 +12,7 @@ import {
   type Node,
   type ScriptFunction,
   type Value,
+  operatorsFor,
 } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
@@ -169,6 +170,8 @@ class CodeCompiler {
         if (node.kind === 'prim::SetAttr') return this.#emitNode('SET_ATTR', node, { slot, name });
         return this.#emitNode('GET_ATTR', node, { slot, name, mayBeNone: mayHoldNone(type.getAttribute(name)) });
       }
+      case 'prim::ConstantChunk':
+        return this.#emitChunk(node);
       case 'prim::isinstance':
         return this.#emitNode('ISINSTANCE', node, node.tys('types'));
       case 'prim::tolist':
@@ -213,7 +216,22 @@ class CodeCompiler {
   }
 
   #defineConstant(node: Node, value: IValue): void {
-    this.#registers.set(node.output(), ~(this.#constants.push(value) - 1));
+    this.#registers.set(node.output(), this.#constant(value));
+  }
+
+  #constant(value: IValue): number {
+    return ~(this.#constants.push(value) - 1);
+  }
+
+  /** A list of chunks, and what takes it apart. */
+  #emitChunk(node: Node): void {
+    const [chunk] = operatorsFor('aten::chunk');
+    const list = this.#newRegister();
+    this.#countedLists.add(list);
+    const args = [...this.#inputsOf(node), this.#constant(node.i('chunks')), this.#constant(node.i('dim'))];
+    const outputs = node.outputs.map((output) => this.#define(output));
+    this.#emit('OP', node, { ...bindOperator(node, chunk), outputCount: 1 }, args, [list]);
+    this.#emit('LIST_UNPACK', node, null, [list], outputs, [list, ...this.#clearsOf(this.#lastUses.after(node))]);
   }
 
   #emitIf(node: Node): void {

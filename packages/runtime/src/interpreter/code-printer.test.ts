@@ -27,8 +27,7 @@ graph(%x : Tensor, %n : int):
   it('shows the jumps of Ifs and Loops', () => {
     const code = codeOf(`
 graph(%n : int, %c : bool, %k : int):
-  %true : bool = prim::Constant[value=1]()
-  %r : int = prim::Loop(%n, %true, %k)
+  %r : int = prim::Loop(%n, %c, %k)
     block0(%i : int, %v : int):
       %w : int = prim::If(%c)
         block0():
@@ -36,7 +35,7 @@ graph(%n : int, %c : bool, %k : int):
           -> (%a)
         block1():
           -> (%v)
-      -> (%true, %w)
+      -> (%c, %w)
   return (%r)
 `);
     const text = printCode(code);

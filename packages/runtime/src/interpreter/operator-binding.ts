@@ -20,9 +20,8 @@ export interface OperatorBinding {
   readonly makesContainers: boolean;
 }
 
-/** The operator a node calls. */
-export function bindOperator(node: Node): OperatorBinding {
-  const operator = node.maybeOperator();
+/** The operator a node calls, or another that says the same. */
+export function bindOperator(node: Node, operator = node.maybeOperator()): OperatorBinding {
   if (!operator) {
     return {
       name: node.kind,

@@ -406,6 +406,38 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
 `,
     { out: true },
   ),
+  // Sums of products with equal shapes are the product of the factors beside and below each other.
+  decomposed(
+    'prim::MMTreeReduce(...) -> Tensor',
+    `
+def mm_tree_reduce(factors: List[Tensor]) -> Tensor:
+    count = len(factors) // 2
+    same = True
+    for at in range(1, count):
+        same = same and factors[at].size() == factors[0].size() and factors[count + at].size() == factors[count].size()
+    if same:
+        return torch.mm(torch.cat(factors[:count], 1), torch.cat(factors[count:], 0))
+    result = torch.mm(factors[0], factors[count])
+    for at in range(1, count):
+        result.add_(torch.mm(factors[at], factors[count + at]))
+    return result
+`,
+  ),
+  decomposed(
+    'prim::MMBatchSide(...) -> ...',
+    `
+def mm_batch_side(factors: List[Tensor], side: int) -> List[Tensor]:
+    shared, others = factors[0], factors[1:]
+    same = others[0].numel() <= 1024 * 2048
+    for other in others:
+        same = same and other.size() == others[0].size()
+    if same:
+        joined = torch.cat(others, 1 if side == 0 else 0)
+        product = torch.mm(shared, joined) if side == 0 else torch.mm(joined, shared)
+        return torch.chunk(product, len(others), 1 if side == 0 else 0)
+    return [torch.mm(shared, other) if side == 0 else torch.mm(other, shared) for other in others]
+`,
+  ),
   decomposed(
     'aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor',
     `
