@@ -3,6 +3,7 @@ import { initializeRuntime } from './initialize.ts';
 import { register as registerAutocast } from './parts/autocast.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
+import { register as registerPlans } from './parts/plans.ts';
 import { register as registerQuantized } from './parts/quantized.ts';
 import { register as registerSaving } from './parts/saving.ts';
 
@@ -10,7 +11,10 @@ import { register as registerSaving } from './parts/saving.ts';
 export function registerAllParts(): void {
   initializeRuntime();
   registerAllOperators();
-  for (const register of [registerAuthoring, registerAutocast, registerInspection, registerQuantized, registerSaving]) {
-    register();
-  }
+  registerAuthoring();
+  registerAutocast();
+  registerInspection();
+  registerPlans();
+  registerQuantized();
+  registerSaving();
 }

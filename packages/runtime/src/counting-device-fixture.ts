@@ -1,5 +1,5 @@
 import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
-import { normalise, signatureOf, type ComputeDevice, type Kernel } from '@cresset/tensorexpr';
+import { normalise, signatureOf, type ComputeDevice, type DeviceMemoryUse, type Kernel } from '@cresset/tensorexpr';
 
 const MEGABYTE = 2 ** 20;
 
@@ -18,6 +18,7 @@ export class CountingDevice implements ComputeDevice {
     maxWorkgroupsPerDimension: 65535,
   };
   readonly counters = {
+    prepared: 0,
     dispatches: 0,
     submits: 0,
     uploads: 0,
@@ -29,6 +30,7 @@ export class CountingDevice implements ComputeDevice {
     liveBytes: 0,
     failures: 0,
   };
+  readonly recorder = null;
   /** First elements of what came up. */
   readonly seen: number[] = [];
 
@@ -57,6 +59,10 @@ export class CountingDevice implements ComputeDevice {
       if (stored) storage.deviceBufferForWriting(this, dtype);
       else storage.deviceBuffer(this, dtype);
     }
+  }
+
+  memory(): DeviceMemoryUse {
+    return { live: this.counters.liveBytes, pooled: 0, peak: 0 };
   }
 
   async flush(): Promise<void> {}

@@ -153,6 +153,8 @@ export class ScriptModule {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
     this.options.weights?.close();
+    this.context.planner?.clear();
+    this.context.faults.dispose();
     forEachStorage([this.object, ...this.#executors.constants()], (storage) => storage.dispose());
   }
 

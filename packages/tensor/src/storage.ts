@@ -27,6 +27,25 @@ const abandoned = new FinalizationRegistry<{ copy: DeviceCopy | null }>((held) =
   if (held.copy) held.copy.memory.release(held.copy.buffer);
 });
 
+/** Is told whenever a program's elements are looked at on the host, or given out there to be written. */
+export interface HostAccessWatch {
+  reads(storage: Storage): void;
+  writes(storage: Storage): void;
+}
+
+let watch: HostAccessWatch | null = null;
+let lastSerial = 0;
+
+/** Has accesses told to `watcher` from now on; null for nobody. */
+export function watchHostAccess(watcher: HostAccessWatch | null): void {
+  watch = watcher;
+}
+
+/** The serial number of the storage that was made last. */
+export function lastStorageSerial(): number {
+  return lastSerial;
+}
+
 /**
  * The memory behind one or several tensors (c10::StorageImpl).
  *
@@ -45,6 +64,8 @@ export class Storage {
   #reading: Promise<void> | null = null;
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
+  /** Storages are numbered as they are made. */
+  readonly serial = ++lastSerial;
 
   /** @param byteLength size in host layout, bytes. */
   private constructor(
@@ -99,6 +120,11 @@ export class Storage {
 
   /** The bytes on the host, for reading. Throws where they are only on the device: `toHost()` must have been awaited. */
   hostBytes(): ArrayBuffer {
+    watch?.reads(this);
+    return this.#hostBytes();
+  }
+
+  #hostBytes(): ArrayBuffer {
     if (this.#host) return this.#host;
     if (this.#isLost) throw lost();
     throw new CressetError(
@@ -111,9 +137,15 @@ export class Storage {
     );
   }
 
+  /** Another storage on the host with the same bytes. Throws where they are only on the device. */
+  copyOnHost(): Storage {
+    return Storage.onHost(this.#hostBytes().slice(0));
+  }
+
   /** The bytes on the host, for writing: the device copy, if any, is dropped. */
   hostBytesForWriting(): ArrayBuffer {
-    const bytes = this.hostBytes();
+    watch?.writes(this);
+    const bytes = this.#hostBytes();
     this.#dropDeviceCopy();
     this.#source = null;
     this.#writes++;
@@ -149,7 +181,7 @@ export class Storage {
     const copy = this.#deviceCopy();
     const dtype = realType(tensorType);
     if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
-    const host = this.hostBytes();
+    const host = this.#hostBytes();
     this.#dropDeviceCopy();
     const buffer = memory.allocate(this.#deviceBytes(memory, dtype));
     memory.upload(buffer, dtype, new Uint8Array(host));

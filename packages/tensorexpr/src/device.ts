@@ -1,6 +1,7 @@
 import type { CressetError } from '@cresset/ir';
-import type { DeviceMemory } from '@cresset/tensor';
+import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
 import type { Kernel } from './kernel.ts';
+import type { Binding } from './signature.ts';
 
 /** What a device can do, as far as a schedule or an emitter wants to know. */
 export interface DeviceCapabilities {
@@ -21,6 +22,8 @@ export interface DeviceCapabilities {
 
 /** Counts since the device was made; differences of two snapshots describe a run. Exact, so tests assert them. */
 export interface DeviceCounters {
+  /** Kernels that were brought to normal form, scheduled and looked up by their hash. */
+  prepared: number;
   dispatches: number;
   submits: number;
   uploads: number;
@@ -35,12 +38,60 @@ export interface DeviceCounters {
   failures: number;
 }
 
+/** Memory of a device, in bytes. */
+export interface DeviceMemoryUse {
+  /** What storages hold. */
+  readonly live: number;
+  /** Kept for reuse: free buffers, and those in which recorded work keeps what lies between its launches. */
+  readonly pooled: number;
+  /** The most that was held at one time. */
+  readonly peak: number;
+}
+
+/** A launch that the device has made ready: what it binds, and what only the device knows of it. */
+export interface PreparedLaunch {
+  readonly bindings: readonly Binding[];
+}
+
+/** A prepared launch whose bindings are places of a {@link CommandList}. */
+export interface RecordedLaunch {
+  readonly launch: PreparedLaunch;
+  /** For each binding: a buffer that is given with each replay, and after these the scratch buffers. */
+  readonly places: readonly number[];
+}
+
+/** Launches that a device makes again without asking how: what it is inside is the device's affair. */
+export interface CommandList {
+  /** Bytes of the device that it takes for itself. */
+  readonly byteLength: number;
+}
+
+/** Notes launches down and makes them again. */
+export interface LaunchRecorder {
+  /** Told of every launch, before its buffers are looked up; null where nobody listens. */
+  listener: ((launch: PreparedLaunch) => void) | null;
+  /**
+   * A list of these launches.
+   *
+   * @param given how many buffers come with each replay
+   * @param scratch bytes of each buffer whose contents serve one replay only: lists share them
+   */
+  record(launches: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList;
+  /** Enqueues the launches of a list. Throws as `launch` does. */
+  replay(list: CommandList, given: readonly DeviceBuffer[]): void;
+  /** Gives up what a list takes of the device: it is not replayed again. */
+  forget(list: CommandList): void;
+}
+
 /** A device that runs kernels. Work is enqueued without waiting; `flush` hands it over. */
 export interface ComputeDevice extends DeviceMemory {
   /** What an error message and `explain()` call it. */
   readonly description: string;
   readonly capabilities: DeviceCapabilities;
   readonly counters: Readonly<DeviceCounters>;
+  /** Null where work cannot be recorded. */
+  readonly recorder: LaunchRecorder | null;
+  memory(): DeviceMemoryUse;
   /** Enqueues one kernel; its shader is compiled in the background on first use. The operands' storages are read and
    * written on the device: a storage that is stored to becomes device-only. Throws where a binding limit is exceeded. */
   launch(kernel: Kernel): void;

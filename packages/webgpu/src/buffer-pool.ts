@@ -18,6 +18,9 @@ export interface BufferPoolOptions {
   readonly keptBytes: number;
 }
 
+/** Of all pools: a bind group may name buffers of two. */
+let nextId = 0;
+
 /**
  * Buffers by size class. Creating a buffer and binding it the first time is expensive, so what is released is kept and
  * given out again for the same class.
@@ -32,7 +35,7 @@ export class BufferPool {
   readonly #verdicts = new Set<Promise<void>>();
   #freeBytes = 0;
   #heldBytes = 0;
-  #nextId = 0;
+  #peakBytes = 0;
   /** Buffers made since the device was made. */
   allocated = 0;
 
@@ -41,6 +44,16 @@ export class BufferPool {
     this.#usage = usage;
     this.#outOfMemory = options.outOfMemory;
     this.#keptBytes = options.keptBytes;
+  }
+
+  /** Bytes of the buffers that are free for reuse. */
+  get freeBytes(): number {
+    return this.#freeBytes;
+  }
+
+  /** The most bytes that there were at one time, in use or free. */
+  get peakBytes(): number {
+    return this.#peakBytes;
   }
 
   /** A buffer of at least this size with undefined contents. With `idleSince`, one that no batch after it uses. */
@@ -112,9 +125,10 @@ export class BufferPool {
     // A lack of memory comes out only when the GPU process is asked; buffers are made rarely enough to ask for each.
     this.#device.pushErrorScope('out-of-memory');
     const gpu = this.#device.createBuffer({ size, usage: this.#usage });
-    const buffer: PooledBuffer = { gpu, byteLength: size, id: this.#nextId++, lastBatch: -1, state: 'unknown' };
+    const buffer: PooledBuffer = { gpu, byteLength: size, id: nextId++, lastBatch: -1, state: 'unknown' };
     this.allocated++;
     this.#heldBytes += size;
+    this.#peakBytes = Math.max(this.#peakBytes, this.#heldBytes);
     const verdict = this.#device.popErrorScope().then(
       (error) => {
         this.#verdicts.delete(verdict);

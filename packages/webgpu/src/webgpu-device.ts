@@ -19,18 +19,19 @@ import {
   type ComputeDevice,
   type DeviceCapabilities,
   type DeviceCounters,
+  type DeviceMemoryUse,
   type Expr,
   type Kernel,
-  type KernelSignature,
   type NormalKernel,
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
+import { CommandLists, type PreparedKernel } from './command-lists.ts';
 import { deviceElementSize, piecesInDeviceLayout, toHostLayout } from './element-layout.ts';
 import { FailureLog } from './failure-log.ts';
 import { KernelTimer, type KernelTiming } from './kernel-timer.ts';
 import { PipelineCache, type Program } from './pipeline-cache.ts';
-import { markUse, WorkBatch } from './work-batch.ts';
+import { markUse, WorkBatch, type DispatchCommand } from './work-batch.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
 class WebGpuBuffer implements DeviceBuffer {
@@ -44,14 +45,6 @@ class WebGpuBuffer implements DeviceBuffer {
   }
 }
 
-/** A kernel made ready: everything about a launch but its place in a batch. */
-interface PreparedKernel {
-  readonly program: Program;
-  readonly signature: KernelSignature;
-  readonly x: number;
-  readonly y: number;
-}
-
 /** Longer lists of work are submitted in pieces, so that the GPU starts while the rest is still being enqueued. */
 const dispatchesPerBatch = 512;
 const uniformBytesPerBatch = 512 * 256;
@@ -59,13 +52,18 @@ const uniformBytesPerBatch = 512 * 256;
 const batchesAhead = 32;
 /** Free buffers kept for reuse, in bytes; beyond it they go back to the GPU. */
 const keptBytes = 256 * 1024 * 1024;
+/** The same of buffers that lists share. */
+const keptScratchBytes = 256 * 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
+/** Of the uniforms of lists that were forgotten. */
+const keptUniformBytes = 1024 * 1024;
 
 /** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
 export class WebGpuDevice implements ComputeDevice {
   readonly counters: DeviceCounters = {
+    prepared: 0,
     dispatches: 0,
     submits: 0,
     uploads: 0,
@@ -86,7 +84,10 @@ export class WebGpuDevice implements ComputeDevice {
   readonly #pipelines: PipelineCache;
   /** Buffers that results are copied to and mapped in. */
   readonly #readbacks: BufferPool;
-  readonly #uniformBuffer: GPUBuffer;
+  /** Params of launches that are not listed, batch by batch. */
+  readonly #uniformBuffer: PooledBuffer;
+  readonly #uniforms: BufferPool;
+  readonly recorder: CommandLists;
   readonly #bindGroups = new BindGroupCache();
   readonly #failures = new FailureLog();
   readonly #timer: KernelTimer | null;
@@ -114,18 +115,16 @@ export class WebGpuDevice implements ComputeDevice {
     const outOfMemory = (error: CressetError): void => {
       this.#fail(error);
       // What is free may be what the next attempt needs.
-      this.#pool.trim(this.#submittedBatch, 0);
-      this.#readbacks.trim(this.#submittedBatch, 0);
+      this.recorder.scratch.trim(this.#submittedBatch, 0);
+      for (const pool of this.#pools()) pool.trim(this.#submittedBatch, 0);
     };
-    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ } = GPUBufferUsage;
+    const { STORAGE, COPY_SRC, COPY_DST, MAP_READ, UNIFORM } = GPUBufferUsage;
     this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { outOfMemory, keptBytes });
     this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { outOfMemory, keptBytes: keptReadbackBytes });
+    this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { outOfMemory, keptBytes: keptUniformBytes });
     this.#pipelines = new PipelineCache(gpuDevice);
-    this.#uniformBuffer = gpuDevice.createBuffer({
-      label: 'params',
-      size: uniformBytesPerBatch,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
-    });
+    this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
+    this.recorder = new CommandLists(this.#commandListHost(), this.#pool, this.#uniforms);
     this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
     this.#timer = gpuDevice.features.has('timestamp-query') ? new KernelTimer(gpuDevice) : null;
     void gpuDevice.lost.then((info) => {
@@ -298,16 +297,17 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   #enqueue(prepared: PreparedKernel): void {
-    const { program, signature, x, y } = prepared;
+    const { program, bindings, params, x, y } = prepared;
     if (x === 0) return;
+    this.recorder.listener?.(prepared);
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
-    const buffers = signature.bindings.map(({ operand, stored }) => {
+    const buffers = bindings.map(({ operand, stored }) => {
       const { storage, dtype } = operand.tensor;
       const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
       return poolBuffer(buffer as WebGpuBuffer);
     });
-    let uniformOffset = -1;
+    const offsets: number[] = [];
     if (program.uniformWindow > 0) {
       const alignment = this.gpuDevice.limits.minUniformBufferOffsetAlignment;
       let offset = this.#batch.reserve(program.uniformWindow, alignment);
@@ -315,25 +315,18 @@ export class WebGpuDevice implements ComputeDevice {
         this.#submitBatch();
         offset = this.#batch.reserve(program.uniformWindow, alignment)!;
       }
-      uniformOffset = offset;
-      program.uniforms.write(signature.params, this.#batch.uniformWords, this.#batch.uniformFloats, offset / 4);
+      offsets.push(offset);
+      program.uniforms.write(params, this.#batch.uniformWords, this.#batch.uniformFloats, offset / 4);
     }
     const batch = this.#batch;
     for (const buffer of buffers) markUse(buffer, batch);
-    batch.programs.add(program);
-    batch.dispatches++;
-    batch.commands.push({
-      kind: 'dispatch',
-      program,
-      bindGroup: this.#bindGroup(program, buffers),
-      uniformOffset,
-      x,
-      y,
-    });
+    const bindGroup = this.#bindGroup(program, this.#uniformBuffer, buffers);
+    batch.dispatch({ kind: 'dispatch', program, bindGroup, offsets, x, y });
     this.counters.dispatches++;
   }
 
   #prepare(normal: NormalKernel): PreparedKernel {
+    this.counters.prepared++;
     const { kernel, schedule, workgroups } = chooseSchedule(normal, this.capabilities);
     const signature = signatureOf(kernel);
     const { maxStorageBuffers, maxWorkgroupsPerDimension } = this.capabilities;
@@ -349,17 +342,42 @@ export class WebGpuDevice implements ComputeDevice {
     const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
     const program = this.#pipelines.find(key, kernel, schedule, signature, wide);
     this.counters.shaders = this.#pipelines.size;
-    return { program, signature, x, y };
+    return { program, bindings: signature.bindings, params: signature.params, x, y };
   }
 
-  #bindGroup(program: Program, buffers: readonly PooledBuffer[]): GPUBindGroup {
-    let key = program.layoutKey;
+  #commandListHost(): ConstructorParameters<typeof CommandLists>[0] {
+    const submittedBatch = (): number => this.#submittedBatch;
+    return {
+      uniformAlignment: this.gpuDevice.limits.minUniformBufferOffsetAlignment,
+      get submittedBatch() {
+        return submittedBatch();
+      },
+      bindGroup: (program, uniforms, buffers) => this.#bindGroup(program, uniforms, buffers),
+      write: (buffer, words) =>
+        this.#tolerating([buffer], () => this.gpuDevice.queue.writeBuffer(buffer.gpu, 0, words)),
+      enqueue: (commands) => this.#enqueueAll(commands),
+      bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
+    };
+  }
+
+  #enqueueAll(commands: readonly DispatchCommand[]): number {
+    this.#checkUsable();
+    for (const command of commands) {
+      if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
+      this.#batch.dispatch(command);
+    }
+    this.counters.dispatches += commands.length;
+    return this.#batch.id;
+  }
+
+  #bindGroup(program: Program, uniforms: PooledBuffer, buffers: readonly PooledBuffer[]): GPUBindGroup {
+    let key = `${program.layoutKey}:${program.uniformWindow > 0 ? uniforms.id : ''}`;
     for (const buffer of buffers) key += `,${buffer.id}`;
     return this.#bindGroups.find(key, () => {
       const resources: GPUBufferBinding[] = buffers.map((buffer) => ({ buffer: buffer.gpu }));
-      if (program.uniformWindow > 0) resources.unshift({ buffer: this.#uniformBuffer, size: program.uniformWindow });
+      if (program.uniformWindow > 0) resources.unshift({ buffer: uniforms.gpu, size: program.uniformWindow });
       const entries = resources.map((resource, binding) => ({ binding, resource }));
-      return this.#tolerating(buffers, () =>
+      return this.#tolerating([uniforms, ...buffers], () =>
         this.gpuDevice.createBindGroup({ layout: program.bindGroupLayout, entries }),
       );
     });
@@ -368,7 +386,7 @@ export class WebGpuDevice implements ComputeDevice {
   async flush(failures = this.#toldFailures): Promise<void> {
     this.#checkUsable();
     const { done } = this.#submitBatch();
-    await Promise.all([done, this.#pool.settled()]);
+    await Promise.all([done, this.#pool.settled(), this.#uniforms.settled()]);
     this.#checkUsable();
     const failure = this.#failures.since(failures);
     this.#toldFailures = this.#failures.count;
@@ -397,6 +415,16 @@ export class WebGpuDevice implements ComputeDevice {
     this.#catchingUp = null;
   }
 
+  memory(): DeviceMemoryUse {
+    const { liveBytes: live } = this.counters;
+    const pooled = this.recorder.scratch.byteLength + this.#pools().reduce((sum, { freeBytes }) => sum + freeBytes, 0);
+    return { live, pooled, peak: this.#pools().reduce((sum, { peakBytes }) => sum + peakBytes, 0) };
+  }
+
+  #pools(): BufferPool[] {
+    return [this.#pool, this.#readbacks, this.#uniforms];
+  }
+
   #fail(error: CressetError): void {
     this.#failures.add(error);
     this.counters.failures = this.#failures.count;
@@ -411,7 +439,7 @@ export class WebGpuDevice implements ComputeDevice {
     }
     this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? new ArrayBuffer(uniformBytesPerBatch));
     this.#spareUniforms = null;
-    const compiled = [...batch.programs].every((program) => program.pipeline !== null);
+    const compiled = [...batch.uncompiled].every((program) => program.pipeline !== null);
     if (compiled && !this.#pending) {
       batch.done = this.#encode(batch);
       return batch;
@@ -429,7 +457,7 @@ export class WebGpuDevice implements ComputeDevice {
   async #submitLater(batch: WorkBatch, before: Promise<void> | null): Promise<{ checked: Promise<void> }> {
     await before;
     try {
-      await Promise.all([...batch.programs].map((program) => program.ready));
+      await Promise.all([...batch.uncompiled].map((program) => program.ready));
     } catch (error) {
       batch.failure = asCressetError(error);
       this.#fail(batch.failure);
@@ -448,7 +476,7 @@ export class WebGpuDevice implements ComputeDevice {
     gpuDevice.pushErrorScope('validation');
     if (batch.uniformBytes > 0) {
       const size = Math.ceil(batch.uniformBytes / 4) * 4;
-      gpuDevice.queue.writeBuffer(this.#uniformBuffer, 0, batch.uniformWords.buffer, 0, size);
+      gpuDevice.queue.writeBuffer(this.#uniformBuffer.gpu, 0, batch.uniformWords.buffer, 0, size);
       this.#spareUniforms = batch.uniformWords.buffer;
     }
     const encoder = gpuDevice.createCommandEncoder();
@@ -471,7 +499,7 @@ export class WebGpuDevice implements ComputeDevice {
         pipeline = command.program.pipeline;
         pass.setPipeline(pipeline!);
       }
-      pass.setBindGroup(0, command.bindGroup, command.uniformOffset >= 0 ? [command.uniformOffset] : []);
+      pass.setBindGroup(0, command.bindGroup, command.offsets);
       pass.dispatchWorkgroups(command.x, command.y);
     }
     pass?.end();
@@ -479,16 +507,19 @@ export class WebGpuDevice implements ComputeDevice {
     gpuDevice.queue.submit([encoder.finish()]);
     this.counters.submits++;
     if (timer) this.#timer?.collect(timer);
+    this.recorder.scratch.trim(batch.id, keptScratchBytes);
     this.#pool.trim(batch.id);
+    this.#uniforms.trim(batch.id);
     // Buffers are judged first: work with one that is not there is refused for that reason.
     const [error] = await Promise.all([
       gpuDevice.popErrorScope().catch(() => null),
-      this.#pool.settled(),
-      this.#readbacks.settled(),
+      ...this.#pools().map((pool) => pool.settled()),
     ]);
     if (error) {
-      const labels = [...batch.programs].map((program) => program.label).join(', ');
-      batch.failure = new CressetError('DEVICE_VALIDATION', `the GPU refused work (${labels}): ${error.message}`);
+      batch.failure = new CressetError(
+        'DEVICE_VALIDATION',
+        `the GPU refused work (${batch.labels()}): ${error.message}`,
+      );
       this.#fail(batch.failure);
     }
   }
@@ -507,10 +538,10 @@ export class WebGpuDevice implements ComputeDevice {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.#pool.destroy();
-    this.#readbacks.destroy();
+    this.recorder.scratch.trim(Infinity, 0);
+    this.#uniforms.give(this.#uniformBuffer);
+    for (const pool of this.#pools()) pool.destroy();
     this.#prepared = new WeakMap();
-    this.#uniformBuffer.destroy();
     if (this.owned) this.gpuDevice.destroy();
   }
 

@@ -6,8 +6,8 @@ export interface DispatchCommand {
   readonly kind: 'dispatch';
   readonly program: Program;
   readonly bindGroup: GPUBindGroup;
-  /** Byte offset of the params in the batch's uniforms; -1 where there are none. */
-  readonly uniformOffset: number;
+  /** Byte offset of the params in the uniform buffer that is bound; empty where there are none. */
+  readonly offsets: readonly number[];
   readonly x: number;
   readonly y: number;
 }
@@ -24,7 +24,8 @@ export type Command = DispatchCommand | CopyCommand;
 /** Work that goes to the GPU in one submission, with the params of its kernels. */
 export class WorkBatch {
   readonly commands: Command[] = [];
-  readonly programs = new Set<Program>();
+  /** What has to be compiled first. */
+  readonly uncompiled = new Set<Program>();
   readonly uniformWords: Int32Array<ArrayBuffer>;
   readonly uniformFloats: Float32Array<ArrayBuffer>;
   uniformBytes = 0;
@@ -44,6 +45,18 @@ export class WorkBatch {
   ) {
     this.uniformWords = new Int32Array(uniforms);
     this.uniformFloats = new Float32Array(uniforms);
+  }
+
+  dispatch(command: DispatchCommand): void {
+    this.commands.push(command);
+    this.dispatches++;
+    if (!command.program.pipeline) this.uncompiled.add(command.program);
+  }
+
+  /** What it computes, for messages. */
+  labels(): string {
+    const labels = this.commands.flatMap((command) => (command.kind === 'dispatch' ? command.program.label : []));
+    return [...new Set(labels)].join(', ');
   }
 
   /** Room for `byteLength` bytes of params, at a multiple of `alignment`; null where the batch is full. */

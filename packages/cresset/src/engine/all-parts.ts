@@ -20,6 +20,7 @@ import * as vision from '@cresset/operators/parts/vision';
 import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
 import * as inspection from '@cresset/runtime/parts/inspection';
+import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
 import * as tracing from '../tracing/recording.ts';
@@ -40,6 +41,7 @@ const ALL = {
   nested,
   numpy,
   padding,
+  plans,
   quantized,
   random,
   recurrent,

@@ -16,6 +16,7 @@ const PARTS = {
   nested: () => import('@cresset/operators/parts/nested'),
   padding: () => import('@cresset/operators/parts/padding'),
   numpy: () => import('@cresset/operators/parts/numpy'),
+  plans: () => import('@cresset/runtime/parts/plans'),
   quantized: () => import('@cresset/runtime/parts/quantized'),
   random: () => import('@cresset/operators/parts/random'),
   recurrent: () => import('@cresset/operators/parts/recurrent'),

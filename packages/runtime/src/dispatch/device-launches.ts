@@ -8,7 +8,6 @@ import { countOne } from '../run/run-counters.ts';
 /** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
 export class DeviceLaunches implements LoweringContext {
   readonly device: ComputeDevice;
-  readonly generator: RandomGenerator;
   readonly #temporaries: Tensor[] = [];
 
   constructor(
@@ -18,7 +17,10 @@ export class DeviceLaunches implements LoweringContext {
     private readonly place: ProgramPlace,
   ) {
     this.device = execution.context.device!;
-    this.generator = execution.context.generator;
+  }
+
+  get generator(): RandomGenerator {
+    return this.execution.context.generator;
   }
 
   temporary(sizes: readonly number[], dtype: ScalarType): Tensor {
@@ -29,12 +31,17 @@ export class DeviceLaunches implements LoweringContext {
   }
 
   launch(kernel: Kernel): void {
-    countOne(this.execution.context.counters.device, this.name);
+    const { counters, planner } = this.execution.context;
+    countOne(counters.device, this.name);
+    planner?.recording?.labels.push(this.name);
     this.device.launch(kernel);
   }
 
   fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {
-    return this.execution.context.faults.store(isBad, position, complaint, kind, this.place.calls());
+    const { faults, planner } = this.execution.context;
+    const store = faults.store(isBad, position, complaint, kind, this.place.calls());
+    planner?.recording?.faultsGoTo(store.operand.tensor.storage);
+    return store;
   }
 
   fetch(...tensors: readonly Tensor[]): Promise<unknown> {

@@ -159,6 +159,8 @@ const mayHoldTensors = ({ elementType: { kind } }: List): boolean =>
 
 /** Reads storages back from the device, or from the file they are in; an abort of the run does not wait for it. */
 export function bringToHost(storages: ReadonlySet<Storage>, execution: Execution): Promise<unknown> {
+  // What is read from a file is there the next time.
+  for (const { isOnDevice } of storages) if (!isOnDevice) execution.context.planner?.recording?.passing();
   return execution.untilAborted(Promise.all([...storages].map((storage) => storage.toHost())));
 }
 

@@ -5,6 +5,7 @@ import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
 import type { Instruction } from './instruction.ts';
 import type { Execution } from '../run/execution.ts';
+import type { RecordingNotes } from '../run/planner.ts';
 import { ProgramPlace, stackOf, type CallInProgress, type RunningProgram } from './program-place.ts';
 import { InterruptedError, MemberError, TorchScriptError } from './script-error.ts';
 
@@ -26,6 +27,9 @@ export class InterpreterState implements RunningProgram {
   /** An operator made a tensor, which may have taken any time, since the last look at the clock. */
   #hasComputed = false;
   #lastRest = performance.now();
+  /** What was being recorded when the program came to rest. */
+  #suspended: RecordingNotes | null = null;
+  readonly #calls = (): CallInProgress[] => this.calls();
 
   constructor(
     readonly execution: Execution,
@@ -103,19 +107,39 @@ export class InterpreterState implements RunningProgram {
     const { execution } = this;
     const outer = execution.running;
     execution.running = this;
+    const { planner } = execution;
+    if (this.#suspended) planner!.resume(this.#suspended);
+    this.#suspended = null;
     try {
       while (this.#results === null) {
         const frame = this.#frames[this.#frames.length - 1];
+        if (planner) {
+          const replayed = planner.before(frame, execution, this.#calls);
+          if (replayed > 0) {
+            this.#instructions += replayed;
+            const rest = this.#check();
+            if (rest) return this.#resumeAfter(rest, frame);
+            continue;
+          }
+        }
         const instruction = frame.code.instructions[frame.programCounter++];
         const pending = this.#step(frame, instruction);
-        if (pending) return this.#resumeAfter(pending, frame, instruction);
+        if (pending) {
+          planner?.waits();
+          return this.#resumeAfter(pending, frame, instruction);
+        }
+        planner?.after(instruction);
         if (instruction.clears.length > 0) frame.clear(instruction.clears);
         if (++this.#instructions % checkInterval === 0 || instruction.op === 'FUSION_GROUP' || this.#hasComputed) {
           const rest = this.#check();
-          if (rest) return this.#resumeAfter(rest, null, instruction);
+          if (rest) {
+            this.#suspended = planner?.suspend() ?? null;
+            return this.#resumeAfter(rest, frame);
+          }
         }
       }
     } catch (error) {
+      planner?.abandon();
       return this.#fail(error);
     } finally {
       execution.running = outer;
@@ -147,10 +171,11 @@ export class InterpreterState implements RunningProgram {
     return handler(this, frame, instruction);
   }
 
+  /** @param waited the instruction that had to wait: it has registers to give up */
   async #resumeAfter(
     pending: Promise<void>,
-    frame: Frame | null,
-    instruction: Instruction,
+    frame: Frame,
+    waited: Instruction | null = null,
   ): Promise<readonly IValue[]> {
     try {
       await pending;
@@ -159,7 +184,7 @@ export class InterpreterState implements RunningProgram {
     } catch (error) {
       return this.#fail(error);
     }
-    if (frame) frame.clear(instruction.clears);
+    if (waited) frame.clear(waited.clears);
     return this.#continue();
   }
 

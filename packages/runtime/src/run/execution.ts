@@ -3,6 +3,7 @@ import type { IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';
+import type { Planner } from './planner.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
 import { StorageLedger } from '../memory/storage-ledger.ts';
@@ -17,6 +18,8 @@ export interface OperatorObserver {
 export class Execution {
   /** Null on the host, whose memory the garbage collector looks after. */
   readonly ledger: StorageLedger | null;
+  /** Null where every operator is to be run. */
+  readonly planner: Planner | null;
   /** The program that is being interpreted; null while all rest. */
   running: RunningProgram | null = null;
   /** The operator of a fused group that is being called by itself. */
@@ -30,6 +33,7 @@ export class Execution {
     readonly observer: OperatorObserver | null = null,
   ) {
     this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
+    this.planner = observer ? null : context.planner;
     this.#failures = context.device?.counters.failures ?? 0;
   }
 

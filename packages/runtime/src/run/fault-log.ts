@@ -12,13 +12,22 @@ interface Complaint {
   readonly calls: readonly CallInProgress[];
 }
 
+/** More complaints than this are not kept: sizes are in some of them. */
+const maxNotes = 16;
+
 /**
  * Where kernels note what they cannot raise: a position that is out of range. The notes travel with the results that are
- * fetched anyway, so that finding errors costs no wait; a run that fetches nothing leaves them to the next one.
+ * fetched anyway, so that finding errors costs no wait; a run that fetches nothing leaves them to the next one. As long as nothing goes
+ * wrong, the same notes serve all runs: recorded launches have their places in them.
  */
 export class FaultLog {
   readonly #notes: { readonly tensor: Tensor; readonly complaints: Complaint[] }[] = [];
   #isPending = false;
+
+  /** Launches are made again that note faults. */
+  expect(): void {
+    this.#isPending = true;
+  }
 
   /**
    * A store that notes `position`, and where `isBad` holds makes the run fail with `text`, `%` being the position.
@@ -53,7 +62,7 @@ export class FaultLog {
   async check(): Promise<void> {
     if (!this.#isPending) return;
     this.#isPending = false;
-    const notes = this.#notes.splice(0);
+    const notes = this.#notes;
     try {
       await Promise.all(notes.map(({ tensor }) => tensor.storage.toHost()));
       for (const { tensor, complaints } of notes) {
@@ -65,9 +74,16 @@ export class FaultLog {
         const error = new OperatorError(text.replace('%', String(value < 0 ? value : value - 1)), kind);
         throw calls.length > 0 ? new TorchScriptError(error, stackOf(calls)) : error;
       }
-    } finally {
-      for (const { tensor } of notes) tensor.dispose();
+      if (notes.length > maxNotes) this.dispose();
+    } catch (error) {
+      this.dispose();
+      throw error;
     }
+  }
+
+  /** Begins anew: what was noted is forgotten. */
+  dispose(): void {
+    for (const { tensor } of this.#notes.splice(0)) tensor.dispose();
   }
 }
 

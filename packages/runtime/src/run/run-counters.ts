@@ -1,6 +1,8 @@
 /** What one run did; the numbers behind `lastRun` and the tests that hold dispatch counts. */
 export interface RunCounters {
   instructions: number;
+  /** Dispatches that were made from a recording. */
+  replayed: number;
   /** Operators (or fused groups, by their label) that ran on the device, with how often. */
   readonly device: Map<string, number>;
   /** Operators on a handful of elements that were up to date on the host, done there. */
@@ -16,6 +18,7 @@ export interface RunCounters {
 export function emptyRunCounters(): RunCounters {
   return {
     instructions: 0,
+    replayed: 0,
     device: new Map(),
     hostSmall: new Map(),
     hostDouble: new Map(),

@@ -7,6 +7,8 @@ export interface RunProfile {
   readonly milliseconds: number;
   readonly instructions: number;
   readonly dispatches: number;
+  /** Those of them that were made from a recording. */
+  readonly replayed: number;
   readonly submits: number;
   readonly uploads: number;
   readonly uploadedBytes: number;
@@ -40,6 +42,7 @@ export function makeRunProfile(
     milliseconds,
     instructions: run.instructions,
     dispatches: since('dispatches'),
+    replayed: run.replayed,
     submits: since('submits'),
     uploads: since('uploads'),
     uploadedBytes: since('uploadedBytes'),

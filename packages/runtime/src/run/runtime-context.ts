@@ -4,6 +4,7 @@ import { FaultLog } from './fault-log.ts';
 import { KeptStorages } from '../memory/kept-storages.ts';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import { PhiloxGenerator } from './philox.ts';
+import { plannerFor, type Planner } from './planner.ts';
 import { emptyRunCounters, type RunCounters } from './run-counters.ts';
 
 export interface RuntimeContextOptions {
@@ -18,13 +19,16 @@ export interface RuntimeContextOptions {
 /** What surrounds a run: the device, the random generator, the flags a program can ask for, and where its words go. */
 export class RuntimeContext implements HostContext {
   readonly device: ComputeDevice | null;
-  readonly generator: RandomGenerator;
   readonly limits: RuntimeLimits;
   /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
   gradEnabled = false;
   readonly keptStorages = new KeptStorages();
   counters: RunCounters = emptyRunCounters();
   readonly faults = new FaultLog();
+  /** What records runs and replays them; null where nothing does. */
+  readonly planner: Planner | null;
+
+  readonly #generator: RandomGenerator;
 
   readonly #print: (text: string) => void;
   readonly #warn: (text: string) => void;
@@ -32,10 +36,16 @@ export class RuntimeContext implements HostContext {
 
   constructor(options: RuntimeContextOptions = {}) {
     this.device = options.device ?? null;
-    this.generator = options.generator ?? new PhiloxGenerator();
+    this.#generator = options.generator ?? new PhiloxGenerator();
     this.limits = { ...defaultLimits, ...options.limits };
     this.#print = options.print ?? ((text) => console.log(text));
     this.#warn = options.warn ?? ((text) => console.warn(text));
+    this.planner = plannerFor(this);
+  }
+
+  get generator(): RandomGenerator {
+    this.planner?.recording?.refuse('random numbers');
+    return this.#generator;
   }
 
   print(text: string): void {

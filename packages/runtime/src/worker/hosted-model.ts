@@ -326,6 +326,7 @@ const EMPTY_PROFILE: RunProfile = {
   milliseconds: 0,
   instructions: 0,
   dispatches: 0,
+  replayed: 0,
   submits: 0,
   uploads: 0,
   uploadedBytes: 0,

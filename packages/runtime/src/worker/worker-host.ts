@@ -285,7 +285,7 @@ export class WorkerHost {
   async chooseDevice(choice: DeviceChoice): Promise<Place> {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
-      const device = await (this.#device ??= this.#environment.openDevice());
+      const device = await (this.#device ??= this.#openDevice());
       const found = device.capabilities.software ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
       const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : found;
       return { device, report: { device: 'webgpu', description: device.description, reason } };
@@ -294,6 +294,14 @@ export class WorkerHost {
       if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
       return { device: null, report: cpuReport(`there is no GPU to compute on (${error.message})`) };
     }
+  }
+
+  /** With the device comes what records work for it: it runs without that too. */
+  async #openDevice(): Promise<ComputeDevice> {
+    const plans = this.#environment.parts?.need('plans').catch(() => undefined);
+    const device = await this.#environment.openDevice();
+    await plans;
+    return device;
   }
 
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */

@@ -1,0 +1,34 @@
+import { declareScript } from '@cresset/frontend';
+import { ClassType } from '@cresset/ir';
+import { RuntimeContext, ScriptModule, type CallOptions, type RuntimeContextOptions } from '@cresset/runtime';
+import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+
+/** Functions of Python text, called as a page calls them. */
+export class PythonFunctions {
+  readonly module: ScriptModule;
+  readonly #unit;
+
+  constructor(source: string, options: RuntimeContextOptions) {
+    const { unit } = declareScript(source, { filename: '<source>', module: 'program' });
+    this.#unit = unit;
+    const object = new ScriptObject(new ClassType('__torch__.Functions'));
+    const context = new RuntimeContext({ print: () => undefined, warn: () => undefined, ...options });
+    this.module = new ScriptModule(object, unit, context);
+  }
+
+  call(name: string, args: readonly IValue[], options: CallOptions = {}): Promise<IValue> {
+    const fn = this.#unit.findFunction(`__torch__.${name}`);
+    if (!fn) throw new Error(`there is no function ${name}`);
+    return this.module.callFunction(fn, args, { resultToHost: true, ...options });
+  }
+}
+
+/** A tensor with elements that no other of another seed has. */
+export function tensorOf(sizes: readonly number[], seed = 1): Tensor {
+  const count = sizes.reduce((product, size) => product * size, 1);
+  const elements = Float32Array.from({ length: count }, (_, at) => Math.sin(at * 0.7 + seed));
+  return Tensor.fromArray(elements, sizes, 'float32');
+}
+
+export const intsOf = (...values: number[]): Tensor =>
+  Tensor.fromArray(BigInt64Array.from(values, BigInt), [values.length], 'int64');

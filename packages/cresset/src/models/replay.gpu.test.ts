@@ -1,0 +1,254 @@
+import { registerAllParts } from '@cresset/runtime';
+import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { failure } from '../../../../test-setup/failure.ts';
+import { ForgetfulGpu } from '../../../../test-setup/forgetful-gpu.ts';
+import { intsOf, PythonFunctions, tensorOf } from './python-functions-fixture.ts';
+
+let device: WebGpuDevice;
+
+beforeAll(registerAllParts);
+beforeEach(async () => {
+  device = await requestWebGpuDevice();
+});
+afterEach(() => device.dispose());
+
+/** Everything runs on the device that can, however little it is. */
+const onDevice = (source: string) => new PythonFunctions(source, { device, limits: { smallWork: -1 } });
+const onHost = (source: string) => new PythonFunctions(source, {});
+
+function numbers(value: IValue): unknown {
+  if (value instanceof Tensor) return [value.sizes, Array.from(value.contiguousArray() as Float32Array)];
+  if (value instanceof List || value instanceof Tuple) return value.items.map(numbers);
+  return value;
+}
+
+function expectClose(got: unknown, want: unknown): void {
+  if (typeof want === 'number') expect(got).toBeCloseTo(want, 4);
+  else if (Array.isArray(want)) {
+    expect(got).toHaveLength(want.length);
+    want.forEach((each, at) => expectClose((got as unknown[])[at], each));
+  } else expect(got).toEqual(want);
+}
+
+/** Calls a function several times here and there; results are compared when all calls are over. */
+async function expectSame(source: string, calls: readonly (() => IValue[])[], name = 'f'): Promise<PythonFunctions> {
+  const functions = onDevice(source);
+  const host = onHost(source);
+  const outcomes: [IValue, IValue][] = [];
+  const inputs: [IValue[], IValue[]][] = [];
+  for (const make of calls) {
+    const [here, there] = [make(), make()];
+    outcomes.push([await functions.call(name, here), await host.call(name, there)]);
+    inputs.push([here, there]);
+  }
+  for (const [here, there] of inputs) {
+    for (const value of here) if (value instanceof Tensor) await value.storage.toHost();
+    expectClose(here.map(numbers), there.map(numbers));
+  }
+  for (const [got, want] of outcomes) expectClose(numbers(got), numbers(want));
+  return functions;
+}
+
+const times = (count: number, make: (run: number) => IValue[]): (() => IValue[])[] =>
+  Array.from({ length: count }, (_, run) => () => make(run));
+
+describe('a replayed run', () => {
+  it('gives results that later runs leave alone', async () => {
+    const functions = await expectSame(
+      `
+def f(x: Tensor, w: Tensor):
+    y = torch.softmax(x @ w, -1)
+    z = torch.relu(y - 0.2)
+    return (z, [y, torch.exp(z)], y.t(), x)
+`,
+      times(5, (run) => [tensorOf([5, 6], run), tensorOf([6, 6], 2 * run)]),
+    );
+    const { dispatches, replayed } = functions.module.lastRun!;
+    expect(replayed).toBe(dispatches);
+    expect(dispatches).toBeGreaterThan(2);
+  });
+
+  it('writes where the program writes: to arguments, and through views', async () => {
+    await expectSame(
+      `
+def f(x: Tensor, y: Tensor):
+    v = x[1]
+    v.mul_(2)
+    y.add_(torch.softmax(x, 0))
+    x[:, 0] = y[:, 1]
+    return torch.sum(x, 1)
+`,
+      times(4, (run) => [tensorOf([4, 3], run), tensorOf([4, 3], run + 9)]),
+    );
+  });
+
+  it('knows inputs that are one from inputs that are two', async () => {
+    const one = (run: number): IValue[] => {
+      const x = tensorOf([6], run);
+      return [x, x.asStrided([3], [1], 0), x.asStrided([3], [1], 3)];
+    };
+    const three = (run: number): IValue[] => [tensorOf([6], run), tensorOf([3], run + 1), tensorOf([3], run + 2)];
+    await expectSame(
+      `
+def f(x: Tensor, a: Tensor, b: Tensor):
+    a.add_(b)
+    return torch.softmax(x, 0) + torch.cat([b, a])
+`,
+      [0, 1, 2, 3, 4, 5, 6, 7].map((run) => () => (run % 3 === 1 ? one(run) : three(run))),
+    );
+  });
+
+  it('goes by shapes, strides, offsets, dtypes and numbers', async () => {
+    const wide = (run: number): Tensor => tensorOf([8, 8], run);
+    await expectSame(
+      `
+def f(x: Tensor, s: float, n: int):
+    y = torch.softmax(x * s, -1)
+    return y.sum(0) if n > 1 else y * n
+`,
+      [0, 1].flatMap(() => [
+        () => [wide(1), 0.5, 1n],
+        () => [wide(2).asStrided([8, 8], [1, 8], 0), 0.5, 1n],
+        () => [wide(3).asStrided([4, 4], [8, 1], 9), 0.5, 2n],
+        () => [wide(4).asStrided([4, 4], [8, 1], 2), 0.5, 2n],
+        () => [wide(5), 1.5, 2n],
+        () => [wide(6), 1.5, 3n],
+      ]),
+    );
+  });
+
+  it('sees what the host looks at', async () => {
+    const source = `
+def f(x: Tensor, i: Tensor, s: Tensor):
+    y = torch.softmax(x, 0)
+    k = int(i.sum())
+    return (y + s) * k
+`;
+    const functions = new PythonFunctions(source, { device });
+    const host = onHost(source);
+    for (let run = 0; run < 6; run++) {
+      const make = (): IValue[] => [
+        tensorOf([40, 40], run),
+        intsOf(run, 1),
+        Tensor.fromArray(Float32Array.of(run / 2), [], 'float32'),
+      ];
+      expectClose(numbers(await functions.call('f', make())), numbers(await host.call('f', make())));
+    }
+  });
+
+  it('follows loops of changing length, branches on data and lists', async () => {
+    await expectSame(
+      `
+def f(x: Tensor, n: int):
+    parts: List[Tensor] = []
+    h = torch.zeros_like(x[0])
+    for i in range(n):
+        h = torch.tanh(h * 0.5 + x[i])
+        if float(h.sum()) > 0.1:
+            parts.append(h * 2)
+        else:
+            parts.append(h - 1)
+    a, b = h, x[0]
+    for i in range(n):
+        a, b = torch.sin(b), torch.cos(a)
+    return (torch.stack(parts), a, b)
+`,
+      times(6, (run) => [tensorOf([9, 4], run), BigInt(3 + (run % 4))]),
+    );
+  });
+
+  it('draws other numbers each time, and the same ones for a seed', async () => {
+    const functions = onDevice(`
+def f(x: Tensor):
+    y = torch.softmax(x, 0)
+    return torch.relu(y + torch.rand_like(y))
+`);
+    const x = tensorOf([4, 8]);
+    const draw = async (): Promise<unknown> => numbers(await functions.call('f', [x]));
+    const first = [await draw(), await draw(), await draw()];
+    expect(new Set(first.map(String)).size).toBe(3);
+    functions.module.context.generator.manualSeed(3n);
+    const again = [await draw(), await draw()];
+    functions.module.context.generator.manualSeed(3n);
+    expect([await draw(), await draw()]).toEqual(again);
+  });
+
+  it('raises for an index out of range, where it stands, and goes on', async () => {
+    const source = `
+def f(table: Tensor, at: Tensor):
+    a = torch.softmax(table, -1)
+    return torch.embedding(a, at)
+`;
+    const functions = onDevice(source);
+    const table = tensorOf([5, 3]);
+    const look = (...at: number[]): Promise<IValue> => functions.call('f', [table, intsOf(...at)]);
+    const right = numbers(await look(0, 4));
+    const messages: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      expect(numbers(await look(0, 4))).toEqual(right);
+      expect(functions.module.lastRun!.replayed).toBe(round === 0 ? 2 : functions.module.lastRun!.replayed);
+      messages.push((await failure(look(0, 7))).message);
+    }
+    expect(new Set(messages).size).toBe(1);
+    expect(messages[0]).toContain('return torch.embedding(a, at)');
+    expect(numbers(await look(0, 4))).toEqual(right);
+  });
+
+  it('is stopped by an abort, and the next one is right', async () => {
+    const source = `
+def f(x: Tensor, n: int):
+    for i in range(n):
+        x = torch.softmax(x + 1, -1)
+    return x
+`;
+    const functions = onDevice(source);
+    const x = tensorOf([4, 4]);
+    const want = numbers(await functions.call('f', [x, 3n]));
+    const controller = new AbortController();
+    const long = functions.call('f', [x, 1_000_000n], { signal: controller.signal });
+    setTimeout(() => controller.abort(), 20);
+    expect(await failure(long)).toMatchObject({ code: 'ABORTED' });
+    expect(numbers(await functions.call('f', [x, 3n]))).toEqual(want);
+    expect(functions.module.lastRun!.replayed).toBe(functions.module.lastRun!.dispatches);
+  });
+
+  it('fails for want of memory, and the next one is right', async () => {
+    const gpu = new ForgetfulGpu(device.gpuDevice);
+    const functions = onDevice(`
+def f(x: Tensor):
+    y = torch.softmax(x, -1)
+    return torch.softmax(torch.cat([y, y]), 0)
+`);
+    const call = async (size: number): Promise<unknown> => numbers(await functions.call('f', [tensorOf([size, size])]));
+    const want = [await call(8), await call(40)];
+    for (let lacking = 0; lacking < 6; lacking++) {
+      const from = gpu.asked;
+      gpu.fails = (index) => index === from + lacking;
+      // Another size each time: its buffers are new.
+      const outcome = await call(50 + 10 * lacking).catch((error: unknown) => error);
+      if (gpu.asked > from + lacking) expect(outcome).toMatchObject({ code: 'DEVICE_OUT_OF_MEMORY' });
+      gpu.fails = () => false;
+      expect([await call(8), await call(40)]).toEqual(want);
+      expect([await call(8), await call(40)]).toEqual(want);
+    }
+  });
+
+  it('shares a device with another model', async () => {
+    const source = `
+def f(x: Tensor):
+    for i in range(20):
+        x = torch.softmax(x * 3, -1) @ x
+    return x
+`;
+    const models = [onDevice(source), onDevice(source)];
+    const host = onHost(source);
+    for (let round = 0; round < 3; round++) {
+      const outcomes = await Promise.all(models.map((model, at) => model.call('f', [tensorOf([4, 4], at + round)])));
+      for (const [at, outcome] of outcomes.entries()) {
+        expectClose(numbers(outcome), numbers(await host.call('f', [tensorOf([4, 4], at + round)])));
+      }
+    }
+  });
+});

@@ -1,0 +1,162 @@
+import { registerAllParts } from '@cresset/runtime';
+import type { IValue, Tensor } from '@cresset/tensor';
+import type { WebGpuDevice } from '@cresset/webgpu';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { NullGpu, type GpuCalls } from '../../../../test-setup/null-gpu.ts';
+import { intsOf, PythonFunctions, tensorOf } from './python-functions-fixture.ts';
+
+let gpu: NullGpu;
+let device: WebGpuDevice;
+
+beforeAll(registerAllParts);
+beforeEach(() => {
+  gpu = new NullGpu();
+  device = gpu.open();
+});
+
+/** What `work` comes to: calls of the WebGPU API, and the device's own counts. */
+async function counted(work: () => Promise<unknown>) {
+  const calls = { ...gpu.calls };
+  const counters = { ...device.counters };
+  await work();
+  const since = (name: keyof GpuCalls): number => gpu.calls[name] - calls[name];
+  const { buffers, bindGroups, modules, writes, submits, dispatches } = gpu.calls;
+  expect(Math.min(buffers, bindGroups, modules, writes, submits, dispatches)).toBeGreaterThanOrEqual(0);
+  return {
+    buffers: since('buffers'),
+    bindGroups: since('bindGroups'),
+    modules: since('modules'),
+    writes: since('writes'),
+    submits: since('submits'),
+    dispatches: since('dispatches'),
+    prepared: device.counters.prepared - counters.prepared,
+  };
+}
+
+const source = `
+def block(x: Tensor, w: Tensor):
+    y = torch.softmax(x @ w, -1)
+    z = torch.softmax(y @ w, -1)
+    return torch.softmax(z @ w, 0)
+
+def softmax(x: Tensor):
+    return torch.softmax(torch.softmax(x, -1), 0)
+
+def steps(x: Tensor, w: Tensor, n: int):
+    for i in range(n):
+        x = torch.softmax(x @ w, -1)
+    return x
+
+def rows(x: Tensor, w: Tensor):
+    out = torch.zeros_like(x[0])
+    for i in range(x.size(0)):
+        out = torch.softmax((out + x[i]) @ w, -1)
+    return out
+
+def embed(table: Tensor, at: Tensor):
+    return torch.softmax(torch.embedding(table, at), -1)
+`;
+
+const w = (): Tensor => tensorOf([64, 64], 5);
+
+/** A call with inputs that nobody has seen, whose tensors are given back afterwards. */
+async function once(functions: PythonFunctions, name: string, sizes: readonly number[], ...others: IValue[]) {
+  const x = tensorOf(sizes);
+  const result = (await functions.call(name, [x, ...others])) as Tensor;
+  x.dispose();
+  result.dispose();
+}
+
+describe('a warm run', () => {
+  it('lowers nothing, hashes nothing and makes nothing: one upload, one submission', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const weight = w();
+    await once(functions, 'block', [64, 64], weight);
+    expect(functions.module.lastRun).toMatchObject({ dispatches: 6, replayed: 0 });
+    await once(functions, 'block', [64, 64], weight);
+    for (let run = 0; run < 3; run++) {
+      const calls = await counted(() => once(functions, 'block', [64, 64], weight));
+      expect(calls).toEqual({
+        buffers: 0,
+        bindGroups: 0,
+        modules: 0,
+        writes: 1,
+        submits: 1,
+        dispatches: 6,
+        prepared: 0,
+      });
+      expect(functions.module.lastRun).toMatchObject({
+        dispatches: 6,
+        replayed: 6,
+        uploads: 1,
+        submits: 1,
+        readbacks: 1,
+        onDevice: [
+          ['aten::matmul', 3],
+          ['aten::softmax.int', 3],
+        ],
+      });
+    }
+  });
+
+  it('notes faults without a trip of their own', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const table = w();
+    const run = () => functions.call('embed', [table, intsOf(...Array.from({ length: 2000 }, (_, at) => at % 64))]);
+    await run();
+    await run();
+    expect(await counted(run)).toMatchObject({ writes: 1, submits: 1, dispatches: 2, prepared: 0 });
+  });
+
+  it('goes over the trips of a loop, of any number', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const weight = w();
+    await once(functions, 'steps', [64, 64], weight, 3n);
+    // The first trip is recorded, the others replay it.
+    expect(functions.module.lastRun).toMatchObject({ dispatches: 6, replayed: 4 });
+    for (const trips of [3, 8, 1]) await once(functions, 'steps', [64, 64], weight, BigInt(trips));
+    for (const trips of [4, 7, 2]) {
+      const calls = await counted(() => once(functions, 'steps', [64, 64], weight, BigInt(trips)));
+      expect(calls).toMatchObject({ buffers: 0, writes: 1, submits: 1, dispatches: 2 * trips, prepared: 0 });
+    }
+  });
+
+  it('makes no buffers while a length moves within its size class', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const weight = w();
+    const lengths = [100, 99, 98, 97];
+    for (let round = 0; round < 2; round++) {
+      for (const length of lengths) await once(functions, 'block', [length, 64], weight);
+    }
+    for (const length of lengths) {
+      const calls = await counted(() => once(functions, 'block', [length, 64], weight));
+      expect(calls).toMatchObject({ buffers: 0, prepared: 0 });
+    }
+  });
+
+  it('keeps a bound over ten thousand runs with changing shapes', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const recorded = device.recorder.record.bind(device.recorder);
+    const forget = device.recorder.forget.bind(device.recorder);
+    let lists = 0;
+    let most = 0;
+    device.recorder.record = (...args) => {
+      most = Math.max(most, ++lists);
+      return recorded(...args);
+    };
+    device.recorder.forget = (list) => {
+      lists--;
+      forget(list);
+    };
+    let peak = 0;
+    for (let run = 0; run < 10_000; run++) {
+      await once(functions, 'softmax', [300 + ((run * 797) % 1000), 4]);
+      if (run === 2000) peak = device.memory().peak;
+    }
+    expect(most).toBe(512 + 1);
+    expect(lists).toBe(512);
+    expect(device.memory()).toMatchObject({ live: 0, peak });
+    functions.module.dispose();
+    expect(lists).toBe(0);
+  });
+});

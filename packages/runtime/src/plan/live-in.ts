@@ -1,0 +1,103 @@
+import { Complex } from '@cresset/ir';
+import { DeviceValue, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+
+/** Where a value comes from that a stretch did not make. */
+export type Origin =
+  | { readonly kind: 'register'; readonly register: number }
+  | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number }
+  /** An item of the list or tuple that is the live-in of this number. */
+  | { readonly kind: 'item'; readonly of: number; readonly at: number };
+
+/** What a stretch found at its beginning, and what has to be found there again for its recording to hold. */
+export abstract class LiveIn {
+  /** Its place among the distinct storages of all live-ins; -1 where it is no tensor. */
+  storage = -1;
+
+  constructor(readonly origin: Origin) {}
+
+  abstract matches(value: IValue): boolean;
+}
+
+/** Numbers, strings and what else is told by being the same; objects, whose attributes are live-ins of their own. */
+class SameValue extends LiveIn {
+  constructor(
+    origin: Origin,
+    private readonly value: IValue,
+  ) {
+    super(origin);
+  }
+
+  matches(value: IValue): boolean {
+    return Object.is(value, this.value);
+  }
+}
+
+class SameLength extends LiveIn {
+  readonly #length: number;
+
+  constructor(
+    origin: Origin,
+    { items }: List | Tuple,
+    private readonly kind: typeof List | typeof Tuple,
+  ) {
+    super(origin);
+    this.#length = items.length;
+  }
+
+  matches(value: IValue): boolean {
+    return value instanceof this.kind && value.items.length === this.#length;
+  }
+}
+
+/** A tensor that lies as another one did. Which storage it lies in is no matter: that is given with each replay. */
+export class SameLayout extends LiveIn {
+  readonly #dtype: Tensor['dtype'];
+  #sizes: readonly number[];
+  #strides: readonly number[];
+  readonly #offset: number;
+  readonly #requiresGrad: boolean;
+
+  constructor(origin: Origin, { dtype, sizes, strides, storageOffset, requiresGrad }: Tensor) {
+    super(origin);
+    this.#dtype = dtype;
+    this.#sizes = sizes;
+    this.#strides = strides;
+    this.#offset = storageOffset;
+    this.#requiresGrad = requiresGrad;
+  }
+
+  matches(value: IValue): boolean {
+    if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
+    const { dtype, sizes, strides, storageOffset, requiresGrad } = value;
+    if (dtype !== this.#dtype || storageOffset !== this.#offset || requiresGrad !== this.#requiresGrad) return false;
+    if (sizes === this.#sizes && strides === this.#strides) return true;
+    if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;
+    // Lists of sizes are never changed: next time the lists themselves tell.
+    this.#sizes = sizes;
+    this.#strides = strides;
+    return true;
+  }
+}
+
+/** A live-in for a value; null where nothing short says that another is as good. */
+export function liveInOf(origin: Origin, value: IValue): LiveIn | null {
+  if (isImmutable(value) || value instanceof ScriptObject) return new SameValue(origin, value);
+  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value) : null;
+  if (value instanceof List) return new SameLength(origin, value, List);
+  if (value instanceof Tuple) return new SameLength(origin, value, Tuple);
+  return null;
+}
+
+/** Whether a value can be handed out again and again. */
+export const isImmutable = (value: IValue): boolean =>
+  typeof value !== 'object' || value === null || value instanceof DeviceValue || value instanceof Complex;
+
+/** Whether sizes, strides and dtype say all there is to a tensor besides its elements. */
+export const isPlainTensor = (tensor: Tensor): boolean =>
+  tensor.constructor === Tensor && tensor.quantizer === null && tensor.grad === null;
+
+function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}

@@ -1,0 +1,62 @@
+import type { Type, TupleType } from '@cresset/ir';
+import { List, Tensor, Tuple, type IValue, type ScalarType, type Storage } from '@cresset/tensor';
+
+/** How a value of a recording is made once more. */
+export type MadeValue =
+  /** The same again: a number, a constant, an object of the program. */
+  | { readonly kind: 'same'; readonly value: IValue }
+  | { readonly kind: 'live-in'; readonly at: number }
+  | {
+      readonly kind: 'tensor';
+      /** A storage of the stretch. */
+      readonly storage: number;
+      readonly dtype: ScalarType;
+      readonly sizes: readonly number[];
+      readonly strides: readonly number[];
+      readonly offset: number;
+      readonly requiresGrad: boolean;
+    }
+  /** Items are numbers of values that are made before. */
+  | { readonly kind: 'list'; readonly elementType: Type; readonly items: readonly number[] }
+  | { readonly kind: 'tuple'; readonly type: TupleType | null; readonly items: readonly number[] };
+
+/** Makes values in order, out of live-ins and storages. */
+export function makeValues(
+  recipes: readonly MadeValue[],
+  liveIns: readonly IValue[],
+  storages: readonly Storage[],
+): IValue[] {
+  const made = new Array<IValue>(recipes.length);
+  for (let at = 0; at < recipes.length; at++) made[at] = makeValue(recipes[at], liveIns, storages, made);
+  return made;
+}
+
+function makeValue(
+  recipe: MadeValue,
+  liveIns: readonly IValue[],
+  storages: readonly Storage[],
+  made: readonly IValue[],
+): IValue {
+  switch (recipe.kind) {
+    case 'same':
+      return recipe.value;
+    case 'live-in':
+      return liveIns[recipe.at];
+    case 'tensor': {
+      const tensor = new Tensor(storages[recipe.storage], recipe.dtype, recipe.sizes, recipe.strides, recipe.offset);
+      tensor.requiresGrad = recipe.requiresGrad;
+      return tensor;
+    }
+    case 'list':
+      return new List(
+        recipe.elementType,
+        recipe.items.map((item) => made[item]),
+      );
+    case 'tuple':
+      return new Tuple(
+        recipe.items.map((item) => made[item]),
+        recipe.type,
+      );
+  }
+  return recipe satisfies never;
+}

@@ -1,0 +1,68 @@
+import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { Instruction, OpCode } from '../interpreter/instruction.ts';
+
+/**
+ * Instructions of which a recording can hold what they came to, as far as can be told before they run: they follow from what they
+ * are given and change nothing else.
+ */
+const recordable: Readonly<Record<OpCode, boolean>> = {
+  OP: true,
+  FUSION_GROUP: true,
+  MOVE: true,
+  DROP: true,
+  JUMP: true,
+  JUMP_IF_FALSE: true,
+  LIST_CONSTRUCT: true,
+  LIST_UNPACK: true,
+  TUPLE_CONSTRUCT: true,
+  TUPLE_UNPACK: true,
+  TUPLE_INDEX: true,
+  TUPLE_SLICE: true,
+  GET_ATTR: true,
+  ISINSTANCE: true,
+  // A trip's number is no part of what its body is recorded for.
+  LOOP_BEGIN: false,
+  LOOP: false,
+  DICT_CONSTRUCT: false,
+  CREATE_OBJECT: false,
+  SET_ATTR: false,
+  TO_LIST: false,
+  SORT: false,
+  CALL: false,
+  INTERFACE_CALL: false,
+  FORK: false,
+  WAIT: false,
+  ENTER: false,
+  EXIT: false,
+  RAISE: false,
+  PRINT: false,
+  RETURN: false,
+};
+
+/** Why an instruction ends a stretch before it has run; null where it does not. @param position its own index in the code */
+export function refusalOf(instruction: Instruction, position: number): string | null {
+  const { op } = instruction;
+  if (!recordable[op]) return refusals[op] ?? 'an instruction that changes more than registers';
+  if (instruction.op === 'JUMP') return instruction.operand.target <= position ? 'the end of a trip of a loop' : null;
+  return instruction.op === 'OP' ? operatorRefusal(instruction.operand) : null;
+}
+
+const refusals: { readonly [K in OpCode]?: string } = {
+  LOOP_BEGIN: 'the beginning of a loop',
+  LOOP: 'the head of a loop',
+  CALL: 'a call',
+  INTERFACE_CALL: 'a call',
+  RETURN: 'the end of the function',
+  SET_ATTR: 'an attribute that is set',
+};
+
+function operatorRefusal({ row, keepsArguments }: OperatorBinding): string | null {
+  if (!row) return 'an operator that is not implemented';
+  const { nondeterministic, hasSideEffects } = row.derived?.from ?? row;
+  // Others ask the run's generator, where it shows whether they draw for these arguments.
+  if ((nondeterministic || row.nondeterministic) && row.scalar)
+    return 'an operator that gives something else each time';
+  if (hasSideEffects || row.hasSideEffects) return 'an operator with effects of its own';
+  if (row.remote) return 'a function of the page';
+  return keepsArguments ? 'a container that changes' : null;
+}

@@ -1,0 +1,270 @@
+import {
+  lastStorageSerial,
+  List,
+  realType,
+  Tensor,
+  Tuple,
+  type HostAccessWatch,
+  type IValue,
+  type ScriptObject,
+  type ScalarType,
+  type Storage,
+} from '@cresset/tensor';
+import type { PreparedLaunch } from '@cresset/tensorexpr';
+import type { Frame } from '../interpreter/frame.ts';
+import type { Instruction } from '../interpreter/instruction.ts';
+import { isImmutable, isPlainTensor, liveInOf, type LiveIn, type Origin } from './live-in.ts';
+
+/** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
+export interface LaunchNote {
+  readonly launch: PreparedLaunch;
+  readonly storages: readonly Storage[];
+}
+
+/** A storage that launches of a recording use. */
+export interface StorageNote {
+  readonly kind: 'given' | 'fixed' | 'made' | 'computed';
+  readonly dtype: ScalarType;
+  /** What a replay binds in place of one that the host computed: a copy as it was then. */
+  readonly copy: Storage | null;
+  /** How often it had been written when it was noted. */
+  readonly writes: number;
+}
+
+/** Elements that decided what was recorded: they were read on the host. */
+export interface ContentNote {
+  readonly storage: Storage;
+  readonly writes: number;
+}
+
+/** Values that lie within each other are followed up to this many. */
+const maxItems = 64;
+const maxLiveIns = 4096;
+/** A stretch ends when it has so many launches: the next one begins there. */
+export const maxLaunches = 1024;
+
+/** What a recording is a recording of, at one point of it. */
+interface Mark {
+  readonly liveIns: number;
+  readonly launches: number;
+  readonly labels: number;
+  readonly contents: number;
+}
+
+/**
+ * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
+ * registers at its end. It says why it cannot go on where that is so; what came before holds then.
+ */
+export class Recording implements HostAccessWatch {
+  readonly liveIns: LiveIn[] = [];
+  /** The storages that tensors among the live-ins lay in. */
+  readonly liveInStorages: (Storage | null)[] = [];
+  readonly launches: LaunchNote[] = [];
+  /** What the launches are counted as, one for each time that an operator launched something. */
+  readonly labels: string[] = [];
+  readonly contents: ContentNote[] = [];
+  readonly storages = new Map<Storage, StorageNote>();
+  /** Registers that hold something else than before: their values; undefined for those that were given up. */
+  readonly registers = new Map<number, IValue | undefined>();
+  instructions = 0;
+  /** Whether its launches note faults, whose places belong to one call stack. */
+  notesFaults = false;
+  /** Storages with a larger number were made while it went on. */
+  readonly firstSerial = lastStorageSerial();
+  readonly #liveInRegisters = new Set<number>();
+  readonly #liveInObjects = new Map<object, number>();
+  /** Live-ins by their storages, each the first. */
+  readonly #given = new Map<Storage, number>();
+  readonly #constants = new Set<IValue>();
+  readonly #faultStorages = new Set<Storage>();
+  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0 };
+  #refusal: string | null = null;
+  /** Whether the program waits for what it will not have to wait for the next time. */
+  isPassing = false;
+  /** Memory that the host wrote, in the recording, and how often it had been written before the instruction that runs. */
+  readonly #written = new Map<Storage, number>();
+
+  constructor(
+    readonly frame: Frame,
+    /** The index of its first instruction. */
+    readonly start: number,
+    readonly gradEnabled: boolean,
+  ) {}
+
+  // ---- told from elsewhere while an instruction runs
+
+  /** What is being recorded ends before the instruction that runs. */
+  refuse(reason: string): void {
+    this.#refusal ??= reason;
+  }
+
+  passing(): void {
+    this.isPassing = true;
+  }
+
+  reads(storage: Storage): void {
+    const liveIn = this.#given.get(storage);
+    if (liveIn === undefined && storage.serial > this.firstSerial) return;
+    if (liveIn !== undefined && !this.#isOfAttribute(liveIn))
+      return this.refuse('elements of a value that the host looks at');
+    if (!this.contents.some((known) => known.storage === storage)) {
+      this.contents.push({ storage, writes: storage.writes });
+    }
+  }
+
+  writes(storage: Storage): void {
+    if (this.#given.has(storage) || storage.serial <= this.firstSerial) this.refuse('elements that the host writes');
+    else if (!this.#written.has(storage)) this.#written.set(storage, storage.writes);
+  }
+
+  faultsGoTo(storage: Storage): void {
+    this.notesFaults = true;
+    this.#faultStorages.add(storage);
+  }
+
+  launched(launch: PreparedLaunch): void {
+    const storages = launch.bindings.map(({ operand, stored }) => {
+      const { storage, dtype } = operand.tensor;
+      this.#note(storage, realType(dtype), stored);
+      return storage;
+    });
+    this.launches.push({ launch, storages });
+  }
+
+  #note(storage: Storage, dtype: ScalarType, stored: boolean): void {
+    let note = this.storages.get(storage);
+    if (!note) {
+      const kind = this.#kindOf(storage);
+      const copy = kind === 'computed' ? storage.copyOnHost() : null;
+      this.storages.set(storage, (note = { kind, dtype, copy, writes: storage.writes }));
+    }
+    if (note.dtype !== dtype) this.refuse('memory that is used as two dtypes');
+    if (note.kind === 'computed' && (stored || note.writes !== storage.writes)) {
+      this.writes(storage);
+      this.refuse('elements that host and device write in turn');
+    }
+  }
+
+  #kindOf(storage: Storage): StorageNote['kind'] {
+    if (this.#faultStorages.has(storage)) return 'fixed';
+    if (this.#given.has(storage)) return 'given';
+    if (storage.serial <= this.firstSerial) return 'fixed';
+    return storage.isOnHost ? 'computed' : 'made';
+  }
+
+  // ---- instructions
+
+  /** Before an instruction runs: what it reads that was there before. Why it cannot be recorded, where it cannot. */
+  before(instruction: Instruction): string | null {
+    this.#written.clear();
+    this.#mark = {
+      liveIns: this.liveIns.length,
+      launches: this.launches.length,
+      labels: this.labels.length,
+      contents: this.contents.length,
+    };
+    for (const register of instruction.inputs) {
+      if (register < 0) {
+        this.#constants.add(this.frame.get(register));
+        continue;
+      }
+      if (this.registers.has(register) || this.#liveInRegisters.has(register)) continue;
+      if (!this.#addLiveIn({ kind: 'register', register }, this.frame.get(register))) {
+        return this.#end('a value that nothing short tells apart from others');
+      }
+      this.#liveInRegisters.add(register);
+    }
+    return null;
+  }
+
+  /** After it ran, before it gives registers up. */
+  after(instruction: Instruction, gradEnabled: boolean): string | null {
+    if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
+    if (this.#refusal !== null) return this.#end(this.#refusal);
+    if (instruction.op === 'GET_ATTR') {
+      const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
+      const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot };
+      if (!this.#addLiveIn(origin, this.frame.get(instruction.outputs[0]))) {
+        return this.#end('an attribute that nothing short tells apart from others');
+      }
+    } else if (!instruction.outputs.every((register) => this.#canMake(this.frame.get(register)))) {
+      return this.#end('a value that cannot be made again');
+    }
+    if (instruction.inputs.some((register) => this.#wasChanged(register)))
+      return this.#end('a tensor that changes its shape');
+    for (const register of instruction.outputs) this.registers.set(register, this.frame.get(register));
+    for (const register of instruction.clears) this.registers.set(register, undefined);
+    this.instructions++;
+    this.#written.clear();
+    return null;
+  }
+
+  /** Forgets the instruction that runs, which does not belong to it after all. */
+  rewind(): void {
+    this.#end('');
+  }
+
+  /** Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed. */
+  get isWhole(): boolean {
+    return this.#written.size === 0;
+  }
+
+  #end(reason: string): string {
+    const { liveIns, launches, labels, contents } = this.#mark;
+    this.liveIns.length = this.liveInStorages.length = liveIns;
+    this.launches.length = launches;
+    this.labels.length = labels;
+    this.contents.length = contents;
+    return reason;
+  }
+
+  #valueOf(register: number): IValue | undefined {
+    return this.registers.get(register) ?? this.frame.get(register);
+  }
+
+  // ---- values
+
+  #isOfAttribute(at: number): boolean {
+    const { origin } = this.liveIns[at];
+    return origin.kind === 'attribute' || (origin.kind === 'item' && this.#isOfAttribute(origin.of));
+  }
+
+  #addLiveIn(origin: Origin, value: IValue): boolean {
+    const liveIn = liveInOf(origin, value);
+    if (!liveIn || this.liveIns.length >= maxLiveIns) return false;
+    const at = this.liveIns.push(liveIn) - 1;
+    const storage = value instanceof Tensor ? value.storage : null;
+    this.liveInStorages.push(storage);
+    if (storage && !this.#given.has(storage)) this.#given.set(storage, at);
+    if (typeof value === 'object' && value !== null && !this.#liveInObjects.has(value))
+      this.#liveInObjects.set(value, at);
+    if (!(value instanceof List || value instanceof Tuple)) return true;
+    if (value.items.length > maxItems) return false;
+    return value.items.every((item, index) => this.#addLiveIn({ kind: 'item', of: at, at: index }, item));
+  }
+
+  /** The live-in that an object is; -1 where it is none. */
+  liveInOf(value: object): number {
+    const at = this.#liveInObjects.get(value) ?? -1;
+    return at < this.liveIns.length ? at : -1;
+  }
+
+  isConstant(value: IValue): boolean {
+    return this.#constants.has(value);
+  }
+
+  #canMake(value: IValue, depth = 0): boolean {
+    if (isImmutable(value) || this.#liveInObjects.has(value as object) || this.#constants.has(value)) return true;
+    if (value instanceof Tensor) return isPlainTensor(value);
+    if (!(value instanceof List || value instanceof Tuple)) return false;
+    return value.items.length <= maxItems && depth < 4 && value.items.every((item) => this.#canMake(item, depth + 1));
+  }
+
+  /** Whether a tensor that was there before has another shape, or lies elsewhere, since. */
+  #wasChanged(register: number): boolean {
+    const value = register < 0 ? null : this.#valueOf(register);
+    if (!(value instanceof Tensor)) return false;
+    const at = this.#liveInObjects.get(value);
+    return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
+  }
+}

@@ -1,0 +1,345 @@
+import {
+  elementSize,
+  List,
+  realType,
+  Storage,
+  Tensor,
+  Tuple,
+  type DeviceBuffer,
+  type IValue,
+  type ScalarType,
+} from '@cresset/tensor';
+import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
+import type { Frame } from '../interpreter/frame.ts';
+import { planMemory } from '../memory/memory-plan.ts';
+import type { CallInProgress } from '../interpreter/program-place.ts';
+import type { Execution } from '../run/execution.ts';
+import type { LiveIn } from './live-in.ts';
+import { makeValues, type MadeValue } from './made-value.ts';
+import type { ContentNote, LaunchNote, Recording, StorageNote } from './recording.ts';
+
+/** A storage that a replay works with, beside the scratch buffers of its list. */
+type StorageSource =
+  /** The storage of live-ins. */
+  | { readonly kind: 'given' }
+  | { readonly kind: 'fixed'; readonly storage: Storage }
+  /** Made anew on the device for each replay: it outlives the stretch. */
+  | { readonly kind: 'made'; readonly dtype: ScalarType; readonly count: number }
+  /** Made anew on the host, with these elements. */
+  | { readonly kind: 'copied'; readonly from: Storage };
+
+/** A storage that launches use, and how. */
+interface BoundStorage {
+  readonly storage: number;
+  readonly dtype: ScalarType;
+  readonly stored: boolean;
+}
+
+/** What the labels of launches come to. */
+type LabelCounts = readonly (readonly [label: string, count: number])[];
+
+/**
+ * A straight line of instructions whose work on the device was recorded: what has to be found at its beginning, the launches, and how the
+ * values are made that are in registers at its end. A replay looks nothing up and allocates nothing but what outlives it.
+ */
+export class Stretch {
+  /** When it was last replayed or made, as its planner counts. */
+  lastUse = 0;
+  /** What was replayed at the same place after it the last time: a loop's trips come in one order. */
+  next: Stretch | null = null;
+  readonly #values: IValue[] = [];
+  /** Serial numbers of the live-ins' storages, each by its place. */
+  readonly #serials: number[];
+  readonly #storages: Storage[] = [];
+  readonly #buffers: DeviceBuffer[] = [];
+  readonly #registers: readonly number[];
+
+  constructor(
+    readonly end: number,
+    readonly instructions: number,
+    readonly launchCount: number,
+    readonly labels: LabelCounts,
+    readonly gradEnabled: boolean,
+    /** Where the program is that calls the function, if its launches note faults: those are told with it. */
+    readonly callers: readonly CallInProgress[] | null,
+    private readonly liveIns: readonly LiveIn[],
+    private readonly contents: readonly ContentNote[],
+    /** Those of live-ins first. */
+    private readonly sources: readonly StorageSource[],
+    private readonly bound: readonly BoundStorage[],
+    private readonly made: readonly MadeValue[],
+    /** Registers that hold other values at the end: their number, and the number of what is made for them. */
+    private readonly results: readonly { readonly register: number; readonly made: number }[],
+    /** Registers that hold nothing any more. */
+    private readonly cleared: readonly number[],
+    private readonly list: CommandList,
+    serials: number[],
+    /** Copies of what the host computed, for launches to read. */
+    private readonly copies: readonly Storage[],
+  ) {
+    this.#serials = serials;
+    this.#registers = results.map(({ register }) => register);
+  }
+
+  /** Bytes of the device that it takes, replayed or not. */
+  get byteLength(): number {
+    return this.list.byteLength;
+  }
+
+  /** Whether everything is as it was recorded; `replay` may follow at once then. */
+  matches(frame: Frame, device: ComputeDevice): boolean {
+    const values = this.#values;
+    const storages = this.#storages;
+    const { liveIns } = this;
+    let found = 0;
+    let areOthers = false;
+    for (let at = 0; at < liveIns.length; at++) {
+      const liveIn = liveIns[at];
+      const { origin } = liveIn;
+      const value =
+        origin.kind === 'register'
+          ? frame.get(origin.register)
+          : origin.kind === 'attribute'
+            ? (origin.object.slots[origin.slot] ?? null)
+            : (values[origin.of] as List | Tuple).items[origin.at];
+      if (!liveIn.matches(value)) return false;
+      values[at] = value;
+      if (liveIn.storage < 0) continue;
+      const { storage } = value as Tensor;
+      // Storages are numbered in the order in which live-ins meet them.
+      if (liveIn.storage < found) {
+        if (storages[liveIn.storage] !== storage) return false;
+        continue;
+      }
+      areOthers ||= storage.serial !== this.#serials[found];
+      storages[found++] = storage;
+    }
+    if (areOthers && !this.#areDistinct(found)) return false;
+    for (const { storage, writes } of this.contents) if (storage.writes !== writes) return false;
+    return this.bound.every(({ storage, dtype }) => {
+      const source = this.sources[storage];
+      if (source.kind === 'made' || source.kind === 'copied') return true;
+      const known = source.kind === 'given' ? storages[storage] : source.storage;
+      return known.canReachDevice(device, dtype);
+    });
+  }
+
+  /** Whether no two of the first `count` storages are one. */
+  #areDistinct(count: number): boolean {
+    const storages = this.#storages;
+    const serials = this.#serials;
+    for (let at = 0; at < count; at++) {
+      if (storages[at].serial === serials[at]) continue;
+      for (let other = 0; other < count; other++) {
+        if (other !== at && storages[other] === storages[at]) return false;
+      }
+    }
+    for (let at = 0; at < count; at++) serials[at] = storages[at].serial;
+    return true;
+  }
+
+  /** Does what the instructions did. Throws what their launches may throw. */
+  replay(frame: Frame, execution: Execution, device: ComputeDevice, recorder: LaunchRecorder): void {
+    const { sources, bound } = this;
+    const storages = this.#storages;
+    const buffers = this.#buffers;
+    const { ledger } = execution;
+    try {
+      for (let at = 0; at < sources.length; at++) {
+        const source = sources[at];
+        if (source.kind === 'fixed') storages[at] = source.storage;
+        else if (source.kind === 'copied') storages[at] = source.from.copyOnHost();
+        else if (source.kind === 'made') storages[at] = Storage.onDevice(device, source.dtype, source.count);
+        else continue;
+        if (source.kind !== 'fixed') ledger?.own(storages[at]);
+      }
+      for (let at = 0; at < bound.length; at++) {
+        const { storage, dtype, stored } = bound[at];
+        buffers[at] = stored
+          ? storages[storage].deviceBufferForWriting(device, dtype)
+          : storages[storage].deviceBuffer(device, dtype);
+      }
+      recorder.replay(this.list, buffers);
+      const made = makeValues(this.made, this.#values, storages);
+      const values = this.results.map(({ register, made: at }) => {
+        const value = made[at];
+        if (ledger && value instanceof List && !frame.code.countedLists.has(register)) ledger.pinItems(value);
+        return value;
+      });
+      // All at once: a value may have gone from one register to another.
+      frame.setAll(this.#registers, values);
+      frame.clear(this.cleared);
+    } finally {
+      // What it worked with is not its own: it may be large.
+      this.#values.length = storages.length = buffers.length = 0;
+    }
+    const { counters } = execution.context;
+    for (const [label, count] of this.labels) counters.device.set(label, (counters.device.get(label) ?? 0) + count);
+    counters.replayed += this.launchCount;
+    frame.programCounter = this.end;
+  }
+
+  dispose(recorder: LaunchRecorder): void {
+    recorder.forget(this.list);
+    for (const copy of this.copies) copy.dispose();
+  }
+}
+
+/** Makes a stretch of what was recorded up to the instruction `end`. */
+export function makeStretch(
+  recording: Recording,
+  end: number,
+  callers: readonly CallInProgress[],
+  device: ComputeDevice,
+  recorder: LaunchRecorder,
+): Stretch {
+  return new StretchBuilder(recording, device).build(end, callers, recorder);
+}
+
+class StretchBuilder {
+  readonly #sources: StorageSource[] = [];
+  /** Where a storage of the recording is among the sources. */
+  readonly #numbers = new Map<Storage, number>();
+  readonly #copies: Storage[] = [];
+  readonly #made: MadeValue[] = [];
+  readonly #madeObjects = new Map<object, number>();
+
+  constructor(
+    private readonly recording: Recording,
+    private readonly device: ComputeDevice,
+  ) {}
+
+  build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch {
+    const { recording } = this;
+    const { liveIns, liveInStorages, launches, contents, gradEnabled, instructions } = recording;
+    const serials: number[] = [];
+    liveIns.forEach((liveIn, at) => {
+      const storage = liveInStorages[at];
+      if (!storage) return;
+      if (!this.#numbers.has(storage)) {
+        this.#numbers.set(storage, this.#sources.push({ kind: 'given' }) - 1);
+        serials.push(storage.serial);
+      }
+      liveIn.storage = this.#numbers.get(storage)!;
+    });
+    const results: { register: number; made: number }[] = [];
+    const cleared: number[] = [];
+    for (const [register, value] of recording.registers) {
+      if (value === undefined) cleared.push(register);
+      else results.push({ register, made: this.#valueOf(value) });
+    }
+    const { bound, list } = this.#record(launches, recorder);
+    return new Stretch(
+      end,
+      instructions,
+      launches.length,
+      countsOf(recording.labels),
+      gradEnabled,
+      recording.notesFaults ? callers : null,
+      liveIns,
+      contents,
+      this.#sources,
+      bound,
+      this.#made,
+      results,
+      cleared,
+      list,
+      serials,
+      this.#copies,
+    );
+  }
+
+  // ---- values
+
+  #valueOf(value: IValue): number {
+    if (typeof value !== 'object' || value === null) return this.#made.push({ kind: 'same', value }) - 1;
+    let at = this.#madeObjects.get(value);
+    if (at === undefined) {
+      const made = this.#recipeOf(value);
+      at = this.#made.push(made) - 1;
+      this.#madeObjects.set(value, at);
+    }
+    return at;
+  }
+
+  #recipeOf(value: IValue & object): MadeValue {
+    const liveIn = this.recording.liveInOf(value);
+    if (liveIn >= 0) return { kind: 'live-in', at: liveIn };
+    if (this.recording.isConstant(value)) return { kind: 'same', value };
+    if (value instanceof Tensor) {
+      const { dtype, sizes, strides, storageOffset: offset, requiresGrad, storage } = value;
+      return { kind: 'tensor', storage: this.#outlive(storage, dtype), dtype, sizes, strides, offset, requiresGrad };
+    }
+    if (value instanceof List || value instanceof Tuple) {
+      const items = value.items.map((item) => this.#valueOf(item));
+      return value instanceof List
+        ? { kind: 'list', elementType: value.elementType, items }
+        : { kind: 'tuple', type: value.type, items };
+    }
+    return { kind: 'same', value };
+  }
+
+  /** A storage that is there when the stretch is over. */
+  #outlive(storage: Storage, tensorType: ScalarType): number {
+    let at = this.#numbers.get(storage);
+    if (at !== undefined) return at;
+    const note = this.recording.storages.get(storage);
+    at = this.#sources.push(this.#sourceOf(storage, note, realType(tensorType))) - 1;
+    this.#numbers.set(storage, at);
+    return at;
+  }
+
+  #sourceOf(storage: Storage, note: StorageNote | undefined, tensorType: ScalarType): StorageSource {
+    if (storage.serial <= this.recording.firstSerial) return { kind: 'fixed', storage };
+    if (storage.isOnHost) return { kind: 'copied', from: storage.copyOnHost() };
+    const dtype = note?.dtype ?? tensorType;
+    return { kind: 'made', dtype, count: storage.byteLength / elementSize(dtype) };
+  }
+
+  // ---- launches
+
+  #record(launches: readonly LaunchNote[], recorder: LaunchRecorder): { bound: BoundStorage[]; list: CommandList } {
+    const { storages } = this.recording;
+    const uses = new Map<Storage, { first: number; last: number; stored: boolean }>();
+    launches.forEach(({ launch: { bindings }, storages: used }, at) =>
+      used.forEach((storage, binding) => {
+        const { stored } = bindings[binding];
+        const use = uses.get(storage);
+        if (use) {
+          use.last = at;
+          use.stored ||= stored;
+        } else uses.set(storage, { first: at, last: at, stored });
+      }),
+    );
+    const bound: BoundStorage[] = [];
+    const places = new Map<Storage, number>();
+    const scratch: { storage: Storage; byteLength: number; first: number; last: number }[] = [];
+    for (const [storage, { first, last, stored }] of uses) {
+      const { kind, dtype, copy } = storages.get(storage)!;
+      const outlives = this.#numbers.has(storage) && kind !== 'computed';
+      if (kind === 'made' && !outlives) {
+        const elementBytes = this.device.deviceElementSize(dtype);
+        scratch.push({ storage, byteLength: (storage.byteLength / elementSize(dtype)) * elementBytes, first, last });
+        continue;
+      }
+      const number = outlives
+        ? this.#numbers.get(storage)!
+        : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
+      if (copy) this.#copies.push(copy);
+      places.set(storage, bound.push({ storage: number, dtype, stored }) - 1);
+    }
+    const { buffers, bufferOf } = planMemory(scratch);
+    scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
+    const recorded = launches.map(({ launch, storages: used }) => ({
+      launch,
+      places: used.map((storage) => places.get(storage)!),
+    }));
+    return { bound, list: recorder.record(recorded, bound.length, buffers) };
+  }
+}
+
+function countsOf(labels: readonly string[]): LabelCounts {
+  const counts = new Map<string, number>();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return [...counts];
+}

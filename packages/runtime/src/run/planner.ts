@@ -1,0 +1,60 @@
+import type { CallInProgress } from '../interpreter/program-place.ts';
+import type { Code } from '../interpreter/code.ts';
+import type { Frame } from '../interpreter/frame.ts';
+import type { Instruction } from '../interpreter/instruction.ts';
+import type { Storage } from '@cresset/tensor';
+import type { Execution } from './execution.ts';
+import type { RuntimeContext } from './runtime-context.ts';
+
+/** What a planner knows of a stretch of a function, for people to read. */
+export interface StretchReport {
+  /** Instructions and launches of the longest recording that begins there. */
+  readonly instructions: number;
+  readonly launches: number;
+  /** Recordings that are kept, one for each kind of arguments. */
+  readonly recordings: number;
+  /** The operator that the stretch ends before, and why it does. */
+  readonly endsAt: string;
+  readonly reason: string;
+}
+
+/** What notes itself while a program runs that is recorded. */
+export interface RecordingNotes {
+  /** What runs now cannot be recorded. */
+  refuse(reason: string): void;
+  /** A storage that kernels note faults in. */
+  faultsGoTo(storage: Storage): void;
+  /** The program waits for what it will not have to wait for the next time. */
+  passing(): void;
+  readonly labels: string[];
+}
+
+/** Records what the interpreter does, and does it in its stead where everything is as it was. */
+export interface Planner {
+  /** What is being recorded. */
+  readonly recording: RecordingNotes | null;
+  /** Before an instruction: how many instructions were done in its place and in that of those after it; 0 where it has to be run. */
+  before(frame: Frame, execution: Execution, callers: () => CallInProgress[]): number;
+  /** After an instruction, when it has not given up registers yet. */
+  after(instruction: Instruction): void;
+  /** The instruction that runs has to wait. */
+  waits(): void;
+  /** Others run for a while: what is being recorded, to be gone on with. */
+  suspend(): RecordingNotes | null;
+  resume(recording: RecordingNotes): void;
+  /** What is being recorded is not worth it: the run failed. */
+  abandon(): void;
+  /** Gives up everything that was recorded. */
+  clear(): void;
+  report(code: Code): StretchReport[];
+}
+
+let makePlanner: ((context: RuntimeContext) => Planner | null) | null = null;
+
+/** Has runs on a device recorded, in contexts that are made from now on. */
+export function usePlanner(make: typeof makePlanner): void {
+  makePlanner = make;
+}
+
+/** A planner for a context; null where there is none. */
+export const plannerFor = (context: RuntimeContext): Planner | null => makePlanner?.(context) ?? null;

@@ -1,0 +1,153 @@
+import type { DeviceBuffer } from '@cresset/tensor';
+import type { CommandList, LaunchRecorder, ParamExpr, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
+import type { Program } from './pipeline-cache.ts';
+import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
+import type { DispatchCommand } from './work-batch.ts';
+
+/** A kernel made ready: everything about a launch but its place in a batch. */
+export interface PreparedKernel extends PreparedLaunch {
+  readonly program: Program;
+  readonly params: readonly ParamExpr[];
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What command lists ask of their device. */
+export interface CommandListHost {
+  readonly uniformAlignment: number;
+  /** Batches up to this one have left. */
+  readonly submittedBatch: number;
+  /** The bind group of a program over these buffers; `uniforms` stands before them where the program has params. */
+  bindGroup(program: Program, uniforms: PooledBuffer, buffers: readonly PooledBuffer[]): GPUBindGroup;
+  /** Fills a buffer at once. */
+  write(buffer: PooledBuffer, words: Int32Array<ArrayBuffer>): void;
+  /** Enqueues commands; gives the number of the batch that the last of them is in. */
+  enqueue(commands: readonly DispatchCommand[]): number;
+  bufferOf(handle: DeviceBuffer): PooledBuffer;
+}
+
+/** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
+const rememberedSets = 4;
+
+interface ListedLaunch {
+  readonly program: Program;
+  readonly places: readonly number[];
+  readonly offsets: readonly number[];
+  readonly x: number;
+  readonly y: number;
+  /** What it was enqueued as last, first. */
+  readonly recent: { readonly buffers: readonly PooledBuffer[]; readonly command: DispatchCommand }[];
+}
+
+class WebGpuCommandList implements CommandList {
+  /** The buffers of the last replay: those given, then scratch. */
+  readonly bound: (PooledBuffer | undefined)[] = [];
+  commands: DispatchCommand[] | null = null;
+  scratchGeneration = -1;
+
+  constructor(
+    readonly launches: readonly ListedLaunch[],
+    readonly given: number,
+    readonly scratch: readonly ScratchPlace[],
+    /** The params of all launches, as they lie in `uniforms`. */
+    readonly words: Int32Array<ArrayBuffer>,
+    public uniforms: PooledBuffer,
+  ) {}
+
+  get byteLength(): number {
+    return this.uniforms.byteLength;
+  }
+}
+
+/** Launches as lists: bind groups that stay, a uniform buffer for each list, scratch buffers for all of them. */
+export class CommandLists implements LaunchRecorder {
+  listener: ((launch: PreparedLaunch) => void) | null = null;
+  readonly scratch: ScratchBuffers;
+
+  constructor(
+    private readonly host: CommandListHost,
+    pool: BufferPool,
+    private readonly uniformPool: BufferPool,
+  ) {
+    this.scratch = new ScratchBuffers(pool);
+  }
+
+  record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {
+    const { uniformAlignment } = this.host;
+    let byteLength = 0;
+    const starts = recorded.map(({ launch }) => {
+      const { uniformWindow } = (launch as PreparedKernel).program;
+      const start = byteLength;
+      byteLength += Math.ceil(uniformWindow / uniformAlignment) * uniformAlignment;
+      return start;
+    });
+    const words = new Int32Array(byteLength / 4);
+    const floats = new Float32Array(words.buffer);
+    const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
+      const { program, params, x, y } = launch as PreparedKernel;
+      program.uniforms.write(params, words, floats, starts[at] / 4);
+      return { program, places, offsets: program.uniformWindow > 0 ? [starts[at]] : [], x, y, recent: [] };
+    });
+    const list = new WebGpuCommandList(launches, given, scratchPlaces(scratchBytes), words, this.#uniformsOf(words));
+    this.#findScratch(list);
+    return list;
+  }
+
+  replay(listed: CommandList, given: readonly DeviceBuffer[]): void {
+    const list = listed as WebGpuCommandList;
+    const { bound } = list;
+    for (let at = 0; at < list.given; at++) {
+      const buffer = this.host.bufferOf(given[at]);
+      if (buffer === bound[at]) continue;
+      bound[at] = buffer;
+      list.commands = null;
+    }
+    if (list.scratchGeneration !== this.scratch.generation || bound.some((buffer) => buffer!.state === 'failed')) {
+      this.#findScratch(list);
+    }
+    if (list.uniforms.state === 'failed') {
+      list.uniforms = this.#uniformsOf(list.words);
+      for (const { recent } of list.launches) recent.length = 0;
+      list.commands = null;
+    }
+    list.commands ??= list.launches.map((launch) => this.#commandOf(launch, list));
+    const batch = this.host.enqueue(list.commands);
+    for (const buffer of bound) buffer!.lastBatch = batch;
+    list.uniforms.lastBatch = batch;
+  }
+
+  forget(listed: CommandList): void {
+    const { uniforms } = listed as WebGpuCommandList;
+    this.uniformPool.give(uniforms);
+  }
+
+  #findScratch(list: WebGpuCommandList): void {
+    list.scratch.forEach((place, at) => (list.bound[list.given + at] = this.scratch.at(place)));
+    list.scratchGeneration = this.scratch.generation;
+    list.commands = null;
+  }
+
+  /** A uniform buffer with these words. What is enqueued already may read the old words of one that was given up. */
+  #uniformsOf(words: Int32Array<ArrayBuffer>): PooledBuffer {
+    const buffer = this.uniformPool.take(Math.max(words.byteLength, 4), this.host.submittedBatch);
+    if (words.length > 0) this.host.write(buffer, words);
+    return buffer;
+  }
+
+  #commandOf({ program, places, offsets, x, y, recent }: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
+    const { bound } = list;
+    for (let at = 0; at < recent.length; at++) {
+      const known = recent[at];
+      if (!known.buffers.every((buffer, binding) => buffer === bound[places[binding]])) continue;
+      if (at > 0) recent.unshift(...recent.splice(at, 1));
+      return known.command;
+    }
+    const buffers = places.map((place) => bound[place]!);
+    const bindGroup = this.host.bindGroup(program, list.uniforms, buffers);
+    const command: DispatchCommand = { kind: 'dispatch', program, bindGroup, offsets, x, y };
+    recent.unshift({ buffers, command });
+    if (recent.length > rememberedSets) recent.pop();
+    return command;
+  }
+}
