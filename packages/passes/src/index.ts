@@ -22,6 +22,9 @@ export { eraseShapeInformation, propagateInputShapes } from './shape-analysis/pr
 export { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
 export { eraseNumberTypes } from './cleanup/erase-number-types.ts';
 export { fuseAddmm } from './peephole/fuse-addmm.ts';
+export { fuseGraphLegacy, type LegacyFuserOptions } from './fusion/legacy/legacy-fuser.ts';
+export { fuseTensorExprs, type TensorExprFuserOptions } from './fusion/tensorexpr/tensorexpr-fuser.ts';
+export { forgetTensorTypes, insertTypeGuard, replaceByFallbackGraph } from './fusion/tensorexpr/type-guard.ts';
 export { fuseLinear } from './fusion/fuse-linear.ts';
 export { fuseAddRelu } from './fusion/fuse-relu.ts';
 export { unrollConstantLoops, unrollLoops } from './cleanup/loop-unrolling.ts';

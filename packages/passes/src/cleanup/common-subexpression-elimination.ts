@@ -24,11 +24,12 @@ class CommonSubexpressionEliminator {
     const lookup: Lookup = (key) => known.get(key) ?? inParents(key);
     let changed = false;
     for (const node of block.nodes()) {
-      if (node.hasSideEffects() || node.isNondeterministic() || this.#aliasDb.hasWriters(node)) continue;
+      if (node.hasSideEffects() || node.isNondeterministic()) continue;
       if (node.blocks.length > 0) {
         for (const inner of node.blocks) changed = this.run(inner, lookup) || changed;
         continue;
       }
+      if (this.#aliasDb.hasWriters(node)) continue;
       const key = nodeKey(node);
       if (key === null) continue;
       const existing = lookup(key);

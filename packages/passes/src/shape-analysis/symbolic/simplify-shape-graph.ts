@@ -2,7 +2,7 @@ import type { Graph } from '@cresset/ir';
 import { eliminateCommonSubexpressions } from '../../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../../cleanup/constant-pooling.ts';
 import { type ConstantEvaluator, propagateConstants } from '../../cleanup/constant-propagation.ts';
-import { eliminateDeadCode } from '../../cleanup/dead-code-elimination.ts';
+import { eliminateDeadWrites } from '../../cleanup/dead-code-elimination.ts';
 import { unrollConstantLoops } from '../../cleanup/loop-unrolling.ts';
 import { refineIntegerValues } from '../../cleanup/refine-integer-values.ts';
 import { removeListMutation } from '../../mutation/remove-mutation.ts';
@@ -22,6 +22,6 @@ export function simplifyShapeGraph(graph: Graph, evaluate: ConstantEvaluator): b
   ];
   poolConstants(graph);
   changes.push(eliminateCommonSubexpressions(graph));
-  eliminateDeadCode(graph);
+  eliminateDeadWrites(graph);
   return changes.includes(true);
 }
