@@ -22,7 +22,10 @@ interface ScalarTypeTraits {
   readonly size: number;
   /** Position in the promotion order of its category. */
   readonly category: 'bool' | 'integral' | 'floating' | 'complex';
-  readonly array: new (buffer: ArrayBufferLike, byteOffset?: number, length?: number) => HostArray;
+  readonly array: {
+    new (length: number): HostArray;
+    new (buffer: ArrayBufferLike, byteOffset?: number, length?: number): HostArray;
+  };
 }
 
 const traits: Partial<Record<ScalarType, ScalarTypeTraits>> = {
@@ -66,6 +69,12 @@ export function elementSize(dtype: ScalarType): number {
 export function hostArray(dtype: ScalarType, buffer: ArrayBufferLike, byteOffset: number, length: number): HostArray {
   const { array, category } = traitsOf(dtype);
   return new array(buffer, byteOffset, category === 'complex' ? 2 * length : length);
+}
+
+/** An array of `length` elements of `dtype`, all zero. */
+export function newHostArray(dtype: ScalarType, length: number): HostArray {
+  const { array: HostArrayOf, category } = traitsOf(dtype);
+  return new HostArrayOf(category === 'complex' ? 2 * length : length);
 }
 
 export function isFloatingPoint(dtype: ScalarType): boolean {

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, DeviceMemory } from './device-memory.ts';
-import { elementSize, realType, type ScalarType } from './scalar-type.ts';
+import { elementSize, hostArray, newHostArray, realType, type HostArray, type ScalarType } from './scalar-type.ts';
 
 interface DeviceCopy {
   readonly memory: DeviceMemory;
@@ -23,9 +23,7 @@ export interface StorageSource {
 export const KEPT_ON_HOST_BYTES = 64 << 10;
 
 // A storage that nobody disposed of must not keep device memory for ever: the safety net below, never the plan.
-const abandoned = new FinalizationRegistry<{ copy: DeviceCopy | null }>((held) => {
-  if (held.copy) held.copy.memory.release(held.copy.buffer);
-});
+const abandoned = new FinalizationRegistry<DeviceCopy>(({ memory, buffer }) => memory.release(buffer));
 
 /** Is told whenever a program's elements are looked at on the host, or given out there to be written. */
 export interface HostAccessWatch {
@@ -54,8 +52,11 @@ export function lastStorageSerial(): number {
  * copy stale. Going up to the device costs no wait; coming down and reading from the file do.
  */
 export class Storage {
-  #host: ArrayBuffer | null;
-  readonly #held: { copy: DeviceCopy | null } = { copy: null };
+  /** The host copy as an array of the dtype it was last asked for. An engine makes the buffer of a small array only when that is asked
+   * for, which takes ten times as long as the array. */
+  #host: HostArray | null;
+  #hostType: ScalarType;
+  #copy: DeviceCopy | null = null;
   #disposed = false;
   #writes = 0;
   /** Of a storage that is read when it is needed: kept until its bytes are written to, since a device may lose them. */
@@ -70,18 +71,26 @@ export class Storage {
   /** @param byteLength size in host layout, bytes. */
   private constructor(
     readonly byteLength: number,
-    host: ArrayBuffer | null,
+    host: HostArray | null,
+    dtype: ScalarType,
   ) {
     this.#host = host;
+    this.#hostType = dtype;
   }
 
   static onHost(bytes: ArrayBuffer): Storage {
-    return new Storage(bytes.byteLength, bytes);
+    return new Storage(bytes.byteLength, new Uint8Array(bytes), 'uint8');
+  }
+
+  /** A storage of `count` elements, all zero. */
+  static zeros(dtype: ScalarType, count: number): Storage {
+    const array = newHostArray(dtype, count);
+    return new Storage(array.byteLength, array, dtype);
   }
 
   /** A storage whose bytes are read when something first needs them: `toHost()` has to be awaited before they are used. */
   static fromSource(source: StorageSource): Storage {
-    const storage = new Storage(source.byteLength, null);
+    const storage = new Storage(source.byteLength, null, 'uint8');
     storage.#source = source;
     storage.#isOfFile = true;
     return storage;
@@ -89,7 +98,7 @@ export class Storage {
 
   /** A storage of `count` elements whose contents the device is about to write. */
   static onDevice(memory: DeviceMemory, dtype: ScalarType, count: number): Storage {
-    const storage = new Storage(count * elementSize(dtype), null);
+    const storage = new Storage(count * elementSize(dtype), null, dtype);
     storage.#adopt({ memory, dtype: realType(dtype), buffer: memory.allocate(storage.#deviceBytes(memory, dtype)) });
     return storage;
   }
@@ -121,10 +130,23 @@ export class Storage {
   /** The bytes on the host, for reading. Throws where they are only on the device: `toHost()` must have been awaited. */
   hostBytes(): ArrayBuffer {
     watch?.reads(this);
-    return this.#hostBytes();
+    return this.#hostCopy().buffer as ArrayBuffer;
   }
 
-  #hostBytes(): ArrayBuffer {
+  /** As `hostBytes`, as an array of as many whole elements as there are. */
+  hostArray(dtype: ScalarType): HostArray {
+    watch?.reads(this);
+    return this.#arrayOf(dtype);
+  }
+
+  #arrayOf(dtype: ScalarType): HostArray {
+    const array = this.#hostCopy();
+    if (this.#hostType === dtype) return array;
+    this.#hostType = dtype;
+    return (this.#host = hostArray(dtype, array.buffer, 0, Math.floor(this.byteLength / elementSize(dtype))));
+  }
+
+  #hostCopy(): HostArray {
     if (this.#host) return this.#host;
     if (this.#isLost) throw lost();
     throw new CressetError(
@@ -139,17 +161,32 @@ export class Storage {
 
   /** Another storage on the host with the same bytes. Throws where they are only on the device. */
   copyOnHost(): Storage {
-    return Storage.onHost(this.#hostBytes().slice(0));
+    return Storage.onHost((this.#hostCopy().buffer as ArrayBuffer).slice(0));
   }
 
   /** The bytes on the host, for writing: the device copy, if any, is dropped. */
   hostBytesForWriting(): ArrayBuffer {
+    this.#noteWrite();
+    return this.#hostCopy().buffer as ArrayBuffer;
+  }
+
+  /** As `hostBytesForWriting`, as an array. */
+  hostArrayForWriting(dtype: ScalarType): HostArray {
+    this.#noteWrite();
+    return this.#arrayOf(dtype);
+  }
+
+  #noteWrite(): void {
     watch?.writes(this);
-    const bytes = this.#hostBytes();
+    this.#hostCopy();
     this.#dropDeviceCopy();
     this.#source = null;
     this.#writes++;
-    return bytes;
+  }
+
+  #takeHostCopy(bytes: ArrayBuffer): void {
+    this.#host = new Uint8Array(bytes);
+    this.#hostType = 'uint8';
   }
 
   /** Brings the host copy up to date. The device copy stays. Rejects with a CressetError. */
@@ -162,14 +199,14 @@ export class Storage {
     const bytes = await copy.memory.download(copy.buffer, copy.dtype, this.byteLength / elementSize(copy.dtype));
     if (this.#disposed || this.#host) return;
     // Work enqueued while the copy travelled may have written the buffer again: then it has to be fetched once more.
-    if (this.#writes === writes) this.#host = bytes;
+    if (this.#writes === writes) this.#takeHostCopy(bytes);
     else await this.toHost();
   }
 
   async #read(source: StorageSource): Promise<void> {
     try {
       const bytes = await source.read();
-      if (!this.#disposed) this.#host = bytes;
+      if (!this.#disposed) this.#takeHostCopy(bytes);
     } finally {
       // After a failure somebody may try again.
       this.#reading = null;
@@ -181,7 +218,7 @@ export class Storage {
     const copy = this.#deviceCopy();
     const dtype = realType(tensorType);
     if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
-    const host = this.#hostBytes();
+    const { buffer: host } = this.#hostCopy();
     this.#dropDeviceCopy();
     const buffer = memory.allocate(this.#deviceBytes(memory, dtype));
     memory.upload(buffer, dtype, new Uint8Array(host));
@@ -227,7 +264,7 @@ export class Storage {
 
   /** The copy on a device, given up where it turns out that the device had no memory for it. */
   #deviceCopy(): DeviceCopy | null {
-    const { copy } = this.#held;
+    const copy = this.#copy;
     if (!copy?.buffer.isLost) return copy;
     this.#dropDeviceCopy();
     this.#isLost = !this.#host && !this.#source;
@@ -235,14 +272,14 @@ export class Storage {
   }
 
   #adopt(copy: DeviceCopy): void {
-    this.#held.copy = copy;
-    abandoned.register(this, this.#held, this);
+    this.#copy = copy;
+    abandoned.register(this, copy, this);
   }
 
   #dropDeviceCopy(): void {
-    const copy = this.#held.copy;
+    const copy = this.#copy;
     if (!copy) return;
-    this.#held.copy = null;
+    this.#copy = null;
     abandoned.unregister(this);
     copy.memory.release(copy.buffer);
   }

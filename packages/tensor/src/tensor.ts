@@ -50,8 +50,7 @@ export class Tensor {
 
   /** A contiguous tensor over new host memory, filled with zeros. */
   static empty(sizes: readonly number[], dtype: ScalarType): Tensor {
-    const bytes = numelOf(sizes) * elementSize(dtype);
-    return new Tensor(Storage.onHost(new ArrayBuffer(bytes)), dtype, sizes, contiguousStrides(sizes));
+    return new Tensor(Storage.zeros(dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes));
   }
 
   /** A contiguous tensor over the given elements, which are not copied where they are the whole of their buffer. */
@@ -105,16 +104,12 @@ export class Tensor {
    * j*strides[1]` (times two for complex). Throws where the elements are on the device only.
    */
   storageArray(): HostArray {
-    return this.#arrayOver(this.storage.hostBytes());
+    return this.storage.hostArray(this.dtype);
   }
 
   /** As `storageArray`, for writing: a device copy becomes stale. */
   storageArrayForWriting(): HostArray {
-    return this.#arrayOver(this.storage.hostBytesForWriting());
-  }
-
-  #arrayOver(bytes: ArrayBuffer): HostArray {
-    return hostArray(this.dtype, bytes, 0, Math.floor(bytes.byteLength / elementSize(this.dtype)));
+    return this.storage.hostArrayForWriting(this.dtype);
   }
 
   /**

@@ -11,76 +11,105 @@ import {
   type UnaryExpr,
 } from '@cresset/tensorexpr';
 import { toInt64 } from './elements.ts';
-import { blockSize, castBlock, IntegerRangeError, makeRegister, type Precision, type Register } from './blocks.ts';
+import { blockSize, castLoop, IntegerRangeError, makeRegister, type Precision, type Register } from './blocks.ts';
 import { OperatorError } from './errors.ts';
-
-type Step = (count: number) => void;
+import { exactOne, exactTwo, laneOf, mappedOne, mappedTwo, rowLoops, rowStep, type Lane, type RowLoop, type Step } from './lanes.ts';
 
 /**
- * An expression made ready to be evaluated a block of elements at a time: one register a node, one tight loop a node and
- * block. Loads, reductions and the accumulator are leaves, whose registers are filled by whoever evaluates.
+ * An expression made ready to be evaluated a piece of an index space at a time: one lane a node, one tight loop a node and piece. Loads,
+ * reductions and the accumulator are leaves, whose lanes are filled, or turned to memory that is there, by whoever evaluates. What
+ * depends on no element is worked out once, by `begin`.
  */
 export class BlockProgram {
-  readonly #registers = new Map<Expr, Register>();
+  readonly #lanes = new Map<Expr, Lane>();
+  readonly #first: Step[] = [];
   readonly #steps: Step[] = [];
   readonly #precision: Precision;
   readonly #length: number;
+  readonly #width: number;
 
-  constructor(roots: readonly Expr[], precision: Precision, length = blockSize) {
+  /**
+   * @param length values of a piece at most
+   * @param width columns of a row of values in memory of the program's own
+   * @param shared leaves of one value for all elements
+   */
+  constructor(
+    roots: readonly Expr[],
+    precision: Precision,
+    length = blockSize,
+    width = length,
+    readonly shared: ReadonlySet<Expr> = new Set(),
+  ) {
     this.#precision = precision;
-    this.#length = Math.min(length, blockSize);
+    this.#length = length;
+    this.#width = width;
     for (const root of roots) this.#compile(root);
   }
 
-  /** The block of values of a node: a root's after `evaluate`, a leaf's to be filled before. */
+  /** Where the values of a node are: a root's after `evaluate`, a leaf's to be filled before. */
+  lane(expr: Expr): Lane {
+    const lane = this.#lanes.get(expr);
+    if (!lane) throw new TypeError('this expression is not part of the program');
+    return lane;
+  }
+
+  /** As `lane`, of a node whose values lie in memory of the program's own. */
   register(expr: Expr): Register {
-    const register = this.#registers.get(expr);
-    if (!register) throw new TypeError('this expression is not part of the program');
-    return register;
+    return this.lane(expr).array as Register;
   }
 
   has(expr: Expr): boolean {
-    return this.#registers.has(expr);
+    return this.#lanes.has(expr);
   }
 
-  /** Works on the first `count` values; throws IntegerRangeError where int64 needs bigints. */
-  evaluate(count: number): void {
-    for (const step of this.#steps) step(count);
+  /** Whether a node has one value for all elements. */
+  isShared(expr: Expr): boolean {
+    return this.lane(expr).column === 0;
   }
 
-  #compile(expr: Expr): Register {
-    const known = this.#registers.get(expr);
-    if (known) return known;
-    if (!isLeaf(expr)) for (const child of childrenOf(expr)) this.#compile(child);
-    const register = makeRegister(expr.type, this.#precision, this.#length);
-    this.#registers.set(expr, register);
-    const step = this.#stepOf(expr, register);
-    if (step) this.#steps.push(step);
-    return register;
+  /** How many nodes are worked out for every piece. */
+  get stepCount(): number {
+    return this.#steps.length;
   }
 
-  #stepOf(expr: Expr, out: Register): Step | null {
+  /** Works out what all elements share, once its leaves are filled; throws IntegerRangeError where int64 needs bigints. */
+  begin(): void {
+    for (const step of this.#first) step(1, 1);
+  }
+
+  /** Works on a piece; throws IntegerRangeError where int64 needs bigints. */
+  evaluate(rows: number, columns: number): void {
+    for (const step of this.#steps) step(rows, columns);
+  }
+
+  #compile(expr: Expr): void {
+    if (this.#lanes.has(expr)) return;
+    const isLeaf = leafKinds.has(expr.kind);
+    const children = isLeaf ? [] : childrenOf(expr);
+    for (const child of children) this.#compile(child);
+    const isShared = isLeaf ? this.shared.has(expr) : children.every((child) => this.isShared(child));
+    const array = makeRegister(expr.type, this.#precision, isShared ? 1 : this.#length);
+    const lane = laneOf(array, isShared ? 0 : this.#width);
+    this.#lanes.set(expr, lane);
+    const step = this.#stepOf(expr, lane);
+    if (step) (isShared ? this.#first : this.#steps).push(step);
+  }
+
+  #stepOf(expr: Expr, out: Lane): Step | null {
     switch (expr.kind) {
       case 'const':
       case 'param':
-        fillRegister(out, expr.value);
+        fillRegister(out.array as Register, expr.value);
         return null;
       case 'unary':
         return this.#unary(expr, out);
       case 'binary':
         return this.#binary(expr, out);
-      case 'select': {
-        const condition = this.register(expr.condition) as Uint8Array;
-        const x = this.register(expr.x) as Float64Array;
-        const y = this.register(expr.y) as Float64Array;
-        const target = out as Float64Array;
-        return (count) => {
-          for (let i = 0; i < count; i++) target[i] = condition[i] !== 0 ? x[i] : y[i];
-        };
-      }
+      case 'select':
+        return selectStep(this.lane(expr.condition), this.lane(expr.x), this.lane(expr.y), out);
       case 'cast': {
-        const source = this.register(expr.x);
-        return (count) => castBlock(expr.x.type, expr.type, source, out, count);
+        const x = this.lane(expr.x);
+        return rowStep(castLoop(expr.x.type, expr.type, x.array as Register, out.array as Register), out, x, x);
       }
       case 'axis':
         throw new TypeError('a pointwise body names no axes');
@@ -89,42 +118,55 @@ export class BlockProgram {
     }
   }
 
-  #unary({ fn, x: operand }: UnaryExpr, out: Register): Step {
-    const x = this.register(operand);
-    if (x instanceof BigInt64Array) {
+  #unary({ fn, x: operand }: UnaryExpr, out: Lane): Step {
+    const x = this.lane(operand);
+    if (x.array instanceof BigInt64Array) {
       const apply = integerUnary[fn];
       if (!apply) throw new TypeError(`${fn} is no function of integers`);
       // A predicate's register holds numbers.
-      if (!(out instanceof BigInt64Array)) return (count) => each(count, (i) => (out[i] = Number(apply(x[i]))));
-      return (count) => {
-        for (let i = 0; i < count; i++) out[i] = apply(x[i]);
-      };
+      return rowStep(out.array instanceof BigInt64Array ? exactOne(apply) : exactOne((a) => Number(apply(a))), out, x, x);
     }
-    const target = out as Float64Array;
-    if (fn === 'not' && operand.type === 'i32') return (count) => each(count, (i) => (target[i] = ~x[i]));
-    if (fn === 'not' && operand.type === 'i64') return (count) => each(count, (i) => (target[i] = -x[i] - 1));
-    if (fn === 'neg') return (count) => negate(target, x as Float64Array, count);
-    const apply = floatUnary[fn];
-    const source = x as Float64Array;
-    return (count) => {
-      for (let i = 0; i < count; i++) target[i] = apply(source[i]);
-    };
+    if (fn === 'not' && operand.type === 'i32') return rowStep(mappedOne((a) => ~a), out, x, x);
+    if (fn === 'not' && operand.type === 'i64') return rowStep(mappedOne((a) => -a - 1), out, x, x);
+    return rowStep(fn === 'neg' || fn === 'exp' ? rowLoops[fn] : mappedOne(floatUnary[fn]), out, x, x);
   }
 
-  #binary(expr: BinaryExpr, out: Register): Step {
-    const x = this.register(expr.x);
-    const y = this.register(expr.y);
-    if (x instanceof BigInt64Array) return exactStep(expr.fn, x, y as BigInt64Array, out);
-    const source = x as Float64Array;
-    const other = y as Float64Array;
-    const target = out as Float64Array;
-    if (expr.x.type === 'i32' || expr.x.type === 'i64') return integerStep(expr, source, other, target);
-    if (expr.fn === 'nextafter' && !this.#precision.double) return mapped(nextafterSingle)(target, source, other);
-    return (floatLoops[expr.fn] ??= mapped(floatBinary[expr.fn]))(target, source, other);
+  #binary(expr: BinaryExpr, out: Lane): Step {
+    const x = this.lane(expr.x);
+    const y = this.lane(expr.y);
+    if (x.array instanceof BigInt64Array) return exactStep(expr.fn, x, y, out);
+    if (expr.x.type === 'i32' || expr.x.type === 'i64') return integerStep(expr, x, y, out);
+    if (expr.fn === 'nextafter' && !this.#precision.double) return rowStep(mappedTwo(nextafterSingle), out, x, y);
+    return rowStep(loopOf(expr.fn), out, x, y);
   }
 }
 
-const isLeaf = (expr: Expr): boolean => expr.kind === 'load' || expr.kind === 'reduce' || expr.kind === 'accumulator';
+const leafKinds: ReadonlySet<Expr['kind']> = new Set(['load', 'reduce', 'accumulator']);
+
+const loopOf = (fn: BinaryFunction): RowLoop =>
+  (rowLoops as Partial<Record<BinaryFunction, RowLoop>>)[fn] ?? mappedTwo(floatBinary[fn]);
+
+function selectStep(condition: Lane, x: Lane, y: Lane, out: Lane): Step {
+  return (rows, columns) => {
+    const flags = condition.array as Uint8Array;
+    const yes = x.array as Float64Array;
+    const no = y.array as Float64Array;
+    const target = out.array as Float64Array;
+    for (let row = 0; row < rows; row++) {
+      let flag = condition.at + row * condition.row;
+      let i = x.at + row * x.row;
+      let j = y.at + row * y.row;
+      let at = out.at + row * out.row;
+      for (let n = 0; n < columns; n++) {
+        target[at] = flags[flag] !== 0 ? yes[i] : no[j];
+        flag += condition.column;
+        i += x.column;
+        j += y.column;
+        at += out.column;
+      }
+    }
+  };
+}
 
 /** Sets every value of a register to a number of the program. */
 export function fillRegister(register: Register, value: number | bigint | boolean): void {
@@ -138,100 +180,70 @@ export function fillRegister(register: Register, value: number | bigint | boolea
   register.fill(Number(value));
 }
 
-function each(count: number, body: (i: number) => void): void {
-  for (let i = 0; i < count; i++) body(i);
-}
-
-function negate(out: Float64Array, x: Float64Array, count: number): void {
-  for (let i = 0; i < count; i++) out[i] = -x[i];
-}
-
-type Loop = (out: Float64Array, x: Float64Array, y: Float64Array) => Step;
-
-function mapped(apply: (x: number, y: number) => number): Loop {
-  return (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = apply(x[i], y[i]);
-  };
-}
-
-// What nearly all time goes to has loops of its own, which the engine turns into straight machine code.
-const floatLoops: Partial<Record<BinaryFunction, Loop>> = {
-  add: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] + y[i];
-  },
-  sub: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] - y[i];
-  },
-  mul: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] * y[i];
-  },
-  div: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] / y[i];
-  },
-  max: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] >= y[i] ? x[i] : Math.max(x[i], y[i]);
-  },
-  min: (out, x, y) => (count) => {
-    for (let i = 0; i < count; i++) out[i] = x[i] <= y[i] ? x[i] : Math.min(x[i], y[i]);
-  },
-};
-
-const divisions = new Set<BinaryFunction>(['truncdiv', 'floordiv', 'fmod', 'remainder']);
+/** Quotients of integers below 2^53 are exact once the rest is taken off first; adding 0 turns −0 into 0. */
+const divisions = new Map<BinaryFunction, (a: number, b: number) => number>([
+  ['truncdiv', (a, b) => (a - (a % b)) / b + 0],
+  [
+    'floordiv',
+    (a, b) => {
+      const rest = a % b;
+      return (a - rest) / b - (rest !== 0 && rest < 0 !== b < 0 ? 1 : 0) + 0;
+    },
+  ],
+  ['fmod', (a, b) => (a % b) + 0],
+  ['remainder', (a, b) => floatBinary.remainder(a, b) + 0],
+]);
 const bitwise = new Set<BinaryFunction>(['and', 'or', 'xor', 'shl', 'shr']);
 const comparisons = new Set<BinaryFunction>(['eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 
 /** Integers in doubles: 32-bit ones wrap in their register, 64-bit ones are checked to stay exact. */
-function integerStep({ fn, x: { type } }: BinaryExpr, x: Float64Array, y: Float64Array, out: Float64Array): Step {
-  if (divisions.has(fn)) return checkingDivisor(y, divisionOf(fn, x, y, out));
-  const plain = (): Step => (floatLoops[fn] ??= mapped(floatBinary[fn]))(out, x, y);
-  if (comparisons.has(fn)) return plain();
-  if (type === 'i32') {
-    if (fn === 'mul') return mapped(Math.imul)(out, x, y);
-    return fn === 'pow' ? mapped(power32)(out, x, y) : plain();
+function integerStep({ fn, x: { type } }: BinaryExpr, x: Lane, y: Lane, out: Lane): Step {
+  if (divisions.has(fn)) return checking(y, isDivisor, rowStep(mappedTwo(divisions.get(fn)!), out, x, y));
+  if (type === 'i32' && (fn === 'mul' || fn === 'pow')) {
+    return rowStep(mappedTwo(fn === 'mul' ? Math.imul : power32), out, x, y);
   }
-  if (bitwise.has(fn)) return checkingWords(fn, x, y, plain());
-  const step = fn === 'pow' ? mapped(powerExact)(out, x, y) : plain();
-  return (count) => {
-    step(count);
-    for (let i = 0; i < count; i++) {
-      if (!(Math.abs(out[i]) <= Number.MAX_SAFE_INTEGER)) throw new IntegerRangeError();
-    }
-  };
-}
-
-function divisionOf(fn: BinaryFunction, x: Float64Array, y: Float64Array, out: Float64Array): Step {
-  // Quotients of integers below 2^53 are exact once the rest is taken off first; adding 0 turns −0 into 0.
-  switch (fn) {
-    case 'truncdiv':
-      return mapped((a, b) => (a - (a % b)) / b + 0)(out, x, y);
-    case 'floordiv':
-      return mapped((a, b) => {
-        const rest = a % b;
-        return (a - rest) / b - (rest !== 0 && rest < 0 !== b < 0 ? 1 : 0) + 0;
-      })(out, x, y);
-    default:
-      return mapped((a, b) => floatBinary[fn](a, b) + 0)(out, x, y);
+  if (comparisons.has(fn) || type === 'i32') return rowStep(loopOf(fn), out, x, y);
+  // Bitwise functions of doubles see 32 bits only.
+  if (bitwise.has(fn)) {
+    // Shifting left gains bits: only what stays within 31 is left to the fast path.
+    const apply = fn === 'shl' ? shiftExact : floatBinary[fn];
+    return checking(x, isWord, checking(y, isWord, checked(rowStep(mappedTwo(apply), out, x, y), out)));
   }
+  return checked(rowStep(fn === 'pow' ? mappedTwo(powerExact) : loopOf(fn), out, x, y), out);
 }
 
-function checkingDivisor(y: Float64Array, step: Step): Step {
-  return (count) => {
-    for (let i = 0; i < count; i++) if (y[i] === 0) throw new OperatorError('ZeroDivisionError');
-    step(count);
+const shiftExact = (x: number, y: number): number => (y >= 0 && y < 31 && Math.abs(x * 2 ** y) < 2 ** 31 ? x << y : NaN);
+
+function isDivisor(value: number): boolean {
+  if (value === 0) throw new OperatorError('ZeroDivisionError');
+  return true;
+}
+
+const isWord = (value: number): boolean => value === (value | 0);
+const isExact = (value: number): boolean => Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+
+/** Does a step whose result has to be exact. */
+const checked =
+  (step: Step, out: Lane): Step =>
+  (rows, columns) => {
+    step(rows, columns);
+    checkEach(out, isExact, rows, columns);
   };
-}
 
-/** Bitwise functions of doubles see 32 bits only. */
-function checkingWords(fn: BinaryFunction, x: Float64Array, y: Float64Array, step: Step): Step {
-  // Shifting left gains bits: only what stays within 31 is left to the fast path.
-  return (count) => {
-    for (let i = 0; i < count; i++) {
-      if (x[i] !== (x[i] | 0) || y[i] !== (y[i] | 0)) throw new IntegerRangeError();
-      if (fn === 'shl' && !(y[i] >= 0 && y[i] < 31 && Math.abs(x[i] * 2 ** y[i]) < 2 ** 31))
-        throw new IntegerRangeError();
+/** Does a step once all values of one of its arguments are known to be good. */
+const checking =
+  (lane: Lane, isGood: (value: number) => boolean, step: Step): Step =>
+  (rows, columns) => {
+    checkEach(lane, isGood, rows, columns);
+    step(rows, columns);
+  };
+
+function checkEach({ array, at, row, column }: Lane, isGood: (value: number) => boolean, rows: number, columns: number) {
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      if (!isGood((array as Float64Array)[at + r * row + c * column])) throw new IntegerRangeError();
     }
-    step(count);
-  };
+  }
 }
 
 function power32(x: number, y: number): number {
@@ -249,17 +261,20 @@ function powerExact(x: number, y: number): number {
   return x ** y;
 }
 
-function exactStep(fn: BinaryFunction, x: BigInt64Array, y: BigInt64Array, out: Register): Step {
+function exactStep(fn: BinaryFunction, x: Lane, y: Lane, out: Lane): Step {
   const apply = integerBinary[fn];
   if (!apply) throw new TypeError(`${fn} is no function of integers`);
   const isDivision = divisions.has(fn);
-  return (count) => {
-    for (let i = 0; i < count; i++) {
-      if (isDivision && y[i] === 0n) throw new OperatorError('ZeroDivisionError');
-      const value = apply(x[i], y[i]);
-      out[i] = out instanceof BigInt64Array ? value : Number(value);
-    }
-  };
+  const result = out.array instanceof BigInt64Array ? (value: bigint) => value : Number;
+  return rowStep(
+    exactTwo((a, b) => {
+      if (isDivision && b === 0n) throw new OperatorError('ZeroDivisionError');
+      return result(apply(a, b));
+    }),
+    out,
+    x,
+    y,
+  );
 }
 
 /** Runs `work` with int64 in doubles, and once more with bigints where a value does not fit. */

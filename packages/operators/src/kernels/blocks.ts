@@ -1,6 +1,7 @@
 import { bitsToNumber, numberToBits, type HostArray, type ScalarType, type Tensor } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
 import { toInt64 } from './elements.ts';
+import { exactOne, mappedOne, rowLoops, type RowLoop } from './lanes.ts';
 import type { VisitRun } from './tensor-iterator.ts';
 
 /** Elements that are worked on at a time: few enough to stay in the processor's first cache. */
@@ -164,34 +165,20 @@ function fastLongWriter(target: BigInt64Array, register: Float64Array): VisitRun
 /** Whether tensors of this dtype can be read into registers. */
 export const hasRegisters = (dtype: ScalarType): boolean => !dtype.startsWith('complex');
 
-/** Converts a block from one expression type to another, as C++ converts. */
-export function castBlock(from: ExprType, to: ExprType, source: Register, target: Register, count: number): void {
-  if (to === 'bool') {
-    const zero = source instanceof BigInt64Array ? 0n : 0;
-    for (let i = 0; i < count; i++) target[i] = source[i] === zero ? 0 : 1;
-  } else if (to === 'i64') {
-    castToLong(from, source as HostArray, target, count);
-  } else if (source instanceof BigInt64Array) {
-    if (to === 'float') for (let i = 0; i < count; i++) target[i] = Number(source[i]);
-    else for (let i = 0; i < count; i++) target[i] = Number(BigInt.asIntN(32, source[i]));
-  } else if (to === 'i32') {
-    for (let i = 0; i < count; i++) target[i] = (source as Float64Array)[i] | 0;
-  } else {
-    (target as Float64Array).set((source as Float64Array).subarray(0, count));
-  }
+/** Converts from one expression type to another, as C++ converts. */
+export function castLoop(from: ExprType, to: ExprType, source: Register, target: Register): RowLoop {
+  if (to === 'bool') return source instanceof BigInt64Array ? exactOne((a) => (a === 0n ? 0 : 1)) : mappedOne(truthOf);
+  if (target instanceof BigInt64Array) return exactOne((a) => toInt64(Number(a)));
+  if (to === 'i64') return from === 'float' ? mappedOne(cutExactly) : rowLoops.copy;
+  if (source instanceof BigInt64Array) return exactOne((a) => Number(to === 'float' ? a : BigInt.asIntN(32, a)));
+  return to === 'i32' ? mappedOne((a) => a | 0) : rowLoops.copy;
 }
 
-function castToLong(from: ExprType, source: HostArray, target: Register, count: number): void {
-  if (target instanceof BigInt64Array) {
-    for (let i = 0; i < count; i++) target[i] = toInt64(Number(source[i]));
-  } else if (from === 'float') {
-    for (let i = 0; i < count; i++) {
-      const value = Math.trunc(source[i] as number);
-      // NaN fails the comparison too.
-      if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) throw new IntegerRangeError();
-      target[i] = value + 0;
-    }
-  } else {
-    (target as Float64Array).set((source as Int32Array).subarray(0, count));
-  }
+const truthOf = (value: number): number => (value === 0 ? 0 : 1);
+
+function cutExactly(value: number): number {
+  const whole = Math.trunc(value);
+  // NaN fails the comparison too.
+  if (!(Math.abs(whole) <= Number.MAX_SAFE_INTEGER)) throw new IntegerRangeError();
+  return whole + 0;
 }

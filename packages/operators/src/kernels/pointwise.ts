@@ -13,11 +13,10 @@ import {
   type ExprType,
   type LoadExpr,
 } from '@cresset/tensorexpr';
-import { BlockProgram, withIntegerFallback } from './block-evaluator.ts';
-import { blockReader, blockSize, blockWriter } from './blocks.ts';
 import { boxingOf } from '../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from './broadcast.ts';
 import { strideOrder, stridesInOrder } from './dimensions.ts';
+import { ElementwiseLoop, type Layout } from './elementwise.ts';
 import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
 import type {
@@ -213,32 +212,39 @@ export function runPointwise(row: OperatorRow, args: PointwiseArguments, output:
     operandNames(row).some((name) => args[name] instanceof Tensor && isComplex(args[name].dtype));
   if (row.pointwise!.number && !isWide) runNumbers(row, args, output, computing);
   else if (isWide) runComplex(row, args, output);
-  else runBlocks(row, args, output, computing);
+  else {
+    const { loop, names } = pointwiseLoop(row, args, output, computing);
+    loop.run(
+      output,
+      names.map((name) => args[name] as Tensor),
+    );
+  }
 }
 
-function runBlocks(row: OperatorRow, args: PointwiseArguments, output: Tensor, computing: ScalarType): void {
-  const loads: LoadExpr[] = [];
+/** A pointwise row's loop for arguments of these layouts, and the names of those of its arguments that are tensors. */
+export interface PointwiseLoop {
+  readonly loop: ElementwiseLoop;
+  readonly names: readonly string[];
+}
+
+/** Makes the loop of a pointwise row of numbers that are not complex. */
+export function pointwiseLoop(
+  row: OperatorRow,
+  args: PointwiseArguments,
+  output: Layout,
+  computing: ScalarType,
+): PointwiseLoop {
+  const names = operandNames(row).filter((name) => args[name] instanceof Tensor);
+  const tensors = names.map((name) => args[name] as Tensor);
+  const loads = tensors.map(hostLoad);
   const elements: PointwiseArguments = { ...args };
-  for (const name of operandNames(row)) {
-    const tensor = args[name];
-    if (!(tensor instanceof Tensor)) continue;
-    const { category } = promotionOperand(tensor);
-    if (tensor.dim === 0) {
-      const value = readScalar(tensor, tensor.storageOffset);
-      elements[name] = new TensorElement(scalarParam(value, tensor.dtype), tensor.dtype, category);
-    } else {
-      const load = hostLoad(tensor);
-      loads.push(load);
-      elements[name] = new TensorElement(load, tensor.dtype, category);
-    }
-  }
-  const { expr } = pointwiseExpr(row, elements);
-  evaluateInto(
-    output,
-    cast(exprTypeOf(output.dtype), expr),
-    loads,
-    computing === 'float64' || output.dtype === 'float64',
-  );
+  names.forEach((name, at) => {
+    const tensor = tensors[at];
+    elements[name] = new TensorElement(loads[at], tensor.dtype, promotionOperand(tensor).category);
+  });
+  const value = cast(exprTypeOf(output.dtype), pointwiseExpr(row, elements).expr);
+  const double = computing === 'float64' || output.dtype === 'float64';
+  return { names, loop: new ElementwiseLoop(output, value, loads, tensors, double) };
 }
 
 /** An element of `tensor` wherever the host evaluator stands: it walks the tensor itself, the offset is not looked at. */
@@ -251,35 +257,11 @@ export function hostLoad(tensor: Tensor): LoadExpr {
   };
 }
 
-const skip = (): void => undefined;
-
 /** Evaluates an expression over host loads for every element of `output`, to which the loads' tensors broadcast. */
 export function evaluateInto(output: Tensor, expr: Expr, loads: readonly LoadExpr[], double: boolean): void {
-  const walks = loads.map(({ operand: { tensor } }) => ({
-    strides: broadcastStrides(tensor.sizes, tensor.strides, output.sizes),
-    offset: tensor.storageOffset,
-  }));
-  const space = iterationSpace(output.sizes, [walkOf(output), ...walks]);
-  const total = numelOf(output.sizes);
-  let done = 0;
-  withIntegerFallback((exact) => {
-    const program = new BlockProgram([expr], { double, exact }, total);
-    const cursors = space.walks.map((walk) => new StridedCursor(space.sizes, walk));
-    // After the change to bigints work goes on with the block that did not fit: earlier ones may be stored over inputs.
-    for (const cursor of cursors) cursor.advance(done, skip);
-    const [outputCursor, ...inputCursors] = cursors;
-    const readers = loads.map((load) =>
-      program.has(load) ? blockReader(load.operand.tensor, program.register(load)) : skip,
-    );
-    const write = blockWriter(output, program.register(expr));
-    while (done < total) {
-      const count = Math.min(blockSize, total - done);
-      inputCursors.forEach((cursor, at) => cursor.advance(count, readers[at]));
-      program.evaluate(count);
-      outputCursor.advance(count, write);
-      done += count;
-    }
-  });
+  if (output.numel === 0) return;
+  const tensors = loads.map(({ operand }) => operand.tensor);
+  new ElementwiseLoop(output, expr, loads, tensors, double).run(output, tensors);
 }
 
 /** One element at a time through the row's function of numbers. */

@@ -1,5 +1,6 @@
 import { type ReduceExpr, type ReduceFunction } from '@cresset/tensorexpr';
 import { blockSize, IntegerRangeError, type Precision, type Register } from './blocks.ts';
+import type { Lane } from './lanes.ts';
 
 const neutral: Record<ReduceFunction, number> = {
   sum: 0,
@@ -51,46 +52,37 @@ export class ReduceAccumulator {
     this.#positions.fill(0, 0, count);
   }
 
-  /** Combines the first value of the accumulator with `count` values, the elements from `position` on of one group. */
-  fold(block: Register, count: number, position: number): void {
-    if (this.#values instanceof BigInt64Array) {
-      for (let at = 0; at < count; at++) this.#combineLong(0, block[at] as bigint, position + at);
+  /** Combines rows of values, elements `position` and on of groups `group` and on, with what their groups have so far. */
+  fold(lane: Lane, rows: number, columns: number, group: number, position: number): void {
+    const { array, at, row, column } = lane;
+    const fn = this.#fn;
+    const values = this.#values;
+    if (values instanceof BigInt64Array) {
+      const longs = array as BigInt64Array;
+      for (let r = 0; r < rows; r++) {
+        for (let c = 0; c < columns; c++) {
+          this.#combineLong(group + r, BigInt(longs[at + r * row + c * column]), position + c);
+        }
+      }
       return;
     }
-    const source = block as Float64Array;
-    const values = this.#values;
-    if (this.#fn === 'argmax' || this.#fn === 'argmin') {
-      for (let at = 0; at < count; at++) this.#compete(0, source[at], position + at);
-    } else if (this.#fn === 'sum') {
-      let sum = values[0];
-      for (let at = 0; at < count; at++) sum += source[at];
-      values[0] = sum;
+    const source = array as Float64Array;
+    if (fn === 'argmax' || fn === 'argmin') {
+      for (let r = 0; r < rows; r++) {
+        for (let c = 0; c < columns; c++) this.#compete(group + r, source[at + r * row + c * column], position + c);
+      }
+    } else if (fn === 'sum') {
+      sumRows(values, source, lane, rows, columns, group);
     } else {
-      const combine = combines[this.#fn];
-      let value = values[0];
-      for (let at = 0; at < count; at++) value = combine(value, source[at]);
-      values[0] = value;
+      const combine = combines[fn];
+      for (let r = 0; r < rows; r++) {
+        let i = at + r * row;
+        let value = values[group + r];
+        for (let c = 0; c < columns; c++, i += column) value = combine(value, source[i]);
+        values[group + r] = value;
+      }
     }
-    this.#check(1);
-  }
-
-  /** Combines each value of the accumulator with one of `block`, all of them element `position` of their groups. */
-  combine(block: Register, count: number, position: number): void {
-    if (this.#values instanceof BigInt64Array) {
-      for (let at = 0; at < count; at++) this.#combineLong(at, block[at] as bigint, position);
-      return;
-    }
-    const source = block as Float64Array;
-    const values = this.#values;
-    if (this.#fn === 'argmax' || this.#fn === 'argmin') {
-      for (let at = 0; at < count; at++) this.#compete(at, source[at], position);
-    } else if (this.#fn === 'sum') {
-      for (let at = 0; at < count; at++) values[at] += source[at];
-    } else {
-      const combine = combines[this.#fn];
-      for (let at = 0; at < count; at++) values[at] = combine(values[at], source[at]);
-    }
-    this.#check(count);
+    if (this.#checked) this.#check(group, rows);
   }
 
   /** Puts the results of `count` groups into a register of the reduction's type. */
@@ -99,21 +91,13 @@ export class ReduceAccumulator {
     for (let at = 0; at < count; at++) this.#put(register, at, isPosition ? this.#positions[at] : this.#values[at]);
   }
 
-  /** Fills a register with the one result of a group. */
-  broadcastTo(register: Register): void {
-    this.copyTo(register, 1);
-    if (register instanceof BigInt64Array) register.fill(register[0]);
-    else register.fill(register[0]);
-  }
-
   #put(register: Register, at: number, value: number | bigint): void {
     if (register instanceof BigInt64Array) register[at] = BigInt(value);
     else register[at] = Number(value);
   }
 
-  #check(count: number): void {
-    if (!this.#checked) return;
-    for (let at = 0; at < count; at++) {
+  #check(group: number, count: number): void {
+    for (let at = group; at < group + count; at++) {
       if (!(Math.abs(this.#values[at] as number) <= Number.MAX_SAFE_INTEGER)) throw new IntegerRangeError();
     }
   }
@@ -155,5 +139,29 @@ export class ReduceAccumulator {
         this.#positions[at] = position;
       }
     }
+  }
+}
+
+/** Sums of rows; where neighbours in memory belong to different rows, row by row of them instead of jumping through memory. */
+function sumRows(
+  values: Float64Array,
+  source: Float64Array,
+  { at, row, column }: Lane,
+  rows: number,
+  columns: number,
+  group: number,
+): void {
+  if (Math.abs(row) < Math.abs(column)) {
+    for (let c = 0; c < columns; c++) {
+      let i = at + c * column;
+      for (let r = group; r < group + rows; r++, i += row) values[r] += source[i];
+    }
+    return;
+  }
+  for (let r = 0; r < rows; r++) {
+    let i = at + r * row;
+    let sum = values[group + r];
+    for (let c = 0; c < columns; c++, i += column) sum += source[i];
+    values[group + r] = sum;
   }
 }

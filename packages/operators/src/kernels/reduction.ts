@@ -13,15 +13,17 @@ import {
   type ReduceExpr,
 } from '@cresset/tensorexpr';
 import { BlockProgram, withIntegerFallback } from './block-evaluator.ts';
-import { blockReader, blockSize, blockWriter, type Register } from './blocks.ts';
+import { blockReader, blockSize, blockWriter, IntegerRangeError, type Register } from './blocks.ts';
 import { boxingOf } from '../table/boxing.ts';
 import { reducedDims, reducedSizes } from './dimensions.ts';
+import { isDirect, TURN_SIZE } from './elementwise.ts';
 import { readScalar, scalarToNumber, scalarWriter } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
+import type { Lane } from './lanes.ts';
 import { hostLoad } from './pointwise.ts';
 import { ReduceAccumulator } from './reduce-accumulator.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, TensorMeta } from '../table/row.ts';
-import { coalesce, StridedCursor, type IterationSpace, type VisitRun } from './tensor-iterator.ts';
+import { coalesce, StridedCursor, type IterationSpace } from './tensor-iterator.ts';
 import { dtypeName } from './type-promotion.ts';
 
 interface ReductionPlan {
@@ -114,25 +116,32 @@ function keptStrides(output: Tensor, { self, kept }: ReductionPlan): readonly nu
 export function runReduction(row: OperatorRow, args: PointwiseArguments, output: Tensor): void {
   const plan = planOf(row, args);
   if (output.numel === 0) return;
-  if (isComplex(plan.computing) || isComplex(plan.self.dtype)) {
-    runComplexReduction(row, args, plan, output);
-    return;
-  }
+  if (isComplex(plan.computing) || isComplex(plan.self.dtype)) runComplexReduction(row, args, plan, output);
+  else makeLoop(row, args, plan, output).run(plan.self, output);
+}
+
+/** A reduction made ready for arguments like these; null for complex ones. */
+export function reductionLoop(row: OperatorRow, args: PointwiseArguments, output: Tensor): ReductionLoop | null {
+  const plan = planOf(row, args);
+  return isComplex(plan.computing) || isComplex(plan.self.dtype) ? null : makeLoop(row, args, plan, output);
+}
+
+function makeLoop(row: OperatorRow, args: PointwiseArguments, plan: ReductionPlan, output: Tensor): ReductionLoop {
   const { self, dims, kept } = plan;
   const load = hostLoad(self);
   const body = cast(exprTypeOf(output.dtype), bodyOf(row, args, plan, load, []));
-  const within: IterationSpace = coalesce({
+  const within = coalesce({
     sizes: dims.map((dim) => self.sizes[dim]),
     walks: [{ strides: dims.map((dim) => self.strides[dim]), offset: 0 }],
   });
-  const across: IterationSpace = coalesce({
+  const across = coalesce({
     sizes: kept.map((dim) => self.sizes[dim]),
     walks: [
-      { strides: kept.map((dim) => self.strides[dim]), offset: self.storageOffset },
-      { strides: keptStrides(output, plan), offset: output.storageOffset },
+      { strides: kept.map((dim) => self.strides[dim]), offset: 0 },
+      { strides: keptStrides(output, plan), offset: 0 },
     ],
   });
-  withIntegerFallback((exact) => new HostReduction(body, load, within, across, exact).run(output));
+  return new ReductionLoop(body, load, within, across);
 }
 
 /** Reductions inside an expression, those that others depend on first. */
@@ -144,97 +153,139 @@ function reductionsIn(expr: Expr, found: ReduceExpr[] = []): ReduceExpr[] {
 
 /** A reduction and the program for what it reduces; `earlier` are results that its body uses. */
 interface ReduceStage {
-  readonly expr: ReduceExpr;
   readonly program: BlockProgram;
-  readonly read: VisitRun | null;
-  readonly earlier: readonly { readonly from: ReduceAccumulator; readonly register: Register }[];
+  /** Where the values to be combined are. */
+  readonly values: Lane;
+  readonly source: Lane | null;
+  readonly earlier: readonly { readonly from: ReduceAccumulator; readonly lane: Lane }[];
   readonly accumulator: ReduceAccumulator;
+  readonly result: Register | null;
 }
 
-/**
- * Two ways through the same stages. Where there are more elements in a group than groups, one group after the other is
- * gone through in blocks; otherwise a block of groups is worked on at a time, one element of each after the other.
- */
-class HostReduction {
-  readonly #stages: ReduceStage[] = [];
-  readonly #finish: BlockProgram;
+/** Groups at equal distances in memory: the first one's place there, and its number in the block. */
+interface GroupRun {
+  readonly offset: number;
+  readonly stride: number;
+  readonly count: number;
+  readonly at: number;
+}
+
+/** A reduction made ready for tensors of one layout: a block of groups at a time, each group a row of elements. */
+export class ReductionLoop {
   readonly #count: number;
   readonly #groups: number;
+  #stages!: ReduceStage[];
+  #finish!: BlockProgram;
 
   constructor(
     readonly body: Expr,
     readonly load: LoadExpr,
     readonly within: IterationSpace,
     readonly across: IterationSpace,
-    readonly exact: boolean,
   ) {
-    const precision = { double: true, exact };
     this.#count = numelOf(within.sizes);
     this.#groups = numelOf(across.sizes);
-    for (const expr of reductionsIn(body)) {
-      const program = new BlockProgram([expr.body], precision);
-      const earlier = this.#stages
-        .filter((stage) => program.has(stage.expr))
-        .map((stage) => ({ from: stage.accumulator, register: program.register(stage.expr) }));
-      const read = program.has(load) ? blockReader(load.operand.tensor, program.register(load)) : null;
-      this.#stages.push({ expr, program, read, earlier, accumulator: new ReduceAccumulator(expr, precision) });
-    }
-    this.#finish = new BlockProgram([body], precision);
+    withIntegerFallback((exact) => this.#compile(exact));
   }
 
-  run(output: Tensor): void {
+  /** @param exact computes int64 with bigints */
+  #compile(exact: boolean): void {
+    const precision = { double: true, exact };
+    const { load, body } = this;
+    this.#finish = new BlockProgram([body], precision);
+    const made: (readonly [ReduceExpr, ReduceAccumulator])[] = [];
+    this.#stages = reductionsIn(body).map((expr) => {
+      const program = new BlockProgram([expr.body], precision, blockSize, Math.min(this.#count, blockSize));
+      const accumulator = new ReduceAccumulator(expr, precision);
+      const earlier = made
+        .filter(([each]) => program.has(each))
+        .map(([each, from]) => ({ from, lane: Object.assign(program.lane(each), { row: 1, column: 0 }) }));
+      made.push([expr, accumulator]);
+      return {
+        program,
+        values: program.lane(expr.body),
+        source: program.has(load) ? program.lane(load) : null,
+        earlier,
+        accumulator,
+        result: this.#finish.has(expr) ? this.#finish.register(expr) : null,
+      };
+    });
+  }
+
+  /** Combines the elements of `self`, of the layout that the loop was made for. */
+  run(self: Tensor, output: Tensor): void {
+    const pieces = this.pieces(self, output);
+    while (!pieces.next().done);
+  }
+
+  /** As `run`, with stops on the way. */
+  *pieces(self: Tensor, output: Tensor): Generator<void, void> {
+    try {
+      yield* this.#run(self, output);
+    } catch (error) {
+      if (!(error instanceof IntegerRangeError)) throw error;
+      this.#compile(true);
+      yield* this.#run(self, output);
+    }
+  }
+
+  *#run(self: Tensor, output: Tensor): Generator<void, void> {
     const [sourceWalk, outputWalk] = this.across.walks;
-    const sources = new StridedCursor(this.across.sizes, sourceWalk);
-    const outputs = new StridedCursor(this.across.sizes, outputWalk);
-    const byGroup = this.#count > this.#groups;
-    const width = byGroup ? 1 : blockSize;
-    const bases = new Float64Array(width);
+    const sources = new StridedCursor(this.across.sizes, { ...sourceWalk, offset: self.storageOffset });
+    const outputs = new StridedCursor(this.across.sizes, { ...outputWalk, offset: output.storageOffset });
     const write = blockWriter(output, this.#finish.register(this.body));
-    for (let done = 0; done < this.#groups; done += width) {
-      const count = Math.min(width, this.#groups - done);
-      sources.advance(count, (offset, stride, run, at) => {
-        for (let i = 0; i < run; i++) bases[at + i] = offset + i * stride;
-      });
+    this.#finish.begin();
+    for (const { program } of this.#stages) program.begin();
+    for (let done = 0; done < this.#groups; done += blockSize) {
+      const count = Math.min(blockSize, this.#groups - done);
+      const runs: GroupRun[] = [];
+      sources.advance(count, (offset, stride, run, at) => void runs.push({ offset, stride, count: run, at }));
       for (const stage of this.#stages) {
-        if (byGroup) this.#reduceGroup(stage, bases[0]);
-        else this.#reduceAbreast(stage, bases, count);
-        const result = this.#finish.has(stage.expr) ? this.#finish.register(stage.expr) : null;
-        if (result) stage.accumulator.copyTo(result, count);
+        const { accumulator, earlier, result } = stage;
+        accumulator.reset(count);
+        for (const { from, lane } of earlier) from.copyTo(lane.array as Register, count);
+        yield* this.#reduce(stage, self, runs);
+        if (result) accumulator.copyTo(result, count);
       }
-      this.#finish.evaluate(count);
+      this.#finish.evaluate(1, count);
       outputs.advance(count, write);
     }
   }
 
-  #reduceGroup({ expr, program, read, earlier, accumulator }: ReduceStage, base: number): void {
-    accumulator.reset(1);
-    for (const { from, register } of earlier) from.broadcastTo(register);
-    const cursor = new StridedCursor(this.within.sizes, { ...this.within.walks[0], offset: base });
-    const values = program.register(expr.body);
-    for (let done = 0; done < this.#count; done += blockSize) {
-      const count = Math.min(blockSize, this.#count - done);
-      if (read) cursor.advance(count, read);
-      program.evaluate(count);
-      accumulator.fold(values, count, done);
-    }
-  }
-
-  #reduceAbreast({ expr, program, read, earlier, accumulator }: ReduceStage, bases: Float64Array, count: number): void {
-    accumulator.reset(count);
-    for (const { from, register } of earlier) from.copyTo(register, count);
-    const cursor = new StridedCursor(this.within.sizes, this.within.walks[0]);
-    const values = program.register(expr.body);
-    // Groups that lie at equal distances, the usual case, are read as one run.
-    const stride = count > 1 ? bases[1] - bases[0] : 0;
-    const regular = bases.subarray(0, count).every((base, at) => base === bases[0] + at * stride);
-    for (let element = 0; element < this.#count; element++) {
-      cursor.advance(1, (offset) => {
-        if (read === null) return;
-        if (regular) read(bases[0] + offset, stride, count, 0);
-        else for (let at = 0; at < count; at++) read(bases[at] + offset, 0, 1, at);
-      });
-      program.evaluate(count);
-      accumulator.combine(values, count, element);
+  *#reduce(stage: ReduceStage, self: Tensor, runs: readonly GroupRun[]): Generator<void, void> {
+    const { program, source, earlier, values, accumulator } = stage;
+    const read = source && !isDirect(self.dtype, true) ? blockReader(self, source.array as Register) : null;
+    if (source && !read) source.array = self.storageArray();
+    // Values of the program's own come in blocks that stay in the processor's first cache.
+    const isWhole = program.stepCount === 0 && !read;
+    const height = isWhole ? blockSize : Math.max(1, Math.floor(blockSize / this.#count));
+    let turn = 0;
+    for (const run of runs) {
+      for (let row = 0; row < run.count; row += height) {
+        const rows = Math.min(height, run.count - row);
+        for (const { lane } of earlier) lane.at = run.at + row;
+        const cursor = new StridedCursor(this.within.sizes, this.within.walks[0]);
+        for (let done = 0; done < this.#count; ) {
+          const wanted = Math.min(isWhole ? Math.max(1, Math.floor(TURN_SIZE / rows)) : blockSize, this.#count - done);
+          cursor.advance(wanted, (within, stride, columns, at) => {
+            const start = run.offset + row * run.stride + within;
+            if (read) {
+              for (let r = 0; r < rows; r++) read(start + r * run.stride, stride, columns, r * source!.row);
+            } else if (source) {
+              source.at = start;
+              source.row = run.stride;
+              source.column = stride;
+            }
+            program.evaluate(rows, columns);
+            accumulator.fold(values, rows, columns, run.at + row, done + at);
+          });
+          done += wanted;
+          turn += rows * wanted;
+          if (turn < TURN_SIZE) continue;
+          turn = 0;
+          yield;
+        }
+      }
     }
   }
 }
