@@ -17,6 +17,7 @@ export {
   runOnHost,
   runWithoutData,
 } from './dispatch/invoke.ts';
+export { prepareCall, type PreparedCall } from './dispatch/prepared-call.ts';
 export { readScalar } from './kernels/elements.ts';
 export {
   computingTypes,

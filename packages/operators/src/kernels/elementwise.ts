@@ -102,6 +102,7 @@ export class ElementwiseLoop {
     if (this.#outer.length === 0 && this.#rows <= this.#pieceRows && this.#columns <= this.#pieceColumns) {
       const offsets = offsetsOf(output, tensors);
       this.#exactly(output, tensors, () => this.#evaluate(offsets, 0, this.#rows, 0, this.#columns));
+      this.#release();
       return;
     }
     const pieces = this.pieces(output, tensors);
@@ -126,6 +127,7 @@ export class ElementwiseLoop {
         }
       }
     } while (this.#advance(index, offsets));
+    this.#release();
   }
 
   /** Does `work`; once more, with bigints, where an int64 is beyond what doubles hold exactly. Earlier pieces may be stored over inputs. */
@@ -157,6 +159,11 @@ export class ElementwiseLoop {
     this.#program.begin();
   }
 
+  /** Whoever keeps the loop keeps none of the tensors' memory. */
+  #release(): void {
+    for (const { lane, isDirect } of this.#walkers) if (isDirect) lane.array = nothing;
+  }
+
   #evaluate(offsets: readonly number[], row: number, rows: number, column: number, columns: number): void {
     const walkers = this.#walkers;
     for (let at = walkers.length - 1; at > 0; at--) {
@@ -185,6 +192,8 @@ export class ElementwiseLoop {
     return false;
   }
 }
+
+const nothing = new Float32Array(0);
 
 function offsetsOf(output: Tensor, tensors: readonly Tensor[]): number[] {
   const offsets = [output.storageOffset];

@@ -227,12 +227,16 @@ export interface PointwiseLoop {
   readonly names: readonly string[];
 }
 
-/** Makes the loop of a pointwise row of numbers that are not complex. */
+/**
+ * Makes the loop of a pointwise row of numbers that are not complex.
+ * @param number an argument that is a number of the program, though it comes in a float64 tensor without dimensions
+ */
 export function pointwiseLoop(
   row: OperatorRow,
   args: PointwiseArguments,
   output: Layout,
   computing: ScalarType,
+  number: string | null = null,
 ): PointwiseLoop {
   const names = operandNames(row).filter((name) => args[name] instanceof Tensor);
   const tensors = names.map((name) => args[name] as Tensor);
@@ -240,7 +244,8 @@ export function pointwiseLoop(
   const elements: PointwiseArguments = { ...args };
   names.forEach((name, at) => {
     const tensor = tensors[at];
-    elements[name] = new TensorElement(loads[at], tensor.dtype, promotionOperand(tensor).category);
+    const { dtype, category } = name === number ? promotionOperand(0.5) : promotionOperand(tensor);
+    elements[name] = new TensorElement(loads[at], dtype, category);
   });
   const value = cast(exprTypeOf(output.dtype), pointwiseExpr(row, elements).expr);
   const double = computing === 'float64' || output.dtype === 'float64';

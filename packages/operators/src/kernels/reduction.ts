@@ -170,6 +170,8 @@ interface GroupRun {
   readonly at: number;
 }
 
+const nothing = new Float32Array(0);
+
 /** A reduction made ready for tensors of one layout: a block of groups at a time, each group a row of elements. */
 export class ReductionLoop {
   readonly #count: number;
@@ -287,6 +289,8 @@ export class ReductionLoop {
         }
       }
     }
+    // Whoever keeps the loop keeps none of the tensor's memory.
+    if (source && !read) source.array = nothing;
   }
 }
 

@@ -7,6 +7,7 @@ import {
   isImplemented,
   notImplemented,
   OperatorCall,
+  prepareCall,
   runOnHost,
   runWithoutData,
   type OperatorRow,
@@ -27,6 +28,7 @@ import type { Execution } from '../run/execution.ts';
 import { expectTensors, type OperatorBinding } from '../interpreter/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { countOne, type RunCounters } from '../run/run-counters.ts';
+import type { RuntimeContext } from '../run/runtime-context.ts';
 import { tensorsIn } from './tensors-in.ts';
 
 /** The results of an operator, now or once data has come from the device. */
@@ -49,14 +51,26 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const early = row.readsElements ? null : runWithoutData(row, args, context);
   if (early) return early;
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
-  if (!context.device) {
-    return afterReadback(args, () => computeCallOnHost(new OperatorCall(row, args), context), execution);
-  }
+  if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, context), execution);
   const missing = missingStorages(args, context.device);
   const place = execution.place();
   return missing
     ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution, place))
     : computeWhereBest(row, name, args, execution, place);
+}
+
+/** Calls an operator whose arguments are on the host, and leaves the call ready for the next one like it. */
+function computeOnHost(
+  binding: OperatorBinding,
+  row: OperatorRow,
+  args: readonly IValue[],
+  context: RuntimeContext,
+): readonly IValue[] {
+  const prepared = prepareCall(row, args);
+  const result = prepared?.run(args, context);
+  if (result === undefined) return computeCallOnHost(new OperatorCall(row, args), context);
+  binding.prepared = prepared;
+  return [result];
 }
 
 /** Calls an operator that somebody else computes: the run rests meanwhile. */

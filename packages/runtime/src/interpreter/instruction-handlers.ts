@@ -37,6 +37,10 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       if (outputs.length > 0) frame.set(outputs[0], result);
       return;
     }
+    if (operand.prepared && !execution.observer) {
+      const result = operand.prepared.run(args, execution.context);
+      if (result !== undefined) return frame.set(outputs[0], result);
+    }
     const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
     if (results instanceof Promise)
       return results.then((values) => setResults(state, frame, operand, outputs, args, values));

@@ -1,5 +1,5 @@
 import { someContainedType, type FunctionSchema, type Node, type Type } from '@cresset/ir';
-import { functionalizedRow, OperatorError, type OperatorRow } from '@cresset/operators';
+import { functionalizedRow, OperatorError, type OperatorRow, type PreparedCall } from '@cresset/operators';
 import { isFunctionalized } from '@cresset/passes';
 import { List, type IValue } from '@cresset/tensor';
 
@@ -18,6 +18,8 @@ export interface OperatorBinding {
   readonly keepsArguments: boolean;
   /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
   readonly makesContainers: boolean;
+  /** The last call on the host, ready for the next one with arguments like those. */
+  prepared: PreparedCall | null;
 }
 
 /** The operator a node calls, or another that says the same. */
@@ -31,6 +33,7 @@ export function bindOperator(node: Node, operator = node.maybeOperator()): Opera
       tensors: [],
       keepsArguments: true,
       makesContainers: true,
+      prepared: null,
     };
   }
   const row = (operator.row as OperatorRow | undefined) ?? null;
@@ -45,6 +48,7 @@ export function bindOperator(node: Node, operator = node.maybeOperator()): Opera
     makesContainers: node.outputs.some(
       (output) => isMadeHere(operator.schema, output.offset) && someContainedType(output.type, isContainer),
     ),
+    prepared: null,
   };
 }
 

@@ -1,0 +1,159 @@
+import { contiguousStrides, isComplex, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { TURN_SIZE } from '../kernels/elementwise.ts';
+import { assertNoInternalOverlap } from '../kernels/dimensions.ts';
+import { computingTypes, pointwiseLoop } from '../kernels/pointwise.ts';
+import { reductionLoop } from '../kernels/reduction.ts';
+import { boxingOf } from '../table/boxing.ts';
+import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
+import { checkReadable } from './dtype-refusals.ts';
+import { checkTarget, outputShapes } from './invoke.ts';
+
+type Arguments = Record<string, Unboxed>;
+
+/**
+ * A call of an operator on the host, made ready for arguments like those it was made for: tensors of the same layouts, and else the same
+ * values. Their checks, promotion, sizes and loops are known then, and what is left is to compute.
+ */
+export interface PreparedCall {
+  /** The result; undefined where the arguments are not like those. */
+  run(args: readonly IValue[], context: HostContext): IValue | undefined;
+}
+
+/** Whether an argument is like the one a call was made ready for. */
+type Guard = (value: IValue) => boolean;
+
+/** Makes a call ready for arguments like these; null where it has to be looked at each time. Throws the operator's error. */
+export function prepareCall(row: OperatorRow, args: readonly IValue[]): PreparedCall | null {
+  const { from, form } = row.derived ?? { from: row, form: null };
+  const rule = from.pointwise;
+  if (row.view || row.remote || from.readsElements || form === 'out' || (form && !rule)) return null;
+  const boxing = boxingOf(row);
+  const { args: formals, returns } = boxing.signature;
+  if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length) return null;
+  const patched = rule && typeof rule.dtype === 'string' ? formals.findIndex(({ name }) => name === 'other') : -1;
+  const guards = args.map((value, at) => (at === patched && typeof value === 'number' ? isFloat : guardFor(value)));
+  if (!guards.every((guard) => guard !== null)) return null;
+  const unboxed = boxing.unbox(args);
+  checkReadable(row, unboxed);
+  const shapes = outputShapes(from, unboxed);
+  if (shapes?.length !== 1) return null;
+  const [meta] = shapes;
+  const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
+  if (numelOf(meta.sizes) === 0 || isComplex(meta.dtype)) return null;
+  const compute = size > TURN_SIZE ? null : rule ? pointwise(row, unboxed, meta) : reduction(row, unboxed, meta);
+  if (compute) return new Prepared(guards, compute);
+  const { host } = row;
+  if (rule || row.reduction || !host) return null;
+  return new Prepared(guards, (values, context) => {
+    const output = allocate(meta);
+    const results = host(boxing.unbox(values) as never, [output], context);
+    return results === undefined ? output : boxing.box(results)[0];
+  });
+}
+
+class Prepared implements PreparedCall {
+  constructor(
+    readonly guards: readonly Guard[],
+    readonly compute: PreparedCall['run'],
+  ) {}
+
+  run(args: readonly IValue[], context: HostContext): IValue | undefined {
+    const { guards } = this;
+    for (let at = 0; at < guards.length; at++) if (!guards[at](args[at])) return undefined;
+    return this.compute(args, context);
+  }
+}
+
+const isFloat: Guard = (value) => typeof value === 'number';
+
+function guardFor(value: IValue): Guard | null {
+  if (value instanceof Tensor) return isComplex(value.dtype) ? null : layoutGuard(value);
+  if (value instanceof List) {
+    const items = value.items.map(guardFor);
+    if (!items.every((guard) => guard !== null)) return null;
+    return (other) =>
+      other instanceof List && other.items.length === items.length && items.every((guard, at) => guard(other.items[at]));
+  }
+  return typeof value === 'object' && value !== null ? null : (other) => Object.is(other, value);
+}
+
+function layoutGuard(tensor: Tensor): Guard | null {
+  const { dtype, sizes, strides } = tensor;
+  const isSame: Guard = (other) =>
+    typeof other === 'object' &&
+    // Those of sequences have no sizes.
+    other?.constructor === Tensor &&
+    (other as Tensor).dtype === dtype &&
+    (other as Tensor).quantizer === null &&
+    areEqual((other as Tensor).sizes, sizes) &&
+    areEqual((other as Tensor).strides, strides) &&
+    (other as Tensor).storage.isOnHost;
+  return tensor.constructor === Tensor && isSame(tensor) ? isSame : null;
+}
+
+function areEqual(a: readonly number[], b: readonly number[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+function allocate({ sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta): Tensor {
+  return new Tensor(Storage.zeros(dtype, numelOf(sizes)), dtype, sizes, strides);
+}
+
+/** A tensor of that layout without memory: what is made ready keeps no elements alive. */
+const layoutOf = <Value>(value: Value): Value | Tensor =>
+  value instanceof Tensor ? new Tensor(nowhere, value.dtype, value.sizes, value.strides) : value;
+
+const nowhere = Storage.zeros('uint8', 0);
+
+function pointwise(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {
+  const { from } = row.derived ?? { from: row };
+  const { computing } = computingTypes(from, args);
+  if (isComplex(computing) || from.pointwise!.number) return null;
+  const inPlace = row.derived ? (args.self as Tensor) : null;
+  if (inPlace) {
+    assertNoInternalOverlap(inPlace);
+    checkTarget(inPlace, meta, row);
+    if (!areEqual(inPlace.sizes, meta.sizes)) return null;
+  }
+  const { sizes, dtype, strides = contiguousStrides(sizes) } = meta;
+  const output = inPlace ?? { sizes, dtype, strides };
+  const number = typeof args.other === 'number' && typeof from.pointwise!.dtype === 'string' ? new Float64Array(1) : null;
+  const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
+  if (number) layouts.other = Tensor.fromArray(number, [], 'float64');
+  const { loop, names } = pointwiseLoop(from, layouts, output, computing, number ? 'other' : null);
+  const { args: formals } = boxingOf(row).signature;
+  const positions = names.map((name) => formals.findIndex((formal) => formal.name === name));
+  const count = numelOf(sizes);
+  return (values) => {
+    const target = inPlace ? (values[0] as Tensor) : new Tensor(Storage.zeros(dtype, count), dtype, sizes, strides);
+    const tensors = new Array<Tensor>(positions.length);
+    for (let at = 0; at < positions.length; at++) {
+      const value = values[positions[at]];
+      if (typeof value === 'number') {
+        number![0] = value;
+        tensors[at] = layouts.other as Tensor;
+      } else {
+        tensors[at] = value as Tensor;
+        // Whether their elements meet has to be looked at.
+        if (inPlace && value !== target && tensors[at].storage === target.storage) return undefined;
+      }
+    }
+    loop.run(target, tensors);
+    return target;
+  };
+}
+
+function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {
+  if (!row.reduction) return null;
+  const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
+  const loop = reductionLoop(row, layouts, allocate(meta));
+  if (!loop) return null;
+  return (values) => {
+    const output = allocate(meta);
+    loop.run(values[0] as Tensor, output);
+    return output;
+  };
+}
