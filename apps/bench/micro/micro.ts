@@ -130,7 +130,8 @@ function expectEqual(name: string, result: IValue, expected: unknown): void {
   if (result instanceof Tensor) {
     const numbers = expected as number[];
     const isNear = Array.from(result.contiguousArray(), Number).every(
-      (value, at) => Object.is(value, numbers[at]) || Math.abs(value - numbers[at]) <= 1e-5 + 1e-4 * Math.abs(numbers[at]),
+      (value, at) =>
+        Object.is(value, numbers[at]) || Math.abs(value - numbers[at]) <= 1e-5 + 1e-4 * Math.abs(numbers[at]),
     );
     if (!isNear || result.numel !== numbers.length) throw differs();
   } else if (typeof result === 'number' ? result !== expected : String(result) !== expected) throw differs();

@@ -29,7 +29,8 @@ export function prepareCall(row: OperatorRow, args: readonly IValue[]): Prepared
   if (row.view || row.remote || from.readsElements || form === 'out' || (form && !rule)) return null;
   const boxing = boxingOf(row);
   const { args: formals, returns } = boxing.signature;
-  if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length) return null;
+  if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length)
+    return null;
   const patched = rule && typeof rule.dtype === 'string' ? formals.findIndex(({ name }) => name === 'other') : -1;
   const guards = args.map((value, at) => (at === patched && typeof value === 'number' ? isFloat : guardFor(value)));
   if (!guards.every((guard) => guard !== null)) return null;
@@ -72,7 +73,9 @@ function guardFor(value: IValue): Guard | null {
     const items = value.items.map(guardFor);
     if (!items.every((guard) => guard !== null)) return null;
     return (other) =>
-      other instanceof List && other.items.length === items.length && items.every((guard, at) => guard(other.items[at]));
+      other instanceof List &&
+      other.items.length === items.length &&
+      items.every((guard, at) => guard(other.items[at]));
   }
   return typeof value === 'object' && value !== null ? null : (other) => Object.is(other, value);
 }
@@ -120,7 +123,8 @@ function pointwise(row: OperatorRow, args: Arguments, meta: TensorMeta): Prepare
   }
   const { sizes, dtype, strides = contiguousStrides(sizes) } = meta;
   const output = inPlace ?? { sizes, dtype, strides };
-  const number = typeof args.other === 'number' && typeof from.pointwise!.dtype === 'string' ? new Float64Array(1) : null;
+  const number =
+    typeof args.other === 'number' && typeof from.pointwise!.dtype === 'string' ? new Float64Array(1) : null;
   const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
   if (number) layouts.other = Tensor.fromArray(number, [], 'float64');
   const { loop, names } = pointwiseLoop(from, layouts, output, computing, number ? 'other' : null);

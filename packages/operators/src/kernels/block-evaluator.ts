@@ -13,7 +13,18 @@ import {
 import { toInt64 } from './elements.ts';
 import { blockSize, castLoop, IntegerRangeError, makeRegister, type Precision, type Register } from './blocks.ts';
 import { OperatorError } from './errors.ts';
-import { exactOne, exactTwo, laneOf, mappedOne, mappedTwo, rowLoops, rowStep, type Lane, type RowLoop, type Step } from './lanes.ts';
+import {
+  exactOne,
+  exactTwo,
+  laneOf,
+  mappedOne,
+  mappedTwo,
+  rowLoops,
+  rowStep,
+  type Lane,
+  type RowLoop,
+  type Step,
+} from './lanes.ts';
 
 /**
  * An expression made ready to be evaluated a piece of an index space at a time: one lane a node, one tight loop a node and piece. Loads,
@@ -124,10 +135,27 @@ export class BlockProgram {
       const apply = integerUnary[fn];
       if (!apply) throw new TypeError(`${fn} is no function of integers`);
       // A predicate's register holds numbers.
-      return rowStep(out.array instanceof BigInt64Array ? exactOne(apply) : exactOne((a) => Number(apply(a))), out, x, x);
+      return rowStep(
+        out.array instanceof BigInt64Array ? exactOne(apply) : exactOne((a) => Number(apply(a))),
+        out,
+        x,
+        x,
+      );
     }
-    if (fn === 'not' && operand.type === 'i32') return rowStep(mappedOne((a) => ~a), out, x, x);
-    if (fn === 'not' && operand.type === 'i64') return rowStep(mappedOne((a) => -a - 1), out, x, x);
+    if (fn === 'not' && operand.type === 'i32')
+      return rowStep(
+        mappedOne((a) => ~a),
+        out,
+        x,
+        x,
+      );
+    if (fn === 'not' && operand.type === 'i64')
+      return rowStep(
+        mappedOne((a) => -a - 1),
+        out,
+        x,
+        x,
+      );
     return rowStep(fn === 'neg' || fn === 'exp' ? rowLoops[fn] : mappedOne(floatUnary[fn]), out, x, x);
   }
 
@@ -212,7 +240,8 @@ function integerStep({ fn, x: { type } }: BinaryExpr, x: Lane, y: Lane, out: Lan
   return checked(rowStep(fn === 'pow' ? mappedTwo(powerExact) : loopOf(fn), out, x, y), out);
 }
 
-const shiftExact = (x: number, y: number): number => (y >= 0 && y < 31 && Math.abs(x * 2 ** y) < 2 ** 31 ? x << y : NaN);
+const shiftExact = (x: number, y: number): number =>
+  y >= 0 && y < 31 && Math.abs(x * 2 ** y) < 2 ** 31 ? x << y : NaN;
 
 function isDivisor(value: number): boolean {
   if (value === 0) throw new OperatorError('ZeroDivisionError');
@@ -238,7 +267,12 @@ const checking =
     step(rows, columns);
   };
 
-function checkEach({ array, at, row, column }: Lane, isGood: (value: number) => boolean, rows: number, columns: number) {
+function checkEach(
+  { array, at, row, column }: Lane,
+  isGood: (value: number) => boolean,
+  rows: number,
+  columns: number,
+) {
   for (let r = 0; r < rows; r++) {
     for (let c = 0; c < columns; c++) {
       if (!isGood((array as Float64Array)[at + r * row + c * column])) throw new IntegerRangeError();

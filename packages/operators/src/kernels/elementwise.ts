@@ -1,7 +1,7 @@
 import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import type { Expr, LoadExpr } from '@cresset/tensorexpr';
 import { BlockProgram, withIntegerFallback } from './block-evaluator.ts';
-import { blockReader, blockSize, blockWriter, IntegerRangeError, type Register } from './blocks.ts';
+import { blockReader, blockSize, blockWriter, IntegerRangeError, makeRegister, type Register } from './blocks.ts';
 import { broadcastStrides } from './broadcast.ts';
 import { laneOf, rowLoops, rowStep, type Lane, type Step } from './lanes.ts';
 import { iterationSpace, type VisitRun } from './tensor-iterator.ts';
@@ -54,7 +54,10 @@ export class ElementwiseLoop {
     this.#double = double;
     this.#outputType = output.dtype;
     const { sizes } = output;
-    const walks = layouts.map((layout) => ({ strides: broadcastStrides(layout.sizes, layout.strides, sizes), offset: 0 }));
+    const walks = layouts.map((layout) => ({
+      strides: broadcastStrides(layout.sizes, layout.strides, sizes),
+      offset: 0,
+    }));
     const space = iterationSpace(sizes, [{ strides: output.strides, offset: 0 }, ...walks]);
     const rank = space.sizes.length;
     this.#outer = space.sizes.slice(0, -2);
@@ -69,11 +72,12 @@ export class ElementwiseLoop {
     const width = Math.min(this.#columns, blockSize);
     const shared = new Set<Expr>(this.#loads.filter((_, at) => this.#strides[at + 1].every((stride) => stride === 0)));
     const length = Math.min(blockSize, numelOf(this.#outer) * this.#rows * this.#columns);
-    const program = new BlockProgram([this.#expr], { double: this.#double, exact }, length, width, shared);
+    const precision = { double: this.#double, exact };
+    const program = new BlockProgram([this.#expr], precision, length, width, shared);
     const [output, ...inputs] = this.#strides;
     const root = program.lane(this.#expr);
-    const isMade = !shared.has(this.#expr) && this.#expr.kind !== 'load' && root.column !== 0;
-    const target = isMade ? root : laneOf(root.array, width);
+    const isMade = this.#expr.kind !== 'load' && root.column !== 0;
+    const target = isMade ? root : laneOf(makeRegister(this.#expr.type, precision, length), width);
     this.#walkers = [
       this.#walker(output, target, isDirect(this.#outputType, true)),
       ...this.#loads.map((load, at) => {

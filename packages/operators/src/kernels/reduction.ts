@@ -267,7 +267,7 @@ export class ReductionLoop {
         const rows = Math.min(height, run.count - row);
         for (const { lane } of earlier) lane.at = run.at + row;
         const cursor = new StridedCursor(this.within.sizes, this.within.walks[0]);
-        for (let done = 0; done < this.#count; ) {
+        for (let done = 0; done < this.#count;) {
           const wanted = Math.min(isWhole ? Math.max(1, Math.floor(TURN_SIZE / rows)) : blockSize, this.#count - done);
           cursor.advance(wanted, (within, stride, columns, at) => {
             const start = run.offset + row * run.stride + within;

@@ -39,7 +39,10 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     }
     if (operand.prepared && !execution.observer) {
       const result = operand.prepared.run(args, execution.context);
-      if (result !== undefined) return frame.set(outputs[0], result);
+      if (result !== undefined) {
+        state.noteComputed();
+        return frame.set(outputs[0], result);
+      }
     }
     const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
     if (results instanceof Promise)

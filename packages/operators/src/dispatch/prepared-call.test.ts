@@ -1,0 +1,94 @@
+import { IntType, TensorType } from '@cresset/ir';
+import { List, Tensor, type IValue } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { fixedGenerator, runAll } from '../operator-fixture.ts';
+import { findRow } from '../table/register.ts';
+import { prepareCall, type PreparedCall } from './prepared-call.ts';
+
+const context = { gradEnabled: false, generator: fixedGenerator, print: () => undefined, warn: () => undefined };
+const floats = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.from(values), [values.length], 'float32');
+
+function prepared(operator: string, ...args: IValue[]): PreparedCall {
+  const [name, overload = ''] = operator.split('.');
+  runAll('aten::neg', floats(1));
+  const call = prepareCall(findRow(name, overload)!, args);
+  if (!call) throw new Error(`${operator} is not made ready`);
+  return call;
+}
+
+const numbers = (value: IValue | undefined): number[] => Array.from((value as Tensor).contiguousArray(), Number);
+
+describe('a prepared call', () => {
+  it('computes with other elements of the same layouts', () => {
+    const call = prepared('aten::sub.Tensor', floats(1, 2), floats(3, 5), 2n);
+    expect(numbers(call.run([floats(1, 2), floats(3, 5), 2n], context))).toEqual([-5, -8]);
+    expect(numbers(call.run([floats(10, 20), floats(1, 2), 2n], context))).toEqual([8, 16]);
+  });
+
+  it('takes views where they lie', () => {
+    const matrix = Tensor.fromArray(Float32Array.of(1, 2, 3, 4), [2, 2], 'float32');
+    const transposed = matrix.asStrided([2, 2], [1, 2]);
+    const call = prepared('aten::mul.Tensor', matrix, transposed);
+    expect(numbers(call.run([matrix, transposed], context))).toEqual([1, 6, 6, 16]);
+    const row = matrix.asStrided([1, 2], [2, 1], 2);
+    expect(numbers(prepared('aten::add.Tensor', matrix, row, 1n).run([matrix, row, 1n], context))).toEqual([
+      4, 6, 6, 8,
+    ]);
+  });
+
+  it('takes another float as the other operand, and no int', () => {
+    const call = prepared('aten::mul.Scalar', floats(1, 2), 0.5);
+    expect(numbers(call.run([floats(1, 2), 0.25], context))).toEqual([0.25, 0.5]);
+    expect(call.run([floats(1, 2), 2n], context)).toBeUndefined();
+  });
+
+  it.each<[string, IValue[]]>([
+    ['sizes', [floats(1, 2, 3), floats(1, 2, 3), 1n]],
+    ['a dtype', [floats(1, 2), Tensor.fromArray(Float64Array.of(1, 2), [2], 'float64'), 1n]],
+    ['strides', [floats(1, 2), floats(1, 2, 3, 4).asStrided([2], [2]), 1n]],
+    ['a number', [floats(1, 2), floats(1, 2), 3n]],
+    ['a number of another type', [floats(1, 2), floats(1, 2), 1]],
+  ])('leaves %s of another kind alone', (_, args) => {
+    expect(prepared('aten::add.Tensor', floats(1, 2), floats(3, 4), 1n).run(args, context)).toBeUndefined();
+  });
+
+  it('leaves lists of other lengths alone', () => {
+    const list = (...items: Tensor[]): List => new List(TensorType.get(), items);
+    const call = prepared('aten::cat', list(floats(1), floats(2)), 0n);
+    expect(numbers(call.run([list(floats(3), floats(4)), 0n], context))).toEqual([3, 4]);
+    expect(call.run([list(floats(3)), 0n], context)).toBeUndefined();
+    const dims = (...items: bigint[]): List => new List(IntType.get(), items);
+    const sum = prepared('aten::sum.dim_IntList', floats(1, 2), dims(0n), false, null);
+    expect(numbers(sum.run([floats(3, 4), dims(0n), false, null], context))).toEqual([7]);
+    expect(sum.run([floats(3, 4), dims(), false, null], context)).toBeUndefined();
+  });
+
+  it('writes in place, but not where operands may overlap', () => {
+    const memory = floats(1, 2, 3, 4);
+    const [front, back] = [memory.asStrided([2], [1]), memory.asStrided([2], [1], 2)];
+    const call = prepared('aten::add_.Tensor', floats(1, 2), floats(1, 2), 1n);
+    const target = floats(5, 6);
+    expect(call.run([target, floats(1, 1), 1n], context)).toBe(target);
+    expect(numbers(target)).toEqual([6, 7]);
+    expect(numbers(call.run([target, target, 1n], context))).toEqual([12, 14]);
+    expect(call.run([front, back, 1n], context)).toBeUndefined();
+  });
+
+  it('goes on with bigints where an int64 needs them', () => {
+    const longs = (...values: bigint[]): Tensor =>
+      Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');
+    const call = prepared('aten::add.Tensor', longs(1n), longs(2n), 1n);
+    expect((call.run([longs(1n), longs(2n), 1n], context) as Tensor).contiguousArray()[0]).toBe(3n);
+    const large = [longs(2n ** 62n), longs(2n ** 62n), 1n];
+    expect((call.run(large, context) as Tensor).contiguousArray()[0]).toBe(-(2n ** 63n));
+    expect((call.run([longs(1n), longs(2n), 1n], context) as Tensor).contiguousArray()[0]).toBe(3n);
+  });
+
+  it("throws the operator's error when it is made", () => {
+    expect(() => prepared('aten::add.Tensor', floats(1, 2), floats(1, 2, 3), 1n)).toThrow('must match the size');
+  });
+
+  it('is not made for tensors that lie elsewhere, nor for what makes views', () => {
+    expect(prepareCall(findRow('aten::t', '')!, [floats(1)])).toBeNull();
+  });
+});
