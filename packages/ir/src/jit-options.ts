@@ -2,10 +2,30 @@ import { CressetError } from './error.ts';
 import { checkOptions } from './option-check.ts';
 import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './type-verbosity.ts';
 
+/**
+ * An executor that makes plans for the arguments at hand: `simple` one for every ArgumentSpec (PyTorch's legacy executor,
+ * `_jit_set_profiling_executor(False)`), `profiling` after it has watched a program run.
+ */
+export type ExecutorKind = 'simple' | 'profiling';
+
+/** How often a program whose shapes changed is specialised again, to exact sizes and then to ranks (PyTorch: FusionStrategy). */
+export type FusionStrategy = readonly (readonly ['STATIC' | 'DYNAMIC', number])[];
+
 /** Switches for looking into the compiler, with the names of PyTorch's environment variables in Node. */
 export interface JitOptions {
   /** `false` runs programs as they were compiled, unoptimised (`PYTORCH_JIT=0`). */
   readonly enabled?: boolean | undefined;
+  /** Who makes plans; unless set, a graph has one for whatever it is called with (`CRESSET_JIT_EXECUTOR`). */
+  readonly executor?: ExecutorKind | undefined;
+  /** After how many runs the profiling executor specialises; 1 unless set (`_jit_set_num_profiled_runs`). */
+  readonly numProfiledRuns?: number | undefined;
+  /** How it specialises; `[['STATIC', 2], ['DYNAMIC', 10]]` unless set (`torch.jit.set_fusion_strategy`). */
+  readonly fusionStrategy?: FusionStrategy | undefined;
+  /**
+   * `true` has it guard every tensor that something is known of, and go on from a guard that fails in a `prim::BailOut` graph; else
+   * groups of operators alone are guarded, and have fallbacks, as in PyTorch since 1.8.
+   */
+  readonly bailouts?: boolean | undefined;
   /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
@@ -46,6 +66,10 @@ export function jitOptions(): JitOptions {
 export function setJitOptions(changed: JitOptions): void {
   checkOptions('setJitOptions', changed, {
     enabled: 'boolean',
+    executor: ['simple', 'profiling'],
+    numProfiledRuns: 'number',
+    fusionStrategy: 'array',
+    bailouts: 'boolean',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',
@@ -111,6 +135,7 @@ function readOptions(): JitOptions {
   const verbosity = read('PYTORCH_JIT_TYPE_VERBOSITY');
   return {
     enabled: flag('PYTORCH_JIT'),
+    executor: read('CRESSET_JIT_EXECUTOR') as ExecutorKind | undefined,
     logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
     typeVerbosity: verbosity === undefined ? undefined : Number.parseInt(verbosity, 10),
     optLimit: read('PYTORCH_JIT_OPT_LIMIT'),

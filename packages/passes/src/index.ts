@@ -55,3 +55,25 @@ export { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts'
 export { refineIntegerValues } from './cleanup/refine-integer-values.ts';
 export { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
 export { removeDropout } from './freezing/remove-dropout.ts';
+export { bailoutGraph, insertBailOuts } from './profiling/bailout-graph.ts';
+export { eliminateRedundantGuards } from './profiling/guard-elimination.ts';
+export { replaceFallbackGraphs } from './profiling/fallback-functions.ts';
+export { insertGuards } from './profiling/insert-guards.ts';
+export {
+  instrumentGraph,
+  profiledType,
+  removeProfileCounter,
+  removeProfilingNodes,
+  removeTensorTypeSpecializations,
+  specializeProfiledTypes,
+} from './profiling/profiling-nodes.ts';
+export { propagateRequiresGrad } from './profiling/requires-grad-analysis.ts';
+export {
+  inlineForObject,
+  lowerForHost,
+  optimizeForSpec,
+  runProfilingInsensitiveOptimizations,
+  runProfilingOptimizations,
+  type ProfilingOptions,
+} from './profiling/specialized-pipelines.ts';
+export { insertTypeGuard, type TypeConverter } from './profiling/type-guards.ts';

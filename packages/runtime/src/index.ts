@@ -5,8 +5,8 @@ export { Execution } from './run/execution.ts';
 export {
   ExecutorCache,
   GraphExecutor,
-  type ArgumentSpec,
   type ExecutionPlan,
+  type RunSpec,
   type StepListener,
 } from './executor/graph-executor.ts';
 export { InterpreterState } from './interpreter/interpreter-state.ts';

@@ -3,7 +3,7 @@ import { CressetError, isCustomClass, type CompilationUnit, type Graph, type Scr
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './run/execution.ts';
 import { explainGraph, type MethodExplanation } from './explanation.ts';
-import { ExecutorCache, type ArgumentSpec, type StepListener } from './executor/graph-executor.ts';
+import { ExecutorCache, type RunSpec, type StepListener } from './executor/graph-executor.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
 import { emptyRunCounters } from './run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run/run-profile.ts';
@@ -38,7 +38,7 @@ export class ScriptModule {
   /** What the last call did; null before the first. */
   lastRun: RunProfile | null = null;
   readonly #executors: ExecutorCache;
-  readonly #spec: () => ArgumentSpec;
+  readonly #spec: () => RunSpec;
   #queue: Promise<unknown> = Promise.resolve();
   /** Graphs whose weights were asked for. */
   readonly #readAheadFor = new WeakSet<Graph>();
@@ -199,7 +199,7 @@ export class ScriptModule {
       const self = args[0] instanceof ScriptObject ? args[0] : null;
       // Packed weights are many of a class, and restored by one method that runs once for each.
       const planned = self && isCustomClass(self.type.qualifiedName) ? null : self;
-      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), planned);
+      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), planned, args);
       unfollow = this.#readAhead(graph, self, options.onProgress ?? null);
       const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
       const results = await state.run(code, args);

@@ -19,6 +19,7 @@ import * as special from '@cresset/operators/parts/special';
 import * as vision from '@cresset/operators/parts/vision';
 import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
+import * as executors from '@cresset/runtime/parts/executors';
 import * as inspection from '@cresset/runtime/parts/inspection';
 import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
@@ -31,6 +32,7 @@ const ALL = {
   autocast,
   complex,
   einsum,
+  executors,
   fourier,
   gradients,
   inspection,

@@ -6,6 +6,7 @@ const PARTS = {
   authoring: () => import('@cresset/runtime/parts/authoring'),
   complex: () => import('@cresset/operators/parts/complex'),
   einsum: () => import('@cresset/operators/parts/einsum'),
+  executors: () => import('@cresset/runtime/parts/executors'),
   fourier: () => import('@cresset/operators/parts/fourier'),
   gradients: () => import('@cresset/operators/parts/gradients'),
   inspection: () => import('@cresset/runtime/parts/inspection'),

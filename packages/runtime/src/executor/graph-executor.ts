@@ -1,6 +1,14 @@
-import { CressetError, GraphFunction, jitOptions, logGraph, type Graph, type ScriptFunction } from '@cresset/ir';
+import {
+  CressetError,
+  GraphFunction,
+  jitOptions,
+  logGraph,
+  type ExecutorKind,
+  type Graph,
+  type ScriptFunction,
+} from '@cresset/ir';
 import { optimizeForInference, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
-import { Tensor, type ScriptObject } from '@cresset/tensor';
+import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
@@ -13,14 +21,14 @@ export function useAutocast(pass: NonNullable<OptimizeOptions['autocast']>): voi
   autocastPass = pass;
 }
 
-/** What a plan was made for; another spec is another plan (torch::jit::ArgumentSpec). */
-export interface ArgumentSpec {
+/** The kind of run that a plan was made for. */
+export interface RunSpec {
   /** Tensors a fused kernel may bind; 0 on the host, where nothing is fused. */
   readonly maxFusedTensors: number;
   readonly gradEnabled: boolean;
 }
 
-/** A graph made ready to run under one ArgumentSpec. */
+/** A graph made ready to run. */
 export interface ExecutionPlan {
   readonly graph: Graph;
   readonly code: Code;
@@ -28,13 +36,31 @@ export interface ExecutionPlan {
   readonly guards: readonly AttributeGuard[];
 }
 
+/** Has a plan for whatever a graph is called with, of those it made. */
+export interface PlanChooser {
+  /** What has to hold for its plans to be right. */
+  readonly guards: readonly AttributeGuard[];
+  planFor(args: readonly IValue[]): ExecutionPlan;
+  /** The graphs it has made, by the stage that they are of: `profiled`, `optimized`. */
+  stages(): ReadonlyMap<string, Graph>;
+}
+
+type ChooserFactory = (executor: GraphExecutor, spec: RunSpec, self: ScriptObject | null) => PlanChooser;
+
+let choosers: Readonly<Record<ExecutorKind, ChooserFactory>> | undefined;
+
+/** Makes the executors known that look at arguments. */
+export function useExecutors(known: NonNullable<typeof choosers>): void {
+  choosers = known;
+}
+
 /** Is told of the graph after every pass: for `explain()` and the playground. */
 export type StepListener = (name: string, graph: Graph) => void;
 
 /** Optimises one graph and keeps a plan for every kind of arguments it was called with (torch::jit::GraphExecutor). */
 export class GraphExecutor {
-  readonly #plans = new Map<string, ExecutionPlan>();
-  readonly #plansOfObjects = new WeakMap<ScriptObject, Map<string, ExecutionPlan>>();
+  readonly #plans = new Map<string, PlanChooser>();
+  readonly #plansOfObjects = new WeakMap<ScriptObject, Map<string, PlanChooser>>();
   readonly #made = new Set<ExecutionPlan>();
   /** Attributes that changed between two runs: plans do not count on them any more. */
   readonly #unstableAttributes = new Set<string>();
@@ -42,21 +68,44 @@ export class GraphExecutor {
   constructor(
     readonly name: string,
     readonly graph: Graph,
-    private readonly provider: CodeProvider,
+    readonly provider: CodeProvider,
   ) {}
 
-  /** @param self the object a method is called on, where the plan may be made for that one */
-  planFor(spec: ArgumentSpec, self: ScriptObject | null = null): ExecutionPlan {
-    const key = `${spec.maxFusedTensors} ${spec.gradEnabled} ${jitOptions().enabled}`;
+  /**
+   * @param self the object a method is called on, where the plan may be made for that one
+   * @param args what the graph is called with; a plan for any arguments where that is not known
+   */
+  planFor(spec: RunSpec, self: ScriptObject | null = null, args?: readonly IValue[]): ExecutionPlan {
+    return this.chooserFor(spec, self, args !== undefined).planFor(args ?? []);
+  }
+
+  /** @param byArguments whether plans may be made for the arguments at hand, as the chosen executor does */
+  chooserFor(spec: RunSpec, self: ScriptObject | null, byArguments: boolean): PlanChooser {
+    const { enabled, executor } = jitOptions();
+    const kind = byArguments && enabled !== false ? executor : undefined;
+    const key = `${spec.maxFusedTensors} ${spec.gradEnabled} ${enabled} ${kind}`;
     const plans = self ? this.#plansOf(self) : this.#plans;
-    let plan = plans.get(key);
-    const broken = plan?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
+    let chooser = plans.get(key);
+    const broken = chooser?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
     for (const { attribute } of broken) this.#unstableAttributes.add(attribute);
-    if (!plan || broken.length > 0) {
-      plans.set(key, (plan = this.makePlan(spec, self)));
-      this.#made.add(plan);
+    if (!chooser || broken.length > 0) plans.set(key, (chooser = this.#makeChooser(kind, spec, self)));
+    return chooser;
+  }
+
+  #makeChooser(kind: ExecutorKind | undefined, spec: RunSpec, self: ScriptObject | null): PlanChooser {
+    if (kind) {
+      const make = choosers?.[kind];
+      if (!make) throw new CressetError('ARGUMENT', `there is no executor '${kind}' here`);
+      return make(this, spec, self);
     }
-    return plan;
+    const plan = this.makePlan(spec, self);
+    this.keep(plan);
+    return { guards: plan.guards, planFor: () => plan, stages: () => new Map([['optimized', plan.graph]]) };
+  }
+
+  /** Counts the constants of a plan among its own. */
+  keep(plan: ExecutionPlan): void {
+    this.#made.add(plan);
   }
 
   /** The tensors that its plans hold as constants: the weights of a frozen module. */
@@ -64,17 +113,24 @@ export class GraphExecutor {
     for (const { graph } of this.#made) yield* tensorConstantsOf(graph);
   }
 
-  #plansOf(self: ScriptObject): Map<string, ExecutionPlan> {
+  #plansOf(self: ScriptObject): Map<string, PlanChooser> {
     let plans = this.#plansOfObjects.get(self);
     if (!plans) this.#plansOfObjects.set(self, (plans = new Map()));
     return plans;
   }
 
   /** Optimises and compiles anew, telling `onStep` how the graph goes along. */
-  makePlan(spec: ArgumentSpec, self: ScriptObject | null = null, onStep?: StepListener): ExecutionPlan {
+  makePlan(spec: RunSpec, self: ScriptObject | null = null, onStep?: StepListener): ExecutionPlan {
     const graph = this.graph.copy();
     logGraph('graph_executor', graph, `Before optimization of ${this.name}`);
-    const guards = optimizeForInference(graph, {
+    const guards = optimizeForInference(graph, this.optimizeOptions(spec, self, onStep));
+    logGraph('graph_executor', graph);
+    return { graph, code: compileCode(this.name, graph, this.provider), guards };
+  }
+
+  /** What the passes are given that make a plan. */
+  optimizeOptions(spec: RunSpec, self: ScriptObject | null, onStep?: StepListener): OptimizeOptions {
+    return {
       evaluate: evaluateConstant,
       compileDecomposition,
       autocast: autocastPass,
@@ -82,9 +138,7 @@ export class GraphExecutor {
       unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,
       onStep,
-    });
-    logGraph('graph_executor', graph);
-    return { graph, code: compileCode(this.name, graph, this.provider), guards };
+    };
   }
 }
 
@@ -104,7 +158,7 @@ export class ExecutorCache implements CodeProvider {
   readonly #graphs = new WeakMap<Graph, GraphExecutor>();
   readonly #all: GraphExecutor[] = [];
 
-  constructor(readonly spec: () => ArgumentSpec) {}
+  constructor(readonly spec: () => RunSpec) {}
 
   executorOf(fn: ScriptFunction): GraphExecutor {
     let executor = this.#functions.get(fn);
@@ -129,16 +183,16 @@ export class ExecutorCache implements CodeProvider {
   }
 
   ofFunction(fn: ScriptFunction): CodeSource {
-    return { name: fn.name, code: () => this.executorOf(fn).planFor(this.spec()).code };
+    return { name: fn.name, code: (args) => this.executorOf(fn).planFor(this.spec(), null, args).code };
   }
 
   ofGraph(graph: Graph, name: string): CodeSource {
     return {
       name,
-      code: () => {
+      code: (args) => {
         let executor = this.#graphs.get(graph);
         if (!executor) this.#graphs.set(graph, (executor = this.#create(name, graph)));
-        return executor.planFor(this.spec()).code;
+        return executor.planFor(this.spec(), null, args).code;
       },
     };
   }

@@ -1,10 +1,10 @@
-import { parseIr, type Graph } from '@cresset/ir';
+import { IntType, parseIr, type Graph } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
-import type { IValue } from '@cresset/tensor';
+import { List, type IValue } from '@cresset/tensor';
 import { verifyCode } from '../interpreter/code-verifier.ts';
 import { runtimeConstants } from '../interpreter/constant-value.ts';
 import { Execution } from '../run/execution.ts';
-import { ExecutorCache } from './graph-executor.ts';
+import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 
@@ -19,16 +19,29 @@ export class Program {
   ) {
     registerAllOperators();
     this.graph = parseIr(text, { constants: runtimeConstants });
+    this.#executor = new GraphExecutor('program', this.graph, this.executors);
   }
 
   readonly printed: string[] = [];
 
+  readonly #executor: GraphExecutor;
+
   run(args: readonly IValue[], signal: AbortSignal | null = null): readonly IValue[] | Promise<readonly IValue[]> {
-    const code = this.executors.ofGraph(this.graph, 'program').code();
+    const { code } = this.#executor.planFor(this.executors.spec(), null, args);
     verifyCode(code);
     return new InterpreterState(new Execution(this.context, signal), (fn) => this.executors.ofFunction(fn)).run(
       code,
       args,
     );
+  }
+
+  /** A list of ints, as an argument. */
+  emptyList(): List {
+    return new List(IntType.get(), []);
+  }
+
+  /** The graphs that its executor made, by stage. */
+  stages(): ReadonlyMap<string, Graph> {
+    return this.#executor.chooserFor(this.executors.spec(), null, true).stages();
   }
 }

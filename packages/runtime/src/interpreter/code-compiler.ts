@@ -18,7 +18,7 @@ import type { IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import type { Code, CodeSource } from './code.ts';
 import { FusionGroup } from '../dispatch/fusion-group.ts';
-import type { Instruction, InstructionOperands, JumpTarget, OpCode } from './instruction.ts';
+import type { Callback, Instruction, InstructionOperands, JumpTarget, OpCode } from './instruction.ts';
 import { findLastUses, type LastUses } from './last-uses.ts';
 import { bindOperator } from './operator-binding.ts';
 import { isCountedList } from './counted-list.ts';
@@ -27,6 +27,8 @@ import { isCountedList } from './counted-list.ts';
 export interface CodeProvider {
   ofFunction(fn: ScriptFunction): CodeSource;
   ofGraph(graph: Graph, name: string): CodeSource;
+  /** What is done at a node that only some executors know. */
+  callbackOf?(node: Node): Callback | undefined;
 }
 
 /** Makes the instructions of a graph. Throws `RUNTIME_CODE` for nodes that no instruction and no operator stands for. */
@@ -133,6 +135,8 @@ class CodeCompiler {
   }
 
   #emitOne(node: Node): void {
+    const callback = this.provider.callbackOf?.(node);
+    if (callback) return this.#emitNode('CALLBACK', node, callback);
     switch (node.kind) {
       case 'prim::Constant':
         return this.#defineConstant(node, constantValue(node));

@@ -38,6 +38,8 @@ function printOperand(instruction: Instruction): string {
     case 'GET_ATTR':
     case 'SET_ATTR':
       return instruction.operand.name;
+    case 'CALLBACK':
+      return instruction.node.kind;
     case 'FUSION_GROUP':
       return instruction.operand.label;
     case 'JUMP':

@@ -20,5 +20,6 @@ export interface Code {
 export interface CodeSource {
   /** For call stacks and printing. */
   readonly name: string;
-  code(): Code;
+  /** @param args what it is going to be called with, where the executor is to choose its code by that */
+  code(args?: readonly IValue[]): Code;
 }

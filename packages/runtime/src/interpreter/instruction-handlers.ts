@@ -57,6 +57,10 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     if (!(results instanceof Promise)) return frame.setAll(outputs, results);
     return results.then((values) => frame.setAll(outputs, values));
   },
+  CALLBACK(state, frame, { operand, inputs, outputs }) {
+    const results = operand(frame.getAll(inputs), state);
+    if (results) frame.setAll(outputs, results);
+  },
   MOVE(_state, frame, { inputs, outputs }) {
     frame.setAll(outputs, frame.getAll(inputs));
   },
@@ -153,7 +157,8 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)), state.execution);
   },
   CALL(state, frame, { operand, inputs, outputs }) {
-    state.enter(operand.code(), frame.getAll(inputs), outputs);
+    const args = frame.getAll(inputs);
+    state.enter(operand.code(args), args, outputs);
   },
   SORT(state, frame, { inputs, outputs }) {
     const list = frame.get(inputs[0]) as List;
@@ -170,10 +175,11 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   INTERFACE_CALL(state, frame, { operand, inputs, outputs }) {
     const args = frame.getAll(inputs);
     const receiver = args[0] as ScriptObject;
-    state.enter(state.codeOf(receiver.type.getMethod(operand)).code(), args, outputs);
+    state.enter(state.codeOf(receiver.type.getMethod(operand)).code(args), args, outputs);
   },
   FORK(state, frame, { operand, inputs, outputs }) {
-    frame.set(outputs[0], state.fork(operand.code(), frame.getAll(inputs)));
+    const args = frame.getAll(inputs);
+    frame.set(outputs[0], state.fork(operand.code(args), args));
   },
   WAIT(_state, frame, { inputs, outputs }) {
     const future = frame.get(inputs[0]) as Future;
@@ -183,12 +189,14 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   ENTER(state, frame, { inputs, outputs }) {
     const object = frame.get(inputs[0]) as ScriptObject;
     state.noteEntered(object);
-    state.enter(state.codeOf(object.type.getMethod('__enter__')).code(), [object], outputs);
+    const args = [object];
+    state.enter(state.codeOf(object.type.getMethod('__enter__')).code(args), args, outputs);
   },
   EXIT(state, frame, { inputs, outputs }) {
     const object = frame.get(inputs[0]) as ScriptObject;
     state.noteExited();
-    state.enter(state.codeOf(object.type.getMethod('__exit__')).code(), [object, null, null, null], outputs);
+    const args = [object, null, null, null];
+    state.enter(state.codeOf(object.type.getMethod('__exit__')).code(args), args, outputs);
   },
   RAISE(_state, frame, { inputs }) {
     const [message, className] = frame.getAll(inputs);

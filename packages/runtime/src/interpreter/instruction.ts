@@ -1,7 +1,15 @@
 import type { ClassType, Node, TupleType, Type } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { OperatorBinding } from './operator-binding.ts';
 import type { CodeSource } from './code.ts';
+import type { InterpreterState } from './interpreter-state.ts';
+
+/**
+ * What an executor does at a node of its own (profiling, guards): gives the node's outputs, or null where it had the state go on in
+ * other code.
+ */
+export type Callback = (inputs: readonly IValue[], state: InterpreterState) => readonly IValue[] | null;
 
 /**
  * What each instruction carries besides its registers. This list is the instruction set: printer, verifier, compiler and
@@ -12,6 +20,8 @@ export interface InstructionOperands {
   readonly OP: OperatorBinding;
   /** Runs a fused group, as one kernel where it can. */
   readonly FUSION_GROUP: FusionGroup;
+  /** Asks whoever made the plan (PyTorch: PROFILE_OP, TYPECHECK, GUARD). */
+  readonly CALLBACK: Callback;
   /** Copies all inputs to the outputs at once: a loop may swap its variables. */
   readonly MOVE: null;
   /** Gives up registers only. */
@@ -87,6 +97,7 @@ interface InstructionShape {
 export const instructionShapes: Readonly<Record<OpCode, InstructionShape>> = {
   OP: { inputs: null, outputs: null },
   FUSION_GROUP: { inputs: null, outputs: null },
+  CALLBACK: { inputs: null, outputs: null },
   MOVE: { inputs: null, outputs: null },
   DROP: { inputs: 0, outputs: 0 },
   JUMP: { inputs: 0, outputs: 0 },

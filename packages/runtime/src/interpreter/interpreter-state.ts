@@ -70,6 +70,15 @@ export class InterpreterState implements RunningProgram {
     frame.leave();
   }
 
+  /** Goes on in `code` in the place of the current frame, to whose caller its results go (PyTorch: TAIL_CALL). */
+  continueIn(code: Code, args: readonly IValue[]): void {
+    const left = this.#frames.at(-1)!;
+    // Its values are held by the new frame before the old one lets go of them.
+    this.enter(code, args, left.resultRegisters);
+    this.#frames.splice(-2, 1);
+    left.leave();
+  }
+
   /** Starts `code` beside this program; it runs until it has to wait for the first time. */
   fork(code: Code, args: readonly IValue[]): Future {
     const future = new Future();
@@ -228,7 +237,8 @@ export class InterpreterState implements RunningProgram {
     for (const object of entered) {
       const exit = this.codeOf(object.type.getMethod('__exit__'));
       try {
-        await this.runBeside(exit.code(), [object, null, null, null]);
+        const args = [object, null, null, null];
+        await this.runBeside(exit.code(args), args);
       } catch {
         // As in PyTorch: the first error is the one to tell.
       }

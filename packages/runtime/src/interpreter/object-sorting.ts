@@ -56,6 +56,6 @@ function isLess(a: IValue, b: IValue, state: InterpreterState): boolean | Promis
       `To sort a list of ${name} it must define a __lt__ method with two inputs of type ${name} that returns a bool`,
     );
   }
-  const results = state.runBeside(state.codeOf(method).code(), [a, b]);
+  const results = state.runBeside(state.codeOf(method).code([a, b]), [a, b]);
   return results instanceof Promise ? results.then(([less]) => less === true) : results[0] === true;
 }

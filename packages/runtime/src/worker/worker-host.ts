@@ -5,7 +5,7 @@ import {
   type TransferOptions,
   type TransferProgress,
 } from '@cresset/archive';
-import { applyJitOptions, CressetError } from '@cresset/ir';
+import { applyJitOptions, CressetError, jitOptions } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
@@ -106,6 +106,7 @@ export class WorkerHost {
     this.#aborts.set(id, abort);
     let answer: Answer;
     try {
+      if (jitOptions().executor) await this.#environment.parts?.need('executors');
       answer = { ...(await this.#answer(request, abort.signal)), id } as Answer;
     } catch (failure) {
       const call = failure instanceof FailedCall ? failure : null;

@@ -1,0 +1,45 @@
+import { TensorType, type Graph, type Node } from '@cresset/ir';
+import { instrumentGraph } from '@cresset/passes';
+import { Tensor, type IValue } from '@cresset/tensor';
+import type { Callback } from '../interpreter/instruction.ts';
+import { typeOfTensor } from './tensor-types.ts';
+
+/** Watches a graph run, as often as it was told to, and writes into its `prim::profile` nodes what it sees (torch::jit::ProfilingRecord). */
+export class ProfilingRecord {
+  #runsLeft: number;
+  /** Nodes that have met a tensor: before that, their type says nothing. */
+  readonly #hasSeenTensor = new Set<Node>();
+
+  constructor(
+    readonly graph: Graph,
+    runs: number,
+    private readonly gradEnabled: boolean,
+  ) {
+    instrumentGraph(graph);
+    this.#runsLeft = runs;
+  }
+
+  /** Whether it has seen as many runs as it was to. */
+  get isReady(): boolean {
+    return this.#runsLeft <= 0;
+  }
+
+  callbackOf(node: Node): Callback | undefined {
+    if (node.kind !== 'prim::profile') return undefined;
+    if (node.inputs.length > 0) return (inputs) => (this.#note(node, inputs[0]), inputs);
+    return () => {
+      this.#runsLeft--;
+      return [];
+    };
+  }
+
+  #note(node: Node, value: IValue): void {
+    if (this.isReady) return;
+    if (value === null) node.setI('seen_none', 1);
+    if (!(value instanceof Tensor)) return;
+    const seen = typeOfTensor(value, this.gradEnabled);
+    const known = node.ty('profiled_type') as TensorType;
+    node.setTy('profiled_type', this.#hasSeenTensor.has(node) ? seen.merge(known) : seen);
+    this.#hasSeenTensor.add(node);
+  }
+}
