@@ -64,7 +64,6 @@ export {
   profiledType,
   removeProfileCounter,
   removeProfilingNodes,
-  removeTensorTypeSpecializations,
   specializeProfiledTypes,
 } from './profiling/profiling-nodes.ts';
 export { propagateRequiresGrad } from './profiling/requires-grad-analysis.ts';
@@ -76,4 +75,3 @@ export {
   runProfilingOptimizations,
   type ProfilingOptions,
 } from './profiling/specialized-pipelines.ts';
-export { insertTypeGuard, type TypeConverter } from './profiling/type-guards.ts';

@@ -38,12 +38,14 @@ export interface OptimizeOptions extends PassEnvironment {
   readonly autocast?: ((graph: Graph, evaluate: ConstantEvaluator) => void) | undefined;
   /** Groups operators into kernels: where there is a device to run them. */
   readonly fuse: FuseOptions | null;
+  /** Whether what types say of tensors is used: where the graph is run with tensors of those types alone. */
+  readonly useShapes?: boolean;
   /** Is told of the graph after every step. */
   readonly onStep?: ((name: string, graph: Graph) => void) | undefined;
 }
 
 /** Runs one pass under the name that the log and `explain()` know it by, and gives what it gives. */
-type Step = <T>(name: string, pass: () => T) => T;
+export type Step = <T>(name: string, pass: () => T) => T;
 
 /** Puts a freshly compiled graph into the form PyTorch's compiler gives it (NormalizeOps, runCleanupPasses). */
 export function runCleanupPasses(graph: Graph, { evaluate }: Pick<PassEnvironment, 'evaluate'>): void {
@@ -58,11 +60,7 @@ export function runCleanupPasses(graph: Graph, { evaluate }: Pick<PassEnvironmen
 /** Makes a graph ready to run without gradients: calls put in place, what is known worked out, operators fused.
  * Gives what has to hold, where it was made for one object. */
 export function optimizeForInference(graph: Graph, options: OptimizeOptions): readonly AttributeGuard[] {
-  const step: Step = (name, pass) => {
-    const result = pass();
-    options.onStep?.(name, graph);
-    return result;
-  };
+  const step = stepsOf(graph, options);
   options.onStep?.('compiled', graph);
   if (jitOptions().enabled === false) {
     // Nothing that could be done without: numbers count as such, and an operator in terms of others has no function of its own.
@@ -76,8 +74,17 @@ export function optimizeForInference(graph: Graph, options: OptimizeOptions): re
   return guards;
 }
 
+/** Tells of every pass. */
+export function stepsOf(graph: Graph, { onStep }: OptimizeOptions): Step {
+  return (name, pass) => {
+    const result = pass();
+    onStep?.(name, graph);
+    return result;
+  };
+}
+
 /** What every graph goes through, whatever is optimised later (PyTorch: runRequiredPasses). */
-function runRequiredPasses(graph: Graph, step: Step): void {
+export function runRequiredPasses(graph: Graph, step: Step): void {
   step('remove expands', () => removeExpands(graph));
   step('canonicalize operators', () => canonicalizeOps(graph));
   step('eliminate dead code', () => eliminateDeadWrites(graph));
@@ -112,21 +119,22 @@ function runProfilingInsensitiveOptimizations(
 }
 
 /** What pays for every plan (PyTorch: runOptimization). */
-function runOptimization(graph: Graph, { evaluate }: PassEnvironment, step: Step): void {
+export function runOptimization(graph: Graph, { evaluate, useShapes }: OptimizeOptions, step: Step): void {
+  const disableShapes = !useShapes;
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('pool constants', () => poolConstants(graph));
   const isUnrolled = step('unroll loops', () => unrollLoops(graph));
   const hasNewLists = step('remove list mutation', () => removeListMutation(graph));
   if (!isUnrolled && !hasNewLists) return;
-  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
+  step('peephole', () => peepholeOptimize(graph, { disableShapes }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
 }
 
 /** What derivatives could not be taken of any more (PyTorch: runNondiffOptimization). */
-function runNondiffOptimization(graph: Graph, options: OptimizeOptions, step: Step): void {
+export function runNondiffOptimization(graph: Graph, options: OptimizeOptions, step: Step): void {
   step('lower tuples', () => lowerSimpleTuples(graph));
   if (step('batch matrix products', () => batchMm(graph))) {
     step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));

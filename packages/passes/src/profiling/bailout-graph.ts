@@ -1,12 +1,4 @@
-import {
-  IntType,
-  invariant,
-  TensorType,
-  type Block,
-  Graph,
-  type Node,
-  type Value,
-} from '@cresset/ir';
+import { IntType, invariant, TensorType, type Block, Graph, type Node, type Value } from '@cresset/ir';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 import { liveValuesAt } from './liveness.ts';
 

@@ -1,6 +1,8 @@
 import { TensorType, type Block, type Graph } from '@cresset/ir';
 import { profiledType, removeProfilingNodes } from './profiling-nodes.ts';
-import type { TypeConverter } from './type-guards.ts';
+
+/** Which guard a type that was seen becomes: exact, or of the rank alone. */
+export type TypeConverter = (type: TensorType) => TensorType;
 
 /**
  * Puts a `prim::Guard` in the place of every `prim::profile` that saw a tensor: its output is its input, and of the type that was seen

@@ -11,11 +11,17 @@ export function liveValuesAt(graph: Graph, kind: string): ReadonlyMap<Node, Read
 }
 
 /** What is live where a block begins, the block's own inputs among it. */
-function visit(block: Block, after: ReadonlySet<Value>, found: Map<Node, ReadonlySet<Value>>, kind: string): Set<Value> {
+function visit(
+  block: Block,
+  after: ReadonlySet<Value>,
+  found: Map<Node, ReadonlySet<Value>>,
+  kind: string,
+): Set<Value> {
   const live = new Set([...after, ...block.outputs]);
   for (const node of block.reverseNodes()) {
     for (const output of node.outputs) live.delete(output);
-    const beyond = node.kind === 'prim::Loop' ? new Set([...live, ...node.inputs.slice(0, 1), ...freeValues(node)]) : live;
+    const beyond =
+      node.kind === 'prim::Loop' ? new Set([...live, ...node.inputs.slice(0, 1), ...freeValues(node)]) : live;
     const within = node.blocks.map((inner) => {
       const atEntry = visit(inner, beyond, found, kind);
       for (const input of inner.inputs) atEntry.delete(input);

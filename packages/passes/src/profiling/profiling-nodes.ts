@@ -36,9 +36,7 @@ function insertProfile(user: Node, offset: number): void {
   const graph = user.owningGraph;
   const profile = graph.create('prim::profile', [input]).insertBefore(user);
   profile.setTy('profiled_type', TensorType.get()).setI('seen_none', 0);
-  profile
-    .output()
-    .setType(input.type instanceof TensorType ? TensorType.get() : OptionalType.ofTensor());
+  profile.output().setType(input.type instanceof TensorType ? TensorType.get() : OptionalType.ofTensor());
   user.replaceInput(offset, profile.output());
 }
 
@@ -94,23 +92,3 @@ function specializeBlock(block: Block): void {
     node.destroy();
   }
 }
-
-/** Forgets what is known of tensors, but for results of checks, constants and groups (PyTorch: RemoveTensorTypeSpecializations). */
-export function removeTensorTypeSpecializations(block: Block): void {
-  const forget = (node: Node): void => {
-    if (KEEP_TYPES.has(node.kind)) return;
-    for (const output of node.outputs) if (output.type instanceof TensorType) output.setType(TensorType.get());
-  };
-  forget(block.paramNode);
-  for (const node of block.nodes()) {
-    node.blocks.forEach(removeTensorTypeSpecializations);
-    forget(node);
-  }
-}
-
-const KEEP_TYPES: ReadonlySet<string> = new Set([
-  'prim::Constant',
-  'prim::TypeCheck',
-  'prim::TensorExprGroup',
-  'prim::FusionGroup',
-]);

@@ -1,4 +1,12 @@
-import { constantValue, TensorType, type Block, type Graph, type Node, type ScalarTypeName, type Value } from '@cresset/ir';
+import {
+  constantValue,
+  TensorType,
+  type Block,
+  type Graph,
+  type Node,
+  type ScalarTypeName,
+  type Value,
+} from '@cresset/ir';
 
 const COMPARISONS: ReadonlySet<string> = new Set(['lt', 'le', 'gt', 'ge', 'eq', 'ne'].map((name) => `aten::${name}`));
 const DIFFERENTIABLE: ReadonlySet<ScalarTypeName> = new Set<ScalarTypeName>([

@@ -4,26 +4,25 @@ import { poolConstants } from '../cleanup/constant-pooling.ts';
 import { propagateConstants } from '../cleanup/constant-propagation.ts';
 import { eliminateDeadCode } from '../cleanup/dead-code-elimination.ts';
 import { inline } from '../cleanup/inliner.ts';
-import { unrollLoops } from '../cleanup/loop-unrolling.ts';
 import { lowerSimpleTuples } from '../cleanup/lower-tuples.ts';
-import { replaceTensorsByNumbers } from '../cleanup/number-constants.ts';
-import { removeExpands } from '../cleanup/remove-expands.ts';
 import { decomposeAddmm } from '../decomposition/decompose-addmm.ts';
-import { decomposeBatchNorm } from '../decomposition/decompose-batch-norm.ts';
 import { decomposeOps } from '../decomposition/decompose-ops.ts';
 import { foldModuleAttributes, type AttributeGuard } from '../freezing/fold-module-attributes.ts';
-import { fuseGraph } from '../fusion/graph-fuser.ts';
-import { hoistRankQueries } from '../fusion/rank-queries.ts';
-import { removeTensorMutation } from '../mutation/remove-tensor-mutation.ts';
-import type { OptimizeOptions } from '../optimization-pipeline.ts';
+import {
+  runNondiffOptimization,
+  runOptimization,
+  runRequiredPasses,
+  stepsOf,
+  type OptimizeOptions,
+} from '../optimization-pipeline.ts';
+import { forgetTensorTypes, insertTypeGuard } from '../fusion/tensorexpr/type-guard.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 import { eraseShapeInformation, propagateInputShapes } from '../shape-analysis/propagate-input-shapes.ts';
 import { insertBailOuts } from './bailout-graph.ts';
 import { eliminateRedundantGuards } from './guard-elimination.ts';
-import { insertGuards } from './insert-guards.ts';
-import { removeTensorTypeSpecializations, specializeProfiledTypes } from './profiling-nodes.ts';
+import { insertGuards, type TypeConverter } from './insert-guards.ts';
+import { specializeProfiledTypes } from './profiling-nodes.ts';
 import { propagateRequiresGrad } from './requires-grad-analysis.ts';
-import { insertTypeGuard, type TypeConverter } from './type-guards.ts';
 
 export interface ProfilingOptions extends OptimizeOptions {
   /** Guards every tensor of which something is known, with bailouts; else groups of operators alone, with fallbacks. */
@@ -31,8 +30,6 @@ export interface ProfilingOptions extends OptimizeOptions {
   /** Whether guards are of exact sizes or of ranks. */
   readonly behavior: 'STATIC' | 'DYNAMIC';
 }
-
-type Step = (name: string, pass: () => unknown) => void;
 
 /** Calls put in place and attributes known: what any plan begins with. Gives what has to hold for it. */
 export function inlineForObject(graph: Graph, options: OptimizeOptions): readonly AttributeGuard[] {
@@ -69,7 +66,9 @@ export function runProfilingInsensitiveOptimizations(graph: Graph, options: Opti
 export function runProfilingOptimizations(graph: Graph, options: ProfilingOptions): void {
   const step = stepsOf(graph, options);
   const convert: TypeConverter =
-    options.behavior === 'STATIC' ? (type) => type : (type) => type.withDim(type.dim).withRequiresGrad(type.requiresGrad);
+    options.behavior === 'STATIC'
+      ? (type) => type
+      : (type) => type.withDim(type.dim).withRequiresGrad(type.requiresGrad);
   if (options.bailouts) {
     step('insert guards', () => insertGuards(graph, convert));
     step('eliminate redundant guards', () => eliminateRedundantGuards(graph));
@@ -78,16 +77,14 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   runRequiredPasses(graph, step);
   step('peephole', () => peepholeOptimize(graph));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
-  runOptimization(graph, options, step);
-  step('lower tuples', () => lowerSimpleTuples(graph));
+  runOptimization(graph, { ...options, useShapes: true }, step);
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
-  fuse(graph, options, step);
+  lowerAndFuse(graph, options);
   if (!options.bailouts) {
     step('guard groups', () => guardGroups(graph, convert));
     // Types hold within what is guarded, and nowhere else.
-    step('remove type specializations', () => removeTensorTypeSpecializations(graph.block));
+    step('remove type specializations', () => forgetTensorTypes(graph.block));
   }
-  step('eliminate dead code', () => eliminateDeadCode(graph));
 }
 
 /** What is done with a graph whose inputs have the types of an ArgumentSpec (PyTorch: GraphExecutorImpl::compileSpec). */
@@ -99,63 +96,28 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   step('propagate shapes', () => propagateInputShapes(graph, options.evaluate));
   step('propagate requires_grad', () => propagateRequiresGrad(graph));
-  runOptimization(graph, options, step);
+  runOptimization(graph, { ...options, useShapes: true }, step);
   step('decompose addmm', () => decomposeAddmm(graph, options.evaluate));
-  step('lower tuples', () => lowerSimpleTuples(graph));
-  fuse(graph, options, step);
-  step('eliminate dead code', () => eliminateDeadCode(graph));
+  lowerAndFuse(graph, options);
   logGraph('graph_executor', graph);
 }
 
 /** What only this library does: operators in terms of those that have a function of their own. */
 export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
-  replaceTensorsByNumbers(graph.block);
   decomposeOps(graph, options.compileDecomposition, false);
 }
 
-function runRequiredPasses(graph: Graph, step: Step): void {
-  step('remove expands', () => removeExpands(graph));
-  step('numbers for tensors', () => replaceTensorsByNumbers(graph.block));
-  step('eliminate dead code', () => eliminateDeadCode(graph));
-}
-
-/** PyTorch: runOptimization. */
-function runOptimization(graph: Graph, { evaluate }: OptimizeOptions, step: Step): void {
-  step('eliminate dead code', () => eliminateDeadCode(graph));
-  step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-  step('peephole', () => peepholeOptimize(graph));
-  step('propagate constants', () => propagateConstants(graph, evaluate));
-  step('pool constants', () => poolConstants(graph));
-  step('unroll loops', () => unrollLoops(graph));
-  step('peephole', () => peepholeOptimize(graph));
-  step('propagate constants', () => propagateConstants(graph, evaluate));
-  step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-}
-
-/** Groups for the device, where there is one. */
-function fuse(graph: Graph, options: OptimizeOptions, step: Step): void {
-  const { fuse: fuseOptions } = options;
-  if (!fuseOptions) return;
-  step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
-  step('remove tensor mutation', () => removeTensorMutation(graph));
-  step('decompose batch norm', () => decomposeBatchNorm(graph));
-  step('hoist rank queries', () => hoistRankQueries(graph));
-  step('pool constants', () => poolConstants(graph));
-  step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
-  step('fuse', () => fuseGraph(graph, fuseOptions));
+/** Groups are of operators as a device has them. */
+function lowerAndFuse(graph: Graph, options: OptimizeOptions): void {
+  const step = stepsOf(graph, options);
+  if (options.fuse) step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
+  runNondiffOptimization(graph, options, step);
 }
 
 /** A group is guarded where something was seen of every tensor it takes. */
 function guardGroups(graph: Graph, convert: TypeConverter): void {
   for (const node of [...graph.allNodes()].filter(({ kind }) => kind === 'prim::FusionGroup')) {
     const isKnown = node.inputs.every(({ type }) => !(type instanceof TensorType) || type.scalarType !== undefined);
-    if (isKnown) insertTypeGuard(node, convert, 'prim::TypeCheck');
+    if (isKnown) insertTypeGuard(node, convert);
   }
-}
-
-function stepsOf(graph: Graph, { onStep }: OptimizeOptions): Step {
-  return (name, pass) => {
-    pass();
-    onStep?.(name, graph);
-  };
 }

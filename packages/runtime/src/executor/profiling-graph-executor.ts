@@ -1,4 +1,12 @@
-import { jitOptions, logGraph, type FusionStrategy, type Graph, type Node, type ScriptFunction, type TensorType } from '@cresset/ir';
+import {
+  jitOptions,
+  logGraph,
+  type FusionStrategy,
+  type Graph,
+  type Node,
+  type ScriptFunction,
+  type TensorType,
+} from '@cresset/ir';
 import {
   bailoutGraph,
   inlineForObject,

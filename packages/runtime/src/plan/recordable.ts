@@ -8,6 +8,8 @@ import type { Instruction, OpCode } from '../interpreter/instruction.ts';
 const recordable: Readonly<Record<OpCode, boolean>> = {
   OP: true,
   FUSION_GROUP: true,
+  // A guard that fails has the run go on elsewhere.
+  CALLBACK: false,
   MOVE: true,
   DROP: true,
   JUMP: true,
@@ -54,6 +56,7 @@ const refusals: { readonly [K in OpCode]?: string } = {
   INTERFACE_CALL: 'a call',
   RETURN: 'the end of the function',
   SET_ATTR: 'an attribute that is set',
+  CALLBACK: 'a guard',
 };
 
 function operatorRefusal({ row, keepsArguments }: OperatorBinding): string | null {
