@@ -53,7 +53,7 @@ export async function runDigits(
       );
       await model.forward(pixels);
       const probabilities = (await model.forward(pixels)) as Cresset.Tensor;
-      const { place, profile } = model;
+      const { place, lastRun: profile } = model;
       const seen = (await model.call('centred', [pixels])) as Cresset.Tensor;
       await model.dispose();
       return {

@@ -78,7 +78,7 @@ test('speech probabilities on WebGPU are those of PyTorch', async ({ page }) => 
           if (!call.raises || !message.includes(call.raises)) failures.push(`call ${index}: ${reason}`);
         }
       }
-      found.push({ id, largestDifference, failures, profile: model.profile });
+      found.push({ id, largestDifference, failures, profile: model.lastRun });
     }
     return { outcomes: found, place: model.place };
   });

@@ -25,7 +25,7 @@ export function takesDrawings(model: ScriptModule): boolean {
 async function classify(model: ScriptModule, strokes: readonly Stroke[]): Promise<Finding> {
   const picture = tensor(strokeInk(strokes, side), [1, 1, side, side]);
   const probabilities = (await model.forward(picture)) as Tensor;
-  const { profile } = model;
+  const { lastRun: profile } = model;
   const seen = (await model.call('centred', [picture])) as Tensor;
   return { probabilities: [...(probabilities.data as Float32Array)], seen: seen.data as Float32Array, profile };
 }

@@ -25,7 +25,7 @@ async function classifyOnce(): Promise<HeadlessResult> {
   await model.forward(picture);
   const probabilities = [...((await model.forward(picture)) as Tensor).data] as number[];
   const best = Math.max(...probabilities);
-  const { place, profile } = model;
+  const { place, lastRun: profile } = model;
   return {
     answer: `the drawn ${drawnDigit} is a ${probabilities.indexOf(best)} (${(100 * best).toFixed(1)} %)`,
     device: deviceName(place),

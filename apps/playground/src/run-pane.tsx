@@ -89,7 +89,7 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
     event.preventDefault();
     return during(async (signal) => ({
       result: await attempt(signal, (kwargs) => model.call(method, [], { kwargs, signal, onProgress: setReading })),
-      profile: model.profile,
+      profile: model.lastRun,
     }));
   };
 

@@ -13,7 +13,7 @@ export async function ask({ load, tensor }, file, { picture, pictureScale, shape
   );
   const model = await load(file);
   const probabilities = await model.forward(pixels);
-  const { place, profile } = model;
+  const { place, lastRun: profile } = model;
   const seen = await model.call('centred', [pixels]);
   await model.dispose();
   return {

@@ -49,7 +49,7 @@ async function checkDigits({ load, tensor }, { file, expected }, worker) {
     const difference = largestDifference((await model.forward(pixels)).data, probabilities);
     hold(difference < tolerance, `the probabilities differ by ${difference}`);
   }
-  const { profile, place } = model;
+  const { lastRun: profile, place } = model;
   hold(place.device === 'webgpu', `it ran on ${place.device}: ${place.reason}`);
   hold(place.thread === (worker ? 'worker' : 'page'), `it ran in the ${place.thread}: ${place.threadReason}`);
   hold(profile.hostFallback.length === 0, `on the host: ${profile.hostFallback.map(([name]) => name)}`);

@@ -29,6 +29,8 @@ export class GraphFunction implements ScriptFunction {
   #isBeingDefined = false;
   #schema: FunctionSchema | undefined;
   #failure: unknown;
+  /** How long compiling it took, with the functions that were first needed for it. */
+  compileMilliseconds = 0;
 
   constructor(qualifiedName: string, graph: Graph, creator?: FunctionCreator) {
     this.qualifiedName = qualifiedName;
@@ -86,6 +88,7 @@ export class GraphFunction implements ScriptFunction {
       throw new RecursiveCallError(this.name);
     }
     this.#isBeingDefined = true;
+    const start = performance.now();
     try {
       nested(
         () => creator(this),
@@ -93,6 +96,7 @@ export class GraphFunction implements ScriptFunction {
         COMPILATION_COST,
       );
       this.#creator = undefined;
+      this.compileMilliseconds = performance.now() - start;
     } catch (error) {
       this.#failure = error;
       throw error;

@@ -23,6 +23,7 @@ export { newModule } from './authoring/source-program.ts';
 export { registerAllParts } from './all-parts.ts';
 export type { ScalarCall, ScalarForm } from './authoring/scalar-expression.ts';
 export { initializeRuntime } from './initialize.ts';
+export type * from './inspection/profiling/profile-report.ts';
 export type { RunProfile } from './run/run-profile.ts';
 export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';
 export { bindArguments } from './worker/argument-binding.ts';

@@ -133,9 +133,9 @@ export class ScriptModule {
     }
   }
 
-  /** Optimises a method once more and tells of every step. */
-  traceOptimization(onStep: StepListener, name = 'forward', receiver = this.object): void {
-    this.#executors.executorOf(this.method(name, receiver)).makePlan(this.#spec(), receiver, onStep);
+  /** Optimises a method of an object, or a function, once more and tells of every step. */
+  traceOptimization(onStep: StepListener, fn: ScriptFunction, receiver: ScriptObject | null): void {
+    this.#executors.executorOf(fn).makePlan(this.#spec(), receiver, onStep);
   }
 
   /** Which operators a method runs, and where each of them would run. */

@@ -106,7 +106,48 @@ export interface ComputeDevice extends DeviceMemory {
    * fails is everybody's who had work under way.
    */
   failureSince(failures: number): CressetError | null;
+  /** What measures the device, where it can be measured. */
+  profiler?(): Promise<DeviceProfiler>;
   /** What has to be waited for before more work is enqueued, since the GPU is far behind; null where there is room. */
   room(): Promise<void> | null;
   dispose(): void;
+}
+
+/** Measures what a device does between `start` and `stop`. One at a time. */
+export interface DeviceProfiler {
+  /** @param kernels whether each dispatch is measured: it then has a pass of its own, which takes some time itself */
+  start(kernels: boolean): Promise<void>;
+  /** What was done since, once the GPU is through with it. */
+  stop(): Promise<DeviceWork>;
+  /** When each shader that there is was compiled, by its code. */
+  compilations(): ReadonlyMap<string, { readonly begin: number; readonly end: number }>;
+  /** Time spent handing data to the GPU since the device was made. */
+  readonly uploadMilliseconds: number;
+  /** What the device reaches in kernels that do nothing else; measured when it is first asked for. */
+  peak(): Promise<DevicePeak | null>;
+}
+
+export interface DevicePeak {
+  readonly bytesPerSecond: number;
+  /** Of float32. */
+  readonly operationsPerSecond: number;
+}
+
+/** Times of batches are milliseconds of `performance.now()`. */
+export interface DeviceWork {
+  readonly batches: readonly { readonly start: number; readonly encoded: number; readonly submitted: number }[];
+  /** In the order in which they were enqueued; empty unless kernels were measured. */
+  readonly dispatches: readonly DispatchRecord[];
+  /** The kernels that were launched, in order, each with the number of its first dispatch: it came to those up to the next one's. */
+  readonly launched: readonly { readonly kernel: Kernel; readonly first: number }[];
+}
+
+export interface DispatchRecord {
+  readonly label: string;
+  /** The shader's text. */
+  readonly code: string;
+  readonly workgroups: readonly [x: number, y: number];
+  /** On the GPU's own clock, nanoseconds; null where it tells no time. */
+  readonly begin: number | null;
+  readonly end: number | null;
 }

@@ -17,8 +17,6 @@ export interface WebGpuDeviceOptions {
   readonly device?: GPUDevice;
   /** Which adapter to ask for; the fast one unless told otherwise. */
   readonly powerPreference?: GPUPowerPreference;
-  /** Asks for `timestamp-query`, where the adapter has it, so that `WebGpuDevice.timing` can measure kernels. */
-  readonly timestamps?: boolean;
   /** Asks for no more than what every adapter has: no features, and the limits that the specification guarantees. */
   readonly defaultLimits?: boolean;
 }
@@ -46,11 +44,8 @@ export async function requestGpu(options: WebGpuDeviceOptions = {}): Promise<Gpu
       'WebGPU found no GPU it can use: the driver may be blocklisted or hardware acceleration switched off',
     );
   }
-  const wanted: GPUFeatureName[] = [
-    'shader-f16',
-    'subgroups',
-    ...(options.timestamps ? ['timestamp-query' as const] : []),
-  ];
+  // Timestamps serve profiles.
+  const wanted: GPUFeatureName[] = ['shader-f16', 'subgroups', 'timestamp-query'];
   const { defaultLimits = false } = options;
   const requiredFeatures = defaultLimits ? [] : wanted.filter((feature) => adapter.features.has(feature));
   const requiredLimits = defaultLimits ? {} : largestLimits(adapter.limits);

@@ -1,4 +1,3 @@
-export type { KernelTiming } from './kernel-timer.ts';
 export * from './gpu-access.ts';
 export * from './request-device.ts';
 export { WebGpuDevice } from './webgpu-device.ts';

@@ -14,6 +14,9 @@ export interface Program {
   readonly layoutKey: string;
   /** Null until `ready` resolves. */
   pipeline: GPUComputePipeline | null;
+  /** When its compilation began and ended, by `performance.now()`. */
+  readonly begin: number;
+  end: number;
   /** Rejects with a CressetError where the shader does not compile. */
   readonly ready: Promise<void>;
 }
@@ -61,6 +64,7 @@ export class PipelineCache {
       .then(
         (pipeline) => {
           program.pipeline = pipeline;
+          program.end = performance.now();
         },
         async (error: unknown) => {
           throw await compilationError(label, code, module, error);
@@ -76,6 +80,8 @@ export class PipelineCache {
       bindGroupLayout: group,
       layoutKey,
       pipeline: null,
+      begin: performance.now(),
+      end: NaN,
       ready,
     };
     return program;

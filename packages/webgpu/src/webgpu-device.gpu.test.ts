@@ -400,22 +400,6 @@ describe('memory', () => {
 
 const unaryExp = (x: Expr): Expr => unary('exp', x);
 
-test('time by kernel, where the adapter measures it', async () => {
-  const own = await requestWebGpuDevice({ timestamps: true });
-  own.timing = true;
-  const x = floats(1, 2);
-  own.launch(map([x], x, plus(1)));
-  own.launch(map([x], x, plus(2)));
-  expect(await read(x)).toEqual([4, 5]);
-  const timings = await own.takeTimings();
-  if (own.gpuDevice.features.has('timestamp-query')) {
-    expect(timings).toMatchObject([{ label: 'test::map', dispatches: 2 }]);
-    expect(timings[0].milliseconds).toBeGreaterThan(0);
-  }
-  expect(await own.takeTimings()).toEqual([]);
-  own.dispose();
-});
-
 describe('failures', () => {
   test('a shader that does not compile rejects the flush with the compiler’s words and the shader', async () => {
     const bad: Expr = { kind: 'const', type: 'float', value: 0 };

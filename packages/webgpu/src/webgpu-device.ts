@@ -20,6 +20,7 @@ import {
   type DeviceCapabilities,
   type DeviceCounters,
   type DeviceMemoryUse,
+  type DeviceProfiler,
   type Expr,
   type Kernel,
   type NormalKernel,
@@ -29,9 +30,9 @@ import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
 import { CommandLists, type PreparedKernel } from './command-lists.ts';
 import { deviceElementSize, piecesInDeviceLayout, toHostLayout } from './element-layout.ts';
 import { FailureLog } from './failure-log.ts';
-import { KernelTimer, type KernelTiming } from './kernel-timer.ts';
 import { PipelineCache, type Program } from './pipeline-cache.ts';
 import { markUse, WorkBatch, type DispatchCommand } from './work-batch.ts';
+import type { WorkProbe } from './work-probe.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
 class WebGpuBuffer implements DeviceBuffer {
@@ -75,11 +76,10 @@ export class WebGpuDevice implements ComputeDevice {
     liveBytes: 0,
     failures: 0,
   };
-  /**
-   * Measures every kernel on the GPU, where the device was made with timestamps: each gets a pass of its own, which costs
-   * some of the time that is measured. Off unless set.
-   */
-  timing = false;
+  /** Who watches; null unless a run is being profiled. */
+  probe: WorkProbe | null = null;
+  /** Time spent handing data to the GPU. */
+  uploadMilliseconds = 0;
   readonly #pool: BufferPool;
   readonly #pipelines: PipelineCache;
   /** Buffers that results are copied to and mapped in. */
@@ -90,7 +90,6 @@ export class WebGpuDevice implements ComputeDevice {
   readonly recorder: CommandLists;
   readonly #bindGroups = new BindGroupCache();
   readonly #failures = new FailureLog();
-  readonly #timer: KernelTimer | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
   #batch: WorkBatch;
   #submittedBatch = -1;
@@ -126,7 +125,6 @@ export class WebGpuDevice implements ComputeDevice {
     this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
     this.recorder = new CommandLists(this.#commandListHost(), this.#pool, this.#uniforms);
     this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
-    this.#timer = gpuDevice.features.has('timestamp-query') ? new KernelTimer(gpuDevice) : null;
     void gpuDevice.lost.then((info) => {
       this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
     });
@@ -187,6 +185,7 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array): void {
+    const start = performance.now();
     this.#tolerating([target], () => {
       let offset = 0;
       for (const words of piecesInDeviceLayout(dtype, elements)) {
@@ -194,6 +193,7 @@ export class WebGpuDevice implements ComputeDevice {
         offset += words.byteLength;
       }
     });
+    this.uploadMilliseconds += performance.now() - start;
   }
 
   /** Uses buffers that may turn out not to be there: that is told as a lack of memory, not once more as misuse of them. */
@@ -257,6 +257,7 @@ export class WebGpuDevice implements ComputeDevice {
 
   launch(kernel: Kernel): void {
     this.#checkUsable();
+    this.probe?.launch(kernel);
     const known = this.#prepared.get(kernel);
     if (known) {
       this.#enqueue(known);
@@ -480,7 +481,7 @@ export class WebGpuDevice implements ComputeDevice {
       this.#spareUniforms = batch.uniformWords.buffer;
     }
     const encoder = gpuDevice.createCommandEncoder();
-    const timer = this.timing && batch.dispatches > 0 ? this.#timer?.batch(batch.dispatches) : undefined;
+    const probe = this.probe?.batch(batch.dispatches);
     let pass: GPUComputePassEncoder | null = null;
     let pipeline: GPUComputePipeline | null = null;
     for (const command of batch.commands) {
@@ -490,9 +491,9 @@ export class WebGpuDevice implements ComputeDevice {
         encoder.copyBufferToBuffer(command.source, 0, command.target, 0, command.byteLength);
         continue;
       }
-      if (timer) pass?.end();
-      if (!pass || timer) {
-        pass = encoder.beginComputePass({ timestampWrites: timer?.pass(command.program.label) });
+      if (probe?.separatesPasses) pass?.end();
+      if (!pass || probe?.separatesPasses) {
+        pass = encoder.beginComputePass({ timestampWrites: probe?.pass(command) });
         pipeline = null;
       }
       if (command.program.pipeline !== pipeline) {
@@ -503,10 +504,10 @@ export class WebGpuDevice implements ComputeDevice {
       pass.dispatchWorkgroups(command.x, command.y);
     }
     pass?.end();
-    timer?.resolve(encoder);
+    probe?.encoded(encoder);
     gpuDevice.queue.submit([encoder.finish()]);
+    probe?.submitted();
     this.counters.submits++;
-    if (timer) this.#timer?.collect(timer);
     this.recorder.scratch.trim(batch.id, keptScratchBytes);
     this.#pool.trim(batch.id);
     this.#uniforms.trim(batch.id);
@@ -524,10 +525,14 @@ export class WebGpuDevice implements ComputeDevice {
     }
   }
 
-  /** GPU time by kernel while `timing` was on, since the last call; empty where the device cannot measure it. */
-  async takeTimings(): Promise<KernelTiming[]> {
-    await this.flush();
-    return (await this.#timer?.take()) ?? [];
+  async profiler(): Promise<DeviceProfiler> {
+    const { WebGpuProfiler } = await import('./profiling/webgpu-profiler.ts');
+    return new WebGpuProfiler(this);
+  }
+
+  /** When each shader was compiled, by its code. */
+  compilations(): Map<string, { begin: number; end: number }> {
+    return new Map([...this.#pipelines.programs].map(({ code, begin, end }) => [code, { begin, end }]));
   }
 
   /** The WGSL of every kernel compiled so far, with its label. */

@@ -15,7 +15,7 @@ describe.skipIf(!existsSync(shared))('load, over the corpus beside the project',
     expect(model.methods()).toContain('forward');
     const first = (await model.forward(tensor(new Float32Array(512), { shape: [1, 512] }), 16000)) as Tensor;
     expect(first.shape).toEqual([1, 1]);
-    expect(model.profile!.instructions).toBeGreaterThan(0);
+    expect(model.lastRun!.instructions).toBeGreaterThan(0);
     await model.call('reset_states', []);
     const error = await failure(model.forward(tensor(new Float32Array(100), { shape: [1, 100] }), 16000));
     expect(error.message).toContain('vad_annotator.py", line 676, in _validate_input');

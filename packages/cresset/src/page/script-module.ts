@@ -1,5 +1,6 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type {
+  CallProfile,
   CallResult,
   DeviceReport,
   Explanation,
@@ -7,6 +8,7 @@ import type {
   ModelSummary,
   ModuleSummary,
   PartUse,
+  PassStep,
   RunProfile,
   StateDictReport,
   TensorSummary,
@@ -58,6 +60,11 @@ export interface VerifyOptions extends ArgumentOptions {
   readonly method?: string;
   /** How far numbers may be apart, `absolute + relative * |host's|`; by default what each dtype gives rise to expect. */
   readonly tolerance?: { readonly relative: number; readonly absolute: number };
+}
+
+export interface ProfileOptions extends ArgumentOptions {
+  /** The method to run; `forward` by default. */
+  readonly method?: string;
 }
 
 /** A call of a method of the model: `model.reset_states()`. */
@@ -252,7 +259,7 @@ export class ScriptModule {
   }
 
   /** What the last call did: time, dispatches, submits, uploads, readbacks, and which operators fell back to the host. */
-  get profile(): RunProfile | null {
+  get lastRun(): RunProfile | null {
     return this.file.lastProfile;
   }
 
@@ -319,6 +326,33 @@ export class ScriptModule {
     } as const;
     const { signal } = options;
     return (await placement.client.request('verified', request, signal ? { signal } : {})).report;
+  }
+
+  /**
+   * Measures calls of a method: where their time goes, and what each kernel takes, with its lines of Python and its shader. The method
+   * runs three times, each time with the inputs as they are given. Rejects as {@link call} does.
+   */
+  async profile(inputs: readonly Input[], options: ProfileOptions = {}): Promise<CallProfile> {
+    checkOptions('profile', options, { ...ARGUMENT_RULES, method: 'string' });
+    const { id, placement } = this.openFile();
+    const values = new WireArguments();
+    const request = {
+      type: 'profile',
+      model: id,
+      module: this.path,
+      method: options.method ?? 'forward',
+      args: inputs.map((input) => values.value(input)),
+      kwargs: values.named(options.kwargs),
+    } as const;
+    const { signal } = options;
+    return (await placement.client.request('profiled', request, signal ? { signal } : {})).profile;
+  }
+
+  /** How a method's graph comes to be the one that runs: the graph as it was compiled, and after each pass that changed it. */
+  async passes(method = 'forward'): Promise<readonly PassStep[]> {
+    const { id, placement } = this.openFile();
+    const request = { type: 'passes', model: id, module: this.path, method } as const;
+    return (await placement.client.request('passes', request)).steps;
   }
 
   /**

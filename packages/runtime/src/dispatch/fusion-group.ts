@@ -167,7 +167,7 @@ export class FusionGroup {
         const isTail = output === this.#concatenation?.output;
         const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
         execution.member = node;
-        const results = execution.observer?.run(binding, given, node) ?? dispatch(binding, given, execution);
+        const results = execution.observer?.run(binding, given, node, execution) ?? dispatch(binding, given, execution);
         if (results instanceof Promise) {
           return results.then(
             (done) => {

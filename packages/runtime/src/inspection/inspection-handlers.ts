@@ -2,6 +2,8 @@ import type { GraphFunction } from '@cresset/ir';
 import type { RequestHandlers } from '../worker/request-handlers.ts';
 import { expectedInputs } from './input-expectations.ts';
 import { estimateMemory } from './memory-estimate.ts';
+import { passSteps } from './profiling/pass-steps.ts';
+import { profileCall } from './profiling/profile-call.ts';
 import { verifyCall } from './verification.ts';
 
 /** How requests are answered that look into a program, or hold its answers on two devices against each other. */
@@ -16,6 +18,18 @@ export const inspectionHandlers: RequestHandlers = {
     return model.enqueue(
       async () => ({ type: 'verified', report: await verifyCall(model, request, host, signal) }) as const,
     );
+  },
+
+  async profile(request, host, signal) {
+    const model = host.model(request.model);
+    return model.enqueue(
+      async () => ({ type: 'profiled', profile: await profileCall(model, request, signal) }) as const,
+    );
+  },
+
+  async passes({ model: id, module, method }, host) {
+    const model = host.model(id);
+    return model.enqueue(async () => ({ type: 'passes', steps: passSteps(model, { module, method }) }) as const);
   },
 
   async 'expected-inputs'({ model: id, module, method }, host) {

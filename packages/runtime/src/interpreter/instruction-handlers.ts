@@ -44,7 +44,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
         return frame.set(outputs[0], result);
       }
     }
-    const results = execution.observer?.run(operand, args, node) ?? dispatch(operand, args, execution);
+    const results = execution.observer?.run(operand, args, node, execution) ?? dispatch(operand, args, execution);
     if (results instanceof Promise)
       return results.then((values) => setResults(state, frame, operand, outputs, args, values));
     if (results[0] instanceof Tensor) state.noteComputed();
@@ -53,7 +53,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
     const args = frame.getAll(inputs);
-    const results = execution.observer?.runGroup(operand, args, node) ?? operand.run(args, execution);
+    const results = execution.observer?.runGroup(operand, args, node, execution) ?? operand.run(args, execution);
     if (!(results instanceof Promise)) return frame.setAll(outputs, results);
     return results.then((values) => frame.setAll(outputs, values));
   },

@@ -10,8 +10,8 @@ import { StorageLedger } from '../memory/storage-ledger.ts';
 
 /** Calls the operators of a run in the interpreter's stead, to look at what they make. */
 export interface OperatorObserver {
-  run(binding: OperatorBinding, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
-  runGroup(group: FusionGroup, args: readonly IValue[], node: Node): Promise<readonly IValue[]>;
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
+  runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
 }
 
 /** One call of a program from outside, with all the calls and forks within it. */

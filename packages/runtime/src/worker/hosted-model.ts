@@ -4,6 +4,7 @@ import { canonicalize } from '@cresset/passes';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
+import type { OperatorObserver } from '../run/execution.ts';
 import type { RunProfile } from '../run/run-profile.ts';
 import { preparationOf } from '../object-preparation.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
@@ -152,9 +153,10 @@ export class HostedModel {
   }
 
   async call(
-    { module, method, args, kwargs }: CallRequest,
+    { module, method, args, kwargs }: Pick<CallRequest, 'module' | 'method' | 'args' | 'kwargs'>,
     signal: AbortSignal,
     onProgress?: (progress: TransferProgress) => void,
+    observer: OperatorObserver | null = null,
   ): Promise<CallOutcome> {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
@@ -166,7 +168,7 @@ export class HostedModel {
         reader.argument(value, argument, schema.name),
       );
       const inputs = receiver ? bound.slice(1) : bound;
-      const options = { signal, resultToHost: true, onProgress: onProgress ?? null };
+      const options = { signal, resultToHost: true, onProgress: onProgress ?? null, observer };
       const result = await (receiver
         ? this.runner.callOn(receiver, method, inputs, options)
         : this.runner.callFunction(fn, inputs, options));

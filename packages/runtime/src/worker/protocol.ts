@@ -2,6 +2,7 @@ import type { SentInput, TransferProgress } from '@cresset/archive';
 import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
+import type { CallProfile, PassStep } from '../inspection/profiling/profile-report.ts';
 import type { RunProfile } from '../run/run-profile.ts';
 import type { PartUse } from './part-loader.ts';
 
@@ -425,6 +426,20 @@ export interface VerifyRequest extends Omit<CallRequest, 'type'> {
   readonly tolerance: { readonly relative: number; readonly absolute: number } | null;
 }
 
+/** Measures calls of a method; answered with `profiled`. */
+export interface ProfileRequest extends Omit<CallRequest, 'type' | 'tellsProgress'> {
+  readonly type: 'profile';
+}
+
+/** Asks how a method's graph comes to be what is run; answered with `passes`. */
+export interface PassesRequest {
+  readonly type: 'passes';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly method: string;
+}
+
 export interface OperatorRegistration {
   readonly schema: string;
   /** A function of the page computes it. */
@@ -495,6 +510,8 @@ export type PartRequest =
   | PrintRequest
   | SaveRequest
   | VerifyRequest
+  | ProfileRequest
+  | PassesRequest
   | ExpectedInputsRequest
   | RegisterOperatorRequest
   | OperatorResultRequest;
@@ -550,6 +567,8 @@ export type Answer =
   | { readonly type: 'attribute'; readonly id: number; readonly value: WireValue }
   | { readonly type: 'saved'; readonly id: number; readonly bytes: ArrayBuffer }
   | { readonly type: 'verified'; readonly id: number; readonly report: VerificationReport }
+  | { readonly type: 'profiled'; readonly id: number; readonly profile: CallProfile }
+  | { readonly type: 'passes'; readonly id: number; readonly steps: readonly PassStep[] }
   | { readonly type: 'expected-inputs'; readonly id: number; readonly expectations: InputExpectations }
   | { readonly type: 'loaded'; readonly id: number; readonly summary: ModelSummary }
   | {

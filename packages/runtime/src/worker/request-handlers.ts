@@ -26,6 +26,8 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   estimate: 'inspection',
   verify: 'inspection',
   'expected-inputs': 'inspection',
+  profile: 'inspection',
+  passes: 'inspection',
   save: 'saving',
   'print-python': 'saving',
 };

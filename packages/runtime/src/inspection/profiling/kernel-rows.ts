@@ -1,0 +1,118 @@
+import type { Node } from '@cresset/ir';
+import type { DevicePeak, DeviceWork } from '@cresset/tensorexpr';
+import { stackEntriesOf } from '../../interpreter/program-place.ts';
+import { kernelCost, type KernelCost } from './kernel-cost.ts';
+import type { OperatorRun } from './operator-recorder.ts';
+import type { ObservedCall } from './observed-call.ts';
+import type { KernelProfile, SourceLine } from './profile-report.ts';
+
+/** What a row is summed up from. */
+interface Row {
+  readonly operators: readonly string[];
+  readonly python: readonly SourceLine[];
+  readonly place: KernelProfile['place'];
+  readonly code: string | null;
+  runs: number;
+  milliseconds: number | null;
+  bytes: number;
+  flops: number;
+}
+
+/** A row for each kernel, and each operator on the host, of some calls: what one call comes to on average. */
+export function kernelRows(
+  calls: readonly ObservedCall[],
+  peak: DevicePeak | null,
+  functionName: string,
+): KernelProfile[] {
+  const rows = new Map<string, Row>();
+  const add = (run: OperatorRun, time: number | null, { bytes, flops }: KernelCost, code: string | null): void => {
+    const python = linesOf(run.node, functionName);
+    const places = python.map(({ file, line }) => `${file}:${line}`);
+    const key = [run.place, ...run.operators, ...places, code].join('\n');
+    let row = rows.get(key);
+    if (!row) {
+      row = { operators: run.operators, python, place: run.place!, code, runs: 0, milliseconds: 0, bytes: 0, flops: 0 };
+      rows.set(key, row);
+    }
+    row.runs++;
+    row.milliseconds = row.milliseconds === null || time === null ? null : row.milliseconds + time;
+    row.bytes += bytes;
+    row.flops += flops;
+  };
+  for (const { runs, work } of calls) {
+    const costs = costsOfDispatches(work);
+    for (const run of runs) {
+      if (run.place === null) continue;
+      if (run.place !== 'device') add(run, run.end - run.begin, { bytes: run.bytes, flops: 0 }, null);
+      for (let at = run.firstDispatch; at < run.endDispatch; at++) {
+        const dispatch = work.dispatches[at];
+        // Without timestamps dispatches are not told apart, and the operator is one row.
+        if (!dispatch) {
+          add(run, null, costs[at] ?? { bytes: run.bytes, flops: 0 }, null);
+          break;
+        }
+        const { begin, end, code } = dispatch;
+        add(run, begin === null || end === null ? null : (end - begin) / 1e6, costs[at], code);
+      }
+    }
+  }
+  const perCall = (sum: number): number => sum / calls.length;
+  return [...rows.values()]
+    .map(({ runs, milliseconds, bytes, flops, ...row }) => {
+      const time = milliseconds === null ? null : perCall(milliseconds);
+      const cost = { bytes: perCall(bytes), flops: perCall(flops) };
+      return {
+        ...row,
+        ...cost,
+        runs: perCall(runs),
+        milliseconds: time,
+        shareOfPeak: shareOfPeak(row.place, time, cost, peak),
+      };
+    })
+    .sort((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0));
+}
+
+/** A kernel that came to several dispatches has its cost divided among them. */
+function costsOfDispatches({ launched, dispatches }: DeviceWork): KernelCost[] {
+  const costs: KernelCost[] = [];
+  launched.forEach(({ kernel, first }, at) => {
+    const end = launched[at + 1]?.first ?? Math.max(dispatches.length, first + 1);
+    if (end === first) return;
+    const { bytes, flops } = kernelCost(kernel);
+    for (let dispatch = first; dispatch < end; dispatch++) {
+      costs[dispatch] = { bytes: bytes / (end - first), flops: flops / (end - first) };
+    }
+  });
+  return costs;
+}
+
+function shareOfPeak(
+  place: KernelProfile['place'],
+  milliseconds: number | null,
+  { bytes, flops }: KernelCost,
+  peak: DevicePeak | null,
+): number | null {
+  if (!peak || !milliseconds || place !== 'device') return null;
+  const seconds = milliseconds / 1000;
+  // A peak is measured too: a kernel may do a little better.
+  return Math.min(1, Math.max(bytes / seconds / peak.bytesPerSecond, flops / seconds / peak.operationsPerSecond));
+}
+
+/** The lines of Python that a node and those in its group come from, where the program tells; each once, in order. */
+function linesOf(node: Node, functionName: string): SourceLine[] {
+  const members = node.hasAttribute('Subgraph') ? [...node.g('Subgraph').nodes()] : [node];
+  const lines = new Map<string, SourceLine>();
+  for (const member of members) {
+    if (member.kind === 'prim::Constant') continue;
+    const entry = stackEntriesOf(member, functionName).at(-1);
+    const range = entry?.range.original() ?? entry?.range;
+    const place = range?.fileLineCol();
+    if (!range || !place) continue;
+    const [file, line] = place;
+    const { source } = range;
+    const at = source.lineOf(range.start);
+    const text = source.text.slice(source.offsetOfLine(at), source.offsetOfLine(at + 1)).trim();
+    lines.set(`${file}:${line}`, { file, line, text });
+  }
+  return [...lines.values()];
+}

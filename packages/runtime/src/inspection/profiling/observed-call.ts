@@ -1,0 +1,10 @@
+import type { DeviceWork } from '@cresset/tensorexpr';
+import type { OperatorRun } from './operator-recorder.ts';
+
+/** A call that was looked at operator by operator. */
+export interface ObservedCall {
+  readonly begin: number;
+  readonly end: number;
+  readonly runs: readonly OperatorRun[];
+  readonly work: DeviceWork;
+}

@@ -1,0 +1,93 @@
+/** A line of Python that a kernel comes from. */
+export interface SourceLine {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/**
+ * Where something was computed: on the device; on the host because there was little to do, or doubles to do it with, or because the
+ * model runs there; or on the host after a readback, since the device has no kernel for it.
+ */
+export type KernelPlace = 'device' | 'host' | 'fallback';
+
+/** A kernel, or an operator that the host computed, with all its runs in one call. */
+export interface KernelProfile {
+  /** The operators in it, as `aten::linear`. */
+  readonly operators: readonly string[];
+  readonly python: readonly SourceLine[];
+  readonly place: KernelPlace;
+  readonly runs: number;
+  /** Time on the device, or on the host for what ran there; null where the GPU tells no time. */
+  readonly milliseconds: number | null;
+  /** Of the tensors that are read and written, each counted once a run. */
+  readonly bytes: number;
+  /** Operations on floats; an exponential counts as one. */
+  readonly flops: number;
+  /** Of what the adapter reaches in a kernel that does nothing else, whichever of bytes and operations is nearer to it; null where unknown. */
+  readonly shareOfPeak: number | null;
+  /** The shader's WGSL; null on the host. */
+  readonly code: string | null;
+}
+
+/** Milliseconds of one warm call, as it is made when nobody looks. */
+export interface CallPhases {
+  readonly total: number;
+  /** Finding the plan of the method and checking that it still holds. */
+  readonly guards: number;
+  /** Interpreting the program and enqueuing its kernels, with what it computes on the host. */
+  readonly enqueue: number;
+  readonly encode: number;
+  readonly submit: number;
+  /** Waiting for the GPU and for the results to come down. */
+  readonly readback: number;
+  /** Of what the host computed since the device has no kernel for it. Measured operator by operator, so it is part of the others. */
+  readonly fallback: number;
+}
+
+/** Milliseconds from the file to the first answer, by what they were spent on. */
+export interface LoadPhases {
+  /** Compiling the method from its Python text, with what it calls. */
+  readonly compile: number;
+  /** Passes over its graph. */
+  readonly passes: number;
+  /** Compiling the shaders of this call, which is done in parallel. */
+  readonly pipelines: number;
+  /** Handing data to the GPU: of all models since the device was opened. */
+  readonly upload: number;
+}
+
+/** An event of the format that chrome://tracing and Perfetto read; times are microseconds. */
+export interface TraceEvent {
+  readonly name: string;
+  readonly ph: 'X' | 'M';
+  readonly pid: number;
+  readonly tid: number;
+  readonly ts?: number;
+  readonly dur?: number;
+  readonly cat?: string;
+  readonly args?: Readonly<Record<string, unknown>>;
+}
+
+/** What `profile` found. */
+export interface CallProfile {
+  readonly method: string;
+  /** The adapter, or the host. */
+  readonly device: string;
+  readonly call: CallPhases;
+  readonly load: LoadPhases;
+  /** Bytes and operations a second that the adapter reaches; null where it tells no time. */
+  readonly peak: { readonly bytesPerSecond: number; readonly operationsPerSecond: number } | null;
+  /** The longest first. */
+  readonly kernels: readonly KernelProfile[];
+  /** `JSON.stringify(profile.trace)` is a file for chrome://tracing or Perfetto. */
+  readonly trace: { readonly traceEvents: readonly TraceEvent[]; readonly displayTimeUnit: 'ms' };
+}
+
+/** A pass over a method's graph: how long it took, and the graph after it in PyTorch's text. */
+export interface PassStep {
+  readonly name: string;
+  readonly milliseconds: number;
+  readonly graph: string;
+}
