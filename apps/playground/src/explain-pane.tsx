@@ -78,6 +78,41 @@ function GroupTable({ groups }: { groups: Explanation['fusionGroups'] }) {
   );
 }
 
+function StretchTable({ stretches }: { stretches: Explanation['stretches'] }) {
+  if (stretches.length === 0) return null;
+  return (
+    <div class="scroll">
+      <table>
+        <caption>Stretches that were recorded, and are replayed when they come again</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              launches
+            </th>
+            <th scope="col" class="number">
+              kinds of inputs
+            </th>
+            <th scope="col">ends before</th>
+            <th scope="col">because of</th>
+          </tr>
+        </thead>
+        <tbody>
+          {stretches.map(({ launches, recordings, endsAt, reason }, at) => (
+            <tr key={at}>
+              <td class="number">{launches}</td>
+              <td class="number">{recordings}</td>
+              <td>
+                <code>{endsAt}</code>
+              </td>
+              <td>{reason}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 function PartTable({ parts }: { parts: Explanation['parts'] }) {
   if (parts.length === 0) return <p class="faint">The model needs nothing of the library beside the engine.</p>;
   return (
@@ -100,7 +135,7 @@ function PartTable({ parts }: { parts: Explanation['parts'] }) {
 }
 
 function ExplanationTables({ explanation }: { explanation: Explanation }) {
-  const { operators, fusionGroups, parts } = explanation;
+  const { operators, fusionGroups, parts, stretches } = explanation;
   const missing = operators.filter(({ placement }) => placement === 'missing');
   const working = operators.filter(({ placement }) => placement !== 'anywhere');
   const idle = operators.filter(({ placement }) => placement === 'anywhere');
@@ -120,6 +155,7 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
           <OperatorTable caption="Operators that touch no elements" operators={idle} />
         </details>
       )}
+      <StretchTable stretches={stretches} />
       <PartTable parts={parts} />
     </>
   );

@@ -21,6 +21,7 @@ export type {
   ScalarForm,
   SourceLine,
   StateDictReport,
+  StretchReport,
   TensorSummary,
   TraceEvent,
   VerificationDifference,

@@ -1,5 +1,6 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
+import type { StretchReport } from './run/planner.ts';
 import type { PartUse } from './worker/part-loader.ts';
 
 /**
@@ -22,6 +23,8 @@ export interface MethodExplanation {
   readonly fusionGroups: readonly { readonly label: string; readonly operators: readonly string[] }[];
   /** The graph that runs, in PyTorch's text. */
   readonly graph: string;
+  /** What was recorded of it in the runs so far, to be replayed, in the order of its code. */
+  readonly stretches: readonly StretchReport[];
 }
 
 /** What a method was compiled to, and what its program is made with. */
@@ -31,7 +34,12 @@ export interface Explanation extends MethodExplanation {
 }
 
 /** Lists the operators of an optimised graph, with those of forked and fused graphs, and where they would run. */
-export function explainGraph(method: string, graph: Graph, hasDevice: boolean): MethodExplanation {
+export function explainGraph(
+  method: string,
+  graph: Graph,
+  hasDevice: boolean,
+  stretches: readonly StretchReport[] = [],
+): MethodExplanation {
   const uses = new Map<string, { count: number; placement: Placement }>();
   const fusionGroups: { label: string; operators: string[] }[] = [];
   const visit = (inner: Graph): void => {
@@ -48,7 +56,7 @@ export function explainGraph(method: string, graph: Graph, hasDevice: boolean): 
   };
   visit(graph);
   const operators = [...uses].map(([name, use]) => ({ name, ...use })).sort((a, b) => b.count - a.count);
-  return { method, operators, fusionGroups, graph: graph.toString({ sourceRanges: false }) };
+  return { method, operators, fusionGroups, graph: graph.toString({ sourceRanges: false }), stretches };
 }
 
 function describeGroup(node: Node): { label: string; operators: string[] } {

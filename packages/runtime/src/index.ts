@@ -36,3 +36,4 @@ export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.t
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
 export { evaluateConstant } from './executor/constant-evaluator.ts';
+export { usePlanner, type StretchReport } from './run/planner.ts';

@@ -145,7 +145,8 @@ export class ScriptModule {
 
   /** As {@link explain}, of a method and its object, or a function. */
   explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): MethodExplanation {
-    return explainGraph(fn.name, this.optimizedGraphOf(fn, receiver), this.context.device !== null);
+    const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), receiver);
+    return explainGraph(fn.name, graph, this.context.device !== null, this.context.planner?.report(code));
   }
 
   /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */

@@ -17,9 +17,17 @@ export class PythonFunctions {
   }
 
   call(name: string, args: readonly IValue[], options: CallOptions = {}): Promise<IValue> {
+    return this.module.callFunction(this.#find(name), args, { resultToHost: true, ...options });
+  }
+
+  explain(name: string) {
+    return this.module.explainFunction(this.#find(name), null);
+  }
+
+  #find(name: string) {
     const fn = this.#unit.findFunction(`__torch__.${name}`);
     if (!fn) throw new Error(`there is no function ${name}`);
-    return this.module.callFunction(fn, args, { resultToHost: true, ...options });
+    return fn;
   }
 }
 

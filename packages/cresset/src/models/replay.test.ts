@@ -1,5 +1,6 @@
 import { registerAllParts } from '@cresset/runtime';
-import type { IValue, Tensor } from '@cresset/tensor';
+import { StringType, TensorType } from '@cresset/ir';
+import { Dict, type IValue, type Tensor } from '@cresset/tensor';
 import type { WebGpuDevice } from '@cresset/webgpu';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { NullGpu, type GpuCalls } from '../../../../test-setup/null-gpu.ts';
@@ -114,11 +115,36 @@ describe('a warm run', () => {
     await once(functions, 'steps', [64, 64], weight, 3n);
     // The first trip is recorded, the others replay it.
     expect(functions.module.lastRun).toMatchObject({ dispatches: 6, replayed: 4 });
-    for (const trips of [3, 8, 1]) await once(functions, 'steps', [64, 64], weight, BigInt(trips));
+    for (const trips of [3, 8, 1, 5]) await once(functions, 'steps', [64, 64], weight, BigInt(trips));
     for (const trips of [4, 7, 2]) {
       const calls = await counted(() => once(functions, 'steps', [64, 64], weight, BigInt(trips)));
       expect(calls).toMatchObject({ buffers: 0, writes: 1, submits: 1, dispatches: 2 * trips, prepared: 0 });
     }
+  });
+
+  it('is explained by its stretches, and by what ends them', async () => {
+    const functions = new PythonFunctions(
+      `
+def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
+    y = torch.softmax(torch.softmax(x, 0), 0)
+    y = torch.softmax(y + torch.rand_like(y), 0)
+    d['y'] = y
+    k = torch.softmax(y, 0).nonzero()
+    return (torch.softmax(y, 1), k)
+`,
+      { device },
+    );
+    const ends = () =>
+      functions.explain('f').stretches.map(({ launches, endsAt, reason }) => [launches, endsAt, reason]);
+    expect(ends()).toEqual([]);
+    const dict = () => new Dict(StringType.get(), TensorType.get());
+    await functions.call('f', [tensorOf([50, 50]), dict(), tensorOf([5])]);
+    expect(ends()).toEqual([
+      [2, 'aten::rand_like', 'random numbers'],
+      [2, 'aten::_set_item.str', 'a container that changes'],
+      [1, 'aten::nonzero', 'a wait'],
+      [1, 'RETURN', 'the end of the function'],
+    ]);
   });
 
   it('makes no buffers while a length moves within its size class', async () => {

@@ -51,8 +51,12 @@ export const DEVICE_RULES = { device: ['auto', 'webgpu', 'cpu'] } as const satis
 export interface MemoryReport {
   /** Models that were loaded and not disposed of. */
   readonly models: number;
-  /** Bytes on the GPU. */
+  /** Bytes on the GPU: weights, and what runs hold. */
   readonly deviceBytes: number;
+  /** Bytes that are kept on the GPU beside them, for runs to come. */
+  readonly pooledBytes: number;
+  /** The most bytes that were held on the GPU at one time, in use or kept. */
+  readonly peakBytes: number;
 }
 
 /** The library on one page: it starts its worker when the first model is loaded, and all models share that. */
@@ -94,7 +98,12 @@ export class Library {
       (await this.placements()).map(async ({ client }) => (await client.request('memory', { type: 'memory' })).report),
     );
     const sum = (of: (report: MemoryReport) => number): number => reports.reduce((total, each) => total + of(each), 0);
-    return { models: sum(({ models }) => models), deviceBytes: sum(({ deviceBytes }) => deviceBytes) };
+    return {
+      models: sum(({ models }) => models),
+      deviceBytes: sum(({ deviceBytes }) => deviceBytes),
+      pooledBytes: sum(({ pooledBytes }) => pooledBytes),
+      peakBytes: sum(({ peakBytes }) => peakBytes),
+    };
   }
 
   /** Starts the worker another way; throws where it has been started. */

@@ -1,3 +1,4 @@
+import type { Node } from '@cresset/ir';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import type { Instruction, OpCode } from '../interpreter/instruction.ts';
 
@@ -46,7 +47,7 @@ export function refusalOf(instruction: Instruction, position: number): string | 
   const { op } = instruction;
   if (!recordable[op]) return refusals[op] ?? 'an instruction that changes more than registers';
   if (instruction.op === 'JUMP') return instruction.operand.target <= position ? 'the end of a trip of a loop' : null;
-  return instruction.op === 'OP' ? operatorRefusal(instruction.operand) : null;
+  return instruction.op === 'OP' ? operatorRefusal(instruction.operand, instruction.node) : null;
 }
 
 const refusals: { readonly [K in OpCode]?: string } = {
@@ -59,7 +60,7 @@ const refusals: { readonly [K in OpCode]?: string } = {
   CALLBACK: 'a guard',
 };
 
-function operatorRefusal({ row, keepsArguments }: OperatorBinding): string | null {
+function operatorRefusal({ row, keepsArguments }: OperatorBinding, node: Node): string | null {
   if (!row) return 'an operator that is not implemented';
   const { nondeterministic, hasSideEffects } = row.derived?.from ?? row;
   // Others ask the run's generator, where it shows whether they draw for these arguments.
@@ -67,5 +68,12 @@ function operatorRefusal({ row, keepsArguments }: OperatorBinding): string | nul
     return 'an operator that gives something else each time';
   if (hasSideEffects || row.hasSideEffects) return 'an operator with effects of its own';
   if (row.remote) return 'a function of the page';
-  return keepsArguments ? 'a container that changes' : null;
+  // One that makes a list of views of a tensor keeps it in what is new.
+  return keepsArguments && !changesTensorsOnly(node) ? 'a container that changes' : null;
+}
+
+function changesTensorsOnly(node: Node): boolean {
+  const operator = node.maybeOperator();
+  if (!operator || operator.aliasAnalysis === 'conservative') return false;
+  return operator.schema.arguments.every(({ isWrite, type }) => !isWrite || type.kind === 'TensorType');
 }

@@ -275,6 +275,10 @@ export interface MemoryReport {
   readonly models: number;
   /** Bytes in use on the device, of all models. */
   readonly deviceBytes: number;
+  /** Bytes that the device keeps for reuse beside them. */
+  readonly pooledBytes: number;
+  /** The most bytes that the device has held at one time. */
+  readonly peakBytes: number;
 }
 
 /** What a call gives. */

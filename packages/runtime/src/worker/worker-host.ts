@@ -20,7 +20,6 @@ import {
   type DeviceReport,
   type FromHost,
   type LoadRequest,
-  type MemoryReport,
   type Notice,
   type PartRequest,
   type Port,
@@ -272,7 +271,8 @@ export class WorkerHost {
 
   async #memory(): Promise<AnswerBody> {
     const device = await this.#device?.catch(() => null);
-    const report: MemoryReport = { models: this.models.size, deviceBytes: device?.counters.liveBytes ?? 0 };
+    const { live, pooled, peak } = device?.memory() ?? { live: 0, pooled: 0, peak: 0 };
+    const report = { models: this.models.size, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
     return { type: 'memory', report };
   }
 
