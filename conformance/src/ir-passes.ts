@@ -1,6 +1,7 @@
 import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
 import { AliasDb, type Graph } from '@cresset/ir';
 import {
+  autocast,
   batchMm,
   canonicalizeOps,
   createAutodiffSubgraphs,
@@ -46,6 +47,7 @@ import { evaluateConstant } from '@cresset/runtime';
 
 /** Passes by the names of `torch._C._jit_pass_…`. */
 export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
+  autocast: (graph) => autocast(graph, evaluateConstant),
   batch_mm: batchMm,
   canonicalize_graph_fuser_ops: canonicalizeOps,
   create_autodiff_subgraphs: (graph) => createAutodiffSubgraphs(graph, 1),

@@ -199,6 +199,7 @@ const MODULES: ReadonlySet<string> = new Set([
   'torch._C._fft',
   'torch._VF',
   'torch.nn.modules',
+  'torch.nn._reduction',
 ]);
 
 /** A Python module that programs use, by its full name (PyTorch: PythonModuleValue). */

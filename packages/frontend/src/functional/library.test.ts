@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import {
   CompilationUnit,
   CressetError,
+  type FunctionType,
   GraphFunction,
   parseSchema,
   registerOperators,
@@ -113,6 +114,17 @@ def g(x):
 `);
     expect(`${unit.getFunction('__torch__.f').graph}`).toContain('name="_max_pool2d"');
     expect(`${unit.getFunction('__torch__.g').graph}`).toContain('name="max_pool2d_with_indices"');
+  });
+
+  it('has the modules beside torch.nn.functional that PyTorch has, under their names', () => {
+    const unit = script('def f(x, y):\n    return F.mse_loss(x, y)\n');
+    unit.getFunction('__torch__.f').ensureDefined();
+    const { graph } = functionalLibrary.functionNamed('torch.nn.functional.mse_loss')!;
+    const called = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::CallFunction');
+    expect(called.map((node) => (node.input(0).type as FunctionType).function.qualifiedName)).toEqual([
+      '__torch__.torch.nn._reduction.legacy_get_string',
+      '__torch__.torch.nn._reduction.get_enum',
+    ]);
   });
 
   it('picks the overload of interpolate by the types', () => {

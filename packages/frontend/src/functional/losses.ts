@@ -2,9 +2,13 @@
 const REDUCTION = 'size_average: Optional[bool] = None, reduce: Optional[bool] = None, reduction: str = "mean"';
 
 const PICK_REDUCTION = `    if size_average is not None or reduce is not None:
-        reduction_enum = _legacy_reduction_enum(size_average, reduce)
+        reduction_enum = torch.nn._reduction.legacy_get_enum(size_average, reduce)
     else:
-        reduction_enum = _reduction_enum(reduction)
+        reduction_enum = torch.nn._reduction.get_enum(reduction)
+`;
+
+const PICK_NAME = `    if size_average is not None or reduce is not None:
+        reduction = torch.nn._reduction.legacy_get_string(size_average, reduce)
 `;
 
 const WARN_OF_SIZES = `    if target.size() != input.size():
@@ -14,16 +18,11 @@ const WARN_OF_SIZES = `    if target.size() != input.size():
 /** Two tensors, expanded to one shape. `rest` are statements over the two. */
 const elementwise = (name: string, extra: string, rest: string): string => `
 def ${name}(input: Tensor, target: Tensor, ${REDUCTION}${extra}) -> Tensor:
-${WARN_OF_SIZES}    if size_average is not None or reduce is not None:
-        reduction = _legacy_reduction_name(size_average, reduce)
-    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
+${WARN_OF_SIZES}${PICK_NAME}    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
 ${rest}`;
 
-/** A loss with a weight for each element: `mean` is what divides the sum. */
-const weighted = (unweighted: string, errors: string, mean: string): string => `    if weight is None:
-        return ${unweighted}
-    else:
-        if weight.size() != input.size():
+/** What a loss with a weight for each element makes of `errors`: `mean` is what divides the sum. */
+const weighted = (errors: string, mean: string): string => `        if weight.size() != input.size():
             raise ValueError("Weights and input must have the same size.")
         weighted_errors = ${errors} * weight
         if reduction == "none":
@@ -45,15 +44,15 @@ def ${name}(${params}, ${REDUCTION}) -> Tensor:
 ${PICK_REDUCTION}${checks}    return ${call}
 `;
 
-export const LOSSES = [
-  `
-def _reduction_enum(reduction: str) -> int:
+/** Names of reductions as numbers (PyTorch: torch/nn/_reduction.py). */
+export const REDUCTIONS = `
+def get_enum(reduction: str) -> int:
     if reduction == "none":
         ret = 0
     elif reduction == "mean":
         ret = 1
     elif reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.")
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         ret = 1
     elif reduction == "sum":
         ret = 2
@@ -62,7 +61,8 @@ def _reduction_enum(reduction: str) -> int:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return ret
 
-def _legacy_reduction_name(size_average: Optional[bool], reduce: Optional[bool]) -> str:
+def legacy_get_string(size_average: Optional[bool], reduce: Optional[bool], emit_warning: bool = True) -> str:
+    warning = "size_average and reduce args will be deprecated, please use reduction='{}' instead."
     if size_average is None:
         size_average = True
     if reduce is None:
@@ -73,44 +73,46 @@ def _legacy_reduction_name(size_average: Optional[bool], reduce: Optional[bool])
         ret = "sum"
     else:
         ret = "none"
-    warnings.warn("size_average and reduce args will be deprecated, please use reduction='{}' instead.".format(ret))
+    if emit_warning:
+        warnings.warn(warning.format(ret), stacklevel=2)
     return ret
 
-def _legacy_reduction_enum(size_average: Optional[bool], reduce: Optional[bool]) -> int:
-    return _reduction_enum(_legacy_reduction_name(size_average, reduce))
-`,
+def legacy_get_enum(size_average: Optional[bool], reduce: Optional[bool], emit_warning: bool = True) -> int:
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))
+`;
+
+export const LOSSES = [
   elementwise(
     'l1_loss',
     ', weight: Optional[Tensor] = None',
-    weighted(
-      'torch.l1_loss(expanded_input, expanded_target, _reduction_enum(reduction))',
-      'torch.abs(expanded_input - expanded_target)',
-      WEIGHTED_MEAN,
-    ),
+    `    if weight is not None:
+${weighted('torch.abs(expanded_input - expanded_target)', WEIGHTED_MEAN)}    else:
+        return torch.l1_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum(reduction))
+`,
   ),
   elementwise(
     'mse_loss',
     ', weight: Optional[Tensor] = None',
-    weighted(
-      'torch.mse_loss(expanded_input, expanded_target, _reduction_enum(reduction))',
-      'torch.pow(expanded_input - expanded_target, 2)',
-      WEIGHTED_MEAN,
-    ),
+    `    if weight is not None:
+${weighted('torch.pow(expanded_input - expanded_target, 2)', WEIGHTED_MEAN)}    else:
+        return torch.mse_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum(reduction))
+`,
   ),
   elementwise(
     'smooth_l1_loss',
     ', beta: float = 1.0',
     `    if beta == 0.0:
-        return torch.l1_loss(expanded_input, expanded_target, _reduction_enum(reduction))
-    return torch.smooth_l1_loss(expanded_input, expanded_target, _reduction_enum(reduction), beta)
+        return torch.l1_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum(reduction))
+    else:
+        return torch.smooth_l1_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum(reduction), beta)
 `,
   ),
   `
 def nll_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-${PICK_REDUCTION}    return torch.nll_loss_nd(input, target, weight, reduction_enum, ignore_index)
+${PICK_NAME}    return torch.nll_loss_nd(input, target, weight, torch.nn._reduction.get_enum(reduction), ignore_index)
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, size_average: Optional[bool] = None, ignore_index: int = -100, reduce: Optional[bool] = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
-${PICK_REDUCTION}    return torch.cross_entropy_loss(input, target, weight, reduction_enum, ignore_index, label_smoothing)
+${PICK_NAME}    return torch.cross_entropy_loss(input, target, weight, torch.nn._reduction.get_enum(reduction), ignore_index, label_smoothing)
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, ${REDUCTION}) -> Tensor:
 ${PICK_REDUCTION}    if target.size() != input.size():
@@ -125,18 +127,18 @@ ${PICK_REDUCTION}    if not (target.size() == input.size()):
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction_enum)
 
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
-    return torch._VF.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _reduction_enum(reduction), zero_infinity)
+    return torch._VF.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, torch.nn._reduction.get_enum(reduction), zero_infinity)
 
 def kl_div(input: Tensor, target: Tensor, ${REDUCTION}, log_target: bool = False) -> Tensor:
     if size_average is not None or reduce is not None:
-        reduction_enum = _legacy_reduction_enum(size_average, reduce)
+        reduction_enum = torch.nn._reduction.legacy_get_enum(size_average, reduce)
     else:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides only by the batch size, and aligns with the KL div math definition. 'mean' will be changed to behave the same as 'batchmean' in the next major release.")
+            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the next major release.", stacklevel=2)
         if reduction == "batchmean":
-            reduction_enum = _reduction_enum("sum")
+            reduction_enum = torch.nn._reduction.get_enum("sum")
         else:
-            reduction_enum = _reduction_enum(reduction)
+            reduction_enum = torch.nn._reduction.get_enum(reduction)
     reduced = torch.kl_div(input, target, reduction_enum, log_target=log_target)
     if reduction == "batchmean" and input.dim() != 0:
         reduced = reduced / input.size()[0]
@@ -144,17 +146,16 @@ def kl_div(input: Tensor, target: Tensor, ${REDUCTION}, log_target: bool = False
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Optional[Tensor] = None) -> Tensor:
 ${WARN_OF_SIZES}    expanded_input, expanded_target = torch.broadcast_tensors([input, target])
-${weighted(
-  'torch.huber_loss(expanded_input, expanded_target, _reduction_enum(reduction), delta)',
-  'torch.huber_loss(expanded_input, expanded_target, 0, delta)',
-  'weighted_errors.mean()',
-)}
+    if weight is None:
+        return torch.huber_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum(reduction), delta)
+    else:
+${weighted('torch.huber_loss(expanded_input, expanded_target, torch.nn._reduction.get_enum("none"), delta)', 'weighted_errors.mean()')}
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Optional[bool] = None, eps: float = 1e-08, reduce: Optional[bool] = None, reduction: str = "mean") -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction = _legacy_reduction_name(size_average, reduce)
-    if reduction != "none" and reduction != "mean" and reduction != "sum":
+${PICK_NAME}    if reduction != "none" and reduction != "mean" and reduction != "sum":
+        ret = input
         raise ValueError(reduction + " is not a valid value for reduction")
-    return torch.poisson_nll_loss(input, target, log_input, full, eps, _reduction_enum(reduction))
+    ret = torch.poisson_nll_loss(input, target, log_input, full, eps, torch.nn._reduction.get_enum(reduction))
+    return ret
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Optional[Tensor] = None, ${REDUCTION}) -> Tensor:
 ${PICK_REDUCTION}    if p != 1 and p != 2:
@@ -165,9 +166,7 @@ ${PICK_REDUCTION}    if p != 1 and p != 2:
     return torch.multi_margin_loss(input, target, p, margin, weight, reduction_enum)
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Optional[Tensor] = None, ${REDUCTION}) -> Tensor:
-    if size_average is not None or reduce is not None:
-        reduction = _legacy_reduction_name(size_average, reduce)
-    loss = -(target * torch.log_sigmoid(input) + (1 - target) * torch.log_sigmoid(-input))
+${PICK_NAME}    loss = -(target * torch.log_sigmoid(input) + (1 - target) * torch.log_sigmoid(-input))
     if weight is not None:
         loss = loss * weight
     class_dim = input.dim() - 1

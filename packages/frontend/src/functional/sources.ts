@@ -3,7 +3,7 @@ import { ATTENTION } from './attention.ts';
 import { GRAD_MODE, STRICT_FUSION } from './contexts.ts';
 import { EMBEDDING } from './embedding.ts';
 import { INITIALISATION } from './initialisation.ts';
-import { LOSSES } from './losses.ts';
+import { LOSSES, REDUCTIONS } from './losses.ts';
 import { LINALG_UTILS, LOW_RANK } from './low-rank.ts';
 import { NORMALISATION } from './normalisation.ts';
 import { POWER_AVERAGE_POOLING } from './power-average-pooling.ts';
@@ -23,6 +23,7 @@ export const FUNCTIONAL_SOURCES: Readonly<Record<string, string>> = {
     EMBEDDING,
     ATTENTION,
   ].join(''),
+  'torch.nn._reduction': REDUCTIONS,
   'torch.nn.init': INITIALISATION,
   'torch.functional': TENSOR_FUNCTIONS,
   'torch._linalg_utils': LINALG_UTILS,

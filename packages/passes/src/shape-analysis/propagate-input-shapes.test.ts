@@ -42,6 +42,18 @@ describe('propagateInputShapes', () => {
     expect(text).toContain(': Tensor = aten::logcumsumexp');
   });
 
+  test('keeps what was known of gradients, of which running on examples tells nothing', () => {
+    const text = analysed(
+      `graph(%x : Tensor):
+  %y : Float(2, 3, requires_grad=0) = aten::mul(%x, %x)
+  return (%y)
+`,
+      [2, 3],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(text).toContain(': Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::mul');
+  });
+
   test('does not run operators on memory that the graph writes to', () => {
     const text = analysed(
       `graph(%x : Tensor):

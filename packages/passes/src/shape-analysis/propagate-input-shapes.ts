@@ -190,6 +190,8 @@ class ShapePropagator {
         device: types[0].device,
         shape: sizes,
         strides,
+        // Of gradients the examples know nothing.
+        requiresGrad: (node.output().type as TensorType).requiresGrad,
       }),
     );
     return true;
