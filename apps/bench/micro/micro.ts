@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cpuUsage } from 'node:process';
 import { createInterface } from 'node:readline';
 import { script } from '@cresset/frontend';
 import { ClassType, IntType, StringType, TensorType } from '@cresset/ir';
@@ -60,9 +61,9 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
       const least = { cresset: Infinity, pytorch: Infinity };
       for (let turn = -WARM_UP_TURNS; turn < turns; turn++) {
         const values = args.map(toValue);
-        const start = process.cpuUsage();
+        const start = cpuUsage();
         const result = await module.callFunction(fn, values);
-        const { user, system } = process.cpuUsage(start);
+        const { user, system } = cpuUsage(start);
         const theirs = (await peer?.run(name)) ?? null;
         if (theirs) expectEqual(name, result, theirs.result);
         if (turn < 0) continue;

@@ -1,14 +1,21 @@
 import type { JSX } from 'preact';
 
 /** Kinds of words that are coloured; a name is a class in the style sheet. */
-export type Syntax = 'python' | 'graph';
+export type Syntax = 'python' | 'graph' | 'wgsl';
 
 const pythonWords =
   'and|as|assert|break|class|continue|def|del|elif|else|for|from|if|import|in|is|lambda|not|or|pass|raise|return|while|with|None|True|False|self';
 
+const wgslWords =
+  'fn|var|let|const|return|if|else|for|while|loop|break|continue|struct|switch|case|default|enable|override';
+
 const patterns: Record<Syntax, RegExp> = {
   python: new RegExp(
     String.raw`(?<comment>#[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(?<word>\b(?:${pythonWords})\b)|(?<type>\b[A-Z]\w*\b)|(?<number>\b\d[\d.e+-]*)`,
+    'g',
+  ),
+  wgsl: new RegExp(
+    String.raw`(?<comment>//[^\n]*)|(?<operator>@\w+)|(?<word>\b(?:${wgslWords})\b)|(?<type>\b(?:[fiu]32|f16|bool|(?:vec|mat)\w+|array|atomic)\b)|(?<number>\b\d[\w.]*)`,
     'g',
   ),
   graph:

@@ -1,5 +1,6 @@
 import {
   CressetError,
+  type CallProfile,
   type Input,
   type Output,
   type RunProfile,
@@ -12,6 +13,7 @@ import type { Choice } from './argument-value.ts';
 import { ErrorNotice } from './error-notice.tsx';
 import { argumentsOf, candidateChoices, withFitting } from './input-guess.ts';
 import { firstMethod, MethodPicker } from './method-picker.tsx';
+import { ProfileView } from './profile-view.tsx';
 import { resultText } from './result-text.ts';
 import { RunFigures } from './run-figures.tsx';
 import { parseParameters, type Parameter } from './schema.ts';
@@ -23,6 +25,7 @@ interface Run {
   readonly result: Output | undefined;
   readonly profile: RunProfile | null;
   readonly report: VerificationReport | null;
+  readonly measured: CallProfile | null;
   readonly error: unknown;
 }
 
@@ -31,7 +34,7 @@ interface Reading {
   readonly total: number | null;
 }
 
-const NOTHING: Run = { result: undefined, profile: null, report: null, error: null };
+const NOTHING: Run = { result: undefined, profile: null, report: null, measured: null, error: null };
 
 interface FormProperties {
   readonly model: ScriptModule;
@@ -98,6 +101,11 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
       report: await attempt(signal, (kwargs) => model.verify([], { method, kwargs, signal })),
     }));
 
+  const measure = () =>
+    during(async (signal) => ({
+      measured: await attempt(signal, (kwargs) => model.profile([], { method, kwargs, signal })),
+    }));
+
   return (
     <form class="stack" onSubmit={call} aria-label={`Arguments of ${method}`}>
       {parameters.length === 0 && <p class="faint">It takes no arguments.</p>}
@@ -125,6 +133,9 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
             Compare with the CPU
           </button>
         )}
+        <button type="button" disabled={isRunning} onClick={measure}>
+          Profile
+        </button>
         {isRunning && (
           <button type="button" onClick={() => running.current?.abort()}>
             Stop
@@ -145,6 +156,7 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
         </pre>
       )}
       {run?.report && <VerificationNotice report={run.report} />}
+      {run?.measured && <ProfileView profile={run.measured} timings={model.loadTimings} />}
       {run?.profile && <RunFigures profile={run.profile} place={model.place} />}
     </form>
   );

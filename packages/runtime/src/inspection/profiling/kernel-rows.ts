@@ -1,4 +1,4 @@
-import type { Node } from '@cresset/ir';
+import type { Node, SourceRange } from '@cresset/ir';
 import type { DevicePeak, DeviceWork } from '@cresset/tensorexpr';
 import { stackEntriesOf } from '../../interpreter/program-place.ts';
 import { kernelCost, type KernelCost } from './kernel-cost.ts';
@@ -98,21 +98,31 @@ function shareOfPeak(
   return Math.min(1, Math.max(bytes / seconds / peak.bytesPerSecond, flops / seconds / peak.operationsPerSecond));
 }
 
-/** The lines of Python that a node and those in its group come from, where the program tells; each once, in order. */
+/** PyTorch's own modules, and texts without a file, such as operators said in terms of others: not what a program's author wrote. */
+const OF_PYTORCH = /(^|\/)torch\/(nn|_\w+|functional)\b|^(<string>)?$/;
+
+/**
+ * The lines of Python that a node and those in its group come from, where the program tells; each once, in order. Of the calls that a
+ * line stands in, it is the innermost that the program's author wrote.
+ */
 function linesOf(node: Node, functionName: string): SourceLine[] {
   const members = node.hasAttribute('Subgraph') ? [...node.g('Subgraph').nodes()] : [node];
   const lines = new Map<string, SourceLine>();
   for (const member of members) {
     if (member.kind === 'prim::Constant') continue;
-    const entry = stackEntriesOf(member, functionName).at(-1);
-    const range = entry?.range.original() ?? entry?.range;
-    const place = range?.fileLineCol();
-    if (!range || !place) continue;
-    const [file, line] = place;
-    const { source } = range;
-    const at = source.lineOf(range.start);
-    const text = source.text.slice(source.offsetOfLine(at), source.offsetOfLine(at + 1)).trim();
-    lines.set(`${file}:${line}`, { file, line, text });
+    const places = stackEntriesOf(member, functionName).flatMap(({ range }) => placeOf(range) ?? []);
+    const place = places.findLast(({ file }) => !OF_PYTORCH.test(file)) ?? places.at(-1);
+    if (place) lines.set(`${place.file}:${place.line}`, place);
   }
   return [...lines.values()];
+}
+
+function placeOf(generated: SourceRange): SourceLine | null {
+  const range = generated.original() ?? generated;
+  const place = range.fileLineCol();
+  if (!place) return null;
+  const { source } = range;
+  const at = source.lineOf(range.start);
+  const text = source.text.slice(source.offsetOfLine(at), source.offsetOfLine(at + 1)).trim();
+  return { file: place[0], line: place[1], text };
 }

@@ -1,4 +1,3 @@
-import { canonicalize } from '@cresset/passes';
 import type { Graph } from '@cresset/ir';
 import type { HostedModel } from '../../worker/hosted-model.ts';
 import type { PassStep } from './profile-report.ts';
@@ -10,7 +9,8 @@ export function passSteps(
 ): PassStep[] {
   const steps: PassStep[] = [];
   eachPass(model, callee, (name, milliseconds, graph) => {
-    const text = canonicalize(graph.copy()).toString({ sourceRanges: false });
+    // Values keep their names from step to step, so that what a pass left alone reads the same.
+    const text = graph.toString({ sourceRanges: false });
     if (text !== steps.at(-1)?.graph) steps.push({ name, milliseconds, graph: text });
   });
   return steps;
