@@ -1,5 +1,6 @@
 // `pnpm bench`: the same models and inputs in Cresset and in other libraries, in turns, in Chromium and in Node.
-//   --lanes LIST         of swiftshader, llvmpipe, hardware (Chromium on such a GPU) and node; by default what this machine has
+//   --lanes LIST         of swiftshader, llvmpipe, hardware (Chromium on such a GPU), node, and micro: programs that are all interpreter,
+//                        against PyTorch's where PYTHON names an interpreter that has it; by default what this machine has
 //   --models LIST        names of models; by default all
 //   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all
 //   --rounds N           turns of each contestant
@@ -30,7 +31,8 @@ function run(command, args, environment = {}) {
 function availableLanes() {
   const isLinux = process.platform === 'linux';
   const browsers = (isLinux ? ['llvmpipe', 'swiftshader'] : ['hardware']).filter((lane) => browserPathOf(lane));
-  return isLinux && !vulkanEnvironment.VK_DRIVER_FILES ? browsers : [...browsers, 'node'];
+  const hasVulkan = !isLinux || vulkanEnvironment.VK_DRIVER_FILES;
+  return [...browsers, ...(hasVulkan ? ['node'] : []), 'micro'];
 }
 
 /** What the bench compares with is a workspace of its own, so that nobody else has to fetch it. */
@@ -59,6 +61,7 @@ const buildForNode = () =>
 
 /** Runs every lane in a process of its own, and returns what each measured. */
 async function measureLanes(lanes, choice) {
+  if (lanes.length === 0) return [];
   const folder = mkdtempSync(join(tmpdir(), 'cresset-bench-'));
   await build(config);
   if (lanes.includes('node')) await buildForNode();
@@ -109,7 +112,9 @@ async function main() {
   await installPeers();
   if (options.page) return servePage();
   const names = (list) => list?.split(',') ?? null;
-  const reports = await measureLanes(names(options.lanes) ?? availableLanes(), {
+  const lanes = names(options.lanes) ?? availableLanes();
+  const racing = lanes.filter((lane) => lane !== 'micro');
+  const reports = await measureLanes(racing, {
     models: names(options.models),
     contestants: names(options.contestants),
     rounds: Number(options.rounds),
@@ -117,6 +122,10 @@ async function main() {
   });
   if (options.json) writeFileSync(options.json, JSON.stringify(reports, null, 2));
   await printReports(reports);
+  if (lanes.includes('micro')) {
+    console.log('\n## Programs that are all interpreter\n');
+    await run(process.execPath, ['apps/bench/micro/run.mjs']);
+  }
 }
 
 try {

@@ -9,7 +9,10 @@ export const modelFolder = fileURLToPath(new URL('../../../shared/models', impor
 /** The models of the folder that are there as `.pt`, as `.onnx` and with cases. */
 export function modelNames() {
   if (!existsSync(modelFolder)) return [];
-  const files = (name) => [`${name}.pt`, `${name}.onnx`, 'cases.jsonl'].map((file) => join(modelFolder, name, file));
+  const files = (folder) => {
+    const name = folder.replaceAll('-', '_');
+    return [`${name}.pt`, `${name}.onnx`, 'cases.jsonl'].map((file) => join(modelFolder, folder, file));
+  };
   return readdirSync(modelFolder).filter((name) => files(name).every((file) => existsSync(file)));
 }
 

@@ -4,19 +4,17 @@ import { contestants } from './contestants/contestants.ts';
 import { GpuCounter } from './gpu-counts.ts';
 import type { FromBench, ToBench } from './messages.ts';
 import type { ModelEntry } from './models/bench-model.ts';
-import { caseModels, type ModelFolder } from './models/case-models.ts';
-import { programModels } from './models/program-models.ts';
+import type { ModelFolder } from './models/case-models.ts';
+import { allModels } from './models/models.ts';
 
 const counter = new GpuCounter();
 const scope = globalThis as unknown as DedicatedWorkerGlobalScope;
 const say = (message: FromBench): void => scope.postMessage(message);
 let answerCpu: (seconds: number | null) => void = () => undefined;
 
-const models: Promise<readonly ModelEntry[]> = modelFolder().then((folder) =>
-  folder ? [...programModels, ...caseModels(folder)] : programModels,
-);
+const models: Promise<readonly ModelEntry[]> = modelFolder().then(allModels);
 
-/** Whole models, where whoever serves the page has them; see serve-models.mjs. */
+/** Whole models, where whoever serves the page has them; see vite-plugin.mjs. */
 async function modelFolder(): Promise<ModelFolder | null> {
   const address = (path: string): URL => new URL(`models/${path}`, scope.location.origin);
   const response = await fetch(address('index.json'));

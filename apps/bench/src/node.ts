@@ -3,8 +3,8 @@ import { adapterName } from './adapter-name.ts';
 import { runBench } from './bench.ts';
 import { contestants } from './contestants/contestants.ts';
 import { GpuCounter } from './gpu-counts.ts';
-import { caseModels, type ModelFolder } from './models/case-models.ts';
-import { programModels } from './models/program-models.ts';
+import type { ModelFolder } from './models/case-models.ts';
+import { allModels } from './models/models.ts';
 import type { BenchChoice, BenchReport } from './report.ts';
 
 /** Runs the bench in this process. */
@@ -16,7 +16,7 @@ export async function runInNode(
   folder: ModelFolder,
 ): Promise<BenchReport> {
   const counter = new GpuCounter();
-  const models = [...programModels, ...caseModels(folder)];
+  const models = allModels(folder);
   const report = { adapter: await adapterName(), contestants: [], results: [] } as BenchReport;
   const settings = {
     rounds: choice.rounds,

@@ -17,16 +17,22 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
     },
     async open(model) {
       const module = await model.load({ device, worker: false });
-      const inputs = Object.values(model.inputs).map(({ data, shape }): Input => tensor(data, [...shape]));
+      const given = model.calls ?? [{ method: 'forward', inputs: Object.values(model.inputs) }];
+      const calls = given.map(({ method, inputs }) => ({ method, inputs: inputs.map(inputOf) }));
       return {
         run: async () => {
-          const output = await module.forward(...inputs);
-          return { tensors: () => tensorsIn(output) };
+          const outputs: Output[] = [];
+          for (const { method, inputs } of calls) outputs.push(await module.call(method, inputs));
+          return { tensors: () => outputs.flatMap(tensorsIn) };
         },
         dispose: () => module.dispose(),
       };
     },
   };
+}
+
+function inputOf(value: BenchTensor | number): Input {
+  return typeof value === 'number' ? value : tensor(value.data, [...value.shape]);
 }
 
 function tensorsIn(output: Output): BenchTensor[] {

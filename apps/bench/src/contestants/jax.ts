@@ -18,7 +18,8 @@ export function jax(device: 'webgpu' | 'wasm'): Contestant {
     async open(model) {
       const { ONNXModel } = await import('@jax-js/onnx');
       library.defaultDevice(device);
-      const { bytes } = await model.onnx();
+      const { bytes, chain } = await model.onnx();
+      if (chain) throw new Error('has not been written down for jax-js');
       const onnx = new ONNXModel(bytes);
       const { input, output, initializer } = onnx.model.graph!;
       const weights = new Set(initializer.map(({ name }) => name));

@@ -1,5 +1,5 @@
 import type * as OnnxRuntime from 'onnxruntime-web';
-import type { BenchTensor } from '../values.ts';
+import type { BenchTensor, NamedTensors } from '../values.ts';
 import type { Contestant } from './contestant.ts';
 
 type Library = typeof OnnxRuntime;
@@ -18,19 +18,32 @@ export function onnxRuntime(provider: 'webgpu' | 'wasm'): Contestant {
       return web ?? common ?? '';
     },
     async open(model) {
-      const { bytes } = await model.onnx();
-      const session = await library.InferenceSession.create(bytes, { executionProviders: [provider] });
+      const twin = await model.onnx();
+      const session = await library.InferenceSession.create(twin.bytes, { executionProviders: [provider] });
+      const { chain } = twin;
+      if (chain) {
+        const step = async (feeds: NamedTensors): Promise<NamedTensors> => {
+          const results = await session.run(tensorsOf(library, feeds));
+          return Object.fromEntries(Object.entries(results).map(([name, result]) => [name, benchTensor(result)]));
+        };
+        return {
+          run: async () => {
+            const answers = await chain(step);
+            return { tensors: () => answers };
+          },
+          dispose: () => session.release(),
+        };
+      }
       const values = Object.values(model.inputs);
       if (session.inputNames.length !== values.length) {
         throw new Error(`the twin takes ${session.inputNames.join(', ')}`);
       }
-      const feeds = Object.fromEntries(
-        values.map(({ dtype, data, shape }, at) => [session.inputNames[at], new library.Tensor(dtype, data, shape)]),
-      );
+      const named = Object.fromEntries(values.map((value, at) => [session.inputNames[at], value]));
+      const feeds = tensorsOf(library, named);
       return {
         run: async () => {
           const results = await session.run(feeds);
-          return { tensors: () => tensorsIn(session, results) };
+          return { tensors: () => session.outputNames.map((name) => benchTensor(results[name])) };
         },
         dispose: () => session.release(),
       };
@@ -38,14 +51,14 @@ export function onnxRuntime(provider: 'webgpu' | 'wasm'): Contestant {
   };
 }
 
-function tensorsIn(
-  { outputNames }: OnnxRuntime.Session,
-  results: Readonly<Record<string, OnnxRuntime.Tensor>>,
-): BenchTensor[] {
-  return outputNames.map((name) => {
-    const { type, dims, data } = results[name];
-    return { dtype: type, shape: dims, data } as BenchTensor;
-  });
+function tensorsOf({ Tensor }: Library, values: NamedTensors): Record<string, OnnxRuntime.Tensor> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, { dtype, data, shape }]) => [name, new Tensor(dtype, data, shape)]),
+  );
+}
+
+function benchTensor({ type, dims, data }: OnnxRuntime.Tensor): BenchTensor {
+  return { dtype: type, shape: dims, data } as BenchTensor;
 }
 
 async function importLibrary(provider: 'webgpu' | 'wasm'): Promise<Library> {

@@ -19,6 +19,14 @@ export interface Expectation {
 /** A graph of ONNX operators and what it is fed, for libraries that read such. */
 export interface OnnxTwin {
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of a model with state: a run is more than one call, with what one gives going into the next. */
+  chain?(run: (feeds: NamedTensors) => Promise<NamedTensors>): Promise<readonly BenchTensor[]>;
+}
+
+/** A call of a method with tensors and numbers. */
+export interface MethodCall {
+  readonly method: string;
+  readonly inputs: readonly (BenchTensor | number)[];
 }
 
 export interface TensorFlowModel extends TensorFlowTwin {
@@ -30,6 +38,8 @@ export interface BenchModel {
   readonly name: string;
   readonly about: string;
   readonly inputs: NamedTensors;
+  /** Of a model with state: what a run is, in place of one call with the inputs. */
+  readonly calls?: readonly MethodCall[];
   readonly expected: Expectation;
   /** Loads it in Cresset, from the bytes of a `.pt`. */
   load(options: LoadOptions): Promise<ScriptModule>;

@@ -10,6 +10,8 @@ export interface ModelFolder {
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
 }
 
+export type FileReader = (path: string) => Promise<Uint8Array<ArrayBuffer>>;
+
 interface CaseTensor {
   readonly dtype: string;
   readonly shape: readonly number[];
@@ -18,32 +20,31 @@ interface CaseTensor {
   readonly offset?: number;
 }
 
-type CaseValue =
+export type CaseValue =
   | { readonly tensor: CaseTensor }
   | { readonly tuple: readonly CaseValue[] }
   | { readonly list: readonly CaseValue[] }
   | { readonly dict: readonly (readonly [unknown, CaseValue])[] };
 
-interface Case {
+export interface Case {
   readonly file: string;
   readonly calls: readonly { readonly inputs: readonly CaseValue[]; readonly output: CaseValue }[];
   readonly rtol: number;
   readonly atol: number;
 }
 
-export function caseModels(folder: ModelFolder): readonly ModelEntry[] {
-  return folder.names.map((name) => ({ name, about: name, open: () => openModel(folder, name) }));
+/** A model that one call says all about: the first of its first case. */
+export function caseModel(folder: ModelFolder, name: string): ModelEntry {
+  return { name, about: name, open: () => openModel(folder, name) };
 }
 
 async function openModel(folder: ModelFolder, name: string): Promise<BenchModel> {
-  const lines = new TextDecoder().decode(await folder.read(`${name}/cases.jsonl`)).split('\n');
-  const cases = lines.filter(Boolean).map((line): Case => JSON.parse(line));
+  const read = (path: string): Promise<Uint8Array<ArrayBuffer>> => folder.read(`${name}/${path}`);
   const file = `${name}.pt`;
-  const found = cases.find((each) => each.file === file);
+  const found = (await readCases(read)).find((each) => each.file === file);
   if (!found) throw new Error(`no case of ${file}`);
   const [{ inputs, output }] = found.calls;
-  const decode = (value: CaseValue): Promise<BenchTensor[]> =>
-    tensorsIn(value, (path) => folder.read(`${name}/${path}`));
+  const decode = (value: CaseValue): Promise<BenchTensor[]> => tensorsIn(value, read);
   const given = (await Promise.all(inputs.map(decode))).flat();
   const wanted = await decode(output);
   const { rtol, atol } = found;
@@ -53,17 +54,20 @@ async function openModel(folder: ModelFolder, name: string): Promise<BenchModel>
     about: name,
     inputs: Object.fromEntries(given.map((value, at) => [`input${at}`, value])),
     expected: { tensors, rtol, atol },
-    load: async (options) => load(await folder.read(`${name}/${file}`), options),
-    onnx: async () => ({ bytes: await folder.read(`${name}/${name}.onnx`) }),
+    load: async (options) => load(await read(file), options),
+    onnx: async () => ({ bytes: await read(`${name}.onnx`) }),
     tensorflow: null,
   };
 }
 
+/** The cases of a model, by what reads the files of its folder. */
+export async function readCases(read: FileReader): Promise<Case[]> {
+  const lines = new TextDecoder().decode(await read('cases.jsonl')).split('\n');
+  return lines.filter(Boolean).map((line) => JSON.parse(line) as Case);
+}
+
 /** The tensors of a value, those in its containers among them, in order. */
-async function tensorsIn(
-  value: CaseValue,
-  read: (path: string) => Promise<Uint8Array<ArrayBuffer>>,
-): Promise<BenchTensor[]> {
+export async function tensorsIn(value: CaseValue, read: FileReader): Promise<BenchTensor[]> {
   if (!('tensor' in value)) {
     const items = 'tuple' in value ? value.tuple : 'list' in value ? value.list : value.dict.map(([, item]) => item);
     return (await Promise.all(items.map((item) => tensorsIn(item, read)))).flat();
