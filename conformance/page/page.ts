@@ -12,13 +12,15 @@ declare global {
 
 let runner: Promise<CaseRunner> | null = null;
 
-async function makeRunner({ device, checks, smallHost, defaultLimits }: RunnerSettings): Promise<CaseRunner> {
+async function makeRunner(settings: RunnerSettings): Promise<CaseRunner> {
+  const { device, checks, smallHost, defaultLimits } = settings;
   return new CaseRunner(
     {
       device: device === 'webgpu' ? await requestWebGpuDevice({ defaultLimits }) : null,
       limits: smallHost ? {} : { smallWork: -1 },
     },
     checks,
+    settings,
   );
 }
 

@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
 import type { Call, CaseResult, Check, FileReader, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
@@ -6,6 +6,8 @@ import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
+import { differenceWhenRepeated } from './repeated-runs.ts';
+import { jitOptionsOf, type RunnerSettings } from './runner-settings.ts';
 
 /** Longest reason that is printed; equal beginnings count as one reason. */
 const reasonLength = 110;
@@ -18,7 +20,10 @@ export class CaseRunner {
   constructor(
     readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>,
     readonly checks: readonly Check[],
-  ) {}
+    private readonly plans: Pick<RunnerSettings, 'executor' | 'repeat'> = { executor: 'default', repeat: 1 },
+  ) {
+    applyJitOptions(jitOptionsOf(plans.executor));
+  }
 
   /** Never throws: whatever happens is the case's result. */
   async run(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
@@ -54,6 +59,7 @@ export class CaseRunner {
       if (this.checks.includes('code') && json.code !== undefined) expectCode(program, json);
       if (this.checks.includes('grads') && 'grads' in json) throw new Mismatch('gradients are not computed yet');
       if (this.checks.includes('output')) await expectCalls(program, json, readFile);
+      if (this.plans.repeat > 1) await this.#expectSame(json, readFile);
     } finally {
       for (const [operator, count] of program.hostFallbacks()) {
         hostFallbacks[operator] = (hostFallbacks[operator] ?? 0) + count;
@@ -61,6 +67,13 @@ export class CaseRunner {
       Object.assign(fallbackReasons, Object.fromEntries(program.fallbackReasons()));
       program.dispose();
     }
+  }
+
+  async #expectSame(json: ProgramCase, readFile: FileReader): Promise<void> {
+    const { executor, repeat } = this.plans;
+    const options = jitOptionsOf(executor);
+    const found = await differenceWhenRepeated(json, { context: this.context, readFile, times: repeat, options });
+    if (found) throw new Mismatch(found);
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
 import type { Check } from './case.ts';
-import type { RunnerSettings } from './runner-settings.ts';
+import { EXECUTOR_SETTINGS, type RunnerSettings } from './runner-settings.ts';
 
 export interface Options extends RunnerSettings {
   /** A folder or a single `.jsonl` file. */
@@ -36,6 +36,8 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --usage FILE          say which of the 200 operators at the top of FILE were left to the host, and why
   --browser             run in Chromium, not in Node
   --deno                run in Deno, whose WebGPU is wgpu
+  --executor NAME       who makes plans: default, simple, profiling, bailouts, off
+  --repeat N            make the calls N times, then with other shapes, and compare with the JIT off
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
   --check LIST          of output, graph, code, grads (output)
@@ -63,6 +65,8 @@ export function readCommandLine(args: readonly string[]): Options {
       'default-limits': { type: 'boolean', default: false },
       'dump-shaders': { type: 'string' },
       check: { type: 'string', default: 'output' },
+      executor: { type: 'string', default: 'default' },
+      repeat: { type: 'string', default: '1' },
       json: { type: 'string' },
       require: { type: 'string' },
       workers: { type: 'string' },
@@ -75,8 +79,12 @@ export function readCommandLine(args: readonly string[]): Options {
   const wanted = values.check.split(',') as Check[];
   const unknown = wanted.find((check) => !checks.includes(check));
   if (unknown !== undefined) throw new Error(`no such check: ${unknown}`);
+  const executor = EXECUTOR_SETTINGS.find((name) => name === values.executor);
+  if (executor === undefined) throw new Error(`no such executor: ${values.executor}`);
   return {
     corpus: values.corpus,
+    executor,
+    repeat: Number(values.repeat),
     device: values.device,
     browser: values.browser,
     deno: values.deno,

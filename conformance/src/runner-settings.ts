@@ -1,3 +1,4 @@
+import type { JitOptions } from '@cresset/ir';
 import type { Check } from './case.ts';
 
 /** What a worker process or page has to know to run cases; travels as JSON. */
@@ -8,9 +9,32 @@ export interface RunnerSettings {
   readonly smallHost: boolean;
   /** A device with no more than what every WebGPU adapter has: `requiredLimits: {}` and no features. */
   readonly defaultLimits: boolean;
+  /** Who makes plans; `off` runs programs as they were compiled. */
+  readonly executor: ExecutorSetting;
+  /** Calls are made so often, then with other shapes, and have to give what they give with the JIT off; 1 makes them once. */
+  readonly repeat: number;
+}
+
+export const EXECUTOR_SETTINGS = ['default', 'simple', 'profiling', 'bailouts', 'off'] as const;
+
+export type ExecutorSetting = (typeof EXECUTOR_SETTINGS)[number];
+
+/** The compiler's switches that a setting stands for. */
+export function jitOptionsOf(executor: ExecutorSetting): JitOptions {
+  switch (executor) {
+    case 'default':
+      return {};
+    case 'off':
+      return { enabled: false };
+    case 'bailouts':
+      return { executor: 'profiling', bailouts: true };
+    default:
+      return { executor };
+  }
 }
 
 /** The settings alone, of whatever holds them. */
-export function settingsOf({ device, checks, smallHost, defaultLimits }: RunnerSettings): RunnerSettings {
-  return { device, checks, smallHost, defaultLimits };
+export function settingsOf(settings: RunnerSettings): RunnerSettings {
+  const { device, checks, smallHost, defaultLimits, executor, repeat } = settings;
+  return { device, checks, smallHost, defaultLimits, executor, repeat };
 }

@@ -10,7 +10,7 @@ const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;
 const device = settings.device === 'webgpu' ? await openNodeDevice(settings.defaultLimits) : null;
 const limits = settings.smallHost ? {} : { smallWork: -1 };
-const runner = new CaseRunner({ device, limits }, settings.checks);
+const runner = new CaseRunner({ device, limits }, settings.checks, settings);
 const shaders = shaderPath && device ? new ShaderFolder(shaderPath, device) : null;
 
 // Corpora are large and cases of one file come one after the other: keep the lines of the last file.

@@ -6,9 +6,8 @@ import { FunctionType, Graph, GraphFunction, subgraphOf, type Block, type Node }
  * @param define is told of each function
  */
 export function replaceFallbackGraphs(graph: Graph, define: (fn: GraphFunction) => void): void {
-  for (const node of [...graph.allNodes()]) {
-    if (node.kind === 'prim::FallbackGraph') replaceByCall(node, define);
-  }
+  const fallbacks = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::FallbackGraph');
+  for (const node of fallbacks) replaceByCall(node, define);
 }
 
 function replaceByCall(node: Node, define: (fn: GraphFunction) => void): void {

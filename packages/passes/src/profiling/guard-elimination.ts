@@ -29,7 +29,8 @@ export function eliminateRedundantGuards(graph: Graph): void {
 function moveGuardsToDefinitions(block: Block, aliasDb: AliasDb): boolean {
   let changed = false;
   // A guard that has moved back is not met again on the way.
-  for (const node of [...block.nodes()]) {
+  const nodes = [...block.nodes()];
+  for (const node of nodes) {
     if (node.kind !== 'prim::Guard') {
       for (const inner of node.blocks) changed = moveGuardsToDefinitions(inner, aliasDb) || changed;
       continue;

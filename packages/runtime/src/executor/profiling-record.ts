@@ -1,4 +1,4 @@
-import { TensorType, type Graph, type Node } from '@cresset/ir';
+import type { Graph, Node, TensorType } from '@cresset/ir';
 import { instrumentGraph } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 import type { Callback } from '../interpreter/instruction.ts';
