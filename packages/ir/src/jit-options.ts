@@ -26,6 +26,8 @@ export interface JitOptions {
    * groups of operators alone are guarded, and have fallbacks, as in PyTorch since 1.8.
    */
   readonly bailouts?: boolean | undefined;
+  /** `true` has it form the groups of PyTorch's TensorExpr fuser on the host, where they run operator by operator (`_jit_override_can_fuse_on_cpu`). */
+  readonly fuseOnCpu?: boolean | undefined;
   /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
@@ -70,6 +72,7 @@ export function setJitOptions(changed: JitOptions): void {
     numProfiledRuns: 'number',
     fusionStrategy: 'array',
     bailouts: 'boolean',
+    fuseOnCpu: 'boolean',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',

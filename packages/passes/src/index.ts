@@ -68,7 +68,7 @@ export {
 } from './profiling/profiling-nodes.ts';
 export { propagateRequiresGrad } from './profiling/requires-grad-analysis.ts';
 export {
-  inlineForObject,
+  preoptimizeForObject,
   lowerForHost,
   optimizeForSpec,
   runProfilingInsensitiveOptimizations,

@@ -121,6 +121,7 @@ const formulas: ReadonlySet<string> = new Set([
   'var',
   'var.correction',
   'var.dim',
+  'view',
   'where.self',
 ]);
 

@@ -1,4 +1,4 @@
-import { logGraph, TensorType, type Graph } from '@cresset/ir';
+import { logGraph, TensorType, unmergeSubgraph, type Graph } from '@cresset/ir';
 import { eliminateCommonSubexpressions } from '../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 import { propagateConstants } from '../cleanup/constant-propagation.ts';
@@ -7,14 +7,18 @@ import { inline } from '../cleanup/inliner.ts';
 import { lowerSimpleTuples } from '../cleanup/lower-tuples.ts';
 import { decomposeAddmm } from '../decomposition/decompose-addmm.ts';
 import { decomposeOps } from '../decomposition/decompose-ops.ts';
+import { preoptimizedBodies } from '../decomposition/preoptimize.ts';
 import { foldModuleAttributes, type AttributeGuard } from '../freezing/fold-module-attributes.ts';
 import {
   runNondiffOptimization,
   runOptimization,
   runRequiredPasses,
   stepsOf,
+  type Step,
   type OptimizeOptions,
 } from '../optimization-pipeline.ts';
+import { fuseTensorExprs } from '../fusion/tensorexpr/tensorexpr-fuser.ts';
+import { batchMm } from '../fusion/batch-mm.ts';
 import { forgetTensorTypes, insertTypeGuard } from '../fusion/tensorexpr/type-guard.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 import { eraseShapeInformation, propagateInputShapes } from '../shape-analysis/propagate-input-shapes.ts';
@@ -27,22 +31,27 @@ import { propagateRequiresGrad } from './requires-grad-analysis.ts';
 export interface ProfilingOptions extends OptimizeOptions {
   /** Guards every tensor of which something is known, with bailouts; else groups of operators alone, with fallbacks. */
   readonly bailouts: boolean;
+  /** Whether there are groups where there is no device, by PyTorch's rules. */
+  readonly fuseOnCpu: boolean;
   /** Whether guards are of exact sizes or of ranks. */
   readonly behavior: 'STATIC' | 'DYNAMIC';
 }
 
-/** Calls put in place and attributes known: what any plan begins with. Gives what has to hold for it. */
-export function inlineForObject(graph: Graph, options: OptimizeOptions): readonly AttributeGuard[] {
+/**
+ * Calls put in place, what is plain from the text simplified (PyTorch: preoptimizeGraph), and attributes known: what any plan begins with.
+ * Gives what has to hold for it.
+ */
+export function preoptimizeForObject(graph: Graph, options: OptimizeOptions): readonly AttributeGuard[] {
+  const { evaluate, self } = options;
   const step = stepsOf(graph, options);
-  step('inline', () => inline(graph));
-  step('autocast', () => options.autocast?.(graph, options.evaluate));
-  let guards: readonly AttributeGuard[] = [];
-  const { self } = options;
-  if (self) {
-    step('fold attributes', () => {
-      guards = foldModuleAttributes(graph, self, options.unstableAttributes);
-    });
-  }
+  step('inline', () => inline(graph, preoptimizedBodies(evaluate)));
+  const guards = self
+    ? step('fold attributes', () => foldModuleAttributes(graph, self, options.unstableAttributes))
+    : [];
+  step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
+  step('propagate constants', () => propagateConstants(graph, evaluate, { immutableTypesOnly: true }));
+  step('autocast', () => options.autocast?.(graph, evaluate));
+  step('pool constants', () => poolConstants(graph));
   return guards;
 }
 
@@ -79,7 +88,8 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   runOptimization(graph, { ...options, useShapes: true }, step);
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
-  lowerAndFuse(graph, options);
+  if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, step);
+  else lowerAndFuse(graph, options);
   if (!options.bailouts) {
     step('guard groups', () => guardGroups(graph, convert));
     // Types hold within what is guarded, and nowhere else.
@@ -102,9 +112,21 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
   logGraph('graph_executor', graph);
 }
 
-/** What only this library does: operators in terms of those that have a function of their own. */
+/**
+ * What only this library does, with a graph that is printed before: PyTorch's groups are run operator by operator, and operators in terms of
+ * those that have a function of their own.
+ */
 export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
+  const groups = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::TensorExprGroup');
+  for (const group of groups) unmergeSubgraph(group);
   decomposeOps(graph, options.compileDecomposition, false);
+}
+
+/** The groups that PyTorch has on a CPU that it fuses for, guards among them. */
+function fuseForHost(graph: Graph, step: Step): void {
+  step('lower tuples', () => lowerSimpleTuples(graph));
+  step('batch matrix products', () => batchMm(graph));
+  step('fuse', () => fuseTensorExprs(graph, { canFuseOn: () => true }));
 }
 
 /** Groups are of operators as a device has them. */

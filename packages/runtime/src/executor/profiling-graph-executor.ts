@@ -9,7 +9,7 @@ import {
 } from '@cresset/ir';
 import {
   bailoutGraph,
-  inlineForObject,
+  preoptimizeForObject,
   replaceFallbackGraphs,
   removeProfileCounter,
   runProfilingInsensitiveOptimizations,
@@ -40,6 +40,7 @@ interface Family {
   readonly options: OptimizeOptions;
   readonly guards: readonly AttributeGuard[];
   readonly bailouts: boolean;
+  readonly fuseOnCpu: boolean;
   readonly strategy: FusionStrategy;
   specializedGraphs: number;
 }
@@ -59,11 +60,11 @@ export class ProfilingGraphExecutor implements PlanChooser {
   /** The executor of a function. */
   static of(executor: GraphExecutor, spec: RunSpec, self: ScriptObject | null): ProfilingGraphExecutor {
     const options = executor.optimizeOptions(spec, self);
-    const { bailouts = false, fusionStrategy: strategy = DEFAULT_STRATEGY } = jitOptions();
+    const { bailouts = false, fuseOnCpu = false, fusionStrategy: strategy = DEFAULT_STRATEGY } = jitOptions();
     const graph = executor.graph.copy();
-    const guards = inlineForObject(graph, options);
+    const guards = preoptimizeForObject(graph, options);
     const depth = strategy.reduce((sum, [, count]) => sum + count, 0);
-    const family: Family = { spec, options, guards, bailouts, strategy, specializedGraphs: 0 };
+    const family: Family = { spec, options, guards, bailouts, fuseOnCpu, strategy, specializedGraphs: 0 };
     return new ProfilingGraphExecutor(executor, graph, depth, family);
   }
 
@@ -105,7 +106,7 @@ export class ProfilingGraphExecutor implements PlanChooser {
     if (!this.#record.isReady) return this.#profilingPlan!;
     const graph = this.#record.graph.copy();
     removeProfileCounter(graph);
-    runProfilingOptimizations(graph, { ...family.options, bailouts: family.bailouts, behavior: this.#behavior() });
+    runProfilingOptimizations(graph, { ...family.options, bailouts: family.bailouts, fuseOnCpu: family.fuseOnCpu, behavior: this.#behavior() });
     const fallbacks = new Map<ScriptFunction, CodeSource>();
     replaceFallbackGraphs(graph, (fn) => fallbacks.set(fn, this.#sourceOf(fn.graph)));
     logGraph('profiling_graph_executor_impl', graph, 'Optimized Graph');

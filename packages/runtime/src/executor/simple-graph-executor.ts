@@ -1,5 +1,5 @@
 import type { Graph } from '@cresset/ir';
-import { inlineForObject, optimizeForSpec, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
+import { preoptimizeForObject, optimizeForSpec, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { ArgumentSpecCreator, specializeTypes, type ArgumentSpec } from './argument-spec.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
@@ -24,7 +24,7 @@ export class SimpleGraphExecutor implements PlanChooser {
   ) {
     this.#options = executor.optimizeOptions(spec, self);
     this.#graph = executor.graph.copy();
-    this.guards = inlineForObject(this.#graph, this.#options);
+    this.guards = preoptimizeForObject(this.#graph, this.#options);
     this.#specs = new ArgumentSpecCreator(this.#graph);
   }
 

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { declareScript } from '@cresset/frontend';
+import { applyJitOptions, TensorType, type Graph, type GraphFunction, type JitOptions } from '@cresset/ir';
+import { List, Tensor, type IValue } from '@cresset/tensor';
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import { registerAllParts } from '../all-parts.ts';
+import { Execution } from '../run/execution.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
+import { InterpreterState } from '../interpreter/interpreter-state.ts';
+import { ExecutorCache } from './graph-executor.ts';
+
+/** As scripts/make-executor-goldens.py writes it: the graph as it was compiled, and after each call. */
+interface Golden {
+  readonly profiling: readonly string[];
+  readonly groups: readonly string[];
+  readonly legacy: readonly string[];
+}
+
+beforeAll(registerAllParts);
+afterEach(() => applyJitOptions({}));
+
+const ones = (...sizes: number[]): Tensor =>
+  Tensor.fromArray(new Float32Array(sizes.reduce((product, size) => product * size, 1)).fill(1), sizes, 'float32');
+
+/** The arguments that the programs' own CALLS give. */
+const ARGUMENTS: Readonly<Record<string, () => readonly IValue[]>> = {
+  branches: () => [ones(4), ones(4), 2],
+  layers: () => [ones(2, 4), ones(4, 4), ones(4)],
+  loops: () => [ones(2, 2), 3n],
+  merged_types: () => [new List(TensorType.get(), [ones(1), ones(1)])],
+  pointwise: () => [ones(2, 3), ones(2, 3)],
+  shapes: () => [ones(2, 3, 1), ones(3, 3)],
+  writes: () => [ones(2, 2), ones(2, 2)],
+};
+
+const folder = fileURLToPath(new URL('goldens/', import.meta.url));
+const programs = readdirSync(folder).flatMap((file) => (file.endsWith('.py') ? [file.slice(0, -3)] : []));
+
+/** The graphs that a program's executor has after two calls, by stage. */
+async function stagesOf(name: string, options: JitOptions): Promise<ReadonlyMap<string, Graph>> {
+  applyJitOptions(options);
+  const text = readFileSync(`${folder}${name}.py`, 'utf8').split('\nCALLS')[0];
+  const { unit } = declareScript(text.replaceAll(/^(?:import|from) .*$/gm, ''), { filename: name, module: 'program' });
+  const fn = unit.findFunction('__torch__.f') as GraphFunction;
+  fn.ensureDefined();
+  const spec = { maxFusedTensors: 0, gradEnabled: false };
+  const executors = new ExecutorCache(() => spec);
+  const context = new RuntimeContext();
+  for (let call = 0; call < 2; call++) {
+    const args = ARGUMENTS[name]();
+    const { code } = executors.executorOf(fn).planFor(spec, null, args);
+    await new InterpreterState(new Execution(context), (callee) => executors.ofFunction(callee)).run(code, args);
+  }
+  return executors.executorOf(fn).chooserFor(spec, null, true).stages();
+}
+
+/** Values count by where they first stand, and constants by what they are: in which order they lie is the history of the graph. */
+function renamed(graph: string): string {
+  const names = new Map<string, string>();
+  const constants = new Map<string, string>();
+  const body = graph
+    .replaceAll(/ *# .*$/gm, '')
+    .replaceAll(/^ *%([\w.]+) : (\S+) = prim::Constant(.*)\(\)\n/gm, (_line, name: string, type: string, value: string) => {
+      constants.set(name, `${type}${value}`);
+      return '';
+    });
+  return body
+    .replaceAll(/%([\w.]+)/g, (_text, name: string) => {
+      if (constants.has(name)) return constants.get(name)!;
+      if (!names.has(name)) names.set(name, `%${names.size}`);
+      return names.get(name)!;
+    })
+    .trim();
+}
+
+const print = (graph: Graph | undefined): string => renamed(graph?.toString({ sourceRanges: false }) ?? 'no graph');
+
+it.each(programs)('%s is profiled and optimised to what PyTorch has', async (name) => {
+  const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+  const profiling = await stagesOf(name, { executor: 'profiling' });
+  expect.soft(print(profiling.get('profiled'))).toBe(renamed(golden.profiling[1]));
+  expect.soft(print(profiling.get('optimized'))).toBe(renamed(golden.profiling[2]));
+  const groups = await stagesOf(name, { executor: 'profiling', fuseOnCpu: true });
+  expect.soft(print(groups.get('optimized'))).toBe(renamed(golden.groups[2]));
+});
+
+/** In one PyTorch has groups of its older fuser, in the other it leaves lists as they are where no loop was unrolled. */
+const OTHERWISE: ReadonlySet<string> = new Set(['layers', 'writes']);
+
+it.each(programs.filter((name) => !OTHERWISE.has(name)))('%s is specialised to an ArgumentSpec as PyTorch has it', async (name) => {
+  const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+  const simple = await stagesOf(name, { executor: 'simple' });
+  expect(print(simple.get('optimized'))).toBe(renamed(golden.legacy[2]));
+});

@@ -1,0 +1,50 @@
+"""Writes what PyTorch's executors make of the programs in a folder: the graph of each stage, as text.
+
+    PYTHON scripts/make-executor-goldens.py packages/runtime/src/executor/goldens
+
+Each `NAME.py` there defines a function `f` and `CALLS`, a list of functions that give its arguments. Beside it `NAME.json` is written: the
+graphs as compiled and after each call, under the profiling executor (`profiling`), under it with groups of the TensorExpr fuser on the CPU (`groups`), and
+under the executor by ArgumentSpec (`legacy`). Places in the source are left out.
+"""
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+
+import torch
+
+MODES = {
+    'profiling': {'profiling': True, 'fuse': False},
+    'groups': {'profiling': True, 'fuse': True},
+    'legacy': {'profiling': False, 'fuse': False},
+}
+
+
+def without_places(graph) -> str:
+    return re.sub(r' *# .*', '', str(graph))
+
+
+def graphs(path: Path, profiling: bool, fuse: bool) -> list:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    torch._C._jit_set_profiling_executor(profiling)
+    torch._C._jit_set_profiling_mode(profiling)
+    torch._C._jit_override_can_fuse_on_cpu(fuse)
+    torch._C._jit_set_te_must_use_llvm_cpu(False)
+    function = torch.jit.script(module.f)
+    found = [without_places(function.graph)]
+    with torch.no_grad():
+        for arguments in module.CALLS:
+            function(*arguments())
+            found.append(without_places(torch.jit.last_executed_optimized_graph()))
+    return found
+
+
+for program in sorted(Path(sys.argv[1]).glob('*.py')):
+    golden = {name: graphs(program, **mode) for name, mode in MODES.items()}
+    golden['torch'] = torch.__version__.split('+')[0]
+    program.with_suffix('.json').write_text(json.dumps(golden, indent=1) + '\n')
+    print(program.stem)
