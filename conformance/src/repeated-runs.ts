@@ -96,8 +96,10 @@ function isSame(got: IValue, want: IValue, json: ProgramCase): boolean {
   if (want instanceof List) return got instanceof List && all(got.items, want.items);
   if (want instanceof Tuple) return got instanceof Tuple && all(got.items, want.items);
   if (want instanceof Dict) return got instanceof Dict && all([...got.entries].flat(), [...want.entries].flat());
-  if (want instanceof ScriptObject) return got instanceof ScriptObject && got.type.qualifiedName === want.type.qualifiedName;
-  if (want instanceof Complex) return got instanceof Complex && isNear(got.re, want.re, json) && isNear(got.im, want.im, json);
+  if (want instanceof ScriptObject)
+    return got instanceof ScriptObject && got.type.qualifiedName === want.type.qualifiedName;
+  if (want instanceof Complex)
+    return got instanceof Complex && isNear(got.re, want.re, json) && isNear(got.im, want.im, json);
   if (typeof want === 'number') return typeof got === 'number' && isNear(got, want, json);
   if (typeof want === 'object' && want !== null) return String(got) === String(want);
   return got === want || (json.shape_only === true && typeof got === typeof want);

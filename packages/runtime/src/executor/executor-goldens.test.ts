@@ -61,10 +61,13 @@ function renamed(graph: string): string {
   const constants = new Map<string, string>();
   const body = graph
     .replaceAll(/ *# .*$/gm, '')
-    .replaceAll(/^ *%([\w.]+) : (\S+) = prim::Constant(.*)\(\)\n/gm, (_line, name: string, type: string, value: string) => {
-      constants.set(name, `${type}${value}`);
-      return '';
-    });
+    .replaceAll(
+      /^ *%([\w.]+) : (\S+) = prim::Constant(.*)\(\)\n/gm,
+      (_line, name: string, type: string, value: string) => {
+        constants.set(name, `${type}${value}`);
+        return '';
+      },
+    );
   return body
     .replaceAll(/%([\w.]+)/g, (_text, name: string) => {
       if (constants.has(name)) return constants.get(name)!;
@@ -88,8 +91,11 @@ it.each(programs)('%s is profiled and optimised to what PyTorch has', async (nam
 /** In one PyTorch has groups of its older fuser, in the other it leaves lists as they are where no loop was unrolled. */
 const OTHERWISE: ReadonlySet<string> = new Set(['layers', 'writes']);
 
-it.each(programs.filter((name) => !OTHERWISE.has(name)))('%s is specialised to an ArgumentSpec as PyTorch has it', async (name) => {
-  const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
-  const simple = await stagesOf(name, { executor: 'simple' });
-  expect(print(simple.get('optimized'))).toBe(renamed(golden.legacy[2]));
-});
+it.each(programs.filter((name) => !OTHERWISE.has(name)))(
+  '%s is specialised to an ArgumentSpec as PyTorch has it',
+  async (name) => {
+    const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+    const simple = await stagesOf(name, { executor: 'simple' });
+    expect(print(simple.get('optimized'))).toBe(renamed(golden.legacy[2]));
+  },
+);

@@ -106,7 +106,12 @@ export class ProfilingGraphExecutor implements PlanChooser {
     if (!this.#record.isReady) return this.#profilingPlan!;
     const graph = this.#record.graph.copy();
     removeProfileCounter(graph);
-    runProfilingOptimizations(graph, { ...family.options, bailouts: family.bailouts, fuseOnCpu: family.fuseOnCpu, behavior: this.#behavior() });
+    runProfilingOptimizations(graph, {
+      ...family.options,
+      bailouts: family.bailouts,
+      fuseOnCpu: family.fuseOnCpu,
+      behavior: this.#behavior(),
+    });
     const fallbacks = new Map<ScriptFunction, CodeSource>();
     replaceFallbackGraphs(graph, (fn) => fallbacks.set(fn, this.#sourceOf(fn.graph)));
     logGraph('profiling_graph_executor_impl', graph, 'Optimized Graph');

@@ -14,14 +14,14 @@ import {
   type Value,
   operatorsFor,
 } from '@cresset/ir';
-import type { IValue } from '@cresset/tensor';
+import { Dict, List, Tuple, type IValue } from '@cresset/tensor';
 import { constantValue } from './constant-value.ts';
 import type { Code, CodeSource } from './code.ts';
 import { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Callback, Instruction, InstructionOperands, JumpTarget, OpCode } from './instruction.ts';
 import { findLastUses, type LastUses } from './last-uses.ts';
 import { bindOperator } from './operator-binding.ts';
-import { isCountedList } from './counted-list.ts';
+import { isCountedList, looksOnly } from './counted-list.ts';
 
 /** Where the code of functions and forked graphs that a graph calls comes from. */
 export interface CodeProvider {
@@ -220,7 +220,23 @@ class CodeCompiler {
   }
 
   #defineConstant(node: Node, value: IValue): void {
-    this.#registers.set(node.output(), this.#constant(value));
+    const output = node.output();
+    // Whoever gets a list of a literal may write to it: the next run has a new one.
+    const register = output.uses.every(looksOnly) ? this.#constant(value) : this.#emitLiteral(node, value);
+    this.#registers.set(output, register);
+  }
+
+  /** The register of a value with containers of its own, or a constant where there are none in it. */
+  #emitLiteral(node: Node, value: IValue): number {
+    if (!(value instanceof List || value instanceof Dict || value instanceof Tuple)) return this.#constant(value);
+    const items = value instanceof Dict ? [...value.entries].flat() : value.items;
+    const inputs = items.map((item) => this.#emitLiteral(node, item));
+    if (value instanceof Tuple && inputs.every((register) => register < 0)) return this.#constant(value);
+    const register = this.#newRegister();
+    if (value instanceof List) this.#emit('LIST_CONSTRUCT', node, value.elementType, inputs, [register]);
+    else if (value instanceof Dict) this.#emit('DICT_CONSTRUCT', node, value, inputs, [register]);
+    else this.#emit('TUPLE_CONSTRUCT', node, value.type, inputs, [register]);
+    return register;
   }
 
   #constant(value: IValue): number {

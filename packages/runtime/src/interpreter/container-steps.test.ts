@@ -1,8 +1,9 @@
 import { script } from '@cresset/frontend';
 import { ClassType, IntType, ListType, StringType, TensorType, type Type } from '@cresset/ir';
-import { Dict, List, ScriptObject, Tensor, type DictKey, type IValue } from '@cresset/tensor';
+import { Dict, List, ScriptObject, Tensor, type Tuple, type DictKey, type IValue } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CountingDevice } from '../counting-device-fixture.ts';
+import { Program } from '../executor/program-fixture.ts';
 import { initializeRuntime } from '../initialize.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
@@ -255,4 +256,17 @@ def replace(holder: Holder, x: Tensor):
     const [last] = (holder.getAttribute('items') as List).items as Tensor[];
     expect(last.storage.isDisposed).toBe(false);
   }, 60_000);
+});
+
+it('makes a literal anew on every run where somebody may write to it', () => {
+  const program = new Program(`
+graph():
+  %a : int = prim::Constant[value=1]()
+  %list : int[] = prim::ListConstruct(%a, %a)
+  %pair : (int[], int) = prim::TupleConstruct(%list, %a)
+  return (%pair)
+`);
+  const literal = (): List => ((program.run([]) as readonly IValue[])[0] as Tuple).items[0] as List;
+  literal().items.push(5n);
+  expect(literal().items).toEqual([1n, 1n]);
 });

@@ -18,7 +18,8 @@ function returnsFreshList(value: Value): boolean {
   return schema.returns[value.offset]?.type instanceof ListType && isMadeHere(schema, value.offset);
 }
 
-function looksOnly({ user, offset }: Use): boolean {
+/** Whether a use of a list neither changes it nor hands it on. */
+export function looksOnly({ user, offset }: Use): boolean {
   if (user.kind === 'prim::ListUnpack') return true;
   if (!user.kind.startsWith('aten::') || user.kind === 'aten::wait') return false;
   const schema = user.maybeSchema();
