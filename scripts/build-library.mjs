@@ -201,8 +201,11 @@ async function buildPage(published, parts) {
   await library({ 'cresset.global': source('index.ts') }, { plugins: [...plugins, ...script], output });
 }
 
-/** Builds all files of the library; `dist` holds nothing else then. */
-export async function buildLibrary() {
+/**
+ * Builds all files of the library; `dist` holds nothing else then.
+ * @param {() => Promise<void>} declare writes the declarations there: what users of the library see keeps its names
+ */
+export async function buildLibrary(declare) {
   await buildEngine();
   const parts = readdirSync(outDir).filter((file) => /^part-[\w-]+\.js$/.test(file));
   const published = (ownFiles) => [publishedFiles('published-files.ts', ownFiles), addressesOfFiles(parts)];
@@ -219,6 +222,7 @@ export async function buildLibrary() {
     { 'full.global': source('index.ts') },
     { plugins: [publishedFiles('full-script-files.ts', Object.values(FILES))], name: 'cresset', ...WHOLE },
   );
+  await declare();
   await shrinkScripts(outDir);
   for (const file of readdirSync(outDir).filter((each) => each.endsWith('.js'))) {
     if (/__[A-Z][A-Z_]+__/.test(textOf(file))) throw new Error(`a mark of the build was left in ${file}`);

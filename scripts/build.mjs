@@ -32,6 +32,5 @@ async function buildDeclarations() {
   }
 }
 
-await buildLibrary();
-await buildDeclarations();
+await buildLibrary(buildDeclarations);
 await build({ configFile, mode: 'playground', logLevel: 'warn' });
