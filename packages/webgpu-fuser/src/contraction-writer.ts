@@ -13,9 +13,8 @@ import {
   type Store,
   type TileSchedule,
 } from '@cresset/tensorexpr';
-import type { ShaderText } from './nest-writer.ts';
 import { Scope } from './scope.ts';
-import { ShaderWriter } from './shader-writer.ts';
+import { ShaderWriter, type ShaderText } from './shader-writer.ts';
 
 /** A contraction where each thread keeps a tile of results in registers. */
 export function writeTiledContraction(
@@ -88,7 +87,7 @@ export function writeTiledContraction(
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);
-  return { code: writer.assemble(kernel.label, builtins, size, body), uniforms: writer.uniforms };
+  return writer.assemble(kernel.label, builtins, size, body);
 }
 
 function instances(original: AxisExpr, count: number): AxisExpr[] {

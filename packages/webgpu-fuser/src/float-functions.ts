@@ -43,13 +43,6 @@ export const floatFunctions: Readonly<Record<string, string>> = {
   min_number: `fn min_number(x: f32, y: f32) -> f32 {
   return select(select(min(x, y), x, is_nan(y)), y, is_nan(x));
 }`,
-  next_after: `fn next_after(x: f32, y: f32) -> f32 {
-  if (is_nan(x) || is_nan(y)) { return nan(); }
-  if (x == y) { return y; }
-  let bits = bitcast<u32>(x);
-  if ((bits & 0x7fffffffu) == 0u) { return bitcast<f32>((bitcast<u32>(y) & 0x80000000u) | 1u); }
-  return bitcast<f32>(select(bits - 1u, bits + 1u, (x < y) == (x > 0.0)));
-}`,
   // Long division by powers of two times the divisor: every subtraction is exact.
   float_fmod: `fn float_fmod(x: f32, y: f32) -> f32 {
   if (is_nan(x) || is_nan(y) || is_infinite(x) || y == 0.0) { return nan(); }
@@ -112,15 +105,6 @@ export const floatFunctions: Readonly<Record<string, string>> = {
     if (!whole && x != 0.0 && !is_infinite(x)) { return nan(); }
   }
   return result;
-}`,
-  hypotenuse: `fn hypotenuse(x: f32, y: f32) -> f32 {
-  if (is_infinite(x) || is_infinite(y)) { return infinity(); }
-  let longer = max(abs(x), abs(y));
-  let shorter = min(abs(x), abs(y));
-  if (is_nan(x) || is_nan(y)) { return nan(); }
-  if (longer == 0.0) { return 0.0; }
-  let ratio = shorter / longer;
-  return longer * sqrt(1.0 + ratio * ratio);
 }`,
   float_to_i32: `fn float_to_i32(x: f32) -> i32 {
   if (abs(x) < 2147483648.0) { return i32(x); }

@@ -1,3 +1,4 @@
-export type { ShaderText } from './nest-writer.ts';
+export { fetchRareFunctions } from './function-library.ts';
+export type { ShaderText } from './shader-writer.ts';
 export * from './shader.ts';
 export * from './uniform-layout.ts';

@@ -46,75 +46,6 @@ export const integerFunctions: Readonly<Record<string, string>> = {
   i64_min: `fn i64_min(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
   return select(a, b, i64_lt(b, a));
 }`,
-  u64_lt: `fn u64_lt(a: vec2<u32>, b: vec2<u32>) -> bool {
-  return a.y < b.y || (a.y == b.y && a.x < b.x);
-}`,
-  // Quotient in xy, remainder in zw; a division by zero gives zeros, for a GPU cannot raise.
-  u64_divide: `fn u64_divide(a: vec2<u32>, b: vec2<u32>) -> vec4<u32> {
-  if (b.x == 0u && b.y == 0u) { return vec4<u32>(0u, 0u, 0u, 0u); }
-  if (a.y == 0u && b.y == 0u) { return vec4<u32>(a.x / b.x, 0u, a.x % b.x, 0u); }
-  var quotient = vec2<u32>(0u, 0u);
-  var rest = vec2<u32>(0u, 0u);
-  for (var i = 63i; i >= 0i; i--) {
-    let bit = (select(a.x, a.y, i >= 32i) >> (u32(i) & 31u)) & 1u;
-    let carry = rest.y >> 31u;
-    rest = vec2<u32>((rest.x << 1u) | bit, (rest.y << 1u) | (rest.x >> 31u));
-    quotient = vec2<u32>(quotient.x << 1u, (quotient.y << 1u) | (quotient.x >> 31u));
-    if (carry == 1u || !u64_lt(rest, b)) {
-      rest = i64_sub(rest, b);
-      quotient.x = quotient.x | 1u;
-    }
-  }
-  return vec4<u32>(quotient, rest);
-}`,
-  i64_truncdiv: `fn i64_truncdiv(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let quotient = u64_divide(i64_abs(a), i64_abs(b)).xy;
-  return select(quotient, i64_neg(quotient), i64_is_negative(a) != i64_is_negative(b));
-}`,
-  i64_fmod: `fn i64_fmod(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let rest = u64_divide(i64_abs(a), i64_abs(b)).zw;
-  return select(rest, i64_neg(rest), i64_is_negative(a));
-}`,
-  i64_floordiv: `fn i64_floordiv(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let parts = u64_divide(i64_abs(a), i64_abs(b));
-  if (i64_is_negative(a) == i64_is_negative(b)) { return parts.xy; }
-  let down = select(0u, 1u, (parts.z | parts.w) != 0u);
-  return i64_neg(i64_add(parts.xy, vec2<u32>(down, 0u)));
-}`,
-  i64_remainder: `fn i64_remainder(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let rest = i64_fmod(a, b);
-  let adjust = (rest.x | rest.y) != 0u && i64_is_negative(rest) != i64_is_negative(b);
-  return select(rest, i64_add(rest, b), adjust);
-}`,
-  i64_pow: `fn i64_pow(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  var result = vec2<u32>(1u, 0u);
-  if (i64_is_negative(b)) {
-    if (i64_eq(a, vec2<u32>(0xffffffffu, 0xffffffffu))) { return select(result, a, (b.x & 1u) == 1u); }
-    return select(vec2<u32>(0u, 0u), result, i64_eq(a, result));
-  }
-  var factor = a;
-  var left = b;
-  while ((left.x | left.y) != 0u) {
-    if ((left.x & 1u) == 1u) { result = i64_mul(result, factor); }
-    factor = i64_mul(factor, factor);
-    left = vec2<u32>((left.x >> 1u) | (left.y << 31u), left.y >> 1u);
-  }
-  return result;
-}`,
-  i64_shl: `fn i64_shl(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  if (b.y != 0u || b.x >= 64u) { return vec2<u32>(0u, 0u); }
-  if (b.x >= 32u) { return vec2<u32>(0u, a.x << (b.x - 32u)); }
-  if (b.x == 0u) { return a; }
-  return vec2<u32>(a.x << b.x, (a.y << b.x) | (a.x >> (32u - b.x)));
-}`,
-  i64_shr: `fn i64_shr(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-  let high = bitcast<i32>(a.y);
-  let sign = bitcast<u32>(high >> 31u);
-  if (b.y != 0u || b.x >= 64u) { return vec2<u32>(sign, sign); }
-  if (b.x >= 32u) { return vec2<u32>(bitcast<u32>(high >> (b.x - 32u)), sign); }
-  if (b.x == 0u) { return a; }
-  return vec2<u32>((a.x >> b.x) | (a.y << (32u - b.x)), bitcast<u32>(high >> b.x));
-}`,
   i64_from_i32: `fn i64_from_i32(a: i32) -> vec2<u32> {
   return vec2<u32>(bitcast<u32>(a), bitcast<u32>(a >> 31u));
 }`,
@@ -146,18 +77,6 @@ export const integerFunctions: Readonly<Record<string, string>> = {
   let result = vec2<u32>(u32(size - high * 4294967296.0), u32(high));
   return select(result, i64_neg(result), x < 0.0);
 }`,
-  // Philox 4x32-10: words 2n and 2n + 1 of the stream, from the counter that holds them.
-  philox: `fn philox(key: vec2<u32>, number: vec2<u32>) -> vec2<u32> {
-  var words = vec4<u32>((number.x >> 1u) | (number.y << 31u), number.y >> 1u, 0u, 0u);
-  var keys = key;
-  for (var round = 0i; round < 10i; round++) {
-    let a = u32_mul_wide(0xd2511f53u, words.x);
-    let b = u32_mul_wide(0xcd9e8d57u, words.z);
-    words = vec4<u32>(b.y ^ words.y ^ keys.x, b.x, a.y ^ words.w ^ keys.y, a.x);
-    keys = keys + vec2<u32>(0x9e3779b9u, 0xbb67ae85u);
-  }
-  return select(words.xy, words.zw, (number.x & 1u) == 1u);
-}`,
   i32_floordiv: `fn i32_floordiv(a: i32, b: i32) -> i32 {
   if (b == 0) { return 0; }
   let quotient = a / b;
@@ -167,28 +86,5 @@ export const integerFunctions: Readonly<Record<string, string>> = {
   if (b == 0) { return 0; }
   let rest = a % b;
   return select(rest, rest + b, rest != 0 && ((rest < 0) != (b < 0)));
-}`,
-  i32_pow: `fn i32_pow(a: i32, b: i32) -> i32 {
-  if (b < 0) {
-    if (a == -1) { return select(1, -1, (b & 1) == 1); }
-    return select(0, 1, a == 1);
-  }
-  var result = 1i;
-  var factor = a;
-  var left = b;
-  while (left != 0) {
-    if ((left & 1) == 1) { result = result * factor; }
-    factor = factor * factor;
-    left = left >> 1u;
-  }
-  return result;
-}`,
-  i32_shl: `fn i32_shl(a: i32, b: i32) -> i32 {
-  if (b < 0 || b >= 32) { return 0; }
-  return a << u32(b);
-}`,
-  i32_shr: `fn i32_shr(a: i32, b: i32) -> i32 {
-  if (b < 0 || b >= 32) { return a >> 31u; }
-  return a >> u32(b);
 }`,
 };

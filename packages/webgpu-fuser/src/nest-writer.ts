@@ -8,8 +8,7 @@ import {
   type Store,
 } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
-import { ShaderWriter } from './shader-writer.ts';
-import type { UniformLayout } from './uniform-layout.ts';
+import { ShaderWriter, type ShaderText } from './shader-writer.ts';
 
 /** Stores made once for each point of the nest's axes, and those made for each value of the inner axes too. */
 function splitStores(nest: LoopNest): { once: Store[]; inner: Store[] } {
@@ -20,11 +19,6 @@ function splitStores(nest: LoopNest): { once: Store[]; inner: Store[] } {
     once: nest.stores.filter((store) => !mentionsInner(store)),
     inner: nest.stores.filter(mentionsInner),
   };
-}
-
-export interface ShaderText {
-  readonly code: string;
-  readonly uniforms: UniformLayout;
 }
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
@@ -61,7 +55,7 @@ export function writePointNest(
     writePoint(writer, nest, inner);
     body.close(`for (var point = first + i32(lane); point < end; point += ${workgroupSize})`, inner);
   }
-  return { code: writer.assemble(nest.label, builtins, workgroupSize, body), uniforms: writer.uniforms };
+  return writer.assemble(nest.label, builtins, workgroupSize, body);
 }
 
 function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
@@ -99,5 +93,5 @@ export function writeRowNest(
   }
   const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  return { code: writer.assemble(nest.label, builtins, schedule.workgroupSize, body), uniforms: writer.uniforms };
+  return writer.assemble(nest.label, builtins, schedule.workgroupSize, body);
 }

@@ -17,6 +17,13 @@ import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
 
+export interface ShaderText {
+  readonly code: string;
+  readonly uniforms: UniformLayout;
+  /** False where it calls functions that `fetchRareFunctions` brings: it is written again then. */
+  readonly isComplete: boolean;
+}
+
 /** How threads of a workgroup work on a reduction together; null where each thread is by itself. */
 export interface Cooperation {
   readonly workgroupSize: number;
@@ -356,7 +363,7 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
   }
 
   /** The whole shader around the body of its entry point. */
-  assemble(label: string, builtins: readonly string[], workgroupSize: number | string, body: Scope): string {
+  assemble(label: string, builtins: readonly string[], workgroupSize: number | string, body: Scope): ShaderText {
     const parts = [`// ${label}`];
     let binding = 0;
     if (this.uniforms.byteLength > 0) {
@@ -379,7 +386,8 @@ ${builtins.map((builtin) => `  ${builtin},`).join('\n')}
 ${body.lines.join('\n')}
 }`;
     const own = [...this.#workgroupFunctions.values()];
-    parts.push(...libraryFunctionsIn([...own, main].join('\n')), ...own, main);
-    return `${parts.join('\n\n')}\n`;
+    const { sources, areMissing } = libraryFunctionsIn([...own, main].join('\n'));
+    parts.push(...sources, ...own, main);
+    return { code: `${parts.join('\n\n')}\n`, uniforms: this.uniforms, isComplete: !areMissing };
   }
 }

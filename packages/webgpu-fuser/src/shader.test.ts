@@ -15,6 +15,8 @@ import {
   type Kernel,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
+import { fetchRareFunctions } from './function-library.ts';
+import type { ShaderText } from './shader-writer.ts';
 import { writeShader } from './shader.ts';
 
 const gpu: DeviceCapabilities = {
@@ -348,4 +350,22 @@ test('64-bit integers bring along what they need, once', () => {
   expect(code).toContain(
     'buffer1[i0] = i64_add(i64_mul(buffer0[i0], params.p1), vec2<u32>(4294967295u, 4294967295u));',
   );
+});
+
+test('a shader that calls functions few programs call is complete once they were fetched', async () => {
+  const [x, out] = [view([4]), view([4])];
+  const axes = out.axes();
+  const store = { operand: out.operand, offset: out.offsetAt(axes), value: unary('atanh', x.at(axes)) };
+  const launch = chooseSchedule(
+    normalise({ kind: 'nest', label: 'aten::atanh', axes, innerAxes: [], stores: [store] }),
+    gpu,
+  );
+  const write = (): ShaderText => writeShader(launch.kernel, launch.schedule, signatureOf(launch.kernel), false);
+  expect(write()).toMatchObject({ isComplete: false, code: expect.not.stringContaining('fn area_tangent') as string });
+  await fetchRareFunctions();
+  const { code, isComplete } = write();
+  expect(isComplete).toBe(true);
+  // With what it calls in its turn, before it.
+  expect(code.indexOf('fn log1p(')).toBeGreaterThan(0);
+  expect(code.indexOf('fn area_tangent(')).toBeGreaterThan(code.indexOf('fn log1p('));
 });

@@ -1,6 +1,7 @@
 import type { KernelSignature, NormalKernel, Schedule } from '@cresset/tensorexpr';
 import { writeTiledContraction } from './contraction-writer.ts';
-import { writePointNest, writeRowNest, type ShaderText } from './nest-writer.ts';
+import { writePointNest, writeRowNest } from './nest-writer.ts';
+import type { ShaderText } from './shader-writer.ts';
 
 /**
  * Writes a kernel as a WGSL compute shader with the entry point `main`. Binding 0 is the uniform buffer with the kernel's

@@ -124,107 +124,12 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   let value = select(cosine_near_zero(angle.y), sine_near_zero(angle.y), odd);
   return select(value, -value, angle.x == 1.0 || angle.x == 2.0);
 }`,
-  tangent: `fn tangent(x: f32) -> f32 {
-  let angle = reduce_angle(x);
-  let s = sine_near_zero(angle.y);
-  let c = cosine_near_zero(angle.y);
-  return select(s / c, -c / s, angle.x == 1.0 || angle.x == 3.0);
-}`,
-  arc_tangent_positive: `fn arc_tangent_positive(x: f32) -> f32 {
-  var y = 0.0;
-  var r = x;
-  if (x > 2.4142137) {
-    y = 1.5707964;
-    r = -1.0 / x;
-  } else if (x > 0.41421357) {
-    y = 0.7853982;
-    r = (x - 1.0) / (x + 1.0);
-  }
-  let z = r * r;
-  return y + (r + r * z * (-0.33332950 + z * (0.19977711 + z * (-0.13877685 + z * 0.080537446))));
-}`,
-  arc_tangent: `fn arc_tangent(x: f32) -> f32 {
-  if (is_nan(x)) { return x; }
-  if (is_infinite(x)) { return copy_sign(1.5707964, x); }
-  return copy_sign(arc_tangent_positive(abs(x)), x);
-}`,
-  arc_tangent2: `fn arc_tangent2(y: f32, x: f32) -> f32 {
-  if (is_nan(x) || is_nan(y)) { return nan(); }
-  var angle = 0.0;
-  if (abs(y) == 0.0) {
-    angle = 0.0;
-  } else if (is_infinite(x) && is_infinite(y)) {
-    angle = 0.7853982;
-  } else if (x == 0.0 || is_infinite(y)) {
-    angle = 1.5707964;
-  } else if (!is_infinite(x)) {
-    let a = abs(y);
-    let b = abs(x);
-    // A quotient that would overflow is a right angle.
-    angle = select(arc_tangent_positive(a / b), 1.5707964, b < a * 1e-30);
-  }
-  return copy_sign(select(angle, 3.1415927 - angle, sign_bit(x)), y);
-}`,
-  arc_sine_near_zero: `fn arc_sine_near_zero(x: f32) -> f32 {
-  let z = x * x;
-  return x + x * z * (0.16666752 + z * (0.07495300 + z * (0.045470025 + z * (0.024181311 + z * 0.042163199))));
-}`,
-  arc_sine: `fn arc_sine(x: f32) -> f32 {
-  let size = abs(x);
-  if (!(size <= 1.0)) { return nan(); }
-  if (size <= 0.5) { return arc_sine_near_zero(x); }
-  return copy_sign(1.5707964 - 2.0 * arc_sine_near_zero(sqrt(0.5 * (1.0 - size))), x);
-}`,
-  arc_cosine: `fn arc_cosine(x: f32) -> f32 {
-  let size = abs(x);
-  if (!(size <= 1.0)) { return nan(); }
-  if (size <= 0.5) { return 1.5707964 - arc_sine_near_zero(x); }
-  let half = 2.0 * arc_sine_near_zero(sqrt(0.5 * (1.0 - size)));
-  return select(half, 3.1415927 - half, x < 0.0);
-}`,
-  hyperbolic_sine: `fn hyperbolic_sine(x: f32) -> f32 {
-  let size = abs(x);
-  if (size < 1.0) {
-    let e = expm1(size);
-    return copy_sign(0.5 * (e + e / (e + 1.0)), x);
-  }
-  return copy_sign(half_exponential(size) - select(0.0, 0.5 * exponential(-size), size < 20.0), x);
-}`,
-  hyperbolic_cosine: `fn hyperbolic_cosine(x: f32) -> f32 {
-  let size = abs(x);
-  return half_exponential(size) + select(0.0, 0.5 * exponential(-size), size < 20.0);
-}`,
-  // exp(x) / 2, which is finite for longer than exp(x).
-  half_exponential: `fn half_exponential(x: f32) -> f32 {
-  if (x < 80.0) { return 0.5 * exponential(x); }
-  let root = exponential(0.5 * x);
-  return 0.5 * root * root;
-}`,
   hyperbolic_tangent: `fn hyperbolic_tangent(x: f32) -> f32 {
   let size = abs(x);
   if (is_nan(x)) { return x; }
   if (size > 9.1) { return copy_sign(1.0, x); }
   let e = expm1(2.0 * size);
   return copy_sign(e / (e + 2.0), x);
-}`,
-  area_sine: `fn area_sine(x: f32) -> f32 {
-  let size = abs(x);
-  if (!is_finite(x)) { return x; }
-  if (size > 10000.0) { return copy_sign(logarithm(size) + 0.6931472, x); }
-  let square = size * size;
-  return copy_sign(log1p(size + square / (1.0 + sqrt(square + 1.0))), x);
-}`,
-  area_cosine: `fn area_cosine(x: f32) -> f32 {
-  if (!(x >= 1.0)) { return nan(); }
-  if (x > 10000.0) { return logarithm(x) + 0.6931472; }
-  let t = x - 1.0;
-  return log1p(t + sqrt(2.0 * t + t * t));
-}`,
-  area_tangent: `fn area_tangent(x: f32) -> f32 {
-  let size = abs(x);
-  if (!(size <= 1.0)) { return nan(); }
-  if (size == 1.0) { return copy_sign(infinity(), x); }
-  return copy_sign(0.5 * log1p(2.0 * size / (1.0 - size)), x);
 }`,
   // The Maclaurin series up to 1, then the complement.
   error_function: `fn error_function(x: f32) -> f32 {
@@ -245,81 +150,5 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   // x * x is split so that the exponent keeps its last digits.
   let high = bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
   return t * exponential(-high * high) * exponential(-(x - high) * (x + high) + exponent);
-}`,
-  error_function_complement: `fn error_function_complement(x: f32) -> f32 {
-  if (is_nan(x)) { return x; }
-  if (x < 0.5) {
-    return select(1.0 - error_function(x), 2.0 - error_function_tail(-x), x < -1.0);
-  }
-  return error_function_tail(x);
-}`,
-  // Giles, "Approximating the erfinv function": single precision branch.
-  error_function_inverse: `fn error_function_inverse(x: f32) -> f32 {
-  if (!(abs(x) <= 1.0)) { return nan(); }
-  if (abs(x) == 1.0) { return copy_sign(infinity(), x); }
-  var w = -logarithm((1.0 - x) * (1.0 + x));
-  if (w < 5.0) {
-    w = w - 2.5;
-    return x * (1.50140941 + w * (0.246640727 + w * (-0.00417768164 + w * (-0.00125372503 + w * (0.00021858087
-      + w * (-0.00000439150654 + w * (-0.0000035233877 + w * (0.000000343273939 + w * 0.0000000281022636))))))));
-  }
-  w = sqrt(w) - 3.0;
-  return x * (2.83297682 + w * (1.00167406 + w * (0.00943887047 + w * (-0.0076224613 + w * (0.00573950773
-    + w * (-0.00367342844 + w * (0.00134934322 + w * (0.000100950558 + w * -0.000200214257))))))));
-}`,
-  // Stirling's series, after shifting the argument up.
-  log_gamma_positive: `fn log_gamma_positive(x: f32) -> f32 {
-  if (x > 1e36) { return select(infinity(), x * (log(x) - 1.0), x < 4.08e36); }
-  // Near the zeros at 1 and 2: Taylor's series around them.
-  let a = x - 1.0;
-  if (abs(a) < 0.3) { return log_gamma_near_one(a); }
-  let b = x - 2.0;
-  if (abs(b) < 0.3) { return log_gamma_near_one(b) + log1p(b); }
-  var shifted = x;
-  var product = 1.0;
-  while (shifted < 6.0) {
-    product = product * shifted;
-    shifted = shifted + 1.0;
-  }
-  let z = 1.0 / (shifted * shifted);
-  let series = (0.083333336 + z * (-0.0027777778 + z * 0.0007936508)) / shifted;
-  return (shifted - 0.5) * log(shifted) - shifted + 0.9189385 + series - log(product);
-}`,
-  log_gamma_near_one: `fn log_gamma_near_one(x: f32) -> f32 {
-  return x * (-0.5772157 + x * (0.82246703 + x * (-0.40068563 + x * (0.27058081 + x * (-0.20738555 + x * (0.16955718
-    + x * (-0.14404989 + x * (0.12550967 + x * (-0.11133427 + x * (0.100099458 - x * 0.0909540))))))))));
-}`,
-  log_gamma: `fn log_gamma(x: f32) -> f32 {
-  if (is_nan(x)) { return x; }
-  if (is_infinite(x)) { return infinity(); }
-  if (x > 0.0) { return log_gamma_positive(x); }
-  let turn = x - round(x);
-  if (turn == 0.0) { return infinity(); }
-  // Reflection: gamma(x) gamma(1 - x) = pi / sin(pi x).
-  return 1.1447299 - log(sine_of_turn(abs(turn))) - log_gamma_positive(1.0 - x);
-}`,
-  // sin(pi x), 0 <= x <= 0.5.
-  sine_of_turn: `fn sine_of_turn(x: f32) -> f32 {
-  return select(sine_near_zero(3.1415927 * x), cosine_near_zero(3.1415927 * (0.5 - x)), x > 0.25);
-}`,
-  digamma: `fn digamma(x: f32) -> f32 {
-  if (is_nan(x)) { return x; }
-  if (x == 0.0) { return copy_sign(infinity(), -x); }
-  if (is_infinite(x)) { return select(nan(), x, x > 0.0); }
-  var argument = x;
-  var result = 0.0;
-  if (x < 0.0) {
-    let turn = x - round(x);
-    if (turn == 0.0) { return nan(); }
-    result = copy_sign(3.1415927 * (sine_of_turn(0.5 - abs(turn)) / sine_of_turn(abs(turn))), -turn);
-    argument = 1.0 - x;
-  }
-  while (argument < 8.0) {
-    result = result - 1.0 / argument;
-    argument = argument + 1.0;
-  }
-  let z = 1.0 / (argument * argument);
-  let series = z * (0.083333336 + z * (-0.008333334 + z * (0.003968254 - z * 0.004166667)));
-  return result + log(argument) - 0.5 / argument - series;
 }`,
 };

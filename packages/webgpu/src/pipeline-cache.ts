@@ -1,11 +1,12 @@
 import { CressetError } from '@cresset/ir';
 import type { KernelSignature, NormalKernel, Schedule } from '@cresset/tensorexpr';
-import { writeShader, type UniformLayout } from '@cresset/webgpu-fuser';
+import { fetchRareFunctions, writeShader, type UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device, compiled or on its way. */
 export interface Program {
   readonly label: string;
-  readonly code: string;
+  /** The shader's text, as far as it is there: whole when `ready` resolves. */
+  code: string;
   readonly uniforms: UniformLayout;
   /** What is bound of the uniform buffer, bytes: as much for every program of a layout; 0 without uniforms. */
   readonly uniformWindow: number;
@@ -49,31 +50,14 @@ export class PipelineCache {
   }
 
   #compile(kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
-    const { code, uniforms } = writeShader(kernel, schedule, signature, wide);
+    const write = () => writeShader(kernel, schedule, signature, wide);
+    const { code, uniforms, isComplete } = write();
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
     const uniformWindow = windowOf(uniforms.byteLength);
     const layoutKey = `${accesses}${uniformWindow}`;
     const { group, pipeline: layout } = this.#layout(layoutKey, accesses, uniformWindow);
-    const { label } = kernel;
-    // The module's own error says the same as the pipeline's, which is the one that is reported.
-    this.#device.pushErrorScope('validation');
-    const module = this.#device.createShaderModule({ label, code });
-    this.#device.popErrorScope().catch(() => {});
-    const ready = this.#device
-      .createComputePipelineAsync({ label, layout, compute: { module, entryPoint: 'main' } })
-      .then(
-        (pipeline) => {
-          program.pipeline = pipeline;
-          program.end = performance.now();
-        },
-        async (error: unknown) => {
-          throw await compilationError(label, code, module, error);
-        },
-      );
-    // Whoever submits work with this program awaits it; until then a failure is nobody's.
-    ready.catch(() => {});
-    const program: Program = {
-      label,
+    const program = {
+      label: kernel.label,
       code,
       uniforms,
       uniformWindow,
@@ -82,9 +66,31 @@ export class PipelineCache {
       pipeline: null,
       begin: performance.now(),
       end: NaN,
-      ready,
     };
-    return program;
+    const complete = async (): Promise<void> => {
+      await fetchRareFunctions();
+      program.code = write().code;
+      await this.#build(program, layout);
+    };
+    const ready = isComplete ? this.#build(program, layout) : complete();
+    // Whoever submits work with this program awaits it; until then a failure is nobody's.
+    ready.catch(() => {});
+    return Object.assign(program, { ready });
+  }
+
+  async #build(program: Omit<Program, 'ready'>, layout: GPUPipelineLayout): Promise<void> {
+    const { label, code } = program;
+    // The module's own error says the same as the pipeline's, which is the one that is reported.
+    this.#device.pushErrorScope('validation');
+    const module = this.#device.createShaderModule({ label, code });
+    this.#device.popErrorScope().catch(() => {});
+    const compute = { module, entryPoint: 'main' };
+    try {
+      program.pipeline = await this.#device.createComputePipelineAsync({ label, layout, compute });
+      program.end = performance.now();
+    } catch (error) {
+      throw await compilationError(label, code, module, error);
+    }
   }
 
   #layout(key: string, accesses: string, uniformWindow: number) {
