@@ -53,6 +53,7 @@ export { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts
 export { isDifferentiable } from './autodiff/differentiable-ops.ts';
 export { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
 export { refineIntegerValues } from './cleanup/refine-integer-values.ts';
+export { buildShapeComputeGraph, type ShapeComputeGraph } from './shape-analysis/symbolic/shape-compute-graph.ts';
 export { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
 export { removeDropout } from './freezing/remove-dropout.ts';
 export { bailoutGraph, insertBailOuts } from './profiling/bailout-graph.ts';

@@ -1,5 +1,6 @@
 import { lint, parseIr, type Graph } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
+import { evaluate } from '../../shape-analysis/symbolic/evaluate-fixture.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { fuseTensorExprs, type TensorExprFuserOptions } from './tensorexpr-fuser.ts';
 
@@ -101,5 +102,60 @@ describe('fuseTensorExprs', () => {
 `;
     expect(inGroups(fused(text('Float(4, 1, 3, 3, strides=[9, 9, 3, 1], device=cpu)')))).toEqual([['aten::conv2d']]);
     expect(inGroups(fused(text('Float(4, 1, 1, 1, strides=[1, 1, 1, 1], device=cpu)')))).toEqual([]);
+  });
+});
+
+describe('fuseTensorExprs with dynamic shapes', () => {
+  test('makes a group for all sizes: names for them, and those of results computed beside it', () => {
+    const graph = fused(
+      `graph(%x : T(2, 4), %y : Float(4, strides=[1], requires_grad=0, device=cpu)):
+  %one : int = prim::Constant[value=1]()
+  %a : T(2, 4) = aten::add(%x, %y, %one)
+  %l : Tensor[] = prim::ListConstruct(%a, %a)
+  %c : Float(2, 8, strides=[8, 1], requires_grad=0, device=cpu) = aten::cat(%l, %one)
+  return (%c)
+`,
+      { dynamicShapes: evaluate },
+    );
+    const [guard, branch] = [...graph.nodes()].filter(({ kind }) => kind !== 'prim::Constant');
+    expect(guard.kind).toBe('prim::TensorExprDynamicGuard');
+    expect(guard.tys('types').map(String)).toEqual([
+      'Float(*, *, requires_grad=0, device=cpu)',
+      'Float(*, requires_grad=0, device=cpu)',
+    ]);
+    expect(`${graph}`).toContain('striding_inputs_desc=[["TENSOR_CONT"], ["TENSOR_CONT"]]');
+    const group = [...branch.blocks[0].nodes()].at(-1)!;
+    expect(group.inputs.slice(2).map(({ node }) => node.kind)).toEqual([
+      'aten::add',
+      'aten::__getitem__',
+      'aten::__getitem__',
+    ]);
+    expect(group.is('symbolic_shape_inputs')).toHaveLength(3);
+    expect(group.g('Subgraph').inputs).toHaveLength(5);
+    expect([...branch.blocks[1].nodes()].map(({ kind }) => kind)).toEqual(['prim::FallbackGraph']);
+  });
+
+  test('says how strides have to be', () => {
+    const text = (type: string): string => {
+      const graph = fused(chain.replaceAll('T(2, 4)', type), { dynamicShapes: evaluate });
+      return /striding_inputs_desc=\[(\[.*?\])/.exec(`${graph}`)![1];
+    };
+    expect(text('Float(2, 4, strides=[1, 2], requires_grad=0, device=cpu)')).toBe('["S_ONE", "S_TRAN_CONT"]');
+    expect(text('Float(2, 4, strides=[8, 2], requires_grad=0, device=cpu)')).toBe('["S_CONT", "S_AS_ARG"]');
+    expect(text('Float(2, 3, 4, 5, strides=[60, 1, 15, 3], requires_grad=0, device=cpu)')).toBe(
+      '["TENSOR_CONT_CHANNELS_LAST"]',
+    );
+  });
+
+  test('leaves products to themselves, and takes groups apart whose sizes cannot be computed', () => {
+    const graph = fused(
+      `graph(%x : Float(4, 4, strides=[4, 1], requires_grad=0, device=cpu)):
+  %m : Float(4, 4, strides=[4, 1], requires_grad=0, device=cpu) = aten::matmul(%x, %x)
+  %r : Float(4, 4, strides=[4, 1], requires_grad=0, device=cpu) = aten::relu(%m)
+  return (%r)
+`,
+      { dynamicShapes: evaluate },
+    );
+    expect(inGroups(graph)).toEqual([]);
   });
 });

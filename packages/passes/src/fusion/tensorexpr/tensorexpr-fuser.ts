@@ -13,8 +13,11 @@ import {
 } from '@cresset/ir';
 import { eliminateCommonSubexpressions } from '../../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../../cleanup/constant-pooling.ts';
+import type { ConstantEvaluator } from '../../cleanup/constant-propagation.ts';
 import { eliminateDeadWrites } from '../../cleanup/dead-code-elimination.ts';
+import { ShapeFunctions } from '../../shape-analysis/symbolic/shape-functions.ts';
 import { removeOutputsUsedOnlyInSize } from '../size-expressions.ts';
+import { generateDynamicGuard } from './dynamic-guard.ts';
 import { hasBroadcastSize, isConstant, isSupported, pickDevice, typesAreSupported } from './supported-operators.ts';
 import { forgetTensorTypes, insertTypeGuard } from './type-guard.ts';
 
@@ -27,6 +30,8 @@ export interface TensorExprFuserOptions {
   readonly canFuseOn?: (device: string) => boolean;
   /** Kinds of operators that stay out. */
   readonly exclude?: ReadonlySet<string>;
+  /** Makes groups that take tensors of other sizes too; given is what runs operators on ints. */
+  readonly dynamicShapes?: ConstantEvaluator | null;
 }
 
 /** Inputs and outputs that a group can have. */
@@ -36,7 +41,7 @@ const GROUP = 'prim::TensorExprGroup';
 
 /**
  * Groups operators whose tensors are known by dtype, device, sizes and strides into `prim::TensorExprGroup` nodes, each behind a check of its
- * inputs' types (PyTorch: FuseTensorExprs with static shapes). Elsewhere types are forgotten: nothing checks them.
+ * inputs' types (PyTorch: FuseTensorExprs). Elsewhere types are forgotten where nothing checks them; groups for all sizes leave them.
  */
 export function fuseTensorExprs(graph: Graph, options: TensorExprFuserOptions = {}): void {
   eliminateDeadWrites(graph);
@@ -66,6 +71,7 @@ const unsupportedDtypes = /^(complex|q)/;
 class TensorExprFuser {
   readonly #aliasDb: AliasDb;
   readonly #minGroupSize: number;
+  readonly #shapes: ShapeFunctions | null;
 
   constructor(
     private readonly graph: Graph,
@@ -73,13 +79,14 @@ class TensorExprFuser {
   ) {
     this.#aliasDb = new AliasDb(graph);
     this.#minGroupSize = options.minGroupSize ?? 2;
+    this.#shapes = options.dynamicShapes ? new ShapeFunctions(options.dynamicShapes) : null;
   }
 
   run(): void {
     this.#fuseIn(this.graph.block);
     this.#takeSmallApart(this.graph.block);
     this.#guardIn(this.graph.block);
-    forgetTensorTypes(this.graph.block);
+    if (!this.options.dynamicShapes) forgetTensorTypes(this.graph.block);
   }
 
   // ---- making groups
@@ -161,7 +168,14 @@ class TensorExprFuser {
     if (node.kind === 'aten::cat' ? !isFusableConcat(node) : pickDevice(node.inputs) === undefined) return false;
     if (node.kind === 'aten::batch_norm' && !isConstantFalse(node.input(5))) return false;
     if (!isSupported(node, this.options.reductions === true) || !typesAreSupported(node)) return false;
+    if (this.#shapes && !this.#hasNamedSizes(node, this.#shapes)) return false;
     return mayChange('tensorexpr_fuser', node);
+  }
+
+  /** Whether the sizes of results can be computed; products and convolutions are only taken for known ones. */
+  #hasNamedSizes(node: Node, shapes: ShapeFunctions): boolean {
+    if (node.kind === 'aten::conv2d' || node.kind === 'aten::matmul') return false;
+    return node.kind === 'prim::ListConstruct' || node.kind === GROUP || shapes.graphFor(node) !== undefined;
   }
 
   #isFusableOnDevice(node: Node): boolean {
@@ -197,7 +211,9 @@ class TensorExprFuser {
     }
     for (const group of groups) {
       removeOutputsUsedOnlyInSize(group, this.#aliasDb, hasBroadcastSize);
-      insertTypeGuard(group);
+      const { dynamicShapes } = this.options;
+      if (!dynamicShapes) insertTypeGuard(group);
+      else if (!generateDynamicGuard(group, dynamicShapes)) unmergeSubgraph(group);
     }
   }
 }

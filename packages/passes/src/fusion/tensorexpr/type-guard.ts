@@ -17,8 +17,16 @@ export function insertTypeGuard(group: Node, typeOf: (type: TensorType) => Tenso
     checked.map(({ type }) => typeOf(type as TensorType)),
   );
   checked.forEach(({ type }, index) => check.output(index).setType(type));
-  const holds = check.output(checked.length).setType(BoolType.get());
+  insertFallback(group, check, check.output(checked.length).setType(BoolType.get()));
+  group.inputs.forEach((input, index) => {
+    const at = checked.indexOf(input);
+    if (at !== -1) group.replaceInput(index, check.output(at));
+  });
+}
 
+/** Puts a group into the branch of an If after `check` in which `holds` is true, and its operators as they were into the other. */
+export function insertFallback(group: Node, check: Node, holds: Value): void {
+  const graph = group.owningGraph;
   const branch = graph.create('prim::If', [holds], group.outputs.length).insertAfter(check);
   group.outputs.forEach((output, index) => output.replaceAllUsesWith(branch.output(index).setType(output.type)));
   const [whenTrue, whenFalse] = [branch.addBlock(), branch.addBlock()];
@@ -27,12 +35,7 @@ export function insertTypeGuard(group: Node, typeOf: (type: TensorType) => Tenso
   });
   forgetTensorTypes(whenFalse);
   replaceByFallbackGraph(whenFalse, group.inputs);
-
   group.moveBefore(whenTrue.returnNode);
-  group.inputs.forEach((input, index) => {
-    const at = checked.indexOf(input);
-    if (at !== -1) group.replaceInput(index, check.output(at));
-  });
   for (const output of group.outputs) whenTrue.registerOutput(output);
 }
 

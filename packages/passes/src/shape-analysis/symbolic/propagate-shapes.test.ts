@@ -1,22 +1,11 @@
-import { parseIr, type ListType, type Node } from '@cresset/ir';
-import { findRow, registerAllOperators, runOnHost, type HostContext } from '@cresset/operators';
-import { List, type IValue } from '@cresset/tensor';
+import { parseIr, type TensorType } from '@cresset/ir';
+import { registerAllOperators } from '@cresset/operators';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { evaluate } from './evaluate-fixture.ts';
 import { propagateShapes } from './propagate-shapes.ts';
+import { buildShapeComputeGraph } from './shape-compute-graph.ts';
 
 beforeAll(registerAllOperators);
-
-function evaluate(node: Node, inputs: readonly unknown[]): readonly unknown[] | null {
-  if (node.kind === 'prim::ListConstruct') {
-    return [new List((node.output().type as ListType).elementType, [...(inputs as readonly IValue[])])];
-  }
-  try {
-    const { name, overloadName } = node.operator();
-    return runOnHost(findRow(name, overloadName)!, inputs as readonly IValue[], {} as HostContext);
-  } catch {
-    return null;
-  }
-}
 
 /** The types of the results of a graph's operators on tensors, in order. */
 function shapesIn(text: string): string[] {
@@ -45,9 +34,9 @@ describe('propagateShapes', () => {
   %sum : Tensor = aten::mul(%x, %y)
   return (%sum)
 `);
-    const [batch] = (graph.inputs[0].type as never as { shape: readonly number[] }).shape;
+    const [batch] = (graph.inputs[0].type as TensorType).shape!;
     propagateShapes(graph, evaluate);
-    expect((graph.outputs[0].type as never as { shape: readonly number[] }).shape).toEqual([batch, 3]);
+    expect((graph.outputs[0].type as TensorType).shape).toEqual([batch, 3]);
   });
 
   test('learns from what an operator insists on', () => {
@@ -101,5 +90,45 @@ describe('propagateShapes', () => {
   return (%chosen, %looped, %sums)
 `),
     ).toEqual(['Tensor(2, *)', 'Tensor', 'Tensor']);
+  });
+});
+
+describe('buildShapeComputeGraph', () => {
+  const text = `graph(%x : Float(SS(-1), SS(-2)), %y : Float(SS(-1), SS(-2)), %n : int):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = aten::relu(%x)
+  %l : Tensor[] = prim::ListConstruct(%a, %y)
+  %c : Tensor = aten::cat(%l, %one)
+  %b : Tensor = aten::mul(%c, %c)
+  return (%b)
+`;
+
+  test('computes from the sizes of inputs those that only have names', () => {
+    const graph = parseIr(text);
+    const shapes = buildShapeComputeGraph(graph, evaluate)!;
+    expect([...shapes.inputs.keys()]).toEqual([graph.inputs[0]]);
+    expect(shapes.graph.outputs.map(({ node }) => node.kind)).toEqual([
+      'aten::__getitem__',
+      'aten::__getitem__',
+      'aten::add',
+    ]);
+    const { shape } = graph.outputs[0].type as TensorType;
+    expect(shapes.graph.outputs.map((output) => shapes.symbols.get(output))).toEqual([
+      ...(graph.inputs[0].type as TensorType).shape!,
+      shape![1],
+    ]);
+  });
+
+  test('gives nothing where an operator has no shape function', () => {
+    expect(
+      buildShapeComputeGraph(
+        parseIr(
+          text
+            .replace('aten::mul(%c, %c)', 'aten::cumsum(%c, %one, %none)')
+            .replace('  %a', '  %none : NoneType = prim::Constant()\n  %a'),
+        ),
+        evaluate,
+      ),
+    ).toBeNull();
   });
 });

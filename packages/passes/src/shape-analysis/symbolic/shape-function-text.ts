@@ -36,19 +36,22 @@ def broadcast(a: List[int], b: List[int]) -> List[int]:
         dim_b = rank_b - 1 - behind
         size_a = a[dim_a] if dim_a >= 0 else 1
         size_b = b[dim_b] if dim_b >= 0 else 1
-        assert size_a == size_b or size_a == 1 or size_b == 1, "sizes do not broadcast"
+        if size_a != size_b and size_a != 1 and size_b != 1:
+            raise AssertionError("The size of tensor a {} must match the size of tensor b ({}) at non-singleton dimension {}".format(size_a, size_b, dim))
         sizes.append(size_b if size_a == 1 else size_a)
     return sizes
 
 def broadcast_inplace(a: List[int], b: List[int]) -> List[int]:
     rank_a = len(a)
     rank_b = len(b)
-    assert rank_b <= rank_a, "the other tensor has more dimensions"
+    if rank_b > rank_a:
+        raise AssertionError("The dims of tensor b ({}) must be less than or equal to the dims of tensor a ({}) ".format(rank_b, rank_a))
     for dim_a in range(rank_a):
         dim_b = rank_b - rank_a + dim_a
         size_a = a[dim_a]
         size_b = b[dim_b] if dim_b >= 0 else 1
-        assert size_a == size_b or size_b == 1, "sizes do not broadcast"
+        if size_a != size_b and size_b != 1:
+            raise AssertionError("The size of tensor a {} must match the size of tensor b ({}) at non-singleton dimension {}".format(size_a, size_b, dim_a))
     return unary(a)
 
 def broadcast_three(a: List[int], b: List[int], c: List[int]) -> List[int]:

@@ -76,6 +76,8 @@ class ShapeNodeAnalyzer {
   }
 
   #takeTensor(outer: Value, input: Value): void {
+    // Also where the function takes anything.
+    input.setType(new ListType(IntType.get()));
     const { shape, concreteSizes } = outer.type as TensorType;
     const constant = constantValue(outer);
     const sizes = concreteSizes ?? (isTensorConstant(constant) ? constant.sizes : undefined);
