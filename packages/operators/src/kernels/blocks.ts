@@ -1,4 +1,4 @@
-import { bitsToNumber, numberToBits, type HostArray, type ScalarType, type Tensor } from '@cresset/tensor';
+import { bitsToNumber, numberToBits, type ScalarType, type Tensor } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
 import { toInt64 } from './elements.ts';
 import { exactOne, mappedOne, rowLoops, type RowLoop } from './lanes.ts';

@@ -1,6 +1,8 @@
 import {
+  BoolType,
   ClassType,
   CressetError,
+  IntType,
   mayHoldNone,
   someContainedType,
   type DictType,
@@ -11,6 +13,7 @@ import {
   type Graph,
   type Node,
   type ScriptFunction,
+  type Type,
   type Value,
   operatorsFor,
 } from '@cresset/ir';
@@ -19,6 +22,7 @@ import { constantValue } from './constant-value.ts';
 import type { Code, CodeSource } from './code.ts';
 import { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Callback, Instruction, InstructionOperands, JumpTarget, OpCode } from './instruction.ts';
+import { directOperator, plainInt } from './direct-operators.ts';
 import { findLastUses, type LastUses } from './last-uses.ts';
 import { bindOperator } from './operator-binding.ts';
 import { isCountedList, looksOnly } from './counted-list.ts';
@@ -36,6 +40,9 @@ export function compileCode(name: string, graph: Graph, provider: CodeProvider):
   return new CodeCompiler(name, graph, provider).compile();
 }
 
+/** Types of values that hold no memory worth giving up early, and no tensors. */
+const plainKinds: ReadonlySet<Type['kind']> = new Set(['IntType', 'FloatType', 'BoolType', 'StringType']);
+
 /** Nodes that only tell something about their one input: at run time the value itself. */
 const identityKinds: ReadonlySet<string> = new Set([
   'prim::unchecked_cast',
@@ -50,6 +57,9 @@ class CodeCompiler {
   readonly #constants: IValue[] = [];
   readonly #registers = new Map<Value, number>();
   readonly #countedLists = new Set<number>();
+  readonly #intRegisters: boolean[] = [];
+  /** Registers whose values are nothing that has to be given up. */
+  readonly #plainRegisters = new Set<number>();
   readonly #lastUses: LastUses;
   #registerCount = 0;
 
@@ -73,17 +83,22 @@ class CodeCompiler {
       constants: this.#constants,
       registerCount: this.#registerCount,
       parameterCount: block.inputs.length,
+      plainConstants: this.#constants.map((value) => (typeof value === 'bigint' ? plainInt(value) : value)),
+      intRegisters: this.#intRegisters,
       countedLists: this.#countedLists,
     };
   }
 
   // ---- registers
 
-  #newRegister(): number {
-    return this.#registerCount++;
+  #newRegister(type: Type | null = null): number {
+    const register = this.#registerCount++;
+    this.#intRegisters.push(type?.kind === 'IntType');
+    if (type && plainKinds.has(type.kind)) this.#plainRegisters.add(register);
+    return register;
   }
 
-  #define(value: Value, register = this.#newRegister()): number {
+  #define(value: Value, register = this.#newRegister(value.type)): number {
     this.#registers.set(value, register);
     if (isCountedList(value)) this.#countedLists.add(register);
     return register;
@@ -103,7 +118,9 @@ class CodeCompiler {
 
   #clearsOf(values: readonly Value[]): number[] {
     // Constants have no register to give up.
-    return values.map((value) => this.#registers.get(value) ?? -1).filter((register) => register >= 0);
+    return values
+      .map((value) => this.#registers.get(value) ?? -1)
+      .filter((register) => register >= 0 && !this.#plainRegisters.has(register));
   }
 
   #emit<K extends OpCode>(
@@ -125,7 +142,10 @@ class CodeCompiler {
 
   #emitMove(node: Node, inputs: readonly number[], outputs: readonly number[], lastUses: readonly Value[]): void {
     const clears = this.#clearsOf(lastUses).filter((register) => !outputs.includes(register));
-    if (inputs.length > 0 || clears.length > 0) this.#emit('MOVE', node, null, inputs, outputs, clears);
+    if (inputs.length === 0 && clears.length === 0) return;
+    const isPlain = outputs.every((register) => this.#plainRegisters.has(register));
+    const isOrdered = outputs.every((register, at) => !inputs.includes(register, at + 1));
+    this.#emit(isPlain && isOrdered ? 'MOVE_PLAIN' : 'MOVE', node, null, inputs, outputs, clears);
   }
 
   // ---- nodes
@@ -215,8 +235,15 @@ class CodeCompiler {
         if (identityKinds.has(node.kind)) {
           return this.#emitMove(node, this.#inputsOf(node), [this.#define(node.output())], this.#lastUses.after(node));
         }
-        return this.#emitNode('OP', node, bindOperator(node));
+        return this.#emitOperator(node);
     }
+  }
+
+  #emitOperator(node: Node): void {
+    const binding = bindOperator(node);
+    const direct = node.outputs.length === 1 ? directOperator(binding.name, node.output()) : null;
+    if (direct) this.#emitNode('DIRECT', node, { ...binding, direct, isPlain: plainKinds.has(node.output().type.kind) });
+    else this.#emitNode('OP', node, binding);
   }
 
   #defineConstant(node: Node, value: IValue): void {
@@ -283,8 +310,8 @@ class CodeCompiler {
     const [trip, ...carried] = body.inputs;
     const [maxTripCount, condition, ...initial] = node.inputs;
     const tripRegister = this.#define(trip);
-    const counter = this.#newRegister();
-    const goesOn = this.#newRegister();
+    const counter = this.#newRegister(IntType.get());
+    const goesOn = this.#newRegister(BoolType.get());
     const variables = carried.map((value) => this.#define(value));
     node.outputs.forEach((output, index) => this.#define(output, variables[index]));
 
@@ -301,11 +328,11 @@ class CodeCompiler {
     this.#emitMove(body.returnNode, results, [goesOn, ...variables], this.#lastUses.after(body.returnNode));
     this.#emit('JUMP', node, { target: head });
     toEnd.target = this.#instructions.length;
-    this.#emitDrop(node, this.#lastUses.after(node), ofInputs, [tripRegister, counter, goesOn]);
+    this.#emitDrop(node, this.#lastUses.after(node), ofInputs);
   }
 
-  #emitDrop(node: Node, values: readonly Value[], except: readonly Value[], registers: readonly number[] = []): void {
-    const clears = [...this.#clearsOf(values.filter((value) => !except.includes(value))), ...registers];
+  #emitDrop(node: Node, values: readonly Value[], except: readonly Value[]): void {
+    const clears = this.#clearsOf(values.filter((value) => !except.includes(value)));
     if (clears.length > 0) this.#emit('DROP', node, null, [], [], clears);
   }
 }

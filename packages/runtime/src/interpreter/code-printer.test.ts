@@ -18,7 +18,7 @@ graph(%x : Tensor, %n : int):
   return (%z)
 `);
     expect(printCode(code)).toBe(`code program: 2 parameters, 4 registers, 1 constants
-  0  OP aten::add.Scalar r0, r1!, c0 -> r2
+  0  OP aten::add.Scalar r0, r1, c0 -> r2
   1  OP aten::mul.Tensor r2!, r0! -> r3
   2  RETURN r3
 `);

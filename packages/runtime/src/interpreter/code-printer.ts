@@ -33,6 +33,7 @@ function printInstruction(instruction: Instruction): string {
 function printOperand(instruction: Instruction): string {
   switch (instruction.op) {
     case 'OP':
+    case 'DIRECT':
     case 'CALL':
     case 'FORK':
     case 'GET_ATTR':

@@ -9,9 +9,13 @@ export interface Code {
   readonly graph: Graph;
   readonly instructions: readonly Instruction[];
   readonly constants: readonly IValue[];
+  /** The same, ints as numbers where these are exact. */
+  readonly plainConstants: readonly IValue[];
   readonly registerCount: number;
   /** The arguments lie in registers 0 … parameterCount - 1. */
   readonly parameterCount: number;
+  /** Registers of values of type `int`: those hold numbers where these are exact, and bigints else. */
+  readonly intRegisters: readonly boolean[];
   /** Registers of lists that never change after they are made and are not kept by what they are given to. */
   readonly countedLists: ReadonlySet<number>;
 }

@@ -1,5 +1,6 @@
 import type { IValue } from '@cresset/tensor';
 import type { Code } from './code.ts';
+import { plainInt } from './direct-operators.ts';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 
 /** What a register holds: undefined where it holds nothing. */
@@ -22,7 +23,19 @@ export class Frame {
 
   /** A register's value, or a constant where `register` is below 0. */
   get(register: number): IValue {
-    return register < 0 ? this.code.constants[~register] : (this.#registers[register] as IValue);
+    if (register < 0) return this.code.constants[~register];
+    const value = this.#registers[register] as IValue;
+    return typeof value === 'number' && this.code.intRegisters[register] ? BigInt(value) : value;
+  }
+
+  /** As `get`, for who takes an int as a bigint or as a number, whichever is there. */
+  getPlain(register: number): IValue {
+    return register < 0 ? this.code.plainConstants[~register] : (this.#registers[register] as IValue);
+  }
+
+  /** What is no matter to a ledger: the register holds numbers, flags and strings only. An int may come as a number. */
+  setPlain(register: number, value: IValue): void {
+    this.#registers[register] = value;
   }
 
   getAll(registers: readonly number[]): IValue[] {
@@ -34,7 +47,7 @@ export class Frame {
   set(register: number, value: IValue): void {
     const { ledger } = this;
     const old = this.#registers[register];
-    this.#registers[register] = value;
+    this.#registers[register] = typeof value === 'bigint' && this.code.intRegisters[register] ? plainInt(value) : value;
     // Numbers and strings, of which loops are full, are nothing to a ledger.
     if (!ledger || (typeof value !== 'object' && typeof old !== 'object')) return;
     const counted = this.code.countedLists.has(register);

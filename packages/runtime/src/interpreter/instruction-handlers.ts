@@ -1,5 +1,5 @@
 import { CressetError, type Type } from '@cresset/ir';
-import { formatValue } from '@cresset/operators';
+import { formatValue, type ScalarKernel } from '@cresset/operators';
 import {
   Dict,
   fromByteString,
@@ -30,13 +30,13 @@ type Handler<K extends OpCode> = (
 export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   OP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
-    const args = frame.getAll(inputs);
     const { scalar } = operand;
     if (scalar && !execution.observer && !(execution.ledger && (operand.keepsArguments || operand.makesContainers))) {
-      const result = scalar(...args);
+      const result = callScalar(scalar, frame, inputs);
       if (outputs.length > 0) frame.set(outputs[0], result);
       return;
     }
+    const args = frame.getAll(inputs);
     if (operand.prepared && !execution.observer) {
       const result = operand.prepared.run(args, execution.context);
       if (result !== undefined) {
@@ -49,6 +49,16 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       return results.then((values) => setResults(state, frame, operand, outputs, args, values));
     if (results[0] instanceof Tensor) state.noteComputed();
     setResults(state, frame, operand, outputs, args, results);
+  },
+  DIRECT(_state, frame, { operand: { direct, isPlain }, inputs, outputs }) {
+    const result =
+      inputs.length === 2
+        ? direct(frame.getPlain(inputs[0]), frame.getPlain(inputs[1]))
+        : inputs.length === 1
+          ? direct(frame.getPlain(inputs[0]))
+          : direct(frame.getPlain(inputs[0]), frame.getPlain(inputs[1]), frame.getPlain(inputs[2]));
+    if (isPlain) frame.setPlain(outputs[0], result);
+    else frame.set(outputs[0], result);
   },
   FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
@@ -64,24 +74,28 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   MOVE(_state, frame, { inputs, outputs }) {
     frame.setAll(outputs, frame.getAll(inputs));
   },
+  MOVE_PLAIN(_state, frame, { inputs, outputs }) {
+    for (let at = 0; at < inputs.length; at++) frame.setPlain(outputs[at], frame.getPlain(inputs[at]));
+  },
   DROP() {},
   JUMP(_state, frame, { operand }) {
     frame.programCounter = operand.target;
   },
   JUMP_IF_FALSE(_state, frame, { operand, inputs }) {
-    if (frame.get(inputs[0]) !== true) frame.programCounter = operand.target;
+    if (frame.getPlain(inputs[0]) !== true) frame.programCounter = operand.target;
   },
   LOOP_BEGIN(_state, frame, { outputs }) {
-    frame.set(outputs[0], 0n);
+    frame.setPlain(outputs[0], 0);
   },
   LOOP(_state, frame, { operand, inputs: [maxTripCount, condition, counter], outputs }) {
-    const trip = frame.get(counter) as bigint;
-    if (frame.get(condition) !== true || trip >= (frame.get(maxTripCount) as bigint)) {
+    const trip = frame.getPlain(counter) as number;
+    // Nobody lives to see the trip whose number would not be exact.
+    if (frame.getPlain(condition) !== true || trip >= (frame.getPlain(maxTripCount) as number | bigint)) {
       frame.programCounter = operand.target;
       return;
     }
-    frame.set(outputs[0], trip);
-    frame.set(counter, trip + 1n);
+    frame.setPlain(outputs[0], trip);
+    frame.setPlain(counter, trip + 1);
   },
   LIST_CONSTRUCT(state, frame, { operand, inputs, outputs }) {
     const list = new List(operand, frame.getAll(inputs));
@@ -220,6 +234,20 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
     state.leave(frame.getAll(inputs));
   },
 };
+
+/** Without a list of arguments where they are few. */
+function callScalar(scalar: ScalarKernel, frame: Frame, inputs: readonly number[]): IValue {
+  switch (inputs.length) {
+    case 1:
+      return scalar(frame.get(inputs[0]));
+    case 2:
+      return scalar(frame.get(inputs[0]), frame.get(inputs[1]));
+    case 3:
+      return scalar(frame.get(inputs[0]), frame.get(inputs[1]), frame.get(inputs[2]));
+    default:
+      return scalar(...frame.getAll(inputs));
+  }
+}
 
 /** Tensors in a list or dict that may change later are left to the sweep at the end of the run. */
 function setResults(

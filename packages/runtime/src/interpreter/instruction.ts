@@ -1,6 +1,7 @@
 import type { ClassType, Node, TupleType, Type } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
+import type { DirectBinding } from './direct-operators.ts';
 import type { OperatorBinding } from './operator-binding.ts';
 import type { CodeSource } from './code.ts';
 import type { InterpreterState } from './interpreter-state.ts';
@@ -18,12 +19,16 @@ export type Callback = (inputs: readonly IValue[], state: InterpreterState) => r
 export interface InstructionOperands {
   /** Calls an operator of the operator table. */
   readonly OP: OperatorBinding;
+  /** Calls an operator of numbers, strings or containers on what its registers hold, for one result that is a number, a flag or a string. */
+  readonly DIRECT: DirectBinding;
   /** Runs a fused group, as one kernel where it can. */
   readonly FUSION_GROUP: FusionGroup;
   /** Asks whoever made the plan (PyTorch: PROFILE_OP, TYPECHECK, GUARD). */
   readonly CALLBACK: Callback;
   /** Copies all inputs to the outputs at once: a loop may swap its variables. */
   readonly MOVE: null;
+  /** As MOVE, of numbers, flags and strings that can be copied one after the other. */
+  readonly MOVE_PLAIN: null;
   /** Gives up registers only. */
   readonly DROP: null;
   readonly JUMP: JumpTarget;
@@ -98,7 +103,9 @@ export const instructionShapes: Readonly<Record<OpCode, InstructionShape>> = {
   OP: { inputs: null, outputs: null },
   FUSION_GROUP: { inputs: null, outputs: null },
   CALLBACK: { inputs: null, outputs: null },
+  DIRECT: { inputs: null, outputs: 1 },
   MOVE: { inputs: null, outputs: null },
+  MOVE_PLAIN: { inputs: null, outputs: null },
   DROP: { inputs: 0, outputs: 0 },
   JUMP: { inputs: 0, outputs: 0 },
   JUMP_IF_FALSE: { inputs: 1, outputs: 0 },

@@ -160,8 +160,12 @@ export class InterpreterState implements RunningProgram {
   #step(frame: Frame, instruction: Instruction): Promise<void> | void {
     // What loops are made of has call sites of its own, where an engine can inline the handler.
     switch (instruction.op) {
+      case 'DIRECT':
+        return instructionHandlers.DIRECT(this, frame, instruction);
       case 'OP':
         return instructionHandlers.OP(this, frame, instruction);
+      case 'MOVE_PLAIN':
+        return instructionHandlers.MOVE_PLAIN(this, frame, instruction);
       case 'MOVE':
         return instructionHandlers.MOVE(this, frame, instruction);
       case 'JUMP':

@@ -8,10 +8,12 @@ import type { Instruction, OpCode } from '../interpreter/instruction.ts';
  */
 const recordable: Readonly<Record<OpCode, boolean>> = {
   OP: true,
+  DIRECT: true,
   FUSION_GROUP: true,
   // A guard that fails has the run go on elsewhere.
   CALLBACK: false,
   MOVE: true,
+  MOVE_PLAIN: true,
   DROP: true,
   JUMP: true,
   JUMP_IF_FALSE: true,
