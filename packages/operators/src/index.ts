@@ -37,5 +37,6 @@ export { allRows, registerAllOperators } from './register-all.ts';
 export * from './table/row.ts';
 export * from './kernels/type-promotion.ts';
 export * from './kernels/broadcast.ts';
+export { requireInt } from './families/scalar/numbers.ts';
 export { formatValue } from './families/scalar/value-format.ts';
 export { namesInSource, partsOfSource } from './parts-of-source.ts';

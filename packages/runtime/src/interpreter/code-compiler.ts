@@ -242,7 +242,8 @@ class CodeCompiler {
   #emitOperator(node: Node): void {
     const binding = bindOperator(node);
     const direct = node.outputs.length === 1 ? directOperator(binding.name, node.output()) : null;
-    if (direct) this.#emitNode('DIRECT', node, { ...binding, direct, isPlain: plainKinds.has(node.output().type.kind) });
+    if (direct)
+      this.#emitNode('DIRECT', node, { ...binding, direct, isPlain: plainKinds.has(node.output().type.kind) });
     else this.#emitNode('OP', node, binding);
   }
 

@@ -16,7 +16,8 @@ export function verifyCode(code: Code): void {
     if (shape.inputs !== null && shape.inputs !== instruction.inputs.length) fail(at, `takes ${shape.inputs} inputs`);
     if (shape.outputs !== null && shape.outputs !== instruction.outputs.length)
       fail(at, `has ${shape.outputs} outputs`);
-    if (instruction.op.startsWith('MOVE') && instruction.inputs.length !== instruction.outputs.length) fail(at, 'uneven move');
+    if (instruction.op.startsWith('MOVE') && instruction.inputs.length !== instruction.outputs.length)
+      fail(at, 'uneven move');
     for (const input of instruction.inputs) {
       if (input >= registerCount || ~input >= constants.length) fail(at, `there is no input ${input}`);
     }

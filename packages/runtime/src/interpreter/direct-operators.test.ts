@@ -102,10 +102,7 @@ def f(l: List[int], o: List[Optional[int]]):
     first = o[0]
     return s, first
 `;
-    const args = [
-      new List(IntType.get(), [1n, 2n ** 62n]),
-      new List(OptionalType.create(IntType.get()), [7n, null]),
-    ];
+    const args = [new List(IntType.get(), [1n, 2n ** 62n]), new List(OptionalType.create(IntType.get()), [7n, null])];
     expect(((await run(source, ...args)) as Tuple).items).toEqual([BigInt.asIntN(64, 1n + 3n * 2n ** 62n), 7n]);
   });
 
@@ -115,7 +112,8 @@ def f(l: List[int], o: List[Optional[int]]):
   });
 
   it('swap where a loop swaps its variables', async () => {
-    const source = 'def f(n: int):\n    a = 1\n    b = 2\n    for i in range(n):\n        a, b = b, a\n    return a, b\n';
+    const source =
+      'def f(n: int):\n    a = 1\n    b = 2\n    for i in range(n):\n        a, b = b, a\n    return a, b\n';
     expect(((await run(source, 3n)) as Tuple).items).toEqual([2n, 1n]);
   });
 });

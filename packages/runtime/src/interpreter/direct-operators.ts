@@ -1,5 +1,5 @@
 import type { Value } from '@cresset/ir';
-import { OperatorError } from '@cresset/operators';
+import { OperatorError, requireInt } from '@cresset/operators';
 import type { IValue, List } from '@cresset/tensor';
 import type { OperatorBinding } from './operator-binding.ts';
 
@@ -27,10 +27,11 @@ export function plainInt(value: bigint): Int {
 
 /** With C++'s wraparound. */
 function inBigints(apply: (a: bigint, b: bigint) => bigint, a: Int, b: Int): Int {
-  return plainInt(
-    BigInt.asIntN(64, apply(typeof a === 'bigint' ? a : BigInt(a), typeof b === 'bigint' ? b : BigInt(b))),
-  );
+  return plainInt(BigInt.asIntN(64, apply(toBigint(a), toBigint(b))));
 }
+
+/** Refuses what is there in the place of an int that has no value. */
+const toBigint = (value: Int): bigint => (typeof value === 'number' ? BigInt(value) : requireInt(value));
 
 function add(a: Int, b: Int): Int {
   if (typeof a === 'number' && typeof b === 'number') {
