@@ -52,9 +52,9 @@ export default {
     },
     {
       name: 'library-imports-node',
-      comment: 'The library runs in a page: nothing of Node outside its tests',
+      comment: 'The library runs in a page: nothing of Node outside its tests and benches',
       severity: 'error',
-      from: { path: '^packages/', pathNot: '\\.test\\.ts$|-fixture\\.ts$' },
+      from: { path: '^packages/', pathNot: '\\.test\\.ts$|-fixture\\.ts$|^packages/[^/]+/bench/' },
       to: { dependencyTypes: ['core'] },
     },
     {
