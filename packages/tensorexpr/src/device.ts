@@ -26,6 +26,7 @@ export interface DeviceCounters {
   prepared: number;
   dispatches: number;
   submits: number;
+  /** Transfers of elements to the device: small ones that go with one submission are one. */
   uploads: number;
   uploadedBytes: number;
   readbacks: number;

@@ -55,6 +55,8 @@ const batchesAhead = 32;
 const keptBytes = 256 * 1024 * 1024;
 /** The same of buffers that lists share. */
 const keptScratchBytes = 256 * 1024 * 1024;
+/** Uploads of a batch share one transfer up to this sum of bytes. */
+const sharedUploadBytes = 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
@@ -156,18 +158,17 @@ export class WebGpuDevice implements ComputeDevice {
     const handle = buffer as WebGpuBuffer;
     const byteLength = (elements.byteLength / elementSize(dtype)) * deviceElementSize(dtype);
     if (byteLength === 0) return;
-    this.counters.uploads++;
     this.counters.uploadedBytes += byteLength;
     const target = poolBuffer(handle);
     if (target.lastBatch <= this.#submittedBatch) {
-      this.#write(target, dtype, elements);
+      this.#write(target, dtype, elements, byteLength);
     } else if (byteLength >= handle.byteLength) {
       // Enqueued work still needs the old contents: the new ones get a buffer of their own.
       const fresh = this.#pool.take(handle.byteLength, this.#submittedBatch);
       this.counters.buffersAllocated = this.#pool.allocated;
       this.#pool.give(target);
       handle.pooled = fresh;
-      this.#write(fresh, dtype, elements);
+      this.#write(fresh, dtype, elements, byteLength);
     } else {
       this.#uploadInOrder(target, dtype, elements, byteLength);
     }
@@ -177,23 +178,37 @@ export class WebGpuDevice implements ComputeDevice {
   #uploadInOrder(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
     const staging = this.#pool.take(byteLength, this.#submittedBatch);
     this.counters.buffersAllocated = this.#pool.allocated;
-    this.#write(staging, dtype, elements);
+    this.#write(staging, dtype, elements, byteLength);
     this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength });
     markUse(staging, this.#batch);
     markUse(target, this.#batch);
     this.#pool.give(staging);
   }
 
-  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array): void {
+  /** Writes a buffer that nothing enqueued uses. Little goes with the batch, where it shares one transfer with other such. */
+  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
     const start = performance.now();
+    if (this.#batch.uploadBytes + byteLength <= sharedUploadBytes) {
+      // The program may write its elements again before the batch goes.
+      const pieces = [...piecesInDeviceLayout(dtype, elements)].map((piece) =>
+        piece.buffer === elements.buffer ? piece.slice() : piece,
+      );
+      this.#batch.upload({ target, pieces, byteLength });
+    } else {
+      this.counters.uploads++;
+      this.#writeNow(target, piecesInDeviceLayout(dtype, elements));
+    }
+    this.uploadMilliseconds += performance.now() - start;
+  }
+
+  #writeNow(target: PooledBuffer, pieces: Iterable<Uint8Array>): void {
     this.#tolerating([target], () => {
       let offset = 0;
-      for (const words of piecesInDeviceLayout(dtype, elements)) {
+      for (const words of pieces) {
         this.gpuDevice.queue.writeBuffer(target.gpu, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
         offset += words.byteLength;
       }
     });
-    this.uploadMilliseconds += performance.now() - start;
   }
 
   /** Uses buffers that may turn out not to be there: that is told as a lack of memory, not once more as misuse of them. */
@@ -434,7 +449,7 @@ export class WebGpuDevice implements ComputeDevice {
   /** Closes the current batch and sends it off, at once where its shaders are compiled and nothing is ahead of it. */
   #submitBatch(): WorkBatch {
     const batch = this.#batch;
-    if (batch.commands.length === 0) {
+    if (batch.isEmpty) {
       batch.done = this.#pending ?? Promise.resolve();
       return batch;
     }
@@ -463,6 +478,7 @@ export class WebGpuDevice implements ComputeDevice {
       batch.failure = asCressetError(error);
       this.#fail(batch.failure);
       this.#submittedBatch = batch.id;
+      this.#uploadAgain(batch);
       return { checked: Promise.resolve() };
     }
     // In an object: a bare promise would be waited for, and the next batch with it.
@@ -481,6 +497,7 @@ export class WebGpuDevice implements ComputeDevice {
       this.#spareUniforms = batch.uniformWords.buffer;
     }
     const encoder = gpuDevice.createCommandEncoder();
+    this.#encodeUploads(batch, encoder);
     const probe = this.probe?.batch(batch.dispatches);
     let pass: GPUComputePassEncoder | null = null;
     let pipeline: GPUComputePipeline | null = null;
@@ -522,6 +539,36 @@ export class WebGpuDevice implements ComputeDevice {
         `the GPU refused work (${batch.labels()}): ${error.message}`,
       );
       this.#fail(batch.failure);
+      this.#uploadAgain(batch);
+    }
+    batch.uploads.length = 0;
+  }
+
+  /** Uploads come before everything else in a batch: what uses their targets is enqueued after them. */
+  #encodeUploads({ uploads, uploadBytes, id }: WorkBatch, encoder: GPUCommandEncoder): void {
+    if (uploads.length === 0) return;
+    this.counters.uploads++;
+    if (uploads.length === 1) return this.#writeNow(uploads[0].target, uploads[0].pieces);
+    const staging = this.#pool.take(uploadBytes, id - 1);
+    this.counters.buffersAllocated = this.#pool.allocated;
+    const bytes = new Uint8Array(uploadBytes);
+    let offset = 0;
+    for (const { target, pieces, byteLength } of uploads) {
+      encoder.copyBufferToBuffer(staging.gpu, offset, target.gpu, 0, byteLength);
+      for (const piece of pieces) {
+        bytes.set(piece, offset);
+        offset += piece.byteLength;
+      }
+    }
+    this.#writeNow(staging, [bytes]);
+    staging.lastBatch = id;
+    this.#pool.give(staging);
+  }
+
+  /** What a batch was to upload is wanted also where its work was refused: storages count on it. */
+  #uploadAgain({ id, uploads }: WorkBatch): void {
+    for (const { target, pieces } of uploads) {
+      if (target.state !== 'failed' && target.lastBatch === id) this.#writeNow(target, pieces);
     }
   }
 

@@ -19,11 +19,20 @@ export interface CopyCommand {
   readonly byteLength: number;
 }
 
+/** Elements that a buffer gets before the commands of a batch run, in device layout. */
+export interface SmallUpload {
+  readonly target: PooledBuffer;
+  readonly pieces: readonly Uint8Array[];
+  readonly byteLength: number;
+}
+
 export type Command = DispatchCommand | CopyCommand;
 
 /** Work that goes to the GPU in one submission, with the params of its kernels. */
 export class WorkBatch {
   readonly commands: Command[] = [];
+  readonly uploads: SmallUpload[] = [];
+  uploadBytes = 0;
   /** What has to be compiled first. */
   readonly uncompiled = new Set<Program>();
   readonly uniformWords: Int32Array<ArrayBuffer>;
@@ -45,6 +54,16 @@ export class WorkBatch {
   ) {
     this.uniformWords = new Int32Array(uniforms);
     this.uniformFloats = new Float32Array(uniforms);
+  }
+
+  get isEmpty(): boolean {
+    return this.commands.length === 0 && this.uploads.length === 0;
+  }
+
+  upload(upload: SmallUpload): void {
+    this.uploads.push(upload);
+    this.uploadBytes += upload.byteLength;
+    markUse(upload.target, this);
   }
 
   dispatch(command: DispatchCommand): void {

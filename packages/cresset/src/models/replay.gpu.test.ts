@@ -138,6 +138,72 @@ def f(x: Tensor, i: Tensor, s: Tensor):
     }
   });
 
+  it('has the attributes of the moment: replaced, written to, and looked at by the host', async () => {
+    const source = `
+class Layer:
+    def __init__(self, weight: Tensor, scale: Tensor, state: Tensor):
+        self.weight = weight
+        self.scale = scale
+        self.state = state
+        self.count = 0
+
+def make(weight: Tensor, scale: Tensor, state: Tensor):
+    return Layer(weight, scale, state)
+
+def f(x: Tensor, layer: Layer):
+    y = torch.softmax(x @ layer.weight, -1) * layer.scale
+    layer.state = layer.state * 0.5 + y
+    z = torch.relu(layer.state)
+    layer.count += 1
+    return (y, z + layer.count)
+
+def change(layer: Layer, how: int):
+    if how == 1:
+        layer.weight = layer.weight + 1
+    elif how == 2:
+        layer.weight.mul_(2)
+    elif how == 3:
+        layer.scale.add_(1)
+    elif how == 4:
+        layer.state.zero_()
+    return layer.weight
+`;
+    for (const limits of [{ smallWork: -1 }, { smallWork: 20 }, {}]) {
+      const here = new PythonFunctions(source, { device, limits });
+      const there = onHost(source);
+      const make = (): IValue[] => [
+        tensorOf([5, 5]),
+        Tensor.fromArray(Float32Array.of(3), [], 'float32'),
+        tensorOf([5, 5]),
+      ];
+      const layers = [await here.call('make', make()), await there.call('make', make())];
+      for (let round = 0; round < 12; round++) {
+        const x = (): Tensor => tensorOf([5, 5], round);
+        const got = await here.call('f', [x(), layers[0]]);
+        expectClose(numbers(got), numbers(await there.call('f', [x(), layers[1]])));
+        const how = BigInt(round % 6);
+        const weights = [await here.call('change', [layers[0], how]), await there.call('change', [layers[1], how])];
+        expectClose(numbers(weights[0]), numbers(weights[1]));
+      }
+    }
+  });
+
+  it('goes on where shaders are refused', async () => {
+    const functions = onDevice(`
+def f(x: Tensor, w: Tensor):
+    return torch.softmax(x @ w, -1)
+`);
+    const w = tensorOf([4, 4], 2);
+    const compile = device.gpuDevice.createComputePipelineAsync.bind(device.gpuDevice);
+    device.gpuDevice.createComputePipelineAsync = () => Promise.reject(new Error('not this time'));
+    expect(await failure(functions.call('f', [tensorOf([4, 4]), w]))).toMatchObject({ code: 'SHADER_COMPILATION' });
+    device.gpuDevice.createComputePipelineAsync = compile;
+    // The weight went up with what was refused, and is there for others.
+    const others = onDevice('def f(w: Tensor):\n    return w + 1\n');
+    const want = Array.from(w.contiguousArray() as Float32Array, (value) => value + 1);
+    expectClose(numbers(await others.call('f', [w])), [[4, 4], want]);
+  });
+
   it('follows loops of changing length, branches on data and lists', async () => {
     await expectSame(
       `

@@ -109,6 +109,20 @@ describe('a warm run', () => {
     expect(await counted(run)).toMatchObject({ writes: 1, submits: 1, dispatches: 2, prepared: 0 });
   });
 
+  it('has its inputs in one transfer', async () => {
+    const functions = new PythonFunctions('def f(x: Tensor, y: Tensor, z: Tensor):\n    return x @ y + z\n', {
+      device,
+    });
+    const run = async () => {
+      const given = [tensorOf([64, 64]), tensorOf([64, 64]), tensorOf([64])];
+      const result = (await functions.call('f', given)) as Tensor;
+      for (const tensor of [...given, result]) tensor.dispose();
+    };
+    for (let warm = 0; warm < 3; warm++) await run();
+    expect(await counted(run)).toMatchObject({ buffers: 0, bindGroups: 0, writes: 1, submits: 1, prepared: 0 });
+    expect(functions.module.lastRun).toMatchObject({ uploads: 1, uploadedBytes: 4 * (2 * 64 * 64 + 64) });
+  });
+
   it('goes over the trips of a loop, of any number', async () => {
     const functions = new PythonFunctions(source, { device });
     const weight = w();
