@@ -23,6 +23,8 @@ export interface MethodExplanation {
   readonly fusionGroups: readonly { readonly label: string; readonly operators: readonly string[] }[];
   /** The graph that runs, in PyTorch's text. */
   readonly graph: string;
+  /** The graphs that the chosen executor has made so far, in PyTorch's text: `inlined`, `profiled`, `optimized`. */
+  readonly stages: readonly { readonly name: string; readonly graph: string }[];
   /** What was recorded of it in the runs so far, to be replayed, in the order of its code. */
   readonly stretches: readonly StretchReport[];
 }
@@ -39,7 +41,7 @@ export function explainGraph(
   graph: Graph,
   hasDevice: boolean,
   stretches: readonly StretchReport[] = [],
-): MethodExplanation {
+): Omit<MethodExplanation, 'stages'> {
   const uses = new Map<string, { count: number; placement: Placement }>();
   const fusionGroups: { label: string; operators: string[] }[] = [];
   const visit = (inner: Graph): void => {

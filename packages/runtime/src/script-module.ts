@@ -3,7 +3,7 @@ import { CressetError, isCustomClass, type CompilationUnit, type Graph, type Scr
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './run/execution.ts';
 import { explainGraph, type MethodExplanation } from './explanation.ts';
-import { ExecutorCache, type RunSpec, type StepListener } from './executor/graph-executor.ts';
+import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
 import { emptyRunCounters } from './run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run/run-profile.ts';
@@ -119,7 +119,18 @@ export class ScriptModule {
 
   /** As {@link optimizedGraphFor}, of a method and its object, or a function. */
   optimizedGraphOf(fn: ScriptFunction, receiver: ScriptObject | null): Graph {
-    return this.#executors.executorOf(fn).planFor(this.#spec(), receiver).graph;
+    return this.#planOf(fn, receiver).graph;
+  }
+
+  /** The graphs that the chosen executor has made of a method or function so far, by their stage (PyTorch: graph_for). */
+  stagesOf(fn: ScriptFunction, receiver: ScriptObject | null): ReadonlyMap<string, Graph> {
+    return this.#executors.executorOf(fn).chooserFor(this.#spec(), receiver, true).stages();
+  }
+
+  /** The plan of the last run, or before the first the one for any arguments. */
+  #planOf(fn: ScriptFunction, receiver: ScriptObject | null): ExecutionPlan {
+    const executor = this.#executors.executorOf(fn);
+    return executor.chooserFor(this.#spec(), receiver, true).latest() ?? executor.planFor(this.#spec(), receiver);
   }
 
   /** Compiles and optimises a method, if there is one of that name, before its first call. */
@@ -145,8 +156,13 @@ export class ScriptModule {
 
   /** As {@link explain}, of a method and its object, or a function. */
   explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): MethodExplanation {
-    const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), receiver);
-    return explainGraph(fn.name, graph, this.context.device !== null, this.context.planner?.report(code));
+    const { graph, code } = this.#planOf(fn, receiver);
+    const explanation = explainGraph(fn.name, graph, this.context.device !== null, this.context.planner?.report(code));
+    const stages = [...this.stagesOf(fn, receiver)];
+    return {
+      ...explanation,
+      stages: stages.map(([name, stage]) => ({ name, graph: stage.toString({ sourceRanges: false }) })),
+    };
   }
 
   /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */

@@ -15,7 +15,15 @@ async function scores(): Promise<readonly number[]> {
   return data;
 }
 
-afterEach(() => setJitOptions({ enabled: undefined, logLevel: undefined, optLimit: undefined }));
+afterEach(() =>
+  setJitOptions({
+    enabled: undefined,
+    executor: undefined,
+    logLevel: undefined,
+    optLimit: undefined,
+    bailouts: undefined,
+  }),
+);
 
 test('a program gives the same with and without the JIT, and the log shows what is left out', async () => {
   let log = '';
@@ -40,4 +48,42 @@ test('a limit of nothing keeps a pass from doing anything', async () => {
   await scores();
   expect(log).toContain('prim::CallMethod');
   expect(log).not.toContain('UPDATE');
+});
+
+test.each(['simple', 'profiling'] as const)(
+  'the %s executor gives the same, and shows its stages',
+  async (executor) => {
+    const expected = await scores();
+    setJitOptions({ executor, bailouts: true });
+    const model = await load(digits, { device: 'cpu' });
+    const pixels = Float32Array.from({ length: 28 * 28 }, (_, index) => (index % 7) / 7);
+    for (const count of [1, 1, 1, 2, 1]) {
+      const images = tensor(
+        Float32Array.from({ length: count * 28 * 28 }, (_, at) => pixels[at % pixels.length]),
+        {
+          shape: [count, 1, 28, 28],
+        },
+      );
+      const data = Array.from((await ((await model.forward(images)) as Tensor).data) as Float32Array);
+      expected.forEach((value, index) => expect(data[index]).toBeCloseTo(value, 4));
+    }
+    const { stages } = await model.explain();
+    expect(stages.map(({ name }) => name)).toEqual(
+      executor === 'simple' ? ['inlined', 'optimized'] : ['inlined', 'profiled', 'optimized'],
+    );
+    expect(await model.graph('forward', { optimized: true })).toBe(
+      await model.graph('forward', { stage: 'optimized' }),
+    );
+    if (executor === 'profiling') {
+      expect(await model.graph('forward', { stage: 'profiled' })).toContain(
+        'prim::profile[profiled_type=Float(1, 1, 28, 28',
+      );
+    }
+    await expect(model.graph('forward', { stage: 'fused' })).rejects.toMatchObject({ code: 'NO_STAGE' });
+    await model.dispose();
+  },
+);
+
+test('an executor that there is not is refused', () => {
+  expect(() => setJitOptions({ executor: 'static' as 'simple' })).toThrow("has to be 'simple' or 'profiling'");
 });

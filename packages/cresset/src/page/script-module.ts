@@ -41,6 +41,8 @@ export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const sa
 export interface GraphOptions {
   /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
   readonly optimized?: boolean;
+  /** The graph of one stage that an executor takes it through: `inlined`, `profiled`, `optimized` (see `setJitOptions`). */
+  readonly stage?: string;
 }
 
 export interface StateDictOptions {
@@ -159,8 +161,9 @@ export class ScriptModule {
 
   /** A method's graph in PyTorch's text (ScriptModule.graph). */
   async graph(method = 'forward', options: GraphOptions = {}): Promise<string> {
-    checkOptions('graph', options, { optimized: 'boolean' });
-    return this.#text({ about: options.optimized ? 'optimized-graph' : 'graph', method });
+    checkOptions('graph', options, { optimized: 'boolean', stage: 'string' });
+    const { optimized, stage } = options;
+    return this.#text({ about: optimized ? 'optimized-graph' : 'graph', method, ...(stage && { stage }) });
   }
 
   /**
@@ -428,7 +431,11 @@ export class ScriptModule {
     return { module, name: name.slice(at + 1) };
   }
 
-  async #text(question: { about: 'graph' | 'optimized-graph' | 'schema'; method: string }): Promise<string> {
+  async #text(question: {
+    about: 'graph' | 'optimized-graph' | 'schema';
+    method: string;
+    stage?: string;
+  }): Promise<string> {
     const { id, placement } = this.openFile();
     const answer = await placement.client.request('text', {
       type: 'query',

@@ -41,7 +41,9 @@ export interface PlanChooser {
   /** What has to hold for its plans to be right. */
   readonly guards: readonly AttributeGuard[];
   planFor(args: readonly IValue[]): ExecutionPlan;
-  /** The graphs it has made, by the stage that they are of: `profiled`, `optimized`. */
+  /** The plan of the last run; null before the first. */
+  latest(): ExecutionPlan | null;
+  /** The graphs it has made, by the stage that they are of, the last one last: `inlined`, `profiled`, `optimized`. */
   stages(): ReadonlyMap<string, Graph>;
 }
 
@@ -100,7 +102,12 @@ export class GraphExecutor {
     }
     const plan = this.makePlan(spec, self);
     this.keep(plan);
-    return { guards: plan.guards, planFor: () => plan, stages: () => new Map([['optimized', plan.graph]]) };
+    return {
+      guards: plan.guards,
+      planFor: () => plan,
+      latest: () => plan,
+      stages: () => new Map([['optimized', plan.graph]]),
+    };
   }
 
   /** Counts the constants of a plan among its own. */

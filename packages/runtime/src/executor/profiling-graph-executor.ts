@@ -83,6 +83,10 @@ export class ProfilingGraphExecutor implements PlanChooser {
     return this.#optimizedPlan ?? this.#watch();
   }
 
+  latest(): ExecutionPlan | null {
+    return this.#optimizedPlan ?? this.#profilingPlan;
+  }
+
   stages(): ReadonlyMap<string, Graph> {
     const stages = new Map([['inlined', this.graph]]);
     if (this.#record) stages.set('profiled', this.#record.graph);

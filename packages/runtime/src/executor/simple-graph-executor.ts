@@ -45,6 +45,10 @@ export class SimpleGraphExecutor implements PlanChooser {
     return planOf(this.executor, graph, this.guards, this.#options);
   }
 
+  latest(): ExecutionPlan | null {
+    return this.#latest;
+  }
+
   stages(): ReadonlyMap<string, Graph> {
     return new Map([['inlined', this.#graph], ...(this.#latest ? [['optimized', this.#latest.graph] as const] : [])]);
   }

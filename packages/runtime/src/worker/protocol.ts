@@ -219,7 +219,11 @@ export type QueryRequest = {
   readonly model: number;
   readonly module: string;
 } & (
-  | { readonly about: 'graph' | 'optimized-graph' | 'explain' | 'schema'; readonly method: string }
+  | {
+      readonly about: 'graph' | 'optimized-graph' | 'explain' | 'schema';
+      readonly method: string;
+      readonly stage?: string;
+    }
   | { readonly about: 'tensor'; readonly name: string }
 );
 
