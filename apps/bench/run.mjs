@@ -6,6 +6,7 @@
 //   --rounds N           turns of each contestant
 //   --turn MS            how long a turn goes on at least
 //   --json FILE          writes all that was measured
+//   --report FILE        prints the tables of such a file once more
 //   --page               serves the page, for one's own browser
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -106,9 +107,11 @@ async function main() {
       rounds: { type: 'string', default: '6' },
       turn: { type: 'string', default: '200' },
       json: { type: 'string' },
+      report: { type: 'string' },
       page: { type: 'boolean', default: false },
     },
   });
+  if (options.report) return printReports(JSON.parse(readFileSync(options.report, 'utf8')));
   await installPeers();
   if (options.page) return servePage();
   const names = (list) => list?.split(',') ?? null;

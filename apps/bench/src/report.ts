@@ -22,12 +22,20 @@ export const milliseconds = (value: number): string => `${digits(value)} ms`;
 
 export const ratio = (value: number): string => `${digits(value)} ×`;
 
-/** How many times as long as the first contestant of its device each took; null where one of them has no time. */
-export function ratioOf(result: ModelResult, report: BenchReport, id: string): number | null {
+/** Time by the clock, or of the processor: on a software adapter that is the GPU's too, and other work on the machine is no part of it. */
+export type Figure = 'milliseconds' | 'cpuMilliseconds';
+
+/** How many times as long as Cresset on the same device a contestant took; null where one of them has no time. */
+export function ratioOf(
+  result: ModelResult,
+  report: BenchReport,
+  id: string,
+  figure: Figure = 'milliseconds',
+): number | null {
   const base = baseOf(report, id);
   const time = (name: string | null): number | null => {
     const found = result.measurements.find(({ contestant }) => contestant === name);
-    return found?.status === 'right' ? found.milliseconds : null;
+    return found?.status === 'right' ? found[figure] : null;
   };
   const own = time(id);
   const other = time(base);
@@ -41,18 +49,23 @@ function baseOf(report: BenchReport, id: string): string | null {
 }
 
 /** Geometric mean of the models that both finished, and how many they are; null where there is none. */
-export function meanRatio(report: BenchReport, id: string): { readonly ratio: number; readonly models: number } | null {
-  const ratios = report.results.flatMap((result) => ratioOf(result, report, id) ?? []);
+export function meanRatio(
+  report: BenchReport,
+  id: string,
+  figure: Figure = 'milliseconds',
+): { readonly ratio: number; readonly models: number } | null {
+  const ratios = report.results.flatMap((result) => ratioOf(result, report, id, figure) ?? []);
   if (ratios.length === 0) return null;
   const logarithms = ratios.reduce((sum, each) => sum + Math.log(each), 0);
   return { ratio: Math.exp(logarithms / ratios.length), models: ratios.length };
 }
 
 /** A measurement in a word or two. */
-export function cellText(measurement: Measurement, times: number | null): string {
+function cellText(measurement: Measurement, times: number | null, figure: Figure): string {
   if (measurement.status !== 'right') return measurement.status;
-  const own = milliseconds(measurement.milliseconds);
-  return times === null ? own : `${own} (${ratio(times)})`;
+  const time = measurement[figure];
+  if (time === null) return '';
+  return times === null ? milliseconds(time) : `${milliseconds(time)} (${ratio(times)})`;
 }
 
 const LIBRARIES: Readonly<Record<string, string>> = {
@@ -82,22 +95,22 @@ export function markdownReport(report: BenchReport & { readonly environment: str
   const perModel = (cell: (measurement: Measurement, result: ModelResult) => string): (readonly string[])[] =>
     report.results.map((result) => [result.model, ...result.measurements.map((each) => cell(each, result))]);
   const own = (id: string): boolean => report.contestants.find((each) => each.id === id)?.library === 'Cresset';
-  const means = running.map(({ id }) => {
-    const mean = own(id) ? null : meanRatio(report, id);
-    return mean ? `${ratio(mean.ratio)} (${mean.models})` : '';
-  });
-  const times = perModel((each, result) =>
-    cellText(each, own(each.contestant) ? null : ratioOf(result, report, each.contestant)),
-  );
+  const timeTable = (figure: Figure): string => {
+    const means = running.map(({ id }) => {
+      const mean = own(id) ? null : meanRatio(report, id, figure);
+      return mean ? `${ratio(mean.ratio)} (${mean.models})` : '';
+    });
+    const times = perModel((each, result) =>
+      cellText(each, own(each.contestant) ? null : ratioOf(result, report, each.contestant, figure), figure),
+    );
+    return table(['model', ...titles], [...times, ['', ...means]]);
+  };
   const counts = perModel((each) => {
     if (each.status !== 'right' || !each.contestant.endsWith('webgpu')) return '';
     const { countsOfCall: call, countsOfFirst: first } = each;
     const warm = [call.dispatches, call.submits, call.uploads, call.bindGroups, call.buffers].join(' / ');
     return `${warm}; ${first.shaderModules}, ${(first.bufferBytes / 2 ** 20).toFixed(1)} MB`;
   });
-  const processor = perModel((each) =>
-    each.status === 'right' && each.cpuMilliseconds !== null ? milliseconds(each.cpuMilliseconds) : '',
-  );
   const failures = report.results.flatMap(({ model, measurements }) =>
     measurements.flatMap((each) =>
       each.status === 'right' ? [] : [`- ${model}, ${each.contestant}: ${each.status}: ${each.reason.split('\n')[0]}`],
@@ -106,11 +119,11 @@ export function markdownReport(report: BenchReport & { readonly environment: str
   const missing = report.contestants.flatMap(({ id, missing: reason }) => (reason ? [`- ${id}: ${reason}`] : []));
   return [
     `${report.environment}, ${report.adapter}. ${versions.join(', ')}.`,
-    'Median of a call, and how many times as long as Cresset on the same device (last row: geometric mean, of how many models):',
-    table(['model', ...titles], [...times, ['', ...means]]),
-    'Processor time of a call:',
-    table(['model', ...titles], processor),
-    'Of WebGPU: dispatches / submits / uploads / bind groups / buffers of a warm call; shader modules and buffer memory until the first answer:',
+    'Processor time of a call, and how many times that of Cresset on the same device (last row: geometric mean, of how many models):',
+    timeTable('cpuMilliseconds'),
+    'Median of a call by the clock:',
+    timeTable('milliseconds'),
+    'Of WebGPU: dispatches / submits / uploads / bind groups / buffers of a warm call; shaders and buffer memory made until the first answer, beside what is left of models before:',
     table(
       ['model', ...titles.filter((_, at) => running[at].device === 'WebGPU')],
       counts.map((cells) => cells.filter((_, at) => at === 0 || running[at - 1].device === 'WebGPU')),

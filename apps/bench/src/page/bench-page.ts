@@ -136,7 +136,8 @@ class ResultCard {
 const explanations: Readonly<Record<View, string>> = {
   'Warm calls': 'Median of a call, and how many times as long as Cresset took on the same device.',
   'First answer': 'From the bytes of the model to the first answer, with shaders compiled on the way.',
-  'Asked of WebGPU': 'In a warm call, and shaders and buffer memory made until the first answer.',
+  'Asked of WebGPU':
+    'In a warm call; shaders and buffer memory made until the first answer, beside what is left of models before.',
 };
 
 function gaps({ contestants, results }: BenchReport): HTMLElement[] {

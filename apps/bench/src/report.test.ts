@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest';
+import type { Measurement } from './measure.ts';
+import { markdownReport, meanRatio, ratioOf, type BenchReport } from './report.ts';
+
+const counts = {
+  dispatches: 1,
+  submits: 1,
+  passes: 1,
+  uploads: 2,
+  uploadedBytes: 8,
+  readbacks: 1,
+  shaderModules: 3,
+  pipelines: 3,
+  bindGroups: 0,
+  buffers: 4,
+  bufferBytes: 2 ** 20,
+};
+
+const right = (contestant: string, milliseconds: number, cpuMilliseconds: number | null): Measurement => ({
+  contestant,
+  status: 'right',
+  loadMilliseconds: 1,
+  firstMilliseconds: 1,
+  milliseconds,
+  calls: 3,
+  cpuMilliseconds,
+  countsOfFirst: counts,
+  countsOfCall: counts,
+});
+
+const contestant = (id: string, library: string, device: string) => ({
+  id,
+  library,
+  device,
+  version: '1',
+  missing: null,
+});
+
+const report: BenchReport = {
+  adapter: 'an adapter',
+  contestants: [
+    contestant('cresset-webgpu', 'Cresset', 'WebGPU'),
+    contestant('ort-webgpu', 'ONNX Runtime Web', 'WebGPU'),
+    contestant('cresset-cpu', 'Cresset', 'host'),
+    { ...contestant('ort-wasm', 'ONNX Runtime Web', 'host'), missing: 'not installed' },
+  ],
+  results: [
+    {
+      model: 'first',
+      about: '',
+      measurements: [right('cresset-webgpu', 10, 4), right('ort-webgpu', 20, 4), right('cresset-cpu', 5, 5)],
+    },
+    {
+      model: 'second',
+      about: '',
+      measurements: [right('cresset-webgpu', 10, 1), right('ort-webgpu', 80, 9), right('cresset-cpu', 5, 5)],
+    },
+    {
+      model: 'third',
+      about: '',
+      measurements: [
+        right('cresset-webgpu', 1, 1),
+        { contestant: 'ort-webgpu', status: 'wrong', reason: 'element 0 is 2, not 1' },
+        right('cresset-cpu', 5, null),
+      ],
+    },
+  ],
+};
+
+test('a contestant is held against Cresset on the same device', () => {
+  expect(ratioOf(report.results[0], report, 'ort-webgpu')).toBe(2);
+  expect(ratioOf(report.results[0], report, 'ort-webgpu', 'cpuMilliseconds')).toBe(1);
+  expect(ratioOf(report.results[2], report, 'ort-webgpu')).toBeNull();
+  expect(ratioOf(report.results[2], report, 'cresset-cpu', 'cpuMilliseconds')).toBeNull();
+});
+
+test('a mean is geometric, of the models that have a time', () => {
+  expect(meanRatio(report, 'ort-webgpu')).toEqual({ ratio: expect.closeTo(4), models: 2 });
+  expect(meanRatio(report, 'ort-webgpu', 'cpuMilliseconds')).toEqual({ ratio: expect.closeTo(3), models: 2 });
+  expect(meanRatio(report, 'ort-wasm')).toBeNull();
+});
+
+test('the tables name what is wrong and what is not here', () => {
+  const text = markdownReport({ ...report, environment: 'a browser' });
+  expect(text).toContain('a browser, an adapter. Cresset 1, ONNX Runtime Web 1.');
+  expect(text).toContain('| second | 10.0 ms | 80.0 ms (8.0 ×) | 5.0 ms |');
+  expect(text).toContain('| third | 1.0 ms | wrong | 5.0 ms |');
+  expect(text).toContain('|  |  | 4.0 × (2) |  |');
+  expect(text).toContain('| first | 1 / 1 / 2 / 0 / 4; 3, 1.0 MB | 1 / 1 / 2 / 0 / 4; 3, 1.0 MB |');
+  expect(text).toContain('- third, ort-webgpu: wrong: element 0 is 2, not 1');
+  expect(text).toContain('- ort-wasm: not installed');
+});
