@@ -36,6 +36,30 @@ test('a warm run of the digits is one upload, one submit, one readback and few d
   expect(profile.dispatches).toBeLessThanOrEqual(9);
 });
 
+test('a profile and the passes come with parts of the library', async ({ page }) => {
+  await page.goto(`${pagesAddress}module.html`);
+  await page.waitForFunction(() => 'cresset' in globalThis);
+  const { kernels, call, trace, steps } = await page.evaluate(async () => {
+    const { load, tensor } = globalThis.cresset;
+    const model = await load('models/digits.pt');
+    const picture = tensor(
+      Float32Array.from({ length: 784 }, (_, at) => (at % 5 === 0 ? 1 : 0)),
+      [1, 1, 28, 28],
+    );
+    const profile = await model.profile([picture]);
+    const passes = await model.passes();
+    await model.dispose();
+    return { ...profile, steps: passes.map(({ name }) => name) };
+  });
+  const convolution = kernels.find(({ operators }) => operators.includes('aten::conv2d'));
+  expect(convolution).toMatchObject({ place: 'device', code: expect.stringContaining('@compute') });
+  expect(convolution!.flops).toBeGreaterThan(100_000);
+  expect(convolution!.python.map(({ file }) => file)).toContainEqual(expect.stringContaining('digit_classifier.py'));
+  expect(call.submit).toBeGreaterThan(0);
+  expect(trace.traceEvents.length).toBeGreaterThan(10);
+  expect(steps[0]).toBe('compiled');
+});
+
 test('the CPU gives the same answer', async ({ page }) => {
   await page.goto(`${pagesAddress}module.html`);
   const run = await runDigits(page, 'models/digits.pt', 'cpu');
