@@ -91,4 +91,11 @@ describe('a prepared call', () => {
   it('is not made for tensors that lie elsewhere, nor for what makes views', () => {
     expect(prepareCall(findRow('aten::t', '')!, [floats(1)])).toBeNull();
   });
+
+  it('is not made for sequences of different lengths, which have no sizes', () => {
+    const padded = Tensor.fromArray(Float32Array.of(1, 2), [1, 2, 1], 'float32');
+    const mask = Tensor.fromArray(Uint8Array.of(1, 0), [1, 2], 'bool');
+    const [nested] = runAll('aten::_nested_tensor_from_mask', padded, mask, true);
+    expect(prepareCall(findRow('aten::relu', '')!, [nested])).toBeNull();
+  });
 });

@@ -81,17 +81,18 @@ function guardFor(value: IValue): Guard | null {
 }
 
 function layoutGuard(tensor: Tensor): Guard | null {
+  // Those of sequences have no sizes.
+  if (tensor.constructor !== Tensor) return null;
   const { dtype, sizes, strides } = tensor;
   const isSame: Guard = (other) =>
     typeof other === 'object' &&
-    // Those of sequences have no sizes.
     other?.constructor === Tensor &&
     (other as Tensor).dtype === dtype &&
     (other as Tensor).quantizer === null &&
     areEqual((other as Tensor).sizes, sizes) &&
     areEqual((other as Tensor).strides, strides) &&
     (other as Tensor).storage.isOnHost;
-  return tensor.constructor === Tensor && isSame(tensor) ? isSame : null;
+  return isSame(tensor) ? isSame : null;
 }
 
 function areEqual(a: readonly number[], b: readonly number[]): boolean {
