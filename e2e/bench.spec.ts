@@ -28,9 +28,8 @@ test('what is asked of WebGPU is counted, from outside of the library', async ({
   await page.getByRole('button', { name: 'Run' }).click();
   await expect(page.getByRole('status')).toContainText('Measured on');
   await page.getByRole('button', { name: 'Asked of WebGPU' }).click();
-  const cells = page.getByRole('row', { name: 'softmax' }).getByRole('cell');
-  await expect(cells.first()).toContainText('1 dispatch1 submit');
-  await expect(cells.last()).toHaveText('');
+  // The host asks nothing of it.
+  await expect(page.getByRole('row', { name: 'softmax' }).getByRole('cell')).toHaveText([/1 dispatch1 submit/]);
 });
 
 test('the page fits a phone', async ({ page }) => {

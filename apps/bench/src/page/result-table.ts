@@ -25,7 +25,10 @@ export type View = keyof typeof VIEWS;
 
 /** One row a model, one column a library on a device. */
 export function resultTable(report: BenchReport, view: View): HTMLTableElement {
-  const running = report.contestants.filter(({ missing }) => missing === null);
+  const running = report.contestants.filter(
+    ({ missing, device }) => missing === null && (view !== 'Asked of WebGPU' || device === 'WebGPU'),
+  );
+  const shown = new Set(running.map(({ id }) => id));
   const isOwn = (id: string): boolean => running.find((each) => each.id === id)?.library === 'Cresset';
   const head = element(
     'tr',
@@ -40,12 +43,14 @@ export function resultTable(report: BenchReport, view: View): HTMLTableElement {
       'tr',
       {},
       element('th', { scope: 'row', textContent: result.model, title: result.about }),
-      ...result.measurements.map((each) => {
-        if (each.status !== 'right') return failedCell(each);
-        const times =
-          view === 'Warm calls' && !isOwn(each.contestant) ? ratioOf(result, report, each.contestant) : null;
-        return timeCell(VIEWS[view](each), times);
-      }),
+      ...result.measurements
+        .filter(({ contestant }) => shown.has(contestant))
+        .map((each) => {
+          if (each.status !== 'right') return failedCell(each);
+          const times =
+            view === 'Warm calls' && !isOwn(each.contestant) ? ratioOf(result, report, each.contestant) : null;
+          return timeCell(VIEWS[view](each), times);
+        }),
     ),
   );
   const body = element('tbody', {}, ...rows);
