@@ -333,7 +333,7 @@ export class ScriptModule {
 
   /**
    * Measures calls of a method: where their time goes, and what each kernel takes, with its lines of Python and its shader. The method
-   * runs three times, each time with the inputs as they are given. Rejects as {@link call} does.
+   * runs up to twelve times, each time with the inputs as they are given. Rejects as {@link call} does.
    */
   async profile(inputs: readonly Input[], options: ProfileOptions = {}): Promise<CallProfile> {
     checkOptions('profile', options, { ...ARGUMENT_RULES, method: 'string' });

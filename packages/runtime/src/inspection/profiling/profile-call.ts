@@ -9,12 +9,15 @@ import { OperatorRecorder, type OperatorRun } from './operator-recorder.ts';
 import { timePasses } from './pass-steps.ts';
 import type { CallPhases, CallProfile, LoadPhases } from './profile-report.ts';
 
+/** The first compiles shaders, the next ones make plans of what they saw. */
+const WARM_UP_CALLS = 3;
+
 /** Browsers tell the GPU's time in steps of 100 µs, longer than many a kernel takes: the mean of some calls is near the truth. */
 const MOST_OBSERVED_CALLS = 8;
 const OBSERVED_MILLISECONDS = 500;
 
 /**
- * Calls a method once so that everything is compiled, once as calls are made, for where the time goes, and then some times operator by
+ * Calls a method until everything is compiled, once as calls are made, for where the time goes, and then some times operator by
  * operator with each kernel measured by itself, for what takes it. Programs with state come out so many calls further.
  *
  * Rejects with the program's error where it fails.
@@ -40,7 +43,7 @@ export async function profileCall(
     if (error !== null) throw error as Error;
     return { begin, end, work };
   };
-  await call(null);
+  for (let warmUp = 0; warmUp < WARM_UP_CALLS; warmUp++) await call(null);
   const beforeGuards = performance.now();
   model.runner.optimizedGraphOf(fn, receiver);
   const guards = performance.now() - beforeGuards;
