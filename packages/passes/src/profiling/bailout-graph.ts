@@ -1,5 +1,6 @@
-import { IntType, invariant, TensorType, type Block, Graph, type Node, type Value } from '@cresset/ir';
+import { IntType, invariant, type Block, Graph, type Node, type Value } from '@cresset/ir';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
+import { eraseShapeInformation } from '../shape-analysis/propagate-input-shapes.ts';
 import { liveValuesAt } from './liveness.ts';
 
 /**
@@ -59,9 +60,7 @@ class BailoutGraphBuilder {
 
   constructor(private readonly bailOut: Node) {
     for (const input of bailOut.inputs) {
-      const copy = this.#graph.addInput().copyMetadata(input);
-      if (copy.type instanceof TensorType) copy.setType(TensorType.get());
-      this.#copies.set(input, copy);
+      this.#copies.set(input, this.#graph.addInput().copyMetadata(input));
     }
   }
 
@@ -69,6 +68,8 @@ class BailoutGraphBuilder {
     this.#continueFrom(this.bailOut);
     for (const output of this.bailOut.owningGraph.outputs) this.#graph.registerOutput(this.#copyOf(output));
     removeBailOuts(this.#graph.block);
+    // What was seen holds under the guards, which are gone.
+    eraseShapeInformation(this.#graph);
     poolConstants(this.#graph);
     return this.#graph;
   }

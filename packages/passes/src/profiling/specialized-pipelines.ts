@@ -9,6 +9,7 @@ import { decomposeAddmm } from '../decomposition/decompose-addmm.ts';
 import { decomposeOps } from '../decomposition/decompose-ops.ts';
 import { preoptimizedBodies } from '../decomposition/preoptimize.ts';
 import { foldModuleAttributes, type AttributeGuard } from '../freezing/fold-module-attributes.ts';
+import { removeDropout } from '../freezing/remove-dropout.ts';
 import {
   runNondiffOptimization,
   runOptimization,
@@ -51,6 +52,8 @@ export function preoptimizeForObject(graph: Graph, options: OptimizeOptions): re
   step('peephole', () => peepholeOptimize(graph, { disableShapes: true }));
   step('propagate constants', () => propagateConstants(graph, evaluate, { immutableTypesOnly: true }));
   step('autocast', () => options.autocast?.(graph, evaluate));
+  // PyTorch knows that of frozen modules only.
+  if (self) step('remove dropout', () => removeDropout(graph));
   step('pool constants', () => poolConstants(graph));
   return guards;
 }
