@@ -7,3 +7,7 @@ export const compilationCallStack = new CompilationCallStack();
 export function compileError(range: SourceRange | undefined, reason: string): ErrorReport {
   return new ErrorReport(range, reason, { calls: compilationCallStack.snapshot() });
 }
+
+/** The error of something nested deeper than `nested` lets anything go. */
+export const tooDeep = (range: SourceRange | undefined): ErrorReport =>
+  compileError(range, 'too many nested expressions or blocks');

@@ -14,7 +14,7 @@ import {
 } from '@cresset/ir';
 import { emitAssignment, emitAugAssignment } from './assignment-emission.ts';
 import { ClosureValue } from './callable-value.ts';
-import { compilationCallStack, compileError } from './compilation-error.ts';
+import { compilationCallStack, compileError, tooDeep } from './compilation-error.ts';
 import { emitCondition, emitIf, emitTernaryIf } from './condition-emission.ts';
 import {
   emitDictComprehension,
@@ -38,7 +38,6 @@ import { emitSubscript } from './subscript-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import { kindToString, type Apply, type Attribute, type Const, type Def, type Expr, type Stmt } from './tree.ts';
 
-const TOO_DEEP = 'too many nested expressions or blocks';
 const INT64_MAX = 2n ** 63n - 1n;
 
 /**
@@ -187,7 +186,7 @@ class FunctionEmitter implements Emitter {
       compilationCallStack.updatePendingRange(stmt.range);
       nested(
         () => this.#emitStatement(stmt),
-        () => compileError(stmt.range, TOO_DEEP),
+        () => tooDeep(stmt.range),
       );
       // What follows an exit is never reached.
       if (this.exitBlocks.has(this.environment.block)) {
@@ -257,7 +256,7 @@ class FunctionEmitter implements Emitter {
   emitSugaredExpr(expr: Expr, typeHint?: Type): SugaredValue {
     return nested(
       () => this.#emitSugaredExpr(expr, typeHint),
-      () => compileError(expr.range, TOO_DEEP),
+      () => tooDeep(expr.range),
     );
   }
 
@@ -316,7 +315,7 @@ class FunctionEmitter implements Emitter {
   emitCondExpr(expr: Expr): CondValue {
     return nested(
       () => emitCondition(this, expr),
-      () => compileError(expr.range, TOO_DEEP),
+      () => tooDeep(expr.range),
     );
   }
 

@@ -23,6 +23,42 @@ function failure(source: string): string {
   throw new Error('it compiles');
 }
 
+/** The message of a program that does not compile, which has to be one of ours. */
+function outcome(source: string): string {
+  try {
+    return String(script(source).findFunction('__torch__.f')!.schema);
+  } catch (error) {
+    expect(error).toBeInstanceOf(CressetError);
+    return (error as CressetError).message;
+  }
+}
+
+describe('a chain of any length ends in an error, if it is too long', () => {
+  const long = (link: string): string => link.repeat(20_000);
+
+  it.each([
+    ['subscripts', `2${long('[0]')}`],
+    ['attributes', `"a"${long('.upper')}`],
+    ['calls', `abs${long('(1)')}`],
+    ['sums', `1${long(' + 1')}`],
+    ['conditions', `1${long(' and 1')}`],
+    ['comparisons', `1${long(' < 1')}`],
+    ['alternatives', `1${long(' if 1 else 1')}`],
+    ['attributes of a name', `math${long('.pi')}`],
+    ['unions', `int${long(' | int')}`],
+  ])('of %s', (_, expression) => {
+    const programs = [
+      `import math\ndef f(x: int = ${expression}):\n  return x`,
+      `import math\nN = ${expression}\ndef f():\n  return N`,
+      `class Color(Enum):\n  RED = ${expression}\ndef f() -> int:\n  return Color.RED.value`,
+      `def f(x: ${expression}):\n  return x`,
+      `class P(NamedTuple):\n  x: int = ${expression}\ndef f():\n  return P().x`,
+      `class A:\n  x: ${expression}\n  def __init__(self):\n    self.x = 1\ndef f():\n  return A().x`,
+    ];
+    for (const program of programs) expect(typeof outcome(program)).toBe('string');
+  });
+});
+
 describe('default values are what Python computes', () => {
   it.each([
     ['int', '7 // 2', '3'],

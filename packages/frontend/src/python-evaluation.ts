@@ -1,5 +1,6 @@
-import { AnyType, Complex } from '@cresset/ir';
+import { AnyType, Complex, nested } from '@cresset/ir';
 import { Dict, EnumValue, List, Tuple, type DictKey, type IValue } from '@cresset/tensor';
+import { tooDeep } from './compilation-error.ts';
 import { binaryOperation, isTruthy, lookUp, PythonError, unaryOperation } from './python-arithmetic.ts';
 import { PYTHON_BUILTINS } from './python-builtins.ts';
 import { pythonTypeName, TorchCode, type PythonValue } from './python-value.ts';
@@ -37,6 +38,13 @@ export class PythonEvaluation {
 
   /** Throws a {@link PythonError} where Python would raise, and what `compute` throws. */
   evaluate(expr: Expr): PythonValue {
+    return nested(
+      () => this.#evaluate(expr),
+      () => tooDeep(expr.range),
+    );
+  }
+
+  #evaluate(expr: Expr): PythonValue {
     switch (expr.kind) {
       case 'const':
       case 'bool':
