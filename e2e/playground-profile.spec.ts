@@ -33,8 +33,9 @@ test('a profile can be saved as a Chrome trace', async ({ page }) => {
   const { traceEvents } = JSON.parse(readFileSync(await download.path(), 'utf8')) as {
     traceEvents: { name: string; ph: string; ts: number; dur: number }[];
   };
-  expect(traceEvents.filter(({ ph }) => ph === 'M')).toHaveLength(3);
-  expect(traceEvents.map(({ name }) => name)).toContain('submit');
+  expect(traceEvents.filter(({ ph }) => ph === 'M')).toHaveLength(4);
+  expect(traceEvents.map(({ name }) => name)).toEqual(expect.arrayContaining(['download', 'submit']));
+  expect(traceEvents.find(({ name }) => name === 'read')!.dur).toBeGreaterThan(0);
 });
 
 test('the graph before and after each pass is shown as a difference', async ({ page }) => {

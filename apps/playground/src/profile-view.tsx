@@ -1,4 +1,4 @@
-import type { CallProfile, ModelSummary } from 'cresset';
+import type { CallProfile } from 'cresset';
 import { KernelTable } from './kernel-table.tsx';
 import { shortCount, shortTime } from './short-time.ts';
 import { Timeline } from './timeline.tsx';
@@ -23,7 +23,7 @@ function save(profile: CallProfile): void {
 }
 
 /** Where the time of a call goes, and of what came before it. */
-export function ProfileView({ profile, timings }: { profile: CallProfile; timings: ModelSummary['timings'] }) {
+export function ProfileView({ profile }: { profile: CallProfile }) {
   const { call, load, peak, kernels, trace } = profile;
   const phases = [
     ['whole call', call.total],
@@ -35,8 +35,8 @@ export function ProfileView({ profile, timings }: { profile: CallProfile; timing
     ['fallbacks to the host', call.fallback],
   ] as const;
   const loading = [
-    ['download', timings.download],
-    ['reading', timings.read],
+    ['download', load.download],
+    ['reading', load.read],
     ['compiling', load.compile],
     ['passes', load.passes],
     ['shaders', load.pipelines],

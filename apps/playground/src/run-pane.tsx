@@ -156,7 +156,7 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
         </pre>
       )}
       {run?.report && <VerificationNotice report={run.report} />}
-      {run?.measured && <ProfileView profile={run.measured} timings={model.loadTimings} />}
+      {run?.measured && <ProfileView profile={run.measured} />}
       {run?.profile && <RunFigures profile={run.profile} place={model.place} />}
     </form>
   );

@@ -11,9 +11,12 @@ interface Bar extends TraceEvent {
 
 const isBar = (event: TraceEvent): event is Bar => event.ph === 'X';
 
+/** What came before the first call is on a scale of its own, and told in numbers. */
+const LOADING = 0;
+
 /** The rows of a trace with what was done when, on one scale. */
 export function Timeline({ trace }: { trace: CallProfile['trace'] }) {
-  const events = trace.traceEvents;
+  const events = trace.traceEvents.filter(({ tid }) => tid !== LOADING);
   const bars = events.filter(isBar);
   const end = Math.max(...bars.map(({ ts, dur }) => ts + dur), 1);
   const rows = events.filter(({ ph }) => ph === 'M');

@@ -75,12 +75,14 @@ describe('a profile on WebGPU', () => {
     const { traceEvents } = JSON.parse(JSON.stringify(trace)) as typeof trace;
     const rows = traceEvents.filter(({ ph }) => ph === 'M').map(({ tid, args }) => [tid, args!['name']]);
     expect(rows).toEqual([
+      [0, 'before the first answer'],
       [1, 'one call'],
       [2, 'another, operator by operator'],
       [3, 'its kernels on the GPU'],
     ]);
     const named = (tid: number): string[] =>
       traceEvents.filter((event) => event.ph === 'X' && event.tid === tid).map(({ name }) => name);
+    expect(named(0)).toEqual(['download', 'read', 'compile', 'passes', 'pipelines', 'upload']);
     expect(named(1)).toEqual(['forward, as it is called', 'encode', 'submit', 'readback']);
     expect(named(2)).toContain('aten::linear + aten::relu');
     if (kernels[0].milliseconds !== null) expect(named(3)).toContain('linear+relu');

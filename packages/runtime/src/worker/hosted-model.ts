@@ -16,6 +16,7 @@ import type {
   CallRequest,
   CallResult,
   DeviceReport,
+  LoadTimings,
   ModelSummary,
   ModuleSummary,
   StateDictReport,
@@ -55,6 +56,8 @@ export interface Callee {
 export class HostedModel {
   /** What requests call it by. */
   id = 0;
+  /** Of a file: how long loading it took. */
+  timings: LoadTimings | null = null;
   readonly runner: ScriptModule;
   /** Modules by path, the model itself under `''`. */
   readonly modules: Map<string, ScriptObject>;

@@ -193,8 +193,8 @@ export class WorkerHost {
     }
     this.add(request.model, model);
     const end = performance.now();
-    const timings = { total: end - start, download: opened - start, read: read - opened, device: end - read };
-    return { type: 'loaded', summary: { ...model.summary(), timings } };
+    model.timings = { total: end - start, download: opened - start, read: read - opened, device: end - read };
+    return { type: 'loaded', summary: { ...model.summary(), timings: model.timings } };
   }
 
   async #preload({ id, model: number }: PreloadRequest, signal: AbortSignal): Promise<AnswerBody> {

@@ -1,15 +1,17 @@
 import type { DeviceWork, DispatchRecord } from '@cresset/tensorexpr';
 import type { ObservedCall } from './observed-call.ts';
-import type { CallProfile, TraceEvent } from './profile-report.ts';
+import type { CallProfile, LoadPhases, TraceEvent } from './profile-report.ts';
 
 /** Rows of the trace. */
+const LOADING = 0;
 const CALL = 1;
 const OPERATORS = 2;
 const KERNELS = 3;
 
-/** Both calls, each from its beginning on; kernels begin when their work was submitted. */
+/** What came before the first answer, then both calls, each from its beginning on; kernels begin when their work was submitted. */
 export function chromeTrace(
   method: string,
+  load: LoadPhases,
   call: Omit<ObservedCall, 'runs'>,
   observed: ObservedCall,
 ): CallProfile['trace'] {
@@ -26,6 +28,8 @@ export function chromeTrace(
     span(names.join(' + '), OPERATORS, begin - observed.begin, end - begin, place ?? 'view'),
   );
   const traceEvents: TraceEvent[] = [
+    rowName(LOADING, 'before the first answer'),
+    ...loadSpans(load),
     rowName(CALL, 'one call'),
     rowName(OPERATORS, 'another, operator by operator'),
     rowName(KERNELS, 'its kernels on the GPU'),
@@ -37,6 +41,16 @@ export function chromeTrace(
     ...kernelSpans(observed.work, observed.begin),
   ];
   return { traceEvents, displayTimeUnit: 'ms' };
+}
+
+/** One after the other, though shaders are compiled and data goes up while other things are done. */
+function loadSpans(load: LoadPhases): TraceEvent[] {
+  let begin = 0;
+  return (['download', 'read', 'compile', 'passes', 'pipelines', 'upload'] as const).map((phase) => {
+    const event = span(phase, LOADING, begin, load[phase], 'load');
+    begin += load[phase];
+    return event;
+  });
 }
 
 /** The GPU has a clock of its own: its first kernel is taken to begin when the first batch was submitted. */

@@ -57,14 +57,16 @@ export async function profileCall(
   } while (observed.length < MOST_OBSERVED_CALLS && performance.now() < until);
 
   const passes = timePasses(model, request).reduce((sum, { milliseconds }) => sum + milliseconds, 0);
+  const { download, read } = model.timings ?? { download: 0, read: 0 };
+  const load = { download, read, ...compilePhases(fn, passes, observed[0].work, profiler) };
   return {
     method: request.method,
     device: device?.description ?? 'host',
     call: callPhases(plain, guards, observed[0].runs),
-    load: loadPhases(fn, passes, observed[0].work, profiler),
+    load,
     peak,
     kernels: kernelRows(observed, peak, fn.name),
-    trace: chromeTrace(request.method, plain, observed.at(-1)!),
+    trace: chromeTrace(request.method, load, plain, observed.at(-1)!),
   };
 }
 
@@ -86,7 +88,12 @@ function callPhases(
   return { total, guards, enqueue, encode, submit, readback, fallback };
 }
 
-function loadPhases(fn: unknown, passes: number, work: DeviceWork, profiler: DeviceProfiler | null): LoadPhases {
+function compilePhases(
+  fn: unknown,
+  passes: number,
+  work: DeviceWork,
+  profiler: DeviceProfiler | null,
+): Omit<LoadPhases, 'download' | 'read'> {
   const compile = fn instanceof GraphFunction ? fn.compileMilliseconds : 0;
   const compilations = profiler?.compilations() ?? new Map<string, { begin: number; end: number }>();
   const codes = new Set(work.dispatches.map(({ code }) => code));

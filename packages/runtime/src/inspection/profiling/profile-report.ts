@@ -48,6 +48,10 @@ export interface CallPhases {
 
 /** Milliseconds from the file to the first answer, by what they were spent on. */
 export interface LoadPhases {
+  /** Until the file was there, or as much of a large one as is needed to open it; 0 for a program that was made here, as the next. */
+  readonly download: number;
+  /** Unzipping, unpickling and reading the code. */
+  readonly read: number;
   /** Compiling the method from its Python text, with what it calls. */
   readonly compile: number;
   /** Passes over its graph. */
