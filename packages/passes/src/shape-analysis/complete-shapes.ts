@@ -1,5 +1,5 @@
 import { constantValue, scalarTypeFromCode, TensorType, type Node, type ScalarTypeName, type Value } from '@cresset/ir';
-import { typeWithScalar } from './dimension-formulas.ts';
+import { summed, typeWithScalar } from './dimension-formulas.ts';
 
 /**
  * What a formula sets the output's type to: null where the arguments do not fit the operator, undefined where it would take the
@@ -50,6 +50,9 @@ const withDtype: CompleteFormula = ([type], node) => {
   return code === null ? undefined : type.withScalarType(scalarTypeFromCode(code));
 };
 
+const summedWithDtype: CompleteFormula = (types, node) =>
+  node.namedInput('dtype').mustBeNone() ? summed(types[0]) : withDtype(types, node);
+
 const wrapped = (dim: number, rank: number): number => (dim < 0 ? dim + rank : dim);
 
 const withScalar: CompleteFormula = ([type], node) => typeWithScalar(type, node, 1);
@@ -98,6 +101,7 @@ function view([type]: readonly TensorType[], node: Node): TensorType | null | un
   const inferred = sizes.indexOf(-1);
   if (inferred !== -1) {
     const known = sizes.reduce((product, size) => (size === -1 ? product : product * size), 1);
+    if (known === 0 || sizes.includes(-1, inferred + 1)) return null;
     sizes[inferred] = Math.floor(type.numel! / known);
   }
   return type.withSizes(sizes);
@@ -154,10 +158,10 @@ const formulas: Readonly<Record<string, CompleteFormula>> = {
   'aten::sub.Scalar': withScalar,
   'aten::mul.Scalar': withScalar,
   'aten::div.Scalar': withScalar,
-  'aten::cumsum': withDtype,
-  'aten::cumprod': withDtype,
+  'aten::cumsum': summedWithDtype,
+  'aten::cumprod': summedWithDtype,
   'aten::softmax.int': withDtype,
-  'aten::log_softmax.int': withDtype,
+  'aten::log_softmax.int': summedWithDtype,
   'aten::type_as': ([type, other]) => type.withScalarType(other.scalarType),
   'aten::t': ([type]) =>
     type.dim === 2 ? type.withSizesStrides(sizesOf(type).reverse(), stridesOf(type).reverse()) : null,

@@ -44,8 +44,23 @@ const of =
 
 const withRank = (rank: number): DimensionFormula => of(0, (type) => type.withDim(rank));
 
-const changedRank = (by: number, from = 0): DimensionFormula =>
-  of(from, (type) => (type.dim === undefined ? type : type.withDim(type.dim + by)));
+/** The first tensor whose rank is known, whichever argument it is, changed (PyTorch: any_tensor_type). */
+const ofKnown =
+  (change: (type: TensorType) => TensorType): DimensionFormula =>
+  (node) => {
+    const type = tensorTypes(node).find(({ dim }) => dim !== undefined);
+    return type ? [change(type)] : null;
+  };
+
+const changedRank = (by: number): DimensionFormula =>
+  of(0, (type) => {
+    if (type.dim === undefined) return type;
+    return type.dim + by < 0 ? null : type.withDim(type.dim + by);
+  });
+
+/** Sums of whole numbers and bools are int64; PyTorch says so of `log_softmax` too. */
+export const summed = (type: TensorType): TensorType =>
+  type.scalarType !== undefined && isIntegral(type.scalarType, true) ? type.withScalarType('int64') : type;
 
 function scalarTypeOfNumber(node: Node, index: number): ScalarTypeName | undefined {
   const type = node.inputs[index]?.type;
@@ -54,11 +69,12 @@ function scalarTypeOfNumber(node: Node, index: number): ScalarTypeName | undefin
   return type === BoolType.get() ? 'bool' : undefined;
 }
 
-/** A whole tensor and a float make a tensor of the default dtype. */
+/** A whole tensor and a float make a tensor of the default dtype, bools and an int one of ints. */
 export function typeWithScalar(type: TensorType, node: Node, index: number): TensorType | null {
   const scalar = scalarTypeOfNumber(node, index);
   if (type.scalarType === undefined || scalar === undefined) return null;
-  return isIntegral(type.scalarType, true) && scalar === 'float64' ? type.withScalarType('float32') : type;
+  if (isIntegral(type.scalarType, true) && scalar === 'float64') return type.withScalarType('float32');
+  return type.scalarType === 'bool' ? type.withScalarType(scalar) : type;
 }
 
 const tensorTypes = (node: Node): TensorType[] =>
@@ -73,18 +89,37 @@ function broadcast(types: readonly TensorType[], scalarType: ScalarTypeName | un
   return TensorType.create({ scalarType, device: types[0].device }).withDim(rank);
 }
 
+/** What tensors promote to; one without dimensions counts where it is of a higher kind of number than the others. */
 function promoted(types: readonly TensorType[]): ScalarTypeName | undefined {
-  let result: ScalarTypeName | undefined;
-  for (const { scalarType, dim } of types) {
-    if (scalarType === undefined || dim === undefined) return undefined;
-    result = result === undefined ? scalarType : (promoteTypes(result, scalarType) as ScalarTypeName);
-  }
-  return result;
+  const highest = (ofRankZero: boolean): ScalarTypeName | undefined => {
+    const names = types.filter(({ dim }) => (dim === 0) === ofRankZero).map(({ scalarType }) => scalarType!);
+    return names.length === 0 ? undefined : names.reduce((a, b) => promoteTypes(a, b) as ScalarTypeName);
+  };
+  if (types.some(({ scalarType, dim }) => scalarType === undefined || dim === undefined)) return undefined;
+  const [higher, lower] = [highest(false), highest(true)];
+  if (higher === undefined || lower === undefined) return higher ?? lower;
+  if (kindOf(lower) <= kindOf(higher)) return higher;
+  return promoteTypes(higher, lower) as ScalarTypeName;
 }
 
-const broadcasting: DimensionFormula = (node) => {
+/** Bool, whole, floating and complex numbers, in this order. */
+function kindOf(scalarType: ScalarTypeName): number {
+  if (scalarType === 'bool') return 0;
+  if (isIntegral(scalarType, false)) return 1;
+  return scalarType.startsWith('complex') ? 3 : 2;
+}
+
+const arithmetic: DimensionFormula = (node) => {
   const types = tensorTypes(node);
   return one(broadcast(types, promoted(types)));
+};
+
+/** The dtype is that of the first two arguments to which both promote; nothing where one of them has none. */
+const broadcasting: DimensionFormula = (node) => {
+  const types = tensorTypes(node);
+  const [first, second] = types.map(({ scalarType }) => scalarType);
+  if (first === undefined || second === undefined) return null;
+  return one(broadcast(types, promoteTypes(first, second) === first ? first : second));
 };
 
 const constantBool = (node: Node, name: string): boolean | undefined => {
@@ -138,11 +173,11 @@ register(
   glu replication_pad1d replication_pad2d replication_pad3d reflection_pad1d reflection_pad2d reflection_pad3d max_unpool2d
   max_unpool3d selu celu elu inverse pinverse batch_norm bilinear upsample_nearest1d upsample_nearest2d upsample_nearest3d
   upsample_linear1d upsample_bilinear2d upsample_trilinear3d acos asin atan abs ceil clamp clamp_max clamp_min cos cosh digamma erf
-  erfc erfinv exp expm1 floor frac lgamma log log10 log1p log2 reciprocal relu round rsqrt sign sin sinh sqrt tan trunc alias detach
+  erfc erfinv exp expm1 floor frac lgamma log log10 log1p log2 reciprocal relu round rsqrt sign sin sinh sqrt tan trunc alias
   transpose.int contiguous clone permute slice.Tensor _convolution _convolution.deprecated convolution conv1d conv2d conv3d conv_tbc
   conv_transpose1d conv_transpose2d.input conv_transpose3d.input softshrink softplus threshold hardshrink hardtanh hardswish
-  hardswish_ leaky_relu gelu prelu rrelu bernoulli bernoulli.p normal.Tensor_float normal.Tensor_Tensor triu tril rot90 flip mvlgamma
-  pow.Scalar sigmoid neg tanh t bmm polygamma cumsum cumprod softmax.int log_softmax.int pow.Tensor_Scalar logit narrow remainder.Scalar fmod.Scalar`,
+  hardswish_ leaky_relu gelu prelu rrelu bernoulli bernoulli.p normal.Tensor_float triu tril rot90 flip mvlgamma
+  sigmoid neg tanh t softmax.int pow.Tensor_Scalar logit narrow remainder.Scalar fmod.Scalar`,
   of(0, (type) => type.dimensionedOnly()),
 );
 register(
@@ -153,32 +188,60 @@ register(
   'lt.Scalar le.Scalar gt.Scalar ge.Scalar eq.Scalar ne.Scalar',
   of(0, (type) => type.dimensionedOnly().withScalarType('bool')),
 );
+register('add.Tensor sub.Tensor mul.Tensor div.Tensor', arithmetic);
 register(
-  `add.Tensor sub.Tensor mul.Tensor div.Tensor max.other min.other pow.Tensor_Tensor __and__.Tensor __or__.Tensor __xor__.Tensor
-  __lshift__.Tensor __rshift__.Tensor __iand__.Tensor __ior__.Tensor __ixor__.Tensor __ilshift__.Tensor __irshift__.Tensor
-  remainder.Tensor fmod.Tensor lerp.Scalar lerp.Tensor atan2 addcmul addcdiv`,
+  `max.other min.other pow.Tensor_Tensor __and__.Tensor __or__.Tensor __xor__.Tensor __lshift__.Tensor __rshift__.Tensor __iand__.Tensor
+  __ior__.Tensor __ixor__.Tensor __ilshift__.Tensor __irshift__.Tensor remainder.Tensor fmod.Tensor lerp.Scalar lerp.Tensor atan2`,
   broadcasting,
+);
+register('addcmul addcdiv', (node) => {
+  const types = tensorTypes(node);
+  return one(broadcast(types, types[0].scalarType));
+});
+register(
+  'mm bmm normal.Tensor_Tensor',
+  ofKnown((type) => type),
+);
+register(
+  'pow.Scalar polygamma',
+  ofKnown((type) => type.dimensionedOnly()),
+);
+register(
+  'detach',
+  of(0, (type) => type.dimensionedOnly().withRequiresGrad(false)),
+);
+register(
+  'cumsum cumprod log_softmax.int',
+  of(0, (type) => summed(type.dimensionedOnly())),
 );
 register('lt.Tensor le.Tensor gt.Tensor ge.Tensor eq.Tensor ne.Tensor', (node) =>
   one(broadcast(tensorTypes(node), 'bool')),
 );
 register('where.self', (node) => {
-  const [self, other] = [tensorInput(node, 1), tensorInput(node, 2)];
-  return self && other && one(broadcast([self, other], self.scalarType));
+  const types = tensorTypes(node);
+  return one(broadcast(types, types[1].scalarType));
 });
 register(
-  'det max min dot logdet dist norm.Scalar std var all any mean median nanmedian',
+  'det max min logdet norm.Scalar std var all any mean median nanmedian',
   of(0, (type) => type.withDim(0)),
 );
 register(
-  'sum prod trace',
-  of(0, (type) => {
-    const { scalarType } = type;
-    const isWhole = scalarType !== undefined && isIntegral(scalarType, true);
-    return type.withDim(0).withScalarType(isWhole ? 'int64' : scalarType);
+  'dot dist',
+  ofKnown((type) => type.withDim(0)),
+);
+register(
+  'sum prod',
+  of(0, (type) => summed(type.withDim(0))),
+);
+register('trace', withRank(0));
+register('all.dim any.dim', of(0, reduced));
+register(
+  'prod.dim_int',
+  of(0, (type, node) => {
+    const result = reduced(type, node);
+    return result && summed(result);
   }),
 );
-register('prod.dim_int all.dim any.dim', of(0, reduced));
 register(
   'argmax argmin',
   of(0, (type, node) => {
@@ -188,30 +251,45 @@ register(
 );
 register('max.dim min.dim mode kthvalue median.dim nanmedian.dim', (node) => {
   const type = tensorInput(node, 0);
-  const values = type && reduced(type, node);
+  const values = type?.dim === undefined ? null : reduced(type, node);
   return values && [values, values.withScalarType('int64')];
 });
 register('select.int diagonal', changedRank(-1));
 register('unfold unsqueeze', changedRank(1));
 register('embedding', (node) => {
   const [weight, indices] = [tensorInput(node, 0), tensorInput(node, 1)];
-  return weight && indices && [weight.withDim(indices.dim === undefined ? undefined : indices.dim + 1)];
+  return !weight || indices?.dim === undefined ? null : [weight.withDim(indices.dim + 1)];
 });
-register('take reshape_as view_as expand_as', (node) => {
+register('take', (node) => {
+  const [self, index] = [tensorInput(node, 0), tensorInput(node, 1)];
+  return self && index && [index.dimensionedOnly().withScalarType(self.scalarType)];
+});
+register('reshape_as view_as expand_as', (node) => {
   const [self, other] = [tensorInput(node, 0), tensorInput(node, 1)];
   return self && other && [self.withDim(other.dim)];
 });
 register('type_as', (node) => {
   const [self, other] = [tensorInput(node, 0), tensorInput(node, 1)];
-  return self && other && [self.dimensionedOnly().withScalarType(other.scalarType)];
+  return self && other && [self.withScalarType(other.scalarType)];
 });
 register('view reshape', rankOfList('size'));
 register('reshape', rankOfList('shape'));
 register('as_strided expand', rankOfList('size'));
 register('repeat', rankOfList('repeats'));
-register('masked_select mv addmv', withRank(1));
-register('diagflat addmm addbmm addr mm', withRank(2));
-register('baddbmm', withRank(3));
+register('masked_select', withRank(1));
+register(
+  'mv addmv',
+  ofKnown((type) => type.withDim(1)),
+);
+register('diagflat', withRank(2));
+register(
+  'addmm addbmm addr',
+  ofKnown((type) => type.withDim(2)),
+);
+register(
+  'baddbmm',
+  ofKnown((type) => type.withDim(3)),
+);
 register(
   'diag',
   of(0, (type) => (type.dim === 1 ? type.withDim(2) : type.dim === 2 ? type.withDim(1) : null)),

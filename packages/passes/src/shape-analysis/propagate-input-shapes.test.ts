@@ -54,6 +54,33 @@ describe('propagateInputShapes', () => {
     expect(text).toContain(': Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::mul');
   });
 
+  test.each([
+    ['aten::mm(%u, %r)', 'Float(*, *, device=cpu)'],
+    ['aten::bmm(%u, %u)', 'Tensor'],
+    ['aten::dot(%u, %r)', 'Float(device=cpu)'],
+    ['aten::remainder(%r, %u)', 'Tensor'],
+    ['aten::add(%r, %u, %one)', 'Tensor(device=cpu)'],
+    ['aten::sub(%d, %r, %one)', 'Float(*, *, device=cpu)'],
+    ['aten::mul(%b, %d)', 'Double(*, device=cpu)'],
+    ['aten::add(%b, %one, %one)', 'Long(*, device=cpu)'],
+    ['aten::cumsum(%b, %one, %none)', 'Long(*, device=cpu)'],
+    ['aten::take(%u, %r)', 'Tensor(*, *, device=cpu)'],
+    ['aten::select(%d, %one, %one)', 'Tensor'],
+    ['aten::detach(%r)', 'Float(*, *, requires_grad=0, device=cpu)'],
+    ['aten::embedding(%r, %u, %one, %no, %no)', 'Tensor'],
+  ])('knows as much of %s as PyTorch does', (call, type) => {
+    const graph =
+      parseIr(`graph(%u : Tensor, %r : Float(*, *, device=cpu), %d : Double(device=cpu), %b : Bool(*, device=cpu)):
+  %one : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %no : bool = prim::Constant[value=0]()
+  %y : Tensor = ${call}
+  return (%y)
+`);
+    propagateInputShapes(graph, evaluate);
+    expect(`${graph.outputs[0].type}`).toBe(type);
+  });
+
   test('does not run operators on memory that the graph writes to', () => {
     const text = analysed(
       `graph(%x : Tensor):

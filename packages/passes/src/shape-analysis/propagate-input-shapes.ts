@@ -8,7 +8,7 @@ import {
   type TupleType,
   type Type,
 } from '@cresset/ir';
-import { isFloatingPoint, Tensor } from '@cresset/tensor';
+import { isIntegral, Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
 import { completeFormula, runOnExamples } from './complete-shapes.ts';
 import { dimensionFormula } from './dimension-formulas.ts';
@@ -172,7 +172,7 @@ class ShapePropagator {
   /** Runs the operator on zeros; not where memory that changes is looked at, nor on whole numbers, which could divide by zero. */
   #run(node: Node, types: readonly TensorType[]): boolean {
     if (this.#isChanged(node)) return false;
-    if (types.some(({ scalarType }) => !isFloatingPoint(scalarType!))) return false;
+    if (types.some(({ scalarType }) => isIntegral(scalarType!, false))) return false;
     let next = 0;
     const inputs = node.inputs.map((value) =>
       value.type instanceof TensorType
