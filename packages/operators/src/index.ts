@@ -7,6 +7,7 @@ export {
   computeCallOnDevice,
   computeCallOnHost,
   deviceRefusal,
+  hostPieces,
   doublePrecision,
   holdsDoubles,
   isImplemented,
@@ -18,6 +19,7 @@ export {
   runWithoutData,
 } from './dispatch/invoke.ts';
 export { prepareCall, type PreparedCall } from './dispatch/prepared-call.ts';
+export { isInPieces, type Pieces } from './kernels/pieces.ts';
 export { readScalar } from './kernels/elements.ts';
 export {
   computingTypes,

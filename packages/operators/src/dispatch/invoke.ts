@@ -14,8 +14,9 @@ import { boxingOf, tensorsOf } from '../table/boxing.ts';
 import { copyInto, lowerCopy } from '../kernels/copy.ts';
 import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
 import { check } from '../kernels/errors.ts';
-import { hasPointwiseExpr, lowerPointwise, pointwiseShape, runPointwise } from '../kernels/pointwise.ts';
-import { lowerReduction, reductionShape, runReduction } from '../kernels/reduction.ts';
+import { finish, isInPieces, type Pieces } from '../kernels/pieces.ts';
+import { hasPointwiseExpr, lowerPointwise, pointwisePieces, pointwiseShape } from '../kernels/pointwise.ts';
+import { lowerReduction, reductionPieces, reductionShape } from '../kernels/reduction.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { checkWritable } from './writable-dtypes.ts';
 import type { HostContext, LoweringContext, OperatorRow, Results, TensorMeta, Unboxed } from '../table/row.ts';
@@ -65,7 +66,7 @@ export function runWithoutData(row: OperatorRow, args: readonly IValue[], contex
     const results = row.view(unboxed as never);
     if (results !== null && results !== undefined) return boxing.box(results);
   }
-  return row.readsNoData && row.host && !row.shape ? boxing.box(row.host(unboxed as never, [], context)) : null;
+  return row.readsNoData && row.host && !row.shape ? boxing.box(finish(completed(row.host(unboxed as never, [], context)))) : null;
 }
 
 function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {
@@ -88,12 +89,18 @@ export function runOnHost(row: OperatorRow, args: readonly IValue[], context: Ho
 
 /** As `runOnHost`, where it is known that the operator has to compute. */
 export function computeCallOnHost(call: OperatorCall, context: HostContext): IValue[] {
+  return finish(hostPieces(call, context));
+}
+
+/** As `computeCallOnHost`, in pieces. */
+export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IValue[]> {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
   if (call.isQuantized) {
     const plain = row.derived?.from ?? row;
     const results =
-      quantizedForm?.(row, unboxed, (args) => computeOnHost(plain, args, outputShapes(plain, args), context)) ?? null;
+      quantizedForm?.(row, unboxed, (args) => finish(computeOnHost(plain, args, outputShapes(plain, args), context))) ??
+      null;
     check(
       results !== null,
       () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
@@ -101,22 +108,22 @@ export function computeCallOnHost(call: OperatorCall, context: HostContext): IVa
     return boxing.box(results);
   }
   checkReadable(row, unboxed);
-  if (!row.derived) return boxing.box(computeOnHost(row, unboxed, call.outputs, context));
+  if (!row.derived) return boxing.box(yield* computeOnHost(row, unboxed, call.outputs, context));
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
     prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
-    runPointwise(from, unboxed, targets[0]);
+    yield* pointwisePieces(from, unboxed, targets[0]);
   } else {
     const args = functionalArguments(from, unboxed);
     const shapes = outputShapes(from, args);
     // A tensor that is refused for its dtype is so before anything else is found wrong.
     shapes?.forEach(({ dtype }, at) => checkWritable(row, dtype, targets[at].dtype));
     if (from.host && canWriteOver(targets[0], row, args, shapes)) {
-      from.host(args as never, targets, context);
+      yield* completed(from.host(args as never, targets, context));
       return targets;
     }
-    const computed = asTensors(computeOnHost(from, args, shapes, context));
+    const computed = asTensors(yield* computeOnHost(from, args, shapes, context));
     targets.forEach((target, at) => {
       prepareTarget(target, computed[at], row, unboxed);
       copyInto(target, computed[at]);
@@ -140,20 +147,25 @@ function canWriteOver(
   return isApart && dtype === self.dtype && sameSizes(sizes, self.sizes);
 }
 
-function computeOnHost(
+function* computeOnHost(
   row: OperatorRow,
   args: Arguments,
   shapes: readonly TensorMeta[] | null,
   context: HostContext,
-): Results {
+): Pieces<Results> {
   const outputs = shapes?.map((meta) => allocateOnHost(meta));
-  if (row.pointwise) runPointwise(row, args, outputs![0]);
-  else if (row.reduction) runReduction(row, args, outputs![0]);
+  if (row.pointwise) yield* pointwisePieces(row, args, outputs![0]);
+  else if (row.reduction) yield* reductionPieces(row, args, outputs![0]);
   else if (row.host) {
-    const results = row.host(args as never, outputs ?? [], context);
+    const results = yield* completed(row.host(args as never, outputs ?? [], context));
     if (results !== undefined || !outputs) return results;
   } else throw notImplemented(row);
   return resultsOf(row, outputs!);
+}
+
+/** What a kernel gives, with all that it does in pieces. */
+function* completed(results: Results | Pieces<Results>): Pieces<Results> {
+  return isInPieces(results) ? yield* results : results;
 }
 
 /** What is thrown for an operator that is known to the compiler but has nothing to run. */

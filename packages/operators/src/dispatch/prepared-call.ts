@@ -1,6 +1,7 @@
 import { contiguousStrides, isComplex, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
 import { TURN_SIZE } from '../kernels/elementwise.ts';
 import { assertNoInternalOverlap } from '../kernels/dimensions.ts';
+import { finish, isInPieces } from '../kernels/pieces.ts';
 import { computingTypes, pointwiseLoop } from '../kernels/pointwise.ts';
 import { reductionLoop } from '../kernels/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
@@ -18,6 +19,9 @@ export interface PreparedCall {
   /** The result; undefined where the arguments are not like those. */
   run(args: readonly IValue[], context: HostContext): IValue | undefined;
 }
+
+/** Elements up to which a kernel of its own is called at once: it may go over them many times. */
+const SMALL_KERNEL = 1 << 12;
 
 /** Whether an argument is like the one a call was made ready for. */
 type Guard = (value: IValue) => boolean;
@@ -40,14 +44,16 @@ export function prepareCall(row: OperatorRow, args: readonly IValue[]): Prepared
   if (shapes?.length !== 1) return null;
   const [meta] = shapes;
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
-  if (numelOf(meta.sizes) === 0 || isComplex(meta.dtype)) return null;
-  const compute = size > TURN_SIZE ? null : rule ? pointwise(row, unboxed, meta) : reduction(row, unboxed, meta);
+  // What may take long is done in pieces, and the time to look at it is nothing beside that.
+  if (numelOf(meta.sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
+  const compute = rule ? pointwise(row, unboxed, meta) : reduction(row, unboxed, meta);
   if (compute) return new Prepared(guards, compute);
   const { host } = row;
-  if (rule || row.reduction || !host) return null;
+  if (rule || row.reduction || !host || size > SMALL_KERNEL) return null;
   return new Prepared(guards, (values, context) => {
     const output = allocate(meta);
-    const results = host(boxing.unbox(values) as never, [output], context);
+    const begun = host(boxing.unbox(values) as never, [output], context);
+    const results = isInPieces(begun) ? finish(begun) : begun;
     return results === undefined ? output : boxing.box(results)[0];
   });
 }

@@ -4,6 +4,7 @@ import { BlockProgram, withIntegerFallback } from './block-evaluator.ts';
 import { blockReader, blockSize, blockWriter, IntegerRangeError, makeRegister, type Register } from './blocks.ts';
 import { broadcastStrides } from './broadcast.ts';
 import { laneOf, rowLoops, rowStep, type Lane, type Step } from './lanes.ts';
+import { finish, type Pieces } from './pieces.ts';
 import { iterationSpace, type VisitRun } from './tensor-iterator.ts';
 
 /** What an elementwise loop has to know of a tensor before it runs. */
@@ -109,12 +110,11 @@ export class ElementwiseLoop {
       this.#release();
       return;
     }
-    const pieces = this.pieces(output, tensors);
-    while (!pieces.next().done);
+    finish(this.pieces(output, tensors));
   }
 
   /** As `run`, with stops on the way. */
-  *pieces(output: Tensor, tensors: readonly Tensor[]): Generator<void, void> {
+  *pieces(output: Tensor, tensors: readonly Tensor[]): Pieces {
     const offsets = offsetsOf(output, tensors);
     const index = new Array<number>(this.#outer.length).fill(0);
     let done = 0;

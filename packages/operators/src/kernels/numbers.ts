@@ -1,4 +1,5 @@
 import { bitsToNumber, forEachOffset, isComplex, numberToBits, type HostArray, type Tensor } from '@cresset/tensor';
+import type { Pieces } from './pieces.ts';
 
 /** What host kernels of this family compute with: float32 data as it is, everything else converted. */
 export type FloatArray = Float32Array | Float64Array;
@@ -55,14 +56,25 @@ function conversionTo(out: Tensor, target: HostArray): ((value: number) => numbe
  * float64 the array is the storage itself (with what it held before), for everything else a double array converted after.
  */
 export function fillNumbers(out: Tensor, compute: (values: FloatArray) => void): void {
-  if ((out.dtype === 'float32' || out.dtype === 'float64') && out.isContiguous()) {
-    const storage = out.storageArrayForWriting() as FloatArray;
-    compute(storage.subarray(out.storageOffset, out.storageOffset + out.numel) as FloatArray);
-    return;
-  }
-  const values = new Float64Array(out.numel);
+  const inPlace = windowOnto(out);
+  const values = inPlace ?? new Float64Array(out.numel);
   compute(values);
-  writeNumbers(out, values);
+  if (!inPlace) writeNumbers(out, values);
+}
+
+/** As `fillNumbers`, in pieces. */
+export function* fillInPieces(out: Tensor, compute: (values: FloatArray) => Pieces): Pieces {
+  const inPlace = windowOnto(out);
+  const values = inPlace ?? new Float64Array(out.numel);
+  yield* compute(values);
+  if (!inPlace) writeNumbers(out, values);
+}
+
+/** The elements of a tensor that can be written as they are; null where they have to be converted or put in their places. */
+function windowOnto(out: Tensor): FloatArray | null {
+  if ((out.dtype !== 'float32' && out.dtype !== 'float64') || !out.isContiguous()) return null;
+  const storage = out.storageArrayForWriting() as FloatArray;
+  return storage.subarray(out.storageOffset, out.storageOffset + out.numel) as FloatArray;
 }
 
 /** A matrix somewhere in an array, by strides. */

@@ -16,7 +16,7 @@ import {
 import { boxingOf } from '../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from './broadcast.ts';
 import { strideOrder, stridesInOrder } from './dimensions.ts';
-import { ElementwiseLoop, type Layout } from './elementwise.ts';
+import { ElementwiseLoop, TURN_SIZE, type Layout } from './elementwise.ts';
 import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
 import type {
@@ -28,6 +28,7 @@ import type {
   Scalar,
   TensorMeta,
 } from '../table/row.ts';
+import { finish, type Pieces } from './pieces.ts';
 import { roundingTo } from './rounding.ts';
 import { coalesce, iterationSpace, StridedCursor, walkOf } from './tensor-iterator.ts';
 import {
@@ -204,17 +205,22 @@ export function wrapNarrow(expr: Expr, dtype: ScalarType): Expr {
 
 /** Computes a pointwise row into `output`, whose sizes are the broadcast ones, on the host. */
 export function runPointwise(row: OperatorRow, args: PointwiseArguments, output: Tensor): void {
+  finish(pointwisePieces(row, args, output));
+}
+
+/** As `runPointwise`, in pieces. */
+export function* pointwisePieces(row: OperatorRow, args: PointwiseArguments, output: Tensor): Pieces {
   const { computing } = computingTypes(row, args);
   if (output.numel === 0) return;
   const isWide =
     isComplex(computing) ||
     isComplex(output.dtype) ||
     operandNames(row).some((name) => args[name] instanceof Tensor && isComplex(args[name].dtype));
-  if (row.pointwise!.number && !isWide) runNumbers(row, args, output, computing);
-  else if (isWide) runComplex(row, args, output);
+  if (row.pointwise!.number && !isWide) yield* runNumbers(row, args, output, computing);
+  else if (isWide) yield* runComplex(row, args, output);
   else {
     const { loop, names } = pointwiseLoop(row, args, output, computing);
-    loop.run(
+    yield* loop.pieces(
       output,
       names.map((name) => args[name] as Tensor),
     );
@@ -270,10 +276,10 @@ export function evaluateInto(output: Tensor, expr: Expr, loads: readonly LoadExp
 }
 
 /** One element at a time through the row's function of numbers. */
-function runNumbers(row: OperatorRow, args: PointwiseArguments, output: Tensor, computing: ScalarType): void {
+function* runNumbers(row: OperatorRow, args: PointwiseArguments, output: Tensor, computing: ScalarType): Pieces {
   const apply = row.pointwise!.number!;
   const single = computing !== 'float64';
-  forEachElement(row, args, output, (values) => {
+  yield* forEachElement(row, args, output, (values) => {
     const numbers: PointwiseArguments = { ...values };
     for (const name of operandNames(row)) if (isNumeric(values[name])) numbers[name] = Number(values[name]);
     const value = apply(numbers, computing);
@@ -285,12 +291,12 @@ const isNumeric = (value: unknown): boolean =>
   typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean';
 
 /** One element at a time through the row's function of complex numbers. */
-function runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor): void {
+function* runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor): Pieces {
   const rule = row.pointwise!;
   const apply = rule.complex;
   if (!apply) throw notImplementedFor(kernelName(row), 'ComplexFloat');
   const names = operandNames(row);
-  forEachElement(row, args, output, (values) => {
+  yield* forEachElement(row, args, output, (values) => {
     const numbers: PointwiseArguments = { ...values };
     for (const name of names) {
       const value = values[name];
@@ -301,12 +307,12 @@ function runComplex(row: OperatorRow, args: PointwiseArguments, output: Tensor):
   });
 }
 
-function forEachElement(
+function* forEachElement(
   row: OperatorRow,
   args: PointwiseArguments,
   output: Tensor,
   apply: (values: PointwiseArguments) => Scalar,
-): void {
+): Pieces {
   const values: PointwiseArguments = { ...args };
   const names = operandNames(row).filter((name) => args[name] instanceof Tensor);
   const tensors = names.map((name) => args[name] as Tensor);
@@ -328,6 +334,7 @@ function forEachElement(
       input.advance(1, (offset) => void (values[names[which]] = readers[which](offset))),
     );
     cursor.advance(1, (offset) => write(offset, apply(values)));
+    if (at % TURN_SIZE === 0) yield;
   }
 }
 

@@ -20,6 +20,7 @@ import { isDirect, TURN_SIZE } from './elementwise.ts';
 import { readScalar, scalarToNumber, scalarWriter } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
 import type { Lane } from './lanes.ts';
+import { finish, type Pieces } from './pieces.ts';
 import { hostLoad } from './pointwise.ts';
 import { ReduceAccumulator } from './reduce-accumulator.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, TensorMeta } from '../table/row.ts';
@@ -113,11 +114,11 @@ function keptStrides(output: Tensor, { self, kept }: ReductionPlan): readonly nu
 }
 
 /** Computes a reduction on the host, sums in double precision. */
-export function runReduction(row: OperatorRow, args: PointwiseArguments, output: Tensor): void {
+export function* reductionPieces(row: OperatorRow, args: PointwiseArguments, output: Tensor): Pieces {
   const plan = planOf(row, args);
   if (output.numel === 0) return;
   if (isComplex(plan.computing) || isComplex(plan.self.dtype)) runComplexReduction(row, args, plan, output);
-  else makeLoop(row, args, plan, output).run(plan.self, output);
+  else yield* makeLoop(row, args, plan, output).pieces(plan.self, output);
 }
 
 /** A reduction made ready for arguments like these; null for complex ones. */
@@ -216,12 +217,11 @@ export class ReductionLoop {
 
   /** Combines the elements of `self`, of the layout that the loop was made for. */
   run(self: Tensor, output: Tensor): void {
-    const pieces = this.pieces(self, output);
-    while (!pieces.next().done);
+    finish(this.pieces(self, output));
   }
 
   /** As `run`, with stops on the way. */
-  *pieces(self: Tensor, output: Tensor): Generator<void, void> {
+  *pieces(self: Tensor, output: Tensor): Pieces {
     try {
       yield* this.#run(self, output);
     } catch (error) {
@@ -231,7 +231,7 @@ export class ReductionLoop {
     }
   }
 
-  *#run(self: Tensor, output: Tensor): Generator<void, void> {
+  *#run(self: Tensor, output: Tensor): Pieces {
     const [sourceWalk, outputWalk] = this.across.walks;
     const sources = new StridedCursor(this.across.sizes, { ...sourceWalk, offset: self.storageOffset });
     const outputs = new StridedCursor(this.across.sizes, { ...outputWalk, offset: output.storageOffset });
@@ -254,7 +254,7 @@ export class ReductionLoop {
     }
   }
 
-  *#reduce(stage: ReduceStage, self: Tensor, runs: readonly GroupRun[]): Generator<void, void> {
+  *#reduce(stage: ReduceStage, self: Tensor, runs: readonly GroupRun[]): Pieces {
     const { program, source, earlier, values, accumulator } = stage;
     const read = source && !isDirect(self.dtype, true) ? blockReader(self, source.array as Register) : null;
     if (source && !read) source.array = self.storageArray();

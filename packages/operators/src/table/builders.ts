@@ -1,4 +1,4 @@
-import { lowerPointwise, pointwiseShape, runPointwise } from '../kernels/pointwise.ts';
+import { lowerPointwise, pointwisePieces, pointwiseShape } from '../kernels/pointwise.ts';
 import type {
   DeviceKernel,
   PointwiseArguments,
@@ -96,7 +96,7 @@ export function through<Args>(
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape: (args) => pointwiseShape(row, prepare(args)),
-    host: (args, [output]) => runPointwise(row, prepare(args), output),
+    host: (args, [output]) => pointwisePieces(row, prepare(args), output),
     lower: (args, [output], context) => lowerPointwise(row, prepare(args), output, context),
     ...forms,
   });

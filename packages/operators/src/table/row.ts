@@ -2,6 +2,7 @@ import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction, Store } fro
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
 import type { ErrorKind } from '../kernels/errors.ts';
+import type { Pieces } from '../kernels/pieces.ts';
 
 /**
  * One operator: its schema (PyTorch's own declaration) and everything the rest of the house asks about it. Rows stand in
@@ -139,9 +140,14 @@ export interface RandomStream {
 
 /**
  * The reference kernel. With a ShapeRule it fills `outputs` (contiguous unless the rule gave strides, or a view where an
- * in-place or `out=` form is derived: write through strides) and returns nothing; without, it returns its results.
+ * in-place or `out=` form is derived: write through strides) and returns nothing; without, it returns its results. One
+ * that may take long does so in pieces.
  */
-export type HostKernel<Args> = (args: Args, outputs: readonly Tensor[], context: HostContext) => Results;
+export type HostKernel<Args> = (
+  args: Args,
+  outputs: readonly Tensor[],
+  context: HostContext,
+) => Results | Pieces<Results>;
 
 /** Computes on a device and makes its results itself, where their sizes depend on data (which it may wait for) or where
  * it writes to its arguments. */

@@ -3,6 +3,7 @@ import {
   callRefusal,
   computeCallOnDevice,
   computeCallOnHost,
+  hostPieces,
   doublePrecision,
   isImplemented,
   notImplemented,
@@ -28,7 +29,6 @@ import type { Execution } from '../run/execution.ts';
 import { expectTensors, type OperatorBinding } from '../interpreter/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { countOne, type RunCounters } from '../run/run-counters.ts';
-import type { RuntimeContext } from '../run/runtime-context.ts';
 import { tensorsIn } from './tensors-in.ts';
 
 /** The results of an operator, now or once data has come from the device. */
@@ -51,7 +51,7 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const early = row.readsElements ? null : runWithoutData(row, args, context);
   if (early) return early;
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
-  if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, context), execution);
+  if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, execution), execution);
   const missing = missingStorages(args, context.device);
   const place = execution.place();
   return missing
@@ -64,14 +64,18 @@ function computeOnHost(
   binding: OperatorBinding,
   row: OperatorRow,
   args: readonly IValue[],
-  context: RuntimeContext,
-): readonly IValue[] {
+  execution: Execution,
+): Invocation {
   const prepared = prepareCall(row, args);
-  const result = prepared?.run(args, context);
-  if (result === undefined) return computeCallOnHost(new OperatorCall(row, args), context);
+  const result = prepared?.run(args, execution.context);
+  if (result === undefined) return computeInTurns(new OperatorCall(row, args), execution);
   binding.prepared = prepared;
   return [result];
 }
+
+/** Computes on the host; later where that takes long and the run may be aborted meanwhile. */
+const computeInTurns = (call: OperatorCall, execution: Execution): Invocation =>
+  execution.inTurns(hostPieces(call, execution.context));
 
 /** Calls an operator that somebody else computes: the run rests meanwhile. */
 async function runRemotely(
@@ -102,7 +106,15 @@ function computeWhereBest(
   }
   const onHost = (refusal: string): Invocation => {
     countHostCall(context.counters, name, refusal);
-    return afterReadback(args, () => own(execution, tensors, computeCallOnHost(call, context)), execution);
+    return afterReadback(
+      args,
+      () => {
+        const results = computeInTurns(call, execution);
+        if (results instanceof Promise) return results.then((done) => own(execution, tensors, done));
+        return own(execution, tensors, results);
+      },
+      execution,
+    );
   };
   const refusal = callRefusal(call);
   if (refusal !== null) return onHost(refusal);
@@ -133,7 +145,11 @@ function countHostCall(counters: RunCounters, name: string, refusal: string): vo
 }
 
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */
-export function afterReadback<T>(args: readonly IValue[], body: () => T, execution: Execution): T | Promise<T> {
+export function afterReadback<T>(
+  args: readonly IValue[],
+  body: () => T | Promise<T>,
+  execution: Execution,
+): T | Promise<T> {
   const away = missingStorages(args, null);
   return away ? bringToHost(away, execution).then(body) : body();
 }

@@ -4,15 +4,13 @@ import type { Code, CodeSource } from './code.ts';
 import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
 import type { Instruction } from './instruction.ts';
-import type { Execution } from '../run/execution.ts';
+import { MAX_BUSY_MS, othersTurn, type Execution } from '../run/execution.ts';
 import type { RecordingNotes } from '../run/planner.ts';
 import { ProgramPlace, stackOf, type CallInProgress, type RunningProgram } from './program-place.ts';
 import { InterruptedError, MemberError, TorchScriptError } from './script-error.ts';
 
 /** Instructions without tensors between two looks at the clock and the abort signal. */
 const checkInterval = 1024;
-/** How long a run that can be aborted keeps the event loop waiting, in milliseconds. */
-const maxBusyTime = 40;
 
 /**
  * A running program: call frames with registers and a program counter, and nothing else (torch::jit::InterpreterState). It
@@ -211,8 +209,8 @@ export class InterpreterState implements RunningProgram {
     this.execution.throwIfEnded();
     const room = context.device?.room() ?? null;
     if (room) return this.execution.untilAborted(room);
-    if (!signal || performance.now() - this.#lastRest < maxBusyTime) return null;
-    return new Promise((resolve) => setTimeout(resolve, 0));
+    if (!signal || performance.now() - this.#lastRest < MAX_BUSY_MS) return null;
+    return othersTurn();
   }
 
   // ---- errors

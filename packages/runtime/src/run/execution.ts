@@ -1,4 +1,5 @@
 import type { CressetError, Node } from '@cresset/ir';
+import type { Pieces } from '@cresset/operators';
 import type { IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
@@ -7,6 +8,12 @@ import type { Planner } from './planner.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
 import { StorageLedger } from '../memory/storage-ledger.ts';
+
+/** How long a run that can be aborted keeps the event loop waiting, in milliseconds. */
+export const MAX_BUSY_MS = 40;
+
+/** Lets what waits in the event loop go first, a message that the run is aborted among it. */
+export const othersTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 /** Calls the operators of a run in the interpreter's stead, to look at what they make. */
 export interface OperatorObserver {
@@ -68,6 +75,26 @@ export class Execution {
       work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
       if (signal.aborted) abort();
     });
+  }
+
+  /**
+   * Does work in pieces. A run that can be aborted lets others have a turn whenever it has kept them waiting, and does no more once
+   * it was: then the outcome is a Promise. Any other does it all at once.
+   */
+  inTurns<Result>(pieces: Pieces<Result>): Result | Promise<Result> {
+    const start = performance.now();
+    let step = pieces.next();
+    while (!step.done) {
+      if (this.signal && performance.now() - start >= MAX_BUSY_MS) return this.#afterTurn(pieces);
+      step = pieces.next();
+    }
+    return step.value;
+  }
+
+  async #afterTurn<Result>(pieces: Pieces<Result>): Promise<Result> {
+    await othersTurn();
+    this.throwIfEnded();
+    return this.inTurns(pieces);
   }
 
   /** Nothing that is computed after a failure of the device is of any use. */

@@ -7,8 +7,9 @@ import { check } from '../../kernels/errors.ts';
 import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, floatParam, mul } from '../../kernels/expressions.ts';
 import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
-import { hostProduct } from '../products/product.ts';
+import { productPieces } from '../products/product.ts';
 import { hostSoftmax, lowerSoftmax } from './softmax.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { transposeView } from '../../kernels/views.ts';
@@ -122,12 +123,12 @@ function scaleOf({ query, scale }: AttentionArgs): number {
   return scale ?? 1 / Math.sqrt(query.sizes[query.dim - 1]);
 }
 
-function hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: HostContext): void {
+function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: HostContext): Pieces {
   const { q, k, v, mask, view } = headsOf(args);
   const [length, span] = [q.sizes[q.dim - 2], k.sizes[k.dim - 2]];
   const scoreType = q.dtype === 'float64' ? 'float64' : 'float32';
   const scores = Tensor.empty([...q.sizes.slice(0, -1), span], scoreType);
-  hostProduct(asType(q, scoreType), transposeView(asType(k, scoreType), k.dim - 2, k.dim - 1), scores);
+  yield* productPieces(asType(q, scoreType), transposeView(asType(k, scoreType), k.dim - 2, k.dim - 1), scores);
   const scale = scaleOf(args);
   const masked = mask && readNumbers(mask);
   // `_scaled_dot_product_attention_math` adds a mask of any type as numbers.
@@ -151,11 +152,11 @@ function hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], c
   }
   const result = view(out);
   if (out.dtype === scoreType) {
-    hostProduct(scores, v, result);
+    yield* productPieces(scores, v, result);
     return;
   }
   const wide = Tensor.empty(result.sizes, scoreType);
-  hostProduct(scores, asType(v, scoreType), wide);
+  yield* productPieces(scores, asType(v, scoreType), wide);
   fillNumbers(result, (values) => values.set(readNumbers(wide)));
 }
 

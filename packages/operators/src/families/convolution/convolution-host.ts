@@ -1,8 +1,9 @@
 import { isComplex, Tensor, type HostArray } from '@cresset/tensor';
 import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
-import { gemm } from '../products/gemm.ts';
-import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { gemmPieces } from '../products/gemm.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
+import { fillInPieces, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
 import { complexParts, writeComplex } from '../products/product.ts';
 
 /** Convolutions on the host, as matrix products over columns of gathered input (im2col), for one to three dimensions. */
@@ -10,25 +11,25 @@ import { complexParts, writeComplex } from '../products/product.ts';
 /** Most elements of the column matrix that are gathered at a time. */
 const columnLimit = 1 << 20;
 
-export function hostConvolution(convolution: Convolution, out: Tensor): void {
-  if (isComplex(out.dtype)) complexConvolution(convolution, out);
-  else fillNumbers(out, (values) => convolve(convolution, values));
+export function* hostConvolution(convolution: Convolution, out: Tensor): Pieces {
+  if (isComplex(out.dtype)) yield* complexConvolution(convolution, out);
+  else yield* fillInPieces(out, (values) => convolve(convolution, values));
 }
 
 /** (a + bi)(c + di), each product a real convolution. */
-function complexConvolution(convolution: Convolution, out: Tensor): void {
+function* complexConvolution(convolution: Convolution, out: Tensor): Pieces {
   const [inputRe, inputIm] = realTensors(convolution.input);
   const [weightRe, weightIm] = realTensors(convolution.weight);
-  const part = (input: Tensor, weight: Tensor): Float64Array => {
+  const part = function* (input: Tensor, weight: Tensor): Pieces<Float64Array> {
     const values = new Float64Array(out.numel);
-    convolve({ ...convolution, input, weight, bias: null }, values);
+    yield* convolve({ ...convolution, input, weight, bias: null }, values);
     return values;
   };
   const [rr, ii, ri, ir] = [
-    part(inputRe, weightRe),
-    part(inputIm, weightIm),
-    part(inputRe, weightIm),
-    part(inputIm, weightRe),
+    yield* part(inputRe, weightRe),
+    yield* part(inputIm, weightIm),
+    yield* part(inputRe, weightIm),
+    yield* part(inputIm, weightRe),
   ];
   const bias = convolution.bias?.contiguousArray() as FloatArray | undefined;
   const positions = count(convolution.outputSize);
@@ -77,7 +78,7 @@ function count(sizes: readonly number[]): number {
   return sizes.reduce((product, size) => product * size, 1);
 }
 
-function convolve(convolution: Convolution, values: FloatArray): void {
+function* convolve(convolution: Convolution, values: FloatArray): Pieces {
   const { groups, inChannels, outChannels, bias } = convolution;
   const input = readNumbers(convolution.input);
   const weight = readNumbers(convolution.weight);
@@ -93,8 +94,8 @@ function convolve(convolution: Convolution, values: FloatArray): void {
       const target = values.subarray(to, to + outChannels * outputPositions) as FloatArray;
       const size = inChannels * outChannels * count(spatial.kernel);
       const filters = weight.subarray(g * size, (g + 1) * size) as FloatArray;
-      if (convolution.transposed) scatterProducts(plane, filters, target, inChannels, outChannels, spatial);
-      else multiplyColumns(plane, filters, target, inChannels, outChannels, spatial);
+      if (convolution.transposed) yield* scatterProducts(plane, filters, target, inChannels, outChannels, spatial);
+      else yield* multiplyColumns(plane, filters, target, inChannels, outChannels, spatial);
     }
   }
   if (bias) addBias(values, readNumbers(bias), outputPositions);
@@ -113,20 +114,20 @@ function isPointwise({ kernel, stride, padding }: Spatial): boolean {
 }
 
 /** `target[o, p] = Σ weight[o, (c, k)] · input[c, position of p and k]`. */
-function multiplyColumns(
+function* multiplyColumns(
   plane: FloatArray,
   weight: FloatArray,
   target: FloatArray,
   inChannels: number,
   outChannels: number,
   spatial: Spatial,
-): void {
+): Pieces {
   const positions = count(spatial.output);
   const depth = inChannels * count(spatial.kernel);
   const left = { data: weight, offset: 0, rowStride: depth, columnStride: 1 };
   if (isPointwise(spatial)) {
     const right = { data: plane, offset: 0, rowStride: positions, columnStride: 1 };
-    gemm(outChannels, positions, depth, left, right, target, 0, positions);
+    yield* gemmPieces(outChannels, positions, depth, left, right, target, 0, positions);
     return;
   }
   const chunk = Math.max(1, Math.min(positions, Math.floor(columnLimit / Math.max(depth, 1))));
@@ -134,8 +135,9 @@ function multiplyColumns(
   for (let start = 0; start < positions; start += chunk) {
     const width = Math.min(chunk, positions - start);
     gatherColumns(plane, columns, inChannels, spatial, start, width);
+    yield;
     const right = { data: columns, offset: 0, rowStride: width, columnStride: 1 };
-    gemm(outChannels, width, depth, left, right, target, start, positions);
+    yield* gemmPieces(outChannels, width, depth, left, right, target, start, positions);
   }
 }
 
@@ -193,14 +195,14 @@ function gatherColumns(
 }
 
 /** Every input element times the filters, added where it falls in the output (col2im). */
-function scatterProducts(
+function* scatterProducts(
   plane: FloatArray,
   weight: FloatArray,
   target: FloatArray,
   inChannels: number,
   outChannels: number,
   { input, output, kernel, stride, padding, dilation }: Spatial,
-): void {
+): Pieces {
   const positions = count(input);
   const taps = count(kernel);
   const depth = outChannels * taps;
@@ -213,7 +215,7 @@ function scatterProducts(
   for (let start = 0; start < positions; start += chunk) {
     const width = Math.min(chunk, positions - start);
     const right = { data: plane, offset: start, rowStride: positions, columnStride: 1 };
-    gemm(depth, width, inChannels, left, right, columns, 0, width);
+    yield* gemmPieces(depth, width, inChannels, left, right, columns, 0, width);
     for (let row = 0; row < depth; row++) {
       const channel = Math.floor(row / taps);
       const kw = row % kernel[2];
@@ -231,6 +233,7 @@ function scatterProducts(
         sums[((channel * output[0] + od) * output[1] + oh) * output[2] + ow] += columns[row * width + i];
       }
     }
+    yield;
   }
   if (sums !== target) target.set(sums);
 }

@@ -35,7 +35,7 @@ function convolutionRow<Args>(
     },
     host(args, [out]) {
       const { convolution, batched } = resolve(args);
-      hostConvolution(convolution, batchedOut(out, batched));
+      return hostConvolution(convolution, batchedOut(out, batched));
     },
     lower(args, [out], context) {
       const { convolution, batched } = resolve(args);

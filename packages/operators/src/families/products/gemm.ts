@@ -1,4 +1,5 @@
 import type { FloatArray, Matrix } from '../../kernels/numbers.ts';
+import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 
 const tile = 4;
 
@@ -20,6 +21,22 @@ export function gemm(
   rowLength: number,
   accumulate = false,
 ): void {
+  if (m === 1 || n === 1) gemv(m, n, k, a, b, c, offset, rowLength, accumulate);
+  else finish(gemmPieces(m, n, k, a, b, c, offset, rowLength, accumulate));
+}
+
+/** As `gemm`, in pieces. */
+export function* gemmPieces(
+  m: number,
+  n: number,
+  k: number,
+  a: Matrix,
+  b: Matrix,
+  c: FloatArray,
+  offset: number,
+  rowLength: number,
+  accumulate = false,
+): Pieces {
   if (m === 0 || n === 0) return;
   if (m === 1 || n === 1) {
     gemv(m, n, k, a, b, c, offset, rowLength, accumulate);
@@ -28,6 +45,7 @@ export function gemm(
   const left = pack(a.data, a.offset, a.rowStride, a.columnStride, m, k);
   const right = pack(b.data, b.offset, b.columnStride, b.rowStride, n, k);
   const corner = new Float64Array(tile * tile);
+  let done = 0;
   for (let j = 0; j < n; j += tile) {
     const columns = Math.min(tile, n - j);
     for (let i = 0; i < m; i += tile) {
@@ -39,6 +57,10 @@ export function gemm(
           c[at + s] = accumulate ? c[at + s] + corner[r * tile + s] : corner[r * tile + s];
         }
       }
+      done += tile * tile * k;
+      if (done < PIECE_SIZE) continue;
+      done = 0;
+      yield;
     }
   }
 }

@@ -6,7 +6,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { addendFinish, joinBatch, lowerProduct } from './product-lowering.ts';
-import { hostProduct, matrices, type Addend, type ProductDims } from './product.ts';
+import { matrices, productPieces, type Addend, type ProductDims } from './product.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { transposeView, unsqueezeView } from '../../kernels/views.ts';
 
@@ -40,7 +40,7 @@ export function productRow<Args>(
     host(args, outputs) {
       const out = view(outputs[0], args);
       const { left, right, addend, dims } = rule.product(args, out.sizes);
-      hostProduct(left, right, out, addend, dims);
+      return productPieces(left, right, out, addend, dims);
     },
     lower(args, outputs, context) {
       const out = view(outputs[0], args);

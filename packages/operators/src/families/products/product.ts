@@ -1,14 +1,17 @@
 import { Complex } from '@cresset/ir';
 import { forEachOffset, isComplex, isIntegral, numelOf, Tensor, type HostArray } from '@cresset/tensor';
 import type { Scalar } from '../../table/row.ts';
-import { gemm } from './gemm.ts';
+import { gemm, gemmPieces } from './gemm.ts';
 import {
+  fillInPieces,
   fillNumbers,
   readNumbers,
   stridedNumbers,
   type FloatArray,
   type StridedNumbers,
 } from '../../kernels/numbers.ts';
+import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { StridedCursor, walkOf } from '../../kernels/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
 
 /** What is added to a product: `beta * self + alpha * product`; `self` has the product's shape (strides may be 0). */
@@ -39,11 +42,23 @@ export function hostProduct(
   addend?: Addend,
   dims: ProductDims = matrices,
 ): void {
+  finish(productPieces(lhs, rhs, out, addend, dims));
+}
+
+/** As `hostProduct`, in pieces. */
+export function* productPieces(
+  lhs: Tensor,
+  rhs: Tensor,
+  out: Tensor,
+  addend?: Addend,
+  dims: ProductDims = matrices,
+): Pieces {
   const left = asMatrices(lhs, dims.rows, dims.inner);
   const right = asMatrices(rhs, dims.inner, dims.columns);
-  if (isComplex(out.dtype)) complexProduct(left, right, out, addend);
-  else if (isIntegral(out.dtype, true) && !fitsDouble(left, right, addend)) exactProduct(left, right, out, addend);
-  else realProduct(left, right, out, addend);
+  if (isComplex(out.dtype)) yield* complexProduct(left, right, out, addend);
+  else if (isIntegral(out.dtype, true) && !fitsDouble(left, right, addend))
+    yield* exactProduct(left, right, out, addend);
+  else yield* realProduct(left, right, out, addend);
 }
 
 /** Row and column dimensions flattened to one each; a copy where strides ask for it. */
@@ -61,11 +76,11 @@ function asMatrices(tensor: Tensor, rows: number, columns: number): Tensor {
   );
 }
 
-function realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+function* realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
   const a = stridedNumbers(left);
   const b = stridedNumbers(right);
   if (!addend) {
-    fillNumbers(out, (values) => multiplyBatches(left, a, right, b, values));
+    yield* fillInPieces(out, (values) => multiplyBatches(left, a, right, b, values));
     return;
   }
   const integral = isIntegral(out.dtype, true);
@@ -74,7 +89,7 @@ function realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend):
   // `self` may be what is written to: it is read before.
   const added = beta === 0 ? null : readNumbers(addend.self);
   const product = new Float64Array(out.numel);
-  multiplyBatches(left, a, right, b, product);
+  yield* multiplyBatches(left, a, right, b, product);
   fillNumbers(out, (values) => {
     for (let i = 0; i < product.length; i++) {
       values[i] = added === null ? alpha * product[i] : beta * added[i] + alpha * product[i];
@@ -89,26 +104,40 @@ export function realScalar(value: Scalar, integral: boolean): number {
 }
 
 /** Products of all matrices of two batches, in C order. */
-function multiplyBatches(left: Tensor, a: StridedNumbers, right: Tensor, b: StridedNumbers, values: FloatArray): void {
+function* multiplyBatches(
+  left: Tensor,
+  a: StridedNumbers,
+  right: Tensor,
+  b: StridedNumbers,
+  values: FloatArray,
+): Pieces {
   const rank = left.dim;
   const batch = left.sizes.slice(0, -2);
   const m = left.sizes[rank - 2];
   const k = left.sizes[rank - 1];
   const n = right.sizes[rank - 1];
-  const offsets: number[] = [];
-  forEachOffset(batch, b.strides.slice(0, -2), b.offset, (offset) => offsets.push(offset));
-  let index = 0;
-  forEachOffset(batch, a.strides.slice(0, -2), a.offset, (offset) => {
-    const lhs = { data: a.data, offset, rowStride: a.strides[rank - 2], columnStride: a.strides[rank - 1] };
+  const [lefts, rights] = [a, b].map(({ strides, offset }) => {
+    const offsets: number[] = [];
+    forEachOffset(batch, strides.slice(0, -2), offset, (at) => offsets.push(at));
+    return offsets;
+  });
+  let done = 0;
+  for (let index = 0; index < lefts.length; index++) {
+    const lhs = { data: a.data, offset: lefts[index], rowStride: a.strides[rank - 2], columnStride: a.strides[rank - 1] };
     const rhs = {
       data: b.data,
-      offset: offsets[index],
+      offset: rights[index],
       rowStride: b.strides[rank - 2],
       columnStride: b.strides[rank - 1],
     };
-    gemm(m, n, k, lhs, rhs, values, index * m * n, n);
-    index++;
-  });
+    const size = m * n * k;
+    if (size > PIECE_SIZE) yield* gemmPieces(m, n, k, lhs, rhs, values, index * m * n, n);
+    else gemm(m, n, k, lhs, rhs, values, index * m * n, n);
+    done += size;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
+  }
 }
 
 function largest(tensor: Tensor): number {
@@ -129,7 +158,7 @@ function fitsDouble(left: Tensor, right: Tensor, addend?: Addend): boolean {
 }
 
 /** Integers of any size, wrapped to 64 bits. */
-function exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+function* exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
   const a = BigInt64Array.from(left.contiguousArray() as BigInt64Array, BigInt);
   const b = BigInt64Array.from(right.contiguousArray() as BigInt64Array, BigInt);
   const added = addend ? BigInt64Array.from(addend.self.contiguousArray() as BigInt64Array, BigInt) : null;
@@ -141,8 +170,11 @@ function exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend)
   const n = right.sizes[rank - 1];
   const target = out.storageArrayForWriting() as unknown as Record<number, bigint | number>;
   const wide = out.dtype === 'int64';
-  let position = 0;
-  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+  const cursor = new StridedCursor(out.sizes, walkOf(out));
+  let offset = 0;
+  let done = 0;
+  for (let position = 0; position < out.numel; position++) {
+    cursor.advance(1, (at) => (offset = at));
     const column = position % n;
     const row = Math.floor(position / n) % m;
     const matrix = Math.floor(position / (m * n));
@@ -150,25 +182,29 @@ function exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend)
     for (let i = 0; i < k; i++) sum += a[(matrix * m + row) * k + i] * b[(matrix * k + i) * n + column];
     const value = BigInt.asIntN(64, alpha * sum + (added ? beta * added[position] : 0n));
     target[offset] = wide ? value : Number(BigInt.asIntN(32, value));
-    position++;
-  });
+    // Bigints take some twenty times as long as numbers.
+    done += 20 * k;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
+  }
 }
 
-function complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): void {
+function* complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
   const count = numelOf(out.sizes);
   const re = new Float64Array(count);
   const im = new Float64Array(count);
   const part = new Float64Array(count);
-  const multiply = (a: StridedNumbers, b: StridedNumbers, sum: Float64Array, sign: number): void => {
-    multiplyBatches(left, a, right, b, part);
+  const multiply = function* (a: StridedNumbers, b: StridedNumbers, sum: Float64Array, sign: number): Pieces {
+    yield* multiplyBatches(left, a, right, b, part);
     for (let i = 0; i < count; i++) sum[i] += sign * part[i];
   };
   const [aRe, aIm] = complexParts(left);
   const [bRe, bIm] = complexParts(right);
-  multiply(aRe, bRe, re, 1);
-  multiply(aIm, bIm, re, -1);
-  multiply(aRe, bIm, im, 1);
-  multiply(aIm, bRe, im, 1);
+  yield* multiply(aRe, bRe, re, 1);
+  yield* multiply(aIm, bIm, re, -1);
+  yield* multiply(aRe, bIm, im, 1);
+  yield* multiply(aIm, bRe, im, 1);
   if (addend) {
     const alpha = complexScalar(addend.alpha);
     const beta = complexScalar(addend.beta);

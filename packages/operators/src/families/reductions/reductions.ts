@@ -11,7 +11,7 @@ import { binary, cast, constant, select, unary, type Expr } from '@cresset/tenso
 import { kernel, reduction, type Forms } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { lowerReduction, reductionShape, runReduction } from '../../kernels/reduction.ts';
+import { lowerReduction, reductionPieces, reductionShape } from '../../kernels/reduction.ts';
 import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
@@ -133,7 +133,9 @@ function several(
   const rows = rules.map((rule): OperatorRow => ({ schema, reduction: rule }));
   return kernel<PointwiseArguments>(schema, {
     shape: (args) => rows.map((row) => reductionShape(row, prepare(args))),
-    host: (args, outputs) => rows.forEach((row, at) => runReduction(row, prepare(args), outputs[at])),
+    *host(args, outputs) {
+      for (let at = 0; at < rows.length; at++) yield* reductionPieces(rows[at], prepare(args), outputs[at]);
+    },
     lower: (args, outputs, context) =>
       rows.forEach((row, at) => lowerReduction(row, prepare(args), outputs[at], context)),
     lowerable: ({ self }) => !isComplex(self.dtype),
@@ -313,7 +315,7 @@ const sumToSize = kernel<ToSize>(sumRow.schema, {
   },
   host: (args, [output]) => {
     const prepared = stretched(args);
-    runReduction(sumRow, prepared, withLeadingOnes(output, prepared.self.dim));
+    return reductionPieces(sumRow, prepared, withLeadingOnes(output, prepared.self.dim));
   },
   lower: (args, [output], context) => {
     const prepared = stretched(args);

@@ -5,7 +5,7 @@ import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { unsqueeze } from '../views/view-functions.ts';
 import { lowerSort } from './sort-lowering.ts';
-import { forEachLine, isLess, keysOf } from './sort.ts';
+import { isLess, keysOf, linesOf } from './sort.ts';
 
 /** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
 
@@ -74,13 +74,13 @@ const kthvalue = kernel<KthvalueArgs>(
       const source = self.contiguousArray() as unknown as number[];
       const target = values.storageArrayForWriting() as HostArray as unknown as number[];
       const places = indices.storageArrayForWriting() as BigInt64Array;
-      forEachLine(self.sizes, at, (start, step, line) => {
+      for (const [start, step, line] of linesOf(self.sizes, at)) {
         const order = Int32Array.from({ length: self.sizes[at] ?? 1 }, (_, position) => position);
         quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
         const place = order[k - 1];
         target[line] = source[start + place * step];
         places[line] = BigInt(place);
-      });
+      }
     },
     lower({ self, k, dim, keepdim }, outputs, context) {
       const at = wrapDim(dim, self.dim);

@@ -5,6 +5,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { readNumbers } from '../../kernels/numbers.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 import { topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 
@@ -23,18 +24,17 @@ export function isLess(x: number | bigint, y: number | bigint): boolean {
   return x < y || (Number.isNaN(y) && !Number.isNaN(x));
 }
 
-/** Calls `visit` with each line along `dim`: where its first element lies in C order and how far apart its elements are. */
-export function forEachLine(
+/** Each line along `dim`: where its first element lies in C order, how far apart its elements are, and its number. */
+export function* linesOf(
   sizes: readonly number[],
   dim: number,
-  visit: (start: number, step: number, line: number) => void,
-): void {
+): Generator<readonly [start: number, step: number, line: number], void> {
   const size = sizes[dim] ?? 1;
   const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
   const total = sizes.reduce((product, length) => product * length, 1);
   let line = 0;
   for (let block = 0; block < total; block += size * step) {
-    for (let start = block; start < block + step; start++) visit(start, step, line++);
+    for (let start = block; start < block + step; start++) yield [start, step, line++];
   }
 }
 
@@ -45,35 +45,71 @@ type LineOrder = (size: number, isBefore: IsBefore) => Int32Array;
 const stableOrder: LineOrder = (size, isBefore) =>
   Int32Array.from({ length: size }, (_, at) => at).sort((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : a - b));
 
+/** Longer lines are sorted in parts of this length, which are then merged. */
+const SORTED_PART = 1 << 16;
+
+/** As `orderOf`, in pieces where all equal elements stay in the order they stand in. */
+function* orderInPieces(size: number, isBefore: IsBefore, orderOf: LineOrder): Pieces<Int32Array> {
+  if (orderOf !== stableOrder || size <= SORTED_PART) return orderOf(size, isBefore);
+  let order = new Int32Array(size);
+  for (let start = 0; start < size; start += SORTED_PART) {
+    const length = Math.min(SORTED_PART, size - start);
+    const part = stableOrder(length, (a, b) => isBefore(start + a, start + b));
+    for (let at = 0; at < length; at++) order[start + at] = start + part[at];
+    yield;
+  }
+  let merged = new Int32Array(size);
+  for (let width = SORTED_PART; width < size; width *= 2) {
+    for (let start = 0; start < size; start += 2 * width) {
+      const middle = Math.min(start + width, size);
+      const end = Math.min(middle + width, size);
+      let left = start;
+      let right = middle;
+      for (let at = start; at < end; at++) {
+        const takesRight = left === middle || (right < end && isBefore(order[right], order[left]));
+        merged[at] = order[takesRight ? right++ : left++];
+        if (at % SORTED_PART === 0) yield;
+      }
+    }
+    [order, merged] = [merged, order];
+  }
+  return order;
+}
+
 /** Fills contiguous `values` and `indices` with the first elements of every line in its order, as many as they have room for. */
-function hostSort(
+function* hostSort(
   self: Tensor,
   dim: number,
   descending: boolean,
   values: Tensor | null,
   indices: Tensor,
   orderOf: LineOrder = stableOrder,
-): void {
+): Pieces {
   const keys = keysOf(self);
   const source = self.contiguousArray() as unknown as number[];
   const size = self.sizes[dim] ?? 1;
   const kept = indices.sizes[dim] ?? 1;
   const places = indices.storageArrayForWriting() as BigInt64Array;
   const target = values && (values.storageArrayForWriting() as HostArray as unknown as number[]);
-  forEachLine(self.sizes, dim, (start, step, line) => {
+  let done = 0;
+  for (const [start, step, line] of linesOf(self.sizes, dim)) {
     const isBefore: IsBefore = (a, b) => {
       const x = keys[start + a * step];
       const y = keys[start + b * step];
       return descending ? isLess(y, x) : isLess(x, y);
     };
-    const order = orderOf(size, isBefore);
+    const order = yield* orderInPieces(size, isBefore, orderOf);
     const outer = Math.floor(line / step);
     const first = outer * kept * step + (line % step);
     for (let at = 0; at < kept; at++) {
       places[first + at * step] = BigInt(order[at]);
       if (target) target[first + at * step] = source[start + order[at] * step];
     }
-  });
+    done += size;
+    if (done < SORTED_PART) continue;
+    done = 0;
+    yield;
+  }
 }
 
 interface SortArgs {
@@ -101,7 +137,7 @@ function sortRow(schema: string, wants: 'both' | 'indices', out?: string): Opera
     },
     host(args, outputs) {
       const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
-      hostSort(args.self, dimOf(args), args.descending ?? false, values, indices);
+      return hostSort(args.self, dimOf(args), args.descending ?? false, values, indices);
     },
     lower(args, outputs, context) {
       const [values, indices] = wants === 'indices' ? [null, outputs[0]] : outputs;
