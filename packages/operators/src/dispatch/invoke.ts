@@ -66,7 +66,9 @@ export function runWithoutData(row: OperatorRow, args: readonly IValue[], contex
     const results = row.view(unboxed as never);
     if (results !== null && results !== undefined) return boxing.box(results);
   }
-  return row.readsNoData && row.host && !row.shape ? boxing.box(finish(completed(row.host(unboxed as never, [], context)))) : null;
+  return row.readsNoData && row.host && !row.shape
+    ? boxing.box(finish(completed(row.host(unboxed as never, [], context))))
+    : null;
 }
 
 function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {

@@ -40,12 +40,7 @@ const programs: readonly (readonly [name: string, signature: string, body: strin
   ['pointwise in place', 'a: Tensor, b: Tensor', 'a.mul_(b)', () => [tensor(1 << 20), tensor(1 << 20)]],
   ['a sum', 'a: Tensor, b: Tensor', 'a.sum() + b[0]', () => [tensor(1 << 20), tensor(1)]],
   ['sums of rows', 'a: Tensor, b: Tensor', '(a * a).sum(1)', () => [tensor(1 << 10, 1 << 8), tensor(1)]],
-  [
-    'a convolution',
-    'a: Tensor, b: Tensor',
-    'torch.conv2d(a, b)',
-    () => [tensor(1, 32, 66, 66), tensor(64, 32, 3, 3)],
-  ],
+  ['a convolution', 'a: Tensor, b: Tensor', 'torch.conv2d(a, b)', () => [tensor(1, 32, 66, 66), tensor(64, 32, 3, 3)]],
   [
     'a transposed convolution',
     'a: Tensor, b: Tensor',

@@ -123,7 +123,12 @@ function* multiplyBatches(
   });
   let done = 0;
   for (let index = 0; index < lefts.length; index++) {
-    const lhs = { data: a.data, offset: lefts[index], rowStride: a.strides[rank - 2], columnStride: a.strides[rank - 1] };
+    const lhs = {
+      data: a.data,
+      offset: lefts[index],
+      rowStride: a.strides[rank - 2],
+      columnStride: a.strides[rank - 1],
+    };
     const rhs = {
       data: b.data,
       offset: rights[index],
