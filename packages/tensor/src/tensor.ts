@@ -27,6 +27,19 @@ export function quantizerTensors({ scale, zeroPoint }: Quantizer): Tensor[] {
   return [scale, zeroPoint].filter((each) => each instanceof Tensor);
 }
 
+/** A number that stays open in what is recorded of work with a tensor: where the tensor begins. */
+export class OpenOffset {
+  /** Whether something went by the number itself: what was recorded then holds for it alone. */
+  isRead = false;
+  /** The recording is over: the number is a number like others. */
+  isClosed = false;
+
+  constructor(
+    /** What the recorder calls it. */
+    readonly index: number,
+  ) {}
+}
+
 /**
  * A view of a storage: sizes, strides and an offset, all in elements (at::Tensor).
  *
@@ -39,14 +52,43 @@ export class Tensor {
   quantizer: Quantizer | null = null;
   /** The accumulated gradient of a leaf. */
   grad: Tensor | null = null;
+  #openOffset: OpenOffset | null = null;
+  #storageOffset: number;
 
   constructor(
     public storage: Storage,
     public dtype: ScalarType,
     public sizes: readonly number[],
     public strides: readonly number[],
-    public storageOffset = 0,
-  ) {}
+    storageOffset = 0,
+  ) {
+    this.#storageOffset = storageOffset;
+  }
+
+  /** Where its first element lies, in elements from the start of the storage. */
+  get storageOffset(): number {
+    const open = this.openOffset;
+    if (open) open.isRead = true;
+    return this.#storageOffset;
+  }
+
+  set storageOffset(offset: number) {
+    this.#storageOffset = offset;
+  }
+
+  /** Set while work with it is recorded that is to serve for other offsets too. */
+  get openOffset(): OpenOffset | null {
+    return this.#openOffset?.isClosed === false ? this.#openOffset : null;
+  }
+
+  set openOffset(open: OpenOffset | null) {
+    this.#openOffset = open;
+  }
+
+  /** As `storageOffset`, for who does not go by the number but hands it on with its `openOffset`. */
+  get handedOnOffset(): number {
+    return this.#storageOffset;
+  }
 
   /** A contiguous tensor over new host memory, filled with zeros. */
   static empty(sizes: readonly number[], dtype: ScalarType): Tensor {
@@ -78,8 +120,9 @@ export class Tensor {
   }
 
   /** Another view of the same storage. */
-  asStrided(sizes: readonly number[], strides: readonly number[], storageOffset = this.storageOffset): Tensor {
-    const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset);
+  asStrided(sizes: readonly number[], strides: readonly number[], storageOffset?: number): Tensor {
+    const view = new Tensor(this.storage, this.dtype, sizes, strides, storageOffset ?? this.#storageOffset);
+    if (storageOffset === undefined) view.openOffset = this.openOffset;
     view.requiresGrad = this.requiresGrad;
     view.quantizer = this.quantizer;
     return view;

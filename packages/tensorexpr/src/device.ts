@@ -1,6 +1,7 @@
 import type { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
 import type { Kernel } from './kernel.ts';
+import type { ParamExpr } from './expr.ts';
 import type { Binding } from './signature.ts';
 
 /** What a device can do, as far as a schedule or an emitter wants to know. */
@@ -52,6 +53,7 @@ export interface DeviceMemoryUse {
 /** A launch that the device has made ready: what it binds, and what only the device knows of it. */
 export interface PreparedLaunch {
   readonly bindings: readonly Binding[];
+  readonly params: readonly ParamExpr[];
 }
 
 /** A prepared launch whose bindings are places of a {@link CommandList}. */
@@ -74,12 +76,14 @@ export interface LaunchRecorder {
   /**
    * A list of these launches.
    *
+   * Of params that are open, the value comes with each replay: at the place that they name.
+   *
    * @param given how many buffers come with each replay
    * @param scratch bytes of each buffer whose contents serve one replay only: lists share them
    */
   record(launches: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList;
   /** Enqueues the launches of a list. Throws as `launch` does. */
-  replay(list: CommandList, given: readonly DeviceBuffer[]): void;
+  replay(list: CommandList, given: readonly DeviceBuffer[], open: readonly number[]): void;
   /** Gives up what a list takes of the device: it is not replayed again. */
   forget(list: CommandList): void;
 }

@@ -1,3 +1,4 @@
+import type { OpenOffset } from '@cresset/tensor';
 import type { Operand } from './operand.ts';
 
 /**
@@ -40,6 +41,8 @@ export interface ParamExpr {
   readonly kind: 'param';
   readonly type: ExprType;
   readonly value: number | bigint | boolean;
+  /** A number of a recording that may be another one in each replay: nothing about the kernel goes by its value. */
+  readonly open?: OpenOffset;
 }
 
 /** A loop variable, `i32`, from 0 up to its extent. Axes are compared by identity. */

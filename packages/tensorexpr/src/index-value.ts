@@ -1,11 +1,13 @@
 import type { AxisExpr, Expr } from './expr.ts';
 
-/** The value of an `i32` expression over constants and params, as of this launch; null where it depends on more. */
+/** The value of an `i32` expression over constants and params, as of this launch; null where it depends on more, or
+ * is to stay open. */
 export function indexValue(expr: Expr): number | null {
   switch (expr.kind) {
     case 'const':
-    case 'param':
       return Number(expr.value);
+    case 'param':
+      return expr.open ? null : Number(expr.value);
     case 'cast':
       return expr.type === 'i32' && expr.x.type !== 'float' ? indexValue(expr.x) : null;
     case 'unary': {

@@ -28,6 +28,12 @@ export function exprTypeOf(dtype: ScalarType): ExprType {
   }
 }
 
+/** Where a tensor begins in its storage. */
+export function offsetExpr({ openOffset: open, handedOnOffset: offset }: Tensor): Expr {
+  if (open) return { ...param('i32', offset), open };
+  return offset === 0 ? constant('i32', 0) : param('i32', offset);
+}
+
 /**
  * A tensor with its layout as expressions. What does not change from call to call is structure (a stride of 0 or 1, an
  * offset of 0), the rest are params: kernels are shared between all shapes of the same class.
@@ -44,7 +50,7 @@ export class TensorView {
     this.#strides = tensor.strides.map((stride) =>
       stride === 0 || stride === 1 ? constant('i32', stride) : param('i32', stride),
     );
-    this.#offset = tensor.storageOffset === 0 ? constant('i32', 0) : param('i32', tensor.storageOffset);
+    this.#offset = offsetExpr(tensor);
   }
 
   /** One axis for each dimension, in order. */

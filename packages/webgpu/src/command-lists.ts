@@ -1,5 +1,5 @@
 import type { DeviceBuffer } from '@cresset/tensor';
-import type { CommandList, LaunchRecorder, ParamExpr, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import type { CommandList, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
@@ -8,7 +8,6 @@ import type { DispatchCommand } from './work-batch.ts';
 /** A kernel made ready: everything about a launch but its place in a batch. */
 export interface PreparedKernel extends PreparedLaunch {
   readonly program: Program;
-  readonly params: readonly ParamExpr[];
   readonly x: number;
   readonly y: number;
 }
@@ -22,6 +21,10 @@ export interface CommandListHost {
   bindGroup(program: Program, uniforms: PooledBuffer, buffers: readonly PooledBuffer[]): GPUBindGroup;
   /** Fills a buffer at once. */
   write(buffer: PooledBuffer, words: Int32Array<ArrayBuffer>): void;
+  /** The buffer that params lie in which go with their batch. */
+  readonly batchUniforms: PooledBuffer;
+  /** Enqueues a command with params of its own, which `write` puts at a word of the batch's. Gives the number of the batch. */
+  enqueueWith(command: DispatchCommand, write: (words: Int32Array<ArrayBuffer>, at: number) => void): number;
   /** Enqueues commands; gives the number of the batch that the last of them is in. */
   enqueue(commands: readonly DispatchCommand[]): number;
   bufferOf(handle: DeviceBuffer): PooledBuffer;
@@ -36,6 +39,8 @@ interface ListedLaunch {
   readonly offsets: readonly number[];
   readonly x: number;
   readonly y: number;
+  /** Words of its params that come with each replay: where they lie among its own, and which of those given they are. */
+  readonly open: readonly { readonly word: number; readonly number: number }[];
   /** What it was enqueued as last, first. */
   readonly recent: { readonly buffers: readonly PooledBuffer[]; readonly command: DispatchCommand }[];
 }
@@ -87,14 +92,18 @@ export class CommandLists implements LaunchRecorder {
     const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
       const { program, params, x, y } = launch as PreparedKernel;
       program.uniforms.write(params, words, floats, starts[at] / 4);
-      return { program, places, offsets: program.uniformWindow > 0 ? [starts[at]] : [], x, y, recent: [] };
+      const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
+      const open = params.flatMap(({ open: number }, index) =>
+        number ? { word: program.uniforms.offsets[index], number: number.index } : [],
+      );
+      return { program, places, offsets, x, y, open, recent: [] };
     });
     const list = new WebGpuCommandList(launches, given, scratchPlaces(scratchBytes), words, this.#uniformsOf(words));
     this.#findScratch(list);
     return list;
   }
 
-  replay(listed: CommandList, given: readonly DeviceBuffer[]): void {
+  replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly number[]): void {
     const list = listed as WebGpuCommandList;
     const { bound } = list;
     for (let at = 0; at < list.given; at++) {
@@ -112,9 +121,27 @@ export class CommandLists implements LaunchRecorder {
       list.commands = null;
     }
     list.commands ??= list.launches.map((launch) => this.#commandOf(launch, list));
-    const batch = this.host.enqueue(list.commands);
+    const batch = open.length > 0 ? this.#enqueueOpen(list, list.commands, open) : this.host.enqueue(list.commands);
     for (const buffer of bound) buffer!.lastBatch = batch;
     list.uniforms.lastBatch = batch;
+  }
+
+  /** Launches with params of this replay take all of theirs along, each in its turn: others may have filled the batch. */
+  #enqueueOpen(list: WebGpuCommandList, commands: readonly DispatchCommand[], numbers: readonly number[]): number {
+    let batch = 0;
+    list.launches.forEach(({ open, offsets, program }, at) => {
+      if (open.length === 0) {
+        batch = this.host.enqueue([commands[at]]);
+        return;
+      }
+      const start = offsets[0] / 4;
+      const own = list.words.subarray(start, start + program.uniformWindow / 4);
+      batch = this.host.enqueueWith(commands[at], (words, to) => {
+        words.set(own, to);
+        for (const { word, number } of open) words[to + word] = numbers[number];
+      });
+    });
+    return batch;
   }
 
   forget(listed: CommandList): void {
@@ -135,7 +162,8 @@ export class CommandLists implements LaunchRecorder {
     return buffer;
   }
 
-  #commandOf({ program, places, offsets, x, y, recent }: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
+  #commandOf(launch: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
+    const { program, places, offsets, x, y, open, recent } = launch;
     const { bound } = list;
     for (let at = 0; at < recent.length; at++) {
       const known = recent[at];
@@ -144,7 +172,8 @@ export class CommandLists implements LaunchRecorder {
       return known.command;
     }
     const buffers = places.map((place) => bound[place]!);
-    const bindGroup = this.host.bindGroup(program, list.uniforms, buffers);
+    const uniforms = open.length > 0 ? this.host.batchUniforms : list.uniforms;
+    const bindGroup = this.host.bindGroup(program, uniforms, buffers);
     const command: DispatchCommand = { kind: 'dispatch', program, bindGroup, offsets, x, y };
     recent.unshift({ buffers, command });
     if (recent.length > rememberedSets) recent.pop();

@@ -323,22 +323,31 @@ export class WebGpuDevice implements ComputeDevice {
       const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
       return poolBuffer(buffer as WebGpuBuffer);
     });
+    const bindGroup = this.#bindGroup(program, this.#uniformBuffer, buffers);
+    const batch = this.#dispatch({ kind: 'dispatch', program, bindGroup, offsets: [], x, y }, (words, at) => {
+      program.uniforms.write(params, words, this.#batch.uniformFloats, at);
+    });
+    for (const buffer of buffers) markUse(buffer, batch);
+  }
+
+  /** Puts a command into the batch, with params that go with it. */
+  #dispatch(command: DispatchCommand, write: (words: Int32Array<ArrayBuffer>, at: number) => void): WorkBatch {
+    const { uniformWindow } = command.program;
+    if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     const offsets: number[] = [];
-    if (program.uniformWindow > 0) {
+    if (uniformWindow > 0) {
       const alignment = this.gpuDevice.limits.minUniformBufferOffsetAlignment;
-      let offset = this.#batch.reserve(program.uniformWindow, alignment);
+      let offset = this.#batch.reserve(uniformWindow, alignment);
       if (offset === null) {
         this.#submitBatch();
-        offset = this.#batch.reserve(program.uniformWindow, alignment)!;
+        offset = this.#batch.reserve(uniformWindow, alignment)!;
       }
       offsets.push(offset);
-      program.uniforms.write(params, this.#batch.uniformWords, this.#batch.uniformFloats, offset / 4);
+      write(this.#batch.uniformWords, offset / 4);
     }
-    const batch = this.#batch;
-    for (const buffer of buffers) markUse(buffer, batch);
-    const bindGroup = this.#bindGroup(program, this.#uniformBuffer, buffers);
-    batch.dispatch({ kind: 'dispatch', program, bindGroup, offsets, x, y });
+    this.#batch.dispatch({ ...command, offsets });
     this.counters.dispatches++;
+    return this.#batch;
   }
 
   #prepare(normal: NormalKernel): PreparedKernel {
@@ -371,6 +380,8 @@ export class WebGpuDevice implements ComputeDevice {
       bindGroup: (program, uniforms, buffers) => this.#bindGroup(program, uniforms, buffers),
       write: (buffer, words) =>
         this.#tolerating([buffer], () => this.gpuDevice.queue.writeBuffer(buffer.gpu, 0, words)),
+      batchUniforms: this.#uniformBuffer,
+      enqueueWith: (command, write) => this.#dispatch(command, write).id,
       enqueue: (commands) => this.#enqueueAll(commands),
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
     };

@@ -225,6 +225,35 @@ def f(x: Tensor, n: int):
     );
   });
 
+  it('goes over rows, columns and slices with one recording each', async () => {
+    const functions = await expectSame(
+      `
+def f(x: Tensor, out: Tensor, step: int):
+    h = torch.zeros_like(x[0])
+    total = torch.zeros_like(x[:, 0])
+    i = 0
+    while i < x.size(0):
+        h = torch.tanh(h * 0.5 + x[i]) + x[-1 - i].flip(0)
+        out[i] = h
+        out[i:i + 2, 1:3].mul_(2)
+        i += step
+    for j in range(x.size(1)):
+        c = x[:, j]
+        total = torch.softmax(total + c * c[1], 0) + x[:, j:].sum(1) * j
+        for k in range(2):
+            total = total + x.t()[j] @ x[:, k]
+    return (h, total, x[1:].unbind(1))
+`,
+      [5, 9, 6, 9, 5].map((length, run) => () => [
+        tensorOf([length, 4], run),
+        tensorOf([length + 1, 4]),
+        BigInt(1 + (run % 2)),
+      ]),
+    );
+    const { dispatches, replayed } = functions.module.lastRun!;
+    expect(replayed / dispatches).toBeGreaterThan(0.8);
+  });
+
   it('draws other numbers each time, and the same ones for a seed', async () => {
     const functions = onDevice(`
 def f(x: Tensor):

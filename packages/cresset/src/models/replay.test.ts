@@ -136,6 +136,22 @@ describe('a warm run', () => {
     }
   });
 
+  it('has one recording for all trips of a loop, and for loops of other lengths', async () => {
+    const functions = new PythonFunctions(source, { device });
+    const weight = w();
+    for (const length of [11, 40]) await once(functions, 'rows', [length, 30, 64], weight);
+    for (const length of [29, 3, 50]) {
+      const calls = await counted(() => once(functions, 'rows', [length, 30, 64], weight));
+      // What stands before the loop goes by the shape of `x`.
+      expect(calls.prepared).toBe(1);
+      const { dispatches, replayed } = functions.module.lastRun!;
+      expect(dispatches - replayed).toBe(1);
+    }
+    const recordings = functions.explain('rows').stretches.map(({ recordings: count }) => count);
+    // The loop's body stands there eight times over, and once for the trips that are left.
+    expect(recordings).toEqual([5, 3, 2]);
+  });
+
   it('is explained by its stretches, and by what ends them', async () => {
     const functions = new PythonFunctions(
       `

@@ -377,15 +377,14 @@ export function deviceViews(
   tensors: readonly Tensor[],
 ): { axes: AxisExpr[]; target: TensorView; views: TensorView[] } {
   const space = iterationSpace(output.sizes, [
-    walkOf(output),
+    { strides: output.strides, offset: 0 },
     ...tensors.map((tensor) => ({
       strides: broadcastStrides(tensor.sizes, tensor.strides, output.sizes),
-      offset: tensor.storageOffset,
+      offset: 0,
     })),
   ]);
   const [target, ...views] = space.walks.map(
-    ({ strides, offset }, at) =>
-      new TensorView((at === 0 ? output : tensors[at - 1]).asStrided(space.sizes, strides, offset)),
+    ({ strides }, at) => new TensorView((at === 0 ? output : tensors[at - 1]).asStrided(space.sizes, strides)),
   );
   return { axes: target.axes(), target, views };
 }

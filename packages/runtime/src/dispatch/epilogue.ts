@@ -14,6 +14,7 @@ import {
   constant,
   expressionsOf,
   exprTypeOf,
+  offsetExpr,
   param,
   type Expr,
   type Kernel,
@@ -163,7 +164,7 @@ class PlaceIndices {
 
   #offsetIn(tensor: Tensor): Expr {
     const strides = broadcastStrides(tensor.sizes, tensor.strides, this.sizes);
-    const start = tensor.storageOffset === 0 ? constant('i32', 0) : param('i32', tensor.storageOffset);
+    const start = offsetExpr(tensor);
     const isAlike = strides.every((stride, dim) => this.sizes[dim] === 1 || stride === this.#strides[dim]);
     if (isAlike) return binary('add', this.place, start);
     return strides.reduce<Expr>((offset, stride, dim) => {

@@ -1,10 +1,12 @@
 import { Complex } from '@cresset/ir';
-import { DeviceValue, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { DeviceValue, List, OpenOffset, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 
 /** Where a value comes from that a stretch did not make. */
 export type Origin =
   | { readonly kind: 'register'; readonly register: number }
   | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number }
+  /** A result of a step of the stretch that is done anew each time, before anything else. */
+  | { readonly kind: 'computed'; readonly step: number; readonly at: number }
   /** An item of the list or tuple that is the live-in of this number. */
   | { readonly kind: 'item'; readonly of: number; readonly at: number };
 
@@ -12,6 +14,8 @@ export type Origin =
 export abstract class LiveIn {
   /** Its place among the distinct storages of all live-ins; -1 where it is no tensor. */
   storage = -1;
+  /** Whether it has to be what it was: something besides those steps goes by it. */
+  isGuarded = false;
 
   constructor(readonly origin: Origin) {}
 
@@ -55,10 +59,16 @@ export class SameLayout extends LiveIn {
   #sizes: readonly number[];
   #strides: readonly number[];
   readonly #offset: number;
+  /** Stands for where it begins, in launches that serve wherever that is. */
+  readonly open: OpenOffset | null = null;
   readonly #requiresGrad: boolean;
 
-  constructor(origin: Origin, { dtype, sizes, strides, storageOffset, requiresGrad }: Tensor) {
+  /** @param index what its offset is called where it is to stay open */
+  constructor(origin: Origin, tensor: Tensor, index: number) {
     super(origin);
+    const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
+    const isSelected = origin.kind === 'computed' || (origin.kind === 'register' && storageOffset !== 0);
+    if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenOffset(index);
     this.#dtype = dtype;
     this.#sizes = sizes;
     this.#strides = strides;
@@ -68,8 +78,9 @@ export class SameLayout extends LiveIn {
 
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
-    const { dtype, sizes, strides, storageOffset, requiresGrad } = value;
-    if (dtype !== this.#dtype || storageOffset !== this.#offset || requiresGrad !== this.#requiresGrad) return false;
+    const { dtype, sizes, strides, handedOnOffset, requiresGrad } = value;
+    if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
+    if (handedOnOffset !== this.#offset && (!this.open || this.open.isRead)) return false;
     if (sizes === this.#sizes && strides === this.#strides) return true;
     if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;
     // Lists of sizes are never changed: next time the lists themselves tell.
@@ -79,10 +90,10 @@ export class SameLayout extends LiveIn {
   }
 }
 
-/** A live-in for a value; null where nothing short says that another is as good. */
-export function liveInOf(origin: Origin, value: IValue): LiveIn | null {
+/** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */
+export function liveInOf(origin: Origin, value: IValue, index: number): LiveIn | null {
   if (isImmutable(value) || value instanceof ScriptObject) return new SameValue(origin, value);
-  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value) : null;
+  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value, index) : null;
   if (value instanceof List) return new SameLength(origin, value, List);
   if (value instanceof Tuple) return new SameLength(origin, value, Tuple);
   return null;

@@ -49,7 +49,9 @@ export function refusalOf(instruction: Instruction, position: number): string | 
   const { op } = instruction;
   if (!recordable[op]) return refusals[op] ?? 'an instruction that changes more than registers';
   if (instruction.op === 'JUMP') return instruction.operand.target <= position ? 'the end of a trip of a loop' : null;
-  return instruction.op === 'OP' ? operatorRefusal(instruction.operand, instruction.node) : null;
+  return instruction.op === 'OP' || instruction.op === 'DIRECT'
+    ? operatorRefusal(instruction.operand, instruction.node)
+    : null;
 }
 
 const refusals: { readonly [K in OpCode]?: string } = {

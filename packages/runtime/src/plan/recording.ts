@@ -12,8 +12,9 @@ import {
 } from '@cresset/tensor';
 import type { PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
+import type { OperatorRow } from '@cresset/operators';
 import type { Instruction } from '../interpreter/instruction.ts';
-import { isImmutable, isPlainTensor, liveInOf, type LiveIn, type Origin } from './live-in.ts';
+import { isImmutable, isPlainTensor, liveInOf, SameLayout, type LiveIn, type Origin } from './live-in.ts';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
 export interface LaunchNote {
@@ -43,12 +44,20 @@ const maxLiveIns = 4096;
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
 
+/** An operator on views, sizes or numbers of which only live-ins decide: it is done anew each time, with what varies. */
+export interface Step {
+  readonly row: OperatorRow;
+  /** Numbers of live-ins, or constants. */
+  readonly inputs: readonly ({ readonly liveIn: number } | { readonly constant: IValue })[];
+}
+
 /** What a recording is a recording of, at one point of it. */
 interface Mark {
   readonly liveIns: number;
   readonly launches: number;
   readonly labels: number;
   readonly contents: number;
+  readonly steps: number;
 }
 
 /**
@@ -71,13 +80,20 @@ export class Recording implements HostAccessWatch {
   notesFaults = false;
   /** Storages with a larger number were made while it went on. */
   readonly firstSerial = lastStorageSerial();
-  readonly #liveInRegisters = new Set<number>();
+  readonly steps: Step[] = [];
+  /** Which live-in a register holds. */
+  readonly #sources = new Map<number, number>();
+  /** Live-ins that are another one each time, as far as is known. */
+  readonly #varying = new Set<number>();
+  /** Guarded since the instruction began. */
+  #guarded: LiveIn[] = [];
+  #step: Step | null = null;
   readonly #liveInObjects = new Map<object, number>();
   /** Live-ins by their storages, each the first. */
   readonly #given = new Map<Storage, number>();
   readonly #constants = new Set<IValue>();
   readonly #faultStorages = new Set<Storage>();
-  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0 };
+  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0 };
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
@@ -89,6 +105,8 @@ export class Recording implements HostAccessWatch {
     /** The index of its first instruction. */
     readonly start: number,
     readonly gradEnabled: boolean,
+    /** Registers with numbers that differ from visit to visit. */
+    private readonly varyingRegisters: ReadonlySet<number>,
   ) {}
 
   // ---- told from elsewhere while an instruction runs
@@ -162,38 +180,95 @@ export class Recording implements HostAccessWatch {
       launches: this.launches.length,
       labels: this.labels.length,
       contents: this.contents.length,
+      steps: this.steps.length,
     };
+    this.#guarded = [];
     for (const register of instruction.inputs) {
-      if (register < 0) {
-        this.#constants.add(this.frame.get(register));
-        continue;
+      if (register < 0) this.#constants.add(this.frame.get(register));
+      else if (!this.registers.has(register) && !this.#sources.has(register)) {
+        const at = this.#addLiveIn({ kind: 'register', register }, this.frame.get(register));
+        if (at < 0) return this.#end('a value that nothing short tells apart from others');
+        this.#sources.set(register, at);
+        if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
-      if (this.registers.has(register) || this.#liveInRegisters.has(register)) continue;
-      if (!this.#addLiveIn({ kind: 'register', register }, this.frame.get(register))) {
-        return this.#end('a value that nothing short tells apart from others');
-      }
-      this.#liveInRegisters.add(register);
     }
+    this.#step = this.#stepOf(instruction);
+    if (!this.#step && !moves(instruction)) this.#guardInputs(instruction);
     return null;
+  }
+
+  /** What an instruction does anew each time, if it is of that kind. */
+  #stepOf(instruction: Instruction): Step | null {
+    const { inputs } = instruction;
+    const isOperator = instruction.op === 'OP' || instruction.op === 'DIRECT';
+    if (!isOperator || !inputs.some((register) => this.#varying.has(this.#sources.get(register) ?? -1))) {
+      return null;
+    }
+    const { row } = instruction.operand;
+    if (!row || row.readsElements || !(row.scalar || row.view)) return null;
+    if (!inputs.every((register) => register < 0 || this.#sources.has(register))) return null;
+    return {
+      row,
+      inputs: inputs.map((register) =>
+        register < 0 ? { constant: this.frame.get(register) } : { liveIn: this.#sources.get(register)! },
+      ),
+    };
+  }
+
+  #guardInputs({ inputs }: Instruction): void {
+    for (const register of inputs) {
+      const at = this.#sources.get(register);
+      if (at !== undefined) this.#guard(at);
+    }
+  }
+
+  #guard(at: number): void {
+    const liveIn = this.liveIns[at];
+    if (liveIn.isGuarded) return;
+    liveIn.isGuarded = true;
+    this.#guarded.push(liveIn);
+    // What lies in it was noted right after it.
+    for (let item = at + 1; item < this.liveIns.length; item++) {
+      const { origin } = this.liveIns[item];
+      if (origin.kind === 'item' && origin.of === at) this.#guard(item);
+    }
   }
 
   /** After it ran, before it gives registers up. */
   after(instruction: Instruction, gradEnabled: boolean): string | null {
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
+    const { outputs } = instruction;
+    const moved = moves(instruction) ? instruction.inputs.map((register) => this.#sources.get(register)) : [];
+    const made: number[] = [];
+    if (this.#step && this.launches.length === this.#mark.launches && this.contents.length === this.#mark.contents) {
+      const step = this.steps.push(this.#step) - 1;
+      for (const [at, register] of outputs.entries()) {
+        made.push(this.#addLiveIn({ kind: 'computed', step, at }, this.frame.get(register)));
+        this.#varying.add(made[at]);
+      }
+    } else if (this.#step) this.#guardInputs(instruction);
     if (instruction.op === 'GET_ATTR') {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
       const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot };
-      if (!this.#addLiveIn(origin, this.frame.get(instruction.outputs[0]))) {
-        return this.#end('an attribute that nothing short tells apart from others');
-      }
-    } else if (!instruction.outputs.every((register) => this.#canMake(this.frame.get(register)))) {
+      made.push(this.#addLiveIn(origin, this.frame.get(outputs[0])));
+    }
+    if (made.includes(-1)) return this.#end('a value that nothing short tells apart from others');
+    if (!outputs.every((register) => this.#canMake(this.frame.get(register)))) {
       return this.#end('a value that cannot be made again');
     }
     if (instruction.inputs.some((register) => this.#wasChanged(register)))
       return this.#end('a tensor that changes its shape');
-    for (const register of instruction.outputs) this.registers.set(register, this.frame.get(register));
-    for (const register of instruction.clears) this.registers.set(register, undefined);
+    outputs.forEach((register, at) => {
+      this.registers.set(register, this.frame.get(register));
+      const source = made[at] ?? moved[at];
+      if (source === undefined) this.#sources.delete(register);
+      else this.#sources.set(register, source);
+    });
+    for (const register of instruction.clears) {
+      this.registers.set(register, undefined);
+      this.#sources.delete(register);
+    }
     this.instructions++;
     this.#written.clear();
     return null;
@@ -204,13 +279,20 @@ export class Recording implements HostAccessWatch {
     this.#end('');
   }
 
+  /** Ends it for good: offsets that were open are numbers again. */
+  close(): void {
+    for (const liveIn of this.liveIns) if (liveIn instanceof SameLayout && liveIn.open) liveIn.open.isClosed = true;
+  }
+
   /** Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed. */
   get isWhole(): boolean {
     return this.#written.size === 0;
   }
 
   #end(reason: string): string {
-    const { liveIns, launches, labels, contents } = this.#mark;
+    const { liveIns, launches, labels, contents, steps } = this.#mark;
+    for (const liveIn of this.#guarded) liveIn.isGuarded = false;
+    this.steps.length = steps;
     this.liveIns.length = this.liveInStorages.length = liveIns;
     this.launches.length = launches;
     this.labels.length = labels;
@@ -229,18 +311,27 @@ export class Recording implements HostAccessWatch {
     return origin.kind === 'attribute' || (origin.kind === 'item' && this.#isOfAttribute(origin.of));
   }
 
-  #addLiveIn(origin: Origin, value: IValue): boolean {
-    const liveIn = liveInOf(origin, value);
-    if (!liveIn || this.liveIns.length >= maxLiveIns) return false;
-    const at = this.liveIns.push(liveIn) - 1;
+  /** The number of a live-in for this value; -1 where there is none. */
+  #addLiveIn(origin: Origin, value: IValue): number {
+    const at = this.liveIns.length;
+    const liveIn = at < maxLiveIns ? liveInOf(origin, value, at) : null;
+    if (!liveIn) return -1;
+    this.liveIns.push(liveIn);
     const storage = value instanceof Tensor ? value.storage : null;
     this.liveInStorages.push(storage);
     if (storage && !this.#given.has(storage)) this.#given.set(storage, at);
     if (typeof value === 'object' && value !== null && !this.#liveInObjects.has(value))
       this.#liveInObjects.set(value, at);
-    if (!(value instanceof List || value instanceof Tuple)) return true;
-    if (value.items.length > maxItems) return false;
-    return value.items.every((item, index) => this.#addLiveIn({ kind: 'item', of: at, at: index }, item));
+    if (!(value instanceof List || value instanceof Tuple)) return at;
+    if (value.items.length > maxItems) return -1;
+    const isNoted = (item: IValue, index: number): boolean =>
+      this.#addLiveIn({ kind: 'item', of: at, at: index }, item) >= 0;
+    return value.items.every(isNoted) ? at : -1;
+  }
+
+  /** The live-in that a register holds at the end; -1 where it holds none. */
+  sourceOf(register: number): number {
+    return this.#sources.get(register) ?? -1;
   }
 
   /** The live-in that an object is; -1 where it is none. */
@@ -268,3 +359,6 @@ export class Recording implements HostAccessWatch {
     return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
   }
 }
+
+/** Whether an instruction hands on what its registers hold. */
+const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

@@ -30,6 +30,8 @@ interface Site {
   /** Recordings since one was replayed. */
   unused: number;
   resting: number;
+  /** Registers whose numbers were others than recordings had been made for. */
+  readonly varying: Set<number>;
   /** Where the latest recording ended, and why. */
   end: { readonly at: number; readonly instruction: Instruction; readonly reason: string } | null;
 }
@@ -119,13 +121,14 @@ export class StretchPlanner implements Planner {
     for (const stretch of site.stretches) {
       if (stretch !== expected && stretch !== last && this.#matches(stretch, frame, callers)) return stretch;
     }
+    if (last && last.mismatch >= 0) site.varying.add(last.mismatch);
     return null;
   }
 
   #matches(stretch: Stretch, frame: Frame, callers: () => CallInProgress[]): boolean {
     return (
       stretch.gradEnabled === this.context.gradEnabled &&
-      stretch.matches(frame, this.#device) &&
+      stretch.matches(frame, this.context, this.#device) &&
       (stretch.callers === null || areSameCalls(stretch.callers, callers()))
     );
   }
@@ -154,8 +157,16 @@ export class StretchPlanner implements Planner {
   }
 
   #begin(frame: Frame, at: number, callers: () => CallInProgress[]): void {
-    const recording = new Recording(frame, at, this.context.gradEnabled);
-    if (recording.before(frame.code.instructions[at]) !== null) return this.#markUseless(frame.code, at, at);
+    const recording = new Recording(
+      frame,
+      at,
+      this.context.gradEnabled,
+      this.#planned!.sites[at]?.varying ?? new Set(),
+    );
+    if (recording.before(frame.code.instructions[at]) !== null) {
+      recording.close();
+      return this.#markUseless(frame.code, at, at);
+    }
     this.#callers = callers;
     this.resume(recording);
   }
@@ -177,7 +188,9 @@ export class StretchPlanner implements Planner {
 
   suspend(): Recording | null {
     const { recording } = this;
-    this.abandon();
+    this.recording = null;
+    this.#recorder.listener = null;
+    watchHostAccess(null);
     return recording;
   }
 
@@ -188,19 +201,21 @@ export class StretchPlanner implements Planner {
   }
 
   abandon(): void {
-    this.recording = null;
-    this.#recorder.listener = null;
-    watchHostAccess(null);
+    this.suspend()?.close();
   }
 
   #finish(end: number, instruction: Instruction, reason: string): void {
     const recording = this.recording!;
-    this.abandon();
+    this.suspend();
     const { frame, start, launches } = recording;
-    if (launches.length === 0 || !recording.isWhole) return this.#markUseless(frame.code, start, end);
+    if (launches.length === 0 || !recording.isWhole) {
+      recording.close();
+      return this.#markUseless(frame.code, start, end);
+    }
     const site = this.#siteAt(frame.code, start);
     site.end = { at: end, instruction, reason };
     const stretch = makeStretch(recording, end, this.#callers!().slice(0, -1), this.#device, this.#recorder);
+    recording.close();
     stretch.lastUse = ++this.#clock;
     if (site.last) site.last.next = stretch;
     site.last = stretch;
@@ -217,7 +232,15 @@ export class StretchPlanner implements Planner {
   #siteAt(code: Code, at: number): Site {
     this.#refusalAt(code, at);
     const { sites } = this.#planned!;
-    return (sites[at] ??= { stretches: [], last: null, useless: 0, unused: 0, resting: 0, end: null });
+    return (sites[at] ??= {
+      stretches: [],
+      last: null,
+      useless: 0,
+      unused: 0,
+      resting: 0,
+      varying: new Set(),
+      end: null,
+    });
   }
 
   /** What begins further on in the same instructions comes to nothing either. */

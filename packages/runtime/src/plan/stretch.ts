@@ -9,14 +9,16 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
+import { runWithoutData } from '@cresset/operators';
 import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
 import { planMemory } from '../memory/memory-plan.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
+import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
-import type { ContentNote, LaunchNote, Recording, StorageNote } from './recording.ts';
+import type { ContentNote, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
 
 /** A storage that a replay works with, beside the scratch buffers of its list. */
 type StorageSource =
@@ -52,6 +54,12 @@ export class Stretch {
   readonly #serials: number[];
   readonly #storages: Storage[] = [];
   readonly #buffers: DeviceBuffer[] = [];
+  /** What its steps came to, as far as they were done. */
+  readonly #computed: (readonly IValue[])[] = [];
+  /** Where tensors begin, by their live-ins. */
+  readonly #offsets: number[] = [];
+  /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
+  mismatch = -1;
   readonly #registers: readonly number[];
 
   constructor(
@@ -63,6 +71,10 @@ export class Stretch {
     /** Where the program is that calls the function, if its launches note faults: those are told with it. */
     readonly callers: readonly CallInProgress[] | null,
     private readonly liveIns: readonly LiveIn[],
+    /** What is done anew each time, of live-ins alone. */
+    private readonly steps: readonly Step[],
+    /** Live-ins whose offsets its launches take along. */
+    private readonly openLiveIns: readonly number[],
     private readonly contents: readonly ContentNote[],
     /** Those of live-ins first. */
     private readonly sources: readonly StorageSource[],
@@ -87,25 +99,26 @@ export class Stretch {
   }
 
   /** Whether everything is as it was recorded; `replay` may follow at once then. */
-  matches(frame: Frame, device: ComputeDevice): boolean {
+  matches(frame: Frame, context: RuntimeContext, device: ComputeDevice): boolean {
     const values = this.#values;
     const storages = this.#storages;
     const { liveIns } = this;
     let found = 0;
     let areOthers = false;
+    this.mismatch = -1;
+    this.#computed.length = 0;
     for (let at = 0; at < liveIns.length; at++) {
       const liveIn = liveIns[at];
-      const { origin } = liveIn;
-      const value =
-        origin.kind === 'register'
-          ? frame.get(origin.register)
-          : origin.kind === 'attribute'
-            ? (origin.object.slots[origin.slot] ?? null)
-            : (values[origin.of] as List | Tuple).items[origin.at];
-      if (!liveIn.matches(value)) return false;
+      const value = this.#valueOf(liveIn, frame, context);
+      if (value === undefined) return false;
+      if (liveIn.isGuarded && !liveIn.matches(value)) {
+        if (liveIn.origin.kind === 'register' && typeof value !== 'object') this.mismatch = liveIn.origin.register;
+        return false;
+      }
       values[at] = value;
       if (liveIn.storage < 0) continue;
-      const { storage } = value as Tensor;
+      if (!(value instanceof Tensor)) return false;
+      const { storage } = value;
       // Storages are numbered in the order in which live-ins meet them.
       if (liveIn.storage < found) {
         if (storages[liveIn.storage] !== storage) return false;
@@ -122,6 +135,33 @@ export class Stretch {
       const known = source.kind === 'given' ? storages[storage] : source.storage;
       return known.canReachDevice(device, dtype);
     });
+  }
+
+  /** What a live-in is now; undefined where there is nothing like it. */
+  #valueOf({ origin }: LiveIn, frame: Frame, context: RuntimeContext): IValue | undefined {
+    switch (origin.kind) {
+      case 'register':
+        return frame.get(origin.register);
+      case 'attribute':
+        return origin.object.slots[origin.slot] ?? null;
+      case 'item': {
+        const parent = this.#values[origin.of];
+        return parent instanceof List || parent instanceof Tuple ? parent.items[origin.at] : undefined;
+      }
+      case 'computed':
+        return (this.#computed[origin.step] ??= this.#compute(this.steps[origin.step], context))[origin.at];
+    }
+    return origin satisfies never;
+  }
+
+  #compute({ row, inputs }: Step, context: RuntimeContext): readonly IValue[] {
+    const args = inputs.map((input) => ('liveIn' in input ? this.#values[input.liveIn] : input.constant));
+    try {
+      return runWithoutData(row, args, context) ?? [];
+    } catch {
+      // The instruction itself tells of it.
+      return [];
+    }
   }
 
   /** Whether no two of the first `count` storages are one. */
@@ -159,7 +199,8 @@ export class Stretch {
           ? storages[storage].deviceBufferForWriting(device, dtype)
           : storages[storage].deviceBuffer(device, dtype);
       }
-      recorder.replay(this.list, buffers);
+      for (const at of this.openLiveIns) this.#offsets[at] = (this.#values[at] as Tensor).handedOnOffset;
+      recorder.replay(this.list, buffers, this.#offsets);
       const made = makeValues(this.made, this.#values, storages);
       const values = this.results.map(({ register, made: at }) => {
         const value = made[at];
@@ -171,7 +212,7 @@ export class Stretch {
       frame.clear(this.cleared);
     } finally {
       // What it worked with is not its own: it may be large.
-      this.#values.length = storages.length = buffers.length = 0;
+      this.#values.length = storages.length = buffers.length = this.#computed.length = 0;
     }
     const { counters } = execution.context;
     for (const [label, count] of this.labels) counters.device.set(label, (counters.device.get(label) ?? 0) + count);
@@ -226,9 +267,11 @@ class StretchBuilder {
     const cleared: number[] = [];
     for (const [register, value] of recording.registers) {
       if (value === undefined) cleared.push(register);
-      else results.push({ register, made: this.#valueOf(value) });
+      else results.push({ register, made: this.#resultOf(register, value) });
     }
     const { bound, list } = this.#record(launches, recorder);
+    const taken = new Set(launches.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
+    const openLiveIns = [...taken].map(({ index }) => index);
     return new Stretch(
       end,
       instructions,
@@ -237,6 +280,8 @@ class StretchBuilder {
       gradEnabled,
       recording.notesFaults ? callers : null,
       liveIns,
+      recording.steps,
+      openLiveIns,
       contents,
       this.#sources,
       bound,
@@ -250,6 +295,11 @@ class StretchBuilder {
   }
 
   // ---- values
+
+  #resultOf(register: number, value: IValue): number {
+    const at = this.recording.sourceOf(register);
+    return at < 0 ? this.#valueOf(value) : this.#made.push({ kind: 'live-in', at }) - 1;
+  }
 
   #valueOf(value: IValue): number {
     if (typeof value !== 'object' || value === null) return this.#made.push({ kind: 'same', value }) - 1;
