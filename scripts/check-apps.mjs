@@ -35,7 +35,10 @@ const { values: options, positionals: names } = parseArgs({
 });
 
 const models = fileURLToPath(new URL('../apps/playground/public/models/', import.meta.url));
+const fixtures = fileURLToPath(new URL('../packages/archive/fixtures/', import.meta.url));
 const expected = JSON.parse(readFileSync(join(models, 'digits.json'), 'utf8'));
+/** What the application `parts` is answered, and what that takes of the library beside the engine. */
+const ofParts = { spectrum: [10, Math.hypot(2, 2), 2], parts: ['complex', 'fourier'] };
 /** Largest difference from PyTorch's numbers that counts as the same answer. */
 const tolerance = 1e-4;
 const buildLimit = 5 * 60_000;
@@ -111,7 +114,7 @@ async function runBuilt({ environment }, { folder, library }) {
     headers: { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' },
   });
   const server = await serveApp({
-    folders: { '/': output ? join(folder, output) : folder, '/models/': models },
+    folders: { '/': output ? join(folder, output) : folder, '/models/': models, '/models/fixtures/': fixtures },
     headers,
     replacements: { '%CDN%': `${elsewhere.address}${distributed.replace(/\/$/, '')}` },
   });
@@ -127,6 +130,11 @@ async function runBuilt({ environment }, { folder, library }) {
 async function build({ environment }, folder) {
   if (!environment.build) return;
   await runTool(environment.build, folder);
+  if (environment.copiesFiles) {
+    const dist = join(folder, 'node_modules', 'cresset', 'dist');
+    const files = readdirSync(dist).filter((name) => /^(?:engine|part-[\w-]+)\.js$/.test(name));
+    for (const name of files) cpSync(join(dist, name), join(folder, environment.output, name));
+  }
   // Some tools take a page as their entry; for others it is copied.
   const page = join(folder, environment.output, 'index.html');
   if (!existsSync(page)) cpSync(join(folder, 'index.html'), page);
@@ -174,7 +182,10 @@ async function untilServed(address, server) {
 
 async function runDevelopmentServer({ environment }, { folder }) {
   const port = await freePort();
-  const data = await serveApp({ folders: { '/models/': models }, headers: { 'Access-Control-Allow-Origin': '*' } });
+  const data = await serveApp({
+    folders: { '/models/': models, '/models/fixtures/': fixtures },
+    headers: { 'Access-Control-Allow-Origin': '*' },
+  });
   const stop = new AbortController();
   const [program, ...args] = environment.dev.replace('PORT', String(port)).split(' ');
   const how = { folder, environment: environmentOfTools, mute: true, signal: stop.signal };
@@ -238,13 +249,20 @@ async function runProcess({ environment }, { folder }) {
 const isSame = (got, wanted) =>
   got.length === wanted.length && wanted.every((value, index) => Math.abs(got[index] - value) < tolerance);
 
+function faultsOfParts({ spectrum, parts }) {
+  const faults = isSame(spectrum, ofParts.spectrum) ? [] : ['the answer of the second model is wrong'];
+  if (parts.join() !== ofParts.parts.join()) faults.push(`it took the parts ${parts.join()}`);
+  return faults;
+}
+
 /** What is not as it has to be, in words; nothing where all is well. */
-function faultsOf({ expectation, isDev }, run) {
+function faultsOf({ environment, expectation, isDev }, run) {
   const faults = [];
   if (run.error) return [run.error];
   if (!isSame(run.probabilities, expected.probabilities) || !isSame(run.seen, expected.seen)) {
     faults.push('the answer is wrong');
   }
+  if (environment.app === 'parts') faults.push(...faultsOfParts(run));
   if (run.hostFallback.length > 0) faults.push(`on the host instead of the GPU: ${run.hostFallback.join(', ')}`);
   const { thread, threadReason } = run.place;
   if (expectation.thread === 'worker' && thread !== 'worker') faults.push(`it ran in the ${thread}: ${threadReason}`);

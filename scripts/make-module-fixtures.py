@@ -174,6 +174,13 @@ class Quantized(nn.Module):
         return y.int_repr(), torch.ops.quantized.linear_dynamic(y.dequantize(), self.dynamic, False)
 
 
+class Spectrum(nn.Module):
+    """Operators that the engine of the library has not from the start."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.fft.rfft(x).abs()
+
+
 save(torch.jit.script(Everything().eval()), "everything.pt")
 network = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Flatten(), nn.Linear(8, 3)).eval()
 save(torch.jit.freeze(torch.jit.script(network)), "frozen.pt")
@@ -181,3 +188,4 @@ save(torch.jit.trace(network, torch.zeros(1, 1, 4, 4)), "traced.pt", debug=False
 quantized = torch.jit.script(Quantized())
 save(quantized, "quantized.pt")
 print(quantized(torch.arange(64.0).reshape(2, 2, 4, 4) / 16 - 2))
+save(torch.jit.script(Spectrum()), "spectrum.pt")

@@ -10,6 +10,7 @@
  * @property {'module' | 'classic'} [page] the page to serve, where neither the application nor its tool has one
  * @property {string} [build] the command that builds it
  * @property {string} [output] the folder that this command writes, to be served
+ * @property {boolean} [copiesFiles] the library's engine and parts are copied beside what was built, by a bundler that leaves them behind
  * @property {string} [dev] the command of the development server, PORT being its port
  * @property {'page' | 'extension' | 'process'} [kind] how it is run
  * @property {string} [run] of a process: its command
@@ -68,6 +69,16 @@ export const environments = [
     expectedDev: { thread: 'worker' },
   },
   {
+    ...vite,
+    key: 'vite-8-parts',
+    title: 'Vite 8, with a part of the library',
+    app: 'parts',
+    tools: ['vite@8.3.8'],
+    ci: true,
+    expected: { thread: 'worker' },
+    expectedDev: { thread: 'worker' },
+  },
+  {
     key: 'webpack',
     title: 'webpack 5',
     app: 'webpack',
@@ -105,6 +116,19 @@ export const environments = [
     expected: { thread: 'worker', limit },
   },
   {
+    key: 'rollup-parts',
+    title: 'Rollup 4, with a part of the library',
+    app: 'parts',
+    tools: ['rollup@4.68.7', '@rollup/plugin-node-resolve@16.0.3'],
+    page: 'module',
+    build: 'rollup main.js --plugin node-resolve --format es --dir dist',
+    output: 'dist',
+    copiesFiles: true,
+    ci: true,
+    expected: { thread: 'worker' },
+    add: '`engine.js` and `part-*.js` of `node_modules/cresset/dist`, copied beside the bundle: this bundler leaves files behind that are named by their address',
+  },
+  {
     key: 'esbuild',
     title: 'esbuild',
     app: 'esbuild',
@@ -116,6 +140,19 @@ export const environments = [
     ci: true,
     expected: { thread: 'worker', limit },
     expectedDev: { thread: 'worker' },
+  },
+  {
+    key: 'esbuild-parts',
+    title: 'esbuild, `--splitting`, with a part of the library',
+    app: 'parts',
+    tools: ['esbuild@0.28.2'],
+    page: 'module',
+    build: 'esbuild main.js --bundle --minify --format=esm --splitting --outdir=dist',
+    output: 'dist',
+    copiesFiles: true,
+    ci: true,
+    expected: { thread: 'worker' },
+    add: '`engine.js` and `part-*.js` of `node_modules/cresset/dist`, copied beside the bundle: this bundler leaves files behind that are named by their address',
   },
   {
     key: 'esbuild-splitting',
