@@ -10,7 +10,10 @@ const ofSource: typeof partsOf = /* @__PURE__ */ lookUp(SOURCE_NAMES);
  */
 export function namesInSource(source: string): Set<string> {
   const found = source.matchAll(/\b(?:(linalg|special|fft)\s*\.\s*)?([A-Za-z_]\w*)/g);
-  return new Set([...found].map(([, module, name]) => (module ? `${module}_${name}` : name)));
+  const names = new Set([...found].map(([, module, name]) => (module ? `${module}_${name}` : name)));
+  // A subscript of more than numbers may hold a tensor, which no name tells.
+  if (/\[[^\]]*[A-Za-z_[]/.test(source)) names.add('index');
+  return names;
 }
 
 /** As `partsOf`, for a Python source, which also names modules, functions and layers of PyTorch that come to operators. */

@@ -62,6 +62,7 @@ describe('the tables of parts', () => {
     ]);
     expect([...partsOfSource(namesInSource('torch.zeros(2) + nn.BatchNorm2d(2)(x)'))]).toEqual([]);
     expect([...partsOfSource(namesInSource('nn.init.zeros_(x)'))]).toEqual(['random']);
+    expect([...partsOfSource(namesInSource('y = x[mask]'))]).toEqual(['indexing']);
   });
 
   it('are asked for what saved code calls, and for nothing else that is named', () => {

@@ -2,6 +2,7 @@ import * as complex from '@cresset/operators/parts/complex';
 import * as einsum from '@cresset/operators/parts/einsum';
 import * as fourier from '@cresset/operators/parts/fourier';
 import * as gradients from '@cresset/operators/parts/gradients';
+import * as indexing from '@cresset/operators/parts/indexing';
 import * as layers from '@cresset/operators/parts/layers';
 import * as layouts from '@cresset/operators/parts/layouts';
 import * as linalg from '@cresset/operators/parts/linalg';
@@ -35,6 +36,7 @@ const ALL = {
   executors,
   fourier,
   gradients,
+  indexing,
   inspection,
   layers,
   layouts,

@@ -9,6 +9,7 @@ const PARTS = {
   executors: () => import('@cresset/runtime/parts/executors'),
   fourier: () => import('@cresset/operators/parts/fourier'),
   gradients: () => import('@cresset/operators/parts/gradients'),
+  indexing: () => import('@cresset/operators/parts/indexing'),
   inspection: () => import('@cresset/runtime/parts/inspection'),
   layers: () => import('@cresset/operators/parts/layers'),
   layouts: () => import('@cresset/operators/parts/layouts'),

@@ -9,7 +9,6 @@ import { creationRows } from './creation/creation.ts';
 import { literalRows } from './creation/literals.ts';
 import { embeddingRows } from './embedding/embedding.ts';
 import { embeddingRenormRows } from './embedding/renorm.ts';
-import { advancedIndexingRows } from './indexing/advanced-indexing.ts';
 import { indexSelectRows } from './indexing/index-select.ts';
 import { batchNormRows } from './normalization/batch-norm.ts';
 import { dropoutFamilyRows } from './normalization/dropout.ts';
@@ -40,7 +39,6 @@ export const commonRows: readonly OperatorRow[] = [
   ...viewRows,
   ...joiningRows,
   ...rearrangingRows,
-  ...advancedIndexingRows,
   ...indexSelectRows,
   ...matrixProductRows,
   ...convolutionRows,

@@ -4,6 +4,7 @@ import { audioRows } from './audio/rows.ts';
 import { contractionRows } from './einsum/rows.ts';
 import { fourierRows } from './fourier/rows.ts';
 import { backwardRows } from './gradients/backward-formulas.ts';
+import { advancedIndexingRows } from './indexing/advanced-indexing.ts';
 import { layerRows } from './layers/rows.ts';
 import { layoutRows } from './layouts/rows.ts';
 import { linalgRows } from './linalg/rows.ts';
@@ -26,6 +27,7 @@ export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
   einsum: contractionRows,
   fourier: [...fourierRows, ...audioRows],
   gradients: backwardRows,
+  indexing: advancedIndexingRows,
   layers: layerRows,
   layouts: layoutRows,
   linalg: linalgRows,

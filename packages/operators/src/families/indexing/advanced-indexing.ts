@@ -7,6 +7,7 @@ import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
+import { launchCopy } from './launched-copy.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
 import {
   deviceMaskedSelect,
@@ -202,19 +203,6 @@ function lowerIndex({ self, indices }: IndexArguments, [output]: readonly Tensor
   const axes = target.axes();
   const { place, faults } = plannedPlaces(self, plan, axes, context);
   launchCopy('aten::index', axes, target, new TensorView(self).at(place), context, faults);
-}
-
-/** One kernel that stores an expression over all elements of a tensor, and notes what is wrong on the way. */
-export function launchCopy(
-  label: string,
-  axes: readonly AxisExpr[],
-  target: TensorView,
-  value: Expr,
-  context: LoweringContext,
-  faults: readonly Store[] = [],
-): void {
-  const store = { operand: target.operand, offset: target.offsetAt(axes), value };
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, ...faults] });
 }
 
 interface IndexPutArguments extends IndexArguments {

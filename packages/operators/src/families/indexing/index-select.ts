@@ -6,7 +6,7 @@ import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
-import { launchCopy } from './advanced-indexing.ts';
+import { launchCopy } from './launched-copy.ts';
 import { elementMover, offsetsOf } from './element-moves.ts';
 import { positionFault } from './position-faults.ts';
 

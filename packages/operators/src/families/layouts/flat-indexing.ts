@@ -9,7 +9,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { lowerFill } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { launchCopy } from '../indexing/advanced-indexing.ts';
+import { launchCopy } from '../indexing/launched-copy.ts';
 import { elementMover, offsetsOf, operandReader } from '../indexing/element-moves.ts';
 import { deviceTensor, unflattened } from '../indexing/flagged-elements.ts';
 import { outOfBounds, positionFault } from '../indexing/position-faults.ts';

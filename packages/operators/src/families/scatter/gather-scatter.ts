@@ -8,7 +8,7 @@ import { check, OperatorError } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { scalarParam } from '../../kernels/pointwise.ts';
-import { launchCopy } from '../indexing/advanced-indexing.ts';
+import { launchCopy } from '../indexing/launched-copy.ts';
 import {
   elementCombiner,
   elementMover,
