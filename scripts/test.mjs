@@ -116,7 +116,12 @@ function steps(machine) {
     machine.vulkan ? vitest('GPU tests in Node', 'gpu') : skipped('GPU tests in Node', 'no Vulkan driver'),
     check('hostile input', process.execPath, ['fuzz/run.mjs', '--count', '20000']),
     check('conformance totals', process.execPath, ['scripts/check-conformance.mjs']),
-    check('executors', process.execPath, ['scripts/check-executors.mjs', '--sample', '40']),
+    check('executors', process.execPath, [
+      'scripts/check-executors.mjs',
+      ...['jit', 'op'].map((corpus) => `../shared/conformance/${corpus}`),
+      '--sample',
+      '40',
+    ]),
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),
     check('build', process.execPath, ['scripts/build.mjs']),
     check('size', process.execPath, ['scripts/check-size.mjs']),
