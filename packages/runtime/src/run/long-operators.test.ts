@@ -50,6 +50,18 @@ const programs: readonly (readonly [name: string, signature: string, body: strin
   ['sorting', 'a: Tensor, b: Tensor', 'torch.sort(a)[0]', () => [tensor(1 << 18), tensor(1)]],
   ['sorting of rows', 'a: Tensor, b: Tensor', 'torch.sort(a)[0]', () => [tensor(1 << 11, 1 << 8), tensor(1)]],
   [
+    'a contraction',
+    'a: Tensor, b: Tensor',
+    'torch.einsum("ij,kj->ik", a, b)',
+    () => [tensor(256, 256), tensor(512, 256)],
+  ],
+  [
+    'resampling',
+    'a: Tensor, b: Tensor',
+    'torch.upsample_bicubic2d(a, [2048, 1024], False, None)',
+    () => [tensor(1, 3, 256, 256), tensor(1)],
+  ],
+  [
     'attention',
     'a: Tensor, b: Tensor',
     'torch.scaled_dot_product_attention(a, b, b)',

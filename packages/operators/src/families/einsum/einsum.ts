@@ -2,10 +2,11 @@ import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
+import { finish, type Pieces } from '../../kernels/pieces.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
-import { hostProduct } from '../products/product.ts';
+import { productPieces, type ProductDims } from '../products/product.ts';
 
 /** Sums of products over named dimensions (ATen/native/Linear.cpp). */
 
@@ -18,18 +19,20 @@ export interface Labelled {
 /** Where intermediate results come from and how two operands are multiplied. */
 interface Multiplier {
   allocate(sizes: readonly number[], dtype: ScalarType): Tensor;
-  multiply(left: Tensor, right: Tensor, out: Tensor, dims: { rows: number; columns: number; inner: number }): void;
+  multiply(left: Tensor, right: Tensor, out: Tensor, dims: ProductDims): Pieces;
 }
 
 const hostMultiplier: Multiplier = {
   allocate: Tensor.empty,
-  multiply: (left, right, out, dims) => hostProduct(left, right, out, undefined, dims),
+  multiply: (left, right, out, dims) => productPieces(left, right, out, undefined, dims),
 };
 
 function deviceMultiplier(label: string, context: LoweringContext): Multiplier {
   return {
     allocate: context.temporary.bind(context),
-    multiply: (left, right, out, dims) => lowerProduct(label, { left, right, out }, context, dims),
+    *multiply(left, right, out, dims) {
+      lowerProduct(label, { left, right, out }, context, dims);
+    },
   };
 }
 
@@ -63,7 +66,7 @@ function labelSizes(operands: readonly Labelled[]): Map<string, number> {
 }
 
 /** `out` gets the sum over all labels it lacks of the product of both. */
-function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multiplier: Multiplier): void {
+function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multiplier: Multiplier): Pieces {
   const sizes = labelSizes([left, right]);
   const all = [...new Set([...left.labels, ...right.labels])];
   const kept = all.filter((label) => out.labels.includes(label));
@@ -71,7 +74,7 @@ function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multip
   const batch = kept.filter((label) => left.labels.includes(label) && right.labels.includes(label));
   const rows = kept.filter((label) => !right.labels.includes(label));
   const columns = kept.filter((label) => !left.labels.includes(label));
-  multiplier.multiply(
+  return multiplier.multiply(
     viewByLabels(left, [...batch, ...rows, ...inner], sizes),
     viewByLabels(right, [...batch, ...inner, ...columns], sizes),
     viewByLabels(out, [...batch, ...rows, ...columns], sizes),
@@ -80,12 +83,12 @@ function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multip
 }
 
 /** Contracts operands pair by pair (in the order of `path`, else from the left) until `out` is filled. */
-function contract(
+function* contract(
   operands: readonly Labelled[],
   out: Labelled,
   multiplier: Multiplier,
   path: readonly number[] | null,
-): void {
+): Pieces {
   const rest = [...operands];
   if (rest.length === 1) {
     const one = Tensor.empty([], out.tensor.dtype);
@@ -99,7 +102,7 @@ function contract(
     rest.splice(Math.max(first, second), 1);
     rest.splice(Math.min(first, second), 1);
     if (rest.length === 0) {
-      multiplyLabelled(left, right, out, multiplier);
+      yield* multiplyLabelled(left, right, out, multiplier);
       return;
     }
     const needed = new Set([...out.labels, ...rest.flatMap(({ labels }) => labels)]);
@@ -109,7 +112,7 @@ function contract(
       labels.map((label) => sizes.get(label)!),
       out.tensor.dtype,
     );
-    multiplyLabelled(left, right, { tensor, labels }, multiplier);
+    yield* multiplyLabelled(left, right, { tensor, labels }, multiplier);
     // As in PyTorch, the result takes its place at the end with a path, at the front without one.
     if (path) rest.push({ tensor, labels });
     else rest.unshift({ tensor, labels });
@@ -236,9 +239,9 @@ export function labelledRow<Args>(
   rule: (args: Args) => { operands: readonly Labelled[]; output: readonly string[]; path?: readonly number[] | null },
 ): OperatorRow {
   const label = schema.slice(0, schema.search(/[.(]/));
-  const fill = (args: Args, out: Tensor, multiplier: Multiplier): void => {
+  const fill = (args: Args, out: Tensor, multiplier: Multiplier): Pieces => {
     const { operands, output, path } = rule(args);
-    contract(operands, { tensor: out, labels: output }, multiplier, path ?? null);
+    return contract(operands, { tensor: out, labels: output }, multiplier, path ?? null);
   };
   return kernel<Args>(schema, {
     out: schema.startsWith('aten::einsum') ? undefined : true,
@@ -255,7 +258,7 @@ export function labelledRow<Args>(
       return { sizes: output.map((name) => sizes.get(name)!), dtype };
     },
     host: (args, [out]) => fill(args, out, hostMultiplier),
-    lower: (args, [out], context) => fill(args, out, deviceMultiplier(label, context)),
+    lower: (args, [out], context) => finish(fill(args, out, deviceMultiplier(label, context))),
     lowerable: (args) => !isComplex(rule(args).operands[0].tensor.dtype),
   });
 }

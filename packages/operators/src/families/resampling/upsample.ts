@@ -8,6 +8,7 @@ import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antial
 import { byteTaps } from './byte-resampling.ts';
 import { add, mul } from '../../kernels/expressions.ts';
 import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 import {
   exactPixelScale,
   pixelScale,
@@ -90,21 +91,26 @@ function refuse(method: Method, { dtype }: Tensor): void {
 }
 
 /** One dimension resampled: `count` planes of `size · inner` become planes of `taps.length · inner`. */
-function resampleDimension(
+function* resampleDimension(
   input: FloatArray,
   taps: readonly (readonly Tap[])[],
   size: number,
   inner: number,
-): Float64Array {
+): Pieces<Float64Array> {
   const planes = input.length / (size * inner);
   const output = new Float64Array(planes * taps.length * inner);
+  let done = 0;
   for (let plane = 0; plane < planes; plane++) {
     for (let o = 0; o < taps.length; o++) {
       const to = (plane * taps.length + o) * inner;
       for (const { at, weight } of taps[o]) {
         const from = (plane * size + at) * inner;
         for (let i = 0; i < inner; i++) output[to + i] += weight * input[from + i];
+        done += inner;
       }
+      if (done < PIECE_SIZE) continue;
+      done = 0;
+      yield;
     }
   }
   return output;
@@ -115,7 +121,7 @@ function tapsOf({ antialias }: Method, dimension: ResamplingDimension, scale: nu
   return Array.from({ length: dimension.outputSize }, (_, o) => tapsAt(dimension, o, scale));
 }
 
-function hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): void {
+function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces {
   const input = inputOf(args);
   const dimensions = dimensionsOf(method, args);
   let values = readNumbers(input);
@@ -126,15 +132,16 @@ function hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): void {
       const { inputSize, outputSize } = dimension;
       if (inputSize !== outputSize) {
         const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
-        values = resampleDimension(values, taps, inputSize, inner).map(round);
+        values = (yield* resampleDimension(values, taps, inputSize, inner)).map(round);
       }
       inner *= outputSize;
     }
   } else {
-    dimensions.forEach((dimension, at) => {
+    for (const [at, dimension] of dimensions.entries()) {
       const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
-      values = resampleDimension(values, tapsOf(method, dimension, pixelScale(dimension)), dimension.inputSize, inner);
-    });
+      const taps = tapsOf(method, dimension, pixelScale(dimension));
+      values = yield* resampleDimension(values, taps, dimension.inputSize, inner);
+    }
   }
   fillNumbers(out, (result) => result.set(values));
 }
