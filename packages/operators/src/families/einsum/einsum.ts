@@ -16,10 +16,10 @@ export interface Labelled {
   readonly labels: readonly string[];
 }
 
-/** Where intermediate results come from and how two operands are multiplied. */
+/** Where intermediate results come from and how two operands are multiplied, null where that is done at once. */
 interface Multiplier {
   allocate(sizes: readonly number[], dtype: ScalarType): Tensor;
-  multiply(left: Tensor, right: Tensor, out: Tensor, dims: ProductDims): Pieces;
+  multiply(left: Tensor, right: Tensor, out: Tensor, dims: ProductDims): Pieces | null;
 }
 
 const hostMultiplier: Multiplier = {
@@ -30,8 +30,9 @@ const hostMultiplier: Multiplier = {
 function deviceMultiplier(label: string, context: LoweringContext): Multiplier {
   return {
     allocate: context.temporary.bind(context),
-    *multiply(left, right, out, dims) {
+    multiply: (left, right, out, dims) => {
       lowerProduct(label, { left, right, out }, context, dims);
+      return null;
     },
   };
 }
@@ -66,7 +67,7 @@ function labelSizes(operands: readonly Labelled[]): Map<string, number> {
 }
 
 /** `out` gets the sum over all labels it lacks of the product of both. */
-function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multiplier: Multiplier): Pieces {
+function multiplyLabelled(left: Labelled, right: Labelled, out: Labelled, multiplier: Multiplier): Pieces | null {
   const sizes = labelSizes([left, right]);
   const all = [...new Set([...left.labels, ...right.labels])];
   const kept = all.filter((label) => out.labels.includes(label));
@@ -102,7 +103,7 @@ function* contract(
     rest.splice(Math.max(first, second), 1);
     rest.splice(Math.min(first, second), 1);
     if (rest.length === 0) {
-      yield* multiplyLabelled(left, right, out, multiplier);
+      yield* multiplyLabelled(left, right, out, multiplier) ?? [];
       return;
     }
     const needed = new Set([...out.labels, ...rest.flatMap(({ labels }) => labels)]);
@@ -112,7 +113,7 @@ function* contract(
       labels.map((label) => sizes.get(label)!),
       out.tensor.dtype,
     );
-    yield* multiplyLabelled(left, right, { tensor, labels }, multiplier);
+    yield* multiplyLabelled(left, right, { tensor, labels }, multiplier) ?? [];
     // As in PyTorch, the result takes its place at the end with a path, at the front without one.
     if (path) rest.push({ tensor, labels });
     else rest.unshift({ tensor, labels });
