@@ -54,6 +54,8 @@ export interface DeviceMemoryUse {
 export interface PreparedLaunch {
   readonly bindings: readonly Binding[];
   readonly params: readonly ParamExpr[];
+  /** The kernel that it is the whole of; null where it is one of several. */
+  readonly kernel: Kernel | null;
 }
 
 /** A prepared launch whose bindings are places of a {@link CommandList}. */
@@ -73,6 +75,8 @@ export interface CommandList {
 export interface LaunchRecorder {
   /** Told of every launch, before its buffers are looked up; null where nobody listens. */
   listener: ((launch: PreparedLaunch) => void) | null;
+  /** Makes a kernel ready without launching it; null where the device would make several launches of it, or none at all. */
+  prepare(kernel: Kernel): PreparedLaunch | null;
   /**
    * A list of these launches.
    *

@@ -3,6 +3,7 @@ import { FreeAxes } from './expr-children.ts';
 import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, type LoopNest } from './kernel.ts';
+import { isReduced, tallTile } from './kernel-work.ts';
 import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
 
@@ -110,12 +111,20 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
   const batch = pointsOf(kernel.batch);
-  const schedule = capabilities.software
-    ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
-    : tileOnGpu(batch, m, n, capabilities);
+  const schedule = isReduced(kernel.right)
+    ? tallTiles(m, n, capabilities)
+    : capabilities.software
+      ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
+      : tileOnGpu(batch, m, n, capabilities);
   const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
   return { kernel, schedule, workgroups: batch * tiles };
+}
+
+/** An element of the right side is dear: as many results as registers hold are made of it, of one column by each thread. */
+function tallTiles(m: number, n: number, { software, maxWorkgroupSize }: DeviceCapabilities): TileSchedule {
+  const threadsN = Math.min(software ? 8 : 64, maxWorkgroupSize, powerOfTwoFrom(n));
+  return { kind: 'tile', threadsM: 1, threadsN, tileM: tallTile(m), tileN: 1, rolled: software };
 }
 
 /** From here on, in multiply-adds, a large tile's faster run outweighs the time a software adapter takes to compile it. */

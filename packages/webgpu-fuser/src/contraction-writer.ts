@@ -3,6 +3,7 @@ import {
   axis,
   cast,
   expressionsOf,
+  FreeAxes,
   mapStore,
   Rewriter,
   substitute,
@@ -28,7 +29,7 @@ export function writeTiledContraction(
   const rows = instances(kernel.m, tileM);
   const columns = instances(kernel.n, tileN);
   const left = rows.map((row) => cast('float', substitute(kernel.left, new Map([[kernel.m, row]]))));
-  const right = columns.map((column) => cast('float', substitute(kernel.right, new Map([[kernel.n, column]]))));
+  const sides = rightSides(kernel, columns);
   // Results are stored by one piece of code in a loop over the tile: a copy for each would take long to compile.
   const [row, column] = [axis(kernel.m.name, kernel.m.extent), axis(kernel.n.name, kernel.n.extent)];
   const sum: Expr = { ...accumulator };
@@ -37,7 +38,7 @@ export function writeTiledContraction(
     [kernel.n, column],
   ]);
   const stores = kernel.stores.map((store) => inTile(store, sum, places));
-  writer.announce([...left, ...right, ...stores.flatMap(expressionsOf)]);
+  writer.announce([...left, ...valuesIn(sides), ...stores.flatMap(expressionsOf)]);
 
   const body = new Scope(null, '  ');
   body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
@@ -60,13 +61,26 @@ export function writeTiledContraction(
   columns.forEach((instance, index) => bindInstance(writer, body, instance, 'first_n', index * threadsN));
   const sums = rows.map(() => columns.map(() => writer.fresh('sum')));
   for (const name of sums.flat()) body.line(`var ${name} = 0.0;`);
-  writer.loops(kernel.k, body, (inner) => {
-    const leftNames = left.map((value) => writer.named(value, inner));
-    const rightNames = right.map((value) => writer.named(value, inner));
-    sums.forEach((names, i) =>
-      names.forEach((name, j) => inner.line(`${name} += ${leftNames[i]} * ${rightNames[j]};`)),
-    );
-  });
+  const sumUp = (side: RightSide, scope: Scope): void => {
+    if (!Array.isArray(side)) {
+      const { condition, chosen, otherwise } = side;
+      const [yes, no] = [scope.open(), scope.open()];
+      const text = writer.value(condition, scope);
+      sumUp(chosen, yes);
+      sumUp(otherwise, no);
+      scope.close(`if (${text})`, yes);
+      scope.close('else', no);
+      return;
+    }
+    writer.loops(kernel.k, scope, (inner) => {
+      const leftNames = left.map((value) => writer.named(value, inner));
+      const rightNames = side.map((value) => writer.named(value, inner));
+      sums.forEach((names, i) =>
+        names.forEach((name, j) => inner.line(`${name} += ${leftNames[i]} * ${rightNames[j]};`)),
+      );
+    });
+  };
+  sumUp(sides, body);
   const cells = tileM * tileN;
   const storing = cells > 1 ? body.open() : body;
   let result = sums[0][0];
@@ -88,6 +102,24 @@ export function writeTiledContraction(
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);
   return writer.assemble(kernel.label, builtins, size, body);
+}
+
+/** What a thread's columns are multiplied with: one value each, or one of two such sets for the whole of a batch's product. */
+type RightSide = Expr[] | { readonly condition: Expr; readonly chosen: RightSide; readonly otherwise: RightSide };
+
+/** A choice that only the batch decides is made once, around the loop, so that nothing is loaded for the side that is not chosen. */
+function rightSides({ right, n, m, k }: NormalContraction, columns: readonly AxisExpr[]): RightSide {
+  const freeAxes = new FreeAxes();
+  const sideOf = (expr: Expr): RightSide => {
+    if (expr.kind !== 'select' || [m, n, ...k].some((own) => freeAxes.of(expr.condition).has(own)))
+      return columns.map((column) => cast('float', substitute(expr, new Map([[n, column]]))));
+    return { condition: expr.condition, chosen: sideOf(expr.x), otherwise: sideOf(expr.y) };
+  };
+  return sideOf(right);
+}
+
+function valuesIn(side: RightSide): Expr[] {
+  return Array.isArray(side) ? side : [side.condition, ...valuesIn(side.chosen), ...valuesIn(side.otherwise)];
 }
 
 function instances(original: AxisExpr, count: number): AxisExpr[] {

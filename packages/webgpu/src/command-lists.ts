@@ -1,5 +1,5 @@
 import type { DeviceBuffer } from '@cresset/tensor';
-import type { CommandList, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
@@ -28,6 +28,8 @@ export interface CommandListHost {
   /** Enqueues commands; gives the number of the batch that the last of them is in. */
   enqueue(commands: readonly DispatchCommand[]): number;
   bufferOf(handle: DeviceBuffer): PooledBuffer;
+  /** A kernel made ready, where it is one launch. */
+  prepare(kernel: Kernel): PreparedKernel | null;
 }
 
 /** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
@@ -76,6 +78,10 @@ export class CommandLists implements LaunchRecorder {
     private readonly uniformPool: BufferPool,
   ) {
     this.scratch = new ScratchBuffers(pool);
+  }
+
+  prepare(kernel: Kernel): PreparedLaunch | null {
+    return this.host.prepare(kernel);
   }
 
   record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {

@@ -292,14 +292,29 @@ export class WebGpuDevice implements ComputeDevice {
         return temporaries.at(-1)!;
       });
       if (stages.length > 1) {
-        for (const stage of stages) this.#enqueue(this.#prepare(stage));
+        for (const stage of stages) this.#enqueue(this.#prepare(stage, null));
         for (const temporary of temporaries) temporary.dispose();
         return;
       }
     }
-    const prepared = this.#prepare(normal);
+    const prepared = this.#prepare(normal, kernel);
     this.#prepared.set(kernel, prepared);
     this.#enqueue(prepared);
+  }
+
+  /** As {@link launch}, up to the point where buffers are needed. */
+  #prepareWhole(kernel: Kernel): PreparedKernel | null {
+    if (kernelBindings(kernel) > this.capabilities.maxStorageBuffers) return null;
+    const normal = normalise(kernel);
+    let isOne = true;
+    const { storage } = kernel.stores[0].operand.tensor;
+    if (normal.kind === 'nest') {
+      reductionStages(normal, this.capabilities, (sizes, dtype) => {
+        isOne = false;
+        return new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
+      });
+    }
+    return isOne ? this.#prepare(normal, kernel) : null;
   }
 
   /** A nest whose stores are more than can be bound at once, as one nest a store; null where that is not so, or does not help. */
@@ -307,8 +322,8 @@ export class WebGpuDevice implements ComputeDevice {
     if (kernel.stores.length < 2) return null;
     const stored = kernel.stores.map(({ operand }) => operand.tensor.storage);
     const read = storagesRead(kernel);
-    const { size } = new Set([...stored, ...read]);
-    if (size <= this.capabilities.maxStorageBuffers || stored.some((storage) => read.has(storage))) return null;
+    if (kernelBindings(kernel) <= this.capabilities.maxStorageBuffers || stored.some((storage) => read.has(storage)))
+      return null;
     return kernel.stores.map((store) => ({ ...kernel, stores: [store] }));
   }
 
@@ -350,7 +365,7 @@ export class WebGpuDevice implements ComputeDevice {
     return this.#batch;
   }
 
-  #prepare(normal: NormalKernel): PreparedKernel {
+  #prepare(normal: NormalKernel, whole: Kernel | null): PreparedKernel {
     this.counters.prepared++;
     const { kernel, schedule, workgroups } = chooseSchedule(normal, this.capabilities);
     const signature = signatureOf(kernel);
@@ -367,7 +382,7 @@ export class WebGpuDevice implements ComputeDevice {
     const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
     const program = this.#pipelines.find(key, kernel, schedule, signature, wide);
     this.counters.shaders = this.#pipelines.size;
-    return { program, bindings: signature.bindings, params: signature.params, x, y };
+    return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y };
   }
 
   #commandListHost(): ConstructorParameters<typeof CommandLists>[0] {
@@ -384,6 +399,7 @@ export class WebGpuDevice implements ComputeDevice {
       enqueueWith: (command, write) => this.#dispatch(command, write).id,
       enqueue: (commands) => this.#enqueueAll(commands),
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
+      prepare: (kernel) => this.#prepareWhole(kernel),
     };
   }
 
@@ -620,6 +636,11 @@ export class WebGpuDevice implements ComputeDevice {
 }
 
 /** The storages that a kernel loads from. */
+/** How many buffers a kernel binds. */
+function kernelBindings(kernel: Kernel): number {
+  return new Set([...kernel.stores.map(({ operand }) => operand.tensor.storage), ...storagesRead(kernel)]).size;
+}
+
 function storagesRead(kernel: Kernel): Set<Storage> {
   const seen = new Set<Expr>();
   const found = new Set<Storage>();

@@ -83,12 +83,13 @@ describe('a warm run', () => {
         modules: 0,
         writes: 1,
         submits: 1,
-        dispatches: 6,
+        // Each softmax but the last is part of the product behind it.
+        dispatches: 4,
         prepared: 0,
       });
       expect(functions.module.lastRun).toMatchObject({
-        dispatches: 6,
-        replayed: 6,
+        dispatches: 4,
+        replayed: 4,
         uploads: 1,
         submits: 1,
         readbacks: 1,
@@ -106,7 +107,7 @@ describe('a warm run', () => {
     const run = () => functions.call('embed', [table, intsOf(...Array.from({ length: 2000 }, (_, at) => at % 64))]);
     await run();
     await run();
-    expect(await counted(run)).toMatchObject({ writes: 1, submits: 1, dispatches: 2, prepared: 0 });
+    expect(await counted(run)).toMatchObject({ writes: 1, submits: 1, dispatches: 1, prepared: 0 });
   });
 
   it('has its inputs in one transfer', async () => {
@@ -129,7 +130,7 @@ describe('a warm run', () => {
     await once(functions, 'steps', [64, 64], weight, 3n);
     // The first trip is recorded, the others replay it.
     expect(functions.module.lastRun).toMatchObject({ dispatches: 6, replayed: 4 });
-    for (const trips of [3, 8, 1, 5]) await once(functions, 'steps', [64, 64], weight, BigInt(trips));
+    for (const trips of [3, 8, 7, 1, 5]) await once(functions, 'steps', [64, 64], weight, BigInt(trips));
     for (const trips of [4, 7, 2]) {
       const calls = await counted(() => once(functions, 'steps', [64, 64], weight, BigInt(trips)));
       expect(calls).toMatchObject({ buffers: 0, writes: 1, submits: 1, dispatches: 2 * trips, prepared: 0 });
@@ -170,8 +171,8 @@ def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
     const dict = () => new Dict(StringType.get(), TensorType.get());
     await functions.call('f', [tensorOf([50, 50]), dict(), tensorOf([5])]);
     expect(ends()).toEqual([
-      [2, 'aten::rand_like', 'random numbers'],
-      [2, 'aten::_set_item.str', 'a container that changes'],
+      [1, 'aten::rand_like', 'random numbers'],
+      [1, 'aten::_set_item.str', 'a container that changes'],
       [1, 'aten::nonzero', 'a wait'],
       [1, 'RETURN', 'the end of the function'],
     ]);

@@ -16,6 +16,7 @@ import { planMemory } from '../memory/memory-plan.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
+import { fuseLaunches } from './fused-launches.ts';
 import type { LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import type { ContentNote, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
@@ -269,13 +270,16 @@ class StretchBuilder {
       if (value === undefined) cleared.push(register);
       else results.push({ register, made: this.#resultOf(register, value) });
     }
-    const { bound, list } = this.#record(launches, recorder);
-    const taken = new Set(launches.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
+    const isTemporary = (storage: Storage): boolean =>
+      recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
+    const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
+    const { bound, list } = this.#record(fused, recorder);
+    const taken = new Set(fused.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
     const openLiveIns = [...taken].map(({ index }) => index);
     return new Stretch(
       end,
       instructions,
-      launches.length,
+      fused.length,
       countsOf(recording.labels),
       gradEnabled,
       recording.notesFaults ? callers : null,

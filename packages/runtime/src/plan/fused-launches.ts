@@ -1,0 +1,181 @@
+import type { Storage } from '@cresset/tensor';
+import {
+  inlineProducer,
+  joinContractions,
+  nodesOf,
+  workOf,
+  type Contraction,
+  type DeviceCapabilities,
+  type Kernel,
+  type LaunchRecorder,
+  type LoopNest,
+  type PreparedLaunch,
+} from '@cresset/tensorexpr';
+import type { LaunchNote } from './recording.ts';
+
+/**
+ * Makes fewer launches of those that were recorded: what only one other kernel reads is worked out by that one (a row's statistics before a
+ * product, what masks and scales, copies). Two kernels become one where that takes less than a launch does; how much work that is
+ * depends on the device.
+ *
+ * @param isTemporary whether nobody reads a storage after the last launch
+ */
+export function fuseLaunches(
+  launches: readonly LaunchNote[],
+  isTemporary: (storage: Storage) => boolean,
+  capabilities: DeviceCapabilities,
+  recorder: LaunchRecorder,
+): LaunchNote[] {
+  return new LaunchFuser(launches, isTemporary, capabilities, recorder).run();
+}
+
+/** How much more two kernels may do as one, in steps of {@link workOf}: that is about what a launch costs. */
+interface Allowance {
+  readonly total: number;
+  /** As a part of what they do as two. */
+  readonly ratio: number;
+  /** For one thread: the others wait for it. */
+  readonly longest: number;
+}
+
+const inSoftware: Allowance = { total: 1.2e7, ratio: 0.25, longest: Infinity };
+const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
+
+/** A kernel of more nodes takes long to compile: chains are cut here. */
+const maxNodes = 400;
+
+class LaunchFuser {
+  readonly #notes: (LaunchNote | null)[];
+  readonly #readers = new Map<Storage, Set<number>>();
+  readonly #writers = new Map<Storage, Set<number>>();
+  readonly #allowance: Allowance;
+
+  constructor(
+    launches: readonly LaunchNote[],
+    private readonly isTemporary: (storage: Storage) => boolean,
+    capabilities: DeviceCapabilities,
+    private readonly recorder: LaunchRecorder,
+  ) {
+    this.#notes = [...launches];
+    this.#allowance = capabilities.software ? inSoftware : onGpu;
+    this.#notes.forEach((note, at) => this.#register(note!, at));
+  }
+
+  run(): LaunchNote[] {
+    for (let at = 0; at < this.#notes.length; at++) this.#joinSiblings(at);
+    // From the first on: what took in its producer may be taken in itself.
+    for (let at = 0; at < this.#notes.length; at++) this.#inlineInReader(at);
+    return this.#notes.filter((note) => note !== null);
+  }
+
+  #register({ launch, storages }: LaunchNote, at: number): void {
+    const note = (map: Map<Storage, Set<number>>, storage: Storage): void => {
+      const known = map.get(storage);
+      if (known) known.add(at);
+      else map.set(storage, new Set([at]));
+    };
+    storages.forEach((storage, binding) => {
+      // What is stored may be read too: both count.
+      if (launch.bindings[binding].stored) note(this.#writers, storage);
+      else note(this.#readers, storage);
+    });
+  }
+
+  /** Products with the same left side, which depend on nothing that comes between them. */
+  #joinSiblings(at: number): void {
+    const note = this.#notes[at];
+    const first = note?.launch.kernel;
+    if (!note || first?.kind !== 'contraction') return;
+    const parts: Contraction[] = [first];
+    const siblings = this.#readersAfter(note, at).filter((other) => {
+      const { kernel } = this.#notes[other]!.launch;
+      if (kernel?.kind !== 'contraction' || !this.#mayPrecede(other, at)) return false;
+      const fits = joinContractions([first, kernel]) !== null;
+      if (fits) parts.push(kernel);
+      return fits;
+    });
+    // As many as can be bound at once.
+    for (; siblings.length > 0; siblings.pop(), parts.pop()) {
+      const launch = this.recorder.prepare(joinContractions(parts)!);
+      if (launch) return this.#replace([at, ...siblings], at, launch);
+    }
+  }
+
+  #readersAfter({ launch, storages }: LaunchNote, at: number): number[] {
+    const found = new Set<number>();
+    storages.forEach((storage, binding) => {
+      if (launch.bindings[binding].stored) return;
+      for (const reader of this.#readers.get(storage)!) if (reader > at) found.add(reader);
+    });
+    return [...found].sort((a, b) => a - b);
+  }
+
+  /** Whether a launch may be as early as another: nothing from there on has to be done before it. */
+  #mayPrecede(late: number, early: number): boolean {
+    const { launch, storages } = this.#notes[late]!;
+    const isBetween = (users: ReadonlySet<number> | undefined): boolean =>
+      [...(users ?? [])].some((at) => at >= early && at < late);
+    return storages.every((storage, binding) => {
+      if (isBetween(this.#writers.get(storage))) return false;
+      return !launch.bindings[binding].stored || !isBetween(this.#readers.get(storage));
+    });
+  }
+
+  #inlineInReader(at: number): void {
+    const producer = this.#notes[at];
+    const kernel = producer?.launch.kernel;
+    if (!producer || kernel?.kind !== 'nest') return;
+    const written = producer.storages.filter((storage, binding) => {
+      return producer.launch.bindings[binding].stored && this.isTemporary(storage);
+    });
+    if (written.length !== 1) return;
+    const reader = this.#onlyReader(written[0], at);
+    const consumer = reader === null ? null : this.#notes[reader]!.launch.kernel;
+    if (reader === null || !consumer || !this.#mayMove(producer, at, reader)) return;
+    const merged = inlineProducer(consumer, kernel);
+    if (!merged || !this.#pays(merged, consumer, kernel)) return;
+    const launch = this.recorder.prepare(merged);
+    if (launch) this.#replace([at, reader], reader, launch);
+  }
+
+  #onlyReader(storage: Storage, writer: number): number | null {
+    const readers = this.#readers.get(storage);
+    if (this.#writers.get(storage)!.size !== 1 || readers?.size !== 1) return null;
+    const [reader] = readers;
+    return reader > writer ? reader : null;
+  }
+
+  /** Whether a launch may be as late as another: nothing it reads changes until then, and the other does not change it either. */
+  #mayMove({ launch, storages }: LaunchNote, from: number, to: number): boolean {
+    return storages.every((storage, binding) => {
+      // Where faults are noted, what comes first counts wherever it comes from.
+      const others = launch.bindings[binding].stored ? this.#readers : this.#writers;
+      for (const at of others.get(storage) ?? []) if (at > from && at < to) return false;
+      return launch.bindings[binding].stored || !this.#writers.get(storage)?.has(to);
+    });
+  }
+
+  #pays(merged: Kernel, consumer: Kernel, producer: LoopNest): boolean {
+    if (nodesOf(merged) > maxNodes) return false;
+    const [one, first, second] = [merged, producer, consumer].map(workOf);
+    const apart = first.total + second.total;
+    const { total, ratio, longest } = this.#allowance;
+    return (
+      one.total <= apart + Math.max(total, ratio * apart) && one.longest <= first.longest + second.longest + longest
+    );
+  }
+
+  /** Puts one launch in the place of several, where one of them was. */
+  #replace(replaced: readonly number[], at: number, launch: PreparedLaunch): void {
+    for (const each of replaced) {
+      for (const storage of this.#notes[each]!.storages) {
+        this.#readers.get(storage)?.delete(each);
+        this.#writers.get(storage)?.delete(each);
+      }
+      this.#notes[each] = null;
+    }
+    const note = { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
+    this.#notes[at] = note;
+    this.#register(note, at);
+  }
+}

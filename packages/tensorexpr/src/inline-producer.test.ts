@@ -1,0 +1,147 @@
+import { Tensor, type Storage } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { accumulator, axis, binary, constant, param, reduce, unary } from './builders.ts';
+import { childrenOf } from './expr-children.ts';
+import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
+import { inlineProducer } from './inline-producer.ts';
+import { joinContractions } from './join-contractions.ts';
+import { nodesOf } from './kernel-work.ts';
+import type { Contraction, Kernel, LoopNest } from './kernel.ts';
+import { expressionsOf } from './kernel.ts';
+import { TensorView } from './operand.ts';
+
+const tensor = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+
+const axes = (...extents: number[]): AxisExpr[] => extents.map((extent, at) => axis(`i${at}`, param('i32', extent)));
+
+/** The storages that a kernel reads. */
+function readBy({ stores, ...kernel }: LoopNest | Contraction): Set<Storage> {
+  const found = new Set<Storage>();
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
+    childrenOf(expr).forEach(visit);
+  };
+  if (kernel.kind === 'contraction') [kernel.left, kernel.right].forEach(visit);
+  stores.flatMap(expressionsOf).forEach(visit);
+  return found;
+}
+
+/** The greatest value of each element of `given` along its last dimension, to `out`: a producer with a reduction. */
+function rowMaximum(given: Tensor, out: Tensor): LoopNest {
+  const own = axes(...given.sizes);
+  const line = axis('r', own.at(-1)!.extent);
+  const view = new TensorView(given);
+  const most = reduce('max', [line], view.at([...own.slice(0, -1), line]));
+  const target = new TensorView(out);
+  const store = { operand: target.operand, offset: target.offsetAt(own), value: binary('sub', view.at(own), most) };
+  return { kind: 'nest', label: 'aten::row', axes: own.slice(0, -1), innerAxes: own.slice(-1), stores: [store] };
+}
+
+function product(left: Tensor, right: Tensor, out: Tensor): Contraction {
+  const [m, n, k] = axes(left.sizes[0], right.sizes[1], left.sizes[1]);
+  const target = new TensorView(out);
+  return {
+    kind: 'contraction',
+    label: 'aten::mm',
+    batch: [],
+    m,
+    n,
+    k,
+    left: new TensorView(left).at([m, k]),
+    right: new TensorView(right).at([k, n]),
+    stores: [{ operand: target.operand, offset: target.offsetAt([m, n]), value: accumulator }],
+  };
+}
+
+function doubled(given: Tensor, out: Tensor): LoopNest {
+  const own = axes(...given.sizes);
+  const target = new TensorView(out);
+  const value = binary('mul', new TensorView(given).at(own), constant('float', 2));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(own), value }];
+  return { kind: 'nest', label: 'aten::mul', axes: own, innerAxes: [], stores };
+}
+
+describe('inlineProducer', () => {
+  it('works a row out where it was read', () => {
+    const [given, between, right, out] = [tensor(3, 4), tensor(3, 4), tensor(4, 5), tensor(3, 5)];
+    const merged = inlineProducer(product(between, right, out), rowMaximum(given, between))!;
+    expect(merged.label).toBe('row+mm');
+    expect(readBy(merged)).toEqual(new Set([given.storage, right.storage]));
+  });
+
+  it('finds the place of an element through other sizes', () => {
+    const [given, between, right, out] = [tensor(2, 3, 4), tensor(2, 3, 4), tensor(4, 5), tensor(6, 5)];
+    const rows = between.asStrided([6, 4], [4, 1]);
+    expect(readBy(inlineProducer(product(rows, right, out), rowMaximum(given, between))!)).toEqual(
+      new Set([given.storage, right.storage]),
+    );
+  });
+
+  it('works an element out once that is read twice, in long chains too', () => {
+    const squared = (given: Tensor, out: Tensor): LoopNest => {
+      const nest = doubled(given, out);
+      const [own] = nest.stores;
+      const read = (): Expr => new TensorView(given).at(nest.axes);
+      return { ...nest, stores: [{ ...own, value: binary('mul', read(), read()) }] };
+    };
+    const tensors = Array.from({ length: 30 }, () => tensor(3, 4));
+    let merged: Kernel = squared(tensors[0], tensors[1]);
+    for (let at = 1; at < 29; at++) {
+      merged = inlineProducer(squared(tensors[at], tensors[at + 1]), merged as LoopNest)!;
+    }
+    expect(readBy(merged)).toEqual(new Set([tensors[0].storage]));
+    expect(nodesOf(merged)).toBeLessThan(100);
+  });
+
+  it('does not know places that are read, gaps, and values of its own making', () => {
+    const [given, between, out] = [tensor(3, 4), tensor(3, 4), tensor(3, 4)];
+    const reader = doubled(between, out);
+    const [store] = reader.stores;
+    const load = new TensorView(between).at(axes(3, 4)) as LoadExpr;
+    const backwards = { ...load, offset: unary('neg', reader.axes[0]) };
+    expect(inlineProducer({ ...reader, stores: [{ ...store, value: backwards }] }, doubled(given, between))).toBeNull();
+    const spread = between.asStrided([3, 2], [4, 2]);
+    expect(inlineProducer(reader, doubled(given.asStrided([3, 2], [4, 1]), spread))).toBeNull();
+    expect(inlineProducer(reader, doubled(between, between))).toBeNull();
+    expect(inlineProducer(doubled(given, out), doubled(given, between))).toBeNull();
+  });
+
+  it('takes a note along only where every element is come by', () => {
+    const [given, between, out, notes] = [tensor(3, 4), tensor(3, 4), tensor(3, 4), tensor(1)];
+    const producer = doubled(given, between);
+    const { operand } = new TensorView(notes);
+    const guard = binary('lt', producer.axes[0], constant('i32', 0));
+    const noting: LoopNest = {
+      ...producer,
+      stores: [...producer.stores, { operand, offset: constant('i32', 0), value: constant('float', 1), guard }],
+    };
+    expect(inlineProducer(doubled(between, out), noting)!.stores).toHaveLength(2);
+    const half = between.asStrided([3, 2], [4, 1]);
+    expect(inlineProducer(doubled(half, out.asStrided([3, 2], [2, 1])), noting)).toBeNull();
+    expect(inlineProducer(product(between, tensor(4, 5), tensor(3, 5)), noting)).toBeNull();
+  });
+});
+
+describe('joinContractions', () => {
+  it('joins products of one left side, each with its stores', () => {
+    const [left, first, second] = [tensor(3, 4), tensor(4, 5), tensor(4, 5)];
+    const parts = [first, second].map((right) => product(left, right, tensor(3, 5)));
+    const joined = joinContractions(parts)!;
+    expect(joined.batch).toHaveLength(1);
+    expect(joined.stores.map(({ operand }) => operand.tensor.storage)).toEqual(
+      parts.map(({ stores }) => stores[0].operand.tensor.storage),
+    );
+    expect(readBy(joined)).toEqual(new Set([left, first, second].map(({ storage }) => storage)));
+  });
+
+  it('joins neither other sizes nor other left sides', () => {
+    const left = tensor(3, 4);
+    const first = product(left, tensor(4, 5), tensor(3, 5));
+    expect(joinContractions([first, product(left, tensor(4, 6), tensor(3, 6))])).toBeNull();
+    expect(joinContractions([first, product(tensor(3, 4), tensor(4, 5), tensor(3, 5))])).toBeNull();
+    expect(joinContractions([first, product(left.asStrided([3, 4], [1, 3]), tensor(4, 5), tensor(3, 5))])).toBeNull();
+  });
+});

@@ -1,0 +1,190 @@
+import { binary, cast, param } from './builders.ts';
+import { AxisSplitting } from './axis-splitting.ts';
+import { childrenOf } from './expr-children.ts';
+import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
+import { extentOf } from './index-value.ts';
+import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from './kernel.ts';
+import { linearExpr, LinearForms, type LinearForm } from './linear-form.ts';
+import { reductionsIn } from './normalise.ts';
+import { Rewriter, substitute } from './substitute.ts';
+
+/** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
+interface Dimension {
+  readonly axis: AxisExpr;
+  readonly extent: number;
+  readonly stride: number;
+}
+
+/**
+ * A kernel that works out what it read from a tensor that `producer` fills, instead of reading it: the two as one. Null where the producer
+ * fills it with more than one value, in another order than C's, or where elements are read at places that no one can tell beforehand.
+ *
+ * What else the producer stores (a note of a bad index) is stored by the one kernel too, if that comes by each of the elements.
+ */
+export function inlineProducer(consumer: Kernel, { label: name, ...whole }: LoopNest): Kernel | null {
+  const producer = withoutDivisions(whole);
+  const written = producer.stores.filter(({ operand, guard }) => operand.dtype === 'float32' && !guard);
+  const [store] = written;
+  if (written.length !== 1 || store.combine || consumer.stores.some(({ combine }) => combine)) return null;
+  const { storage } = store.operand.tensor;
+  const forms = new LinearForms();
+  const dimensions = dimensionsOf(producer, forms.of(store.offset));
+  if (!dimensions) return null;
+  const isRead = (expr: Expr): expr is LoadExpr => expr.kind === 'load' && expr.operand.tensor.storage === storage;
+  // An element of a place that is read itself cannot be.
+  if (producer.stores.some((each) => expressionsOf(each).some((root) => contains(root, isRead)))) return null;
+
+  const places = new Map<LoadExpr, Map<Expr, Expr>>();
+  const values = new Map<string, Expr>();
+  const axisNumbers = new Map<AxisExpr, number>();
+  let isKnown = true;
+  const rewriter: Rewriter = new Rewriter((expr) => {
+    if (!isRead(expr)) return null;
+    const indices = indicesOf(forms.of(expr.offset), dimensions);
+    if (!indices) {
+      isKnown = false;
+      return expr;
+    }
+    places.set(expr, indices);
+    // One element is worked out once, however often it is read.
+    const key = placeKey(forms.of(expr.offset), axisNumbers);
+    let value = values.get(key);
+    if (!value) values.set(key, (value = substitute(store.value, indices)));
+    return cast(expr.type, value);
+  });
+  const rewrite = (expr: Expr): Expr => rewriter.rewrite(expr);
+  if (consumer.stores.some(({ offset, guard }) => [offset, guard].some((each) => each && contains(each, isRead))))
+    return null;
+  const stores = consumer.stores.map((each) => mapStore(each, rewrite));
+  const label = joinLabels(name, consumer.label);
+  const merged: Kernel =
+    consumer.kind === 'nest'
+      ? { ...consumer, label, stores }
+      : { ...consumer, label, left: rewrite(consumer.left), right: rewrite(consumer.right), stores };
+  if (!isKnown || places.size === 0) return null;
+  const others = producer.stores.filter((each) => each !== store);
+  if (others.length === 0) return merged;
+  const complete = [...places.values()].find((indices) => reachesAll(indices, dimensions, consumer));
+  if (merged.kind !== 'nest' || !complete) return null;
+  const moved = others.map((each): Store => mapStore(each, (expr) => substitute(expr, complete)));
+  return { ...merged, stores: [...merged.stores, ...moved] };
+}
+
+/** A nest whose flattened loops are one for each dimension. */
+function withoutDivisions({ axes, innerAxes, stores }: Omit<LoopNest, 'label'>): Omit<LoopNest, 'label' | 'kind'> {
+  const roots = stores.flatMap(expressionsOf);
+  const reduced = reductionsIn(roots).flatMap((reduction) => reduction.axes);
+  const splitting = new AxisSplitting([...axes, ...innerAxes, ...reduced], roots);
+  return {
+    axes: splitting.loops(axes),
+    innerAxes: splitting.loops(innerAxes),
+    stores: stores.map((store) => mapStore(store, (expr) => splitting.rewrite(expr))),
+  };
+}
+
+function placeKey({ base, terms }: LinearForm, numbers: Map<AxisExpr, number>): string {
+  const texts = [...terms].map(([axis, coefficient]) => {
+    if (!numbers.has(axis)) numbers.set(axis, numbers.size);
+    return `${numbers.get(axis)}*${coefficient}`;
+  });
+  return `${base}+${texts.sort().join('+')}`;
+}
+
+function joinLabels(first: string, second: string): string {
+  const plain = (label: string): string => label.replaceAll(/aten::/g, '');
+  return first === second ? first : `${plain(first)}+${plain(second)}`;
+}
+
+function contains(root: Expr, test: (expr: Expr) => boolean): boolean {
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): boolean => {
+    if (seen.has(expr)) return false;
+    seen.add(expr);
+    return test(expr) || childrenOf(expr).some(visit);
+  };
+  return visit(root);
+}
+
+/** The loops of a nest by the dimensions that its store goes along, the outermost first; null where it leaves gaps or goes another way. */
+function dimensionsOf(nest: Pick<LoopNest, 'axes' | 'innerAxes'>, offset: LinearForm): Dimension[] | null {
+  if (offset.rest || offset.base !== 0) return null;
+  const dimensions: Dimension[] = [];
+  for (const axis of [...nest.axes, ...nest.innerAxes]) {
+    const extent = extentOf(axis);
+    const stride = offset.terms.get(axis) ?? 0;
+    if (extent > 1) dimensions.push({ axis, extent, stride });
+    else dimensions.unshift({ axis, extent, stride: Infinity });
+  }
+  dimensions.sort((a, b) => (a.stride === b.stride ? 0 : b.stride - a.stride));
+  let expected = 1;
+  for (const { extent, stride } of dimensions.toReversed()) {
+    if (extent === 1) continue;
+    if (stride !== expected) return null;
+    expected *= extent;
+  }
+  return dimensions;
+}
+
+/**
+ * The index in each dimension of the element at an offset. Terms of the offset are dealt out to the dimensions whose strides they are
+ * multiples of; only where one runs over several dimensions they are divided.
+ */
+function indicesOf(offset: LinearForm, dimensions: readonly Dimension[]): Map<Expr, Expr> | null {
+  const indices = new Map<Expr, Expr>();
+  const order = [...offset.terms.keys()];
+  let { base } = offset;
+  let terms: ReadonlyMap<AxisExpr, number> = new Map([...offset.terms].filter(([axis]) => extentOf(axis) > 1));
+  if (base < 0 || [...terms.values()].some((coefficient) => coefficient < 0)) return null;
+  let pending: Dimension[] = [];
+  // What was loaded, or divided, tells nothing of where it leads.
+  if (offset.rest) return null;
+  // From the innermost dimension out: a boundary is clean where what belongs inside it stays inside.
+  for (const dimension of dimensions.toReversed()) {
+    if (dimension.extent === 1) {
+      indices.set(dimension.axis, param('i32', 0));
+      continue;
+    }
+    pending.unshift(dimension);
+    const { stride } = pending.at(-1)!;
+    const outer = dimension.stride * dimension.extent;
+    const inside = new Map([...terms].filter(([, coefficient]) => coefficient % outer !== 0));
+    let reach = base % outer;
+    for (const [axis, coefficient] of inside) reach += coefficient * (extentOf(axis) - 1);
+    if (reach >= outer || [...inside.values()].some((coefficient) => coefficient % stride !== 0)) continue;
+    const form: LinearForm = {
+      base: Math.floor((base % outer) / stride),
+      terms: new Map([...inside].map(([axis, coefficient]) => [axis, coefficient / stride])),
+      rest: null,
+    };
+    divide(linearExpr(form, order), pending, stride, indices);
+    base -= base % outer;
+    terms = new Map([...terms].filter(([axis]) => !inside.has(axis)));
+    pending = [];
+  }
+  return pending.length === 0 && terms.size === 0 && base === 0 ? indices : null;
+}
+
+/** The indices in adjacent dimensions from that in all of them as one. */
+function divide(flat: Expr, dimensions: readonly Dimension[], unit: number, indices: Map<Expr, Expr>): void {
+  dimensions.forEach(({ axis, extent, stride }, at) => {
+    const step = stride / unit;
+    const quotient = step === 1 ? flat : binary('truncdiv', flat, param('i32', step));
+    indices.set(axis, at === 0 ? quotient : binary('fmod', quotient, param('i32', extent)));
+  });
+}
+
+/** Whether a nest comes by each element: every dimension is a loop of its own. */
+function reachesAll(indices: ReadonlyMap<Expr, Expr>, dimensions: readonly Dimension[], consumer: Kernel): boolean {
+  if (consumer.kind !== 'nest') return false;
+  const loops = [...consumer.axes, ...consumer.innerAxes];
+  const used = new Set<AxisExpr>();
+  return dimensions.every(({ axis, extent }) => {
+    if (extent === 1) return true;
+    const form = new LinearForms().of(indices.get(axis)!);
+    const [[loop, coefficient] = []] = form.terms;
+    if (form.rest || form.base !== 0 || form.terms.size !== 1 || coefficient !== 1) return false;
+    if (!loop || used.has(loop) || !loops.includes(loop) || extentOf(loop) !== extent) return false;
+    used.add(loop);
+    return true;
+  });
+}

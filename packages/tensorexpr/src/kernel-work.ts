@@ -1,0 +1,105 @@
+import { childrenOf, FreeAxes } from './expr-children.ts';
+import type { AxisExpr, Expr } from './expr.ts';
+import { extentOf, pointsOf } from './index-value.ts';
+import { expressionsOf, type Kernel } from './kernel.ts';
+
+/** What a kernel costs, in steps of about one addition: in all, and for the thread that has most to do. */
+export interface Work {
+  readonly total: number;
+  readonly longest: number;
+}
+
+const cheap: ReadonlySet<string> = new Set(['neg', 'abs', 'not', 'floor', 'ceil', 'trunc', 'round', 'half', 'bfloat']);
+
+/** The results of a contraction that a thread works out along one side, about. */
+const tile = 4;
+
+/** An estimate: what a loop does not change counts once for the loop, indices and addresses for nothing. */
+export function workOf(kernel: Kernel): Work {
+  const steps = new Steps();
+  if (kernel.kind === 'nest') {
+    const points = pointsOf(kernel.axes);
+    const roots = kernel.stores.flatMap(expressionsOf);
+    const longest = steps.over(roots, kernel.innerAxes);
+    return { total: points * longest, longest };
+  }
+  const { left, right, m, n, k, batch, stores } = kernel;
+  const isTall = isReduced(right);
+  const height = isTall ? tallTile(extentOf(m)) : Math.min(tile, extentOf(m));
+  const width = isTall ? 1 : Math.min(tile, extentOf(n));
+  const threads = pointsOf(batch) * Math.ceil(extentOf(m) / height) * Math.ceil(extentOf(n) / width);
+  const longest =
+    height * steps.over([left], [k]) +
+    width * steps.over([right], [k]) +
+    height * width * (2 * extentOf(k) + steps.over(stores.flatMap(expressionsOf), []));
+  return { total: threads * longest, longest };
+}
+
+/** Rows that a thread works out where an element of the right side is a sum itself: all of them share it. */
+export function tallTile(rows: number): number {
+  return Math.ceil(rows / Math.ceil(rows / 16));
+}
+
+/** How many nodes the expressions of a kernel have: its shader is as long. */
+export function nodesOf(kernel: Kernel): number {
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    childrenOf(expr).forEach(visit);
+  };
+  kernel.stores.flatMap(expressionsOf).forEach(visit);
+  if (kernel.kind === 'contraction') [kernel.left, kernel.right].forEach(visit);
+  return seen.size;
+}
+
+/** Whether an operand is worked out by a loop for each of its elements. */
+export function isReduced(root: Expr): boolean {
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): boolean => {
+    if (seen.has(expr)) return false;
+    seen.add(expr);
+    return expr.kind === 'reduce' || childrenOf(expr).some(visit);
+  };
+  return visit(root);
+}
+
+class Steps {
+  readonly #freeAxes = new FreeAxes();
+
+  /** Steps of a loop over `axes`, with what does not depend on it worked out before. */
+  over(roots: readonly Expr[], axes: readonly AxisExpr[]): number {
+    let before = 0;
+    let inside = 0;
+    const seen = new Set<Expr>();
+    const visit = (expr: Expr): void => {
+      if (seen.has(expr)) return;
+      seen.add(expr);
+      const free = this.#freeAxes.of(expr);
+      const cost = this.#of(expr);
+      if (axes.some((axis) => free.has(axis))) inside += cost;
+      else before += cost;
+      // What is below a reduction was counted with it, and the offset of a load is about to be a sum of a few products.
+      if (expr.kind !== 'reduce' && expr.kind !== 'load') for (const child of childrenOf(expr)) visit(child);
+    };
+    roots.forEach(visit);
+    return before + inside * pointsOf(axes);
+  }
+
+  #of(expr: Expr): number {
+    switch (expr.kind) {
+      case 'load':
+        return 2;
+      case 'unary':
+        return cheap.has(expr.fn) ? 1 : 8;
+      case 'binary':
+        return expr.type === 'i32' ? 0 : expr.fn === 'pow' ? 16 : 1;
+      case 'select':
+        return 1;
+      case 'reduce':
+        return this.over([expr.body], expr.axes) + pointsOf(expr.axes);
+      default:
+        return 0;
+    }
+  }
+}
