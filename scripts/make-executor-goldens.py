@@ -3,8 +3,8 @@
     PYTHON scripts/make-executor-goldens.py packages/runtime/src/executor/goldens
 
 Each `NAME.py` there defines a function `f` and `CALLS`, a list of functions that give its arguments. Beside it `NAME.json` is written: the
-graphs as compiled and after each call, under the profiling executor (`profiling`), under it with groups of the TensorExpr fuser on the CPU (`groups`), and
-under the executor by ArgumentSpec (`legacy`). Places in the source are left out.
+graphs as compiled and after each call, under the profiling executor (`profiling`), under it with groups of the TensorExpr fuser on the CPU
+(`groups`), with groups for any sizes (`dynamic`), and under the executor by ArgumentSpec (`legacy`). Places in the source are left out.
 """
 
 import importlib.util
@@ -18,6 +18,7 @@ import torch
 MODES = {
     'profiling': {'profiling': True, 'fuse': False},
     'groups': {'profiling': True, 'fuse': True},
+    'dynamic': {'profiling': True, 'fuse': True, 'strategy': [('DYNAMIC', 10)]},
     'legacy': {'profiling': False, 'fuse': False},
 }
 
@@ -26,13 +27,14 @@ def without_places(graph) -> str:
     return re.sub(r' *# .*', '', str(graph))
 
 
-def graphs(path: Path, profiling: bool, fuse: bool) -> list:
+def graphs(path: Path, profiling: bool, fuse: bool, strategy=(('STATIC', 2), ('DYNAMIC', 10))) -> list:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     torch._C._jit_set_profiling_executor(profiling)
     torch._C._jit_set_profiling_mode(profiling)
     torch._C._jit_override_can_fuse_on_cpu(fuse)
+    torch.jit.set_fusion_strategy(list(strategy))
     torch._C._jit_set_te_must_use_llvm_cpu(False)
     function = torch.jit.script(module.f)
     found = [without_places(function.graph)]

@@ -91,7 +91,7 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   runOptimization(graph, { ...options, useShapes: true }, step);
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
-  if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, step);
+  if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, options, step);
   else lowerAndFuse(graph, options);
   if (!options.bailouts) {
     step('guard groups', () => guardGroups(graph, convert));
@@ -122,14 +122,18 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
 export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
   const groups = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::TensorExprGroup');
   for (const group of groups) unmergeSubgraph(group);
+  // Sizes that were computed for groups alone.
+  if (groups.length > 0) eliminateDeadCode(graph);
   decomposeOps(graph, options.compileDecomposition, false);
 }
 
 /** The groups that PyTorch has on a CPU that it fuses for, guards among them. */
-function fuseForHost(graph: Graph, step: Step): void {
+function fuseForHost(graph: Graph, { behavior, evaluate }: ProfilingOptions, step: Step): void {
   step('lower tuples', () => lowerSimpleTuples(graph));
   step('batch matrix products', () => batchMm(graph));
-  step('fuse', () => fuseTensorExprs(graph, { canFuseOn: () => true }));
+  step('fuse', () =>
+    fuseTensorExprs(graph, { canFuseOn: () => true, dynamicShapes: behavior === 'DYNAMIC' ? evaluate : null }),
+  );
 }
 
 /** Groups are of operators as a device has them. */

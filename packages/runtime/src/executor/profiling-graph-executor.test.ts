@@ -54,6 +54,8 @@ function answer(program: Program, length: number): unknown {
 
 describe.each<[string, JitOptions]>([
   ['fallbacks', { executor: 'profiling' }],
+  ['groups', { executor: 'profiling', fuseOnCpu: true }],
+  ['groups for any sizes', { executor: 'profiling', fuseOnCpu: true, fusionStrategy: [['DYNAMIC', 3]] }],
   ['bailouts', { executor: 'profiling', bailouts: true }],
   ['bailouts by rank', { executor: 'profiling', bailouts: true, fusionStrategy: [['DYNAMIC', 2]] }],
   ['two profiled runs', { executor: 'profiling', bailouts: true, numProfiledRuns: 2 }],

@@ -23,7 +23,7 @@ import type { Callback } from '../interpreter/instruction.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
 import { planOf, type SpecialNodes } from './plan-compiler.ts';
 import { ProfilingRecord } from './profiling-record.ts';
-import { matchesType } from './tensor-types.ts';
+import { matchesType, matchTogether } from './tensor-types.ts';
 
 /** PyTorch's, since 1.10. */
 const DEFAULT_STRATEGY: FusionStrategy = [
@@ -144,6 +144,11 @@ export class ProfilingGraphExecutor implements PlanChooser {
       case 'prim::TypeCheck':
       case 'prim::RequiresGradCheck':
         return this.#typeCheck(node);
+      case 'prim::TensorExprDynamicGuard': {
+        const types = node.tys('types') as readonly TensorType[];
+        const { gradEnabled } = this.#family.spec;
+        return (inputs) => [matchTogether(types, inputs, gradEnabled)];
+      }
       case 'prim::BailoutTemplate':
         return () => [0n];
       case 'prim::BailOut':

@@ -29,6 +29,19 @@ export function matchesType(type: TensorType, value: IValue, gradEnabled: boolea
   );
 }
 
+/** As {@link matchesType} of each; sizes of one name are equal in all of them. */
+export function matchTogether(types: readonly TensorType[], values: readonly IValue[], gradEnabled: boolean): boolean {
+  const sizes = new Map<number, number>();
+  return types.every((type, at) => {
+    if (!matchesType(type, values[at], gradEnabled)) return false;
+    const seen = values[at] instanceof Tensor ? values[at].sizes : [];
+    return (type.shape ?? []).every((name, dim) => {
+      if (name < 0 && !sizes.has(name)) sizes.set(name, seen[dim]);
+      return name >= 0 || sizes.get(name) === seen[dim];
+    });
+  });
+}
+
 /** Sizes below 0 and those not given stand for any. */
 function fits(known: readonly (number | undefined)[], seen: readonly number[]): boolean {
   if (known.length !== seen.length) return false;
