@@ -1,5 +1,6 @@
 /** A part of the library that is fetched when a program names what it brings. */
 export type PartName =
+  | 'attention'
   | 'complex'
   | 'einsum'
   | 'fourier'
@@ -25,6 +26,8 @@ export type PartName =
 /** Names of operators that need a part, or several together; `pnpm docs:operators` writes them. */
 // prettier-ignore
 export const NAMES: Readonly<Record<string, string>> = {
+  'attention': '_scaled_dot_product_attention_math scaled_dot_product_attention',
+  'attention nested': '_native_multi_head_attention _transformer_encoder_layer_fwd',
   'complex': 'complex polar view_as_complex',
   'complex fourier': '_fft_c2c _fft_c2r _fft_r2c fft_fft fft_fft2 fft_fftfreq fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftfreq fft_rfftn istft stft',
   'complex layouts numpy': 'corrcoef',
@@ -50,7 +53,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'linalg': '_linalg_det _linalg_eigh _linalg_eigvals _linalg_slogdet _linalg_solve_ex _linalg_svd _lu_with_info addbmm addr chain_matmul cholesky cholesky_inverse cholesky_solve det geqrf ger inverse linalg_cholesky linalg_cholesky_ex linalg_cond linalg_det linalg_eigh linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve linalg_lstsq linalg_lu linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_exp linalg_matrix_norm linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm linalg_pinv linalg_qr linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vecdot logdet lu_solve lu_unpack matrix_exp matrix_power nuclear_norm orgqr ormqr pinverse qr slogdet svd triangular_solve vdot',
   'losses': 'binary_cross_entropy binary_cross_entropy_with_logits cross_entropy_loss ctc_loss l1_loss margin_ranking_loss mse_loss multi_margin_loss multilabel_margin_loss multilabel_margin_loss_forward nll_loss nll_loss2d nll_loss2d_forward nll_loss_forward nll_loss_nd poisson_nll_loss soft_margin_loss',
   'losses numpy': 'kl_div triplet_margin_loss',
-  'nested': '_native_multi_head_attention _nested_from_padded_and_nested_example _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned _transformer_encoder_layer_fwd nested_counts nested_rows nested_to_padded_tensor to_padded_tensor',
+  'nested': '_nested_from_padded_and_nested_example _nested_tensor_from_mask _nested_tensor_from_mask_left_aligned nested_counts nested_rows nested_to_padded_tensor to_padded_tensor',
   'numpy': 'IfThenElse MKLDNNClamp MKLDNNHardSigmoid MKLDNNHardSwish MKLDNNHardTanh MKLDNNScalarMul ReductionSizes VarConcat VarStack _add_relu _cdist_forward allclose cartesian_prod cdist copysign cosine_similarity cov cross cummax cummin diff dist gcd gradient heaviside hypot is_sparse_csr isclose lcm linalg_cross logaddexp logaddexp2 logcumsumexp mkldnn_convolution nextafter pairwise_distance pdist special_round special_xlog1py vander xlogy',
   'numpy scalar-functions': 'frexp ldexp',
   'padding': '_pad_circular _pad_enum constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d',

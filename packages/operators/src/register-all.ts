@@ -1,5 +1,6 @@
 import { commonRows } from './families/common.ts';
 import { rareRows } from './families/rare.ts';
+import { register as attention } from './parts/attention.ts';
 import { register as complex } from './parts/complex.ts';
 import { register as einsum } from './parts/einsum.ts';
 import { register as fourier } from './parts/fourier.ts';
@@ -29,6 +30,7 @@ import type { OperatorRow } from './table/row.ts';
 export function registerAllOperators(): void {
   registerCommonOperators();
   for (const register of [
+    attention,
     complex,
     einsum,
     fourier,

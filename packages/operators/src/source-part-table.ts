@@ -1,6 +1,7 @@
 /** What needs parts in a Python source beside operators; `pnpm docs:operators` writes it. */
 // prettier-ignore
 export const SOURCE_NAMES: Readonly<Record<string, string>> = {
+  'attention padding': 'multi_head_attention_forward',
   'complex': 'cdouble cfloat chalf complex128 complex32 complex64 rect',
   'complex fourier': 'fft',
   'complex layouts linalg numpy': 'linalg',
@@ -10,7 +11,7 @@ export const SOURCE_NAMES: Readonly<Record<string, string>> = {
   'linalg random': '_svd_lowrank get_approximate_basis svd_lowrank',
   'losses': 'cross_entropy',
   'numpy special': 'special',
-  'padding': '_extend_mask local_response_norm multi_head_attention_forward stft',
+  'padding': '_extend_mask local_response_norm stft',
   'quantized': 'qint32 qint8 quint2x4 quint4x2 quint8',
   'random': 'Conv1d Conv2d Conv3d Embedding Linear constant_ fractional_max_pool2d fractional_max_pool3d normal_ ones_ uniform_ xavier_normal_ xavier_uniform_ zeros_',
   'random scatter': 'gumbel_softmax',

@@ -1,3 +1,4 @@
+import * as attention from '@cresset/operators/parts/attention';
 import * as complex from '@cresset/operators/parts/complex';
 import * as einsum from '@cresset/operators/parts/einsum';
 import * as fourier from '@cresset/operators/parts/fourier';
@@ -29,6 +30,7 @@ import * as tracing from '../tracing/recording.ts';
 import { parts, type PartName } from './parts.ts';
 
 const ALL = {
+  attention,
   authoring,
   autocast,
   complex,

@@ -2,6 +2,7 @@ import { PartLoader, type Part } from '@cresset/runtime';
 
 /** The parts of the library that the engine fetches when something first needs them. */
 const PARTS = {
+  attention: () => import('@cresset/operators/parts/attention'),
   autocast: () => import('@cresset/runtime/parts/autocast'),
   authoring: () => import('@cresset/runtime/parts/authoring'),
   complex: () => import('@cresset/operators/parts/complex'),

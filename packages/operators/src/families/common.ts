@@ -1,7 +1,6 @@
 import type { OperatorRow } from '../table/row.ts';
 import { joiningRows } from './arranging/joining.ts';
 import { rearrangingRows } from './arranging/rearranging.ts';
-import { attentionRows } from './attention/attention.ts';
 import { softmaxRows } from './attention/softmax.ts';
 import { convolutionRows } from './convolution/convolution.ts';
 import { conversionRows } from './creation/conversion.ts';
@@ -46,7 +45,6 @@ export const commonRows: readonly OperatorRow[] = [
   ...normalizationRows,
   ...batchNormRows,
   ...softmaxRows,
-  ...attentionRows,
   ...dropoutFamilyRows,
   ...embeddingRows,
   ...embeddingRenormRows,

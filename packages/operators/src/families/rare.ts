@@ -1,5 +1,6 @@
 import type { PartName } from '../part-table.ts';
 import type { OperatorRow } from '../table/row.ts';
+import { attentionRows } from './attention/attention.ts';
 import { audioRows } from './audio/rows.ts';
 import { contractionRows } from './einsum/rows.ts';
 import { fourierRows } from './fourier/rows.ts';
@@ -24,6 +25,7 @@ import { visionRows } from './vision/rows.ts';
 
 /** Rows that few models use, by the part of the library that brings them; for whoever looks at all operators at once. */
 export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
+  attention: attentionRows,
   einsum: contractionRows,
   fourier: [...fourierRows, ...audioRows],
   gradients: backwardRows,
