@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readModule } from '@cresset/archive';
 import { registerAllParts, RuntimeContext, ScriptModule, usePlanner } from '@cresset/runtime';
-import { Storage, Tensor, type IValue } from '@cresset/tensor';
+import { Dict, Storage, Tensor, type IValue } from '@cresset/tensor';
 import { NullGpu } from '../../../test-setup/null-gpu.ts';
 import { intsOf, PythonFunctions, tensorOf } from '../src/models/python-functions-fixture.ts';
 
@@ -82,7 +82,8 @@ async function measure(subject: Subject): Promise<Measure> {
     const inputs = subject.inputs.map(received);
     const result = await call(inputs);
     // As a host does whose answer is on its way.
-    for (const value of [...inputs, result]) if (value instanceof Tensor) value.dispose();
+    const results = result instanceof Dict ? result.entries.values() : [result];
+    for (const value of [...inputs, ...results]) if (value instanceof Tensor) value.dispose();
   };
   for (let run = 0; run < 20; run++) await once();
   globalThis.gc?.();
