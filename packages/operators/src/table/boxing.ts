@@ -34,12 +34,15 @@ export function boxingOf(row: OperatorRow): Boxing {
 function makeBoxing(schema: string): Boxing {
   const signature = parseSignature(schema);
   const unboxers = signature.args.map(({ type }) => unboxerOf(type));
+  const names = signature.args.map(({ name }) => name);
+  const empty: Record<string, Unboxed> = Object.fromEntries(names.map((name) => [name, null]));
   const boxers = signature.returns.map(({ type }) => boxerOf(type));
   return {
     signature,
     unbox(args) {
-      const unboxed: Record<string, Unboxed> = {};
-      signature.args.forEach(({ name }, at) => (unboxed[name] = unboxers[at](args[at] ?? null)));
+      // A copy has its shape at once; a property at a time, an engine looks for the next shape each time.
+      const unboxed = { ...empty };
+      for (let at = 0; at < names.length; at++) unboxed[names[at]] = unboxers[at](args[at] ?? null);
       return unboxed;
     },
     box(results) {
