@@ -51,7 +51,7 @@ export interface Planner {
 
 let makePlanner: ((context: RuntimeContext) => Planner | null) | null = null;
 
-/** Has runs on a device recorded, in contexts that are made from now on. */
+/** Has runs on a device recorded, in contexts that are made, or look for a planner, from now on. */
 export function usePlanner(make: typeof makePlanner): void {
   makePlanner = make;
 }

@@ -25,8 +25,7 @@ export class RuntimeContext implements HostContext {
   readonly keptStorages = new KeptStorages();
   counters: RunCounters = emptyRunCounters();
   readonly faults = new FaultLog();
-  /** What records runs and replays them; null where nothing does. */
-  readonly planner: Planner | null;
+  #planner: Planner | null;
 
   readonly #generator: RandomGenerator;
 
@@ -40,7 +39,17 @@ export class RuntimeContext implements HostContext {
     this.limits = { ...defaultLimits, ...options.limits };
     this.#print = options.print ?? ((text) => console.log(text));
     this.#warn = options.warn ?? ((text) => console.warn(text));
-    this.planner = plannerFor(this);
+    this.#planner = plannerFor(this);
+  }
+
+  /** What records runs and replays them; null where nothing does. */
+  get planner(): Planner | null {
+    return this.#planner;
+  }
+
+  /** Has runs that begin from now on recorded, where what records them is there by now. */
+  findPlanner(): void {
+    this.#planner ??= plannerFor(this);
   }
 
   get generator(): RandomGenerator {

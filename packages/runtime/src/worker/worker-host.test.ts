@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs';
 import { CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
+import { CountingDevice } from '../counting-device-fixture.ts';
 import { inProcessPorts } from './in-process-ports.ts';
+import { PartLoader } from './part-loader.ts';
 import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';
@@ -83,6 +85,27 @@ describe('WorkerHost', () => {
     const client = await connectAndLoad();
     const save = () => failure(client.request('saved', { type: 'save', model: 1, module: '', extraFiles: [] }));
     expect(await save()).toMatchObject({ code: 'PART_MISSING', message: "'save' is answered by the part 'saving'" });
+  });
+
+  it('fetches what records runs when a model is called on a device for the second time', async () => {
+    const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+    let fetched = 0;
+    const parts = new PartLoader({
+      padding: () => Promise.resolve({}),
+      resampling: () => Promise.resolve({}),
+      plans: () => {
+        fetched++;
+        return Promise.reject(new TypeError('there is no such file'));
+      },
+    });
+    new WorkerHost(hostPort, { openDevice: () => Promise.resolve(new CountingDevice()), parts }).listen();
+    const client = new WorkerClient(clientPort);
+    await client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'webgpu' });
+    await client.request('called', call([picture()]));
+    expect(fetched).toBe(0);
+    await client.request('called', call([picture()]));
+    await client.request('called', call([picture()]));
+    expect(fetched).toBe(1);
   });
 
   it('runs calls in the order they came, and one that fails hurts no other', async () => {

@@ -80,6 +80,8 @@ export class WorkerHost {
   /** One a request that is under way. */
   readonly #aborts = new Map<number, AbortController>();
   #device: Promise<ComputeDevice> | null = null;
+  /** What records runs could not be fetched. */
+  #isWithoutPlans = false;
 
   constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
     initializeRuntime();
@@ -229,11 +231,19 @@ export class WorkerHost {
     const model = this.model(request.model);
     return model.enqueue(async () => {
       await model.parts.needForValues([...request.args, ...request.kwargs.map(([, value]) => value)]);
+      await this.#expectRepetition(model);
       const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
     });
+  }
+
+  /** A model that is called once more may be called often: what records its runs on a device comes then. They go without, too. */
+  async #expectRepetition({ runner: { context, lastRun } }: HostedModel): Promise<void> {
+    if (!lastRun || !context.device || context.planner || this.#isWithoutPlans) return;
+    await this.#environment.parts?.need('plans').catch(() => (this.#isWithoutPlans = true));
+    context.findPlanner();
   }
 
   async #query(request: QueryRequest): Promise<AnswerBody> {
@@ -289,7 +299,7 @@ export class WorkerHost {
   async chooseDevice(choice: DeviceChoice): Promise<Place> {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
-      const device = await (this.#device ??= this.#openDevice());
+      const device = await (this.#device ??= this.#environment.openDevice());
       const found = device.capabilities.software ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
       const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : found;
       return { device, report: { device: 'webgpu', description: device.description, reason } };
@@ -298,14 +308,6 @@ export class WorkerHost {
       if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
       return { device: null, report: cpuReport(`there is no GPU to compute on (${error.message})`) };
     }
-  }
-
-  /** With the device comes what records work for it: it runs without that too. */
-  async #openDevice(): Promise<ComputeDevice> {
-    const plans = this.#environment.parts?.need('plans').catch(() => undefined);
-    const device = await this.#environment.openDevice();
-    await plans;
-    return device;
   }
 
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
