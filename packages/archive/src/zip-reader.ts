@@ -1,5 +1,4 @@
 import { CressetError } from '@cresset/ir';
-import { inflateSync } from 'fflate';
 import type { ByteRange, ByteSource } from './byte-source.ts';
 import { crc32 } from './crc32.ts';
 import { batchRanges } from './range-batches.ts';
@@ -93,7 +92,7 @@ export class ZipReader {
     const stretches = await this.#source.readAll(
       entries.map(({ headerOffset, limit }) => ({ offset: headerOffset, length: limit - headerOffset })),
     );
-    return entries.map((entry, index) => this.#contents(entry, stretches[index]));
+    return Promise.all(entries.map((entry, index) => this.#contents(entry, stretches[index])));
   }
 
   /**
@@ -186,14 +185,14 @@ export class ZipReader {
   }
 
   /** Cuts the contents out of everything from the local header to the next entry. */
-  #contents(entry: ZipEntry, stretch: Uint8Array): Uint8Array {
+  async #contents(entry: ZipEntry, stretch: Uint8Array): Promise<Uint8Array> {
     const { method, compressedSize } = entry;
     const start = this.#dataStart(entry, stretch);
     if (start + compressedSize > stretch.byteLength) {
       throw this.#overlap(entry, Math.max(0, stretch.byteLength - start));
     }
     const data = stretch.subarray(start, start + compressedSize);
-    const contents = method === STORED ? data : this.#inflate(entry, data);
+    const contents = method === STORED ? data : await this.#inflate(entry, data);
     if (entry.crc !== 0) this.#checkCrc(entry, crc32(contents));
     return contents;
   }
@@ -233,19 +232,25 @@ export class ZipReader {
     );
   }
 
-  #inflate({ name, size }: ZipEntry, data: Uint8Array): Uint8Array {
+  async #inflate(entry: ZipEntry, data: Uint8Array): Promise<Uint8Array> {
+    const { name, size } = entry;
     this.#inflateBudget -= size;
     if (this.#inflateBudget < 0) {
       throw new CressetError('ZIP_TOO_LARGE', `${this.#source.name} inflates to more than is reasonable for its size`);
     }
-    let contents: Uint8Array;
+    const contents = this.#allocate(entry);
+    let filled = 0;
     try {
-      // One byte more than announced, so that data which runs on is noticed; fflate grows no buffer that it was given.
-      contents = inflateSync(data, { out: new Uint8Array(size + 1) });
+      for await (const piece of inflatedPieces(data)) {
+        // What runs on is not kept.
+        if (filled + piece.byteLength <= size) contents.set(piece, filled);
+        filled += piece.byteLength;
+        if (filled > size) break;
+      }
     } catch (cause) {
       throw this.#damaged(`entry '${name}' cannot be inflated (${(cause as Error).message})`);
     }
-    if (contents.byteLength !== size) {
+    if (filled !== size) {
       throw this.#damaged(`entry '${name}' inflates to another size than the ${size} bytes it announces`);
     }
     return contents;
@@ -253,6 +258,25 @@ export class ZipReader {
 
   #damaged(what: string): CressetError {
     return new CressetError('ZIP_DAMAGED', `${this.#source.name} is damaged: ${what}`);
+  }
+}
+
+/** What raw deflated data inflates to, as far as it is asked for. Throws the platform's error where it is damaged. */
+async function* inflatedPieces(data: Uint8Array): AsyncGenerator<Uint8Array> {
+  const { readable, writable } = new DecompressionStream('deflate-raw');
+  const writer = writable.getWriter();
+  const written = Promise.all([writer.write(data as Uint8Array<ArrayBuffer>), writer.close()]);
+  // Whoever reads hears of it.
+  written.catch(() => undefined);
+  const reader = readable.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
   }
 }
 
