@@ -141,7 +141,7 @@ test('shows modules, code, graphs and where operators run', async ({ page }) => 
   await page.getByRole('tab', { name: 'Graph' }).click();
   const graph = page.getByRole('region', { name: 'Graph' });
   await expect(graph).toContainText('aten::softmax');
-  await page.getByLabel('show it').selectOption('true');
+  await page.getByLabel('show it').selectOption('optimized');
   await expect(graph).toContainText('prim::FusionGroup');
   await page.getByRole('tab', { name: 'Explain' }).click();
   const operators = page.getByRole('table', { name: 'Operators that do work' });

@@ -39,7 +39,7 @@ export async function shrinkScripts(folder) {
     const { code, map } = await minify(readFileSync(file, 'utf8'), {
       module: !name.endsWith('.global.js'),
       ecma: 2020,
-      compress: { passes: 2 },
+      compress: { passes: 3 },
       sourceMap: content !== undefined && { content, url: `${name}.map` },
       // Bundlers recognise a worker by this form, string and all.
       format: { quote_style: 2 },

@@ -113,6 +113,6 @@ export const programs = (digits) => [
     wanted: [1],
     run: runPublishedDetector,
   },
-  { name: 'speech model with stft', budget: 265_000, author: authorSpeechModel, run: runSpeechModel },
+  { name: 'speech model with stft', budget: 270_000, author: authorSpeechModel, run: runSpeechModel },
   { name: 'authored and saved module', budget: 310_000, wanted: [5, 5, 5, 5, 0x50, 0x4b], run: authorAndSave },
 ];

@@ -19,7 +19,6 @@ import { fillInto } from '../../kernels/fill.ts';
 import { resize } from '../../dispatch/invoke.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
-import { promotionOperand, resultTypeOf } from '../../kernels/type-promotion.ts';
 import { metaLike, stridesForFormat } from './creation.ts';
 import { sameSizes } from '../views/view-functions.ts';
 
@@ -358,14 +357,5 @@ export const conversionRows: readonly OperatorRow[] = [
         strides: source.strides,
         storageOffset: source.storageOffset,
       }),
-  ),
-  ...[
-    ['Tensor', 'Tensor tensor, Tensor other'],
-    ['Scalar', 'Tensor tensor, Scalar other'],
-    ['Scalar_Tensor', 'Scalar scalar, Tensor tensor'],
-  ].map(([overload, args]) =>
-    property<Record<string, Tensor | Scalar>>(`aten::result_type.${overload}(${args}) -> ScalarType`, (values) =>
-      resultTypeOf(Object.values(values).map(promotionOperand)),
-    ),
   ),
 ];

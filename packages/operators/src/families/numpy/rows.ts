@@ -3,6 +3,7 @@ import type { OperatorRow } from '../../table/row.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
 import { compositeRows } from './composites.ts';
 import { distanceRows } from './distance.ts';
+import { dtypeQuestionRows } from './dtype-questions.ts';
 import { extremeScanRows } from './extreme-scans.ts';
 import { gradientRows } from './gradient.ts';
 
@@ -13,5 +14,6 @@ export const numpyRows: readonly OperatorRow[] = [
   ...compositeRows,
   ...gradientRows,
   ...distanceRows,
+  ...dtypeQuestionRows,
   ...graphDeclarations,
 ];

@@ -1,13 +1,9 @@
-import { IntType, scalarTypeCode, scalarTypeFromCode } from '@cresset/ir';
+import { IntType, scalarTypeCode } from '@cresset/ir';
 import {
-  Complex,
   DeviceValue,
   type EnumValue,
   fromByteString,
-  isComplex,
-  isFloatingPoint,
   List,
-  promoteTypes,
   ScriptObject,
   type IValue,
   type ScalarType,
@@ -57,22 +53,6 @@ function sameSizes(a: List, b: List): boolean {
   return a.items.length === b.items.length && a.items.every((size, dim) => size === b.items[dim]);
 }
 
-const dtypeOf = (code: IValue): ScalarType => scalarTypeFromCode(code as bigint) as ScalarType;
-
-function canCast(from: ScalarType, to: ScalarType): boolean {
-  const rank = (dtype: ScalarType): number => {
-    if (dtype === 'bool') return 0;
-    return isComplex(dtype) ? 3 : isFloatingPoint(dtype) ? 2 : 1;
-  };
-  return rank(from) <= rank(to) && (to !== 'bool' || from === 'bool');
-}
-
-function dtypeOfScalar(value: IValue): ScalarType {
-  if (typeof value === 'bigint') return 'int64';
-  if (typeof value === 'boolean') return 'bool';
-  return value instanceof Complex ? 'complex64' : 'float32';
-}
-
 export const environmentRows: readonly OperatorRow[] = [
   { schema: 'aten::device(str a) -> Device', scalar: deviceOf },
   {
@@ -98,18 +78,6 @@ export const environmentRows: readonly OperatorRow[] = [
   {
     schema: 'aten::_size_if_not_equal(int[] self_size, int[] other_size) -> int[]?',
     scalar: (self, other) => (sameSizes(self as List, other as List) ? null : self),
-  },
-  {
-    schema: 'aten::can_cast(ScalarType from_, ScalarType to) -> bool',
-    scalar: (from, to) => canCast(dtypeOf(from), dtypeOf(to)),
-  },
-  {
-    schema: 'aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType',
-    scalar: (a, b) => BigInt(scalarTypeCode(promoteTypes(dtypeOf(a), dtypeOf(b)))),
-  },
-  {
-    schema: 'aten::result_type.Scalar_Scalar(Scalar scalar1, Scalar scalar2) -> ScalarType',
-    scalar: (a, b) => BigInt(scalarTypeCode(promoteTypes(dtypeOfScalar(a), dtypeOfScalar(b)))),
   },
   {
     schema: 'aten::_unwrap_optional(t(a)? optional) -> t(a)',
