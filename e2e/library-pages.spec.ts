@@ -55,7 +55,8 @@ test('a profile and the passes come with parts of the library', async ({ page })
   expect(convolution).toMatchObject({ place: 'device', code: expect.stringContaining('@compute') });
   expect(convolution!.flops).toBeGreaterThan(100_000);
   expect(convolution!.python.map(({ file }) => file)).toContainEqual(expect.stringContaining('digit_classifier.py'));
-  expect(call.submit).toBeGreaterThan(0);
+  // A page's clock is coarse: single phases may have taken none of it.
+  expect(call.submit).toBeGreaterThanOrEqual(0);
   expect(trace.traceEvents.length).toBeGreaterThan(10);
   expect(steps[0]).toBe('compiled');
 });

@@ -59,6 +59,8 @@ export class HostedModel {
   /** Of a file: how long loading it took. */
   timings: LoadTimings | null = null;
   readonly runner: ScriptModule;
+  /** Methods that were called, with their modules. */
+  readonly called = new Set<string>();
   /** Modules by path, the model itself under `''`. */
   readonly modules: Map<string, ScriptObject>;
   readonly #loaded: HostedProgram;

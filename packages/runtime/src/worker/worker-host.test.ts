@@ -87,7 +87,7 @@ describe('WorkerHost', () => {
     expect(await save()).toMatchObject({ code: 'PART_MISSING', message: "'save' is answered by the part 'saving'" });
   });
 
-  it('fetches what records runs when a model is called on a device for the second time', async () => {
+  it('fetches what records runs when a method is called on a device for the second time', async () => {
     const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
     let fetched = 0;
     const parts = new PartLoader({
@@ -102,6 +102,7 @@ describe('WorkerHost', () => {
     const client = new WorkerClient(clientPort);
     await client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'webgpu' });
     await client.request('called', call([picture()]));
+    await client.request('called', call([picture()], 'centred'));
     expect(fetched).toBe(0);
     await client.request('called', call([picture()]));
     await client.request('called', call([picture()]));

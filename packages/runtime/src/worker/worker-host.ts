@@ -231,7 +231,7 @@ export class WorkerHost {
     const model = this.model(request.model);
     return model.enqueue(async () => {
       await model.parts.needForValues([...request.args, ...request.kwargs.map(([, value]) => value)]);
-      await this.#expectRepetition(model);
+      await this.#expectRepetition(model, `${request.module}.${request.method}`);
       const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
@@ -239,9 +239,11 @@ export class WorkerHost {
     });
   }
 
-  /** A model that is called once more may be called often: what records its runs on a device comes then. They go without, too. */
-  async #expectRepetition({ runner: { context, lastRun } }: HostedModel): Promise<void> {
-    if (!lastRun || !context.device || context.planner || this.#isWithoutPlans) return;
+  /** A method that is called once more may be called often: what records its runs on a device comes then. They go without, too. */
+  async #expectRepetition({ runner: { context }, called }: HostedModel, method: string): Promise<void> {
+    const isRepeated = called.has(method);
+    called.add(method);
+    if (!isRepeated || !context.device || context.planner || this.#isWithoutPlans) return;
     await this.#environment.parts?.need('plans').catch(() => (this.#isWithoutPlans = true));
     context.findPlanner();
   }
