@@ -110,8 +110,7 @@ export class ZipReader {
       );
     }
     for (const { entry, resolve, reject } of sinks) {
-      if (entry.method !== STORED)
-        this.read(entry.name).then((bytes) => resolve(bytes.slice().buffer as ArrayBuffer), reject);
+      if (entry.method !== STORED) this.read(entry.name).then((bytes) => resolve(bytes.buffer as ArrayBuffer), reject);
     }
     return sinks.map(({ contents }) => contents);
   }
