@@ -82,6 +82,7 @@ const nodeTests = {
   maxWorkers: 2,
   testTimeout: 120_000,
   hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
 } as const;
 
 const tests = {

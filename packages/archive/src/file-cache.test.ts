@@ -134,7 +134,7 @@ describe('load with cache', { timeout: 60_000 }, () => {
     await readAll(server.url);
     const [{ stored }] = await FileCache.list();
     expect(stored).toBeLessThan(10 << 20);
-    await expect.poll(async () => (await FileCache.list())[0].stored, { timeout: 40_000 }).toBe(large.size);
+    await expect.poll(async () => (await FileCache.list())[0].stored).toBe(large.size);
     server.close();
     const source = await openUrl(server.url, { cache: true });
     expect(await source.read(20 << 20, 1000)).toEqual(large.bytes(20 << 20, 1000));

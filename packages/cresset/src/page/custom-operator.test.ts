@@ -192,19 +192,21 @@ def cubed(x, y):
   });
 
   it('ends with the call where that is aborted', async () => {
-    let finish: () => void = () => undefined;
+    /** Of the calls of the operator that began, what ends each. */
+    const ends: (() => void)[] = [];
     await registerOperator('my_ns::endless(Tensor x) -> Tensor', {
-      host: (x: Tensor) => new Promise<Tensor>((resolve) => (finish = () => resolve(x))),
+      host: (x: Tensor) => new Promise<Tensor>((resolve) => ends.push(() => resolve(x))),
     });
     const { run } = await script<'run'>('def run(x):\n    return ops.my_ns.endless(x)\n', cpu);
     const controller = new AbortController();
     const call = run.run([tensor([1])], { signal: controller.signal });
-    setTimeout(() => controller.abort(), 20);
+    await expect.poll(() => ends.length).toBe(1);
+    controller.abort();
     expect((await failure(call)).name).toBe('AbortError');
     // The next call does not wait for what was given up.
     const next = run(tensor([2]));
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    finish();
+    await expect.poll(() => ends.length).toBe(2);
+    ends[1]!();
     expect(((await next) as Tensor).tolist()).toEqual([2]);
   });
 
