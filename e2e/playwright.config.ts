@@ -12,7 +12,7 @@ const server = (command: string, url: string) => ({
   cwd: root,
   // A server that somebody left running may serve an older build.
   reuseExistingServer: false,
-  timeout: 60_000,
+  timeout: 300_000,
 });
 
 export default defineConfig({

@@ -68,5 +68,5 @@ describe.skipIf(cases === undefined || schemas === undefined)('aliases in graphs
       }
     }
     queries.expectAtLeast(0.97);
-  }, 60_000);
+  });
 });

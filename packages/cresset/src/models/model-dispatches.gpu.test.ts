@@ -59,7 +59,7 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     // Replayed, the last product pools as it goes.
     expect(model.lastRun).toMatchObject({ dispatches: dispatches - 1, submits: 1, uploads: 1, shaders: 0 });
     model.dispose();
-  }, 120_000);
+  });
 
   it('a frozen ResNet-18: the same kernels, and its constants are freed with it', async () => {
     const before = device.counters.liveBytes;
@@ -72,7 +72,7 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     input.dispose();
     model.dispose();
     expect(device.counters.liveBytes).toBe(before);
-  }, 120_000);
+  });
 
   it.each([
     // A product for queries, keys and values, scores, weighted sums, output; the norms; two products behind them.
@@ -121,5 +121,5 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     expect(live[3]).toBe(live[1]);
     model.dispose();
     await device.flush();
-  }, 120_000);
+  });
 });

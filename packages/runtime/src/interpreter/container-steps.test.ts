@@ -255,7 +255,7 @@ def replace(holder: Holder, x: Tensor):
     expect(made.filter(({ storage }) => !storage.isDisposed)).toHaveLength(0);
     const [last] = (holder.getAttribute('items') as List).items as Tensor[];
     expect(last.storage.isDisposed).toBe(false);
-  }, 60_000);
+  });
 });
 
 it('makes a literal anew on every run where somebody may write to it', () => {
