@@ -2,6 +2,7 @@ import type { OperatorRow } from '../../table/row.ts';
 import { arrayViewRows } from './array-views.ts';
 import { flatIndexingRows } from './flat-indexing.ts';
 import { maskedIndexRows } from './masked-index.ts';
+import { pixelShuffleRows } from './pixel-shuffle.ts';
 import { placingRows } from './placing.ts';
 import { tensorStateRows } from './tensor-state.ts';
 import { viewCopyRows } from './view-copies.ts';
@@ -10,6 +11,7 @@ import { viewCopyRows } from './view-copies.ts';
 export const layoutRows: readonly OperatorRow[] = [
   ...arrayViewRows,
   ...placingRows,
+  ...pixelShuffleRows,
   ...flatIndexingRows,
   ...viewCopyRows,
   ...maskedIndexRows,
