@@ -1,14 +1,26 @@
-// The library's own time in a warm run, on a GPU that does nothing: `pnpm bench:replay [model.pt …]`; models of ../shared otherwise.
-import { fileURLToPath } from 'node:url';
-import { createServer } from 'vite';
+// The library's own time in a warm run, on a GPU that does nothing: `pnpm bench:replay [part of a name …]`, over models of ../shared where
+// they are there.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'vite';
 
-const server = await createServer({
-  configFile: fileURLToPath(new URL('../vite.config.ts', import.meta.url)),
-  server: { middlewareMode: true, hmr: false, ws: false, watch: null },
-  optimizeDeps: { noDiscovery: true },
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const outDir = mkdtempSync(join(tmpdir(), 'cresset-replay-'));
+process.on('exit', () => rmSync(outDir, { recursive: true, force: true }));
+// One bundle, as what is published: modules that a development server serves are slower.
+await build({
+  configFile: path('../vite.config.ts'),
   logLevel: 'error',
+  build: {
+    outDir,
+    ssr: true,
+    target: 'node20',
+    rolldownOptions: { input: path('../packages/cresset/bench/replay.ts') },
+  },
+  ssr: { noExternal: true },
 });
-const { main } = await server.ssrLoadModule('/packages/cresset/bench/replay.ts');
-await main(process.argv.slice(2));
-await server.close();
+const { main } = await import(pathToFileURL(join(outDir, 'replay.js')).href);
+await main(path('../../shared/models/'), process.argv.slice(2));
 process.exit(0);

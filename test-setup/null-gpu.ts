@@ -46,6 +46,8 @@ export class NullGpu {
     passes: 0,
     dispatches: 0,
   };
+  /** Where the last write took its bytes from. */
+  lastWritten: ArrayBufferLike | null = null;
 
   /** A device of the library's on it. */
   open(): WebGpuDevice {
@@ -85,17 +87,22 @@ export class NullGpu {
       features: new Set<string>(),
       lost: new Promise(nothing),
       queue: {
-        writeBuffer: () => void calls.writes++,
+        writeBuffer: (_buffer: GPUBuffer, _offset: number, data: ArrayBuffer | ArrayBufferView) => {
+          calls.writes++;
+          this.lastWritten = ArrayBuffer.isView(data) ? data.buffer : data;
+        },
         submit: () => void calls.submits++,
         onSubmittedWorkDone: () => Promise.resolve(),
       },
       createBuffer: ({ size }: GPUBufferDescriptor) => {
         calls.buffers++;
+        // Made once, so that what a readback takes is the library's.
+        let mapped: ArrayBuffer | null = null;
         return {
           size,
           mapState: 'unmapped',
           mapAsync: () => Promise.resolve(),
-          getMappedRange: (_offset: number, byteLength: number) => new ArrayBuffer(byteLength),
+          getMappedRange: () => (mapped ??= new ArrayBuffer(size)),
           unmap: nothing,
           destroy: nothing,
         };

@@ -57,6 +57,8 @@ const keptBytes = 256 * 1024 * 1024;
 const keptScratchBytes = 256 * 1024 * 1024;
 /** Uploads of a batch share one transfer up to this sum of bytes. */
 const sharedUploadBytes = 1024 * 1024;
+/** An upload of more takes longer to copy into that transfer than a transfer of its own takes. */
+const copiedUploadBytes = 64 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
@@ -188,7 +190,7 @@ export class WebGpuDevice implements ComputeDevice {
   /** Writes a buffer that nothing enqueued uses. Little goes with the batch, where it shares one transfer with other such. */
   #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
     const start = performance.now();
-    if (this.#batch.uploadBytes + byteLength <= sharedUploadBytes) {
+    if (byteLength <= copiedUploadBytes && this.#batch.uploadBytes + byteLength <= sharedUploadBytes) {
       // The program may write its elements again before the batch goes.
       const pieces = [...piecesInDeviceLayout(dtype, elements)].map((piece) =>
         piece.buffer === elements.buffer ? piece.slice() : piece,

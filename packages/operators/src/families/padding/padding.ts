@@ -54,7 +54,28 @@ function paddedSizes(self: Tensor, borders: readonly Border[]): number[] {
   return self.sizes.map((size, dim) => size + borders[dim].before + borders[dim].after);
 }
 
-/** Copies slab by slab: along one dimension a run of positions that go to neighbours in the input. */
+interface Run {
+  readonly length: number;
+  /** From one position to the next. */
+  readonly step: number;
+}
+
+/** How many positions from `at` on follow each other in equal steps: forward in the middle, backward or not at all at a border. */
+function runAt(positions: readonly number[], at: number): Run {
+  const step = at + 1 < positions.length ? positions[at + 1] - positions[at] : 0;
+  let length = 1;
+  while (at + length < positions.length && positions[at + length] - positions[at + length - 1] === step) length++;
+  return { length, step };
+}
+
+/** The positions of a run along `dim`, which may go backward. */
+function runView(source: Tensor, dim: number, first: number, { length, step }: Run): Tensor {
+  const { storage, dtype, sizes, strides, storageOffset } = source;
+  const start = storageOffset + first * strides[dim];
+  return new Tensor(storage, dtype, sizes.with(dim, length), strides.with(dim, step * strides[dim]), start);
+}
+
+/** Copies run by run: along one dimension positions that go to neighbours in the input. */
 function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Scalar, out: Tensor): void {
   if (mode === 'constant') {
     const write = scalarWriter(out);
@@ -82,9 +103,13 @@ function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Sc
     }
     const sizes = source.sizes.with(dim, out.sizes[dim]);
     const padded = Tensor.empty(sizes, out.dtype);
-    for (let at = 0; at < sizes[dim]; at++) {
-      const from = sourcePosition(mode, at - before, source.sizes[dim]);
-      copyInto(narrowView(padded, dim, at, 1), narrowView(source, dim, from, 1));
+    const positions = Array.from({ length: sizes[dim] }, (_, at) =>
+      sourcePosition(mode, at - before, source.sizes[dim]),
+    );
+    for (let at = 0; at < positions.length;) {
+      const run = runAt(positions, at);
+      copyInto(narrowView(padded, dim, at, run.length), runView(source, dim, positions[at], run));
+      at += run.length;
     }
     source = padded;
   });
