@@ -1,6 +1,7 @@
 import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
-import type { Call, CaseResult, Check, FileReader, JsonIValue, ProgramCase } from './case.ts';
+import { Tensor } from '@cresset/tensor';
+import type { Call, CaseResult, Check, FileReader, GradientCase, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
@@ -57,7 +58,7 @@ export class CaseRunner {
     try {
       if (this.checks.includes('graph') && json.graph !== undefined) expectGraph(program, json);
       if (this.checks.includes('code') && json.code !== undefined) expectCode(program, json);
-      if (this.checks.includes('grads') && 'grads' in json) throw new Mismatch('gradients are not computed yet');
+      if (this.checks.includes('grads') && json.grads) await expectGradients(program, json, json.grads, readFile);
       if (this.checks.includes('output')) await expectCalls(program, json, readFile);
       if (this.plans.repeat > 1) await this.#expectSame(json, readFile);
     } finally {
@@ -94,6 +95,26 @@ function expectCode(program: Program, { entry, code }: ProgramCase): void {
 async function expectCalls(program: Program, json: ProgramCase, readFile: FileReader): Promise<void> {
   const tolerance: Tolerance = { rtol: json.rtol ?? 0, atol: json.atol ?? 0, shapeOnly: json.shape_only ?? false };
   for (const call of json.calls ?? []) await expectCall(program, call, json.entry ?? 'forward', tolerance, readFile);
+}
+
+/** Compares the gradients of a call's inputs, given those of its outputs. */
+async function expectGradients(
+  program: Program,
+  json: ProgramCase,
+  grads: GradientCase,
+  readFile: FileReader,
+): Promise<void> {
+  const [call] = json.calls ?? [];
+  const inputs = await Promise.all(call.inputs.map((input) => decodeIValue(input, readFile)));
+  const gradients = await Promise.all(grads.grad_outputs.map((each) => decodeIValue(each, readFile)));
+  const leaves = inputs.filter((input, at): input is Tensor => grads.requires_grad[at] && input instanceof Tensor);
+  const found = await program.gradients(call.entry ?? json.entry ?? 'forward', inputs, leaves, gradients as Tensor[]);
+  const tolerance: Tolerance = { rtol: json.rtol ?? 0, atol: json.atol ?? 0, shapeOnly: json.shape_only ?? false };
+  for (const [at, want] of grads.expected.entries()) {
+    const leaf = leaves.indexOf(inputs[at] as Tensor);
+    const other = await difference(found[leaf] ?? null, want, tolerance, readFile, `gradient ${at}`);
+    if (other) throw new Mismatch(other);
+  }
 }
 
 async function expectCall(

@@ -48,6 +48,18 @@ export interface ProgramCase {
   readonly shape_only?: boolean;
   readonly graph?: string;
   readonly code?: string;
+  /** A vector-Jacobian product of the first call. */
+  readonly grads?: GradientCase;
+}
+
+/** What gradients of a call are asked and have to be. */
+export interface GradientCase {
+  /** For each input whether it requires a gradient. */
+  readonly requires_grad: readonly boolean[];
+  /** One an output tensor that requires a gradient. */
+  readonly grad_outputs: readonly JsonIValue[];
+  /** One an input, null where it requires no gradient or the output does not depend on it. */
+  readonly expected: readonly JsonIValue[];
 }
 
 export type Check = 'output' | 'graph' | 'code' | 'grads';

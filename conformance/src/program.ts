@@ -9,13 +9,21 @@ import {
   ScriptModule,
   type RuntimeContextOptions,
 } from '@cresset/runtime';
-import { ScriptObject, type IValue } from '@cresset/tensor';
+import { gradientsOf, recordedCall, requiresGrad } from '@cresset/runtime/parts/autograd';
+import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 import { argumentFromPython } from './python-argument.ts';
 
 /** A case's program, ready to be called. */
 export interface Program {
   call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue>;
+  /** The gradients of `leaves`, which are among the inputs, given those of the tensors that a call returns. */
+  gradients(
+    entry: string,
+    inputs: readonly IValue[],
+    leaves: readonly Tensor[],
+    gradients: readonly Tensor[],
+  ): Promise<readonly (Tensor | null)[]>;
   /** The canonical text of a method's or function's graph, as compiled. */
   graph(entry: string): string;
   /** PyTorch's printed Python of it. */
@@ -81,9 +89,7 @@ class OpenProgram implements Program {
 
   async call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue> {
     const fn = this.functionOf(entry);
-    const args = bindArguments(fn.schema, this.self ?? undefined, inputs, kwargs, (value, argument, position) =>
-      argumentFromPython(value, argument, position, fn.schema),
-    );
+    const args = this.#bind(fn, inputs, kwargs);
     // As a page calls them: results come along.
     const options = { resultToHost: true };
     try {
@@ -97,6 +103,33 @@ class OpenProgram implements Program {
       }
       for (const [operator, reason] of this.runner.lastRun?.fallbackReasons ?? []) this.#reasons.set(operator, reason);
     }
+  }
+
+  #bind({ schema }: GraphFunction, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): IValue[] {
+    return bindArguments(schema, this.self ?? undefined, inputs, kwargs, (value, argument, position) =>
+      argumentFromPython(value, argument, position, schema),
+    );
+  }
+
+  async gradients(
+    entry: string,
+    inputs: readonly IValue[],
+    leaves: readonly Tensor[],
+    gradients: readonly Tensor[],
+  ): Promise<readonly (Tensor | null)[]> {
+    const { context } = this.runner;
+    const fn = this.functionOf(entry);
+    const args = this.#bind(fn, inputs, new Map());
+    for (const leaf of leaves) leaf.requiresGrad = true;
+    const result = await recordedCall(context, (options) =>
+      this.self
+        ? this.runner.callOn(this.self, entry, args.slice(1), options)
+        : this.runner.callFunction(fn, args, options),
+    );
+    const returned = result instanceof Tuple || result instanceof List ? result.items : [result];
+    const outputs = returned.filter((value): value is Tensor => value instanceof Tensor && requiresGrad(value));
+    const task = { outputs, gradients, inputs: leaves, allowUnused: true };
+    return gradientsOf(task, context);
   }
 
   graph(entry: string): string {

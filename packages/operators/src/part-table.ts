@@ -34,7 +34,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'complex linalg': 'linalg_eig linalg_eigvals',
   'einsum': '_grouped_mm bilinear einsum inner tensordot',
   'fourier': '_lfilter_core_loop _overdrive_core_loop bartlett_window blackman_window forced_align hamming_window hann_window kaiser_window rnnt_loss_forward',
-  'gradients': '_grad_sum_to_size binary_cross_entropy_backward convolution_backward diagonal_backward gelu_backward glu_backward huber_loss_backward log_sigmoid_backward log_sigmoid_forward mish_backward mse_loss_backward select_backward sigmoid_backward silu_backward slice_backward smooth_l1_loss_backward soft_margin_loss_backward tanh_backward trace_backward unfold_backward',
+  'gradients': '_backward _grad_sum_to_size backward binary_cross_entropy_backward convolution_backward diagonal_backward gelu_backward glu_backward grad huber_loss_backward log_sigmoid_backward log_sigmoid_forward mish_backward mse_loss_backward retain_grad select_backward sigmoid_backward silu_backward slice_backward smooth_l1_loss_backward soft_margin_loss_backward tanh_backward trace_backward unfold_backward',
   'gradients indexing': '_prelu_kernel_backward elu_backward hardshrink_backward hardsigmoid_backward hardswish_backward hardtanh_backward leaky_relu_backward logit_backward softplus_backward softshrink_backward threshold_backward',
   'gradients indexing layouts': 'masked_select_backward',
   'gradients indexing scatter': 'nll_loss_backward',

@@ -7,6 +7,7 @@ export { eliminateDeadCode, eliminateDeadWrites } from './cleanup/dead-code-elim
 export { decomposeOps, type DecompositionCompiler } from './decomposition/decompose-ops.ts';
 export { fuseGraph, type FuseOptions } from './fusion/graph-fuser.ts';
 export { inline, type BodyOf } from './cleanup/inliner.ts';
+export { replaceTensorsByNumbers } from './cleanup/number-constants.ts';
 export { lowerSimpleTuples } from './cleanup/lower-tuples.ts';
 export { normalizeOps } from './cleanup/normalize-ops.ts';
 export {

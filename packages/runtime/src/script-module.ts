@@ -4,6 +4,7 @@ import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor'
 import { Execution, type OperatorObserver } from './run/execution.ts';
 import { explainGraph, type MethodExplanation } from './explanation.ts';
 import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
+import type { CodeProvider } from './interpreter/code-compiler.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
 import { emptyRunCounters } from './run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run/run-profile.ts';
@@ -26,6 +27,8 @@ export interface CallOptions {
   /** Runs it here instead, with the code made for this module's device. */
   readonly context?: RuntimeContext;
   readonly observer?: OperatorObserver | null;
+  /** Whose code runs in place of what was made ready for running. */
+  readonly codes?: CodeProvider;
   /** Told how many bytes were read of the weights that the run needs, where they are not there yet. */
   readonly onProgress?: ((progress: TransferProgress) => void) | null;
 }
@@ -201,7 +204,7 @@ export class ScriptModule {
   }
 
   async #run(fn: ScriptFunction, args: readonly IValue[], options: CallOptions): Promise<IValue> {
-    const { signal = null, resultToHost = false, context = this.context, observer = null } = options;
+    const { signal = null, resultToHost = false, context = this.context, observer = null, codes } = options;
     if (this.#isDisposed) throw new CressetError('MODEL_DISPOSED', 'this module was disposed of');
     const { device } = context;
     const before = device ? { ...device.counters } : null;
@@ -216,9 +219,10 @@ export class ScriptModule {
       const self = args[0] instanceof ScriptObject ? args[0] : null;
       // Packed weights are many of a class, and restored by one method that runs once for each.
       const planned = self && isCustomClass(self.type.qualifiedName) ? null : self;
-      const { graph, code } = this.#executors.executorOf(fn).planFor(this.#spec(), planned, args);
-      unfollow = this.#readAhead(graph, self, options.onProgress ?? null);
-      const state = new InterpreterState(execution, (callee) => this.#executors.ofFunction(callee));
+      const code =
+        codes?.ofFunction(fn).code(args) ?? this.#executors.executorOf(fn).planFor(this.#spec(), planned, args).code;
+      unfollow = this.#readAhead(code.graph, self, options.onProgress ?? null);
+      const state = new InterpreterState(execution, (callee) => (codes ?? this.#executors).ofFunction(callee));
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
       const wanted = new Set<Storage>();
@@ -226,7 +230,7 @@ export class ScriptModule {
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
       await Promise.all([...readbacks, resultToHost ? context.faults.check() : null, execution.flush()]);
-      execution.ledger?.sweep([value, ...given], objects);
+      execution.ledger?.sweep([value, ...given, ...(observer?.kept ?? [])], objects);
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);

@@ -7,6 +7,7 @@ import { hostReasons } from './host-reasons.ts';
 import { computingTypes, TensorElement } from '../kernels/pointwise.ts';
 import { allRows, registerAllOperators } from '../register-all.ts';
 import { withForms } from '../table/register.ts';
+import { derivativesOf } from '../derivatives/index.ts';
 import type { OperatorRow } from '../table/row.ts';
 
 /** The page of documentation that lists all operators, made from the table itself: `pnpm docs:operators`. */
@@ -91,7 +92,7 @@ function supportOf(rows: readonly OperatorRow[]): Support {
     host: union(computesOnHost),
     device: union(computesOnDevice),
     isDecomposed: own.some(({ decomposition }) => decomposition !== undefined),
-    hasGradient: own.some((row) => 'gradient' in row),
+    hasGradient: own.map((row) => boxingOf(row).signature).some(({ name, overload }) => derivativesOf(name, overload)),
   };
 }
 

@@ -19,6 +19,8 @@ export const othersTurn = (): Promise<void> => new Promise((resolve) => setTimeo
 export interface OperatorObserver {
   run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
   runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
+  /** What it keeps of the run after the run has ended. */
+  readonly kept?: readonly IValue[];
 }
 
 /** One call of a program from outside, with all the calls and forks within it. */
@@ -38,8 +40,10 @@ export class Execution {
     readonly context: RuntimeContext,
     readonly signal: AbortSignal | null = null,
     readonly observer: OperatorObserver | null = null,
+    /** The ledger of the run that it is a part of. */
+    ledger?: StorageLedger | null,
   ) {
-    this.ledger = context.device ? new StorageLedger(context.keptStorages) : null;
+    this.ledger = ledger ?? (context.device ? new StorageLedger(context.keptStorages) : null);
     this.planner = observer ? null : context.planner;
     this.#failures = context.device?.counters.failures ?? 0;
   }

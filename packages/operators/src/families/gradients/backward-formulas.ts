@@ -1,3 +1,4 @@
+import { autogradRows } from './autograd-operators.ts';
 import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
 
@@ -369,4 +370,4 @@ return grad_input, grad_weight, grad_bias`,
   ),
 ];
 
-export const backwardRows: readonly OperatorRow[] = [...activationRows, ...lossRows, ...shapeRows];
+export const backwardRows: readonly OperatorRow[] = [...activationRows, ...lossRows, ...shapeRows, ...autogradRows];

@@ -1,0 +1,42 @@
+import { forOverloads, type DerivativeTable } from './derivative.ts';
+
+const rank = (n: number, transposed: boolean): DerivativeTable[string] => ({
+  'input, weight, bias': `convolution_slopes(grad, input, weight, bias, stride, padding, dilation, ${transposed ? 'True, output_padding' : `False, [0] * ${n}`}, groups, wanted)`,
+});
+
+const general = {
+  'input, weight, bias':
+    'convolution_slopes(grad, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, wanted)',
+};
+
+/** With its padding named, what is taken in is padded before. */
+const named = (n: number): DerivativeTable[string] => ({ '=': namedPadding(`[0] * ${n}`) });
+
+const namedPadding = (zeros: string): string => `
+if padding == "valid":
+    return torch.convolution(input, weight, bias, stride, ${zeros}, dilation, False, ${zeros}, groups)
+margins: List[int] = []
+count = weight.dim() - 2
+for at in range(count):
+    d = count - 1 - at
+    step = dilation[d] if len(dilation) > 1 else dilation[0]
+    total = step * (weight.size(d + 2) - 1)
+    margins.append(total // 2)
+    margins.append(total - total // 2)
+padded = torch.constant_pad_nd(input, margins, 0)
+return torch.convolution(padded, weight, bias, stride, ${zeros}, dilation, False, ${zeros}, groups)`;
+
+/** Convolutions. */
+export const convolutionDerivatives: DerivativeTable = {
+  ...forOverloads('convolution _convolution _convolution.deprecated', general),
+  conv1d: rank(1, false),
+  conv2d: rank(2, false),
+  conv3d: rank(3, false),
+  'conv1d.padding': named(1),
+  'conv2d.padding': named(2),
+  'conv3d.padding': named(3),
+  _convolution_mode: { '=': namedPadding('[0] * (weight.dim() - 2)') },
+  conv_transpose1d: rank(1, true),
+  'conv_transpose2d.input': rank(2, true),
+  'conv_transpose3d.input': rank(3, true),
+};

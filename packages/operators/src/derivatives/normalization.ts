@@ -1,0 +1,42 @@
+import { forOverloads, type DerivativeTable } from './derivative.ts';
+
+const layerSlopes = (eps: string): string => `
+mean, deviation = layer_statistics(input, normalized_shape, ${eps})
+return layer_slopes(grad, input, mean, deviation, weight, normalized_shape)`;
+
+const rms = `
+dims = [-(d + 1) for d in range(len(normalized_shape))]
+margin = 1.1920928955078125e-07 if input.dtype == 6 else 2.220446049250313e-16
+if eps is not None:
+    margin = eps
+result = input * torch.rsqrt(torch.mean(input * input, dims, True) + margin)
+if weight is not None:
+    result = result * weight
+return result`;
+
+/** Normalisations. */
+export const normalizationDerivatives: DerivativeTable = {
+  layer_norm: { 'input, weight, bias': layerSlopes('eps') },
+  native_layer_norm: { 'input, weight, bias': layerSlopes('eps') },
+  rms_norm: { '=': rms },
+  ...forOverloads('batch_norm', {
+    'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, training, eps)',
+  }),
+  ...forOverloads('native_batch_norm _native_batch_norm_legit', {
+    'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, training, eps)',
+  }),
+  '_native_batch_norm_legit.no_stats': {
+    'input, weight, bias': 'batch_norm_slopes(grad, input, weight, None, None, training, eps)',
+  },
+  _native_batch_norm_legit_no_training: {
+    'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, False, eps)',
+  },
+  _batch_norm_with_update: {
+    'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, True, eps)',
+  },
+  instance_norm: {
+    'input, weight, bias': 'instance_norm_slopes(grad, input, weight, running_mean, running_var, use_input_stats, eps)',
+  },
+  group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, num_groups, eps)' },
+  native_group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, group, eps)' },
+};

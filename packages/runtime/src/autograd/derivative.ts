@@ -1,0 +1,75 @@
+import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
+import { CompilationUnit, Source, type Graph } from '@cresset/ir';
+import { boxingOf, type OperatorRow } from '@cresset/operators';
+import { derivativeHelpers, derivativesOf, type Signature } from '@cresset/operators/parts/derivatives';
+import type { Code } from '../interpreter/code.ts';
+import { compositionText, formulaTexts, type FormulaText } from './formula-text.ts';
+import { tapeCode } from './tape-code.ts';
+
+/** How the gradients of some inputs of an operator are worked out. */
+export class Formula {
+  #code: Code | null = null;
+
+  constructor(
+    private readonly name: string,
+    private readonly text: FormulaText,
+  ) {}
+
+  get parameters(): readonly string[] {
+    return this.text.parameters;
+  }
+
+  get inputs(): readonly string[] {
+    return this.text.inputs;
+  }
+
+  /** Compiled when it is first asked for. */
+  get code(): Code {
+    return (this.#code ??= tapeCode.ofGraph(compile(this.name, this.text.source), this.name).code());
+  }
+}
+
+/** An operator's derivatives. */
+export interface Derivative {
+  readonly signature: Signature;
+  readonly formulas: readonly Formula[];
+  /** What has to be kept of a call: names of inputs and results. */
+  readonly saved: ReadonlySet<string>;
+  /** The operator in terms of others, where its gradients are those of that. */
+  readonly composition: (() => Graph) | null;
+}
+
+const known = new WeakMap<OperatorRow, Derivative | null>();
+
+/** The derivatives of a row that is not derived from another one; null where there are none in the table. */
+export function derivativeOf(row: OperatorRow): Derivative | null {
+  let derivative = known.get(row);
+  if (derivative === undefined) known.set(row, (derivative = find(row)));
+  return derivative;
+}
+
+function find(row: OperatorRow): Derivative | null {
+  const { signature } = boxingOf(row);
+  const { name, overload } = signature;
+  const formulas = derivativesOf(name, overload);
+  if (!formulas) return null;
+  const texts = formulaTexts(signature, formulas, derivativeHelpers);
+  const composed = formulas['='];
+  let graph: Graph | undefined;
+  return {
+    composition:
+      composed === undefined
+        ? null
+        : () => (graph ??= compile(name, compositionText(signature, composed, derivativeHelpers))),
+    signature,
+    formulas: texts.map((text) => new Formula(`derivative of ${name}`, text)),
+    saved: new Set(texts.flatMap(({ parameters }) => parameters)),
+  };
+}
+
+function compile(name: string, text: string): Graph {
+  const unit = new CompilationUnit();
+  const definitions = parseProgram(new Source(text, `<${name}>`), 'python');
+  const [main] = declareFunctions(unit, definitions as readonly Def[], { resolver: NATIVE_RESOLVER });
+  return main.graph;
+}

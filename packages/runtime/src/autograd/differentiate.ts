@@ -1,0 +1,81 @@
+import { OperatorError } from '@cresset/operators';
+import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
+import type { Execution } from '../run/execution.ts';
+import { runBackward } from './engine.ts';
+import type { Gradient } from './grad-node.ts';
+import { gradientEdge } from './record.ts';
+import { unrecorded } from './runner.ts';
+import { TapeRun } from './tape-run.ts';
+import { requiresGrad, type Edge } from './tensor-history.ts';
+
+/** What `backward` and `grad` of torch.autograd are asked. */
+export interface DifferentiationTask {
+  readonly outputs: readonly Tensor[];
+  /** A gradient an output; null stands for 1 where the output is one number. */
+  readonly gradients: readonly Gradient[];
+  /** Of what the gradients are wanted; null to add them up in `grad` of the leaves. */
+  readonly inputs: readonly Tensor[] | null;
+  /** Where gradients are added up: these leaves and no others. */
+  readonly leaves?: readonly Tensor[];
+  readonly retainGraph?: IValue | undefined;
+  readonly createGraph?: IValue | undefined;
+  readonly allowUnused?: IValue | undefined;
+}
+
+/** Works gradients out (torch.autograd.backward and grad). Throws PyTorch's errors. */
+export async function differentiate(task: DifferentiationTask, execution: Execution): Promise<Gradient[]> {
+  const { outputs, gradients, inputs, leaves } = task;
+  const createGraph = task.createGraph === true;
+  const keepGraph = typeof task.retainGraph === 'boolean' ? task.retainGraph : createGraph;
+  const { context } = execution;
+  const run = createGraph ? new TapeRun(execution, true) : unrecorded(execution);
+  const roots: (readonly [Edge, Tensor])[] = [];
+  for (const [at, output] of outputs.entries()) {
+    const edge = gradientEdge(output);
+    if (!edge) {
+      throw new OperatorError(`element ${at} of tensors does not require grad and does not have a grad_fn`);
+    }
+    roots.push([
+      edge,
+      gradients[at] ? checkedGradient(gradients[at], output, at) : await run.call('onesLike', scalar(output)),
+    ]);
+  }
+  const targets = inputs ?? leaves;
+  const wanted = targets?.map((input) => {
+    if (!requiresGrad(input)) throw new OperatorError('One of the differentiated Tensors does not require grad');
+    return gradientEdge(input)!;
+  });
+  const wasEnabled = context.gradEnabled;
+  context.gradEnabled = createGraph;
+  try {
+    const found = await runBackward({ roots, wanted: wanted ?? null, keepGraph }, run);
+    if (leaves) {
+      for (const [at, edge] of wanted!.entries()) if (found[at]) await edge.node.apply([found[at]], () => true, run);
+    }
+    if (inputs && task.allowUnused !== true && found.includes(null)) {
+      throw new OperatorError(
+        'One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.',
+      );
+    }
+    return found;
+  } finally {
+    context.gradEnabled = wasEnabled;
+  }
+}
+
+function scalar(output: Tensor): Tensor {
+  if (output.numel !== 1) throw new OperatorError('grad can be implicitly created only for scalar outputs');
+  if (isComplex(output.dtype)) {
+    throw new OperatorError('grad can be implicitly created only for real scalar outputs but got ' + output.dtype);
+  }
+  return output;
+}
+
+function checkedGradient(gradient: Tensor, output: Tensor, at: number): Tensor {
+  const same = gradient.dim === output.dim && gradient.sizes.every((size, dim) => size === output.sizes[dim]);
+  if (same) return gradient;
+  const text = ({ sizes }: Tensor): string => `torch.Size([${sizes.join(', ')}])`;
+  throw new OperatorError(
+    `Mismatch in shape: grad_output[${at}] has a shape of ${text(gradient)} and output[${at}] has a shape of ${text(output)}.`,
+  );
+}

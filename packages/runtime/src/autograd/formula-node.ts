@@ -1,0 +1,120 @@
+import { BoolType, scalarTypeCode, TensorType } from '@cresset/ir';
+import { OperatorError } from '@cresset/operators';
+import { List, Tensor, type IValue, type Tuple } from '@cresset/tensor';
+import type { Derivative, Formula } from './derivative.ts';
+import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
+import { gradientName, sizesName } from './formula-text.ts';
+import { SavedValue } from './saved-value.ts';
+import { sizeList, type TapeRun } from './tape-run.ts';
+import type { Edge } from './tensor-history.ts';
+
+/** An input that has gradients: how many edges are its own, and where they begin. */
+export interface InputEdges {
+  readonly begin: number;
+  readonly count: number;
+  readonly isList: boolean;
+}
+
+/** An operator whose derivatives are in the table. */
+export class FormulaNode extends GradNode {
+  /** Null once it was given up. */
+  #saved: Map<string, SavedValue> | null = new Map();
+
+  constructor(
+    name: string,
+    edges: readonly (Edge | null)[],
+    outputs: readonly (GradientMeta | null)[],
+    private readonly derivative: Derivative,
+    private readonly inputs: ReadonlyMap<string, InputEdges>,
+  ) {
+    super(name, edges, outputs);
+  }
+
+  /** Whether the gradients that somebody may want are worked out with it. */
+  needs(name: string): boolean {
+    return this.derivative.formulas.some(
+      (formula) =>
+        formula.parameters.includes(name) && formula.inputs.some((input) => this.#isWanted(input, () => true)),
+    );
+  }
+
+  /** Keeps an argument or a result, or its sizes alone, where a derivative that may be wanted is worked out with them. */
+  save(name: string, value: IValue): void {
+    if (this.needs(name)) this.#saved!.set(name, new SavedValue(value));
+    const sizes = sizesName(name);
+    if (value instanceof Tensor && this.needs(sizes)) this.#saved!.set(sizes, new SavedValue(sizeList(value.sizes)));
+  }
+
+  #isWanted(input: string, isWanted: (edge: number) => boolean): boolean {
+    const own = this.inputs.get(input);
+    if (!own) return false;
+    for (let at = own.begin; at < own.begin + own.count; at++) if (this.edges[at] && isWanted(at)) return true;
+    return false;
+  }
+
+  async apply(gradients: readonly Gradient[], isWanted: (edge: number) => boolean, run: TapeRun): Promise<Gradient[]> {
+    const saved = this.#saved;
+    if (!saved) throw new OperatorError(RELEASED);
+    const results: Gradient[] = this.edges.map(() => null);
+    for (const formula of this.derivative.formulas) {
+      const wanted = formula.inputs.map((input) => this.#isWanted(input, isWanted));
+      if (!wanted.includes(true)) continue;
+      const args: IValue[] = [];
+      for (const name of formula.parameters) args.push(await this.#argument(name, wanted, gradients, run));
+      const [value] = await run.run(formula.code, args);
+      this.#distribute(formula, value, wanted, results);
+    }
+    return results;
+  }
+
+  async #argument(
+    name: string,
+    wanted: readonly boolean[],
+    gradients: readonly Gradient[],
+    run: TapeRun,
+  ): Promise<IValue> {
+    if (name === 'wanted') return new List(BoolType.get(), [...wanted]);
+    if (name === 'grads') {
+      const all = await Promise.all(this.outputs.map((_, at) => this.#gradient(at, gradients, run)));
+      return new List(TensorType.get(), all);
+    }
+    const at = this.outputs.findIndex((_, result) => gradientName(result) === name);
+    return at === -1 || this.#saved!.has(name) ? this.#saved!.get(name)!.unpack() : this.#gradient(at, gradients, run);
+  }
+
+  async #gradient(at: number, gradients: readonly Gradient[], run: TapeRun): Promise<Tensor> {
+    const given = gradients[at];
+    if (given) return given;
+    const { sizes, dtype } = this.outputs[at]!;
+    return run.call('zeros', sizeList(sizes), BigInt(scalarTypeCode(dtype)));
+  }
+
+  #distribute(formula: Formula, value: IValue, wanted: readonly boolean[], results: Gradient[]): void {
+    const values = formula.inputs.length === 1 ? [value] : (value as Tuple).items;
+    formula.inputs.forEach((input, at) => {
+      const own = this.inputs.get(input);
+      if (!wanted[at] || !own) return;
+      const gradient = values[at];
+      const each = own.isList && gradient instanceof List ? gradient.items : [gradient];
+      each.forEach((item, offset) => {
+        if (item instanceof Tensor && offset < own.count) results[own.begin + offset] = item;
+      });
+    });
+  }
+
+  /** Which edge leads to an input, the first one where it is a list; -1 where none does. */
+  firstEdgeOf(input: string): number {
+    return this.inputs.get(input)?.begin ?? -1;
+  }
+
+  *savedTensors(): Iterable<Tensor> {
+    for (const value of this.#saved?.values() ?? []) yield* value.tensors;
+  }
+
+  override release(): void {
+    this.#saved = null;
+  }
+}
+
+const RELEASED =
+  'Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.';

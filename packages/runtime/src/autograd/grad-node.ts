@@ -1,0 +1,71 @@
+import { OperatorError } from '@cresset/operators';
+import type { ScalarType, Tensor } from '@cresset/tensor';
+import type { Edge } from './tensor-history.ts';
+import type { TapeRun } from './tape-run.ts';
+
+/** A gradient, or null where there is none. */
+export type Gradient = Tensor | null;
+
+/** What a gradient for a result has to be like. */
+export interface GradientMeta {
+  readonly sizes: readonly number[];
+  readonly dtype: ScalarType;
+}
+
+export const metaOf = ({ sizes, dtype }: Tensor): GradientMeta => ({ sizes: [...sizes], dtype });
+
+let nodes = 0;
+
+/** A step backwards: from gradients of what an operator gave to those of what it took (torch::autograd::Node). */
+export abstract class GradNode {
+  /** Nodes are gone through in the reverse of the order in which they were made. */
+  readonly sequence = ++nodes;
+  /** Called with the gradients it is given, before it runs; may give others. */
+  readonly preHooks: ((gradients: Gradient[]) => void)[] = [];
+  /** Non-leaf tensors that keep their gradient, by their place among its results. */
+  readonly retained = new Map<number, Tensor>();
+
+  constructor(
+    readonly name: string,
+    /** Where the gradients that it gives go, null for those that nobody wants. */
+    readonly edges: readonly (Edge | null)[],
+    readonly outputs: readonly (GradientMeta | null)[],
+  ) {}
+
+  /**
+   * One gradient an edge, null where there is none.
+   *
+   * @param isWanted whether anybody wants what goes along an edge
+   */
+  abstract apply(
+    gradients: readonly Gradient[],
+    isWanted: (edge: number) => boolean,
+    run: TapeRun,
+  ): Promise<Gradient[]>;
+
+  /** Gives up what it keeps of the forward run. */
+  release(): void {}
+}
+
+/** The end of the way: a leaf's gradient is added up. */
+export class AccumulateGrad extends GradNode {
+  constructor(readonly variable: Tensor) {
+    super('AccumulateGrad', [], [metaOf(variable)]);
+  }
+
+  async apply([gradient]: readonly Gradient[], _isWanted: unknown, run: TapeRun): Promise<Gradient[]> {
+    const { variable } = this;
+    if (!gradient) return [];
+    if (!variable.grad) variable.grad = await run.owned(gradient);
+    else if (run.isRecording) variable.grad = await run.call('add', variable.grad, gradient);
+    else await run.call('addTo', variable.grad, gradient);
+    return [];
+  }
+}
+
+/** What stands for an operator whose derivative nobody knows: an error, when it is asked for. */
+export class NotImplementedNode extends GradNode {
+  apply(): Promise<Gradient[]> {
+    throw new OperatorError(`derivative for ${this.name} is not implemented`);
+  }
+}

@@ -1,0 +1,61 @@
+import { boxingOf, type OperatorRow } from '@cresset/operators';
+import type { Signature } from '@cresset/operators/parts/derivatives';
+import { derivativeOf, type Derivative } from './derivative.ts';
+
+/** What autograd has to know of an operator. */
+export interface RecordedOperator {
+  /** As PyTorch names the step backwards: `MulBackward0`. */
+  readonly name: string;
+  readonly row: OperatorRow;
+  /** The row that it is an in-place or `out=` form of, or it itself. */
+  readonly source: OperatorRow;
+  readonly signature: Signature;
+  readonly derivative: Derivative | null;
+  /** Positions of arguments that it writes to. */
+  readonly writes: readonly number[];
+  /** Which argument its results may be views of; -1 for none. */
+  readonly viewOf: number;
+  /** TorchScript text in the terms of other operators, where it has no derivative of its own. */
+  readonly isComposed: boolean;
+  /** Whether it moves tensors about as values: containers, flags, numbers. */
+  readonly isPlain: boolean;
+}
+
+const known = new WeakMap<OperatorRow, RecordedOperator>();
+
+export function recordedOperatorOf(row: OperatorRow): RecordedOperator {
+  let operator = known.get(row);
+  if (!operator) known.set(row, (operator = describe(row)));
+  return operator;
+}
+
+/** They share elements with their argument and nothing else. */
+const detaching: ReadonlySet<string> = new Set(['aten::detach', 'aten::data', 'prim::data']);
+
+function describe(row: OperatorRow): RecordedOperator {
+  const { signature } = boxingOf(row);
+  const source = row.derived?.from ?? row;
+  const derivative = derivativeOf(source);
+  const texts = signature.args.map(({ text }) => text);
+  const returnsView = /-> \(?Tensor\([\w|]+\)/.test(row.schema);
+  return {
+    name: backwardName(boxingOf(source).signature),
+    row,
+    source,
+    signature: row.derived ? boxingOf(source).signature : signature,
+    derivative,
+    writes: texts.flatMap((text, at) => (/^Tensor\(\w+!/.test(text) ? at : [])),
+    viewOf:
+      returnsView && !detaching.has(signature.name)
+        ? texts.findIndex((text) => /^Tensor\(\w(?: -> \*)?\)/.test(text))
+        : -1,
+    isComposed: !derivative && source.decomposition !== undefined,
+    isPlain: row.scalar !== undefined,
+  };
+}
+
+function backwardName({ name, overload }: Signature): string {
+  const words = name.slice(name.indexOf('::') + 2).split('_');
+  const title = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
+  return `${title}Backward${overload === '' || overload === 'Tensor' ? 0 : 1}`;
+}

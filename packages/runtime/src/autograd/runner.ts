@@ -1,0 +1,68 @@
+import type { Graph, Node } from '@cresset/ir';
+import { isImplemented, type OperatorRow } from '@cresset/operators';
+import { Tuple, type IValue } from '@cresset/tensor';
+import { dispatch } from '../dispatch/dispatch.ts';
+import { compileDecomposition } from '../executor/decomposition-compiler.ts';
+import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import { Execution, type OperatorObserver } from '../run/execution.ts';
+import { tensorsOf } from './record.ts';
+import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
+import { tapeCode } from './tape-code.ts';
+import { TapeRun } from './tape-run.ts';
+import { bumpVersion } from './tensor-history.ts';
+
+/** Runs operators in the interpreter's stead; those that are said in terms of others have nothing else to run them. */
+class Runner implements OperatorObserver {
+  async run(
+    binding: OperatorBinding,
+    args: readonly IValue[],
+    _node: Node,
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    const { row } = binding;
+    if (!row || isImplemented(row) || row.remote) {
+      const results = await dispatch(binding, args, execution);
+      if (row) noteWrites(recordedOperatorOf(row), args);
+      return results;
+    }
+    return runComposed(row, args, new TapeRun(execution, false));
+  }
+
+  runGroup(): never {
+    throw new Error('nothing is fused in what is recorded');
+  }
+}
+
+const runner = new Runner();
+
+/** A run below autograd: within another one, and not recorded. */
+export const unrecorded = (execution: Execution): TapeRun =>
+  new TapeRun(new Execution(execution.context, execution.signal, runner, execution.ledger), false);
+
+/** Runs an operator by its text. What is written in place is a copy, as it is of the text's result. */
+export async function runComposed(row: OperatorRow, args: readonly IValue[], run: TapeRun): Promise<readonly IValue[]> {
+  const source = row.derived?.from ?? row;
+  return runGraph(compileDecomposition(source.schema, source.decomposition!), row, args, run);
+}
+
+/** Runs an operator as a graph of its arguments. */
+export async function runGraph(
+  graph: Graph,
+  row: OperatorRow,
+  args: readonly IValue[],
+  run: TapeRun,
+): Promise<readonly IValue[]> {
+  const taken = args.slice(0, graph.inputs.length);
+  const results = await run.run(tapeCode.ofGraph(graph, row.schema).code([]), taken);
+  const values = results.length === 1 && results[0] instanceof Tuple ? results[0].items : results;
+  if (!row.derived) return values;
+  const targets = row.derived.form === 'out' ? args.slice(graph.inputs.length) : args.slice(0, 1);
+  const written: IValue[] = [];
+  for (const [at, target] of targets.entries()) written.push(await run.call('copyTo', target, values[at]));
+  return written;
+}
+
+/** Counts what an operator wrote. */
+export function noteWrites({ writes }: RecordedOperator, args: readonly IValue[]): void {
+  for (const at of writes) for (const tensor of tensorsOf(args[at])) if (tensor) bumpVersion(tensor);
+}

@@ -1,0 +1,51 @@
+import { OperatorError } from '@cresset/operators';
+import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import { versionOf } from './tensor-history.ts';
+
+const tensorTypes: Partial<Record<ScalarType, string>> = {
+  float16: 'Half',
+  bfloat16: 'BFloat16',
+  float32: 'Float',
+  float64: 'Double',
+  complex64: 'ComplexFloat',
+  complex128: 'ComplexDouble',
+  bool: 'Bool',
+  uint8: 'Byte',
+  int8: 'Char',
+  int16: 'Short',
+  int32: 'Int',
+  int64: 'Long',
+};
+
+/** A value that a derivative needs, and how often its tensors had been written (torch::autograd::SavedVariable). */
+export class SavedValue {
+  #value: IValue;
+  readonly #versions: readonly (readonly [Tensor, number])[];
+
+  constructor(value: IValue) {
+    // The program may change its list.
+    this.#value = value instanceof List ? new List(value.elementType, [...value.items]) : value;
+    this.#versions = tensorsOf(value).map((tensor) => [tensor, versionOf(tensor)]);
+  }
+
+  /** Throws PyTorch's error where somebody wrote to it in place. */
+  unpack(): IValue {
+    for (const [tensor, version] of this.#versions) {
+      const current = versionOf(tensor);
+      if (current === version) continue;
+      throw new OperatorError(
+        `one of the variables needed for gradient computation has been modified by an inplace operation: [torch.${tensorTypes[tensor.dtype] ?? 'Float'}Tensor [${tensor.sizes.join(', ')}]] is at version ${current}; expected version ${version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).`,
+      );
+    }
+    return this.#value;
+  }
+
+  get tensors(): readonly Tensor[] {
+    return this.#versions.map(([tensor]) => tensor);
+  }
+}
+
+function tensorsOf(value: IValue): Tensor[] {
+  if (value instanceof Tensor) return [value];
+  return value instanceof List ? value.items.filter((item) => item instanceof Tensor) : [];
+}

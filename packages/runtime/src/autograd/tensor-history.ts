@@ -1,0 +1,93 @@
+import { isComplex, isFloatingPoint, type IValue, type Storage, type Tensor } from '@cresset/tensor';
+import type { Node } from '@cresset/ir';
+import type { GradNode } from './grad-node.ts';
+import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+
+/** A place in the graph of derivatives: a gradient for result `output` of `node` (torch::autograd::Edge). */
+export interface Edge {
+  readonly node: GradNode;
+  readonly output: number;
+}
+
+/** How a view was made, so that it can be made of another tensor of that layout, and its gradient once more. */
+export interface ViewOrigin {
+  readonly node: Node;
+  readonly parent: Tensor;
+  readonly binding: OperatorBinding;
+  readonly args: readonly IValue[];
+  /** Which argument the parent is, and which of the results the view. */
+  readonly parentAt: number;
+  readonly result: number;
+  readonly results: readonly IValue[];
+  /** Results that are one of several views may not be written to. */
+  readonly isOneOfMany: boolean;
+  readonly wasMadeWithoutGrad: boolean;
+}
+
+/** What autograd knows of a tensor (torch::autograd::AutogradMeta). */
+export interface TensorHistory {
+  /** What made it; null for leaves. */
+  edge: Edge | null;
+  /** For a leaf: the node that adds up its gradient. */
+  accumulator: GradNode | null;
+  readonly view: ViewOrigin | null;
+  /** How often its storage had been written when `edge` was found. */
+  version: number;
+  retainsGrad: boolean;
+}
+
+const histories = new WeakMap<Tensor, TensorHistory>();
+const versions = new WeakMap<Storage, number>();
+
+export function historyOf(tensor: Tensor): TensorHistory {
+  let history = histories.get(tensor);
+  if (!history) histories.set(tensor, (history = emptyHistory(null)));
+  return history;
+}
+
+export const knownHistoryOf = (tensor: Tensor): TensorHistory | undefined => histories.get(tensor);
+
+export function setHistory(tensor: Tensor, history: TensorHistory): void {
+  histories.set(tensor, history);
+}
+
+export function forgetHistory(tensor: Tensor): void {
+  histories.delete(tensor);
+}
+
+export const emptyHistory = (view: ViewOrigin | null): TensorHistory => ({
+  edge: null,
+  accumulator: null,
+  view,
+  version: 0,
+  retainsGrad: false,
+});
+
+/** How often programs wrote to the elements of a tensor, or of one that shares them (`Tensor._version`). */
+export const versionOf = ({ storage }: Tensor): number => versions.get(storage) ?? 0;
+
+export function bumpVersion({ storage }: Tensor): void {
+  versions.set(storage, (versions.get(storage) ?? 0) + 1);
+}
+
+/** The tensor that a view was made of, whatever views lie between. */
+export function rootOf(tensor: Tensor): Tensor {
+  let root = tensor;
+  for (let view = histories.get(root)?.view; view; view = histories.get(root)?.view) root = view.parent;
+  return root;
+}
+
+/** Whether somebody wrote to what a view is a view of since its own history was found. */
+export function isStaleView(tensor: Tensor): boolean {
+  const history = histories.get(tensor);
+  return history !== undefined && history.view !== null && history.version !== versionOf(tensor);
+}
+
+/** `Tensor.requires_grad`: a view of something that has come to require a gradient does so too. */
+export function requiresGrad(tensor: Tensor): boolean {
+  if (!tensor.requiresGrad && isStaleView(tensor) && historyOf(rootOf(tensor)).edge !== null) return true;
+  return tensor.requiresGrad;
+}
+
+/** Whether the dtype is one of numbers that have derivatives. */
+export const isDifferentiable = ({ dtype }: Tensor): boolean => isFloatingPoint(dtype) || isComplex(dtype);

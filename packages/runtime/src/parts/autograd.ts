@@ -1,0 +1,2 @@
+/** Gradients of what programs compute. */
+export * from '../autograd/tape.ts';
