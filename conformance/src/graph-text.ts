@@ -1,3 +1,5 @@
+import { type Graph } from '@cresset/ir';
+
 /** Graph text with values renamed in order of their first appearance, which is that of definition: texts of equal graphs
  * are equal then. */
 export function withCanonicalNames(text: string): string {
@@ -22,4 +24,9 @@ export function withCanonicalNames(text: string): string {
 /** Drops `# file:line:column` comments from graph text. */
 export function withoutLocations(text: string): string {
   return text.replace(/ # [^\n"]*:\d+:\d+$/gm, '');
+}
+
+/** Whether a graph is that of a text, up to the names of values. */
+export function sameGraph(graph: Graph, text: string): boolean {
+  return withCanonicalNames(String(graph)) === withCanonicalNames(text);
 }

@@ -3,13 +3,14 @@ import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cr
 import { registerAllOperators } from '@cresset/operators';
 import { canonicalize } from '@cresset/passes';
 import { initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { checkAutodiff, type GradientJson } from './autodiff-case.ts';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
-import { withCanonicalNames } from './graph-text.ts';
+import { sameGraph } from './graph-text.ts';
 import { irPasses } from './ir-passes.ts';
 import { analysedGraph, type InputShape } from './shape-case.ts';
 
 /** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
-export interface IrCase {
+export interface IrCase extends Partial<GradientJson> {
   readonly id: string;
   readonly suite: string;
   readonly raises?: string;
@@ -46,6 +47,7 @@ export function checkIrCase(json: IrCase): string | null {
   if (json.schema !== undefined) return checkSchema(json);
   if (json.queries !== undefined) return checkQueries(json);
   if (json.suite === 'ir/bytecode') return checkBytecode(json.ir!, json.code!);
+  if (json.suite === 'ir/autodiff') return checkAutodiff(json.ir!, json as GradientJson);
   if (json.suite.startsWith('ir/roundtrip')) return checkRoundTrip(json);
   if (json.before !== undefined && json.after !== undefined && json.suite.startsWith('ir/pass/'))
     return checkPass(json);
@@ -118,7 +120,7 @@ function valuesByName(graph: Graph): ReadonlyMap<string, Value> {
 }
 
 function same(graph: Graph, text: string): string | null {
-  return withCanonicalNames(String(graph)) === withCanonicalNames(text) ? null : 'another graph';
+  return sameGraph(graph, text) ? null : 'another graph';
 }
 
 function expectThrow(body: () => unknown, message: string): string | null {

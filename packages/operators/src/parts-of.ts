@@ -16,11 +16,16 @@ export function lookUp(table: Readonly<Record<string, string>>): (identifiers: I
     const found = new Set<PartName>();
     for (const identifier of identifiers) {
       // `nn.init.zeros_` is no form of `torch.zeros`.
-      for (const name of [identifier, plainName(identifier)]) byName.get(name)?.forEach((part) => found.add(part));
+      for (const name of [identifier, plainName(identifier)])
+        partsOfName(byName, name).forEach((part) => found.add(part));
     }
     return found;
   };
 }
+
+/** Most derivatives need the part they are in and no other: the tables leave those out. */
+const partsOfName = (table: ReadonlyMap<string, readonly PartName[]>, name: string): readonly PartName[] =>
+  table.get(name) ?? (name.endsWith('_backward') ? ['gradients'] : []);
 
 /** Whatever the code of a saved program calls, with the namespaces of `ops`: what `partsOf` is to be asked for. */
 export function namesInCode(code: string): Set<string> {

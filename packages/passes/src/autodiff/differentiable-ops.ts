@@ -1,151 +1,32 @@
-import { constantValue, type Node, TensorType } from '@cresset/ir';
+import { constantValue, type Block, type Node } from '@cresset/ir';
+import { hasGradientPair } from './symbolic-script.ts';
 
-/** Operators of `aten` with a formula for their gradient, with the overload where there is a name for it. */
-const formulas: ReadonlySet<string> = new Set([
-  '_autocast_to_full_precision',
-  '_autocast_to_reduced_precision',
-  '_dim_arange',
-  '_grad_sum_to_size',
-  '_slow_conv2d_forward',
-  'abs',
-  'acos',
-  'adaptive_avg_pool1d',
-  'adaptive_avg_pool2d',
-  'adaptive_avg_pool3d',
-  'add.Scalar',
-  'add.Tensor',
-  'addcmul',
-  'addmm',
-  'asin',
-  'atan',
-  'avg_pool2d',
-  'batch_norm',
-  'bmm',
-  'cat',
-  'ceil',
-  'clamp',
-  'clamp.Tensor',
-  'contiguous',
-  'cos',
-  'cosh',
-  'div.Scalar',
-  'div.Scalar_mode',
-  'div.Tensor',
-  'div.Tensor_mode',
-  'dot',
-  'dropout',
-  'embedding',
-  'eq.Scalar',
-  'erf',
-  'erfc',
-  'exp',
-  'expm1',
-  'floor',
-  'fmod.Scalar',
-  'frac',
-  'ge.Scalar',
-  'gelu',
-  'gt.Scalar',
-  'hardshrink',
-  'hardsigmoid',
-  'hardswish',
-  'hardtanh',
-  'index.Tensor_hacked_twin',
-  'layer_norm',
-  'le.Scalar',
-  'leaky_relu',
-  'lerp.Scalar',
-  'lerp.Tensor',
-  'linear',
-  'log',
-  'log10',
-  'log1p',
-  'log2',
-  'log_softmax.int',
-  'logsumexp',
-  'lt.Scalar',
-  'matmul',
-  'max.other',
-  'max_pool2d',
-  'max_pool2d_with_indices',
-  'mean',
-  'mean.dim',
-  'meshgrid',
-  'min.other',
-  'mm',
-  'mul.Scalar',
-  'mul.Tensor',
-  'mv',
-  'native_batch_norm',
-  'ne.Scalar',
-  'neg',
-  'nll_loss',
-  'nonzero',
-  'permute',
-  'pow.Scalar',
-  'pow.Tensor_Scalar',
-  'pow.Tensor_Tensor',
-  'reciprocal',
-  'relu',
-  'relu6',
-  'remainder.Scalar',
-  'round',
-  'rsqrt',
-  'rsub.Scalar',
-  'sigmoid',
-  'silu',
-  'sin',
-  'sinh',
-  'softmax.int',
-  'softplus',
-  'split.Tensor',
-  'split_with_sizes',
-  'sqrt',
-  'squeeze',
-  'squeeze.dim',
-  'stack',
-  'std',
-  'std.correction',
-  'std.dim',
-  'sub.Scalar',
-  'sub.Tensor',
-  't',
-  'tan',
-  'tanh',
-  'threshold',
-  'to.prim_Device',
-  'trunc',
-  'type_as',
-  'unbind.int',
-  'unsqueeze',
-  'var',
-  'var.correction',
-  'var.dim',
-  'view',
-  'where.self',
-]);
-
+/** What is differentiated by graphs of its own making (`gradient-of-node.ts`), or has no gradient to speak of. */
 const differentiableKinds: ReadonlySet<string> = new Set([
   'prim::Constant',
   'prim::AutogradZero',
   'prim::AutogradAdd',
   'prim::ConstantChunk',
+  'prim::profile',
+  'prim::profile_ivalue',
 ]);
+const differentiableOverloads: ReadonlySet<string> = new Set(['aten::_slow_conv2d_forward', 'aten::native_batch_norm']);
 
 /** Whether PyTorch's JIT differentiates a node itself instead of leaving that to autograd (PyTorch: isDifferentiable). */
 export function isDifferentiable(node: Node): boolean {
   if (differentiableKinds.has(node.kind)) return true;
-  if (node.kind === 'prim::GradOf') return [...node.blocks[0].nodes()].every(isDifferentiable);
-  if (!node.kind.startsWith('aten::')) return false;
+  if (node.kind === 'prim::GradOf') return isDifferentiableBlock(node.blocks[0]);
   const schema = node.maybeSchema();
   if (schema === undefined) return false;
-  if (node.kind === 'aten::expand') {
-    return (
-      constantValue(node.input(1)) !== undefined &&
-      constantValue(node.input(2)) !== undefined &&
-      node.input(0).type instanceof TensorType
-    );
+  if (differentiableOverloads.has(schema.operatorName)) return true;
+  if (schema.operatorName === 'aten::dropout') return constantValue(node.namedInput('train')) === true;
+  if (schema.operatorName === 'aten::expand') {
+    return ['size', 'implicit'].every((name) => constantValue(node.namedInput(name)) !== undefined);
   }
-  const name = node.kind.slice('aten::'.length);
-  return formulas.has(schema.overloadName === '' ? name : `${name}.${schema.overloadName}`);
+  return hasGradientPair(schema);
+}
+
+/** Whether each node of a block is differentiable. */
+export function isDifferentiableBlock(block: Block): boolean {
+  return [...block.nodes()].every(isDifferentiable);
 }

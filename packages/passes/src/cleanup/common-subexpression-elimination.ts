@@ -35,17 +35,20 @@ class CommonSubexpressionEliminator {
       const existing = lookup(key);
       if (!existing) {
         known.set(key, node);
-      } else if (
-        // Two outputs of the graph are two values to whoever gets them.
-        !(this.#isInOutput(node) && this.#isInOutput(existing)) &&
-        mayChange(LOG, node, existing)
-      ) {
+      } else if (this.#mayShare(node, existing, block) && mayChange(LOG, node, existing)) {
         node.replaceAllUsesWith(existing);
         node.destroy();
         changed = true;
       }
     }
     return changed;
+  }
+
+  /** Two outputs of the graph are two values to whoever gets them; across blocks, so is whatever lives longer than the graph. */
+  #mayShare(node: Node, existing: Node, block: Block): boolean {
+    return existing.owningBlock === block
+      ? !(this.#isInOutput(node) && this.#isInOutput(existing))
+      : this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs);
   }
 
   #isInOutput(node: Node): boolean {

@@ -19,7 +19,7 @@ export interface DeadCodeOptions {
   readonly allowSideEffects?: boolean;
 }
 
-/** Removes nodes without effect whose outputs are not used, and unused outputs of If and Loop (PyTorch: EliminateDeadCode). */
+/** Removes nodes without effect whose outputs are not used, and unused outputs of If, Loop and GradOf (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
   const changed = eliminateDeadCodeInBlock(graph.block, options);
   logGraph(LOG, graph);
@@ -80,8 +80,8 @@ class DeadCodeEliminator {
 
   #markReturnNode(block: Block): boolean {
     const { owningNode, returnNode } = block;
-    if (owningNode?.kind !== 'prim::If' && owningNode?.kind !== 'prim::Loop') return this.#markNode(returnNode);
-    const isLoop = owningNode.kind === 'prim::Loop';
+    const isLoop = owningNode?.kind === 'prim::Loop';
+    if (!owningNode || !(isLoop || givesOutputsOfBlocks(owningNode))) return this.#markNode(returnNode);
     const offset = isLoop ? 1 : 0;
     let marked = isLoop && this.#markValue(returnNode.input(0));
     owningNode.outputs.forEach((output, index) => {
@@ -140,7 +140,7 @@ class DeadCodeEliminator {
   #sweep(block: Block): void {
     for (const node of block.reverseNodes()) {
       // First of all, so that what only served them is found dead in the blocks.
-      if (node.kind === 'prim::If') this.#removeDeadIfOutputs(node);
+      if (givesOutputsOfBlocks(node)) this.#removeDeadBlockOutputs(node);
       else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
       for (const inner of node.blocks) this.#sweep(inner);
       if (!this.#marked.has(node) && !node.hasUses() && mayChange(LOG, node)) {
@@ -150,7 +150,7 @@ class DeadCodeEliminator {
     }
   }
 
-  #removeDeadIfOutputs(node: Node): void {
+  #removeDeadBlockOutputs(node: Node): void {
     for (let index = node.outputs.length - 1; index >= 0; index--) {
       if (node.output(index).hasUses()) continue;
       node.eraseOutput(index);
@@ -171,6 +171,8 @@ class DeadCodeEliminator {
     }
   }
 }
+
+const givesOutputsOfBlocks = ({ kind }: Node): boolean => kind === 'prim::If' || kind === 'prim::GradOf';
 
 function isWrite(node: Node): boolean {
   return node.kind === 'prim::SetAttr' || node.maybeSchema()?.isMutable === true;

@@ -3,17 +3,18 @@ import { eliminateDeadWrites } from './dead-code-elimination.ts';
 
 /** Takes tuples that are made and taken apart again out of the graph (PyTorch: LowerSimpleTuples). */
 export function lowerSimpleTuples(graph: Graph): boolean {
-  const lowered = lowerBlock(graph.block);
+  const lowered = lowerTuplesInBlock(graph.block);
   const swept = eliminateDeadWrites(graph);
   logGraph('lower_tuples', graph);
   return swept || lowered;
 }
 
-function lowerBlock(block: Block): boolean {
+/** As `lowerSimpleTuples`, for one block and all within it; tuples that nobody needs any more stay. */
+export function lowerTuplesInBlock(block: Block): boolean {
   let changed = false;
   for (const node of block.nodes()) {
     changed = lowerNode(node) || changed;
-    for (const inner of node.blocks) changed = lowerBlock(inner) || changed;
+    for (const inner of node.blocks) changed = lowerTuplesInBlock(inner) || changed;
   }
   return changed;
 }

@@ -1,59 +1,12 @@
-import { autogradRows } from './autograd-operators.ts';
-import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
+import { autogradRows } from './autograd-operators.ts';
+import { derivative } from './derivative-row.ts';
+import { layerRows } from './layer-derivatives.ts';
 
 /**
  * Derivatives that PyTorch has as operators, said in terms of others (ATen/native/Activation.cpp, Loss.cpp, LossNLL.cpp,
  * Embedding.cpp, FunctionsManual.cpp). Training graphs that the JIT makes are written with them.
  */
-
-/** The parameters of a schema as TorchScript has them: `Scalar min_val` is `min_val: number`. */
-const types: Readonly<Record<string, string>> = {
-  Scalar: 'number',
-  SymInt: 'int',
-  'SymInt[]': 'List[int]',
-  'bool[2]': 'List[bool]',
-  'bool[3]': 'List[bool]',
-  'int[]': 'List[int]',
-  ScalarType: 'int',
-};
-
-function parameter(text: string): string {
-  const [written, rest] = text.split(' ');
-  const name = rest.split('=')[0];
-  const optional = written.endsWith('?');
-  const plain = (optional ? written.slice(0, -1) : written).replace('(a)', '');
-  const type = types[plain] ?? plain;
-  return `${name}: ${optional ? `Optional[${type}]` : type}`;
-}
-
-const resultTypes = (results: string): string => {
-  const plain = results.replaceAll('(a)', '');
-  // Results may have names, which TorchScript's types have not.
-  return plain.startsWith('(') ? `Tuple[${plain.slice(1, -1).replaceAll(/ (?!Tensor)\w+/g, '')}]` : plain;
-};
-
-/** A derivative by its schema and the body of its formula; `grad_input` is what those with one result call their `out`. */
-function derivative(signature: string, body: string, out?: string): OperatorRow {
-  const open = signature.indexOf('(');
-  const close = signature.indexOf(') -> ');
-  const params = signature
-    .slice(open + 1, close)
-    .split(', ')
-    .filter((text) => text !== '*');
-  const lines = body
-    .trim()
-    .split('\n')
-    .map((line) => `    ${line}`);
-  return decomposed(
-    `aten::${signature}`,
-    `
-def ${signature.slice(0, open)}(${params.map(parameter).join(', ')}) -> ${resultTypes(signature.slice(close + 5))}:
-${lines.join('\n')}
-`,
-    out === undefined ? {} : { out },
-  );
-}
 
 const intoGradInput = 'grad_input(grad_input)';
 
@@ -370,4 +323,10 @@ return grad_input, grad_weight, grad_bias`,
   ),
 ];
 
-export const backwardRows: readonly OperatorRow[] = [...activationRows, ...lossRows, ...shapeRows, ...autogradRows];
+export const backwardRows: readonly OperatorRow[] = [
+  ...activationRows,
+  ...lossRows,
+  ...shapeRows,
+  ...layerRows,
+  ...autogradRows,
+];

@@ -1,5 +1,6 @@
 import { numelOf } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
+import { decomposed } from '../../table/builders.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import {
   type BatchNormArgs,
@@ -27,6 +28,15 @@ import {
  * (ATen/native/Normalization.cpp, layer_norm.cpp, group_norm.cpp).
  */
 export const nativeNormalizationRows: readonly OperatorRow[] = [
+  // Which implementation was taken, and what it keeps for its backward pass: there is one, which keeps nothing.
+  decomposed(
+    'aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)',
+    `
+def _batch_norm_impl_index(input: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, momentum: float, eps: float, cudnn_enabled: bool) -> Tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    out, mean, invstd = torch.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return out, mean, invstd, torch.empty([0], dtype=0), 0
+`,
+  ),
   normalizationRow<BatchNormArgs>(
     `aten::native_batch_norm(${operands}, ${optionalRunning}, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)`,
     { ...saving, normalization: batchNormalization },
