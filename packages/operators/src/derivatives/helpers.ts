@@ -500,4 +500,468 @@ def alignment_loss(steps, labels, blank: int):
         alpha = torch.logsumexp(torch.stack([alpha, one, two], 0), [0]) + scores[at]
     ends = torch.narrow(alpha, 0, max(states - 2, 0), min(2, states))
     return -torch.logsumexp(ends, [0])`,
+  turned: `
+def turned(matrix):
+    return torch.conj(torch.transpose(matrix, -2, -1))`,
+  cholesky_slope: `
+def cholesky_slope(grad, result, upper: bool):
+    lower = turned(result) if upper else result
+    slope = turned(grad) if upper else grad
+    half = torch.tril(torch.matmul(turned(lower), slope))
+    half = half - torch.diag_embed(torch.diagonal(half, 0, -2, -1)) * 0.5
+    found = torch.linalg_solve_triangular(turned(lower), half, upper=True)
+    found = torch.linalg_solve_triangular(lower, found, upper=False, left=False)
+    return (found + turned(found)) * 0.5`,
+  solution_slopes: `
+def solution_slopes(grad, A, result, size: List[int], left: bool):
+    isVector = len(size) == 1 or (A.dim() - 1 == len(size) and size == A.size()[:-1])
+    given = grad.unsqueeze(-1) if isVector else grad
+    found = result.unsqueeze(-1) if isVector else result
+    right = torch.linalg_solve(turned(A), given, left=left)
+    slope = -torch.matmul(right, turned(found)) if left else -torch.matmul(turned(found), right)
+    return slope, right.squeeze(-1) if isVector else right`,
+  gaps_between: `
+def gaps_between(values):
+    gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
+    return gaps + torch.eye(values.size(-1), dtype=values.dtype)`,
+  hermitian_slope: `
+def hermitian_slope(grad, grad1, values, vectors):
+    inner = torch.matmul(turned(vectors), grad1) / gaps_between(values)
+    inner = inner - torch.diag_embed(torch.diagonal(inner, 0, -2, -1)) + torch.diag_embed(grad).to(inner.dtype)
+    return torch.matmul(vectors, torch.matmul(inner, turned(vectors)))`,
+  eigen_slope: `
+def eigen_slope(grad, grad1, values, vectors):
+    inner = torch.matmul(turned(vectors), grad1)
+    lengths = torch.real(torch.diagonal(inner, 0, -2, -1))
+    inner = inner - torch.matmul(turned(vectors), vectors) * lengths.unsqueeze(-2)
+    inner = inner / torch.conj(gaps_between(values))
+    inner = inner - torch.diag_embed(torch.diagonal(inner, 0, -2, -1)) + torch.diag_embed(grad)
+    return torch.linalg_solve(turned(vectors), torch.matmul(inner, turned(vectors)))`,
+  singular_slope: `
+def singular_slope(grad, grad1, grad2, U, S, Vh):
+    k = S.size(-1)
+    left = torch.narrow(U, -1, 0, k)
+    right = torch.narrow(Vh, -2, 0, k)
+    gl = torch.narrow(grad, -1, 0, k)
+    gr = torch.narrow(grad2, -2, 0, k)
+    squares = S * S
+    gaps = gaps_between(squares)
+    own = torch.matmul(turned(left), gl)
+    other = torch.matmul(right, turned(gr))
+    inner = (own - turned(own)) / gaps * S.unsqueeze(-2) + S.unsqueeze(-1) * ((other - turned(other)) / gaps)
+    if inner.is_complex():
+        turning = torch.diagonal(own, 0, -2, -1)
+        inner = inner + torch.diag_embed((turning - torch.conj(turning)) / (2 * S))
+    inner = inner + torch.diag_embed(grad1).to(inner.dtype)
+    slope = torch.matmul(left, inner)
+    if U.size(-2) > k:
+        slope = slope + (gl - torch.matmul(left, own)) / S.unsqueeze(-2)
+    slope = torch.matmul(slope, right)
+    if Vh.size(-1) > k:
+        rest = gr - torch.matmul(torch.matmul(gr, turned(right)), right)
+        slope = slope + torch.matmul(left / S.unsqueeze(-2), rest)
+    return slope`,
+  orthogonal_slope: `
+def orthogonal_slope(grad, grad1, A, Q, R, isComplete: bool):
+    m = A.size(-2)
+    n = A.size(-1)
+    assert not isComplete or m <= n, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols"
+    assert Q.numel() > 0 or A.numel() == 0, "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to require gradients"
+    if m >= n:
+        return square_orthogonal_slope(grad, grad1, Q, R)
+    rest = torch.narrow(A, -1, m, n - m)
+    above = torch.narrow(grad1, -1, 0, m)
+    beside = torch.narrow(grad1, -1, m, n - m)
+    first = square_orthogonal_slope(grad + torch.matmul(rest, turned(beside)), above, Q, torch.narrow(R, -1, 0, m))
+    return torch.cat([first, torch.matmul(Q, beside)], -1)`,
+  square_orthogonal_slope: `
+def square_orthogonal_slope(grad, grad1, Q, R):
+    inner = torch.triu(torch.matmul(grad1, turned(R)) - torch.matmul(turned(Q), grad))
+    both = inner + turned(inner)
+    middle = torch.diagonal(both, 0, -2, -1)
+    both = both - torch.diag_embed(middle) * 0.5
+    slope = torch.matmul(Q, both) + grad
+    return torch.linalg_solve_triangular(turned(R), slope, upper=False, left=False)`,
+  pseudo_inverse_slope: `
+def pseudo_inverse_slope(grad, inverse, A):
+    back = turned(inverse)
+    given = turned(grad)
+    if A.size(-2) <= A.size(-1):
+        k = torch.matmul(given, inverse)
+        kb = torch.matmul(k, back)
+        return -turned(torch.matmul(inverse, k)) + kb - torch.matmul(torch.matmul(A, inverse), kb) + torch.matmul(torch.matmul(back, inverse), given - torch.matmul(k, A))
+    k = torch.matmul(inverse, given)
+    bk = torch.matmul(back, k)
+    return -turned(torch.matmul(k, inverse)) + torch.matmul(torch.matmul(given - torch.matmul(A, k), inverse), back) + bk - torch.matmul(torch.matmul(bk, inverse), A)`,
+  nuclear: `
+def nuclear(self, dims: List[int], keepdim: bool):
+    rank = self.dim()
+    moved = torch.movedim(self, dims, [-2, -1])
+    total = torch.sum(torch.linalg_svd(moved, False)[1], [-1])
+    return unsqueezed(total, dims, rank, False) if keepdim else total`,
+  matrix_norm: `
+def matrix_norm(self, order: float, dims: List[int], keepdim: bool):
+    rank = self.dim()
+    if order == 2. or order == -2.:
+        values = torch.linalg_svd(torch.movedim(self, dims, [-2, -1]), False)[1]
+        found = torch.amax(values, [-1]) if order > 0. else torch.amin(values, [-1])
+    else:
+        rows = wrap(dims[0], rank)
+        columns = wrap(dims[1], rank)
+        summed = rows if abs(order) == 1. else columns
+        kept = columns if abs(order) == 1. else rows
+        sums = torch.sum(torch.abs(self), [summed], True)
+        found = torch.amax(sums, [kept], True) if order > 0. else torch.amin(sums, [kept], True)
+        found = found.reshape([self.size(d) for d in others_of([rows, columns], rank)])
+    return unsqueezed(found, dims, rank, False) if keepdim else found`,
+  reflected: `
+def reflected(vectors, tau):
+    m = vectors.size(-2)
+    n = vectors.size(-1)
+    whole = torch.expand(torch.eye(m, dtype=vectors.dtype), vectors.size()[:-2] + [m, m])
+    units = torch.eye(m, n, dtype=vectors.dtype)
+    columns = torch.tril(vectors, -1) + units
+    for at in range(tau.size(-1)):
+        column = torch.narrow(columns, -1, at, 1)
+        scaled = torch.matmul(whole, column) * torch.narrow(tau, -1, at, 1).unsqueeze(-1)
+        whole = whole - torch.matmul(scaled, turned(column))
+    return torch.narrow(whole, -1, 0, n)`,
+  distance_slopes: `
+def distance_slopes(grad, x1, x2, p: float, result):
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    slope = norm_slope(grad, apart, p, result, [-1], False)
+    return torch.sum_to_size(torch.sum(slope, [-2]), x1.size()), torch.sum_to_size(-torch.sum(slope, [-3]), x2.size())`,
+  fitted_to: `
+def fitted_to(x, dim: int, length: int):
+    own = x.size(dim)
+    if own >= length:
+        return torch.narrow(x, dim, 0, length)
+    shape = x.size()
+    shape[dim] = length - own
+    return torch.cat([x, torch.zeros(shape, dtype=x.dtype)], dim)`,
+  turned_norm: `
+def turned_norm(norm: Optional[str]) -> str:
+    if norm is None or norm == "backward":
+        return "forward"
+    return "backward" if norm == "forward" else "ortho"`,
+  real_transform_slope: `
+def real_transform_slope(grad, n: int, dim: int, norm: Optional[str], length: int, isInverse: bool):
+    whole = fitted_to(grad, dim, n)
+    if isInverse:
+        back = torch.fft_fft(whole, n, dim, turned_norm(norm))
+    else:
+        back = torch.fft_ifft(whole, n, dim, turned_norm(norm))
+    return fitted_to(torch.real(back), dim, length)`,
+  halved_transform_slope: `
+def halved_transform_slope(grad, dim: int, norm: Optional[str], length: int, isHermitian: bool):
+    n = grad.size(dim)
+    half = torch.fft_rfft(grad, n, dim, turned_norm(norm) if not isHermitian else norm)
+    if isHermitian:
+        half = torch.conj(half)
+    middle = n - half.size(dim)
+    if middle > 0:
+        first = torch.narrow(half, dim, 0, 1)
+        twice = torch.narrow(half, dim, 1, middle) * 2
+        last = torch.narrow(half, dim, 1 + middle, half.size(dim) - 1 - middle)
+        half = torch.cat([first, twice, last], dim)
+    return fitted_to(half, dim, length)`,
+  several_transforms: `
+def several_transforms(self, s: Optional[List[int]], dim: Optional[List[int]], norm: Optional[str], name: str):
+    dims = [d for d in range(self.dim())]
+    if dim is not None:
+        dims = dim
+    elif s is not None:
+        dims = [d - len(s) for d in range(len(s))]
+    count = len(dims)
+    result = self
+    for at in range(count):
+        which = count - 1 - at if name == "rfft" or name == "ihfft" else at
+        d = dims[which]
+        isHalf = which == count - 1
+        n: Optional[int] = None
+        if s is not None and s[which] != -1:
+            n = s[which]
+        if name == "fft" or (name == "rfft" and not isHalf) or (name == "hfft" and not isHalf):
+            result = torch.fft_fft(result, n, d, norm)
+        elif name == "ifft" or not isHalf:
+            result = torch.fft_ifft(result, n, d, norm)
+        elif name == "rfft":
+            result = torch.fft_rfft(result, n, d, norm)
+        elif name == "irfft":
+            result = torch.fft_irfft(result, n, d, norm)
+        elif name == "hfft":
+            result = torch.fft_hfft(result, n, d, norm)
+        else:
+            result = torch.fft_ihfft(result, n, d, norm)
+    return result`,
+  short_time_window: `
+def short_time_window(window: Optional[Tensor], width: int, n_fft: int, self):
+    taper = torch.ones([width], dtype=torch.real(self).dtype)
+    if window is not None:
+        taper = window
+    left = (n_fft - width) // 2
+    return torch.constant_pad_nd(taper, [left, n_fft - width - left], 0)`,
+  short_time: `
+def short_time(self, n_fft: int, hop_length: Optional[int], win_length: Optional[int], window: Optional[Tensor], normalized: bool, onesided: Optional[bool], return_complex: Optional[bool]):
+    hop = n_fft // 4
+    if hop_length is not None:
+        hop = hop_length
+    width = n_fft if win_length is None else win_length
+    taper = short_time_window(window, width, n_fft, self)
+    given = self.unsqueeze(0) if self.dim() == 1 else self
+    frames = given.unfold(-1, n_fft, hop) * taper
+    isHalf = not self.is_complex()
+    if onesided is not None:
+        isHalf = onesided
+    norm = "ortho" if normalized else "backward"
+    spectrum = torch.fft_rfft(frames, None, -1, norm) if isHalf else torch.fft_fft(frames, None, -1, norm)
+    spectrum = torch.transpose(spectrum, 1, 2)
+    if self.dim() == 1:
+        spectrum = spectrum.squeeze(0)
+    if return_complex is not None and return_complex:
+        return spectrum
+    return torch.view_as_real(spectrum.contiguous())`,
+  given_scales: `
+def given_scales(scale_factors: Optional[List[float]], rank: int):
+    scales: List[Optional[float]] = []
+    for at in range(rank):
+        scale: Optional[float] = None
+        if scale_factors is not None:
+            scale = scale_factors[at]
+        scales.append(scale)
+    return scales`,
+  resize_matrix: `
+def resize_matrix(length: int, count: int, dtype: int, name: str, align: bool, scale: Optional[float]):
+    units = torch.eye(length, dtype=dtype).unsqueeze(0)
+    if name.startswith("upsample_nearest"):
+        return torch.upsample_nearest1d(units, [count], scale).squeeze(0)
+    if name.startswith("_upsample_nearest_exact"):
+        return torch._upsample_nearest_exact1d(units, [count], scale).squeeze(0)
+    wide = units.unsqueeze(-1)
+    if name == "upsample_bicubic2d":
+        return torch.upsample_bicubic2d(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
+    if name == "_upsample_bilinear2d_aa":
+        return torch._upsample_bilinear2d_aa(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
+    if name == "_upsample_bicubic2d_aa":
+        return torch._upsample_bicubic2d_aa(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
+    if name == "_upsample_lanczos2d_aa":
+        return torch._upsample_lanczos2d_aa(wide, [count, 1], align, scale, None).squeeze(0).squeeze(-1)
+    return torch.upsample_linear1d(units, [count], align, scale).squeeze(0)`,
+  resize_slope: `
+def resize_slope(grad, size: List[int], name: str, align: bool, scales: List[Optional[float]]):
+    result = grad
+    for at in range(len(scales)):
+        d = len(size) - len(scales) + at
+        matrix = resize_matrix(size[d], grad.size(d), grad.dtype, name, align, scales[at])
+        result = torch.transpose(torch.matmul(torch.transpose(result, d, -1), torch.transpose(matrix, 0, 1)), d, -1)
+    return result`,
+  grid_reflected: `
+def grid_reflected(at, low: float, high: float):
+    span = high - low
+    if span <= 0.:
+        return torch.zeros_like(at)
+    away = torch.abs(at - low)
+    turns = torch.floor(away / span)
+    extra = away - turns.detach() * span
+    isEven = torch.remainder(turns, 2) == 0
+    return torch.where(isEven, extra + low, span - extra + low)`,
+  grid_inside: `
+def grid_inside(at, length: int, padding: int, align: bool):
+    if padding == 1:
+        return torch.clamp(at, 0., float(length - 1))
+    if padding == 2:
+        turned_in = grid_reflected(at, 0., float(length - 1)) if align else grid_reflected(at, -0.5, float(length) - 0.5)
+        return torch.clamp(turned_in, 0., float(length - 1))
+    return at`,
+  grid_values: `
+def grid_values(input, places: List[Tensor], padding: int, align: bool, fold: bool):
+    rank = len(places)
+    flat = torch.flatten(input, 2, -1)
+    spot = torch.zeros_like(places[0], dtype=4)
+    inside = torch.ones_like(spot, dtype=11)
+    for d in range(rank):
+        length = input.size(d + 2)
+        place = grid_inside(places[d], length, padding, align) if fold else places[d]
+        whole = place.detach().to(4)
+        within = torch.logical_and(whole >= 0, whole < length)
+        inside = torch.logical_and(inside, within)
+        spot = spot * length + torch.clamp(whole, 0, length - 1)
+    count = spot.numel() // spot.size(0)
+    index = spot.reshape([spot.size(0), 1, count]).expand([input.size(0), input.size(1), count])
+    found = torch.gather(flat, 2, index).reshape([input.size(0), input.size(1)] + spot.size()[1:])
+    return torch.where(inside.unsqueeze(1), found, torch.zeros_like(found))`,
+  grid_samples: `
+def grid_samples(input, grid, mode: int, padding: int, align: bool):
+    rank = input.dim() - 2
+    places: List[Tensor] = []
+    for d in range(rank):
+        own = torch.select(grid, -1, rank - 1 - d)
+        length = input.size(d + 2)
+        at = (own + 1) / 2 * (length - 1) if align else ((own + 1) * length - 1) / 2
+        places.append(at if mode == 2 else grid_inside(at, length, padding, align))
+    if mode == 1:
+        return grid_values(input, [torch.round(place) for place in places], padding, align, False)
+    floors = [torch.floor(place).detach() for place in places]
+    parts = [places[d] - floors[d] for d in range(rank)]
+    result = torch.zeros([input.size(0), input.size(1)] + grid.size()[1:-1], dtype=input.dtype)
+    if mode == 0:
+        for corner in range(8 if rank == 3 else 4):
+            weight = torch.ones_like(parts[0])
+            spots: List[Tensor] = []
+            for d in range(rank):
+                side = (corner // [1, 2, 4][d]) % 2
+                weight = weight * (parts[d] if side == 1 else 1 - parts[d])
+                spots.append(floors[d] + side)
+            result = result + grid_values(input, spots, padding, align, False) * weight.unsqueeze(1)
+        return result
+    for i in range(4):
+        row = torch.zeros_like(result)
+        for j in range(4):
+            spots = [floors[0] + (i - 1), floors[1] + (j - 1)]
+            row = row + grid_values(input, spots, padding, align, True) * cubic_weight(parts[1], j).unsqueeze(1)
+        result = result + row * cubic_weight(parts[0], i).unsqueeze(1)
+    return result`,
+  cubic_weight: `
+def cubic_weight(t, at: int):
+    a = -0.75
+    x = torch.abs(t + (1 - at))
+    if at == 1 or at == 2:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a`,
+  gru_step: `
+def gru_step(rows, columns, hx):
+    a = torch.chunk(rows, 3, -1)
+    b = torch.chunk(columns, 3, -1)
+    reset = torch.sigmoid(a[0] + b[0])
+    update = torch.sigmoid(a[1] + b[1])
+    new = torch.tanh(a[2] + reset * b[2])
+    return new + update * (hx - new)`,
+  lstm_step: `
+def lstm_step(gates, cx):
+    parts = torch.chunk(gates, 4, -1)
+    cell = torch.sigmoid(parts[1]) * cx + torch.sigmoid(parts[0]) * torch.tanh(parts[2])
+    return torch.sigmoid(parts[3]) * torch.tanh(cell), cell`,
+  recurrent_layers: `
+def recurrent_layers(data, sizes: List[int], hx, cx, params: List[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, cell: str):
+    directions = 2 if bidirectional else 1
+    isProjected = cell == "lstm" and hx.size(2) != cx.size(2)
+    each = (4 if has_biases else 2) + (1 if isProjected else 0)
+    begins: List[int] = []
+    total = 0
+    for size in sizes:
+        begins.append(total)
+        total += size
+    taken = data
+    hiddens: List[Tensor] = []
+    cells: List[Tensor] = []
+    for layer in range(num_layers):
+        outputs: List[Tensor] = []
+        for direction in range(directions):
+            first = (layer * directions + direction) * each
+            b_ih: Optional[Tensor] = None
+            b_hh: Optional[Tensor] = None
+            if has_biases:
+                b_ih = params[first + 2]
+                b_hh = params[first + 3]
+            rows = torch.linear(taken, params[first], b_ih)
+            start_h = hx[layer * directions + direction]
+            start_c = cx[layer * directions + direction]
+            batch = sizes[0] if direction == 0 else sizes[len(sizes) - 1]
+            h = torch.narrow(start_h, 0, 0, batch)
+            c = torch.narrow(start_c, 0, 0, batch)
+            found: List[Tensor] = []
+            ended_h: List[Tensor] = []
+            ended_c: List[Tensor] = []
+            for count in range(len(sizes)):
+                at = count if direction == 0 else len(sizes) - 1 - count
+                size = sizes[at]
+                if size < h.size(0):
+                    ended_h.append(torch.narrow(h, 0, size, h.size(0) - size))
+                    ended_c.append(torch.narrow(c, 0, size, c.size(0) - size))
+                    h = torch.narrow(h, 0, 0, size)
+                    c = torch.narrow(c, 0, 0, size)
+                elif size > h.size(0):
+                    old = h.size(0)
+                    h = torch.cat([h, torch.narrow(start_h, 0, old, size - old)], 0)
+                    c = torch.cat([c, torch.narrow(start_c, 0, old, size - old)], 0)
+                own = torch.narrow(rows, 0, begins[at], size)
+                columns = torch.linear(h, params[first + 1], b_hh)
+                if cell == "gru":
+                    h = gru_step(own, columns, h)
+                elif cell == "lstm":
+                    h, c = lstm_step(own + columns, c)
+                    if isProjected:
+                        h = torch.linear(h, params[first + each - 1], None)
+                elif cell == "rnn_tanh":
+                    h = torch.tanh(own + columns)
+                else:
+                    h = torch.relu(own + columns)
+                found.append(h)
+            ended_h.append(h)
+            ended_c.append(c)
+            ended_h.reverse()
+            ended_c.reverse()
+            hiddens.append(torch.cat(ended_h, 0))
+            cells.append(torch.cat(ended_c, 0))
+            if direction == 1:
+                found.reverse()
+            outputs.append(torch.cat(found, 0))
+        taken = torch.cat(outputs, -1)
+        if dropout > 0. and train and layer < num_layers - 1:
+            taken = torch.dropout(taken, dropout, True)
+    return taken, torch.stack(hiddens, 0), torch.stack(cells, 0)`,
+  product_slopes: `
+def product_slopes(grad, equation: str, tensors: List[Tensor]):
+    plain = equation.replace(" ", "").replace("...", ".")
+    sides = plain.split("->")
+    operands = sides[0].split(",")
+    result = ""
+    if len(sides) > 1:
+        result = sides[1]
+    else:
+        if "." in plain:
+            result = "."
+        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz":
+            if sides[0].count(letter) == 1:
+                result = result + letter
+    slopes: List[Tensor] = []
+    for k in range(len(operands)):
+        own = operands[k]
+        given: List[Tensor] = [grad]
+        inputs = result
+        for j in range(len(operands)):
+            if j != k:
+                inputs = inputs + "," + operands[j]
+                given.append(torch.conj(tensors[j]))
+        seen = ""
+        wanted = ""
+        size = tensors[k].size()
+        missing: List[int] = []
+        ellipsis = len(size) - (len(own) - 1)
+        d = 0
+        for letter in own:
+            if letter == ".":
+                wanted = wanted + letter
+                d += ellipsis
+            elif letter in seen:
+                fresh = ""
+                for candidate in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz":
+                    if fresh == "" and candidate not in plain and candidate not in wanted:
+                        fresh = candidate
+                inputs = inputs + "," + letter + fresh
+                given.append(torch.eye(size[d], dtype=grad.dtype))
+                wanted = wanted + fresh
+                d += 1
+            else:
+                seen = seen + letter
+                if letter in inputs:
+                    wanted = wanted + letter
+                else:
+                    missing.append(d)
+                d += 1
+        slope = torch.einsum((inputs + "->" + wanted).replace(".", "..."), given)
+        for at in missing:
+            slope = slope.unsqueeze(at)
+        slopes.append(torch.sum_to_size(slope, size) if len(missing) == 0 else torch.expand(slope, size))
+    return slopes`,
 };

@@ -8,6 +8,10 @@ import { pointwiseDerivatives } from './pointwise.ts';
 import { poolingDerivatives } from './pooling.ts';
 import { productDerivatives } from './products.ts';
 import { reductionDerivatives } from './reductions.ts';
+import { fourierDerivatives } from './fourier.ts';
+import { linearAlgebraDerivatives } from './linear-algebra.ts';
+import { resamplingDerivatives } from './resampling.ts';
+import { sequenceDerivatives } from './sequences.ts';
 import { viewDerivatives } from './views.ts';
 
 export type { DerivativeFormulas } from './derivative.ts';
@@ -25,6 +29,10 @@ const table: DerivativeTable = {
   ...poolingDerivatives,
   ...productDerivatives,
   ...reductionDerivatives,
+  ...fourierDerivatives,
+  ...linearAlgebraDerivatives,
+  ...resamplingDerivatives,
+  ...sequenceDerivatives,
   ...viewDerivatives,
 };
 

@@ -1,0 +1,184 @@
+import { forOverloads, type DerivativeTable } from './derivative.ts';
+
+const H = (matrix: string): string => `torch.conj(torch.transpose(${matrix}, -2, -1))`;
+
+const inverse = (result: string): string => `-torch.matmul(${H(result)}, torch.matmul(grad, ${H(result)}))`;
+
+const solved = (result: string): DerivativeTable[string] => ({
+  'A, B': `solution_slopes(grad, A, ${result}, B.size(), left)`,
+});
+
+const determinant = (matrix: string, result: string): string =>
+  `(grad * torch.conj(${result})).unsqueeze(-1).unsqueeze(-1) * ${H(`torch.linalg_inv(${matrix})`)}`;
+
+const logOfDeterminant = (matrix: string): string =>
+  `grad1.unsqueeze(-1).unsqueeze(-1) * ${H(`torch.linalg_inv(${matrix})`)}`;
+
+const exponential = {
+  self: `
+n = self.size(-1)
+turned = torch.conj(torch.transpose(self, -2, -1))
+above = torch.cat([turned, grad], -1)
+below = torch.cat([torch.zeros_like(turned), turned], -1)
+whole = torch.matrix_exp(torch.cat([above, below], -2))
+return torch.narrow(torch.narrow(whole, -2, 0, n), -1, n, n)`,
+};
+
+const power = {
+  '=': `
+if n == 0:
+    return torch.expand_as(torch.eye(self.size(-1), dtype=self.dtype), self).clone()
+base = torch.linalg_inv(self) if n < 0 else self
+result = base
+for at in range(abs(n) - 1):
+    result = torch.matmul(result, base)
+return result`,
+};
+
+const pseudoInverse = (matrix: string): DerivativeTable[string] => ({
+  [matrix]: `pseudo_inverse_slope(grad, result, ${matrix})`,
+});
+
+/** Decompositions, solutions and functions of matrices, or of each of a batch. */
+export const linearAlgebraDerivatives: DerivativeTable = {
+  ...forOverloads('linalg_cholesky cholesky', { self: 'cholesky_slope(grad, result, upper)' }),
+  linalg_cholesky_ex: { self: 'cholesky_slope(grad, L, upper)' },
+  linalg_inv: { A: inverse('result') },
+  inverse: { self: inverse('result') },
+  linalg_inv_ex: { A: inverse('inverse') },
+  linalg_solve: solved('result'),
+  linalg_solve_ex: solved('result'),
+  _linalg_solve_ex: solved('result'),
+  linalg_solve_triangular: {
+    'self, B': `
+turned = torch.conj(torch.transpose(self, -2, -1))
+right = torch.linalg_solve_triangular(turned, grad, upper=not upper, left=left, unitriangular=unitriangular)
+found = torch.conj(torch.transpose(result, -2, -1))
+slope = -torch.matmul(right, found) if left else -torch.matmul(found, right)
+first = 1 if unitriangular else 0
+return torch.triu(slope, first) if upper else torch.tril(slope, -first), right`,
+  },
+  triangular_solve: {
+    '=': `
+given = torch.transpose(A, -2, -1) if transpose else A
+return torch.linalg_solve_triangular(given, self, upper=upper != transpose, left=True, unitriangular=unitriangular), A.clone()`,
+  },
+  cholesky_solve: {
+    '=': `
+turned = torch.conj(torch.transpose(input2, -2, -1))
+first = turned if upper else input2
+second = input2 if upper else turned
+half = torch.linalg_solve_triangular(first, self, upper=False)
+return torch.linalg_solve_triangular(second, half, upper=True)`,
+  },
+  cholesky_inverse: {
+    '=': 'torch.cholesky_solve(torch.expand_as(torch.eye(self.size(-1), dtype=self.dtype), self), self, upper)',
+  },
+  ...forOverloads('linalg_det', { A: determinant('A', 'result') }),
+  det: { self: determinant('self', 'result') },
+  _linalg_det: { A: determinant('A', 'result') },
+  logdet: { self: `grad.unsqueeze(-1).unsqueeze(-1) * ${H('torch.linalg_inv(self)')}` },
+  ...forOverloads('linalg_slogdet _linalg_slogdet', { A: logOfDeterminant('A') }),
+  slogdet: { self: logOfDeterminant('self') },
+  ...forOverloads('matrix_exp linalg_matrix_exp', exponential),
+  ...forOverloads('matrix_power linalg_matrix_power', power),
+  ...forOverloads('linalg_eigh', { self: 'hermitian_slope(grad, grad1, eigenvalues, eigenvectors)' }),
+  _linalg_eigh: { A: 'hermitian_slope(grad, grad1, eigenvalues, eigenvectors)' },
+  linalg_eigvalsh: { '=': 'torch.linalg_eigh(self, UPLO)[0]' },
+  linalg_eig: { self: 'eigen_slope(grad, grad1, eigenvalues, eigenvectors)' },
+  ...forOverloads('linalg_eigvals _linalg_eigvals', { '=': 'torch.linalg_eig(self)[0]' }),
+  linalg_svd: { A: 'singular_slope(grad, grad1, grad2, U, S, Vh)' },
+  _linalg_svd: { A: 'singular_slope(grad, grad1, grad2, U, S, Vh)' },
+  svd: { self: `singular_slope(grad, grad1, ${H('grad2')}, U, S, ${H('V')})` },
+  linalg_svdvals: { '=': 'torch.linalg_svd(A, False)[1]' },
+  linalg_qr: { A: 'orthogonal_slope(grad, grad1, A, Q, R, mode == "complete")' },
+  qr: { self: 'orthogonal_slope(grad, grad1, self, Q, R, not some)' },
+  'linalg_pinv.atol_rtol_float': pseudoInverse('self'),
+  linalg_pinv: pseudoInverse('self'),
+  'linalg_pinv.atol_rtol_tensor': pseudoInverse('self'),
+  'linalg_pinv.rcond_tensor': pseudoInverse('self'),
+  pinverse: pseudoInverse('self'),
+  linalg_lstsq: {
+    'self, b': `
+inverse = torch.linalg_pinv(self)
+turned = torch.conj(torch.transpose(inverse, -2, -1))
+if b.dim() == self.dim() - 1:
+    right = torch.matmul(turned, grad.unsqueeze(-1)).squeeze(-1)
+    return pseudo_inverse_slope(torch.matmul(grad.unsqueeze(-1), torch.conj(b).unsqueeze(-2)), inverse, self), right
+return pseudo_inverse_slope(torch.matmul(grad, torch.conj(torch.transpose(b, -2, -1))), inverse, self), torch.matmul(turned, grad)`,
+  },
+  linalg_matrix_norm: { '=': 'matrix_norm(self, float(ord), dim, keepdim)' },
+  'linalg_matrix_norm.str_ord': {
+    '=': `
+if ord == "fro":
+    return torch.linalg_vector_norm(self, 2, dim, keepdim)
+return nuclear(self, dim, keepdim)`,
+  },
+  linalg_norm: {
+    '=': `
+if ord is None:
+    if dim is None:
+        flat = torch.linalg_vector_norm(self.reshape([-1]), 2, [0], False)
+        return flat.reshape([1] * self.dim()) if keepdim else flat
+    return torch.linalg_vector_norm(self, 2, dim, keepdim)
+axes = [d for d in range(self.dim())]
+if dim is not None:
+    axes = dim
+if len(axes) == 2:
+    return matrix_norm(self, float(ord), axes, keepdim)
+return torch.linalg_vector_norm(self, ord, axes, keepdim)`,
+  },
+  'linalg_norm.ord_str': {
+    '=': `
+axes = [-2, -1]
+if dim is not None:
+    axes = dim
+if ord == "fro":
+    return torch.linalg_vector_norm(self, 2, axes, keepdim)
+return nuclear(self, axes, keepdim)`,
+  },
+  nuclear_norm: { '=': 'nuclear(self, [-2, -1], keepdim)' },
+  'nuclear_norm.dim': { '=': 'nuclear(self, dim, keepdim)' },
+  linalg_cond: {
+    '=': `
+order = 2. if p is None else float(p)
+if order == 2. or order == -2.:
+    values = torch.linalg_svd(self, False)[1]
+    return values[..., 0] / values[..., -1] if order == 2. else values[..., -1] / values[..., 0]
+return matrix_norm(self, order, [-2, -1], False) * matrix_norm(torch.linalg_inv(self), order, [-2, -1], False)`,
+  },
+  'linalg_cond.p_str': {
+    '=': `
+back = torch.linalg_inv(self)
+if p == "fro":
+    return torch.linalg_vector_norm(self, 2, [-2, -1]) * torch.linalg_vector_norm(back, 2, [-2, -1])
+return nuclear(self, [-2, -1], False) * nuclear(back, [-2, -1], False)`,
+  },
+  ...forOverloads('linalg_householder_product', { '=': 'reflected(input, tau)' }),
+  orgqr: { '=': 'reflected(self, input2)' },
+  linalg_tensorinv: {
+    '=': `
+first = self.size()[:ind]
+last = self.size()[ind:]
+rows = 1
+for length in last:
+    rows *= length
+return torch.reshape(torch.linalg_inv(torch.reshape(self, [-1, rows])), last + first)`,
+  },
+  linalg_tensorsolve: {
+    '=': `
+given = self
+if dims is not None:
+    moved = [wrap(d, self.dim()) for d in dims]
+    given = torch.permute(self, others_of(moved, self.dim()) + moved)
+size = given.size()[other.dim():]
+return torch.reshape(torch.linalg_solve(torch.reshape(given, [other.numel(), -1]), torch.reshape(other, [-1])), size)`,
+  },
+  cdist: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
+  _cdist_forward: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
+  pdist: {
+    '=': `
+pairs = torch.triu_indices(self.size(0), self.size(0), 1)
+return torch.linalg_vector_norm(torch.index_select(self, 0, pairs[0]) - torch.index_select(self, 0, pairs[1]), p, [1])`,
+  },
+};
