@@ -4,7 +4,8 @@
 
 Each `NAME.py` there defines a function `f` and `CALLS`, a list of functions that give its arguments. Beside it `NAME.json` is written: the
 graphs as compiled and after each call, under the profiling executor (`profiling`), under it with groups of the TensorExpr fuser on the CPU
-(`groups`), with groups for any sizes (`dynamic`), and under the executor by ArgumentSpec (`legacy`). Places in the source are left out.
+(`groups`), with groups for any sizes (`dynamic`), and under the executor by ArgumentSpec (`legacy`); under both with arguments that require gradients (`gradients`,
+`legacy_gradients`). Places in the source are left out.
 """
 
 import importlib.util
@@ -20,6 +21,8 @@ MODES = {
     'groups': {'profiling': True, 'fuse': True},
     'dynamic': {'profiling': True, 'fuse': True, 'strategy': [('DYNAMIC', 10)]},
     'legacy': {'profiling': False, 'fuse': False},
+    'gradients': {'profiling': True, 'fuse': False, 'requires_grad': True},
+    'legacy_gradients': {'profiling': False, 'fuse': False, 'requires_grad': True},
 }
 
 
@@ -27,7 +30,13 @@ def without_places(graph) -> str:
     return re.sub(r' *# .*', '', str(graph))
 
 
-def graphs(path: Path, profiling: bool, fuse: bool, strategy=(('STATIC', 2), ('DYNAMIC', 10))) -> list:
+def requiring(value):
+    if isinstance(value, list):
+        return [requiring(item) for item in value]
+    return value.requires_grad_() if isinstance(value, torch.Tensor) else value
+
+
+def graphs(path: Path, profiling: bool, fuse: bool, requires_grad=False, strategy=(('STATIC', 2), ('DYNAMIC', 10))) -> list:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -38,9 +47,10 @@ def graphs(path: Path, profiling: bool, fuse: bool, strategy=(('STATIC', 2), ('D
     torch._C._jit_set_te_must_use_llvm_cpu(False)
     function = torch.jit.script(module.f)
     found = [without_places(function.graph)]
-    with torch.no_grad():
+    with torch.set_grad_enabled(requires_grad):
         for arguments in module.CALLS:
-            function(*arguments())
+            values = arguments()
+            function(*[requiring(value) for value in values] if requires_grad else values)
             found.append(without_places(torch.jit.last_executed_optimized_graph()))
     return found
 

@@ -53,6 +53,8 @@ export { propagateDevices } from './propagate-device.ts';
 export { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts';
 export { isDifferentiable } from './autodiff/differentiable-ops.ts';
 export { differentiate } from './autodiff/differentiate.ts';
+export { inlineAutodiffSubgraphs } from './autodiff/inline-autodiff-subgraphs.ts';
+export { lowerGradOf } from './autodiff/lower-grad-of.ts';
 export { formulas } from './autodiff/formulas/index.ts';
 export { type Gradient } from './autodiff/gradient.ts';
 export { gradientPairOf, type GradientPair } from './autodiff/symbolic-script.ts';

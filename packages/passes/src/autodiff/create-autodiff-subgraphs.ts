@@ -115,7 +115,7 @@ class SubgraphSlicer {
   }
 
   #isTooSmall(group: Node): boolean {
-    const executed = [...group.g('Subgraph').nodes()].filter(({ kind }) => kind !== 'prim::Constant');
+    const executed = [...group.g('Subgraph').nodes()].filter((node) => !node.isNotExecuted());
     return executed.length < this.threshold;
   }
 }

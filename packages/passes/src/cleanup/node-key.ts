@@ -20,7 +20,7 @@ function identityOf(object: object): string {
 
 /**
  * Text that is equal for nodes that compute the same from the same: kind, inputs, attributes, output types (PyTorch:
- * HashNode and EqualNode). Null for nodes with blocks or subgraphs, which are never compared.
+ * HashNode and EqualNode). Null for nodes with blocks, subgraphs or a type, which are never compared.
  */
 export function nodeKey(node: Node): string | null {
   if (node.blocks.length > 0) return null;
@@ -32,7 +32,7 @@ export function nodeKey(node: Node): string | null {
   }
   for (const name of node.attributeNames) {
     const { kind, value } = node.attribute(name);
-    if (kind === 'g' || kind === 'gs') return null;
+    if (kind === 'g' || kind === 'gs' || kind === 'ty') return null;
     parts.push(`${name}:${kind}=${valueKey(value)}`);
   }
   return parts.join('|');

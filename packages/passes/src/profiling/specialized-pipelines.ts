@@ -1,4 +1,16 @@
 import { logGraph, TensorType, unmergeSubgraph, type Graph } from '@cresset/ir';
+import { createAutodiffSubgraphs } from '../autodiff/create-autodiff-subgraphs.ts';
+import {
+  forgetProfilesOfFallbacks,
+  guardDifferentiableGraph,
+  needsGradientInProfilingMode,
+  NODE_THRESHOLD,
+  packGradient,
+  unpackDifferentiableGraph,
+} from '../autodiff/differentiable-graph.ts';
+import { differentiate } from '../autodiff/differentiate.ts';
+import { inlineAutodiffSubgraphs } from '../autodiff/inline-autodiff-subgraphs.ts';
+import { setRequiresGrad } from '../autodiff/update-requires-grad.ts';
 import { eliminateCommonSubexpressions } from '../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 import { propagateConstants } from '../cleanup/constant-propagation.ts';
@@ -26,7 +38,7 @@ import { eraseShapeInformation, propagateInputShapes } from '../shape-analysis/p
 import { insertBailOuts } from './bailout-graph.ts';
 import { eliminateRedundantGuards } from './guard-elimination.ts';
 import { insertGuards, type TypeConverter } from './insert-guards.ts';
-import { specializeProfiledTypes } from './profiling-nodes.ts';
+import { removeProfilingNodes, specializeProfiledTypes } from './profiling-nodes.ts';
 import { propagateRequiresGrad } from './requires-grad-analysis.ts';
 
 export interface ProfilingOptions extends OptimizeOptions {
@@ -90,6 +102,10 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   step('peephole', () => peepholeOptimize(graph));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   runOptimization(graph, { ...options, useShapes: true }, step);
+  if (!options.bailouts && needsGradientInProfilingMode(graph.block)) {
+    step('differentiate', () => differentiateGroups(graph));
+    return;
+  }
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
   if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, options, step);
   else lowerAndFuse(graph, options);
@@ -98,6 +114,23 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
     // Types hold within what is guarded, and nowhere else.
     step('remove type specializations', () => forgetTensorTypes(graph.block));
   }
+}
+
+/** Groups of operators that can be differentiated are, under guards (the half of runProfilingOptimizations that is for gradients). */
+function differentiateGroups(graph: Graph): void {
+  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD)) {
+    if (!guardDifferentiableGraph(group)) continue;
+    const gradient = differentiate(group.g('Subgraph'));
+    forgetTensorTypes(gradient.f.block);
+    removeProfilingNodes(gradient.f.block);
+    // As in the forward function of an operator with a derivative of its own.
+    setRequiresGrad(gradient.f.block, false);
+    packGradient(gradient, group);
+  }
+  inlineAutodiffSubgraphs(graph, NODE_THRESHOLD);
+  forgetProfilesOfFallbacks(graph);
+  removeProfilingNodes(graph.block);
+  eliminateDeadCode(graph);
 }
 
 /** What is done with a graph whose inputs have the types of an ArgumentSpec (PyTorch: GraphExecutorImpl::compileSpec). */
@@ -120,10 +153,13 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
  * those that have a function of their own.
  */
 export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
-  const groups = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::TensorExprGroup');
+  const nodes = [...graph.allNodes()];
+  const differentiable = nodes.filter(({ kind }) => kind === 'prim::DifferentiableGraph');
+  const groups = nodes.filter(({ kind }) => kind === 'prim::TensorExprGroup');
+  for (const group of differentiable) unpackDifferentiableGraph(group);
   for (const group of groups) unmergeSubgraph(group);
-  // Sizes that were computed for groups alone.
-  if (groups.length > 0) eliminateDeadCode(graph);
+  // Sizes that were computed for groups alone, and what is kept for derivatives: the tape records operators.
+  if (groups.length + differentiable.length > 0) eliminateDeadCode(graph);
   decomposeOps(graph, options.compileDecomposition, false);
 }
 

@@ -5,6 +5,8 @@ import { applyJitOptions, TensorType, type Graph, type GraphFunction, type JitOp
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
+import { Recorder } from '../autograd/recorder.ts';
+import { gradientsOf } from '../autograd/tape.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
@@ -16,6 +18,7 @@ interface Golden {
   readonly groups: readonly string[];
   readonly dynamic: readonly string[];
   readonly legacy: readonly string[];
+  readonly gradients: readonly string[];
 }
 
 beforeAll(registerAllParts);
@@ -38,20 +41,32 @@ const ARGUMENTS: Readonly<Record<string, () => readonly IValue[]>> = {
 const folder = fileURLToPath(new URL('goldens/', import.meta.url));
 const programs = readdirSync(folder).flatMap((file) => (file.endsWith('.py') ? [file.slice(0, -3)] : []));
 
-/** The graphs that a program's executor has after two calls, by stage. */
-async function stagesOf(name: string, options: JitOptions): Promise<ReadonlyMap<string, Graph>> {
-  applyJitOptions(options);
+const tensorsAmong = (args: readonly IValue[]): Tensor[] =>
+  args.flatMap((arg) => (arg instanceof List ? arg.items : [arg])).filter((arg) => arg instanceof Tensor);
+
+function compiledProgram(name: string): GraphFunction {
   const text = readFileSync(`${folder}${name}.py`, 'utf8').split('\nCALLS')[0];
   const { unit } = declareScript(text.replaceAll(/^(?:import|from) .*$/gm, ''), { filename: name, module: 'program' });
   const fn = unit.findFunction('__torch__.f') as GraphFunction;
   fn.ensureDefined();
-  const spec = { maxFusedTensors: 0, gradEnabled: false };
+  return fn;
+}
+
+/** The graphs that a program's executor has after two calls, by stage. */
+async function stagesOf(name: string, options: JitOptions, requiresGrad = false): Promise<ReadonlyMap<string, Graph>> {
+  applyJitOptions(options);
+  const fn = compiledProgram(name);
+  const spec = { maxFusedTensors: 0, gradEnabled: requiresGrad };
   const executors = new ExecutorCache(() => spec);
   const context = new RuntimeContext();
+  context.gradEnabled = requiresGrad;
   for (let call = 0; call < 2; call++) {
     const args = ARGUMENTS[name]();
+    if (requiresGrad) tensorsAmong(args).forEach((tensor) => (tensor.requiresGrad = true));
     const { code } = executors.executorOf(fn).planFor(spec, null, args);
-    await new InterpreterState(new Execution(context), (callee) => executors.ofFunction(callee)).run(code, args);
+    // Only a tape knows of what is made whether it requires a gradient.
+    const execution = new Execution(context, null, requiresGrad ? new Recorder() : null);
+    await new InterpreterState(execution, (callee) => executors.ofFunction(callee)).run(code, args);
   }
   return executors.executorOf(fn).chooserFor(spec, null, true).stages();
 }
@@ -115,3 +130,36 @@ it.each(programs.filter((name) => !OTHERWISE.has(name)))(
     expect(print(simple.get('optimized'))).toBe(renamed(golden.legacy[2]));
   },
 );
+
+it.each(programs.filter((name) => name !== 'writes'))('%s is differentiated as PyTorch does', async (name) => {
+  const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+  const profiling = await stagesOf(name, { executor: 'profiling' }, true);
+  expect(print(profiling.get('optimized'))).toBe(renamed(golden.gradients[2]));
+});
+
+it('what was differentiated runs on a tape, operator by operator', async () => {
+  applyJitOptions({ executor: 'profiling' });
+  const fn = compiledProgram('pointwise');
+  const spec = { maxFusedTensors: 0, gradEnabled: true };
+  const executors = new ExecutorCache(() => spec);
+  const context = new RuntimeContext();
+  context.gradEnabled = true;
+  const slopes: number[][] = [];
+  for (let call = 0; call < 3; call++) {
+    const args = [ones(2, 3), ones(2, 3)];
+    for (const tensor of args) tensor.requiresGrad = true;
+    const { code, graph } = executors.executorOf(fn).planFor(spec, null, args);
+    expect(String(graph).includes('prim::DifferentiableGraph')).toBe(call > 0);
+    const state = new InterpreterState(new Execution(context, null, new Recorder()), (callee) =>
+      executors.ofFunction(callee),
+    );
+    const [result] = (await state.run(code, args)) as [Tensor];
+    const found = await gradientsOf({ outputs: [result], gradients: [ones(2, 3)], inputs: args }, context);
+    slopes.push(found.flatMap((gradient) => [...(gradient!.contiguousArray() as Float32Array)]));
+  }
+  // tanh(2)' * 2, and tanh(2)' - sigmoid(1)'
+  expect(slopes[0][0]).toBeCloseTo(2 * (1 - Math.tanh(2) ** 2), 5);
+  expect(slopes[0][6]).toBeCloseTo(1 - Math.tanh(2) ** 2 - 0.1966119, 5);
+  expect(slopes[1]).toEqual(slopes[0]);
+  expect(slopes[2]).toEqual(slopes[0]);
+});

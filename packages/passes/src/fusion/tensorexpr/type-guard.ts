@@ -4,14 +4,18 @@ import { type Block, BoolType, Graph, insertGraph, type Node, TensorType, type V
  * Puts a group behind a check of the types that it was made for: `prim::TypeCheck` gives its inputs with these types and whether they have
  * them, and an If runs the group or, in a `prim::FallbackGraph`, its operators as they were (PyTorch: insertTypeGuard).
  */
-export function insertTypeGuard(group: Node, typeOf: (type: TensorType) => TensorType = (type) => type): void {
+export function insertTypeGuard(
+  group: Node,
+  typeOf: (type: TensorType) => TensorType = (type) => type,
+  kind = 'prim::TypeCheck',
+): void {
   const graph = group.owningGraph;
   const checked = group.inputs.filter(
     ({ type, node }) =>
       type instanceof TensorType && node.kind !== 'prim::Constant' && node.kind !== 'prim::FusionGroup',
   );
   if (checked.length === 0) return;
-  const check = graph.create('prim::TypeCheck', checked, checked.length + 1).insertBefore(group);
+  const check = graph.create(kind, checked, checked.length + 1).insertBefore(group);
   check.setTys(
     'types',
     checked.map(({ type }) => typeOf(type as TensorType)),
