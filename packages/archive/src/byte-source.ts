@@ -18,6 +18,8 @@ export interface TransferOptions {
   readonly cache?: boolean;
   /** Waited for when all is known of a program that it tells of itself, before anything of it is compiled. */
   readonly beforeCompiling?: (contents: ArchiveContents) => Promise<void>;
+  /** Told of what of the library is fetched to read this file, and why. */
+  readonly onPart?: (name: string, reason: string) => void;
   /** Told of what goes wrong and does no harm. */
   readonly onWarning?: (text: string) => void;
 }

@@ -1,4 +1,5 @@
 import type { SourceRangeFactory } from '@cresset/ir';
+import type { TransferOptions } from './byte-source.ts';
 import type { DebugRanges } from './debug-ranges.ts';
 import type { ZipReader } from './zip-reader.ts';
 
@@ -11,7 +12,11 @@ export class DebugTables {
   readonly #tables = new Map<string, DebugRanges>();
   #loading: Promise<void> | null = null;
 
-  constructor(zip: ZipReader) {
+  /** @param onPart told when what reads the tables is fetched */
+  constructor(
+    zip: ZipReader,
+    private readonly onPart?: TransferOptions['onPart'],
+  ) {
     this.#zip = zip;
   }
 
@@ -43,6 +48,7 @@ export class DebugTables {
     if (names.length === 0) return;
     const module = await import('./debug-ranges.ts').catch(() => null);
     if (!module) return;
+    this.onPart?.('debug-ranges', "lines of the author's source");
     const { DebugRanges } = module;
     const read = async (group: readonly string[]): Promise<void> => {
       const contents = await this.#zip.readAll(group);

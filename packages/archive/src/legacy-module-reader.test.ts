@@ -78,6 +78,13 @@ describe('readLegacyModule', () => {
     expect(mean.storage).toBe(weight.storage);
   });
 
+  it('is told of with the reason', async () => {
+    const told: string[][] = [];
+    const onPart = (name: string, reason: string): void => void told.push([name, reason]);
+    await readModule(makeFile({ model: { protoVersion: 5, mainModule: { name: 'net' }, tensors: [] } }), { onPart });
+    expect(told).toEqual([['legacy-module-reader', 'a file in the layout before PyTorch 1.4']]);
+  });
+
   it('reads quantised tensors', async () => {
     const quantised = {
       ...tensor('tensors/0', [16], [1]),

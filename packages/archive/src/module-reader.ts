@@ -99,11 +99,13 @@ class ModuleReader {
   readonly #source: ByteSource;
   readonly #signal: AbortSignal | undefined;
   readonly #beforeCompiling: TransferOptions['beforeCompiling'];
+  readonly #onPart: TransferOptions['onPart'];
 
-  constructor(source: ByteSource, { signal, beforeCompiling }: TransferOptions) {
+  constructor(source: ByteSource, { signal, beforeCompiling, onPart }: TransferOptions) {
     this.#source = source;
     this.#signal = signal;
     this.#beforeCompiling = beforeCompiling;
+    this.#onPart = onPart;
   }
 
   async read(): Promise<LoadedModule> {
@@ -112,6 +114,7 @@ class ModuleReader {
     if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
       await this.#beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
       const { readLegacyModule } = await import('./legacy-module-reader.ts');
+      this.#onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
       return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
     }
     if (!zip.has(`${root}data.pkl`) || !hasCode(zip, root)) {
@@ -119,7 +122,7 @@ class ModuleReader {
       throw await foreignZipError(this.#source, zip);
     }
     const formatVersion = await this.#formatVersion(zip, root);
-    const debugTables = new DebugTables(zip);
+    const debugTables = new DebugTables(zip, this.#onPart);
     const [bigEndian, code, dataPickle, constantsPickle] = await Promise.all([
       readByteOrder(zip, root).then((order) => order === 'big'),
       readCode(zip, root, debugTables),

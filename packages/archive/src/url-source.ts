@@ -51,6 +51,7 @@ export async function openUrl(url: string | URL, options: TransferOptions = {}):
 /** The file as it is kept, and kept in step; null where nothing can be kept here. */
 async function openCached(address: string, options: TransferOptions): Promise<ByteSource | null> {
   const { openThroughCache } = await import('./cached-download.ts');
+  options.onPart?.('cached-download', 'a file that is kept for later visits');
   return openThroughCache(address, options, (cache) => openRemote(address, options, cache));
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readModule } from '@cresset/archive';
-import { registerAllParts, RuntimeContext, ScriptModule, usePlanner } from '@cresset/runtime';
+import { extendServices } from '@cresset/ir';
+import { registerAllParts, RuntimeContext, ScriptModule, type RuntimeServices } from '@cresset/runtime';
 import { Dict, Storage, Tensor, type IValue } from '@cresset/tensor';
 import { NullGpu } from '../../../test-setup/null-gpu.ts';
 import { intsOf, PythonFunctions, tensorOf } from '../src/models/python-functions-fixture.ts';
@@ -144,7 +145,7 @@ export async function main(models: string, names: readonly string[]): Promise<vo
   const rows = [];
   for (const subject of wanted) {
     const recorded = await measure(subject, warmRuns, runsInRound);
-    usePlanner(null);
+    extendServices<RuntimeServices>({ planner: () => null });
     const plain = await measure(subject, 20, Math.ceil(plainRuns / rounds));
     registerAllParts();
     rows.push({

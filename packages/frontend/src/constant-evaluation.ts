@@ -1,4 +1,5 @@
 import {
+  compilerServices,
   constantValue,
   CressetError,
   deviceText,
@@ -9,20 +10,11 @@ import {
   type Graph,
   type ListType,
   type Node,
+  type NodeEvaluator,
   type TupleType,
   type Value,
 } from '@cresset/ir';
 import { DeviceValue, Dict, EnumValue, List, Tuple, type IValue } from '@cresset/tensor';
-
-/** Runs a node on constants; null where it cannot be run. */
-export type NodeEvaluator = (node: Node, constants: readonly IValue[]) => readonly IValue[] | null;
-
-let evaluateNode: NodeEvaluator = () => null;
-
-/** Sets what runs the nodes that default arguments are made with: a runtime has operators, the frontend knows none. */
-export function setConstantEvaluator(evaluator: NodeEvaluator): void {
-  evaluateNode = evaluator;
-}
 
 /**
  * Computes the outputs of a graph of constants: what default arguments and class constants may be written with. Throws `compile` for anything
@@ -54,7 +46,9 @@ function evaluated(node: Node, known: ReadonlyMap<Value, IValue>): readonly IVal
   const areKnown = node.inputs.every((input) => known.has(input));
   if (!areKnown) return null;
   const inputs = node.inputs.map((input) => known.get(input)!);
-  return evaluateConstruction(node, inputs) ?? evaluateNode(node, inputs);
+  // A runtime has operators; the frontend knows none.
+  const { evaluate = evaluateConstruction as NodeEvaluator } = compilerServices();
+  return evaluate(node, inputs) as readonly IValue[] | null;
 }
 
 /** The output of a node that puts values into a list, tuple or dict, or only says of what type one is; null for other nodes. */

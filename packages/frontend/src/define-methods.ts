@@ -4,7 +4,7 @@ import { declareFunctions } from './define.ts';
 import { ModuleSelf } from './module-value.ts';
 import { parseProgram } from './parser.ts';
 import type { Resolver } from './resolver.ts';
-import { useCompilerForLibrary } from './script.ts';
+import { provideLibrary } from './script.ts';
 import type { Def } from './tree.ts';
 
 /**
@@ -17,7 +17,7 @@ export function defineMethods(
   source: Source,
   resolver: Resolver,
 ): readonly GraphFunction[] {
-  useCompilerForLibrary();
+  provideLibrary();
   const definitions = parseProgram(source, 'python');
   for (const { kind, name, range } of definitions) {
     if (kind !== 'def') throw compileError(range, `expected def but found '${kind}' here`);

@@ -179,8 +179,9 @@ function compileFunction(
     convertToSSA(graph);
     canonicalizeModifiedLoops(graph);
     eraseListLiterals(graph);
-    liftClosures(graph, unit.cleanupPasses);
-    unit.cleanupPasses(graph);
+    const { cleanUp } = unit.services;
+    liftClosures(graph, cleanUp);
+    cleanUp(graph);
   });
 }
 

@@ -1,7 +1,7 @@
 export * from './builtin-call.ts';
 export * from './callable-value.ts';
 export * from './compilation-error.ts';
-export { evaluateConstruction, setConstantEvaluator } from './constant-evaluation.ts';
+export { evaluateConstruction } from './constant-evaluation.ts';
 export * from './define.ts';
 export * from './define-methods.ts';
 export * from './environment.ts';

@@ -1,6 +1,7 @@
 import {
   CompilationUnit,
   ErrorReport,
+  extendServices,
   Source,
   type GraphFunction,
   type NamedType,
@@ -12,14 +13,14 @@ import { ClassDefiner } from './class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions, evaluateCompiled, makeTypeParser } from './define.ts';
 import { emitDictConstructor } from './dict-constructor.ts';
-import { functionalLibrary } from './functional/library.ts';
+import type { LibraryCompiler, LibraryServices } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
 import { parseProgram, parsePythonFile, type PythonFile } from './parser.ts';
 import { PythonConstants } from './python-constants.ts';
 import { isExceptionName, resolvePythonName } from './python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
-import { addSpecialForm } from './special-form-emission.ts';
+import type { SpecialFormServices } from './special-form-emission.ts';
 import type { SugaredValue } from './sugared-value.ts';
 import type { ClassDef, Def } from './tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
@@ -59,7 +60,7 @@ export interface DeclaredScript {
 
 /** As {@link script}, but compiles nothing that is not asked for: a function when its graph is, a class when something names it. */
 export function declareScript(source: string, options: ScriptOptions = {}): DeclaredScript {
-  useCompilerForLibrary();
+  provideLibrary();
   const unit = options.unit ?? new CompilationUnit();
   const program = new ScriptProgram(unit, options, parsePythonFile(new Source(source, options.filename ?? '<string>')));
   const functions = program.declare();
@@ -181,43 +182,53 @@ class ScriptProgram implements Resolver {
   }
 }
 
-/** Makes known to what is compiled from source what only source has: the functions of torch.nn.functional, and `dict()`. */
-export function useCompilerForLibrary(): void {
-  addSpecialForm('prim::dict', (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint));
-  const sources = { texts: FUNCTIONAL_SOURCES, dispatched: BOOLEAN_DISPATCHED, aliases: LIBRARY_ALIASES };
-  functionalLibrary.use(sources, (unit, namespace, source) => {
-    const definitions = parseProgram(source, 'python');
-    const meanings = new Map<string, () => SugaredValue>();
-    const resolver: Resolver = {
-      resolveValue: (name) => {
-        const sibling = unit.findFunction(`${namespace}.${name}`);
-        return (
-          meanings.get(`${namespace}.${name}`)?.() ??
-          (sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling))
-        );
-      },
-      resolveType: () => undefined,
-    };
-    const defs = definitions.filter((definition) => definition.kind === 'def');
-    const isOverload = (def: Def): boolean => OVERLOAD.test(def.name.name);
-    declareFunctions(
-      unit,
-      defs.filter((def) => !isOverload(def)),
-      { prefix: namespace, resolver },
-    );
-    for (const [name, callees] of declareOverloads(unit, defs.filter(isOverload), { prefix: namespace, resolver })) {
-      meanings.set(name, () => new FunctionValue(...callees));
+/** Declares what a text of the library defines. */
+const compileLibrary: LibraryCompiler = (unit, namespace, source) => {
+  const definitions = parseProgram(source, 'python');
+  const meanings = new Map<string, () => SugaredValue>();
+  const resolver: Resolver = {
+    resolveValue: (name) => {
+      const sibling = unit.findFunction(`${namespace}.${name}`);
+      return (
+        meanings.get(`${namespace}.${name}`)?.() ??
+        (sibling === undefined ? resolvePythonName(name) : new FunctionValue(sibling))
+      );
+    },
+    resolveType: () => undefined,
+  };
+  const defs = definitions.filter((definition) => definition.kind === 'def');
+  const isOverload = (def: Def): boolean => OVERLOAD.test(def.name.name);
+  declareFunctions(
+    unit,
+    defs.filter((def) => !isOverload(def)),
+    { prefix: namespace, resolver },
+  );
+  for (const [name, callees] of declareOverloads(unit, defs.filter(isOverload), { prefix: namespace, resolver })) {
+    meanings.set(name, () => new FunctionValue(...callees));
+  }
+  const definer = new ClassDefiner(unit, resolver);
+  for (const definition of definitions) {
+    if (definition.kind === 'class') {
+      const name = `${namespace}.${definition.name.name}`;
+      meanings.set(name, () => typeAsValue(unit.getType(name) ?? definer.define(name, definition))!);
     }
-    const definer = new ClassDefiner(unit, resolver);
-    for (const definition of definitions) {
-      if (definition.kind === 'class') {
-        const name = `${namespace}.${definition.name.name}`;
-        meanings.set(name, () => typeAsValue(unit.getType(name) ?? definer.define(name, definition))!);
-      }
-    }
-    return meanings;
-  });
-}
+  }
+  return meanings;
+};
+
+/** What only programs in source have: the functions of torch.nn.functional, and `dict()`. */
+const SOURCE_SERVICES: Partial<LibraryServices & SpecialFormServices> = {
+  specialForms: { 'prim::dict': (e, apply, _callee, typeHint) => emitDictConstructor(e, apply, typeHint) },
+  library: {
+    texts: FUNCTIONAL_SOURCES,
+    dispatched: BOOLEAN_DISPATCHED,
+    aliases: LIBRARY_ALIASES,
+    compile: compileLibrary,
+  },
+};
+
+/** Makes known to what is compiled from source what only source has. */
+export const provideLibrary = (): void => extendServices(SOURCE_SERVICES);
 
 /** Name and number of an overload in the texts of the library. */
 const OVERLOAD = /^(\w+)__(\d+)$/;

@@ -1,4 +1,5 @@
 import {
+  compilerServices,
   FutureType,
   ListType,
   NoneType,
@@ -7,6 +8,7 @@ import {
   TensorType,
   TupleType,
   UnionType,
+  type CompilerServices,
   type SourceRange,
   type Type,
   type Value,
@@ -29,7 +31,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 export type SpecialForm = (e: Emitter, apply: Apply, callee: SugaredValue, typeHint: Type | undefined) => SugaredValue;
 
-const SPECIAL_FORMS: Record<string, SpecialForm> = {
+const SPECIAL_FORMS: Readonly<Record<string, SpecialForm>> = {
   'prim::fork': emitFork,
   'prim::annotate': emitAnnotate,
   'prim::unchecked_cast': emitUncheckedCast,
@@ -63,9 +65,9 @@ const SPECIAL_FORMS: Record<string, SpecialForm> = {
   'aten::index': emitGetItemMethod,
 };
 
-/** Takes a form that only people write: printed code spells it in other ways, so that loading does without. */
-export function addSpecialForm(name: string, form: SpecialForm): void {
-  SPECIAL_FORMS[name] = form;
+/** Forms that only people write: printed code spells them in other ways, so that loading does without. */
+export interface SpecialFormServices extends CompilerServices {
+  readonly specialForms?: Readonly<Record<string, SpecialForm>>;
 }
 
 /** Emits a call whose arguments are not evaluated in the usual way. */
@@ -76,7 +78,7 @@ export function emitApplySpecialForm(
   apply: Apply,
   typeHint: Type | undefined,
 ): SugaredValue {
-  const emit = SPECIAL_FORMS[form];
+  const emit = SPECIAL_FORMS[form] ?? compilerServices<SpecialFormServices>().specialForms?.[form];
   if (emit === undefined) {
     throw compileError(apply.range, `unknown special form: ${form}`);
   }

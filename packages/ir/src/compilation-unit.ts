@@ -1,21 +1,11 @@
+import { compilerServices, type CompilerServices } from './compiler-services.ts';
 import { TupleType } from './container-types.ts';
 import { CressetError } from './error.ts';
 import type { GraphFunction } from './function.ts';
-import type { Graph } from './graph.ts';
 import { baseName, ClassType, type EnumType, type InterfaceType } from './named-types.ts';
 
 /** A type that a program gives a name: a class, an interface, an enum, a named tuple. */
 export type NamedType = ClassType | InterfaceType | EnumType | TupleType;
-
-/** Passes that put a freshly compiled graph in its canonical form (PyTorch: NormalizeOps and runCleanupPasses). */
-export type CleanupPasses = (graph: Graph) => void;
-
-let defaultCleanupPasses: CleanupPasses = () => undefined;
-
-/** Sets the passes that units made from now on run after compiling a function, unless they are given their own. */
-export function setDefaultCleanupPasses(passes: CleanupPasses): void {
-  defaultCleanupPasses = passes;
-}
 
 /** Parts of a qualified name that say nothing but that another module has the same name (PyTorch: NameMangler). */
 const MANGLE_PREFIX = '___torch_mangle_';
@@ -25,15 +15,12 @@ const MANGLE_PREFIX = '___torch_mangle_';
  * `Class.method`.
  */
 export class CompilationUnit {
-  /** Run on every graph that is compiled into this unit. */
-  readonly cleanupPasses: CleanupPasses;
   readonly #functions = new Map<string, GraphFunction>();
   readonly #types = new Map<string, NamedType>();
   #mangleIndex = 0;
 
-  constructor(options: { cleanupPasses?: CleanupPasses } = {}) {
-    this.cleanupPasses = options.cleanupPasses ?? ((graph) => defaultCleanupPasses(graph));
-  }
+  /** @param services with which its functions are compiled */
+  constructor(readonly services: CompilerServices = compilerServices()) {}
 
   /** All functions, methods among them, in the order they were registered. */
   get functions(): readonly GraphFunction[] {

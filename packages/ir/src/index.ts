@@ -4,6 +4,7 @@ export * from './alias-info.ts';
 export * from './attributes.ts';
 export * from './block.ts';
 export * from './compilation-unit.ts';
+export * from './compiler-services.ts';
 export * from './complex.ts';
 export * from './constant-value.ts';
 export * from './constants.ts';

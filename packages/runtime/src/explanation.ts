@@ -1,6 +1,8 @@
-import type { Graph, Node } from '@cresset/ir';
+import type { Graph, Node, ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
+import type { ScriptObject } from '@cresset/tensor';
 import type { StretchReport } from './run/planner.ts';
+import type { ScriptModule } from './script-module.ts';
 import type { PartUse } from './worker/part-loader.ts';
 
 /**
@@ -35,20 +37,25 @@ export interface Explanation extends MethodExplanation {
   readonly parts: readonly PartUse[];
 }
 
-/** Lists the operators of an optimised graph, with those of forked and fused graphs, and where they would run. */
-export function explainGraph(
-  method: string,
-  graph: Graph,
-  hasDevice: boolean,
-  stretches: readonly StretchReport[] = [],
-): Omit<MethodExplanation, 'stages'> {
+/**
+ * What a method or function was compiled to: the operators of its graph, with those of forked and fused graphs, and where they would run.
+ *
+ * @param receiver the object of a method
+ */
+export function explainFunction(
+  module: ScriptModule,
+  fn: ScriptFunction,
+  receiver: ScriptObject | null,
+): MethodExplanation {
+  const { graph, code } = module.planOf(fn, receiver);
+  const { device, planner } = module.context;
   const uses = new Map<string, { count: number; placement: Placement }>();
   const fusionGroups: { label: string; operators: string[] }[] = [];
   const visit = (inner: Graph): void => {
     for (const node of inner.allNodes()) {
       if (node.hasAttribute('Subgraph')) visit(node.g('Subgraph'));
       if (node.kind === 'prim::FusionGroup') fusionGroups.push(describeGroup(node));
-      const placement = placementOf(node, hasDevice);
+      const placement = placementOf(node, device !== null);
       if (placement === null) continue;
       const name = node.maybeSchema()?.operatorName ?? node.kind;
       const use = uses.get(name);
@@ -58,7 +65,10 @@ export function explainGraph(
   };
   visit(graph);
   const operators = [...uses].map(([name, use]) => ({ name, ...use })).sort((a, b) => b.count - a.count);
-  return { method, operators, fusionGroups, graph: graph.toString({ sourceRanges: false }), stretches };
+  const text = (each: Graph): string => each.toString({ sourceRanges: false });
+  const stages = [...module.stagesOf(fn, receiver)].map(([name, stage]) => ({ name, graph: text(stage) }));
+  const stretches = planner?.report(code) ?? [];
+  return { method: fn.name, operators, fusionGroups, graph: text(graph), stages, stretches };
 }
 
 function describeGroup(node: Node): { label: string; operators: string[] } {

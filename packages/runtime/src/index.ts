@@ -16,7 +16,7 @@ export type { RunCounters } from './run/run-counters.ts';
 export { RuntimeContext, type RuntimeContextOptions } from './run/runtime-context.ts';
 export { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
 export { runtimeConstants, toIValue } from './interpreter/constant-value.ts';
-export type { Explanation, OperatorUse, Placement } from './explanation.ts';
+export { explainFunction, type Explanation, type OperatorUse, type Placement } from './explanation.ts';
 export { registerCustomOperator } from './authoring/custom-operators.ts';
 export { HostOperators } from './authoring/operator-call.ts';
 export { newModule } from './authoring/source-program.ts';
@@ -36,4 +36,5 @@ export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.t
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
 export { evaluateConstant } from './executor/constant-evaluator.ts';
-export { usePlanner, type StretchReport } from './run/planner.ts';
+export type { StretchReport } from './run/planner.ts';
+export type { RuntimeServices } from './services.ts';

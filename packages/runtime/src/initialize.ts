@@ -1,5 +1,4 @@
-import { setConstantEvaluator } from '@cresset/frontend';
-import { setDefaultCleanupPasses } from '@cresset/ir';
+import { extendServices } from '@cresset/ir';
 import { registerCommonOperators } from '@cresset/operators';
 import { runCleanupPasses } from '@cresset/passes';
 import { evaluateConstant } from './executor/constant-evaluator.ts';
@@ -12,6 +11,8 @@ export function initializeRuntime(): void {
   if (isInitialized) return;
   isInitialized = true;
   registerCommonOperators();
-  setDefaultCleanupPasses((graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }));
-  setConstantEvaluator(evaluateConstant);
+  extendServices({
+    cleanUp: (graph) => runCleanupPasses(graph, { evaluate: evaluateConstant }),
+    evaluate: evaluateConstant,
+  });
 }

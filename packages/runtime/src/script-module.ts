@@ -2,7 +2,6 @@ import type { PendingState, TransferProgress, WeightReader } from '@cresset/arch
 import { CressetError, isCustomClass, type CompilationUnit, type Graph, type ScriptFunction } from '@cresset/ir';
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './run/execution.ts';
-import { explainGraph, type MethodExplanation } from './explanation.ts';
 import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
 import type { CodeProvider } from './interpreter/code-compiler.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
@@ -122,7 +121,7 @@ export class ScriptModule {
 
   /** As {@link optimizedGraphFor}, of a method and its object, or a function. */
   optimizedGraphOf(fn: ScriptFunction, receiver: ScriptObject | null): Graph {
-    return this.#planOf(fn, receiver).graph;
+    return this.planOf(fn, receiver).graph;
   }
 
   /** The graphs that the chosen executor has made of a method or function so far, by their stage (PyTorch: graph_for). */
@@ -131,7 +130,7 @@ export class ScriptModule {
   }
 
   /** The plan of the last run, or before the first the one for any arguments. */
-  #planOf(fn: ScriptFunction, receiver: ScriptObject | null): ExecutionPlan {
+  planOf(fn: ScriptFunction, receiver: ScriptObject | null): ExecutionPlan {
     const executor = this.#executors.executorOf(fn);
     return executor.chooserFor(this.#spec(), receiver, true).latest() ?? executor.planFor(this.#spec(), receiver);
   }
@@ -150,22 +149,6 @@ export class ScriptModule {
   /** Optimises a method of an object, or a function, once more and tells of every step. */
   traceOptimization(onStep: StepListener, fn: ScriptFunction, receiver: ScriptObject | null): void {
     this.#executors.executorOf(fn).makePlan(this.#spec(), receiver, onStep);
-  }
-
-  /** Which operators a method runs, and where each of them would run. */
-  explain(name = 'forward', receiver = this.object): MethodExplanation {
-    return this.explainFunction(this.method(name, receiver), receiver);
-  }
-
-  /** As {@link explain}, of a method and its object, or a function. */
-  explainFunction(fn: ScriptFunction, receiver: ScriptObject | null): MethodExplanation {
-    const { graph, code } = this.#planOf(fn, receiver);
-    const explanation = explainGraph(fn.name, graph, this.context.device !== null, this.context.planner?.report(code));
-    const stages = [...this.stagesOf(fn, receiver)];
-    return {
-      ...explanation,
-      stages: stages.map(([name, stage]) => ({ name, graph: stage.toString({ sourceRanges: false }) })),
-    };
   }
 
   /** Frees the memory of all tensors of the module, those that its code holds as constants among them. */

@@ -1,6 +1,6 @@
 import { declareScript } from '@cresset/frontend';
 import { ClassType } from '@cresset/ir';
-import { RuntimeContext, ScriptModule, type CallOptions, type RuntimeContextOptions } from '@cresset/runtime';
+import { explainFunction, RuntimeContext, ScriptModule, type CallOptions, type RuntimeContextOptions } from '@cresset/runtime';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 
 /** Functions of Python text, called as a page calls them. */
@@ -21,7 +21,7 @@ export class PythonFunctions {
   }
 
   explain(name: string) {
-    return this.module.explainFunction(this.#find(name), null);
+    return explainFunction(this.module, this.#find(name), null);
   }
 
   #find(name: string) {

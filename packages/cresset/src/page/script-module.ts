@@ -278,8 +278,8 @@ export class ScriptModule {
   }
 
   /**
-   * Parts of the library that the program needs beside the engine, and what in it needs each. They were fetched when it was loaded, or for
-   * an earlier one.
+   * Parts of the library that the program needs beside the engine, readers of rare files among them, and what needs each. They were fetched when
+   * it was loaded, or for an earlier one; what is fetched later `explain()` tells too.
    */
   get parts(): readonly PartUse[] {
     return this.openFile().summary.parts;

@@ -1,11 +1,18 @@
-import { CompilationUnit, constantValue, Source, type GraphFunction } from '@cresset/ir';
+import {
+  CompilationUnit,
+  compilerServices,
+  constantValue,
+  Source,
+  type CompilerServices,
+  type GraphFunction,
+} from '@cresset/ir';
 import { FunctionValue } from '../callable-value.ts';
 import { compileError } from '../compilation-error.ts';
 import { SugaredValue, type SugaredCall } from '../sugared-value.ts';
 
-/** What the library is made of (see sources.ts). It is handed in, so that a program that compiles no source text of a user
- * does not carry it. */
-export interface LibrarySources {
+/** What the library is made of (see sources.ts), with the compiler for it, which asks for these functions itself. A program that compiles
+ * no source text of a user does not carry it. */
+export interface Library {
   /** TorchScript texts by module. */
   readonly texts: Readonly<Record<string, string>>;
   /** Functions that are one of two by a constant argument, by full name: the argument's position and name, and the full names
@@ -15,6 +22,7 @@ export interface LibrarySources {
   >;
   /** Full names under which others can be found too. */
   readonly aliases: Readonly<Record<string, string>>;
+  readonly compile: LibraryCompiler;
 }
 
 /** Declares the functions of a TorchScript text in a unit, under a namespace; gives what its other names mean, overloads and
@@ -25,26 +33,23 @@ export type LibraryCompiler = (
   source: Source,
 ) => ReadonlyMap<string, () => SugaredValue>;
 
+export interface LibraryServices extends CompilerServices {
+  readonly library?: Library;
+}
+
 /**
  * Functions of PyTorch that are written in Python there, such as those of `torch.nn.functional`: TorchScript text that is parsed when one of
  * them is first asked for, and compiled function by function.
  */
 class FunctionalLibrary {
   #unit: CompilationUnit | undefined;
-  #compile: LibraryCompiler | undefined;
-  #sources: LibrarySources | undefined;
   readonly #meanings = new Map<string, () => SugaredValue>();
-
-  /** Hands in the texts and the compiler, which this file cannot import: it asks for these functions itself. */
-  use(sources: LibrarySources, compile: LibraryCompiler): void {
-    this.#sources = sources;
-    this.#compile = compile;
-  }
 
   /** The meaning of a full Python name, or undefined. */
   find(name: string): SugaredValue | undefined {
-    const pythonName = this.#sources?.aliases[name] ?? name;
-    const dispatched = this.#sources?.dispatched[pythonName];
+    const { library } = compilerServices<LibraryServices>();
+    const pythonName = library?.aliases[name] ?? name;
+    const dispatched = library?.dispatched[pythonName];
     if (dispatched !== undefined) {
       const [position, argument, whenTrue, whenFalse] = dispatched;
       return new BooleanDispatchValue(position, argument, this.find(whenTrue)!, this.find(whenFalse)!);
@@ -64,11 +69,12 @@ class FunctionalLibrary {
 
   /** The function of that name itself: not what an overloaded or dispatched name means. */
   functionNamed(pythonName: string): GraphFunction | undefined {
-    if (this.#unit === undefined && this.#compile !== undefined) {
+    const { library } = compilerServices<LibraryServices>();
+    if (this.#unit === undefined && library !== undefined) {
       this.#unit = new CompilationUnit();
-      for (const [namespace, text] of Object.entries(this.#sources?.texts ?? {})) {
+      for (const [namespace, text] of Object.entries(library.texts)) {
         const source = new Source(text, `${namespace.replaceAll('.', '/')}.py`);
-        for (const [name, meaning] of this.#compile(this.#unit, `__torch__.${namespace}`, source)) {
+        for (const [name, meaning] of library.compile(this.#unit, `__torch__.${namespace}`, source)) {
           this.#meanings.set(name, meaning);
         }
       }

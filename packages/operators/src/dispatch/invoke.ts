@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { compilerServices, CressetError, type CompilerServices } from '@cresset/ir';
 import {
   contiguousStrides,
   isComplex,
@@ -101,8 +101,9 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   if (call.isQuantized) {
     const plain = row.derived?.from ?? row;
     const results =
-      quantizedForm?.(row, unboxed, (args) => finish(computeOnHost(plain, args, outputShapes(plain, args), context))) ??
-      null;
+      compilerServices<DispatchServices>().quantizedForm?.(row, unboxed, (args) =>
+        finish(computeOnHost(plain, args, outputShapes(plain, args), context)),
+      ) ?? null;
     check(
       results !== null,
       () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
@@ -224,13 +225,6 @@ export type QuantizedForm = (
   compute: (args: Arguments) => Results,
 ) => Results | null;
 
-let quantizedForm: QuantizedForm | undefined;
-
-/** Has quantised tensors taken; without, rows that say so take them and no others. */
-export function useQuantizedForms(form: QuantizedForm): void {
-  quantizedForm = form;
-}
-
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
   const { from } = row.derived!;
@@ -276,15 +270,16 @@ export interface ComplexLowering {
   lower(row: OperatorRow, args: Arguments, outputs: readonly Tensor[], context: LoweringContext): void;
 }
 
-let complexLowering: ComplexLowering | null = null;
-
-/** Has a device compute with complex numbers; without, the host does. */
-export function useComplexLowering(lowering: ComplexLowering): void {
-  complexLowering = lowering;
+/** What parts of the library bring for calling operators. */
+export interface DispatchServices extends CompilerServices {
+  /** Takes quantised tensors; without, rows that say so take them and no others. */
+  readonly quantizedForm?: QuantizedForm;
+  /** Has a device compute with complex numbers; without, the host does. */
+  readonly complexLowering?: ComplexLowering;
 }
 
 const refuseComplex = (row: OperatorRow, args: Arguments): string | null =>
-  complexLowering?.takes(row, args) ? null : 'complex numbers';
+  compilerServices<DispatchServices>().complexLowering?.takes(row, args) ? null : 'complex numbers';
 
 const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =>
   [...tensorsOf(args), ...outputs].some(({ dtype }) => isComplex(dtype));
@@ -382,6 +377,7 @@ function computeOnDevice(
 ): Tensor[] {
   if (!shapes) throw notImplemented(row);
   const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
+  const { complexLowering } = compilerServices<DispatchServices>();
   if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
   else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
   else if (row.reduction) lowerReduction(row, args, outputs[0], context);

@@ -1,7 +1,8 @@
-import { useComplexLowering } from '../dispatch/invoke.ts';
+import { extendServices } from '@cresset/ir';
+import type { DispatchServices } from '../dispatch/invoke.ts';
 import { lowerComplex, takesComplex } from '../families/complex/complex-lowering.ts';
 
 /** Complex numbers on a device. */
 export function register(): void {
-  useComplexLowering({ takes: takesComplex, lower: lowerComplex });
+  extendServices<DispatchServices>({ complexLowering: { takes: takesComplex, lower: lowerComplex } });
 }

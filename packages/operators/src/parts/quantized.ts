@@ -1,10 +1,11 @@
+import { extendServices } from '@cresset/ir';
 import { quantizedRows } from '../families/quantized/rows.ts';
-import { useQuantizedForms } from '../dispatch/invoke.ts';
+import type { DispatchServices } from '../dispatch/invoke.ts';
 import { runQuantizedForm } from '../families/quantized/forms.ts';
 import { registerFamily } from '../table/register.ts';
 
 /** Quantised tensors and layers, and what other operators do with such tensors. */
 export function register(): void {
   registerFamily(quantizedRows);
-  useQuantizedForms(runQuantizedForm);
+  extendServices<DispatchServices>({ quantizedForm: runQuantizedForm });
 }

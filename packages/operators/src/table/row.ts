@@ -1,3 +1,4 @@
+import type { Graph } from '@cresset/ir';
 import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction, Store } from '@cresset/tensorexpr';
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
@@ -31,6 +32,8 @@ export interface OperatorRow {
   /** Whether the lowering takes these arguments; absent where it takes all. */
   readonly lowerable?: (args: never) => boolean;
   readonly decomposition?: string;
+  /** The graph of the decomposition, where that was compiled with names of its author's. */
+  readonly decomposed?: Graph;
   /** Computes it somewhere else, as a custom operator's function in the page: where there is no device, or nothing for that. */
   readonly remote?: (args: readonly IValue[]) => Promise<readonly IValue[]>;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */

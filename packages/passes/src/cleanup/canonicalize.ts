@@ -1,4 +1,4 @@
-import { Graph, type Block, type Node, type Use, type Value } from '@cresset/ir';
+import type { Block, Graph, Node, Use, Value } from '@cresset/ir';
 
 /**
  * A copy whose values are numbered in the order of the text (PyTorch: Canonicalize).
@@ -6,35 +6,22 @@ import { Graph, type Block, type Node, type Use, type Value } from '@cresset/ir'
  * @param keepNames keeps the names of values that have one
  */
 export function canonicalize(graph: Graph, keepNames = true): Graph {
-  const copy = new Graph(graph.currentScope);
-  const copies = new Map<Value, Value>();
-  const name = (original: Value, value: Value): void => {
-    value.setType(original.type);
-    if (keepNames && original.hasDebugName()) value.setDebugName(original.debugName);
-    copies.set(original, value);
-  };
-  const map = (value: Value): Value => copies.get(value)!;
-  const fill = (source: Block, target: Block): void => {
-    for (const input of source.inputs) name(input, target.addInput());
-    for (const node of source.nodes()) {
-      const cloned = target.appendNode(copy.create(node.kind, node.inputs.map(map), 0));
-      cloned.copyMetadata(node).copyAttributes(node);
-      for (const output of node.outputs) name(output, cloned.addOutput());
-      for (const attribute of node.attributeNames) {
-        const entry = node.attribute(attribute);
-        if (entry.kind === 'g') cloned.setG(attribute, canonicalize(entry.value, keepNames));
-        else if (entry.kind === 'gs')
-          cloned.setGs(
-            attribute,
-            entry.value.map((inner) => canonicalize(inner, keepNames)),
-          );
-      }
-      for (const block of node.blocks) fill(block, cloned.addBlock());
-    }
-    for (const output of source.outputs) target.registerOutput(map(output));
-  };
-  fill(graph.block, copy.block);
+  const copy = graph.copy();
+  if (!keepNames) forgetNames(copy.block);
   return copy;
+}
+
+function forgetNames(block: Block): void {
+  block.inputs.forEach((input) => input.setDebugName(''));
+  for (const node of block.nodes()) {
+    node.outputs.forEach((output) => output.setDebugName(''));
+    node.blocks.forEach(forgetNames);
+    for (const name of node.attributeNames) {
+      const entry = node.attribute(name);
+      if (entry.kind === 'g') forgetNames(entry.value.block);
+      else if (entry.kind === 'gs') entry.value.forEach((inner) => forgetNames(inner.block));
+    }
+  }
 }
 
 /**

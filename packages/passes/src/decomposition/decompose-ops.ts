@@ -1,9 +1,10 @@
 import { IntType, ListType, logGraph, TensorType, type Graph, type Node, type Value } from '@cresset/ir';
+import type { OperatorRow } from '@cresset/operators';
 import { rowOf } from '../fusion/fusable.ts';
 import { inline, insertGraphBefore } from '../cleanup/inliner.ts';
 
 /** Compiles the TorchScript text of a row's decomposition to a graph over the row's arguments. */
-export type DecompositionCompiler = (schema: string, decomposition: string) => Graph;
+export type DecompositionCompiler = (row: OperatorRow) => Graph;
 
 /** Puts operators that are defined in terms of others (row.decomposition) in those terms (PyTorch: RunDecompositions). */
 export function decomposeOps(graph: Graph, compile: DecompositionCompiler, forDevice = true): boolean {
@@ -29,7 +30,7 @@ function decomposableNodes(graph: Graph, forDevice: boolean): Node[] {
 function decompose(node: Node, compile: DecompositionCompiler): void {
   const row = rowOf(node)!;
   const source = row.derived?.from ?? row;
-  const body = compile(source.schema, source.decomposition!).copy();
+  const body = compile(source).copy();
   inline(body);
   const isOut = row.derived?.form === 'out';
   const args = isVariadic(node) ? gathered(node) : isOut ? node.inputs.slice(0, body.inputs.length) : node.inputs;

@@ -1,4 +1,4 @@
-import { declareFunctions, parseProgram, UnitResolver, useCompilerForLibrary } from '@cresset/frontend';
+import { declareFunctions, parseProgram, UnitResolver, provideLibrary } from '@cresset/frontend';
 import {
   CompilationUnit,
   CressetError,
@@ -14,7 +14,6 @@ import {
 import { copyInto, type OperatorRow, type PointwiseArguments } from '@cresset/operators';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
-import { setDecomposition } from '../executor/decomposition-compiler.ts';
 import { Execution } from '../run/execution.ts';
 import { ExecutorCache } from '../executor/graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
@@ -53,7 +52,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
   }
   const row: OperatorRow = {
     schema: registration.schema,
-    ...(lowering && 'script' in lowering && decomposedRow(registration.schema, schema, lowering.script)),
+    ...(lowering && 'script' in lowering && decomposedRow(schema, lowering.script)),
     ...(lowering && 'expression' in lowering && pointwiseRow(schema, lowering.expression)),
     ...(hasHost && { remote: remoteOf(schema, shape === null ? null : new ShapeFunction(schema, shape), run) }),
   };
@@ -67,7 +66,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
 // ---- in terms of others
 
 function compileFor(schema: FunctionSchema, text: string, what: string): GraphFunction {
-  useCompilerForLibrary();
+  provideLibrary();
   const unit = new CompilationUnit();
   const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python');
   const functions = declareFunctions(unit, definitions, { resolver: new UnitResolver([unit], '') });
@@ -84,7 +83,7 @@ function compileFor(schema: FunctionSchema, text: string, what: string): GraphFu
   return main;
 }
 
-function decomposedRow(text: string, schema: FunctionSchema, script: string): Partial<OperatorRow> {
+function decomposedRow(schema: FunctionSchema, script: string): Partial<OperatorRow> {
   const fn = compileFor(schema, script, 'lowering');
   const returned = fn.schema.returns[0]?.type;
   const count = returned?.kind === 'TupleType' ? returned.containedTypes().length : fn.schema.returns.length;
@@ -94,8 +93,7 @@ function decomposedRow(text: string, schema: FunctionSchema, script: string): Pa
       `the lowering of ${schema.operatorName} returns ${count} values, and the operator ${schema.returns.length}`,
     );
   }
-  setDecomposition(text, script, fn.graph);
-  return { decomposition: script };
+  return { decomposition: script, decomposed: fn.graph };
 }
 
 function pointwiseRow(schema: FunctionSchema, expression: unknown): Partial<OperatorRow> {

@@ -42,7 +42,7 @@ export const unrecorded = (execution: Execution): TapeRun =>
 /** Runs an operator by its text. What is written in place is a copy, as it is of the text's result. */
 export async function runComposed(row: OperatorRow, args: readonly IValue[], run: TapeRun): Promise<readonly IValue[]> {
   const source = row.derived?.from ?? row;
-  return runGraph(compileDecomposition(source.schema, source.decomposition!), row, args, run);
+  return runGraph(compileDecomposition(source), row, args, run);
 }
 
 /** Runs an operator as a graph of its arguments. */

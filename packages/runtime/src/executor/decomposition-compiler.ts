@@ -1,28 +1,23 @@
 import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
 import { CompilationUnit, CressetError, Source, type Graph } from '@cresset/ir';
+import type { OperatorRow } from '@cresset/operators';
 
-const compiled = new Map<string, Graph>();
+const compiled = new WeakMap<OperatorRow, Graph>();
 
 /**
  * The graph of an operator that is defined in terms of others, by the text in its row; compiled once. Throws what compiling
  * the text throws.
  */
-export function compileDecomposition(schema: string, text: string): Graph {
-  const key = `${schema}\n${text}`;
-  let graph = compiled.get(key);
-  if (!graph) compiled.set(key, (graph = compile(schema, text)));
+export function compileDecomposition(row: OperatorRow): Graph {
+  let graph = row.decomposed ?? compiled.get(row);
+  if (!graph) compiled.set(row, (graph = compile(row)));
   return graph;
 }
 
-/** Says what a decomposition comes to, where it is compiled by others. */
-export function setDecomposition(schema: string, text: string, graph: Graph): void {
-  compiled.set(`${schema}\n${text}`, graph);
-}
-
-function compile(schema: string, text: string): Graph {
+function compile({ schema, decomposition }: OperatorRow): Graph {
   const unit = new CompilationUnit();
   const definitions = parseProgram(
-    new Source(text, `<decomposition of ${schema.slice(0, schema.indexOf('('))}>`),
+    new Source(decomposition!, `<decomposition of ${schema.slice(0, schema.indexOf('('))}>`),
     'python',
   );
   const functions = declareFunctions(unit, definitions as readonly Def[], { resolver: NATIVE_RESOLVER });

@@ -1,4 +1,5 @@
 import {
+  compilerServices,
   CressetError,
   GraphFunction,
   jitOptions,
@@ -13,13 +14,7 @@ import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
 import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
 import type { Code, CodeSource } from '../interpreter/code.ts';
-
-let autocastPass: OptimizeOptions['autocast'];
-
-/** Gives plans that are made from now on the pass that a program with `torch.autocast` needs. */
-export function useAutocast(pass: NonNullable<OptimizeOptions['autocast']>): void {
-  autocastPass = pass;
-}
+import type { RuntimeServices } from '../services.ts';
 
 /** The kind of run that a plan was made for. */
 export interface RunSpec {
@@ -47,14 +42,7 @@ export interface PlanChooser {
   stages(): ReadonlyMap<string, Graph>;
 }
 
-type ChooserFactory = (executor: GraphExecutor, spec: RunSpec, self: ScriptObject | null) => PlanChooser;
-
-let choosers: Readonly<Record<ExecutorKind, ChooserFactory>> | undefined;
-
-/** Makes the executors known that look at arguments. */
-export function useExecutors(known: NonNullable<typeof choosers>): void {
-  choosers = known;
-}
+export type ChooserFactory = (executor: GraphExecutor, spec: RunSpec, self: ScriptObject | null) => PlanChooser;
 
 /** Is told of the graph after every pass: for `explain()` and the playground. */
 export type StepListener = (name: string, graph: Graph) => void;
@@ -96,7 +84,7 @@ export class GraphExecutor {
 
   #makeChooser(kind: ExecutorKind | undefined, spec: RunSpec, self: ScriptObject | null): PlanChooser {
     if (kind) {
-      const make = choosers?.[kind];
+      const make = compilerServices<RuntimeServices>().executors?.[kind];
       if (!make) throw new CressetError('ARGUMENT', `there is no executor '${kind}' here`);
       return make(this, spec, self);
     }
@@ -140,7 +128,7 @@ export class GraphExecutor {
     return {
       evaluate: evaluateConstant,
       compileDecomposition,
-      autocast: autocastPass,
+      autocast: compilerServices<RuntimeServices>().autocast,
       self,
       unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,

@@ -1,7 +1,8 @@
+import { extendServices } from '@cresset/ir';
 import { autocast } from '@cresset/passes';
-import { useAutocast } from '../executor/graph-executor.ts';
+import type { RuntimeServices } from '../services.ts';
 
 /** The casts within `with torch.autocast(…)`. */
 export function register(): void {
-  useAutocast(autocast);
+  extendServices<RuntimeServices>({ autocast });
 }

@@ -4,7 +4,6 @@ import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import type { Storage } from '@cresset/tensor';
 import type { Execution } from './execution.ts';
-import type { RuntimeContext } from './runtime-context.ts';
 
 /** What a planner knows of a stretch of a function, for people to read. */
 export interface StretchReport {
@@ -48,13 +47,3 @@ export interface Planner {
   clear(): void;
   report(code: Code): StretchReport[];
 }
-
-let makePlanner: ((context: RuntimeContext) => Planner | null) | null = null;
-
-/** Has runs on a device recorded, in contexts that are made, or look for a planner, from now on. */
-export function usePlanner(make: typeof makePlanner): void {
-  makePlanner = make;
-}
-
-/** A planner for a context; null where there is none. */
-export const plannerFor = (context: RuntimeContext): Planner | null => makePlanner?.(context) ?? null;

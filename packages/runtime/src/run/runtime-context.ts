@@ -1,11 +1,13 @@
+import { compilerServices } from '@cresset/ir';
 import type { HostContext, RandomGenerator } from '@cresset/operators';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { FaultLog } from './fault-log.ts';
 import { KeptStorages } from '../memory/kept-storages.ts';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import { PhiloxGenerator } from './philox.ts';
-import { plannerFor, type Planner } from './planner.ts';
+import type { Planner } from './planner.ts';
 import { emptyRunCounters, type RunCounters } from './run-counters.ts';
+import type { RuntimeServices } from '../services.ts';
 
 export interface RuntimeContextOptions {
   /** Where tensors are computed; null for the host. */
@@ -25,7 +27,7 @@ export class RuntimeContext implements HostContext {
   readonly keptStorages = new KeptStorages();
   counters: RunCounters = emptyRunCounters();
   readonly faults = new FaultLog();
-  #planner: Planner | null;
+  #planner: Planner | null = null;
 
   readonly #generator: RandomGenerator;
 
@@ -39,17 +41,11 @@ export class RuntimeContext implements HostContext {
     this.limits = { ...defaultLimits, ...options.limits };
     this.#print = options.print ?? ((text) => console.log(text));
     this.#warn = options.warn ?? ((text) => console.warn(text));
-    this.#planner = plannerFor(this);
   }
 
-  /** What records runs and replays them; null where nothing does. */
+  /** What records runs and replays them; null where nothing does, or not yet. */
   get planner(): Planner | null {
-    return this.#planner;
-  }
-
-  /** Has runs that begin from now on recorded, where what records them is there by now. */
-  findPlanner(): void {
-    this.#planner ??= plannerFor(this);
+    return (this.#planner ??= compilerServices<RuntimeServices>().planner?.(this) ?? null);
   }
 
   get generator(): RandomGenerator {

@@ -1,12 +1,11 @@
 import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
-import { ClassType, CressetError, nested, type ScriptFunction } from '@cresset/ir';
-import { canonicalize } from '@cresset/passes';
+import { ClassType, compilerServices, CressetError, nested, type ScriptFunction } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { OperatorObserver } from '../run/execution.ts';
 import type { RunProfile } from '../run/run-profile.ts';
-import { preparationOf } from '../object-preparation.ts';
+import type { RuntimeServices } from '../services.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
@@ -59,13 +58,13 @@ export class HostedModel {
   /** Of a file: how long loading it took. */
   timings: LoadTimings | null = null;
   readonly runner: ScriptModule;
-  /** Methods that were called, with their modules. */
-  readonly called = new Set<string>();
   /** Modules by path, the model itself under `''`. */
   readonly modules: Map<string, ScriptObject>;
   readonly #loaded: HostedProgram;
   readonly #device: ComputeDevice | null;
   readonly #report: DeviceReport;
+  /** Methods that were called, with their modules. */
+  readonly #called = new Set<string>();
   readonly #temporaries = new UndecidedStorages();
   /** Objects whose tensors were not there when they could have been made ready. */
   #unprepared: ScriptObject[] = [];
@@ -100,16 +99,22 @@ export class HostedModel {
    */
   async prepare(signal: AbortSignal): Promise<void> {
     await this.runner.restore(this.#loaded.pendingStates, { signal });
-    this.#unprepared = this.#loaded.pendingStates.flatMap(({ object }) => (preparationOf(object) ? [object] : []));
+    this.#unprepared = this.#loaded.pendingStates.flatMap(({ object }) =>
+      this.#preparationOf(object) ? [object] : [],
+    );
     if (this.#unprepared.length > 0) this.runner.prepare('forward');
     this.#prepareObjects();
+  }
+
+  #preparationOf(object: ScriptObject): (() => void) | undefined {
+    return compilerServices<RuntimeServices>().preparationOf?.(object);
   }
 
   /** Makes those objects ready whose tensors are on the host. */
   #prepareObjects(): void {
     this.#unprepared = this.#unprepared.filter((object) => {
       if (!storagesOf([object]).every(({ isOnHost }) => isOnHost)) return true;
-      preparationOf(object)!();
+      this.#preparationOf(object)!();
       return false;
     });
   }
@@ -163,6 +168,7 @@ export class HostedModel {
     onProgress?: (progress: TransferProgress) => void,
     observer: OperatorObserver | null = null,
   ): Promise<CallOutcome> {
+    await this.#expectRepetition(`${module}.${method}`);
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
     const reader = this.reader();
@@ -186,6 +192,12 @@ export class HostedModel {
       const written = await writtenArguments(reader).catch(() => []);
       return { value: null, written, error, profile: this.#profile(start, before) };
     }
+  }
+
+  /** A method that is called once more may be called often: what records its runs on a device comes then. */
+  async #expectRepetition(method: string): Promise<void> {
+    if (this.#device && this.#called.has(method)) await this.parts.want('plans', 'a method that is called again');
+    this.#called.add(method);
   }
 
   /** Makes values of messages; they may refer to the modules of this model. */
@@ -270,15 +282,16 @@ export class HostedModel {
       const graph = stages.get(stage);
       const known = [...stages.keys()].join(', ');
       if (!graph) throw new CressetError('NO_STAGE', `'${method}' has no graph '${stage}' yet; it has ${known}`);
-      return canonicalize(graph).toString();
+      return graph.copy().toString();
     }
     const graph = which === 'graph' ? this.runner.graphOf(fn) : this.runner.optimizedGraphOf(fn, receiver);
-    return canonicalize(graph).toString();
+    return graph.copy().toString();
   }
 
   async explain(module: string, method: string): Promise<Explanation> {
+    const { explainFunction } = await import('../explanation.ts');
     const { fn, receiver } = this.callee(module, method);
-    return { ...this.runner.explainFunction(fn, receiver), parts: this.parts.uses };
+    return { ...explainFunction(this.runner, fn, receiver), parts: this.parts.uses };
   }
 
   async tensor(module: string, name: string): Promise<WireTensor> {
@@ -294,6 +307,7 @@ export class HostedModel {
   /** Copies tensors into the parameters and buffers of a module. */
   async loadStateDict({ module, tensors, strict }: StateDictRequest): Promise<StateDictReport> {
     const { loadStateDict } = await import('./state-dict.ts');
+    this.parts.note('state-dict', 'loadStateDict');
     this.receiver(module);
     const state = new Map(tensors.map(([name, tensor]) => [name, tensorFromWire(tensor)]));
     return loadStateDict(this.modules, module, state, strict);

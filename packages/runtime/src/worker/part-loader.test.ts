@@ -33,3 +33,32 @@ it('says what of a program needs a part', async () => {
   expect(fetched).toEqual(['quantized']);
   expect(parts.uses).toEqual([{ name: 'quantized', reason: 'a layer with packed weights' }]);
 });
+
+it('tells what else was fetched for a program, and goes without what it only wanted', async () => {
+  const fetched: string[] = [];
+  const loader = new PartLoader({
+    plans: async () => {
+      fetched.push('plans');
+      return {};
+    },
+    saving: async () => {
+      fetched.push('saving');
+      throw new TypeError('offline');
+    },
+  });
+  const parts = new ProgramParts(loader);
+  parts.note('legacy-module-reader', 'an old file');
+  parts.note('legacy-module-reader', 'another reason');
+  for (let times = 0; times < 2; times++) {
+    await parts.want('plans', 'a second call');
+    await parts.want('saving', 'a wish');
+  }
+  // What is needed is fetched; what was only told of is no part of the loader's.
+  await parts.needForValues([{ kind: 'tensor', dtype: 'float32', shape: [], data: new ArrayBuffer(4) }]);
+  await parts.needForCode('', [], () => []);
+  expect(fetched).toEqual(['plans', 'saving']);
+  expect(parts.uses).toEqual([
+    { name: 'legacy-module-reader', reason: 'an old file' },
+    { name: 'plans', reason: 'a second call' },
+  ]);
+});

@@ -24,16 +24,21 @@ const PACKED = /\btorch\.classes\.(?:quantized|rnn)\b/;
 /** Which parts of the library one program needs, and why: each is fetched before what needs it is compiled or run. */
 export class ProgramParts {
   readonly #loader: PartLoader | null;
+  /** Parts without which the program cannot be compiled or run. */
   readonly #uses = new Map<string, string>();
+  /** What else was fetched for it. */
+  readonly #others = new Map<string, string>();
+  /** Those that could not be fetched, and that the program does without. */
+  readonly #without = new Set<string>();
 
   /** @param loader null where everything has been registered */
   constructor(loader: PartLoader | null) {
     this.#loader = loader;
   }
 
-  /** In the order in which they were first needed. */
+  /** Those without which it cannot be compiled or run, then the others, in the order in which they were first needed. */
   get uses(): readonly PartUse[] {
-    return [...this.#uses].map(([name, reason]) => ({ name, reason }));
+    return [...this.#uses, ...this.#others].map(([name, reason]) => ({ name, reason }));
   }
 
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
@@ -59,6 +64,22 @@ export class ProgramParts {
     const before = this.#uses.size;
     for (const value of values) this.#noteValue(value);
     if (this.#uses.size > before) await this.#fetch();
+  }
+
+  /** Counts something that was fetched for the program. */
+  note(name: string, reason: string): void {
+    if (!this.#uses.has(name) && !this.#others.has(name)) this.#others.set(name, reason);
+  }
+
+  /** Fetches a part, if it can be had: the program runs without it too. It is not tried again. */
+  async want(part: string, reason: string): Promise<void> {
+    if (this.#others.has(part) || this.#without.has(part)) return;
+    try {
+      await this.#loader?.need(part);
+      this.note(part, reason);
+    } catch {
+      this.#without.add(part);
+    }
   }
 
   #noteCode(text: string, names: Iterable<string>, table: PartTable): void {

@@ -7,6 +7,7 @@ import { CountingDevice } from '../counting-device-fixture.ts';
 import { inProcessPorts } from './in-process-ports.ts';
 import { PartLoader } from './part-loader.ts';
 import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
+import { registerRequestHandlers } from './request-handlers.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';
 import { failure } from '../../../../test-setup/failure.ts';
@@ -107,6 +108,20 @@ describe('WorkerHost', () => {
     await client.request('called', call([picture()]));
     await client.request('called', call([picture()]));
     expect(fetched).toBe(1);
+  });
+
+  it('tells of the readers that come with questions, and of the part that answers a request', async () => {
+    const client = await connectAndLoad();
+    registerRequestHandlers({ passes: async () => ({ type: 'passes', steps: [] }) });
+    const about = { type: 'query', model: 1, module: '', method: 'forward' } as const;
+    const told = async (): Promise<readonly string[]> => {
+      const { explanation } = await client.request('explained', { ...about, about: 'explain' });
+      return explanation.parts.map(({ name, reason }) => `${name}: ${reason}`);
+    };
+    const before = await told();
+    await client.request('text', { ...about, about: 'graph' });
+    await client.request('passes', { type: 'passes', model: 1, module: '', method: 'forward' });
+    expect(await told()).toEqual([...before, "debug-ranges: lines of the author's source", "inspection: 'passes'"]);
   });
 
   it('runs calls in the order they came, and one that fails hurts no other', async () => {

@@ -80,8 +80,6 @@ export class WorkerHost {
   /** One a request that is under way. */
   readonly #aborts = new Map<number, AbortController>();
   #device: Promise<ComputeDevice> | null = null;
-  /** What records runs could not be fetched. */
-  #isWithoutPlans = false;
 
   constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
     initializeRuntime();
@@ -161,6 +159,7 @@ export class WorkerHost {
     await this.#environment.parts?.need(part);
     const handler = handlerOf(request.type);
     if (!handler) throw new CressetError('PART_MISSING', `'${request.type}' is answered by the part '${part}'`);
+    if ('model' in request) this.models.get(request.model)?.parts.note(part, `'${request.type}'`);
     return handler(request, this, signal);
   }
 
@@ -174,11 +173,15 @@ export class WorkerHost {
     // The GPU is woken while the file travels.
     const opening = this.chooseDevice(request.device);
     opening.catch(() => {});
-    const options = this.#transferOptions(request, signal);
+    const parts = this.programParts();
+    const options: TransferOptions = {
+      ...this.#transferOptions(request, signal),
+      beforeCompiling: (contents) => parts.needForFile(contents),
+      onPart: (name, reason) => parts.note(name, reason),
+    };
     const source = await openSource(request.input, options);
     const opened = performance.now();
-    const parts = this.programParts();
-    const loaded = await readModule(source, { ...options, beforeCompiling: (contents) => parts.needForFile(contents) });
+    const loaded = await readModule(source, options);
     const read = performance.now();
     const { device, report } = this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, device, report, this.output, parts);
@@ -231,21 +234,11 @@ export class WorkerHost {
     const model = this.model(request.model);
     return model.enqueue(async () => {
       await model.parts.needForValues([...request.args, ...request.kwargs.map(([, value]) => value)]);
-      await this.#expectRepetition(model, `${request.module}.${request.method}`);
       const onProgress = request.tellsProgress ? this.#progressReporter(request.id) : undefined;
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
     });
-  }
-
-  /** A method that is called once more may be called often: what records its runs on a device comes then. They go without, too. */
-  async #expectRepetition({ runner: { context }, called }: HostedModel, method: string): Promise<void> {
-    const isRepeated = called.has(method);
-    called.add(method);
-    if (!isRepeated || !context.device || context.planner || this.#isWithoutPlans) return;
-    await this.#environment.parts?.need('plans').catch(() => (this.#isWithoutPlans = true));
-    context.findPlanner();
   }
 
   async #query(request: QueryRequest): Promise<AnswerBody> {

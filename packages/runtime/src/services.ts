@@ -1,0 +1,21 @@
+import type { CompilerServices, ExecutorKind } from '@cresset/ir';
+import type { OptimizeOptions } from '@cresset/passes';
+import type { ScriptObject } from '@cresset/tensor';
+import type { ChooserFactory } from './executor/graph-executor.ts';
+import type { Planner } from './run/planner.ts';
+import type { RuntimeContext } from './run/runtime-context.ts';
+
+/** What parts of the library bring for running programs. */
+export interface RuntimeServices extends CompilerServices {
+  /** The pass that a program with `torch.autocast` needs. */
+  readonly autocast?: OptimizeOptions['autocast'];
+  /** The executors that look at arguments. */
+  readonly executors?: Readonly<Record<ExecutorKind, ChooserFactory>>;
+  /** Has the runs of a context recorded; null where its device cannot. */
+  readonly planner?: (context: RuntimeContext) => Planner | null;
+  /**
+   * What makes an object that a file restores ready when it is loaded, as PyTorch packs weights then, once its tensors are on the host;
+   * undefined for one that needs nothing.
+   */
+  readonly preparationOf?: (object: ScriptObject) => (() => void) | undefined;
+}
