@@ -1,6 +1,12 @@
 import { declareScript } from '@cresset/frontend';
 import { ClassType } from '@cresset/ir';
-import { explainFunction, RuntimeContext, ScriptModule, type CallOptions, type RuntimeContextOptions } from '@cresset/runtime';
+import {
+  explainFunction,
+  RuntimeContext,
+  ScriptModule,
+  type CallOptions,
+  type RuntimeContextOptions,
+} from '@cresset/runtime';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 
 /** Functions of Python text, called as a page calls them. */
