@@ -5,7 +5,7 @@
 Each `NAME.py` there defines a function `f` and `CALLS`, a list of functions that give its arguments. Beside it `NAME.json` is written: the
 graphs as compiled and after each call, under the profiling executor (`profiling`), under it with groups of the TensorExpr fuser on the CPU
 (`groups`), with groups for any sizes (`dynamic`), and under the executor by ArgumentSpec (`legacy`); under both with arguments that require gradients (`gradients`,
-`legacy_gradients`). Places in the source are left out.
+`legacy_gradients`), and of the backward graphs of two of them (`backward`). Places in the source are left out.
 """
 
 import importlib.util
@@ -55,8 +55,25 @@ def graphs(path: Path, profiling: bool, fuse: bool, requires_grad=False, strateg
     return found
 
 
+def backward_graphs(path: Path) -> list:
+    """Of the backward graph of what a program is one differentiable graph for: profiled, and optimised."""
+    graphs(path, profiling=True, fuse=False, requires_grad=True)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    function = torch.jit.script(module.f)
+    found = []
+    for _ in range(3):
+        result = function(*[requiring(value) for value in module.CALLS[0]()])
+        result.backward(torch.ones_like(result))
+        found.append(without_places(torch.jit.last_executed_optimized_graph()))
+    return found[1:]
+
+
 for program in sorted(Path(sys.argv[1]).glob('*.py')):
     golden = {name: graphs(program, **mode) for name, mode in MODES.items()}
+    if program.stem in ('pointwise', 'layers'):
+        golden['backward'] = backward_graphs(program)
     golden['torch'] = torch.__version__.split('+')[0]
     program.with_suffix('.json').write_text(json.dumps(golden, indent=1) + '\n')
     print(program.stem)

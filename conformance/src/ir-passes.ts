@@ -40,6 +40,7 @@ import {
   removeInplaceOps,
   removeMutation,
   runCleanupPasses,
+  specializeAutogradZero,
   unrollConstantLoops,
   unrollLoops,
 } from '@cresset/passes';
@@ -103,5 +104,6 @@ export const irPasses: Readonly<Record<string, (graph: Graph) => unknown>> = {
   refine_tuple_types: refineTupleTypes,
   remove_inplace_ops: removeInplaceOps,
   remove_mutation: removeMutation,
+  specialize_autogradzero: (graph) => specializeAutogradZero(graph),
   replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),
 };

@@ -55,6 +55,7 @@ export { isDifferentiable } from './autodiff/differentiable-ops.ts';
 export { differentiate } from './autodiff/differentiate.ts';
 export { inlineAutodiffSubgraphs } from './autodiff/inline-autodiff-subgraphs.ts';
 export { lowerGradOf } from './autodiff/lower-grad-of.ts';
+export { specializeAutogradZero } from './autodiff/specialize-autograd-zero.ts';
 export { formulas } from './autodiff/formulas/index.ts';
 export { type Gradient } from './autodiff/gradient.ts';
 export { gradientPairOf, type GradientPair } from './autodiff/symbolic-script.ts';
@@ -68,6 +69,8 @@ export { eliminateRedundantGuards } from './profiling/guard-elimination.ts';
 export { replaceFallbackGraphs } from './profiling/fallback-functions.ts';
 export { insertGuards } from './profiling/insert-guards.ts';
 export {
+  countNones,
+  insertNoneCounts,
   instrumentGraph,
   profiledType,
   removeProfileCounter,

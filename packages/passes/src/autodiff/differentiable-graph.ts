@@ -6,6 +6,8 @@ import { setRequiresGrad } from './update-requires-grad.ts';
 
 /** Fewer nodes than that are no group that is worth differentiating (PyTorch: autodiffSubgraphNodeThreshold). */
 export const NODE_THRESHOLD = 2;
+/** Fewer nodes than that are left to autograd where types are known (PyTorch: autodiffSubgraphInlineThreshold). */
+export const INLINE_THRESHOLD = 5;
 
 /** Whether an argument of a graph requires a gradient, as far as is known (PyTorch: needsGradient). */
 export function needsGradient(graph: Graph): boolean {

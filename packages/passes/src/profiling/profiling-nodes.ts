@@ -1,4 +1,13 @@
-import { OptionalType, TensorType, type Block, type Graph, type Node, type Type } from '@cresset/ir';
+import {
+  IntType,
+  OptionalType,
+  StringType,
+  TensorType,
+  type Block,
+  type Graph,
+  type Node,
+  type Type,
+} from '@cresset/ir';
 import { eraseShapeInformation } from '../shape-analysis/propagate-input-shapes.ts';
 import { needsProfiledInputs, needsProfiledOutput } from './profiled-operators.ts';
 
@@ -91,4 +100,29 @@ function specializeBlock(block: Block): void {
     }
     node.destroy();
   }
+}
+
+/**
+ * Counts how often an optional size is None that a gradient is summed to: where nothing was broadcast nothing is summed (PyTorch:
+ * InsertProfileNodesForSpecializeAutogradZero).
+ */
+export function insertNoneCounts(graph: Graph): void {
+  for (const node of Array.from(graph.allNodes())) {
+    if (node.kind !== 'aten::_grad_sum_to_size') continue;
+    const size = node.input(1);
+    if (!(size.type instanceof OptionalType) || size.node.kind === 'prim::profile_ivalue') continue;
+    const counts = graph.create('prim::profile_ivalue', [size]).insertAfter(size.node);
+    counts.output().setType(size.type);
+    countNones(counts, { none: 0, present: 0 });
+    size.replaceAllUsesAfterNodeWith(counts, counts.output());
+  }
+}
+
+/** Notes in such a node what it has counted. */
+export function countNones(node: Node, { none, present }: { readonly none: number; readonly present: number }): void {
+  const entries = new Map([
+    ['num_none', BigInt(none)],
+    ['num_present', BigInt(present)],
+  ]);
+  node.setIval('none_counts', { keyType: StringType.get(), valueType: IntType.get(), entries });
 }

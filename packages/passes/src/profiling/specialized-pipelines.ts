@@ -4,12 +4,17 @@ import {
   forgetProfilesOfFallbacks,
   guardDifferentiableGraph,
   needsGradientInProfilingMode,
+  INLINE_THRESHOLD,
+  needsGradient,
   NODE_THRESHOLD,
   packGradient,
   unpackDifferentiableGraph,
 } from '../autodiff/differentiable-graph.ts';
 import { differentiate } from '../autodiff/differentiate.ts';
 import { inlineAutodiffSubgraphs } from '../autodiff/inline-autodiff-subgraphs.ts';
+import { lowerAutogradOperators } from '../autodiff/lower-autograd-operators.ts';
+import { lowerGradOf } from '../autodiff/lower-grad-of.ts';
+import { specializeAutogradZero } from '../autodiff/specialize-autograd-zero.ts';
 import { setRequiresGrad } from '../autodiff/update-requires-grad.ts';
 import { eliminateCommonSubexpressions } from '../cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
@@ -75,6 +80,7 @@ export function runProfilingInsensitiveOptimizations(graph: Graph, options: Opti
   const step = stepsOf(graph, options);
   // What a graph was specialised to is nothing to the graph of a bailout.
   step('clear profiling information', () => eraseShapeInformation(graph));
+  step('lower gradients', () => lowerGradOf(graph));
   runRequiredPasses(graph, step);
   step('decompose addmm', () => decomposeAddmm(graph, options.evaluate));
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
@@ -97,6 +103,8 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
     step('insert guards', () => insertGuards(graph, convert));
     step('eliminate redundant guards', () => eliminateRedundantGuards(graph));
     step('insert bailouts', () => insertBailOuts(graph));
+  } else {
+    step('specialize gradients that are zero', () => specializeAutogradZero(graph));
   }
   runRequiredPasses(graph, step);
   step('peephole', () => peepholeOptimize(graph));
@@ -106,6 +114,7 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
     step('differentiate', () => differentiateGroups(graph));
     return;
   }
+  step('forget profiles of fallbacks', () => forgetProfilesOfFallbacks(graph));
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
   if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, options, step);
   else lowerAndFuse(graph, options);
@@ -134,8 +143,10 @@ function differentiateGroups(graph: Graph): void {
 }
 
 /** What is done with a graph whose inputs have the types of an ArgumentSpec (PyTorch: GraphExecutorImpl::compileSpec). */
-export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
+export function optimizeForSpec(graph: Graph, options: OptimizeOptions & { readonly gradEnabled: boolean }): void {
   const step = stepsOf(graph, options);
+  step('lower gradients', () => lowerGradOf(graph));
+  step('specialize gradients that are zero', () => specializeAutogradZero(graph, false));
   step('lower tuples', () => lowerSimpleTuples(graph));
   step('pool constants', () => poolConstants(graph));
   runRequiredPasses(graph, step);
@@ -144,8 +155,23 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions): void {
   step('propagate requires_grad', () => propagateRequiresGrad(graph));
   runOptimization(graph, { ...options, useShapes: true }, step);
   step('decompose addmm', () => decomposeAddmm(graph, options.evaluate));
-  lowerAndFuse(graph, options);
+  if (options.gradEnabled && needsGradient(graph))
+    step('differentiate', () => differentiateSpecialized(graph, options));
+  else lowerAndFuse(graph, options);
   logGraph('graph_executor', graph);
+}
+
+/** As {@link differentiateGroups}, where the types of inputs are known: nothing is guarded, and forward graphs are optimised at once. */
+function differentiateSpecialized(graph: Graph, options: OptimizeOptions): void {
+  for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD)) {
+    const gradient = differentiate(group.g('Subgraph'));
+    propagateInputShapes(gradient.f, options.evaluate);
+    runOptimization(gradient.f, { ...options, useShapes: true }, (_name, pass) => pass());
+    runNondiffOptimization(gradient.f, { ...options, fuse: null }, (_name, pass) => pass());
+    packGradient(gradient, group);
+  }
+  inlineAutodiffSubgraphs(graph, INLINE_THRESHOLD);
+  eliminateDeadCode(graph);
 }
 
 /**
@@ -160,6 +186,7 @@ export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
   for (const group of groups) unmergeSubgraph(group);
   // Sizes that were computed for groups alone, and what is kept for derivatives: the tape records operators.
   if (groups.length + differentiable.length > 0) eliminateDeadCode(graph);
+  lowerAutogradOperators(graph);
   decomposeOps(graph, options.compileDecomposition, false);
 }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { declareScript } from '@cresset/frontend';
 import { applyJitOptions, TensorType, type Graph, type GraphFunction, type JitOptions } from '@cresset/ir';
-import { List, Tensor, type IValue } from '@cresset/tensor';
+import { List, Tensor, type IValue, type Tuple } from '@cresset/tensor';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
 import { Recorder } from '../autograd/recorder.ts';
@@ -10,7 +10,7 @@ import { gradientsOf } from '../autograd/tape.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import { ExecutorCache } from './graph-executor.ts';
+import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
 
 /** As scripts/make-executor-goldens.py writes it: the graph as it was compiled, and after each call. */
 interface Golden {
@@ -19,6 +19,9 @@ interface Golden {
   readonly dynamic: readonly string[];
   readonly legacy: readonly string[];
   readonly gradients: readonly string[];
+  readonly legacy_gradients: readonly string[];
+  /** Of two programs: profiled, and optimised. */
+  readonly backward?: readonly string[];
 }
 
 beforeAll(registerAllParts);
@@ -43,6 +46,12 @@ const programs = readdirSync(folder).flatMap((file) => (file.endsWith('.py') ? [
 
 const tensorsAmong = (args: readonly IValue[]): Tensor[] =>
   args.flatMap((arg) => (arg instanceof List ? arg.items : [arg])).filter((arg) => arg instanceof Tensor);
+
+/** The argument of a program that a value is named after. */
+function named(program: string, value: string): IValue {
+  const formals = compiledProgram(program).graph.inputs.map(({ debugNameBase }) => debugNameBase);
+  return ARGUMENTS[program]()[formals.indexOf(value.replace(/\.\d+$/, ''))];
+}
 
 function compiledProgram(name: string): GraphFunction {
   const text = readFileSync(`${folder}${name}.py`, 'utf8').split('\nCALLS')[0];
@@ -137,6 +146,15 @@ it.each(programs.filter((name) => name !== 'writes'))('%s is differentiated as P
   expect(print(profiling.get('optimized'))).toBe(renamed(golden.gradients[2]));
 });
 
+it.each(programs.filter((name) => !OTHERWISE.has(name)))(
+  '%s is specialised and differentiated as PyTorch does',
+  async (name) => {
+    const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+    const simple = await stagesOf(name, { executor: 'simple' }, true);
+    expect(print(simple.get('optimized'))).toBe(renamed(golden.legacy_gradients[2]));
+  },
+);
+
 it('what was differentiated runs on a tape, operator by operator', async () => {
   applyJitOptions({ executor: 'profiling' });
   const fn = compiledProgram('pointwise');
@@ -162,4 +180,41 @@ it('what was differentiated runs on a tape, operator by operator', async () => {
   expect(slopes[0][6]).toBeCloseTo(1 - Math.tanh(2) ** 2 - 0.1966119, 5);
   expect(slopes[1]).toEqual(slopes[0]);
   expect(slopes[2]).toEqual(slopes[0]);
+});
+
+it.each(['pointwise', 'layers'])('the backward graph of %s is profiled and optimised as PyTorch does', async (name) => {
+  const golden = JSON.parse(readFileSync(`${folder}${name}.json`, 'utf8')) as Golden;
+  const plan = (await stagesOf(name, { executor: 'profiling' }, true)).get('optimized')!;
+  const group = [...plan.allNodes()].find(({ kind }) => kind === 'prim::DifferentiableGraph')!;
+  const [f, df] = [group.g('Subgraph'), group.g('ReverseSubgraph')];
+  const spec = { maxFusedTensors: 0, gradEnabled: false };
+  const executors = new ExecutorCache(() => spec);
+  const run = async (executor: GraphExecutor, args: readonly IValue[]): Promise<readonly IValue[]> => {
+    const { code } = executor.planFor(spec, null, args);
+    const state = new InterpreterState(new Execution(new RuntimeContext()), (callee) => executors.ofFunction(callee));
+    return await state.run(code, args);
+  };
+  const inputs = f.inputs.map(({ debugName }) => named(name, debugName));
+  const outputs = await run(new GraphExecutor('f', f, executors), inputs);
+  // A gradient comes where the result was last given out; the others are zero.
+  const result = f.outputs.lastIndexOf(f.outputs[0]);
+  const gradients = group
+    .is('df_input_vjps')
+    .map((at) => (Number(at) === result ? ones(...(outputs[0] as Tensor).sizes) : null));
+  const captured = [
+    ...group.is('df_input_captured_inputs').map((at) => inputs[Number(at)]),
+    ...group.is('df_input_captured_outputs').map((at) => outputs[Number(at)]),
+  ];
+  applyJitOptions({ executor: 'profiling' });
+  const backward = new GraphExecutor('df', df, executors);
+  const found: IValue[] = [];
+  for (let call = 0; call < 2; call++) found.push(...(await run(backward, [...gradients, ...captured])));
+  const stages = backward.chooserFor(spec, null, true).stages();
+  // Whatever is profiled here was simplified as PyTorch simplifies functions, which takes branches on what is plainly no None.
+  if (name !== 'layers') expect.soft(print(stages.get('profiled'))).toBe(renamed(golden.backward![0]));
+  expect.soft(print(stages.get('optimized'))).toBe(renamed(golden.backward![1]));
+  const [first, second] = found.map((value) =>
+    (value as Tuple).items.map((item) => [...(item as Tensor).contiguousArray()]),
+  );
+  expect(second).toEqual(first);
 });

@@ -1,5 +1,5 @@
-import type { Graph, Node, TensorType } from '@cresset/ir';
-import { instrumentGraph } from '@cresset/passes';
+import { TensorType, type Graph, type Node } from '@cresset/ir';
+import { countNones, insertNoneCounts, instrumentGraph } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 import type { Callback } from '../interpreter/instruction.ts';
 import { typeOfTensor } from './tensor-types.ts';
@@ -16,6 +16,7 @@ export class ProfilingRecord {
     private readonly gradEnabled: boolean,
   ) {
     instrumentGraph(graph);
+    insertNoneCounts(graph);
     this.#runsLeft = runs;
   }
 
@@ -25,6 +26,7 @@ export class ProfilingRecord {
   }
 
   callbackOf(node: Node): Callback | undefined {
+    if (node.kind === 'prim::profile_ivalue') return this.#counterOf(node);
     if (node.kind !== 'prim::profile') return undefined;
     if (node.inputs.length > 0) return (inputs) => (this.#note(node, inputs[0]), inputs);
     return () => {
@@ -33,11 +35,22 @@ export class ProfilingRecord {
     };
   }
 
+  #counterOf(node: Node): Callback {
+    let [none, present] = [0, 0];
+    return (inputs) => {
+      if (!this.isReady)
+        countNones(node, inputs[0] === null ? { none: ++none, present } : { none, present: ++present });
+      return inputs;
+    };
+  }
+
   #note(node: Node, value: IValue): void {
     if (this.isReady) return;
-    if (value === null) node.setI('seen_none', 1);
-    if (!(value instanceof Tensor)) return;
-    const seen = typeOfTensor(value, this.gradEnabled);
+    // Where no Optional is, None is a tensor that is undefined: a gradient that is zero.
+    const isUndefined = value === null && node.output().type instanceof TensorType;
+    if (value === null && !isUndefined) node.setI('seen_none', 1);
+    if (!(value instanceof Tensor) && !isUndefined) return;
+    const seen = typeOfTensor(value as Tensor | null, this.gradEnabled);
     const known = node.ty('profiled_type') as TensorType;
     node.setTy('profiled_type', this.#hasSeenTensor.has(node) ? seen.merge(known) : seen);
     this.#hasSeenTensor.add(node);

@@ -41,7 +41,7 @@ export class SimpleGraphExecutor implements PlanChooser {
   #makePlan(spec: ArgumentSpec): ExecutionPlan {
     const graph = this.#graph.copy();
     specializeTypes(graph, spec);
-    optimizeForSpec(graph, this.#options);
+    optimizeForSpec(graph, { ...this.#options, gradEnabled: this.spec.gradEnabled });
     return planOf(this.executor, graph, this.guards, this.#options);
   }
 
