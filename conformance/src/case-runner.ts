@@ -3,6 +3,7 @@ import type { RuntimeContextOptions } from '@cresset/runtime';
 import { Tensor } from '@cresset/tensor';
 import type { Call, CaseResult, Check, FileReader, GradientCase, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
+import { checkGradients } from './gradient-check.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
@@ -33,7 +34,10 @@ export class CaseRunner {
     const fallbackReasons: Record<string, string> = {};
     try {
       if (suite.startsWith('ir/')) expectIr(json as unknown as IrCase);
-      else await this.#expect(json, readFile, hostFallbacks, fallbackReasons);
+      else {
+        const unchecked = await this.#expect(json, readFile, hostFallbacks, fallbackReasons);
+        if (unchecked !== undefined) return { id, suite, passed: true, unchecked };
+      }
       return { id, suite, passed: true, hostFallbacks, fallbackReasons };
     } catch (error) {
       return { id, suite, passed: false, reason: reasonOf(error), hostFallbacks, fallbackReasons };
@@ -45,20 +49,25 @@ export class CaseRunner {
     readFile: FileReader,
     hostFallbacks: Record<string, number>,
     fallbackReasons: Record<string, string>,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     let program: Program;
     try {
       program = await openProgram(json, this.context, readFile);
     } catch (error) {
       if (json.compile_error === undefined) throw error;
       expectError(error, json.compile_error);
-      return;
+      return this.checks.includes('gradcheck') ? 'no results' : undefined;
     }
     if (json.compile_error !== undefined) throw new Mismatch('compiled, though PyTorch refuses it');
     try {
       if (this.checks.includes('graph') && json.graph !== undefined) expectGraph(program, json);
       if (this.checks.includes('code') && json.code !== undefined) expectCode(program, json);
       if (this.checks.includes('grads') && json.grads) await expectGradients(program, json, json.grads, readFile);
+      if (this.checks.includes('gradcheck')) {
+        const found = await checkGradients(program, json, readFile);
+        if ('unchecked' in found) return found.unchecked;
+        if (found.difference !== null) throw new Mismatch(found.difference);
+      }
       if (this.checks.includes('output')) await expectCalls(program, json, readFile);
       if (this.plans.repeat > 1) await this.#expectSame(json, readFile);
     } finally {
@@ -68,6 +77,7 @@ export class CaseRunner {
       Object.assign(fallbackReasons, Object.fromEntries(program.fallbackReasons()));
       program.dispose();
     }
+    return undefined;
   }
 
   async #expectSame(json: ProgramCase, readFile: FileReader): Promise<void> {

@@ -62,7 +62,7 @@ export interface GradientCase {
   readonly expected: readonly JsonIValue[];
 }
 
-export type Check = 'output' | 'graph' | 'code' | 'grads';
+export type Check = 'output' | 'graph' | 'code' | 'grads' | 'gradcheck';
 
 /** Where one case stands: a line of a corpus file. */
 export interface CaseReference {
@@ -76,6 +76,8 @@ export interface CaseResult {
   readonly id: string;
   readonly suite: string;
   readonly passed: boolean;
+  /** Why a check that was asked for has nothing to say of it. */
+  readonly unchecked?: string;
   /** Why it failed, in a form that equal failures share: what the ten commonest reasons are counted by. */
   readonly reason?: string;
   /** Operators that ran on the host though a device was asked for, with their counts. */

@@ -40,14 +40,14 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --repeat N            make the calls N times, then with other shapes, and compare with the JIT off
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
-  --check LIST          of output, graph, code, grads (output)
+  --check LIST          of output, graph, code, grads, gradcheck (output)
   --json FILE           write every result there
   --require P           exit status 1 below P passed cases
   --workers N           processes (one a core)
   --timeout SECONDS     for one case (30)
   --verbose             print every failed case`;
 
-const checks: readonly Check[] = ['output', 'graph', 'code', 'grads'];
+const checks: readonly Check[] = ['output', 'graph', 'code', 'grads', 'gradcheck'];
 
 /** Reads the command line; throws with a sentence where it makes no sense. */
 export function readCommandLine(args: readonly string[]): Options {

@@ -9,10 +9,18 @@ import {
   ScriptModule,
   type RuntimeContextOptions,
 } from '@cresset/runtime';
-import { gradientsOf, recordedCall, requiresGrad } from '@cresset/runtime/parts/autograd';
+import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresset/runtime/parts/autograd';
 import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
+import { floatsIn } from './gradient-check.ts';
 import { argumentFromPython } from './python-argument.ts';
+
+/** What was asked of the results of a call. */
+export interface WeightedGradients {
+  /** For each result whether it requires a gradient. */
+  readonly required: readonly boolean[];
+  readonly gradients: readonly (Tensor | null)[];
+}
 
 /** A case's program, ready to be called. */
 export interface Program {
@@ -24,6 +32,17 @@ export interface Program {
     leaves: readonly Tensor[],
     gradients: readonly Tensor[],
   ): Promise<readonly (Tensor | null)[]>;
+  /**
+   * The gradients of `leaves`, which are among the inputs, of the sum of all floats that a call returns, each times its weight, as far as
+   * results require gradients; null where none does. The program is given copies to write to.
+   */
+  weightedGradients(
+    entry: string,
+    inputs: readonly IValue[],
+    kwargs: ReadonlyMap<string, IValue>,
+    leaves: readonly Tensor[],
+    weights: readonly Float64Array[],
+  ): Promise<WeightedGradients | null>;
   /** The canonical text of a method's or function's graph, as compiled. */
   graph(entry: string): string;
   /** PyTorch's printed Python of it. */
@@ -70,6 +89,22 @@ function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenPr
     return fn;
   };
   return new OpenProgram(runner, functionOf, null);
+}
+
+/** A value with other tensors in it. */
+function withReplaced(value: IValue, replace: (tensor: Tensor) => Tensor): IValue {
+  if (value instanceof Tensor) return replace(value);
+  if (value instanceof List)
+    return new List(
+      value.elementType,
+      value.items.map((item) => withReplaced(item, replace)),
+    );
+  if (value instanceof Tuple)
+    return new Tuple(
+      value.items.map((item) => withReplaced(item, replace)),
+      value.type,
+    );
+  return value;
 }
 
 class OpenProgram implements Program {
@@ -130,6 +165,36 @@ class OpenProgram implements Program {
     const outputs = returned.filter((value): value is Tensor => value instanceof Tensor && requiresGrad(value));
     const task = { outputs, gradients, inputs: leaves, allowUnused: true };
     return gradientsOf(task, context);
+  }
+
+  async weightedGradients(
+    entry: string,
+    inputs: readonly IValue[],
+    kwargs: ReadonlyMap<string, IValue>,
+    leaves: readonly Tensor[],
+    weights: readonly Float64Array[],
+  ): Promise<WeightedGradients | null> {
+    const { context } = this.runner;
+    for (const leaf of leaves) leaf.requiresGrad = true;
+    const copies = await recordedCopies(leaves, context);
+    const given = (value: IValue): IValue => withReplaced(value, (tensor) => copies.get(tensor) ?? tensor);
+    const fn = this.functionOf(entry);
+    const named = new Map([...kwargs].map(([name, value]) => [name, given(value)]));
+    const args = this.#bind(fn, inputs.map(given), named);
+    const result = await recordedCall(context, (options) => this.runner.callFunction(fn, args, options));
+    const wanted = floatsIn(result).map((output, at) => ({
+      output,
+      gradient: Tensor.fromArray(weights[at].slice(), output.sizes, output.dtype),
+    }));
+    const required = wanted.map(({ output }) => requiresGrad(output));
+    const roots = wanted.filter((_, at) => required[at]);
+    if (roots.length === 0) return null;
+    const outputs = roots.map(({ output }) => output);
+    const gradients = roots.map(({ gradient }) => gradient);
+    return {
+      required,
+      gradients: await gradientsOf({ outputs, gradients, inputs: leaves, allowUnused: true }, context),
+    };
   }
 
   graph(entry: string): string {

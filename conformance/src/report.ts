@@ -32,8 +32,24 @@ export function report(results: readonly CaseResult[]): string {
     const named = [...fallbacks].sort(([, a], [, b]) => b - a).map(([operator, count]) => `${operator} ${count}`);
     lines.push('', `ran on the host for want of a kernel: ${named.join(', ')}`);
   }
+  const checked = gradientLine(results);
+  if (checked !== null) lines.push('', checked);
   lines.push('', `TOTAL: ${results.length} cases, ${passed} passed, ${results.length - passed} failed`);
   return lines.join('\n');
+}
+
+/** How many operators have right gradients in every sample that has any; null where none was looked at. */
+function gradientLine(results: readonly CaseResult[]): string | null {
+  if (results.every(({ unchecked }) => unchecked === undefined)) return null;
+  const operators = new Map<string, boolean>();
+  for (const { suite, passed, unchecked } of results) {
+    if (unchecked !== undefined) continue;
+    const name = suite.slice(suite.indexOf('/') + 1);
+    operators.set(name, passed && (operators.get(name) ?? true));
+  }
+  const right = [...operators.values()].filter(Boolean).length;
+  const compared = results.filter(({ unchecked }) => unchecked === undefined).length;
+  return `gradients: ${compared} samples compared; ${right} of ${operators.size} operators right in all of theirs`;
 }
 
 function row(suite: string, ...counts: (number | string)[]): string {

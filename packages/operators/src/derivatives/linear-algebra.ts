@@ -174,6 +174,30 @@ if dims is not None:
 size = given.size()[other.dim():]
 return torch.reshape(torch.linalg_solve(torch.reshape(given, [other.numel(), -1]), torch.reshape(other, [-1])), size)`,
   },
+  linalg_lu: { A: 'triangular_slope(grad1, grad2, P, L, U)' },
+  ...forOverloads('linalg_lu_factor linalg_lu_factor_ex', { A: 'packed_triangular_slope(grad, LU, pivots)' }),
+  _lu_with_info: { self: 'packed_triangular_slope(grad, LU, pivots)' },
+  lu_unpack: {
+    LU_data: `
+below = torch.tril(grad1, -1)
+above = torch.triu(grad2)
+k = below.size(-1)
+if LU_data.size(-1) > k:
+    below = torch.cat([below, torch.zeros_like(torch.narrow(above, -1, k, LU_data.size(-1) - k))], -1)
+if LU_data.size(-2) > k:
+    above = torch.cat([above, torch.zeros_like(torch.narrow(below, -2, k, LU_data.size(-2) - k))], -2)
+return below + above`,
+  },
+  linalg_lu_solve: {
+    '=': `
+P, L, U = torch.lu_unpack(LU, pivots)
+return factored_solution(P, L, U, B, left, adjoint)`,
+  },
+  lu_solve: {
+    '=': `
+P, L, U = torch.lu_unpack(LU_data, LU_pivots)
+return factored_solution(P, L, U, self, True, False)`,
+  },
   cdist: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
   _cdist_forward: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
   pdist: {

@@ -65,7 +65,7 @@ return slope / self.numel() if reduction == 1 else slope`,
     '=': reduced(`
 given = self.unsqueeze(0) if self.dim() == 1 else self
 labels = target.reshape([-1, 1])
-margins = torch.clamp_min(margin - torch.gather(given, 1, labels) + given, 0)
+margins = torch.clamp_min(given - torch.gather(given, 1, labels) + margin, 0)
 margins = torch.pow(margins, p) if p != 1 else margins
 if weight is not None:
     margins = margins * torch.index_select(weight, 0, labels.reshape([-1])).unsqueeze(1)

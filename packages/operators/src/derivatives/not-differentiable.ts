@@ -5,7 +5,7 @@ const names: ReadonlySet<string> = new Set(
   new_zeros nextafter normal ones_like poisson rand_like randint_like randn_like range searchsorted signbit tensor zeros_like zero_like
   special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1
   special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0
-  requires_grad_ eq ne lt le gt ge equal is_nonzero grad _to_cpu`.split(/\s+/),
+  requires_grad_ equal is_nonzero grad _to_cpu`.split(/\s+/),
 );
 
 /** @param name as in a schema, `aten::zeros_like` */

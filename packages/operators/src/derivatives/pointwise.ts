@@ -67,16 +67,16 @@ const functions = unary({
 });
 
 const arithmetic: DerivativeTable = {
-  'add.Tensor': { self: 'grad', other: 'grad * alpha if alpha != 1 else grad' },
+  'add.Tensor': { self: 'grad', other: 'scaled(grad, alpha)' },
   'add.Scalar': { self: 'grad' },
-  'sub.Tensor': { self: 'grad', other: '-grad * alpha if alpha != 1 else -grad' },
+  'sub.Tensor': { self: 'grad', other: '-scaled(grad, alpha)' },
   'sub.Scalar': { self: 'grad' },
-  'rsub.Tensor': { self: '-grad * alpha if alpha != 1 else -grad', other: 'grad' },
-  'rsub.Scalar': { self: '-grad * alpha' },
+  'rsub.Tensor': { self: '-scaled(grad, alpha)', other: 'grad' },
+  'rsub.Scalar': { self: '-scaled(grad, alpha)' },
   'mul.Tensor': { self: 'grad * torch.conj(other)', other: 'grad * torch.conj(self)' },
-  'mul.Scalar': { self: 'grad * other' },
+  'mul.Scalar': { self: 'scaled(grad, other)' },
   'div.Tensor': { self: dividedSelf, other: dividedOther },
-  'div.Scalar': { self: 'grad / other' },
+  'div.Scalar': { self: 'torch.conj(torch.conj(grad) / other)' },
   'div.Tensor_mode': {
     self: `${dividedSelf} if rounding_mode is None else torch.zeros_like(grad)`,
     other: `${dividedOther} if rounding_mode is None else torch.zeros_like(grad)`,
@@ -103,15 +103,15 @@ return torch.where(torch.logical_and(base == 0, power_is_positive(exponent)), to
   },
   addcmul: {
     self: 'grad',
-    tensor1: 'grad * torch.conj(tensor2) * value',
-    tensor2: 'grad * torch.conj(tensor1) * value',
+    tensor1: 'scaled(grad * torch.conj(tensor2), value)',
+    tensor2: 'scaled(grad * torch.conj(tensor1), value)',
   },
   addcdiv: {
     self: 'grad',
-    tensor1: 'grad * value / torch.conj(tensor2)',
-    tensor2: '-grad * value * torch.conj(tensor1 / (tensor2 * tensor2))',
+    tensor1: 'scaled(grad / torch.conj(tensor2), value)',
+    tensor2: '-scaled(grad * torch.conj(tensor1 / (tensor2 * tensor2)), value)',
   },
-  'lerp.Scalar': { self: 'grad * (1 - weight)', end: 'grad * weight' },
+  'lerp.Scalar': { self: 'grad - scaled(grad, weight)', end: 'scaled(grad, weight)' },
   'lerp.Tensor': {
     self: 'grad * torch.conj(1 - weight)',
     end: 'grad * torch.conj(weight)',
@@ -271,7 +271,10 @@ return torch.zeros_like(grad)`,
 
 export const pointwiseDerivatives: DerivativeTable = {
   ...functions,
-  ...flat('ceil floor round round.decimals trunc sign'),
+  ...flat(
+    'ceil floor round round.decimals trunc sign eq.Scalar eq.Tensor ne.Scalar ne.Tensor lt.Scalar lt.Tensor le.Scalar le.Tensor gt.Scalar gt.Tensor ge.Scalar ge.Tensor logical_and logical_or logical_xor logical_not',
+  ),
+  'frexp.Tensor': { self: 'grad / torch.exp2(exponent)' },
   ...arithmetic,
   ...choices,
   ...complexNumbers,

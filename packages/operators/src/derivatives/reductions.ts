@@ -81,6 +81,18 @@ least = unsqueezed(min, dims, self.dim(), keepdim)
 most = unsqueezed(max, dims, self.dim(), keepdim)
 return all_equal_share(unsqueezed(grad, dims, self.dim(), keepdim), self == least, dims) + all_equal_share(unsqueezed(grad1, dims, self.dim(), keepdim), self == most, dims)`,
   },
+  sum_to_size: { self: 'torch.expand(grad, self.size())' },
+  quantile: { '=': 'quantiles(self, q, dim, keepdim, interpolation, False)' },
+  'quantile.scalar': {
+    '=': 'quantiles(self, torch.scalar_tensor(q, dtype=self.dtype), dim, keepdim, interpolation, False)',
+  },
+  nanquantile: { '=': 'quantiles(self, q, dim, keepdim, interpolation, True)' },
+  'nanquantile.scalar': {
+    '=': 'quantiles(self, torch.scalar_tensor(q, dtype=self.dtype), dim, keepdim, interpolation, True)',
+  },
+  segment_reduce: {
+    data: 'torch._segment_reduce_backward(grad, result, data, reduce, lengths=lengths, offsets=offsets, axis=axis, initial=initial)',
+  },
   trace: { self: 'torch.trace_backward(grad, self.size())' },
   cumsum: { self: 'torch.flip(torch.cumsum(torch.flip(grad, [dim]), dim), [dim])' },
   cumprod: { self: 'cumulative_product_slope(grad, self, dim, result)' },

@@ -92,6 +92,18 @@ for tensor in tensors:
         begin += length
 return parts`,
   }),
+  _chunk_cat: {
+    '=': `
+parts: List[Tensor] = []
+axis = dim if dim >= 0 else dim + tensors[0].dim()
+for tensor in tensors:
+    size = tensor.size(axis)
+    each = (size + num_chunks - 1) // num_chunks
+    margins = [0] * (2 * (tensor.dim() - axis - 1)) + [0, each * num_chunks - size]
+    padded = torch.constant_pad_nd(tensor, margins, 0)
+    parts.append(padded.reshape(tensor.size()[:axis] + [num_chunks, -1]))
+return torch.cat(parts, axis + 1)`,
+  },
   ...forOverloads('stack _stack', { tensors: 'torch.unbind(grad, dim)' }),
   ...forOverloads('hstack', {
     '=': 'torch.cat([torch.atleast_1d(t) for t in tensors], 0 if torch.atleast_1d(tensors[0]).dim() == 1 else 1)',

@@ -33,7 +33,7 @@ export class Formula {
 export interface Derivative {
   readonly signature: Signature;
   readonly formulas: readonly Formula[];
-  /** What has to be kept of a call: names of inputs and results. */
+  /** What has to be kept of a call, names of inputs and results, and the gradients that are taken. */
   readonly saved: ReadonlySet<string>;
   /** The operator in terms of others, where its gradients are those of that. */
   readonly composition: (() => Graph) | null;

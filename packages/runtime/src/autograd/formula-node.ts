@@ -38,6 +38,11 @@ export class FormulaNode extends GradNode {
     );
   }
 
+  override differentiates(output: number): boolean {
+    const { saved } = this.derivative;
+    return saved.has('grads') || saved.has(gradientName(output));
+  }
+
   /** Keeps an argument or a result, or its sizes alone, where a derivative that may be wanted is worked out with them. */
   save(name: string, value: IValue): void {
     if (this.needs(name)) this.#saved!.set(name, new SavedValue(value));

@@ -32,6 +32,11 @@ export abstract class GradNode {
     readonly outputs: readonly (GradientMeta | null)[],
   ) {}
 
+  /** Whether a gradient of this result is made use of. */
+  differentiates(_output: number): boolean {
+    return true;
+  }
+
   /**
    * One gradient an edge, null where there is none.
    *

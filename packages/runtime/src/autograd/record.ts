@@ -114,7 +114,7 @@ export function setResults(node: GradNode, args: readonly IValue[], results: rea
   const given = new Set(args.flatMap((value) => tensorsOf(value)));
   outputsOf(results).forEach((result, output) => {
     if (!(result instanceof Tensor) || given.has(result)) return;
-    result.requiresGrad = isDifferentiable(result);
+    result.requiresGrad = isDifferentiable(result) && node.differentiates(output);
     if (!result.requiresGrad) return;
     const history = historyOf(result);
     history.edge = { node, output };

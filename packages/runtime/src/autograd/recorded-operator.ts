@@ -13,6 +13,8 @@ export interface RecordedOperator {
   readonly derivative: Derivative | null;
   /** Positions of arguments that it writes to. */
   readonly writes: readonly number[];
+  /** Whether what it writes to is its result. */
+  readonly isInPlace: boolean;
   /** Which argument its results may be views of; -1 for none. */
   readonly viewOf: number;
   /** TorchScript text in the terms of other operators, where it has no derivative of its own. */
@@ -45,6 +47,7 @@ function describe(row: OperatorRow): RecordedOperator {
     signature: row.derived ? boxingOf(source).signature : signature,
     derivative,
     writes: texts.flatMap((text, at) => (/^Tensor\(\w+!/.test(text) ? at : [])),
+    isInPlace: /-> \(?Tensor\(\w!/.test(row.schema),
     viewOf:
       returnsView && !detaching.has(signature.name)
         ? texts.findIndex((text) => /^Tensor\(\w(?: -> \*)?\)/.test(text))

@@ -66,7 +66,8 @@ export class Recorder implements OperatorObserver {
     execution: Execution,
   ): Promise<readonly IValue[]> {
     const { args, binding } = call;
-    const { row, derivative, writes, signature } = operator;
+    const { row, derivative, isInPlace, signature } = operator;
+    const writes = isInPlace ? operator.writes : [];
     if (row.derived?.form === 'out') {
       const { name } = signature;
       throw new OperatorError(
@@ -98,6 +99,7 @@ export class Recorder implements OperatorObserver {
       this.#pin(step, execution);
       noteViews(operator, call, results, false);
       setResults(step, args, results);
+      noteWrites(operator, args);
       return results;
     }
     saveArguments(before, operator, kept);

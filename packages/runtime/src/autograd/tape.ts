@@ -1,9 +1,11 @@
+import type { Tensor } from '@cresset/tensor';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { Execution } from '../run/execution.ts';
 import type { CallOptions } from '../script-module.ts';
 import { differentiate, type DifferentiationTask } from './differentiate.ts';
 import type { Gradient } from './grad-node.ts';
 import { Recorder } from './recorder.ts';
+import { TapeRun } from './tape-run.ts';
 import { tapeCode } from './tape-code.ts';
 
 export { retainGrad } from './autograd-operators.ts';
@@ -22,6 +24,21 @@ export async function recordedCall<T>(
   } finally {
     context.gradEnabled = gradEnabled;
   }
+}
+
+/** Copies of leaves that a program may write to, whose gradients are those of the leaves. */
+export async function recordedCopies(
+  leaves: readonly Tensor[],
+  context: RuntimeContext,
+): Promise<ReadonlyMap<Tensor, Tensor>> {
+  const copies = new Map<Tensor, Tensor>();
+  for (const leaf of leaves) {
+    const copy = await recordedCall(context, ({ observer }) =>
+      new TapeRun(new Execution(context, null, observer), true).owned(leaf),
+    );
+    copies.set(leaf, copy);
+  }
+  return copies;
 }
 
 /** As `torch.autograd.grad`, or `backward` where no inputs are named, of what {@link recordedCall} gave. */

@@ -1,0 +1,171 @@
+import { isComplex, isFloatingPoint, List, Tensor, Tuple, type IValue, type ScalarType } from '@cresset/tensor';
+import type { Call, FileReader, ProgramCase } from './case.ts';
+import { decodeIValue } from './ivalue-json.ts';
+import type { Program } from './program.ts';
+
+/** What came of comparing a derivative with the slopes that a program shows: a difference, or why nothing could be compared. */
+export type GradientCheck = { readonly difference: string | null } | { readonly unchecked: string };
+
+const STEP = 1e-6;
+
+/**
+ * Compares the gradients of a case's first call with differences of its results, in double precision (PyTorch: gradcheck, in its fast
+ * mode): each input is moved along one direction, which has part in all of its elements. Where results move differently ahead
+ * and back, as at the bend of an absolute value, there is nothing to compare.
+ */
+export async function checkGradients(
+  program: Program,
+  json: ProgramCase,
+  readFile: FileReader,
+): Promise<GradientCheck> {
+  const [call] = json.calls ?? [];
+  if (!call || call.raises !== undefined || json.shape_only) return { unchecked: 'no results' };
+  const entry = call.entry ?? json.entry ?? 'forward';
+  const leaves: Tensor[] = [];
+  const given = await Promise.all(call.inputs.map((input) => decodeIValue(input, readFile)));
+  const inputs = given.map((input) => doubled(input, leaves));
+  if (leaves.length === 0) return { unchecked: 'no floats among the inputs' };
+  const kwargs = await keywords(call, readFile, leaves);
+  const evaluate = async (): Promise<readonly Float64Array[] | null> => {
+    const result = await program.call(entry, inputs.map(copyOf), new Map([...kwargs].map(([k, v]) => [k, copyOf(v)])));
+    return doublesIn(result);
+  };
+  const before = await evaluate();
+  const again = await evaluate();
+  if (!before || before.length === 0) return { unchecked: 'no doubles among the results' };
+  if (before.some((values, at) => values.some((value, k) => value !== again![at][k]))) return { unchecked: 'random' };
+  const weights = before.map((values, at) => values.map((_, k) => 0.5 + noise(97 * at + k)));
+  const found = await program.weightedGradients(entry, inputs, kwargs, leaves, weights);
+  if (!found) return { unchecked: 'no result has a derivative' };
+  found.required.forEach((isRequired, at) => isRequired || weights[at].fill(0));
+  const slopes: number[] = [];
+  for (const [at, leaf] of leaves.entries()) {
+    const direction = directionOf(leaf, at);
+    const ahead = await moved(leaf, direction, STEP, evaluate);
+    const back = await moved(leaf, direction, -STEP, evaluate);
+    if (!ahead || !back) return { unchecked: 'no doubles among the results' };
+    const [up, down] = [product(ahead, before, weights) / STEP, product(before, back, weights) / STEP];
+    if (!Number.isFinite(up) || !Number.isFinite(down)) return { unchecked: 'not finite' };
+    if (Math.abs(up - down) > 1e-3 * (1 + Math.abs(up) + Math.abs(down))) return { unchecked: 'no slope there' };
+    slopes.push((up + down) / 2);
+  }
+  for (const [at, slope] of slopes.entries()) {
+    const gradient = found.gradients[at];
+    const expected = gradient ? inner(gradient.contiguousArray() as Float64Array, directionOf(leaves[at], at)) : 0;
+    const isClose = Math.abs(expected - slope) <= 1e-4 + 1e-4 * Math.abs(slope);
+    if (!isClose) return { difference: `gradient ${at}: wrong along a direction` };
+  }
+  return { difference: null };
+}
+
+async function keywords(call: Call, readFile: FileReader, leaves: Tensor[]): Promise<Map<string, IValue>> {
+  const found = new Map<string, IValue>();
+  for (const [name, value] of Object.entries(call.kwargs ?? {})) {
+    found.set(name, doubled(await decodeIValue(value, readFile), leaves));
+  }
+  return found;
+}
+
+/** A value with all floats in double precision; its tensors of such are noted. */
+function doubled(value: IValue, leaves: Tensor[]): IValue {
+  if (value instanceof Tensor) {
+    if (!/^(float32|float64|complex64|complex128)$/.test(value.dtype)) return value;
+    const dtype: ScalarType = isComplex(value.dtype) ? 'complex128' : 'float64';
+    const array = Float64Array.from(value.contiguousArray() as Float32Array);
+    const leaf = Tensor.fromArray(array, value.sizes, dtype);
+    if (leaf.numel > 0) leaves.push(leaf);
+    return leaf;
+  }
+  if (value instanceof List)
+    return new List(
+      value.elementType,
+      value.items.map((item) => doubled(item, leaves)),
+    );
+  if (value instanceof Tuple)
+    return new Tuple(
+      value.items.map((item) => doubled(item, leaves)),
+      value.type,
+    );
+  return value;
+}
+
+/** What a program is given to write to as it likes. */
+function copyOf(value: IValue): IValue {
+  if (value instanceof Tensor) {
+    return Tensor.fromArray(value.contiguousArray().slice() as Float64Array, value.sizes, value.dtype);
+  }
+  if (value instanceof List) return new List(value.elementType, value.items.map(copyOf));
+  if (value instanceof Tuple) return new Tuple(value.items.map(copyOf), value.type);
+  return value;
+}
+
+/** Tensors of floats in a result, as they stand there. */
+export function floatsIn(value: IValue): Tensor[] {
+  if (value instanceof Tensor) return isFloatingPoint(value.dtype) || isComplex(value.dtype) ? [value] : [];
+  return value instanceof List || value instanceof Tuple ? value.items.flatMap(floatsIn) : [];
+}
+
+/** The elements of all results; null where some of the results are of less precision. */
+function doublesIn(value: IValue): readonly Float64Array[] | null {
+  const tensors = floatsIn(value);
+  if (tensors.some(({ dtype }) => dtype !== 'float64' && dtype !== 'complex128')) return null;
+  return tensors.map((tensor) => tensor.contiguousArray().slice() as Float64Array);
+}
+
+/** Numbers between -1 and 1 that look like any. */
+const noise = (seed: number): number =>
+  2 * ((Math.sin(12.9898 * (seed + 1)) * 43758.5453) % 1) - Math.sign(Math.sin(12.9898 * (seed + 1)));
+
+/** Any direction; for matrices that are Hermitian one in which they stay so, since many functions of such look at one half only. */
+function directionOf(leaf: Tensor, which: number): Float64Array {
+  const { numel, dtype } = leaf;
+  const width = isComplex(dtype) ? 2 : 1;
+  const direction = Float64Array.from({ length: width * numel }, (_, at) => noise(1000 * which + at));
+  return isHermitian(leaf) ? transposed(leaf, direction, (a, b) => (a + b) / 2) : direction;
+}
+
+function isHermitian(leaf: Tensor): boolean {
+  if (leaf.dim < 2 || leaf.sizes.at(-1) !== leaf.sizes.at(-2) || leaf.sizes.at(-1)! < 2) return false;
+  const elements = leaf.contiguousArray() as Float64Array;
+  const other = transposed(leaf, elements, (_, b) => b);
+  return elements.every((value, at) => Math.abs(value - other[at]) <= 1e-5 * (1 + Math.abs(value)));
+}
+
+/** Elements of matrices and of their conjugate transposes, put together. */
+function transposed(leaf: Tensor, elements: Float64Array, join: (a: number, b: number) => number): Float64Array {
+  const width = isComplex(leaf.dtype) ? 2 : 1;
+  const n = leaf.sizes.at(-1)!;
+  return elements.map((value, at) => {
+    const [element, part] = [Math.floor(at / width), at % width];
+    const [matrix, row, column] = [Math.floor(element / (n * n)), Math.floor(element / n) % n, element % n];
+    const other = elements[(matrix * n * n + column * n + row) * width + part];
+    return join(value, part === 1 ? -other : other);
+  });
+}
+
+async function moved<T>(leaf: Tensor, direction: Float64Array, by: number, evaluate: () => Promise<T>): Promise<T> {
+  const elements = leaf.storageArrayForWriting() as Float64Array;
+  const kept = elements.slice();
+  direction.forEach((part, at) => (elements[at] += by * part));
+  try {
+    return await evaluate();
+  } finally {
+    elements.set(kept);
+  }
+}
+
+function product(a: readonly Float64Array[], b: readonly Float64Array[], weights: readonly Float64Array[]): number {
+  let sum = 0;
+  a.forEach((values, at) => {
+    for (let k = 0; k < values.length; k++) {
+      if (values[k] !== b[at][k]) sum += (values[k] - b[at][k]) * weights[at][k];
+    }
+  });
+  return sum;
+}
+
+function inner(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < b.length; at++) sum += a[at] * b[at];
+  return sum;
+}

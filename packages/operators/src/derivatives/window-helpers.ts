@@ -1,0 +1,139 @@
+/** Convolutions, windows of pooling, and normalisations. */
+export const windowHelpers: Readonly<Record<string, string>> = {
+  convolution_slopes: `
+def convolution_slopes(grad, input, weight, bias: Optional[Tensor], stride: List[int], padding: List[int], dilation: List[int], transposed: bool, output_padding: List[int], groups: int, wanted: List[bool]):
+    rank = weight.dim() - 2
+    batched = input.dim() == weight.dim()
+    given = grad if batched else grad.unsqueeze(0)
+    taken = input if batched else input.unsqueeze(0)
+    sizes: Optional[List[int]] = None
+    if bias is not None:
+        sizes = bias.size()
+    a, b, c = torch.convolution_backward(given, taken, weight, sizes, full_list(stride, rank, 1), full_list(padding, rank, 0), full_list(dilation, rank, 1), transposed, full_list(output_padding, rank, 0), groups, [wanted[0], wanted[1], wanted[2]])
+    return a if batched or not wanted[0] else a.squeeze(0), b, c`,
+  full_list: `
+def full_list(values: List[int], rank: int, missing: int):
+    if len(values) == 0:
+        return [missing] * rank
+    if len(values) == 1:
+        return values * rank
+    return values`,
+  place_slope: `
+def place_slope(grad, size: List[int], places, rank: int):
+    plane = 1
+    lead: List[int] = []
+    for d in range(len(size)):
+        if d < len(size) - rank:
+            lead.append(size[d])
+        else:
+            plane *= size[d]
+    flat = torch.zeros(lead + [plane], dtype=grad.dtype)
+    windows = lead + [-1]
+    return torch.scatter_add(flat, -1, places.reshape(windows), grad.reshape(windows)).reshape(size)`,
+  average_pool_slope: `
+def average_pool_slope(grad, size: List[int], kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int], rank: int):
+    kernel = full_list(kernel_size, rank, 1)
+    steps = kernel if len(stride) == 0 else full_list(stride, rank, 1)
+    margins = full_list(padding, rank, 0)
+    result = grad
+    if divisor is not None:
+        result = result / divisor
+    for at in range(rank):
+        d = len(size) - rank + at
+        length = size[d]
+        windows = grad.size(d)
+        begin = torch.arange(windows) * steps[at] - margins[at]
+        end = torch.clamp_max(begin + kernel[at], length + margins[at])
+        full = end - begin
+        first = torch.clamp_min(begin, 0)
+        last = torch.clamp_max(end, length)
+        place = torch.arange(length)
+        inside = torch.logical_and(place.unsqueeze(0) >= first.unsqueeze(1), place.unsqueeze(0) < last.unsqueeze(1)).to(grad.dtype)
+        if divisor is None:
+            counts = full if count_include_pad else last - first
+            inside = inside / counts.unsqueeze(1)
+        result = torch.transpose(torch.matmul(torch.transpose(result, d, -1), inside), d, -1)
+    return result`,
+  adaptive_average_slope: `
+def adaptive_average_slope(grad, size: List[int], rank: int):
+    result = grad
+    for at in range(rank):
+        d = len(size) - rank + at
+        length = size[d]
+        windows = grad.size(d)
+        which = torch.arange(windows)
+        begin = torch.floor_divide(which * length, windows)
+        end = -torch.floor_divide(-((which + 1) * length), windows)
+        place = torch.arange(length)
+        inside = torch.logical_and(place.unsqueeze(0) >= begin.unsqueeze(1), place.unsqueeze(0) < end.unsqueeze(1)).to(grad.dtype)
+        inside = inside / (end - begin).unsqueeze(1)
+        result = torch.transpose(torch.matmul(torch.transpose(result, d, -1), inside), d, -1)
+    return result`,
+  layer_statistics: `
+def layer_statistics(input, normalized_shape: List[int], eps: float):
+    dims = [-(d + 1) for d in range(len(normalized_shape))]
+    mean = torch.mean(input, dims, True)
+    centred = input - mean
+    return mean, torch.rsqrt(torch.mean(centred * centred, dims, True) + eps)`,
+  layer_slopes: `
+def layer_slopes(grad, input, mean, deviation, weight: Optional[Tensor], normalized_shape: List[int]):
+    dims = [-(d + 1) for d in range(len(normalized_shape))]
+    normal = (input - mean) * deviation
+    scaled = grad
+    if weight is not None:
+        scaled = grad * weight
+    slope = deviation * (scaled - torch.mean(scaled, dims, True) - normal * torch.mean(scaled * normal, dims, True))
+    return slope, torch.sum_to_size(grad * normal, normalized_shape), torch.sum_to_size(grad, normalized_shape)`,
+  batch_norm_slopes: `
+def batch_norm_slopes(grad, input, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], training: bool, eps: float):
+    shape = [1] * input.dim()
+    shape[1] = input.size(1)
+    dims = others_of([1], input.dim())
+    if training or running_mean is None or running_var is None:
+        mean = torch.mean(input, dims, True)
+        centred = input - mean
+        deviation = torch.rsqrt(torch.mean(centred * centred, dims, True) + eps)
+    else:
+        centred = input - running_mean.reshape(shape)
+        deviation = torch.rsqrt(running_var.reshape(shape) + eps)
+    normal = centred * deviation
+    scaled = grad
+    if weight is not None:
+        scaled = grad * weight.reshape(shape)
+    if training or running_mean is None or running_var is None:
+        slope = deviation * (scaled - torch.mean(scaled, dims, True) - normal * torch.mean(scaled * normal, dims, True))
+    else:
+        slope = scaled * deviation
+    return slope, torch.sum(grad * normal, dims), torch.sum(grad, dims)`,
+  instance_norm_slopes: `
+def instance_norm_slopes(grad, input, weight: Optional[Tensor], running_mean: Optional[Tensor], running_var: Optional[Tensor], use_input_stats: bool, eps: float):
+    if not use_input_stats:
+        return batch_norm_slopes(grad, input, weight, running_mean, running_var, False, eps)
+    shape = [1] * input.dim()
+    shape[1] = input.size(1)
+    dims = others_of([0, 1], input.dim())
+    centred = input - torch.mean(input, dims, True)
+    deviation = torch.rsqrt(torch.mean(centred * centred, dims, True) + eps)
+    normal = centred * deviation
+    scaled = grad
+    if weight is not None:
+        scaled = grad * weight.reshape(shape)
+    slope = deviation * (scaled - torch.mean(scaled, dims, True) - normal * torch.mean(scaled * normal, dims, True))
+    every = [0] + dims
+    return slope, torch.sum(grad * normal, every), torch.sum(grad, every)`,
+  group_norm_slopes: `
+def group_norm_slopes(grad, input, weight: Optional[Tensor], groups: int, eps: float):
+    grouped = input.reshape([input.size(0), groups, -1])
+    centred = grouped - torch.mean(grouped, [2], True)
+    deviation = torch.rsqrt(torch.mean(centred * centred, [2], True) + eps)
+    normal = centred * deviation
+    shape = [1] * grad.dim()
+    shape[1] = input.numel() // input.size(0) if grad.dim() < 2 else grad.size(1)
+    scaled = grad
+    if weight is not None:
+        scaled = grad * weight.reshape(shape)
+    scaled = scaled.reshape(grouped.size())
+    slope = deviation * (scaled - torch.mean(scaled, [2], True) - normal * torch.mean(scaled * normal, [2], True))
+    dims = others_of([1], grad.dim())
+    return slope.reshape(input.size()), torch.sum(grad * normal.reshape(grad.size()), dims), torch.sum(grad, dims)`,
+};
