@@ -9,8 +9,8 @@ const differentiableKinds: ReadonlySet<string> = new Set([
   'prim::ConstantChunk',
   'prim::profile',
   'prim::profile_ivalue',
+  'aten::native_batch_norm',
 ]);
-const differentiableOverloads: ReadonlySet<string> = new Set(['aten::_slow_conv2d_forward', 'aten::native_batch_norm']);
 
 /** Whether PyTorch's JIT differentiates a node itself instead of leaving that to autograd (PyTorch: isDifferentiable). */
 export function isDifferentiable(node: Node): boolean {
@@ -18,7 +18,6 @@ export function isDifferentiable(node: Node): boolean {
   if (node.kind === 'prim::GradOf') return isDifferentiableBlock(node.blocks[0]);
   const schema = node.maybeSchema();
   if (schema === undefined) return false;
-  if (differentiableOverloads.has(schema.operatorName)) return true;
   if (schema.operatorName === 'aten::dropout') return constantValue(node.namedInput('train')) === true;
   if (schema.operatorName === 'aten::expand') {
     return ['size', 'implicit'].every((name) => constantValue(node.namedInput(name)) !== undefined);

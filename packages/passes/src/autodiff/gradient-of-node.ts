@@ -6,7 +6,6 @@ import {
   invariant,
   ListType,
   TensorType,
-  type Graph,
   type Node,
   type Value,
 } from '@cresset/ir';
@@ -17,12 +16,7 @@ import { gradientPairOf } from './symbolic-script.ts';
 export type GradientValue = Value | undefined;
 
 /** Operators with results beside the one that has a gradient: places of maxima. */
-const withOneGradient: ReadonlySet<string> = new Set([
-  'aten::kthvalue',
-  'aten::topk',
-  'aten::max_pool2d',
-  'aten::max_pool2d_with_indices',
-]);
+const withOneGradient: ReadonlySet<string> = new Set(['aten::max_pool2d', 'aten::max_pool2d_with_indices']);
 
 /**
  * Inserts a `prim::GradOf` with the gradients of a node's inputs, and gives those. A gradient is linear in those of the outputs: where all
@@ -105,20 +99,12 @@ function graphGradients(node: Node, gradients: readonly Value[]): readonly Gradi
     case 'aten::native_batch_norm': {
       const [input, weight, , mean, variance, training, , eps] = node.inputs;
       const [, savedMean, savedDeviation] = node.outputs;
-      const args = [gradients[0], input, weight, mean, variance, savedMean, savedDeviation, training, eps, all(graph)];
+      const wanted = graph.insertConstant({ elementType: BoolType.get(), items: [true, true, true] });
+      const args = [gradients[0], input, weight, mean, variance, savedMean, savedDeviation, training, eps, wanted];
       const [ofInput, ofWeight, ofBias] = insertOperator(graph, 'aten::native_batch_norm_backward', args);
       return [ofInput, ofWeight, ofBias, ...Array<undefined>(5)];
-    }
-    case 'aten::_slow_conv2d_forward': {
-      const [input, weight, kernelSize, , stride, padding] = node.inputs;
-      const args = [gradients[0], input, weight, kernelSize, stride, padding, all(graph)];
-      const [ofInput, ofWeight, ofBias] = insertOperator(graph, 'aten::_slow_conv2d_backward', args);
-      return [ofInput, ofWeight, undefined, ofBias, undefined, undefined];
     }
     default:
       throw new CressetError('IR_OPERATOR', `failed to differentiate \`${node.kind}\``);
   }
 }
-
-/** Which of three gradients are wanted. */
-const all = (graph: Graph): Value => graph.insertConstant({ elementType: BoolType.get(), items: [true, true, true] });
