@@ -27,16 +27,18 @@ export function quantizerTensors({ scale, zeroPoint }: Quantizer): Tensor[] {
   return [scale, zeroPoint].filter((each) => each instanceof Tensor);
 }
 
-/** A number that stays open in what is recorded of work with a tensor: where the tensor begins. */
-export class OpenOffset {
+/** A number that stays open in what is recorded of work on a device: where a tensor begins, a scalar, what is drawn next. */
+export class OpenNumber {
+  /** Its place among those that a replay is given. */
+  index = -1;
   /** Whether something went by the number itself: what was recorded then holds for it alone. */
   isRead = false;
   /** The recording is over: the number is a number like others. */
   isClosed = false;
 
   constructor(
-    /** What the recorder calls it. */
-    readonly index: number,
+    /** What it is while it is recorded. */
+    readonly value: number | bigint,
   ) {}
 }
 
@@ -52,7 +54,7 @@ export class Tensor {
   quantizer: Quantizer | null = null;
   /** The accumulated gradient of a leaf. */
   grad: Tensor | null = null;
-  #openOffset: OpenOffset | null = null;
+  #openOffset: OpenNumber | null = null;
   #storageOffset: number;
 
   constructor(
@@ -77,11 +79,11 @@ export class Tensor {
   }
 
   /** Set while work with it is recorded that is to serve for other offsets too. */
-  get openOffset(): OpenOffset | null {
+  get openOffset(): OpenNumber | null {
     return this.#openOffset?.isClosed === false ? this.#openOffset : null;
   }
 
-  set openOffset(open: OpenOffset | null) {
+  set openOffset(open: OpenNumber | null) {
     this.#openOffset = open;
   }
 

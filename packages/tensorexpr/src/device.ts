@@ -87,7 +87,7 @@ export interface LaunchRecorder {
    */
   record(launches: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList;
   /** Enqueues the launches of a list. Throws as `launch` does. */
-  replay(list: CommandList, given: readonly DeviceBuffer[], open: readonly number[]): void;
+  replay(list: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void;
   /** Gives up what a list takes of the device: it is not replayed again. */
   forget(list: CommandList): void;
 }

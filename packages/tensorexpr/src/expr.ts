@@ -1,4 +1,4 @@
-import type { OpenOffset } from '@cresset/tensor';
+import type { OpenNumber } from '@cresset/tensor';
 import type { Operand } from './operand.ts';
 
 /**
@@ -41,8 +41,8 @@ export interface ParamExpr {
   readonly kind: 'param';
   readonly type: ExprType;
   readonly value: number | bigint | boolean;
-  /** A number of a recording that may be another one in each replay: nothing about the kernel goes by its value. */
-  readonly open?: OpenOffset;
+  /** A number of a recording that may be another one in each replay, unless somebody asks for its `value`. */
+  readonly open?: OpenNumber;
 }
 
 /** A loop variable, `i32`, from 0 up to its extent. Axes are compared by identity. */

@@ -52,7 +52,7 @@ function isSame(a: Expr, b: Expr, bound: ReadonlyMap<AxisExpr, AxisExpr> = new M
     case 'const':
       return Object.is(a.value, (b as typeof a).value);
     case 'param':
-      return Object.is(a.value, (b as typeof a).value) && a.open === (b as typeof a).open;
+      return a.open === (b as typeof a).open && (!!a.open || Object.is(a.value, (b as typeof a).value));
     case 'axis':
       return (bound.get(a) ?? a) === b;
     case 'load': {

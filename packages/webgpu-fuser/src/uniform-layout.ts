@@ -26,21 +26,26 @@ export class UniformLayout {
   /** Writes the params' values at word `at` of the buffer these arrays share. */
   write(params: readonly ParamExpr[], words: Int32Array, floats: Float32Array, at: number): void {
     for (let index = 0; index < params.length; index++) {
-      const { value } = params[index];
-      const offset = at + this.offsets[index];
-      switch (this.types[index]) {
-        case 'float':
-          floats[offset] = Number(value);
-          break;
-        case 'i64': {
-          const bits = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)));
-          words[offset] = Number(BigInt.asIntN(32, bits));
-          words[offset + 1] = Number(BigInt.asIntN(32, bits >> 32n));
-          break;
-        }
-        default:
-          words[offset] = typeof value === 'bigint' ? Number(BigInt.asIntN(32, value)) : Number(value);
+      const { open } = params[index];
+      this.put(index, open ? open.value : params[index].value, words, floats, at);
+    }
+  }
+
+  /** As `write`, of one of the params. */
+  put(index: number, value: ParamExpr['value'], words: Int32Array, floats: Float32Array, at: number): void {
+    const offset = at + this.offsets[index];
+    switch (this.types[index]) {
+      case 'float':
+        floats[offset] = Number(value);
+        break;
+      case 'i64': {
+        const bits = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)));
+        words[offset] = Number(BigInt.asIntN(32, bits));
+        words[offset + 1] = Number(BigInt.asIntN(32, bits >> 32n));
+        break;
       }
+      default:
+        words[offset] = typeof value === 'bigint' ? Number(BigInt.asIntN(32, value)) : Number(value);
     }
   }
 }

@@ -3,7 +3,7 @@ import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunc
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
-import type { DispatchCommand } from './work-batch.ts';
+import type { DispatchCommand, WorkBatch } from './work-batch.ts';
 
 /** A kernel made ready: everything about a launch but its place in a batch. */
 export interface PreparedKernel extends PreparedLaunch {
@@ -24,7 +24,7 @@ export interface CommandListHost {
   /** The buffer that params lie in which go with their batch. */
   readonly batchUniforms: PooledBuffer;
   /** Enqueues a command with params of its own, which `write` puts at a word of the batch's. Gives the number of the batch. */
-  enqueueWith(command: DispatchCommand, write: (words: Int32Array<ArrayBuffer>, at: number) => void): number;
+  enqueueWith(command: DispatchCommand, write: (batch: WorkBatch, at: number) => void): number;
   /** Enqueues commands; gives the number of the batch that the last of them is in. */
   enqueue(commands: readonly DispatchCommand[]): number;
   bufferOf(handle: DeviceBuffer): PooledBuffer;
@@ -41,8 +41,8 @@ interface ListedLaunch {
   readonly offsets: readonly number[];
   readonly x: number;
   readonly y: number;
-  /** Words of its params that come with each replay: where they lie among its own, and which of those given they are. */
-  readonly open: readonly { readonly word: number; readonly number: number }[];
+  /** Params that come with each replay: which of its own they are, and which of those given. */
+  readonly open: readonly { readonly param: number; readonly number: number }[];
   /** What it was enqueued as last, first. */
   readonly recent: { readonly buffers: readonly PooledBuffer[]; readonly command: DispatchCommand }[];
 }
@@ -99,9 +99,7 @@ export class CommandLists implements LaunchRecorder {
       const { program, params, x, y } = launch as PreparedKernel;
       program.uniforms.write(params, words, floats, starts[at] / 4);
       const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
-      const open = params.flatMap(({ open: number }, index) =>
-        number ? { word: program.uniforms.offsets[index], number: number.index } : [],
-      );
+      const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
       return { program, places, offsets, x, y, open, recent: [] };
     });
     const list = new WebGpuCommandList(launches, given, scratchPlaces(scratchBytes), words, this.#uniformsOf(words));
@@ -109,7 +107,7 @@ export class CommandLists implements LaunchRecorder {
     return list;
   }
 
-  replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly number[]): void {
+  replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
     const list = listed as WebGpuCommandList;
     const { bound } = list;
     for (let at = 0; at < list.given; at++) {
@@ -133,7 +131,11 @@ export class CommandLists implements LaunchRecorder {
   }
 
   /** Launches with params of this replay take all of theirs along, each in its turn: others may have filled the batch. */
-  #enqueueOpen(list: WebGpuCommandList, commands: readonly DispatchCommand[], numbers: readonly number[]): number {
+  #enqueueOpen(
+    list: WebGpuCommandList,
+    commands: readonly DispatchCommand[],
+    numbers: readonly (number | bigint)[],
+  ): number {
     let batch = 0;
     list.launches.forEach(({ open, offsets, program }, at) => {
       if (open.length === 0) {
@@ -142,9 +144,9 @@ export class CommandLists implements LaunchRecorder {
       }
       const start = offsets[0] / 4;
       const own = list.words.subarray(start, start + program.uniformWindow / 4);
-      batch = this.host.enqueueWith(commands[at], (words, to) => {
+      batch = this.host.enqueueWith(commands[at], ({ uniformWords: words, uniformFloats: floats }, to) => {
         words.set(own, to);
-        for (const { word, number } of open) words[to + word] = numbers[number];
+        for (const { param, number } of open) program.uniforms.put(param, numbers[number], words, floats, to);
       });
     });
     return batch;

@@ -140,10 +140,15 @@ export class WebGpuDevice implements ComputeDevice {
 
   allocate(byteLength: number): DeviceBuffer {
     this.#checkUsable();
-    const pooled = this.#pool.take(byteLength);
-    this.counters.buffersAllocated = this.#pool.allocated;
+    const pooled = this.#take(byteLength);
     this.counters.liveBytes += byteLength;
     return new WebGpuBuffer(byteLength, pooled);
+  }
+
+  #take(byteLength: number, idleSince?: number): PooledBuffer {
+    const buffer = this.#pool.take(byteLength, idleSince);
+    this.counters.buffersAllocated = this.#pool.allocated;
+    return buffer;
   }
 
   release(buffer: DeviceBuffer): void {
@@ -166,8 +171,7 @@ export class WebGpuDevice implements ComputeDevice {
       this.#write(target, dtype, elements, byteLength);
     } else if (byteLength >= handle.byteLength) {
       // Enqueued work still needs the old contents: the new ones get a buffer of their own.
-      const fresh = this.#pool.take(handle.byteLength, this.#submittedBatch);
-      this.counters.buffersAllocated = this.#pool.allocated;
+      const fresh = this.#take(handle.byteLength, this.#submittedBatch);
       this.#pool.give(target);
       handle.pooled = fresh;
       this.#write(fresh, dtype, elements, byteLength);
@@ -178,8 +182,7 @@ export class WebGpuDevice implements ComputeDevice {
 
   /** Writes a part of a buffer that enqueued work uses, when its turn has come. */
   #uploadInOrder(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
-    const staging = this.#pool.take(byteLength, this.#submittedBatch);
-    this.counters.buffersAllocated = this.#pool.allocated;
+    const staging = this.#take(byteLength, this.#submittedBatch);
     this.#write(staging, dtype, elements, byteLength);
     this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength });
     markUse(staging, this.#batch);
@@ -341,14 +344,17 @@ export class WebGpuDevice implements ComputeDevice {
       return poolBuffer(buffer as WebGpuBuffer);
     });
     const bindGroup = this.#bindGroup(program, this.#uniformBuffer, buffers);
-    const batch = this.#dispatch({ kind: 'dispatch', program, bindGroup, offsets: [], x, y }, (words, at) => {
-      program.uniforms.write(params, words, this.#batch.uniformFloats, at);
-    });
+    const batch = this.#dispatch(
+      { kind: 'dispatch', program, bindGroup, offsets: [], x, y },
+      ({ uniformWords, uniformFloats }, at) => {
+        program.uniforms.write(params, uniformWords, uniformFloats, at);
+      },
+    );
     for (const buffer of buffers) markUse(buffer, batch);
   }
 
   /** Puts a command into the batch, with params that go with it. */
-  #dispatch(command: DispatchCommand, write: (words: Int32Array<ArrayBuffer>, at: number) => void): WorkBatch {
+  #dispatch(command: DispatchCommand, write: (batch: WorkBatch, at: number) => void): WorkBatch {
     const { uniformWindow } = command.program;
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     const offsets: number[] = [];
@@ -360,7 +366,7 @@ export class WebGpuDevice implements ComputeDevice {
         offset = this.#batch.reserve(uniformWindow, alignment)!;
       }
       offsets.push(offset);
-      write(this.#batch.uniformWords, offset / 4);
+      write(this.#batch, offset / 4);
     }
     this.#batch.dispatch({ ...command, offsets });
     this.counters.dispatches++;
@@ -578,8 +584,7 @@ export class WebGpuDevice implements ComputeDevice {
     if (uploads.length === 0) return;
     this.counters.uploads++;
     if (uploads.length === 1) return this.#writeNow(uploads[0].target, uploads[0].pieces);
-    const staging = this.#pool.take(uploadBytes, id - 1);
-    this.counters.buffersAllocated = this.#pool.allocated;
+    const staging = this.#take(uploadBytes, id - 1);
     const bytes = new Uint8Array(uploadBytes);
     let offset = 0;
     for (const { target, pieces, byteLength } of uploads) {
@@ -637,12 +642,12 @@ export class WebGpuDevice implements ComputeDevice {
   }
 }
 
-/** The storages that a kernel loads from. */
 /** How many buffers a kernel binds. */
 function kernelBindings(kernel: Kernel): number {
   return new Set([...kernel.stores.map(({ operand }) => operand.tensor.storage), ...storagesRead(kernel)]).size;
 }
 
+/** The storages that a kernel loads from. */
 function storagesRead(kernel: Kernel): Set<Storage> {
   const seen = new Set<Expr>();
   const found = new Set<Storage>();

@@ -119,6 +119,39 @@ def f(x: Tensor, s: float, n: int):
     );
   });
 
+  it('takes numbers that change as those they are, in every type', async () => {
+    const functions = await expectSame(
+      `
+def f(x: Tensor, i: Tensor, h: Tensor, s: float, n: int):
+    y = torch.softmax(x * s, -1) - n
+    k = (i + n) * n - (i // (n * n + 1))
+    z = torch.clamp(x, -abs(s), n + 2.5) / (s + 9)
+    w = torch.where(x > s, x, y) + torch.add(x, y, alpha=n)
+    p = torch.pow(torch.abs(x), n)
+    return (y, k, z, w, p, h * s + n, x.mul_(s))
+
+`,
+      [0.5, 0.5, -1.5, 3, 3, 1e-3].map((s, run) => () => [
+        tensorOf([4, 5], run),
+        intsOf(run, 7 - run, 2 ** 40),
+        Tensor.fromArray(Uint16Array.of(0x3c00, 0x4248, 0xb555), [3], 'float16'),
+        s,
+        [1n, 2n, 3n, 3n, -2n, 5n][run],
+      ]),
+    );
+    expect(functions.module.lastRun!.dispatches).toBeGreaterThan(5);
+    const looped = await expectSame(
+      `
+def f(x: Tensor, s: float, n: int):
+    for i in range(n):
+        x = torch.softmax(x * (s / (i + 1)) + i, -1) * s
+    return x
+`,
+      [2n, 5n, 3n].map((n, run) => () => [tensorOf([4, 5], run), run + 0.5, n]),
+    );
+    expect(looped.explain('f').stretches.some(({ patched }) => patched.includes('a number of the program'))).toBe(true);
+  });
+
   it('sees what the host looks at', async () => {
     const source = `
 def f(x: Tensor, i: Tensor, s: Tensor):
@@ -255,19 +288,25 @@ def f(x: Tensor, out: Tensor, step: int):
   });
 
   it('draws other numbers each time, and the same ones for a seed', async () => {
-    const functions = onDevice(`
+    const source = `
 def f(x: Tensor):
     y = torch.softmax(x, 0)
-    return torch.relu(y + torch.rand_like(y))
-`);
+    return torch.relu(y + torch.rand_like(y)) + torch.dropout(x, 0.5, True)
+`;
+    const functions = onDevice(source);
     const x = tensorOf([4, 8]);
     const draw = async (): Promise<unknown> => numbers(await functions.call('f', [x]));
     const first = [await draw(), await draw(), await draw()];
     expect(new Set(first.map(String)).size).toBe(3);
+    expect(functions.module.lastRun!.replayed).toBe(functions.module.lastRun!.dispatches);
     functions.module.context.generator.manualSeed(3n);
     const again = [await draw(), await draw()];
     functions.module.context.generator.manualSeed(3n);
     expect([await draw(), await draw()]).toEqual(again);
+    // The host, which records nothing, draws the same.
+    const host = onHost(source);
+    host.module.context.generator.manualSeed(3n);
+    expectClose(again, [numbers(await host.call('f', [x])), numbers(await host.call('f', [x]))]);
   });
 
   it('raises for an index out of range, where it stands, and goes on', async () => {

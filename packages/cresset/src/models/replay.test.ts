@@ -159,7 +159,6 @@ describe('a warm run', () => {
       `
 def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
     y = torch.softmax(torch.softmax(x, 0), 0)
-    y = torch.softmax(y + torch.rand_like(y), 0)
     d['y'] = y
     k = torch.softmax(y, 0).nonzero()
     return (torch.softmax(y, 1), k)
@@ -172,11 +171,68 @@ def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
     const dict = () => new Dict(StringType.get(), TensorType.get());
     await functions.call('f', [tensorOf([50, 50]), dict(), tensorOf([5])]);
     expect(ends()).toEqual([
-      [1, 'aten::rand_like', 'random numbers'],
       [1, 'aten::_set_item.str', 'a container that changes'],
       [1, 'aten::nonzero', 'a wait'],
       [1, 'RETURN', 'the end of the function'],
     ]);
+  });
+
+  it('writes a changed number into the params of its launches', async () => {
+    const functions = new PythonFunctions(
+      `
+def f(x: Tensor, s: float, n: int):
+    y = torch.softmax(x * s, -1)
+    return torch.softmax(torch.relu(y + n) - s, 0)
+
+def trips(x: Tensor, n: int):
+    for i in range(n):
+        x = torch.softmax(x * (1.0 / (i + 1)), -1)
+    return x
+
+def power(x: Tensor, s: float):
+    return torch.softmax(x ** s, -1)
+`,
+      { device },
+    );
+    const stretches = (name: string) =>
+      functions.explain(name).stretches.map(({ recordings, patched }) => [recordings, patched]);
+    const f = (s: number, n: bigint) => counted(() => once(functions, 'f', [64, 64], s, n));
+    await f(0.5, 1n);
+    // Another number makes another recording; that it does is then known of it.
+    await f(0.25, 1n);
+    await f(0.25, 3n);
+    await f(0.5, 5n);
+    for (const s of [0.125, -4, 0, Infinity]) {
+      const { dispatches, ...calls } = await f(s, s < 0 ? -2n : 7n);
+      expect(calls).toEqual({ buffers: 0, bindGroups: 0, modules: 0, writes: 2, submits: 1, prepared: 0 });
+      expect(functions.module.lastRun).toMatchObject({ replayed: dispatches });
+    }
+    expect(stretches('f')).toEqual([[3, ['a number of the program']]]);
+    await once(functions, 'trips', [64, 64], 3n);
+    await once(functions, 'trips', [64, 64], 20n);
+    const { dispatches, prepared } = await counted(() => once(functions, 'trips', [64, 64], 17n));
+    expect([functions.module.lastRun!.replayed, prepared]).toEqual([dispatches, 0]);
+    // Powers are kernels of their own, some of them: those go by the number.
+    for (const s of [2, 3, 0.5]) await once(functions, 'power', [64, 64], s);
+    expect(await counted(() => once(functions, 'power', [64, 64], 2))).toMatchObject({ prepared: 0 });
+    expect(stretches('power')).toEqual([[3, []]]);
+  });
+
+  it('goes on over random numbers that the device draws', async () => {
+    const functions = new PythonFunctions(
+      `
+def f(x: Tensor):
+    y = torch.softmax(torch.dropout(x, 0.5, True), -1)
+    return torch.softmax(y + torch.rand_like(y), 0)
+`,
+      { device },
+    );
+    await once(functions, 'f', [64, 64]);
+    await once(functions, 'f', [64, 64]);
+    const { dispatches, ...calls } = await counted(() => once(functions, 'f', [64, 64]));
+    expect(calls).toEqual({ buffers: 0, bindGroups: 0, modules: 0, writes: 2, submits: 1, prepared: 0 });
+    expect(functions.module.lastRun).toMatchObject({ replayed: dispatches });
+    expect(functions.explain('f').stretches).toMatchObject([{ recordings: 1, patched: ['random numbers'] }]);
   });
 
   it('makes no buffers while a length moves within its size class', async () => {

@@ -19,7 +19,7 @@ import { hasPointwiseExpr, lowerPointwise, pointwisePieces, pointwiseShape } fro
 import { lowerReduction, reductionPieces, reductionShape } from '../kernels/reduction.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { checkWritable } from './writable-dtypes.ts';
-import type { HostContext, LoweringContext, OperatorRow, Results, TensorMeta, Unboxed } from '../table/row.ts';
+import type { HostContext, LoweringContext, OpenUp, OperatorRow, Results, TensorMeta, Unboxed } from '../table/row.ts';
 
 type Arguments = Record<string, Unboxed>;
 
@@ -324,7 +324,11 @@ export function runOnDevice(
 }
 
 /** As `runOnDevice`. */
-export function computeCallOnDevice(call: OperatorCall, context: LoweringContext): IValue[] | Promise<IValue[]> {
+export function computeCallOnDevice(
+  call: OperatorCall,
+  context: LoweringContext,
+  openUp?: OpenUp,
+): IValue[] | Promise<IValue[]> {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
   checkReadable(row, unboxed);
@@ -338,11 +342,11 @@ export function computeCallOnDevice(call: OperatorCall, context: LoweringContext
       row.derived ? writeToTargets(row, asTensors(done), unboxed, context) : boxing.box(done);
     return results instanceof Promise ? results.then(finish) : finish(results);
   }
-  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context)));
+  if (!row.derived) return boxing.box(resultsOf(row, computeOnDevice(row, args, shapes, context, openUp)));
   const targets = targetsOf(row, unboxed);
   if (source.pointwise && !involvesComplex(unboxed, targets)) {
     prepareTarget(targets[0], shapes![0], row, unboxed);
-    lowerPointwise(source, unboxed, targets[0], context);
+    lowerPointwise(source, unboxed, targets[0], context, openUp);
     return targets;
   }
   if (source.lower && canWriteOver(targets[0], row, args, shapes)) {
@@ -374,12 +378,13 @@ function computeOnDevice(
   args: Arguments,
   shapes: readonly TensorMeta[] | null,
   context: LoweringContext,
+  openUp?: OpenUp,
 ): Tensor[] {
   if (!shapes) throw notImplemented(row);
   const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
   const { complexLowering } = compilerServices<DispatchServices>();
   if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
-  else if (row.pointwise) lowerPointwise(row, args, outputs[0], context);
+  else if (row.pointwise) lowerPointwise(row, args, outputs[0], context, openUp);
   else if (row.reduction) lowerReduction(row, args, outputs[0], context);
   else if (row.lower) row.lower(args as never, outputs, context);
   else throw notImplemented(row);

@@ -22,6 +22,7 @@ import { notImplementedFor } from './errors.ts';
 import type {
   ComputingTypes,
   LoweringContext,
+  OpenUp,
   OperatorRow,
   PointwiseArguments,
   PointwiseRule,
@@ -130,6 +131,7 @@ export function pointwiseStrides(sizes: readonly number[], tensors: readonly Ten
 export function pointwiseExpr(
   row: OperatorRow,
   args: Readonly<Record<string, unknown>>,
+  openUp?: OpenUp,
 ): { expr: Expr; dtype: ScalarType } {
   const rule = row.pointwise!;
   const { computing, result } = computingTypes(row, args);
@@ -147,6 +149,7 @@ export function pointwiseExpr(
       values[name] = scalarParam(number, isApart ? scalarDtype(number) : computing);
     }
   }
+  openUp?.(row, args, values, computing);
   if (!rule.body) throw new TypeError(`${row.schema} has no body`);
   const body = rule.body(values, type, computing);
   return { expr: wrapNarrow(cast(exprTypeOf(result), body), result), dtype: result };
@@ -348,6 +351,7 @@ export function lowerPointwise(
   args: PointwiseArguments,
   output: Tensor,
   context: LoweringContext,
+  openUp?: OpenUp,
 ): void {
   if (output.numel === 0) return;
   const names = operandNames(row).filter((name) => args[name] instanceof Tensor);
@@ -361,7 +365,7 @@ export function lowerPointwise(
     const expr = isNumber ? scalarParam(readScalar(tensor, tensor.storageOffset), tensor.dtype) : views[at].at(axes);
     elements[name] = new TensorElement(expr, tensor.dtype, category);
   });
-  const { expr } = pointwiseExpr(row, elements);
+  const { expr } = pointwiseExpr(row, elements, openUp);
   context.launch({
     kind: 'nest',
     label: boxingOf(row).signature.name,

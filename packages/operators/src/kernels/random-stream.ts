@@ -17,8 +17,8 @@ export function uniformAt(stream: RandomStream, draw: number, dtype: ScalarType)
 
 /** Draw number `draw`, an i32, of a stream: an i64. */
 export function drawExpr(stream: RandomStream, draw: Expr): Expr {
-  const number = binary('add', param('i64', stream.first), cast('i64', draw));
-  return binary('philox', param('i64', stream.key), number);
+  const { key, first } = stream.open ?? { key: param('i64', stream.key), first: param('i64', stream.first) };
+  return binary('philox', key, binary('add', first, cast('i64', draw)));
 }
 
 /** As `uniformAt` with 24 bits; `draw` is an i32. */

@@ -1,5 +1,5 @@
 import type { Graph } from '@cresset/ir';
-import type { ComputeDevice, Expr, ExprType, Kernel, ReduceFunction, Store } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, ExprType, Kernel, ParamExpr, ReduceFunction, Store } from '@cresset/tensorexpr';
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
 import type { ErrorKind } from '../kernels/errors.ts';
@@ -136,6 +136,8 @@ export interface RandomGenerator {
 export interface RandomStream {
   readonly key: bigint;
   readonly first: bigint;
+  /** `key` and `first` where they are to stay open in what is recorded. */
+  readonly open?: { readonly key: ParamExpr; readonly first: ParamExpr };
   /** The lower and the upper word of a draw. */
   low(draw: number): number;
   high(draw: number): number;
@@ -172,6 +174,14 @@ export interface LoweringContext {
   fetch(...tensors: readonly Tensor[]): Promise<unknown>;
 }
 
+/** Puts params that stay open in what is recorded in the place of others among the values of a pointwise row's body. */
+export type OpenUp = (
+  row: OperatorRow,
+  args: PointwiseArguments,
+  values: PointwiseArguments,
+  computing: ScalarType,
+) => void;
+
 /** How an operator's result dtype follows from its arguments; see type-promotion.ts. */
 export type PromotionRule =
   /** c10's promotion of all tensor and Scalar arguments; the body computes in that dtype. */
@@ -198,6 +208,8 @@ export interface PointwiseRule {
   readonly apart?: readonly string[];
   /** Throws PyTorch's error where the arguments, or the dtype computed in, are refused. */
   readonly refuses?: (dtype: ScalarType, args: PointwiseArguments) => void;
+  /** `refuses` goes by dtypes and by kinds of numbers, never by the numbers themselves. */
+  readonly refusesByKind?: true;
   /** A number as `other` is not rounded to the half precision that is computed in, as PyTorch's kernels of products have it. */
   readonly exactOther?: true;
   /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */

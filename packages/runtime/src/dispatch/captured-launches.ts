@@ -1,3 +1,4 @@
+import type { OpenUp } from '@cresset/operators';
 import type { Kernel } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 
@@ -7,6 +8,11 @@ export class CapturedLaunches extends DeviceLaunches {
 
   override launch(kernel: Kernel): void {
     this.kernels.push(kernel);
+  }
+
+  /** What has those of the group's inputs stay open that a member takes, where they may be others each time. */
+  openUp(inputs: readonly number[]): OpenUp | undefined {
+    return this.execution.context.planner?.recording?.openUp(inputs);
   }
 
   launchNow(kernel: Kernel): void {

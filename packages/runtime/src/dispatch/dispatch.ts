@@ -121,7 +121,9 @@ function computeWhereBest(
   const launches = new DeviceLaunches(execution, name, place);
   let results: Invocation | null = null;
   try {
-    results = computeCallOnDevice(call, launches);
+    // A member of a group that is called by itself has arguments of its own.
+    const recording = execution.member ? null : context.planner?.recording;
+    results = computeCallOnDevice(call, launches, recording?.openUp());
     if (!(results instanceof Promise)) return own(execution, tensors, results);
     return results.then((done) => own(execution, tensors, done)).finally(() => launches.end());
   } catch (error) {

@@ -74,7 +74,7 @@ export function runWithEpilogue(
   const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, launches.device));
   const elements = new Map([[anchor.output, elementOf(store.value, result)]]);
   loadOperands(members, values, result.sizes, store.offset, elements);
-  composeMembers(members, layouts, elements);
+  composeMembers(members, layouts, elements, launches);
   const stores = outputs.map((position, at): Store => {
     const { expr } = elements.get(position)!;
     return {

@@ -23,7 +23,8 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
-import { cast, exprTypeOf, unary, type Expr, type Kernel, type LoopNest, type Store } from '@cresset/tensorexpr';
+import { cast, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
+import type { CapturedLaunches } from './captured-launches.ts';
 
 /** A pointwise operator of a group; operands are positions in the group's list of values. */
 export interface PointwiseMember {
@@ -61,8 +62,7 @@ export function runFused(
   outputs: readonly number[],
   values: readonly IValue[],
   label: string,
-  launch: (kernel: Kernel) => void,
-  device: DeviceMemory,
+  launches: CapturedLaunches,
   concatenation: Concatenation | null = null,
 ): Tensor[] | null {
   const layouts = inferLayouts(members, values);
@@ -72,14 +72,14 @@ export function runFused(
     if (!joined) return null;
     layouts[concatenation.output] = joined;
   }
-  const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, device));
+  const results = outputs.map((position) => allocateLike(layouts[position] as Tensor, launches.device));
   const places = outputs.flatMap((position, at): Place[] =>
     position === concatenation?.output
       ? partsOf(results[at], concatenation, layouts)
       : [{ position, target: results[at] }],
   );
   for (const group of bySizes(places)) {
-    if (group[0].target.numel > 0) launch(makeNest(members, values, layouts, group, label));
+    if (group[0].target.numel > 0) launches.launchNow(makeNest(members, values, layouts, group, label, launches));
   }
   return results;
 }
@@ -158,6 +158,7 @@ function makeNest(
   layouts: readonly IValue[],
   places: readonly Place[],
   label: string,
+  launches: CapturedLaunches,
 ): LoopNest {
   const results = places.map(({ target }) => target);
   const positions = places.map(({ position }) => position);
@@ -177,7 +178,7 @@ function makeNest(
   [...loaded].forEach(([position, tensor], at) => {
     elements.set(position, elementOf(views[others.length + at].at(axes), tensor));
   });
-  composeMembers(needed, layouts, elements);
+  composeMembers(needed, layouts, elements, launches);
   const stores = positions.map((position, at): Store => {
     const value: Expr = cast(exprTypeOf(results[at].dtype), elements.get(position)!.expr);
     return { operand: targets[at].operand, offset: targets[at].offsetAt(axes), value };
@@ -190,6 +191,7 @@ export function composeMembers(
   members: readonly PointwiseMember[],
   layouts: readonly IValue[],
   elements: Map<number, TensorElement>,
+  launches: CapturedLaunches,
 ): void {
   for (const { row, inputs, output } of members) {
     const args: Record<string, unknown> = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
@@ -199,7 +201,7 @@ export function composeMembers(
       args[name] =
         elements.get(inputs[at]) ?? elementOf(scalarParam(readScalar(value, value.storageOffset), value.dtype), value);
     });
-    const { expr } = pointwiseExpr(row, args);
+    const { expr } = pointwiseExpr(row, args, launches.openUp(inputs));
     const layout = layouts[output] as Tensor;
     elements.set(output, elementOf(roundedTo(layout.dtype, expr), layout));
   }

@@ -123,15 +123,7 @@ export class FusionGroup {
 
   #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
     const members = this.#pointwise;
-    return runFused(
-      members,
-      this.#outputs,
-      values,
-      this.label,
-      (kernel) => launches.launchNow(kernel),
-      launches.device,
-      this.#concatenation,
-    );
+    return runFused(members, this.#outputs, values, this.label, launches, this.#concatenation);
   }
 
   #runFromAnchor(

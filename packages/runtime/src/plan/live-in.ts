@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { DeviceValue, List, OpenOffset, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { DeviceValue, List, OpenNumber, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 
 /** Where a value comes from that a stretch did not make. */
 export type Origin =
@@ -16,8 +16,14 @@ export abstract class LiveIn {
   storage = -1;
   /** Whether it has to be what it was: something besides those steps goes by it. */
   isGuarded = false;
+  /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
+  open: OpenNumber | null = null;
 
   constructor(readonly origin: Origin) {}
+
+  openUp(): OpenNumber | null {
+    return null;
+  }
 
   abstract matches(value: IValue): boolean;
 }
@@ -31,8 +37,15 @@ class SameValue extends LiveIn {
     super(origin);
   }
 
+  /** Has it stay open from now on, where it is a number. */
+  override openUp(): OpenNumber | null {
+    const { value } = this;
+    if (typeof value === 'number' || typeof value === 'bigint') this.open ??= new OpenNumber(value);
+    return this.open;
+  }
+
   matches(value: IValue): boolean {
-    return Object.is(value, this.value);
+    return Object.is(value, this.value) || (this.open?.isRead === false && typeof value === typeof this.value);
   }
 }
 
@@ -59,16 +72,13 @@ export class SameLayout extends LiveIn {
   #sizes: readonly number[];
   #strides: readonly number[];
   readonly #offset: number;
-  /** Stands for where it begins, in launches that serve wherever that is. */
-  readonly open: OpenOffset | null = null;
   readonly #requiresGrad: boolean;
 
-  /** @param index what its offset is called where it is to stay open */
-  constructor(origin: Origin, tensor: Tensor, index: number) {
+  constructor(origin: Origin, tensor: Tensor) {
     super(origin);
     const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
     const isSelected = origin.kind === 'computed' || (origin.kind === 'register' && storageOffset !== 0);
-    if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenOffset(index);
+    if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     this.#dtype = dtype;
     this.#sizes = sizes;
     this.#strides = strides;
@@ -91,9 +101,9 @@ export class SameLayout extends LiveIn {
 }
 
 /** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */
-export function liveInOf(origin: Origin, value: IValue, index: number): LiveIn | null {
+export function liveInOf(origin: Origin, value: IValue): LiveIn | null {
   if (isImmutable(value) || value instanceof ScriptObject) return new SameValue(origin, value);
-  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value, index) : null;
+  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value) : null;
   if (value instanceof List) return new SameLength(origin, value, List);
   if (value instanceof Tuple) return new SameLength(origin, value, Tuple);
   return null;

@@ -1,6 +1,7 @@
 import {
   lastStorageSerial,
   List,
+  OpenNumber,
   realType,
   Tensor,
   Tuple,
@@ -12,8 +13,10 @@ import {
 } from '@cresset/tensor';
 import type { PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
-import type { OperatorRow } from '@cresset/operators';
+import type { OpenUp, OperatorRow, RandomGenerator } from '@cresset/operators';
+import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
+import { openParam, openScalars } from './open-params.ts';
 import { isImmutable, isPlainTensor, liveInOf, SameLayout, type LiveIn, type Origin } from './live-in.ts';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
@@ -51,6 +54,13 @@ export interface Step {
   readonly inputs: readonly ({ readonly liveIn: number } | { readonly constant: IValue })[];
 }
 
+/** Random numbers that launches work out: a replay draws as many, in the same order. */
+export interface Draw {
+  readonly count: number;
+  readonly key: OpenNumber;
+  readonly first: OpenNumber;
+}
+
 /** What a recording is a recording of, at one point of it. */
 interface Mark {
   readonly liveIns: number;
@@ -58,6 +68,7 @@ interface Mark {
   readonly labels: number;
   readonly contents: number;
   readonly steps: number;
+  readonly draws: number;
 }
 
 /**
@@ -81,6 +92,7 @@ export class Recording implements HostAccessWatch {
   /** Storages with a larger number were made while it went on. */
   readonly firstSerial = lastStorageSerial();
   readonly steps: Step[] = [];
+  readonly draws: Draw[] = [];
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
   /** Live-ins that are another one each time, as far as is known. */
@@ -88,12 +100,14 @@ export class Recording implements HostAccessWatch {
   /** Guarded since the instruction began. */
   #guarded: LiveIn[] = [];
   #step: Step | null = null;
+  /** The one that runs. */
+  #instruction: Instruction | null = null;
   readonly #liveInObjects = new Map<object, number>();
   /** Live-ins by their storages, each the first. */
   readonly #given = new Map<Storage, number>();
   readonly #constants = new Set<IValue>();
   readonly #faultStorages = new Set<Storage>();
-  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0 };
+  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, draws: 0 };
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
@@ -133,6 +147,48 @@ export class Recording implements HostAccessWatch {
   writes(storage: Storage): void {
     if (this.#given.has(storage) || storage.serial <= this.firstSerial) this.refuse('elements that the host writes');
     else if (!this.#written.has(storage)) this.#written.set(storage, storage.writes);
+  }
+
+  watched(generator: RandomGenerator): RandomGenerator {
+    const refuse = (): RandomGenerator => {
+      this.refuse('random numbers that the host draws');
+      return generator;
+    };
+    return {
+      manualSeed: (seed) => refuse().manualSeed(seed),
+      nextUniform: () => refuse().nextUniform(),
+      nextUint32: () => refuse().nextUint32(),
+      nextNormal: () => refuse().nextNormal(),
+      stream: (count) => {
+        const { key, first, low, high } = generator.stream(count);
+        const numbers = { key: new OpenNumber(key), first: new OpenNumber(first) };
+        this.draws.push({ count, ...numbers });
+        return {
+          key,
+          first,
+          open: { key: openParam('i64', numbers.key), first: openParam('i64', numbers.first) },
+          low: (draw) => (refuse(), low(draw)),
+          high: (draw) => (refuse(), high(draw)),
+        };
+      },
+    };
+  }
+
+  openUp(inputs?: readonly number[]): OpenUp {
+    return (row, args, values, computing) =>
+      openScalars(row, args, values, computing, (at) => this.#openNumber(inputs ? inputs[at] : at));
+  }
+
+  /** The number that is argument `at` of the operator or group that runs; null where it is not to stay open. */
+  #openNumber(at: number): OpenNumber | null {
+    const source = this.#sources.get(this.#instruction?.inputs[at] ?? -1);
+    if (source === undefined || !this.#varying.has(source)) return null;
+    const liveIn = this.liveIns[source];
+    const instruction = this.#instruction!;
+    if (instruction.op === 'FUSION_GROUP' && goesToAnchor(instruction.operand, at)) return null;
+    // What an instruction before went by stays as it is.
+    if (liveIn.isGuarded && !liveIn.open && !this.#guarded.includes(liveIn)) return null;
+    return liveIn.openUp();
   }
 
   faultsGoTo(storage: Storage): void {
@@ -175,12 +231,14 @@ export class Recording implements HostAccessWatch {
   /** Before an instruction runs: what it reads that was there before. Why it cannot be recorded, where it cannot. */
   before(instruction: Instruction): string | null {
     this.#written.clear();
+    this.#instruction = instruction;
     this.#mark = {
       liveIns: this.liveIns.length,
       launches: this.launches.length,
       labels: this.labels.length,
       contents: this.contents.length,
       steps: this.steps.length,
+      draws: this.draws.length,
     };
     this.#guarded = [];
     for (const register of instruction.inputs) {
@@ -222,6 +280,18 @@ export class Recording implements HostAccessWatch {
     }
   }
 
+  /** Numbers that it took otherwise than as params of its launches have to be what they were. */
+  #closeRead({ inputs }: Instruction): void {
+    const launches = this.launches.slice(this.#mark.launches);
+    for (const register of inputs) {
+      const liveIn = this.liveIns[this.#sources.get(register) ?? -1];
+      // A tensor tells by itself when it is asked where it begins.
+      if (!liveIn?.open || liveIn instanceof SameLayout) continue;
+      const { open } = liveIn;
+      if (!launches.some(({ launch }) => launch.params.some((param) => param.open === open))) open.isRead = true;
+    }
+  }
+
   #guard(at: number): void {
     const liveIn = this.liveIns[at];
     if (liveIn.isGuarded) return;
@@ -238,6 +308,7 @@ export class Recording implements HostAccessWatch {
   after(instruction: Instruction, gradEnabled: boolean): string | null {
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
+    if (!this.#step && !moves(instruction)) this.#closeRead(instruction);
     const { outputs } = instruction;
     const moved = moves(instruction) ? instruction.inputs.map((register) => this.#sources.get(register)) : [];
     const made: number[] = [];
@@ -247,7 +318,10 @@ export class Recording implements HostAccessWatch {
         made.push(this.#addLiveIn({ kind: 'computed', step, at }, this.frame.get(register)));
         this.#varying.add(made[at]);
       }
-    } else if (this.#step) this.#guardInputs(instruction);
+    } else if (this.#step) {
+      this.#guardInputs(instruction);
+      this.#closeRead(instruction);
+    }
     if (instruction.op === 'GET_ATTR') {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
       const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot };
@@ -281,7 +355,7 @@ export class Recording implements HostAccessWatch {
 
   /** Ends it for good: offsets that were open are numbers again. */
   close(): void {
-    for (const liveIn of this.liveIns) if (liveIn instanceof SameLayout && liveIn.open) liveIn.open.isClosed = true;
+    for (const { open } of this.liveIns) if (open) open.isClosed = true;
   }
 
   /** Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed. */
@@ -290,13 +364,14 @@ export class Recording implements HostAccessWatch {
   }
 
   #end(reason: string): string {
-    const { liveIns, launches, labels, contents, steps } = this.#mark;
+    const { liveIns, launches, labels, contents, steps, draws } = this.#mark;
     for (const liveIn of this.#guarded) liveIn.isGuarded = false;
     this.steps.length = steps;
     this.liveIns.length = this.liveInStorages.length = liveIns;
     this.launches.length = launches;
     this.labels.length = labels;
     this.contents.length = contents;
+    this.draws.length = draws;
     return reason;
   }
 
@@ -314,7 +389,7 @@ export class Recording implements HostAccessWatch {
   /** The number of a live-in for this value; -1 where there is none. */
   #addLiveIn(origin: Origin, value: IValue): number {
     const at = this.liveIns.length;
-    const liveIn = at < maxLiveIns ? liveInOf(origin, value, at) : null;
+    const liveIn = at < maxLiveIns ? liveInOf(origin, value) : null;
     if (!liveIn) return -1;
     this.liveIns.push(liveIn);
     const storage = value instanceof Tensor ? value.storage : null;
@@ -359,6 +434,10 @@ export class Recording implements HostAccessWatch {
     return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
   }
 }
+
+/** Whether an input of a group goes to an operator of it that is not pointwise, and may go by its number. */
+const goesToAnchor = ({ graph }: FusionGroup, at: number): boolean =>
+  graph.inputs[at].uses.some(({ user }) => !(user.maybeOperator()?.row as OperatorRow | undefined)?.pointwise);
 
 /** Whether an instruction hands on what its registers hold. */
 const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

@@ -276,6 +276,7 @@ export class StretchPlanner implements Planner {
           recordings: site.stretches.length,
           endsAt: instruction.op === 'OP' ? instruction.operand.name : instruction.op,
           reason,
+          patched: [...new Set(site.stretches.flatMap(({ patched }) => patched))].sort(),
         },
       ];
     });

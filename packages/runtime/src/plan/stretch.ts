@@ -7,6 +7,7 @@ import {
   Tuple,
   type DeviceBuffer,
   type IValue,
+  type OpenNumber,
   type ScalarType,
 } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
@@ -17,9 +18,9 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { fuseLaunches } from './fused-launches.ts';
-import type { LiveIn } from './live-in.ts';
+import { SameLayout, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
-import type { ContentNote, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
+import type { ContentNote, Draw, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
 
 /** A storage that a replay works with, beside the scratch buffers of its list. */
 type StorageSource =
@@ -37,6 +38,13 @@ interface BoundStorage {
   readonly dtype: ScalarType;
   readonly stored: boolean;
 }
+
+/** Where a number comes from that a replay writes among the params of its launches. */
+type NumberSource =
+  /** A scalar, or where a tensor begins. */
+  | { readonly kind: 'live-in'; readonly at: number; readonly isScalar: boolean }
+  /** Of the stream with these draws. */
+  | { readonly kind: 'draw'; readonly draw: number; readonly part: 'key' | 'first' };
 
 /** What the labels of launches come to. */
 type LabelCounts = readonly (readonly [label: string, count: number])[];
@@ -57,8 +65,8 @@ export class Stretch {
   readonly #buffers: DeviceBuffer[] = [];
   /** What its steps came to, as far as they were done. */
   readonly #computed: (readonly IValue[])[] = [];
-  /** Where tensors begin, by their live-ins. */
-  readonly #offsets: number[] = [];
+  /** What its launches take along. */
+  readonly #numbers: (number | bigint)[] = [];
   /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
   mismatch = -1;
   readonly #registers: readonly number[];
@@ -74,8 +82,8 @@ export class Stretch {
     private readonly liveIns: readonly LiveIn[],
     /** What is done anew each time, of live-ins alone. */
     private readonly steps: readonly Step[],
-    /** Live-ins whose offsets its launches take along. */
-    private readonly openLiveIns: readonly number[],
+    private readonly numbers: readonly NumberSource[],
+    private readonly draws: readonly Draw[],
     private readonly contents: readonly ContentNote[],
     /** Those of live-ins first. */
     private readonly sources: readonly StorageSource[],
@@ -200,8 +208,8 @@ export class Stretch {
           ? storages[storage].deviceBufferForWriting(device, dtype)
           : storages[storage].deviceBuffer(device, dtype);
       }
-      for (const at of this.openLiveIns) this.#offsets[at] = (this.#values[at] as Tensor).handedOnOffset;
-      recorder.replay(this.list, buffers, this.#offsets);
+      this.#fillNumbers(execution.context);
+      recorder.replay(this.list, buffers, this.#numbers);
       const made = makeValues(this.made, this.#values, storages);
       const values = this.results.map(({ register, made: at }) => {
         const value = made[at];
@@ -219,6 +227,25 @@ export class Stretch {
     for (const [label, count] of this.labels) counters.device.set(label, (counters.device.get(label) ?? 0) + count);
     counters.replayed += this.launchCount;
     frame.programCounter = this.end;
+  }
+
+  #fillNumbers({ generator }: RuntimeContext): void {
+    const streams = this.draws.map(({ count }) => generator.stream(count));
+    this.numbers.forEach((source, at) => {
+      if (source.kind === 'draw') this.#numbers[at] = streams[source.draw][source.part];
+      else {
+        const value = this.#values[source.at];
+        this.#numbers[at] = value instanceof Tensor ? value.handedOnOffset : (value as number | bigint);
+      }
+    });
+  }
+
+  /** What is another number with each replay, for people to read. */
+  get patched(): string[] {
+    return this.numbers.map((source) => {
+      if (source.kind === 'draw') return 'random numbers';
+      return source.isScalar ? 'a number of the program' : 'where a tensor begins';
+    });
   }
 
   dispose(recorder: LaunchRecorder): void {
@@ -273,9 +300,8 @@ class StretchBuilder {
     const isTemporary = (storage: Storage): boolean =>
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
     const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
+    const numbers = this.#numbersOf(fused);
     const { bound, list } = this.#record(fused, recorder);
-    const taken = new Set(fused.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
-    const openLiveIns = [...taken].map(({ index }) => index);
     return new Stretch(
       end,
       instructions,
@@ -285,7 +311,8 @@ class StretchBuilder {
       recording.notesFaults ? callers : null,
       liveIns,
       recording.steps,
-      openLiveIns,
+      numbers,
+      recording.draws,
       contents,
       this.#sources,
       bound,
@@ -351,6 +378,23 @@ class StretchBuilder {
   }
 
   // ---- launches
+
+  /** Numbers what launches take along. */
+  #numbersOf(launches: readonly LaunchNote[]): NumberSource[] {
+    const { liveIns, draws } = this.recording;
+    const known = new Map<OpenNumber, NumberSource>();
+    liveIns.forEach(({ open }, at) => {
+      if (open) known.set(open, { kind: 'live-in', at, isScalar: !(liveIns[at] instanceof SameLayout) });
+    });
+    draws.forEach(({ key, first }, draw) => {
+      known.set(key, { kind: 'draw', draw, part: 'key' }).set(first, { kind: 'draw', draw, part: 'first' });
+    });
+    const taken = new Set(launches.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
+    return [...taken].map((open, index) => {
+      open.index = index;
+      return known.get(open)!;
+    });
+  }
 
   #record(launches: readonly LaunchNote[], recorder: LaunchRecorder): { bound: BoundStorage[]; list: CommandList } {
     const { storages } = this.recording;

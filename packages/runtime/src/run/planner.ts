@@ -2,6 +2,7 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Code } from '../interpreter/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
+import type { OpenUp, RandomGenerator } from '@cresset/operators';
 import type { Storage } from '@cresset/tensor';
 import type { Execution } from './execution.ts';
 
@@ -15,12 +16,18 @@ export interface StretchReport {
   /** The operator that the stretch ends before, and why it does. */
   readonly endsAt: string;
   readonly reason: string;
+  /** What may be another number each time, and is written into the recording's params with each replay. */
+  readonly patched: readonly string[];
 }
 
 /** What notes itself while a program runs that is recorded. */
 export interface RecordingNotes {
   /** What runs now cannot be recorded. */
   refuse(reason: string): void;
+  /** The generator to draw from: one that tells of every draw. */
+  watched(generator: RandomGenerator): RandomGenerator;
+  /** What has numbers stay open that may be others each time. @param inputs as `LoweringContext` has them */
+  openUp(inputs?: readonly number[]): OpenUp;
   /** A storage that kernels note faults in. */
   faultsGoTo(storage: Storage): void;
   /** The program waits for what it will not have to wait for the next time. */

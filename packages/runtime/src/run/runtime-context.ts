@@ -49,8 +49,7 @@ export class RuntimeContext implements HostContext {
   }
 
   get generator(): RandomGenerator {
-    this.planner?.recording?.refuse('random numbers');
-    return this.#generator;
+    return this.planner?.recording?.watched(this.#generator) ?? this.#generator;
   }
 
   print(text: string): void {

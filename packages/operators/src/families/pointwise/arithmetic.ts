@@ -47,25 +47,25 @@ function checkSubtraction(dtype: ScalarType, args: PointwiseArguments): void {
   checkAlpha(dtype, args);
 }
 
+/** Of sums and differences. */
+const weighed = { dtype: 'promote', apart: ['alpha'], refusesByKind: true } as const;
+
 export const addition: PointwiseRule = {
-  dtype: 'promote',
-  apart: ['alpha'],
+  ...weighed,
   refuses: checkAlpha,
   body: ({ self, other, alpha }) => plus(self, scaled(other, alpha)),
   complex: ({ self, other, alpha }) => complex.add(self, complex.multiply(complex.toComplex(alpha), other)),
 };
 
 const subtraction: PointwiseRule = {
-  dtype: 'promote',
-  apart: ['alpha'],
+  ...weighed,
   refuses: checkSubtraction,
   body: ({ self, other, alpha }) => binary('sub', self, scaled(other, alpha)),
   complex: ({ self, other, alpha }) => complex.subtract(self, complex.multiply(complex.toComplex(alpha), other)),
 };
 
 const reversedSubtraction: PointwiseRule = {
-  dtype: 'promote',
-  apart: ['alpha'],
+  ...weighed,
   refuses: checkSubtraction,
   body: ({ self, other, alpha }) => binary('sub', other, scaled(self, alpha)),
   complex: ({ self, other, alpha }) => complex.subtract(other, complex.multiply(complex.toComplex(alpha), self)),
