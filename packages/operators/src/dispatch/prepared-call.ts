@@ -8,6 +8,7 @@ import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { checkTarget, outputShapes } from './invoke.ts';
+import { giveMemory, takeMemory } from './spare-memory.ts';
 
 type Arguments = Record<string, Unboxed>;
 
@@ -26,8 +27,15 @@ const SMALL_KERNEL = 1 << 12;
 /** Whether an argument is like the one a call was made ready for. */
 type Guard = (value: IValue) => boolean;
 
-/** Makes a call ready for arguments like these; null where it has to be looked at each time. Throws the operator's error. */
-export function prepareCall(row: OperatorRow, args: readonly IValue[]): PreparedCall | null {
+/**
+ * Makes a call ready for arguments like these; null where it has to be looked at each time. Throws the operator's error.
+ * @param spent which arguments are tensors whose memory this result, or another one, may take
+ */
+export function prepareCall(
+  row: OperatorRow,
+  args: readonly IValue[],
+  spent: readonly number[] = [],
+): PreparedCall | null {
   const { from, form } = row.derived ?? { from: row, form: null };
   const rule = from.pointwise;
   if (row.view || row.remote || from.readsElements || form === 'out' || (form && !rule)) return null;
@@ -46,28 +54,43 @@ export function prepareCall(row: OperatorRow, args: readonly IValue[]): Prepared
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
   // What may take long is done in pieces, and the time to look at it is nothing beside that.
   if (numelOf(meta.sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
-  const compute = rule ? pointwise(row, unboxed, meta) : reduction(row, unboxed, meta);
-  if (compute) return new Prepared(guards, compute);
+  const compute = rule
+    ? pointwise(
+        row,
+        unboxed,
+        meta,
+        spent.find((at) => isLaidOut(args[at], meta)),
+      )
+    : reduction(row, unboxed, meta);
+  if (compute) return new Prepared(guards, compute, spent);
   const { host } = row;
   if (rule || row.reduction || !host || size > SMALL_KERNEL) return null;
-  return new Prepared(guards, (values, context) => {
-    const output = allocate(meta);
-    const begun = host(boxing.unbox(values) as never, [output], context);
-    const results = isInPieces(begun) ? finish(begun) : begun;
-    return results === undefined ? output : boxing.box(results)[0];
-  });
+  return new Prepared(
+    guards,
+    (values, context) => {
+      const output = allocate(meta);
+      const begun = host(boxing.unbox(values) as never, [output], context);
+      const results = isInPieces(begun) ? finish(begun) : begun;
+      return results === undefined ? output : boxing.box(results)[0];
+    },
+    [],
+  );
 }
 
 class Prepared implements PreparedCall {
   constructor(
     readonly guards: readonly Guard[],
     readonly compute: PreparedCall['run'],
+    readonly spent: readonly number[],
   ) {}
 
   run(args: readonly IValue[], context: HostContext): IValue | undefined {
-    const { guards } = this;
+    const { guards, spent } = this;
     for (let at = 0; at < guards.length; at++) if (!guards[at](args[at])) return undefined;
-    return this.compute(args, context);
+    const result = this.compute(args, context);
+    if (result === undefined) return undefined;
+    for (let at = 0; at < spent.length; at++) if (args[spent[at]] !== result) giveMemory(args[spent[at]] as Tensor);
+    return result;
   }
 }
 
@@ -108,9 +131,13 @@ function areEqual(a: readonly number[], b: readonly number[]): boolean {
   return true;
 }
 
-function allocate({ sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta): Tensor {
-  return new Tensor(Storage.zeros(dtype, numelOf(sizes)), dtype, sizes, strides);
+function allocate({ sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta, from = Storage.zeros): Tensor {
+  return new Tensor(from(dtype, numelOf(sizes)), dtype, sizes, strides);
 }
+
+/** Whether a result of this layout may be stored where the argument is. */
+const isLaidOut = (value: IValue, { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta): boolean =>
+  value instanceof Tensor && value.dtype === dtype && areEqual(value.sizes, sizes) && areEqual(value.strides, strides);
 
 /** A tensor of that layout without memory: what is made ready keeps no elements alive. */
 const layoutOf = <Value>(value: Value): Value | Tensor =>
@@ -118,7 +145,12 @@ const layoutOf = <Value>(value: Value): Value | Tensor =>
 
 const nowhere = Storage.zeros('uint8', 0);
 
-function pointwise(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {
+function pointwise(
+  row: OperatorRow,
+  args: Arguments,
+  meta: TensorMeta,
+  taken: number | undefined,
+): PreparedCall['run'] | null {
   const { from } = row.derived ?? { from: row };
   const { computing } = computingTypes(from, args);
   if (isComplex(computing) || from.pointwise!.number) return null;
@@ -138,8 +170,10 @@ function pointwise(row: OperatorRow, args: Arguments, meta: TensorMeta): Prepare
   const { args: formals } = boxingOf(row).signature;
   const positions = names.map((name) => formals.findIndex((formal) => formal.name === name));
   const count = numelOf(sizes);
+  const place = inPlace ? 0 : taken;
   return (values) => {
-    const target = inPlace ? (values[0] as Tensor) : new Tensor(Storage.zeros(dtype, count), dtype, sizes, strides);
+    const target =
+      place === undefined ? new Tensor(takeMemory(dtype, count), dtype, sizes, strides) : (values[place] as Tensor);
     const tensors = new Array<Tensor>(positions.length);
     for (let at = 0; at < positions.length; at++) {
       const value = values[positions[at]];
@@ -163,7 +197,7 @@ function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta): Prepare
   const loop = reductionLoop(row, layouts, allocate(meta));
   if (!loop) return null;
   return (values) => {
-    const output = allocate(meta);
+    const output = allocate(meta, takeMemory);
     loop.run(values[0] as Tensor, output);
     return output;
   };

@@ -21,6 +21,7 @@ import {
   mappedTwo,
   rowLoops,
   rowStep,
+  singleLoops,
   type Lane,
   type RowLoop,
   type Step,
@@ -156,7 +157,7 @@ export class BlockProgram {
         x,
         x,
       );
-    return rowStep(fn === 'neg' || fn === 'exp' ? rowLoops[fn] : mappedOne(floatUnary[fn]), out, x, x);
+    return this.#single(fn, operand, out, x, x) ?? rowStep(ownLoops[fn] ?? mappedOne(floatUnary[fn]), out, x, x);
   }
 
   #binary(expr: BinaryExpr, out: Lane): Step {
@@ -165,14 +166,20 @@ export class BlockProgram {
     if (x.array instanceof BigInt64Array) return exactStep(expr.fn, x, y, out);
     if (expr.x.type === 'i32' || expr.x.type === 'i64') return integerStep(expr, x, y, out);
     if (expr.fn === 'nextafter' && !this.#precision.double) return rowStep(mappedTwo(nextafterSingle), out, x, y);
-    return rowStep(loopOf(expr.fn), out, x, y);
+    return this.#single(expr.fn, expr.x, out, x, y) ?? rowStep(loopOf(expr.fn), out, x, y);
+  }
+
+  /** The step of a function that has a loop for single precision, where that is computed in. */
+  #single(fn: string, { type }: Expr, out: Lane, x: Lane, y: Lane): Step | null {
+    const loop = type === 'float' && !this.#precision.double ? singleLoops[fn] : undefined;
+    return loop ? (rows, columns) => loop(out, x, y, rows, columns) : null;
   }
 }
 
 const leafKinds: ReadonlySet<Expr['kind']> = new Set(['load', 'reduce', 'accumulator']);
 
-const loopOf = (fn: BinaryFunction): RowLoop =>
-  (rowLoops as Partial<Record<BinaryFunction, RowLoop>>)[fn] ?? mappedTwo(floatBinary[fn]);
+const ownLoops: Partial<Record<string, RowLoop>> = rowLoops;
+const loopOf = (fn: BinaryFunction): RowLoop => ownLoops[fn] ?? mappedTwo(floatBinary[fn]);
 
 function selectStep(condition: Lane, x: Lane, y: Lane, out: Lane): Step {
   return (rows, columns) => {

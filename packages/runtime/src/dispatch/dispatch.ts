@@ -66,7 +66,7 @@ function computeOnHost(
   args: readonly IValue[],
   execution: Execution,
 ): Invocation {
-  const prepared = prepareCall(row, args);
+  const prepared = prepareCall(row, args, binding.spent);
   const result = prepared?.run(args, execution.context);
   if (result === undefined) return computeInTurns(new OperatorCall(row, args), execution);
   binding.prepared = prepared;

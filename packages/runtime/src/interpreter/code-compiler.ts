@@ -26,6 +26,7 @@ import { directOperator, plainInt } from './direct-operators.ts';
 import { findLastUses, type LastUses } from './last-uses.ts';
 import { bindOperator } from './operator-binding.ts';
 import { isCountedList, looksOnly } from './counted-list.ts';
+import { spentArguments } from './spent-arguments.ts';
 
 /** Where the code of functions and forked graphs that a graph calls comes from. */
 export interface CodeProvider {
@@ -240,7 +241,7 @@ class CodeCompiler {
   }
 
   #emitOperator(node: Node): void {
-    const binding = bindOperator(node);
+    const binding = bindOperator(node, node.maybeOperator(), spentArguments(node, this.#lastUses));
     const direct = node.outputs.length === 1 ? directOperator(binding.name, node.output()) : null;
     if (direct)
       this.#emitNode('DIRECT', node, { ...binding, direct, isPlain: plainKinds.has(node.output().type.kind) });

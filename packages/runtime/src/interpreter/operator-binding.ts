@@ -18,12 +18,21 @@ export interface OperatorBinding {
   readonly keepsArguments: boolean;
   /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
   readonly makesContainers: boolean;
+  /** Which arguments are tensors that nobody else has and nobody needs afterwards: a result may take their memory. */
+  readonly spent: readonly number[];
   /** The last call on the host, ready for the next one with arguments like those. */
   prepared: PreparedCall | null;
 }
 
-/** The operator a node calls, or another that says the same. */
-export function bindOperator(node: Node, operator = node.maybeOperator()): OperatorBinding {
+/**
+ * The operator a node calls, or another that says the same.
+ * @param spent as `OperatorBinding.spent`
+ */
+export function bindOperator(
+  node: Node,
+  operator = node.maybeOperator(),
+  spent: readonly number[] = [],
+): OperatorBinding {
   if (!operator) {
     return {
       name: node.kind,
@@ -33,6 +42,7 @@ export function bindOperator(node: Node, operator = node.maybeOperator()): Opera
       tensors: [],
       keepsArguments: true,
       makesContainers: true,
+      spent: [],
       prepared: null,
     };
   }
@@ -48,6 +58,7 @@ export function bindOperator(node: Node, operator = node.maybeOperator()): Opera
     makesContainers: node.outputs.some(
       (output) => isMadeHere(operator.schema, output.offset) && someContainedType(output.type, isContainer),
     ),
+    spent,
     prepared: null,
   };
 }
