@@ -5,6 +5,7 @@ import { cpuUsage } from 'node:process';
 import { createInterface } from 'node:readline';
 import { script } from '@cresset/frontend';
 import { ClassType, IntType, StringType, TensorType } from '@cresset/ir';
+import { register as registerHost } from '@cresset/operators/parts/host';
 import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { List, numelOf, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 
@@ -50,6 +51,7 @@ const WARM_UP_TURNS = 4;
  */
 export async function runMicro({ folder, python = null, names = [''], turns = 5 }: MicroOptions): Promise<MicroTime[]> {
   initializeRuntime();
+  registerHost();
   const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8')) as MicroProgram[];
   const unit = script(readFileSync(join(folder, 'programs.py'), 'utf8'));
   const module = new ScriptModule(new ScriptObject(new ClassType('__torch__.M')), unit, new RuntimeContext());

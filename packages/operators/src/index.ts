@@ -18,7 +18,7 @@ export {
   runOnHost,
   runWithoutData,
 } from './dispatch/invoke.ts';
-export { prepareCall, type PreparedCall } from './dispatch/prepared-call.ts';
+export { preparedCall, type PreparedCall } from './dispatch/call-preparation.ts';
 export { isInPieces, type Pieces } from './kernels/pieces.ts';
 export { readScalar } from './kernels/elements.ts';
 export {

@@ -5,6 +5,7 @@ import { register as complex } from './parts/complex.ts';
 import { register as einsum } from './parts/einsum.ts';
 import { register as fourier } from './parts/fourier.ts';
 import { register as gradients } from './parts/gradients.ts';
+import { register as host } from './parts/host.ts';
 import { register as indexing } from './parts/indexing.ts';
 import { register as layers } from './parts/layers.ts';
 import { register as layouts } from './parts/layouts.ts';
@@ -35,6 +36,7 @@ export function registerAllOperators(): void {
     einsum,
     fourier,
     gradients,
+    host,
     indexing,
     layers,
     layouts,

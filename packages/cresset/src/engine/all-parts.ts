@@ -3,6 +3,7 @@ import * as complex from '@cresset/operators/parts/complex';
 import * as einsum from '@cresset/operators/parts/einsum';
 import * as fourier from '@cresset/operators/parts/fourier';
 import * as gradients from '@cresset/operators/parts/gradients';
+import * as host from '@cresset/operators/parts/host';
 import * as indexing from '@cresset/operators/parts/indexing';
 import * as layers from '@cresset/operators/parts/layers';
 import * as layouts from '@cresset/operators/parts/layouts';
@@ -38,6 +39,7 @@ const ALL = {
   executors,
   fourier,
   gradients,
+  host,
   indexing,
   inspection,
   layers,

@@ -50,7 +50,7 @@ describe('the first source that a page compiles', () => {
     const unit = await script<'run'>(`def run(x):\n    return ${expression}\n`, { device: 'cpu' });
     const result = (await unit.run(tensor(x))) as Cresset.Tensor;
     expect(result.data.length).toBeGreaterThan(0);
-    expect(namesOf((await unit.run.explain()).parts)).toEqual(['authoring', ...parts].sort());
+    expect(namesOf((await unit.run.explain()).parts)).toEqual(['authoring', 'host', ...parts].sort());
     await shutdown();
   });
 });

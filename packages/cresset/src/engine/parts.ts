@@ -10,6 +10,7 @@ const PARTS = {
   executors: () => import('@cresset/runtime/parts/executors'),
   fourier: () => import('@cresset/operators/parts/fourier'),
   gradients: () => import('@cresset/operators/parts/gradients'),
+  host: () => import('@cresset/operators/parts/host'),
   indexing: () => import('@cresset/operators/parts/indexing'),
   inspection: () => import('@cresset/runtime/parts/inspection'),
   layers: () => import('@cresset/operators/parts/layers'),

@@ -9,6 +9,7 @@ import {
   Tensor,
   Tuple,
   type IValue,
+  type ScalarType,
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from '../table/boxing.ts';
 import { copyInto, lowerCopy } from '../kernels/copy.ts';
@@ -147,7 +148,7 @@ function canWriteOver(
     return false;
   const [{ sizes, dtype }] = shapes;
   const isApart = tensorsOf({ ...args, self: null }).every(({ storage }) => storage !== self.storage);
-  return isApart && dtype === self.dtype && sameSizes(sizes, self.sizes);
+  return isApart && dtype === self.dtype && areEqual(sizes, self.sizes);
 }
 
 function* computeOnHost(
@@ -195,9 +196,12 @@ export function outputShapes(row: OperatorRow, args: Arguments): readonly Tensor
   return shapes === null || Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
 }
 
-function allocateOnHost({ sizes, dtype, strides }: TensorMeta): Tensor {
-  const tensor = Tensor.empty(sizes, dtype);
-  return strides ? tensor.asStrided(sizes, strides) : tensor;
+/** A tensor on the host, of zeros unless its memory comes `from` elsewhere. */
+export function allocateOnHost(
+  { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta,
+  from: (dtype: ScalarType, count: number) => Storage = Storage.zeros,
+): Tensor {
+  return new Tensor(from(dtype, numelOf(sizes)), dtype, sizes, strides);
 }
 
 /** The tensors a derived row writes: `self`, or its `out` arguments. */
@@ -230,7 +234,7 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
   const { from } = row.derived!;
   assertNoInternalOverlap(target);
   checkTarget(target, result, row);
-  if (!sameSizes(target.sizes, result.sizes)) resize(target, result.sizes);
+  if (!areEqual(target.sizes, result.sizes)) resize(target, result.sizes);
   const read = from.refusesOverlap ? functionalArguments(from, args) : args;
   for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
 }
@@ -239,7 +243,7 @@ function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, arg
 export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
   const { from, form } = row.derived!;
   checkWritable(row, result.dtype, target.dtype, 'before sizes');
-  check(form === 'out' || from.resizesSelf === true || sameSizes(target.sizes, result.sizes), () => {
+  check(form === 'out' || from.resizesSelf === true || areEqual(target.sizes, result.sizes), () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
       ? `output with shape ${own} doesn't match the broadcast shape ${computed}`
@@ -261,8 +265,13 @@ export function resize(tensor: Tensor, sizes: readonly number[]): void {
   tensor.strides = contiguousStrides(sizes);
 }
 
-const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>
-  a.length === b.length && a.every((size, dim) => size === b[dim]);
+/** Whether sizes, or strides, are the same. */
+export function areEqual(a: readonly number[], b: readonly number[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
 
 /** How a device computes with complex numbers. */
 export interface ComplexLowering {

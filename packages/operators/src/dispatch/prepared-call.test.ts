@@ -3,7 +3,9 @@ import { List, Tensor, type IValue } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { fixedGenerator, runAll } from '../operator-fixture.ts';
 import { findRow } from '../table/register.ts';
-import { prepareCall, type PreparedCall } from './prepared-call.ts';
+import { OperatorCall } from './invoke.ts';
+import type { PreparedCall } from './call-preparation.ts';
+import { prepareCall } from './prepared-call.ts';
 
 const context = { gradEnabled: false, generator: fixedGenerator, print: () => undefined, warn: () => undefined };
 const floats = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.from(values), [values.length], 'float32');
@@ -11,7 +13,7 @@ const floats = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.fr
 function prepared(operator: string, ...args: IValue[]): PreparedCall {
   const [name, overload = ''] = operator.split('.');
   runAll('aten::neg', floats(1));
-  const call = prepareCall(findRow(name, overload)!, args);
+  const call = prepareCall(new OperatorCall(findRow(name, overload)!, args));
   if (!call) throw new Error(`${operator} is not made ready`);
   return call;
 }
@@ -89,13 +91,13 @@ describe('a prepared call', () => {
   });
 
   it('is not made for tensors that lie elsewhere, nor for what makes views', () => {
-    expect(prepareCall(findRow('aten::t', '')!, [floats(1)])).toBeNull();
+    expect(prepareCall(new OperatorCall(findRow('aten::t', '')!, [floats(1)]))).toBeNull();
   });
 
   it('is not made for sequences of different lengths, which have no sizes', () => {
     const padded = Tensor.fromArray(Float32Array.of(1, 2), [1, 2, 1], 'float32');
     const mask = Tensor.fromArray(Uint8Array.of(1, 0), [1, 2], 'bool');
     const [nested] = runAll('aten::_nested_tensor_from_mask', padded, mask, true);
-    expect(prepareCall(findRow('aten::relu', '')!, [nested])).toBeNull();
+    expect(prepareCall(new OperatorCall(findRow('aten::relu', '')!, [nested]))).toBeNull();
   });
 });

@@ -1,25 +1,16 @@
 import { contiguousStrides, isComplex, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
-import { TURN_SIZE } from '../kernels/elementwise.ts';
 import { assertNoInternalOverlap } from '../kernels/dimensions.ts';
-import { finish, isInPieces } from '../kernels/pieces.ts';
+import { finish, isInPieces, TURN_SIZE } from '../kernels/pieces.ts';
 import { computingTypes, pointwiseLoop } from '../kernels/pointwise.ts';
 import { reductionLoop } from '../kernels/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import { checkReadable } from './dtype-refusals.ts';
-import { checkTarget, outputShapes } from './invoke.ts';
+import { allocateOnHost, areEqual, checkTarget, outputShapes, type OperatorCall } from './invoke.ts';
+import type { PreparedCall } from './call-preparation.ts';
 import { giveMemory, takeMemory } from './spare-memory.ts';
 
 type Arguments = Record<string, Unboxed>;
-
-/**
- * A call of an operator on the host, made ready for arguments like those it was made for: tensors of the same layouts, and else the same
- * values. Their checks, promotion, sizes and loops are known then, and what is left is to compute.
- */
-export interface PreparedCall {
-  /** The result; undefined where the arguments are not like those. */
-  run(args: readonly IValue[], context: HostContext): IValue | undefined;
-}
 
 /** Elements up to which a kernel of its own is called at once: it may go over them many times. */
 const SMALL_KERNEL = 1 << 12;
@@ -28,14 +19,11 @@ const SMALL_KERNEL = 1 << 12;
 type Guard = (value: IValue) => boolean;
 
 /**
- * Makes a call ready for arguments like these; null where it has to be looked at each time. Throws the operator's error.
+ * Makes a call ready for arguments like its own; null where it has to be looked at each time. Throws the operator's error.
  * @param spent which arguments are tensors whose memory this result, or another one, may take
  */
-export function prepareCall(
-  row: OperatorRow,
-  args: readonly IValue[],
-  spent: readonly number[] = [],
-): PreparedCall | null {
+export function prepareCall(call: OperatorCall, spent: readonly number[] = []): PreparedCall | null {
+  const { row, args } = call;
   const { from, form } = row.derived ?? { from: row, form: null };
   const rule = from.pointwise;
   if (row.view || row.remote || from.readsElements || form === 'out' || (form && !rule)) return null;
@@ -46,9 +34,9 @@ export function prepareCall(
   const patched = rule && typeof rule.dtype === 'string' ? formals.findIndex(({ name }) => name === 'other') : -1;
   const guards = args.map((value, at) => (at === patched && typeof value === 'number' ? isFloat : guardFor(value)));
   if (!guards.every((guard) => guard !== null)) return null;
-  const unboxed = boxing.unbox(args);
+  const { unboxed } = call;
   checkReadable(row, unboxed);
-  const shapes = outputShapes(from, unboxed);
+  const shapes = form ? outputShapes(from, unboxed) : call.outputs;
   if (shapes?.length !== 1) return null;
   const [meta] = shapes;
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
@@ -68,7 +56,7 @@ export function prepareCall(
   return new Prepared(
     guards,
     (values, context) => {
-      const output = allocate(meta);
+      const output = allocateOnHost(meta);
       const begun = host(boxing.unbox(values) as never, [output], context);
       const results = isInPieces(begun) ? finish(begun) : begun;
       return results === undefined ? output : boxing.box(results)[0];
@@ -122,17 +110,6 @@ function layoutGuard(tensor: Tensor): Guard | null {
     areEqual((other as Tensor).strides, strides) &&
     (other as Tensor).storage.isOnHost;
   return isSame(tensor) ? isSame : null;
-}
-
-function areEqual(a: readonly number[], b: readonly number[]): boolean {
-  if (a === b) return true;
-  if (a.length !== b.length) return false;
-  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
-  return true;
-}
-
-function allocate({ sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta, from = Storage.zeros): Tensor {
-  return new Tensor(from(dtype, numelOf(sizes)), dtype, sizes, strides);
 }
 
 /** Whether a result of this layout may be stored where the argument is. */
@@ -194,10 +171,10 @@ function pointwise(
 function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {
   if (!row.reduction) return null;
   const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
-  const loop = reductionLoop(row, layouts, allocate(meta));
+  const loop = reductionLoop(row, layouts, allocateOnHost(meta));
   if (!loop) return null;
   return (values) => {
-    const output = allocate(meta, takeMemory);
+    const output = allocateOnHost(meta, takeMemory);
     loop.run(values[0] as Tensor, output);
     return output;
   };

@@ -21,7 +21,7 @@ import {
   mappedTwo,
   rowLoops,
   rowStep,
-  singleLoops,
+  singleLoop,
   type Lane,
   type RowLoop,
   type Step,
@@ -171,7 +171,7 @@ export class BlockProgram {
 
   /** The step of a function that has a loop for single precision, where that is computed in. */
   #single(fn: string, { type }: Expr, out: Lane, x: Lane, y: Lane): Step | null {
-    const loop = type === 'float' && !this.#precision.double ? singleLoops[fn] : undefined;
+    const loop = type === 'float' && !this.#precision.double ? singleLoop(fn) : undefined;
     return loop ? (rows, columns) => loop(out, x, y, rows, columns) : null;
   }
 }

@@ -4,7 +4,7 @@ import { BlockProgram, withIntegerFallback } from './block-evaluator.ts';
 import { blockReader, blockSize, blockWriter, IntegerRangeError, makeRegister, type Register } from './blocks.ts';
 import { broadcastStrides } from './broadcast.ts';
 import { laneOf, rowLoops, rowStep, type Lane, type Step } from './lanes.ts';
-import { finish, type Pieces } from './pieces.ts';
+import { finish, TURN_SIZE, type Pieces } from './pieces.ts';
 import { iterationSpace, type VisitRun } from './tensor-iterator.ts';
 
 /** What an elementwise loop has to know of a tensor before it runs. */
@@ -13,9 +13,6 @@ export interface Layout {
   readonly strides: readonly number[];
   readonly dtype: ScalarType;
 }
-
-/** Elements between two chances for others to get a turn. */
-export const TURN_SIZE = 1 << 16;
 
 /** A tensor in the index space of a loop: its lane, and what brings elements there or away where steps do not find them in its memory. */
 interface Walker {

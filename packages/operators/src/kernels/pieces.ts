@@ -17,3 +17,6 @@ export const isInPieces = <Result>(value: Result | Pieces<Result>): value is Pie
 
 /** Operations on single elements between two stops. */
 export const PIECE_SIZE = 1 << 22;
+
+/** Elements of which whole expressions are worked out between two stops. */
+export const TURN_SIZE = 1 << 16;

@@ -16,7 +16,7 @@ import {
 import { boxingOf } from '../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from './broadcast.ts';
 import { strideOrder, stridesInOrder } from './dimensions.ts';
-import { ElementwiseLoop, TURN_SIZE, type Layout } from './elementwise.ts';
+import { ElementwiseLoop, type Layout } from './elementwise.ts';
 import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
 import type {
@@ -29,7 +29,7 @@ import type {
   Scalar,
   TensorMeta,
 } from '../table/row.ts';
-import { finish, type Pieces } from './pieces.ts';
+import { finish, TURN_SIZE, type Pieces } from './pieces.ts';
 import { roundingTo } from './rounding.ts';
 import { coalesce, iterationSpace, StridedCursor, walkOf } from './tensor-iterator.ts';
 import {

@@ -8,7 +8,7 @@ import {
   isImplemented,
   notImplemented,
   OperatorCall,
-  prepareCall,
+  preparedCall,
   runOnHost,
   runWithoutData,
   type OperatorRow,
@@ -66,9 +66,10 @@ function computeOnHost(
   args: readonly IValue[],
   execution: Execution,
 ): Invocation {
-  const prepared = prepareCall(row, args, binding.spent);
+  const call = new OperatorCall(row, args);
+  const prepared = preparedCall(call, binding.spent);
   const result = prepared?.run(args, execution.context);
-  if (result === undefined) return computeInTurns(new OperatorCall(row, args), execution);
+  if (result === undefined) return computeInTurns(call, execution);
   binding.prepared = prepared;
   return [result];
 }

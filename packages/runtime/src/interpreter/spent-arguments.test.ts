@@ -2,11 +2,11 @@ import { script } from '@cresset/frontend';
 import { ClassType } from '@cresset/ir';
 import { lastStorageSerial, ScriptObject, Tensor } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { initializeRuntime } from '../initialize.ts';
+import { registerAllParts } from '../all-parts.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
 
-beforeAll(() => initializeRuntime());
+beforeAll(() => registerAllParts());
 
 const x = (): Tensor => Tensor.fromArray(Float32Array.of(1, 2), [2], 'float32');
 

@@ -124,6 +124,26 @@ describe('WorkerHost', () => {
     expect(await told()).toEqual([...before, "debug-ranges: lines of the author's source", "inspection: 'passes'"]);
   });
 
+  it('fetches what makes programs faster on the host with the first call there, and goes without where it is not there', async () => {
+    const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
+    let fetched = 0;
+    const parts = new PartLoader({
+      padding: () => Promise.resolve({}),
+      resampling: () => Promise.resolve({}),
+      host: () => {
+        fetched++;
+        return Promise.reject(new TypeError('there is no such file'));
+      },
+    });
+    new WorkerHost(hostPort, { openDevice: () => Promise.reject(new TypeError('there is no GPU')), parts }).listen();
+    const client = new WorkerClient(clientPort);
+    await client.request('loaded', { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'cpu' });
+    expect(fetched).toBe(0);
+    await client.request('called', call([picture()]));
+    await client.request('called', call([picture()]));
+    expect(fetched).toBe(1);
+  });
+
   it('runs calls in the order they came, and one that fails hurts no other', async () => {
     const client = await connectAndLoad();
     const order: string[] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { singleLoops, type Lane } from './lanes.ts';
+import type { Lane } from './lanes.ts';
+import { singleLoops } from './single-loops.ts';
 
 const functions: Record<string, (x: number, y: number) => number> = {
   exp: Math.exp,

@@ -1,0 +1,26 @@
+import type { IValue } from '@cresset/tensor';
+import type { HostContext } from '../table/row.ts';
+import type { OperatorCall } from './invoke.ts';
+
+/**
+ * A call of an operator on the host, made ready for arguments like those it was made for: tensors of the same layouts, and else the same
+ * values. Their checks, promotion, sizes and loops are known then, and what is left is to compute.
+ */
+export interface PreparedCall {
+  /** The result; undefined where the arguments are not like those. */
+  run(args: readonly IValue[], context: HostContext): IValue | undefined;
+}
+
+let prepare: ((call: OperatorCall, spent: readonly number[]) => PreparedCall | null) | null = null;
+
+/** Has calls on the host made ready for those that come after them. */
+export function useCallPreparation(make: typeof prepare): void {
+  prepare = make;
+}
+
+/**
+ * Makes a call ready for arguments like its own; null where it has to be looked at each time. Throws the operator's error.
+ * @param spent which arguments are tensors whose memory this result, or another one, may take
+ */
+export const preparedCall = (call: OperatorCall, spent: readonly number[]): PreparedCall | null =>
+  prepare?.(call, spent) ?? null;

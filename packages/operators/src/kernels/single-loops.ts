@@ -1,0 +1,148 @@
+import type { Lane, LaneLoop } from './lanes.ts';
+
+const fractions = Float64Array.from({ length: 64 }, (_, at) => 2 ** (at / 64));
+const wholes = Float64Array.from({ length: 256 }, (_, at) => 2 ** (at - 128));
+
+/** eˣ in steps of a 64th of a power of two, within which a short series gives all digits of a double but the last ones. */
+function exp(out: Lane, x: Lane, _y: Lane, rows: number, columns: number): void {
+  const [to, from] = [out.array, x.array] as Float32Array[];
+  // An engine takes what is constant here as such, and looks up what is constant elsewhere for each value.
+  const [parts, powers] = [fractions, wholes];
+  const step = Math.LN2 / 64;
+  // Adding and taking off this number leaves a whole one.
+  const rounding = 1.5 * 2 ** 52;
+  for (let row = 0; row < rows; row++) {
+    let at = out.at + row * out.row;
+    let i = x.at + row * x.row;
+    for (let n = 0; n < columns; n++, at += out.column, i += x.column) {
+      const value = from[i];
+      // Beyond are infinity and what has fewer digits; NaN fails the comparison too.
+      if (Math.abs(value) < 87) {
+        const steps = value * (1 / step) + rounding - rounding;
+        const rest = value - steps * step;
+        const square = rest * rest;
+        const series = 1 + rest + square * (0.5 + rest * (1 / 6) + square * (1 / 24));
+        to[at] = series * parts[steps & 63] * powers[(steps >> 6) + 128];
+      } else to[at] = Math.exp(value);
+    }
+  }
+}
+
+/**
+ * Loops over values of single precision alone, since one that has met arrays of several types takes three times as long; of four values a
+ * trip, as an engine looks after each whether anybody else wants the thread.
+ */
+export const singleLoops: Readonly<Partial<Record<string, LaneLoop>>> = {
+  exp,
+  add(out, x, y, rows, columns) {
+    // A value that a row shares comes second.
+    if (x.column === 0) [x, y] = [y, x];
+    const [to, from, other] = [out.array, x.array, y.array] as Float32Array[];
+    const [stride, strideX, strideY] = [out.column, x.column, y.column];
+    for (let row = 0; row < rows; row++) {
+      let at = out.at + row * out.row;
+      let i = x.at + row * x.row;
+      let j = y.at + row * y.row;
+      let n = 3;
+      if (stride === 1 && strideX === 1 && strideY === 1) {
+        for (; n < columns; n += 4, at += 4, i += 4, j += 4) {
+          to[at] = from[i] + other[j];
+          to[at + 1] = from[i + 1] + other[j + 1];
+          to[at + 2] = from[i + 2] + other[j + 2];
+          to[at + 3] = from[i + 3] + other[j + 3];
+        }
+      } else if (stride === 1 && strideX === 1 && strideY === 0) {
+        const value = other[j];
+        for (; n < columns; n += 4, at += 4, i += 4) {
+          to[at] = from[i] + value;
+          to[at + 1] = from[i + 1] + value;
+          to[at + 2] = from[i + 2] + value;
+          to[at + 3] = from[i + 3] + value;
+        }
+      }
+      for (n -= 3; n < columns; n++, at += stride, i += strideX, j += strideY) to[at] = from[i] + other[j];
+    }
+  },
+  sub(out, x, y, rows, columns) {
+    const [to, from, other] = [out.array, x.array, y.array] as Float32Array[];
+    const [stride, strideX, strideY] = [out.column, x.column, y.column];
+    for (let row = 0; row < rows; row++) {
+      let at = out.at + row * out.row;
+      let i = x.at + row * x.row;
+      let j = y.at + row * y.row;
+      let n = 3;
+      if (stride === 1 && strideX === 1 && strideY === 1) {
+        for (; n < columns; n += 4, at += 4, i += 4, j += 4) {
+          to[at] = from[i] - other[j];
+          to[at + 1] = from[i + 1] - other[j + 1];
+          to[at + 2] = from[i + 2] - other[j + 2];
+          to[at + 3] = from[i + 3] - other[j + 3];
+        }
+      } else if (stride === 1 && strideX === 1 && strideY === 0) {
+        const value = other[j];
+        for (; n < columns; n += 4, at += 4, i += 4) {
+          to[at] = from[i] - value;
+          to[at + 1] = from[i + 1] - value;
+          to[at + 2] = from[i + 2] - value;
+          to[at + 3] = from[i + 3] - value;
+        }
+      }
+      for (n -= 3; n < columns; n++, at += stride, i += strideX, j += strideY) to[at] = from[i] - other[j];
+    }
+  },
+  mul(out, x, y, rows, columns) {
+    if (x.column === 0) [x, y] = [y, x];
+    const [to, from, other] = [out.array, x.array, y.array] as Float32Array[];
+    const [stride, strideX, strideY] = [out.column, x.column, y.column];
+    for (let row = 0; row < rows; row++) {
+      let at = out.at + row * out.row;
+      let i = x.at + row * x.row;
+      let j = y.at + row * y.row;
+      let n = 3;
+      if (stride === 1 && strideX === 1 && strideY === 1) {
+        for (; n < columns; n += 4, at += 4, i += 4, j += 4) {
+          to[at] = from[i] * other[j];
+          to[at + 1] = from[i + 1] * other[j + 1];
+          to[at + 2] = from[i + 2] * other[j + 2];
+          to[at + 3] = from[i + 3] * other[j + 3];
+        }
+      } else if (stride === 1 && strideX === 1 && strideY === 0) {
+        const value = other[j];
+        for (; n < columns; n += 4, at += 4, i += 4) {
+          to[at] = from[i] * value;
+          to[at + 1] = from[i + 1] * value;
+          to[at + 2] = from[i + 2] * value;
+          to[at + 3] = from[i + 3] * value;
+        }
+      }
+      for (n -= 3; n < columns; n++, at += stride, i += strideX, j += strideY) to[at] = from[i] * other[j];
+    }
+  },
+  div(out, x, y, rows, columns) {
+    const [to, from, other] = [out.array, x.array, y.array] as Float32Array[];
+    const [stride, strideX, strideY] = [out.column, x.column, y.column];
+    for (let row = 0; row < rows; row++) {
+      let at = out.at + row * out.row;
+      let i = x.at + row * x.row;
+      let j = y.at + row * y.row;
+      let n = 3;
+      if (stride === 1 && strideX === 1 && strideY === 1) {
+        for (; n < columns; n += 4, at += 4, i += 4, j += 4) {
+          to[at] = from[i] / other[j];
+          to[at + 1] = from[i + 1] / other[j + 1];
+          to[at + 2] = from[i + 2] / other[j + 2];
+          to[at + 3] = from[i + 3] / other[j + 3];
+        }
+      } else if (stride === 1 && strideX === 1 && strideY === 0) {
+        const value = other[j];
+        for (; n < columns; n += 4, at += 4, i += 4) {
+          to[at] = from[i] / value;
+          to[at + 1] = from[i + 1] / value;
+          to[at + 2] = from[i + 2] / value;
+          to[at + 3] = from[i + 3] / value;
+        }
+      }
+      for (n -= 3; n < columns; n++, at += stride, i += strideX, j += strideY) to[at] = from[i] / other[j];
+    }
+  },
+};
