@@ -37,7 +37,11 @@ export const activationDerivatives: DerivativeTable = {
   selu: { self: 'torch.elu_backward(grad, 1.6732632423543772, 1.0507009873554805, 1, False, self)' },
   celu: { self: 'torch.elu_backward(grad, alpha, 1, 1.0 / float(alpha), False, self)' },
   gelu: { self: 'torch.gelu_backward(grad, self, approximate=approximate)' },
-  silu: { self: 'torch.silu_backward(grad, self)' },
+  silu: {
+    self: `
+s = torch.sigmoid(self)
+return grad * torch.conj(s * (1 + self * (1 - s)))`,
+  },
   mish: { self: 'torch.mish_backward(grad, self)' },
   hardswish: { self: 'torch.hardswish_backward(grad, self)' },
   hardsigmoid: { self: 'torch.hardsigmoid_backward(grad, self)' },

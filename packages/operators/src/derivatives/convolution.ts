@@ -13,18 +13,19 @@ const general = {
 const named = (n: number): DerivativeTable[string] => ({ '=': namedPadding(`[0] * ${n}`) });
 
 const namedPadding = (zeros: string): string => `
-if padding == "valid":
-    return torch.convolution(input, weight, bias, stride, ${zeros}, dilation, False, ${zeros}, groups)
-margins: List[int] = []
-count = weight.dim() - 2
-for at in range(count):
-    d = count - 1 - at
-    step = dilation[d] if len(dilation) > 1 else dilation[0]
-    total = step * (weight.size(d + 2) - 1)
-    margins.append(total // 2)
-    margins.append(total - total // 2)
-padded = torch.constant_pad_nd(input, margins, 0)
-return torch.convolution(padded, weight, bias, stride, ${zeros}, dilation, False, ${zeros}, groups)`;
+given = input if input.dim() == weight.dim() else input.unsqueeze(0)
+if padding != "valid":
+    margins: List[int] = []
+    count = weight.dim() - 2
+    for at in range(count):
+        d = count - 1 - at
+        step = dilation[d] if len(dilation) > 1 else dilation[0]
+        total = step * (weight.size(d + 2) - 1)
+        margins.append(total // 2)
+        margins.append(total - total // 2)
+    given = torch.constant_pad_nd(given, margins, 0)
+result = torch.convolution(given, weight, bias, stride, ${zeros}, dilation, False, ${zeros}, groups)
+return result if input.dim() == weight.dim() else result.squeeze(0)`;
 
 /** Convolutions. */
 export const convolutionDerivatives: DerivativeTable = {

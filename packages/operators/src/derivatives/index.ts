@@ -38,7 +38,7 @@ const table: DerivativeTable = {
 
 /** The formulas of an overload, `aten::mul` and `Tensor`. An in-place operator with a row of its own has those of the other form. */
 export function derivativesOf(name: string, overload: string): DerivativeFormulas | undefined {
-  const plain = name.replace(/^(aten|prim)::/, '');
+  const plain = name.replace(/^aten::/, '');
   const keyOf = (base: string): string => (overload === '' ? base : `${base}.${overload}`);
   return table[keyOf(plain)] ?? table[keyOf(plain.replace(/(?<=[^_])_$/, ''))];
 }

@@ -271,6 +271,7 @@ return torch.zeros_like(grad)`,
 
 export const pointwiseDerivatives: DerivativeTable = {
   ...functions,
+  'prim::abs': { x: 'grad * torch.sgn(x)' },
   ...flat(
     'ceil floor round round.decimals trunc sign eq.Scalar eq.Tensor ne.Scalar ne.Tensor lt.Scalar lt.Tensor le.Scalar le.Tensor gt.Scalar gt.Tensor ge.Scalar ge.Tensor logical_and logical_or logical_xor logical_not',
   ),

@@ -27,7 +27,9 @@ for at in range(len(dims)):
     back[wrap(dims[at], len(dims))] = at
 return torch.permute(grad, back)`,
   }),
-  ...forOverloads('transpose.int transpose_copy.int swapdims', { self: 'torch.transpose(grad, dim0, dim1)' }),
+  ...forOverloads('transpose.int transpose_ transpose_copy.int swapdims', {
+    self: 'torch.transpose(grad, dim0, dim1)',
+  }),
   swapaxes: { self: 'torch.transpose(grad, axis0, axis1)' },
   ...forOverloads('t t_copy', { self: 'torch.t(grad)' }),
   ...forOverloads('numpy_T numpy_T.a', {

@@ -9,7 +9,10 @@ def convolution_slopes(grad, input, weight, bias: Optional[Tensor], stride: List
     sizes: Optional[List[int]] = None
     if bias is not None:
         sizes = bias.size()
-    a, b, c = torch.convolution_backward(given, taken, weight, sizes, full_list(stride, rank, 1), full_list(padding, rank, 0), full_list(dilation, rank, 1), transposed, full_list(output_padding, rank, 0), groups, [wanted[0], wanted[1], wanted[2]])
+    a, b, c = torch.convolution_backward(given, torch.conj(taken), torch.conj(weight), sizes, full_list(stride, rank, 1), full_list(padding, rank, 0), full_list(dilation, rank, 1), transposed, full_list(output_padding, rank, 0), groups, [wanted[0], wanted[1], wanted[2]])
+    if wanted[0] and transposed:
+        for d in range(rank):
+            a = torch.narrow(a, d + 2, 0, taken.size(d + 2))
     return a if batched or not wanted[0] else a.squeeze(0), b, c`,
   full_list: `
 def full_list(values: List[int], rank: int, missing: int):
@@ -123,12 +126,13 @@ def instance_norm_slopes(grad, input, weight: Optional[Tensor], running_mean: Op
     return slope, torch.sum(grad * normal, every), torch.sum(grad, every)`,
   group_norm_slopes: `
 def group_norm_slopes(grad, input, weight: Optional[Tensor], groups: int, eps: float):
-    grouped = input.reshape([input.size(0), groups, -1])
+    inner = reduced_count(input.size()[1:], None) // groups
+    grouped = input.reshape([input.size(0), groups, inner])
     centred = grouped - torch.mean(grouped, [2], True)
     deviation = torch.rsqrt(torch.mean(centred * centred, [2], True) + eps)
     normal = centred * deviation
     shape = [1] * grad.dim()
-    shape[1] = input.numel() // input.size(0) if grad.dim() < 2 else grad.size(1)
+    shape[1] = grad.size(1)
     scaled = grad
     if weight is not None:
         scaled = grad * weight.reshape(shape)

@@ -10,7 +10,7 @@ beforeAll(registerAllOperators);
 function rowsOf(key: string): OperatorRow[] {
   const [name, overload = ''] = key.split('.');
   const found = [name, `${name}_`].map((form) =>
-    operatorsFor(`aten::${form}`)
+    operatorsFor(form.includes('::') ? form : `aten::${form}`)
       .filter(({ schema }) => schema.overloadName === overload)
       .map(({ row }) => (row as OperatorRow).derived?.from ?? (row as OperatorRow)),
   );

@@ -74,6 +74,8 @@ export class Recorder implements OperatorObserver {
         `${name.slice(name.indexOf('::') + 2)}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.`,
       );
     }
+    if (/^aten::resize(_as)?_$/.test(signature.name))
+      throw new OperatorError('cannot resize variables that require grad');
     if (!derivative && isNotDifferentiable(signature.name)) {
       const results = await this.#runBelow(binding, args, execution);
       noteWrites(operator, args);
@@ -93,13 +95,13 @@ export class Recorder implements OperatorObserver {
         forgetFlags(args, results);
         return results;
       }
+      noteWrites(operator, args);
       const step = nodeFor(operator, args, results);
       saveArguments(step, operator, args);
       saveResults(step, operator, results);
       this.#pin(step, execution);
       noteViews(operator, call, results, false);
       setResults(step, args, results);
-      noteWrites(operator, args);
       return results;
     }
     saveArguments(before, operator, kept);
