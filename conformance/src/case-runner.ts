@@ -3,6 +3,7 @@ import type { RuntimeContextOptions } from '@cresset/runtime';
 import { Tensor } from '@cresset/tensor';
 import type { Call, CaseResult, Check, FileReader, GradientCase, JsonIValue, ProgramCase } from './case.ts';
 import { difference, type Tolerance } from './compare.ts';
+import { differenceOfGraph, FREEZE_STAGES, openFrozen, type FreezeCase } from './freeze-case.ts';
 import { checkGradients } from './gradient-check.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
@@ -33,7 +34,8 @@ export class CaseRunner {
     const hostFallbacks: Record<string, number> = {};
     const fallbackReasons: Record<string, string> = {};
     try {
-      if (suite.startsWith('ir/')) expectIr(json as unknown as IrCase);
+      if (suite === 'ir/freeze') await this.#expectFrozen(json as FreezeCase, readFile);
+      else if (suite.startsWith('ir/')) expectIr(json as unknown as IrCase);
       else {
         const unchecked = await this.#expect(json, readFile, hostFallbacks, fallbackReasons);
         if (unchecked !== undefined) return { id, suite, passed: true, unchecked };
@@ -78,6 +80,20 @@ export class CaseRunner {
       program.dispose();
     }
     return undefined;
+  }
+
+  /** Graphs and results of a module before it is frozen, and after. */
+  async #expectFrozen(json: FreezeCase, readFile: FileReader): Promise<void> {
+    for (const stage of FREEZE_STAGES) {
+      const program = await openFrozen(json, stage, this.context, readFile);
+      try {
+        const found = differenceOfGraph(program.graph('forward'), json[stage]);
+        if (found) throw new Mismatch(`${stage}: ${found}`);
+        await expectCalls(program, json, readFile);
+      } finally {
+        program.dispose();
+      }
+    }
   }
 
   async #expectSame(json: ProgramCase, readFile: FileReader): Promise<void> {

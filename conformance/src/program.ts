@@ -1,6 +1,13 @@
 import { DependencyTable, PythonPrint, readModule, writeModule } from '@cresset/archive';
 import { declareScript } from '@cresset/frontend';
-import { ClassType, CressetError, type GraphFunction, FunctionType, type Type } from '@cresset/ir';
+import {
+  ClassType,
+  type CompilationUnit,
+  CressetError,
+  type GraphFunction,
+  FunctionType,
+  type Type,
+} from '@cresset/ir';
 import { canonicalize } from '@cresset/passes';
 import {
   bindArguments,
@@ -70,9 +77,30 @@ export async function openProgram(
   return program;
 }
 
-async function loadFile(file: string, context: RuntimeContext, readFile: FileReader): Promise<OpenProgram> {
-  const { module, unit, pendingStates, debugTables } = await readModule(await readFile(file));
+/** What is done with a module of a file before it is run. */
+export type Preparation = (module: ScriptObject, unit: CompilationUnit) => ScriptObject;
+
+/** Loads the module of a file, and what `prepare` makes of it. */
+export async function openFile(
+  file: string,
+  options: Pick<RuntimeContextOptions, 'device' | 'limits'>,
+  readFile: FileReader,
+  prepare: Preparation,
+): Promise<Program> {
+  registerAllParts();
+  const context = new RuntimeContext({ ...options, print: () => undefined, warn: () => undefined });
+  return loadFile(file, context, readFile, prepare);
+}
+
+async function loadFile(
+  file: string,
+  context: RuntimeContext,
+  readFile: FileReader,
+  prepare: Preparation = (module) => module,
+): Promise<OpenProgram> {
+  const { module: loaded, unit, pendingStates, debugTables } = await readModule(await readFile(file));
   const loadDebugTables = (): Promise<void> => debugTables.load();
+  const module = prepare(loaded, unit);
   const runner = new ScriptModule(module, unit, context, { loadDebugTables });
   await runner.restore(pendingStates);
   return new OpenProgram(runner, (name) => runner.method(name) as GraphFunction, module, loadDebugTables);

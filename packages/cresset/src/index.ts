@@ -11,6 +11,7 @@ import {
 } from './page/compilation-unit.ts';
 import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
 import { engineFiles } from './page/engine-files.ts';
+import type { FreezeOptions } from './page/freeze.ts';
 import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
 import {
   Library,
@@ -139,6 +140,20 @@ export async function trace(
 ): Promise<ScriptModule & Readonly<Record<never, ModelMethod>>> {
   const { traceProgram } = await import('./page/trace-program.ts');
   return traceProgram(library, program, exampleInputs, options);
+}
+
+/**
+ * A frozen copy of a module in evaluation mode (torch.jit.freeze): attributes that no method writes to are constants of `forward`, all that it calls
+ * is put in place, and what is not needed is gone; batch norm and arithmetic behind a convolution are in its weights. It is run and saved
+ * as any other module, and has memory of its own. Hooks of the module itself are not taken along, as in PyTorch.
+ *
+ * Rejects with PyTorch's message (`FREEZE`) for a module in training, and for names in `preserve` that it has not.
+ */
+export async function freeze(
+  model: ScriptModule,
+  options: FreezeOptions = {},
+): Promise<ScriptModule & Readonly<Record<never, ModelMethod>>> {
+  return (await import('./page/freeze.ts')).freezeModule(library, model, options);
 }
 
 /** An empty module, to be put together by its `register…` methods and `define` (torch.jit.ScriptModule). */

@@ -71,6 +71,7 @@ export {
 export type { ProgramOptions, ScriptClass, ScriptFunction, ScriptObject } from './page/compilation-unit.ts';
 export type { OperatorImplementation, OperatorShape } from './page/custom-operator.ts';
 export type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
+export type { FreezeOptions } from './page/freeze.ts';
 export { TensorList } from './page/tensor-list.ts';
 export { torch, type TraceOptions } from './page/trace.ts';
 export type { TraceableFunction } from './tracing/recording.ts';

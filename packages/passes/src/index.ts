@@ -63,6 +63,8 @@ export { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts'
 export { refineIntegerValues } from './cleanup/refine-integer-values.ts';
 export { buildShapeComputeGraph, type ShapeComputeGraph } from './shape-analysis/symbolic/shape-compute-graph.ts';
 export { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
+export { freezeModule, type FreezeOptions, type FrozenModule } from './freezing/freeze-module.ts';
+export { optimizeFrozenGraph } from './freezing/frozen-optimization.ts';
 export { removeDropout } from './freezing/remove-dropout.ts';
 export { bailoutGraph, insertBailOuts } from './profiling/bailout-graph.ts';
 export { eliminateRedundantGuards } from './profiling/guard-elimination.ts';

@@ -2,6 +2,7 @@ import { registerAllOperators } from '@cresset/operators';
 import { initializeRuntime } from './initialize.ts';
 import { register as registerAutocast } from './parts/autocast.ts';
 import { register as registerExecutors } from './parts/executors.ts';
+import { register as registerFreezing } from './parts/freezing.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
 import { register as registerPlans } from './parts/plans.ts';
@@ -15,6 +16,7 @@ export function registerAllParts(): void {
   registerAuthoring();
   registerAutocast();
   registerExecutors();
+  registerFreezing();
   registerInspection();
   registerPlans();
   registerQuantized();

@@ -35,6 +35,6 @@ export { toWire, WireReader } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
-export { evaluateConstant } from './executor/constant-evaluator.ts';
+export { evaluateAnyConstant, evaluateConstant } from './executor/constant-evaluator.ts';
 export type { StretchReport } from './run/planner.ts';
 export type { RuntimeServices } from './services.ts';

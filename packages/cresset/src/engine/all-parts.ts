@@ -23,6 +23,7 @@ import * as vision from '@cresset/operators/parts/vision';
 import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
 import * as executors from '@cresset/runtime/parts/executors';
+import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
 import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
@@ -38,6 +39,7 @@ const ALL = {
   einsum,
   executors,
   fourier,
+  freezing,
   gradients,
   host,
   indexing,

@@ -9,6 +9,7 @@ const PARTS = {
   einsum: () => import('@cresset/operators/parts/einsum'),
   executors: () => import('@cresset/runtime/parts/executors'),
   fourier: () => import('@cresset/operators/parts/fourier'),
+  freezing: () => import('@cresset/runtime/parts/freezing'),
   gradients: () => import('@cresset/operators/parts/gradients'),
   host: () => import('@cresset/operators/parts/host'),
   indexing: () => import('@cresset/operators/parts/indexing'),

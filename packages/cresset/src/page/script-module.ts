@@ -420,7 +420,7 @@ export class ScriptModule {
   }
 
   /** @internal */
-  protected openFile(): LoadedFile {
+  openFile(): LoadedFile {
     if (this.file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
     return this.file;
   }

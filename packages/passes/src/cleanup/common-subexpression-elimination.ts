@@ -32,7 +32,7 @@ class CommonSubexpressionEliminator {
       if (this.#aliasDb.hasWriters(node)) continue;
       const key = nodeKey(node);
       if (key === null) continue;
-      const existing = lookup(key);
+      const existing = inParents(key) ?? known.get(key);
       if (!existing) {
         known.set(key, node);
       } else if (this.#mayShare(node, existing, block) && mayChange(LOG, node, existing)) {

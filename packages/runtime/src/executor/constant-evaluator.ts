@@ -18,6 +18,12 @@ const silentContext: HostContext = {
 
 /** Runs a node on constants, as constant propagation asks for it; null where it cannot be run, or only with an error. */
 export function evaluateConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
+  const results = evaluateAnyConstant(node, constants);
+  return results?.some((value) => value instanceof Tensor && value.numel > maxElements) === true ? null : results;
+}
+
+/** As {@link evaluateConstant}, whatever the size of the result: where a program is made anew of its constants. */
+export function evaluateAnyConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
   try {
     return evaluate(node, constants.map(toIValue));
   } catch {
@@ -51,6 +57,5 @@ function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | nu
 function evaluateOperator(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
   const row = node.maybeOperator()?.row as OperatorRow | undefined;
   if (!row || !isImplemented(row)) return null;
-  const results = runOnHost(row, inputs, silentContext);
-  return results.some((value) => value instanceof Tensor && value.numel > maxElements) ? null : results;
+  return runOnHost(row, inputs, silentContext);
 }

@@ -4,7 +4,8 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { OperatorObserver } from '../run/execution.ts';
-import type { RunProfile } from '../run/run-profile.ts';
+import { emptyRunCounters } from '../run/run-counters.ts';
+import { makeRunProfile, type RunProfile } from '../run/run-profile.ts';
 import type { RuntimeServices } from '../services.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
@@ -60,9 +61,10 @@ export class HostedModel {
   readonly runner: ScriptModule;
   /** Modules by path, the model itself under `''`. */
   readonly modules: Map<string, ScriptObject>;
-  readonly #loaded: HostedProgram;
+  /** The program as it was loaded. */
+  readonly loadedProgram: HostedProgram;
   readonly #device: ComputeDevice | null;
-  readonly #report: DeviceReport;
+  readonly deviceReport: DeviceReport;
   /** Methods that were called, with their modules. */
   readonly #called = new Set<string>();
   readonly #temporaries = new UndecidedStorages();
@@ -78,9 +80,9 @@ export class HostedModel {
     /** What the program needs of the library besides the engine. */
     readonly parts: ProgramParts,
   ) {
-    this.#loaded = loaded;
+    this.loadedProgram = loaded;
     this.#device = device;
-    this.#report = report;
+    this.deviceReport = report;
     const context = new RuntimeContext({
       device,
       print: (text) => output.print(text),
@@ -98,8 +100,8 @@ export class HostedModel {
    * aside whose weights are read later, and where there are such layers, so is `forward`.
    */
   async prepare(signal: AbortSignal): Promise<void> {
-    await this.runner.restore(this.#loaded.pendingStates, { signal });
-    this.#unprepared = this.#loaded.pendingStates.flatMap(({ object }) =>
+    await this.runner.restore(this.loadedProgram.pendingStates, { signal });
+    this.#unprepared = this.loadedProgram.pendingStates.flatMap(({ object }) =>
       this.#preparationOf(object) ? [object] : [],
     );
     if (this.#unprepared.length > 0) this.runner.prepare('forward');
@@ -124,11 +126,11 @@ export class HostedModel {
    * host. Rejects with a CressetError.
    */
   async preload(signal: AbortSignal, onProgress?: (progress: TransferProgress) => void): Promise<void> {
-    const { weights } = this.#loaded;
+    const { weights } = this.loadedProgram;
     if (!weights) return;
     const device = this.#device;
     const tensors = new Map<Storage, Tensor>();
-    for (const tensor of reachableTensors(this.#loaded.module)) tensors.set(tensor.storage, tensor);
+    for (const tensor of reachableTensors(this.loadedProgram.module)) tensors.set(tensor.storage, tensor);
     const { unread } = weights;
     const ofPacked = new Set(storagesOf(this.#unprepared));
     const unfollow = onProgress && weights.follow(unread, onProgress);
@@ -152,7 +154,7 @@ export class HostedModel {
 
   /** Makes the author's source known: for messages, and for what is printed. */
   loadDebugTables(): Promise<void> {
-    return this.#loaded.debugTables.load();
+    return this.loadedProgram.debugTables.load();
   }
 
   /** Runs `work` when everything before it has ended. */
@@ -239,7 +241,7 @@ export class HostedModel {
 
   /** The run's profile with the readback of its results. */
   #profile(start: number, before: ComputeDevice['counters'] | null): RunProfile {
-    const run = this.runner.lastRun ?? EMPTY_PROFILE;
+    const run = this.runner.lastRun ?? makeRunProfile(0, emptyRunCounters(), null, null);
     const after = this.#device?.counters;
     const since = (name: 'readbacks' | 'readbackBytes' | 'submits'): number =>
       before && after ? after[name] - before[name] : run[name];
@@ -262,11 +264,11 @@ export class HostedModel {
       methods: type.methods.map((method) => method.name),
     }));
     return {
-      device: this.#report,
-      formatVersion: this.#loaded.formatVersion,
+      device: this.deviceReport,
+      formatVersion: this.loadedProgram.formatVersion,
       modules,
       tensors: this.#tensors(),
-      extraFiles: [...this.#loaded.extraFiles],
+      extraFiles: [...this.loadedProgram.extraFiles],
       parts: this.parts.uses,
     };
   }
@@ -350,24 +352,6 @@ async function writtenArguments(reader: WireReader): Promise<CallResult['written
   await Promise.all(written.map(({ tensor }) => tensor.storage.toHost()));
   return written.map(({ key, tensor }) => [key!, tensorToWire(tensor)]);
 }
-
-const EMPTY_PROFILE: RunProfile = {
-  milliseconds: 0,
-  instructions: 0,
-  dispatches: 0,
-  replayed: 0,
-  submits: 0,
-  uploads: 0,
-  uploadedBytes: 0,
-  readbacks: 0,
-  readbackBytes: 0,
-  shaders: 0,
-  liveBytes: 0,
-  onDevice: [],
-  hostSmall: [],
-  hostDouble: [],
-  hostFallback: [],
-};
 
 /** Modules that stand in many places have many paths; a file may not make more of them than this. */
 const MAX_MODULES = 100_000;

@@ -96,6 +96,19 @@ export interface PrintRequest {
   readonly method: string | null;
 }
 
+/** Makes a frozen copy of a module, a model of its own; answered with `loaded`. */
+export interface FreezeRequest {
+  readonly type: 'freeze';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  /** The number that the new model gets. */
+  readonly frozen: number;
+  /** Attributes and methods to be kept beside `forward`. */
+  readonly preserved: readonly string[];
+  readonly optimizeNumerics: boolean;
+}
+
 /** Answered with `saved`. */
 export interface SaveRequest {
   readonly type: 'save';
@@ -225,6 +238,7 @@ export type PartRequest =
   | ReleaseRequest
   | PrintRequest
   | SaveRequest
+  | FreezeRequest
   | VerifyRequest
   | ProfileRequest
   | PassesRequest

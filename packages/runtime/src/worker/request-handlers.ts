@@ -29,6 +29,7 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   profile: 'inspection',
   passes: 'inspection',
   save: 'saving',
+  freeze: 'freezing',
   'print-python': 'saving',
 };
 
