@@ -41,6 +41,13 @@ async function verdicts(corpus, executor) {
   return new Map(results.map(({ id, passed, reason }) => [id, passed ? 'passes' : `fails: ${reason}`]));
 }
 
+/** Work that nothing needs fails in them, also in PyTorch where it does not optimise; elsewhere it is not done. */
+const failWithoutPasses = new Set(
+  ['test_SpectralOpsModule', 'test_methods_SpectralOpsModule'].map(
+    (name) => `extra_mobile_models/TestMobileModels.${name}.0`,
+  ),
+);
+
 const isPass = (verdict) => verdict === 'passes';
 for (const corpus of corpora) {
   const plain = await verdicts(corpus, 'off');
@@ -50,7 +57,7 @@ for (const corpus of corpora) {
     const found = await verdicts(corpus, executor);
     console.log(`${corpus}: ${executor} ${count(found)}`);
     for (const [id, verdict] of found) {
-      if (isPass(verdict) === isPass(plain.get(id))) continue;
+      if (isPass(verdict) === (isPass(plain.get(id)) || failWithoutPasses.has(id))) continue;
       console.error(`${id}: ${verdict}; with the JIT off it ${plain.get(id)}`);
       process.exitCode = 1;
     }

@@ -38,6 +38,8 @@ export async function differenceWhenRepeated(
         const want = await outcomeOf(reference, json, call, readFile, cut);
         applyJitOptions(options);
         const got = await outcomeOf(tested, json, call, readFile, cut);
+        // Without the JIT, work that nothing needs can fail; PyTorch's answer is of a program that leaves it out. There is nothing to compare.
+        if ('error' in want && cut === 0 && call.raises === undefined) return null;
         const found = outcomeDifference(got, want, json);
         if (found !== null) return `round ${round + 1}, call ${at + 1}: ${found}`;
       }
@@ -80,12 +82,20 @@ function withFewerRows(value: IValue, count: number): IValue {
 
 function outcomeDifference(got: Outcome, want: Outcome, json: ProgramCase): string | null {
   if ('error' in want || 'error' in got) {
-    const [gave, wanted] = [got, want].map((each) => ('error' in each ? `raised ${each.error}` : 'returned'));
+    const [gave, wanted] = [got, want].map((each) => ('error' in each ? `raised ${asOfSum(each.error)}` : 'returned'));
     return gave === wanted ? null : `${gave}, but with the JIT off ${wanted}`;
   }
   const at = want.values.findIndex((value, index) => !isSame(got.values[index], value, json));
   if (at < 0) return null;
   return at === 0 ? 'another output than with the JIT off' : 'another input afterwards than with the JIT off';
+}
+
+/** Executors take `addmm` apart, as PyTorch's do: what is added is then too large for a sum, not for the product's result. */
+function asOfSum(error: string): string {
+  return error.replace(
+    /The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at (non-singleton dimension \d+)\..*$/,
+    'The size of tensor a ($2) must match the size of tensor b ($1) at $3',
+  );
 }
 
 /** Passes compute in another order than the program as written, so floats may differ in their last digits. */

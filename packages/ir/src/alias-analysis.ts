@@ -34,6 +34,7 @@ export interface AliasFacts {
 const CREATORS: ReadonlySet<Symbol> = new Set([
   'prim::TensorExprGroup',
   'prim::TensorExprDynamicGroup',
+  'prim::TensorExprDynamicGuard',
   'prim::StaticSubgraph',
   'prim::MKLDNNGroup',
   'prim::ConstantMKLDNNTensor',

@@ -17,6 +17,7 @@ export { eraseNumberTypes } from './cleanup/erase-number-types.ts';
 export { fuseAddmm } from './peephole/fuse-addmm.ts';
 export { fuseGraphLegacy } from './fusion/legacy/legacy-fuser.ts';
 export { fuseTensorExprs } from './fusion/tensorexpr/tensorexpr-fuser.ts';
+export { followsRules } from './fusion/tensorexpr/stride-rules.ts';
 export { fuseLinear } from './fusion/fuse-linear.ts';
 export { fuseAddRelu } from './fusion/fuse-relu.ts';
 export { unrollConstantLoops, unrollLoops } from './cleanup/loop-unrolling.ts';
@@ -55,4 +56,5 @@ export {
   optimizeForSpec,
   runProfilingInsensitiveOptimizations,
   runProfilingOptimizations,
+  type SpecOptions,
 } from './profiling/specialized-pipelines.ts';

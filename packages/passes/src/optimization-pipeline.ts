@@ -118,14 +118,24 @@ function runProfilingInsensitiveOptimizations(
   return guards;
 }
 
-/** What pays for every plan (PyTorch: runOptimization). */
-export function runOptimization(graph: Graph, { evaluate, useShapes }: OptimizeOptions, step: Step): void {
+/**
+ * What pays for every plan (PyTorch: runOptimization).
+ *
+ * @param whereUnrolled lists that are appended to become new ones only where a loop was unrolled, as in PyTorch's legacy executor.
+ */
+export function runOptimization(
+  graph: Graph,
+  { evaluate, useShapes }: OptimizeOptions,
+  step: Step,
+  whereUnrolled = false,
+): void {
   const disableShapes = !useShapes;
   step('eliminate common subexpressions', () => eliminateCommonSubexpressions(graph));
   step('peephole', () => peepholeOptimize(graph, { disableShapes }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('pool constants', () => poolConstants(graph));
   const isUnrolled = step('unroll loops', () => unrollLoops(graph));
+  if (whereUnrolled && !isUnrolled) return;
   const hasNewLists = step('remove list mutation', () => removeListMutation(graph));
   if (!isUnrolled && !hasNewLists) return;
   step('peephole', () => peepholeOptimize(graph, { disableShapes }));

@@ -32,9 +32,10 @@ import {
   runOptimization,
   runRequiredPasses,
   stepsOf,
-  type Step,
   type OptimizeOptions,
 } from '../optimization-pipeline.ts';
+import { fuseGraphLegacy } from '../fusion/legacy/legacy-fuser.ts';
+import { lowerLegacyGroups } from '../fusion/legacy/lower-legacy-groups.ts';
 import { fuseTensorExprs } from '../fusion/tensorexpr/tensorexpr-fuser.ts';
 import { batchMm } from '../fusion/batch-mm.ts';
 import { forgetTensorTypes, insertTypeGuard } from '../fusion/tensorexpr/type-guard.ts';
@@ -46,11 +47,14 @@ import { insertGuards, type TypeConverter } from './insert-guards.ts';
 import { removeProfilingNodes, specializeProfiledTypes } from './profiling-nodes.ts';
 import { propagateRequiresGrad } from './requires-grad-analysis.ts';
 
-export interface ProfilingOptions extends OptimizeOptions {
+export interface SpecOptions extends OptimizeOptions {
+  /** Whether tensors of the host can be in groups where there is no device, by PyTorch's rules. */
+  readonly fuseOnCpu: boolean;
+}
+
+export interface ProfilingOptions extends SpecOptions {
   /** Guards every tensor of which something is known, with bailouts; else groups of operators alone, with fallbacks. */
   readonly bailouts: boolean;
-  /** Whether there are groups where there is no device, by PyTorch's rules. */
-  readonly fuseOnCpu: boolean;
   /** Whether guards are of exact sizes or of ranks. */
   readonly behavior: 'STATIC' | 'DYNAMIC';
 }
@@ -116,8 +120,12 @@ export function runProfilingOptimizations(graph: Graph, options: ProfilingOption
   }
   step('forget profiles of fallbacks', () => forgetProfilesOfFallbacks(graph));
   if (!options.bailouts) step('specialize types', () => specializeProfiledTypes(graph));
-  if (options.fuseOnCpu && !options.fuse) fuseForHost(graph, options, step);
-  else lowerAndFuse(graph, options);
+  fuse(graph, options, () => {
+    // It leaves types to groups alone, and bailouts check theirs.
+    if (options.bailouts) return;
+    const dynamicShapes = options.behavior === 'DYNAMIC' ? options.evaluate : null;
+    fuseTensorExprs(graph, { canFuseOn: () => options.fuseOnCpu, dynamicShapes });
+  });
   if (!options.bailouts) {
     step('guard groups', () => guardGroups(graph, convert));
     // Types hold within what is guarded, and nowhere else.
@@ -143,7 +151,7 @@ function differentiateGroups(graph: Graph): void {
 }
 
 /** What is done with a graph whose inputs have the types of an ArgumentSpec (PyTorch: GraphExecutorImpl::compileSpec). */
-export function optimizeForSpec(graph: Graph, options: OptimizeOptions & { readonly gradEnabled: boolean }): void {
+export function optimizeForSpec(graph: Graph, options: SpecOptions & { readonly gradEnabled: boolean }): void {
   const step = stepsOf(graph, options);
   step('lower gradients', () => lowerGradOf(graph));
   step('specialize gradients that are zero', () => specializeAutogradZero(graph, false));
@@ -153,21 +161,23 @@ export function optimizeForSpec(graph: Graph, options: OptimizeOptions & { reado
   step('propagate constants', () => propagateConstants(graph, options.evaluate));
   step('propagate shapes', () => propagateInputShapes(graph, options.evaluate));
   step('propagate requires_grad', () => propagateRequiresGrad(graph));
-  runOptimization(graph, { ...options, useShapes: true }, step);
+  runOptimization(graph, { ...options, useShapes: true }, step, true);
   step('decompose addmm', () => decomposeAddmm(graph, options.evaluate));
   if (options.gradEnabled && needsGradient(graph))
     step('differentiate', () => differentiateSpecialized(graph, options));
-  else lowerAndFuse(graph, options);
+  else fuse(graph, options, () => fuseAsLegacy(graph, options));
   logGraph('graph_executor', graph);
 }
 
 /** As {@link differentiateGroups}, where the types of inputs are known: nothing is guarded, and forward graphs are optimised at once. */
-function differentiateSpecialized(graph: Graph, options: OptimizeOptions): void {
+function differentiateSpecialized(graph: Graph, options: SpecOptions): void {
   for (const group of createAutodiffSubgraphs(graph, NODE_THRESHOLD)) {
     const gradient = differentiate(group.g('Subgraph'));
     propagateInputShapes(gradient.f, options.evaluate);
     runOptimization(gradient.f, { ...options, useShapes: true }, (_name, pass) => pass());
-    runNondiffOptimization(gradient.f, { ...options, fuse: null }, (_name, pass) => pass());
+    fuse(gradient.f, { ...options, fuse: null, onStep: undefined }, () => {
+      if (!options.fuse) fuseAsLegacy(gradient.f, options);
+    });
     packGradient(gradient, group);
   }
   inlineAutodiffSubgraphs(graph, INLINE_THRESHOLD);
@@ -184,26 +194,34 @@ export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
   const groups = nodes.filter(({ kind }) => kind === 'prim::TensorExprGroup');
   for (const group of differentiable) unpackDifferentiableGraph(group);
   for (const group of groups) unmergeSubgraph(group);
+  const hadLegacyGroups = !options.fuse && lowerLegacyGroups(graph, options.compileDecomposition);
   // Sizes that were computed for groups alone, and what is kept for derivatives: the tape records operators.
-  if (groups.length + differentiable.length > 0) eliminateDeadCode(graph);
+  if (groups.length + differentiable.length > 0 || hadLegacyGroups) eliminateDeadCode(graph);
   lowerAutogradOperators(graph);
   decomposeOps(graph, options.compileDecomposition, false);
 }
 
-/** The groups that PyTorch has on a CPU that it fuses for, guards among them. */
-function fuseForHost(graph: Graph, { behavior, evaluate }: ProfilingOptions, step: Step): void {
-  step('lower tuples', () => lowerSimpleTuples(graph));
-  step('batch matrix products', () => batchMm(graph));
-  step('fuse', () =>
-    fuseTensorExprs(graph, { canFuseOn: () => true, dynamicShapes: behavior === 'DYNAMIC' ? evaluate : null }),
-  );
+/** Groups of PyTorch's older fuser: a tensor of which it is not known where it is may be anywhere. */
+function fuseAsLegacy(graph: Graph, { fuseOnCpu }: SpecOptions): void {
+  fuseGraphLegacy(graph, { canFuseOn: () => fuseOnCpu });
 }
 
-/** Groups are of operators as a device has them. */
-function lowerAndFuse(graph: Graph, options: OptimizeOptions): void {
+/**
+ * What comes last (PyTorch: runNondiffOptimization). For a device, groups are of operators as a device has them; without one, they are PyTorch's.
+ *
+ * @param asPyTorch makes groups by the rules of one of its fusers
+ */
+function fuse(graph: Graph, options: OptimizeOptions, asPyTorch: () => void): void {
   const step = stepsOf(graph, options);
-  if (options.fuse) step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
-  runNondiffOptimization(graph, options, step);
+  if (options.fuse) {
+    step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
+    runNondiffOptimization(graph, options, step);
+    return;
+  }
+  step('lower tuples', () => lowerSimpleTuples(graph));
+  step('batch matrix products', () => batchMm(graph));
+  step('fuse', asPyTorch);
+  step('eliminate dead code', () => eliminateDeadCode(graph));
 }
 
 /** A group is guarded where something was seen of every tensor it takes. */

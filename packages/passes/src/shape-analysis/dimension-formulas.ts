@@ -89,8 +89,13 @@ function broadcast(types: readonly TensorType[], scalarType: ScalarTypeName | un
   return TensorType.create({ scalarType, device: types[0].device }).withDim(rank);
 }
 
-/** What tensors promote to; one without dimensions counts where it is of a higher kind of number than the others. */
+/**
+ * What tensors promote to; one without dimensions counts where it is of a higher kind of number than the others. Of unknown ranks nothing
+ * follows but what is so for all of them.
+ */
 function promoted(types: readonly TensorType[]): ScalarTypeName | undefined {
+  const [{ scalarType: first }, ...others] = types;
+  if (others.every(({ scalarType }) => scalarType === first)) return first;
   const highest = (ofRankZero: boolean): ScalarTypeName | undefined => {
     const names = types.filter(({ dim }) => (dim === 0) === ofRankZero).map(({ scalarType }) => scalarType!);
     return names.length === 0 ? undefined : names.reduce((a, b) => promoteTypes(a, b) as ScalarTypeName);
@@ -310,8 +315,8 @@ register('matmul', (node) => {
 register('cat', (node) => {
   const list = node.input(0).node;
   if (list.kind !== 'prim::ListConstruct' || list.inputs.length === 0) return null;
-  const types = tensorTypes(list);
-  return types[0]?.dim === undefined ? null : [types[0].dimensionedOnly()];
+  const [first] = tensorTypes(list);
+  return first ? [first.dimensionedOnly()] : null;
 });
 register('zeros ones full rand randn empty.memory_format', created('float64'));
 register('randint randint.low', created('int64'));

@@ -7,6 +7,7 @@ import {
   type Node,
   type TupleType,
   type Type,
+  type Value,
 } from '@cresset/ir';
 import { isIntegral, Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
@@ -67,14 +68,25 @@ const resizes: ReadonlySet<string> = new Set([
   'aten::transpose_',
 ]);
 
+function mayResize(node: Node): boolean {
+  if (resizes.has(node.kind)) return true;
+  return node.maybeSchema()?.arguments.some(({ name, kwargOnly }) => name === 'out' && kwargOnly) === true;
+}
+
 class ShapePropagator {
   readonly #aliasDb: AliasDb;
   readonly #evaluate: ConstantEvaluator;
   readonly #dependsOnMutation = new Map<Node, boolean>();
+  /** What operators write to that may change its size. */
+  readonly #resized = new Set<Value>();
 
   constructor(graph: Graph, evaluate: ConstantEvaluator) {
     this.#aliasDb = new AliasDb(graph);
     this.#evaluate = evaluate;
+    for (const node of graph.allNodes()) {
+      if (!mayResize(node)) continue;
+      for (const input of node.inputs) if (this.#aliasDb.writesToAlias(node, [input])) this.#resized.add(input);
+    }
   }
 
   block(block: Block): void {
@@ -82,6 +94,11 @@ class ShapePropagator {
   }
 
   #node(node: Node): void {
+    const resized = node.inputs.filter((input) => this.#mayBeResized(input));
+    if (resized.length > 0) {
+      for (const value of [...resized, ...node.outputs]) value.setType(unshaped(value.type));
+      return;
+    }
     switch (node.kind) {
       case 'prim::Constant':
         return;
@@ -111,6 +128,11 @@ class ShapePropagator {
       default:
         this.#operator(node);
     }
+  }
+
+  /** Whether a value shares memory with one whose size an operator may change, wherever in the graph that stands. */
+  #mayBeResized(value: Value): boolean {
+    return this.#resized.size > 0 && this.#aliasDb.mayAlias(value, this.#resized);
   }
 
   #if(node: Node): void {
@@ -153,7 +175,7 @@ class ShapePropagator {
     const operator = node.maybeOperator();
     if (!operator || givesNumbers.has(operator.name) || node.hasSideEffects()) return;
     const name = operator.overloadName === '' ? operator.name : `${operator.name}.${operator.overloadName}`;
-    if (resizes.has(operator.name) || !node.outputs.some(({ type }) => holdsTensors(type))) return;
+    if (!node.outputs.some(({ type }) => holdsTensors(type))) return;
     if (this.#complete(node, name) || this.#ranks(node, name)) return;
     for (const output of node.outputs) output.setType(unshaped(output.type));
   }

@@ -39,7 +39,7 @@ export function specializeTypes(graph: Graph, { types }: ArgumentSpec): void {
       return;
     }
     const none = graph.withInsertPoint(graph.paramNode.next, () => graph.insertConstant(null));
-    input.replaceAllUsesWith(none.setType(input.type));
+    input.replaceAllUsesWith(none);
   });
 }
 

@@ -57,6 +57,7 @@ describe.each<[string, JitOptions]>([
   ['groups', { executor: 'profiling', fuseOnCpu: true }],
   ['groups for any sizes', { executor: 'profiling', fuseOnCpu: true, fusionStrategy: [['DYNAMIC', 3]] }],
   ['bailouts', { executor: 'profiling', bailouts: true }],
+  ['bailouts, and groups asked for', { executor: 'profiling', bailouts: true, fuseOnCpu: true }],
   ['bailouts by rank', { executor: 'profiling', bailouts: true, fusionStrategy: [['DYNAMIC', 2]] }],
   ['two profiled runs', { executor: 'profiling', bailouts: true, numProfiledRuns: 2 }],
   ['a plan for a spec', { executor: 'simple' }],

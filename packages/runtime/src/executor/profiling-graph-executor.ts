@@ -17,7 +17,7 @@ import {
   type AttributeGuard,
   type OptimizeOptions,
 } from '@cresset/passes';
-import type { IValue, ScriptObject } from '@cresset/tensor';
+import type { IValue, List, ScriptObject } from '@cresset/tensor';
 import type { CodeSource } from '../interpreter/code.ts';
 import type { Callback } from '../interpreter/instruction.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
@@ -146,8 +146,9 @@ export class ProfilingGraphExecutor implements PlanChooser {
         return this.#typeCheck(node);
       case 'prim::TensorExprDynamicGuard': {
         const types = node.tys('types') as readonly TensorType[];
+        const rules = (node.ival('striding_inputs_desc') as List).items.map((each) => (each as List).items as string[]);
         const { gradEnabled } = this.#family.spec;
-        return (inputs) => [matchTogether(types, inputs, gradEnabled)];
+        return (inputs) => [matchTogether(types, rules, inputs, gradEnabled)];
       }
       case 'prim::BailoutTemplate':
         return () => [0n];

@@ -1,4 +1,4 @@
-import { TensorType, type Graph, type Node } from '@cresset/ir';
+import { TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 import { countNones, insertNoneCounts, instrumentGraph } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 import type { Callback } from '../interpreter/instruction.ts';
@@ -46,6 +46,7 @@ export class ProfilingRecord {
 
   #note(node: Node, value: IValue): void {
     if (this.isReady) return;
+    if (value === null && mayBeUninitialized(node.input())) return;
     // Where no Optional is, None is a tensor that is undefined: a gradient that is zero.
     const isUndefined = value === null && node.output().type instanceof TensorType;
     if (value === null && !isUndefined) node.setI('seen_none', 1);
@@ -55,4 +56,19 @@ export class ProfilingRecord {
     node.setTy('profiled_type', this.#hasSeenTensor.has(node) ? seen.merge(known) : seen);
     this.#hasSeenTensor.add(node);
   }
+}
+
+/** Whether a value is one that nothing computes where a block ended early, or comes of such a one. */
+function mayBeUninitialized(value: Value, seen = new Set<Value>()): boolean {
+  if (seen.has(value)) return false;
+  seen.add(value);
+  const { node, offset } = value;
+  const sources = (): Value[] => {
+    if (node.kind === 'prim::If') return node.blocks.map(({ outputs }) => outputs[offset]);
+    if (node.kind === 'prim::Loop') return [node.input(offset + 2), node.blocks[0].outputs[offset + 1]];
+    const loop = node.kind === 'prim::Param' ? node.owningBlock.owningNode : null;
+    if (loop?.kind === 'prim::Loop' && offset > 0) return [loop.input(offset + 1), node.owningBlock.outputs[offset]];
+    return node.kind === 'prim::profile' ? [...node.inputs] : [];
+  };
+  return node.kind === 'prim::Uninitialized' || sources().some((source) => mayBeUninitialized(source, seen));
 }

@@ -1,5 +1,5 @@
-import type { Graph } from '@cresset/ir';
-import { preoptimizeForObject, optimizeForSpec, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
+import { jitOptions, type Graph } from '@cresset/ir';
+import { preoptimizeForObject, optimizeForSpec, type AttributeGuard, type SpecOptions } from '@cresset/passes';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { ArgumentSpecCreator, specializeTypes, type ArgumentSpec } from './argument-spec.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
@@ -13,7 +13,7 @@ export class SimpleGraphExecutor implements PlanChooser {
   readonly guards: readonly AttributeGuard[];
   readonly #graph: Graph;
   readonly #specs: ArgumentSpecCreator;
-  readonly #options: OptimizeOptions;
+  readonly #options: SpecOptions;
   readonly #plans = new Map<string, ExecutionPlan>();
   #latest: ExecutionPlan | null = null;
 
@@ -22,7 +22,7 @@ export class SimpleGraphExecutor implements PlanChooser {
     private readonly spec: RunSpec,
     private readonly self: ScriptObject | null,
   ) {
-    this.#options = executor.optimizeOptions(spec, self);
+    this.#options = { ...executor.optimizeOptions(spec, self), fuseOnCpu: jitOptions().fuseOnCpu ?? false };
     this.#graph = executor.graph.copy();
     this.guards = preoptimizeForObject(this.#graph, this.#options);
     this.#specs = new ArgumentSpecCreator(this.#graph);

@@ -1,4 +1,5 @@
 import { TensorType, type ScalarTypeName } from '@cresset/ir';
+import { followsRules } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 
 /** All that is known of a tensor as a run meets it; null stands for an undefined one (PyTorch: tensorTypeInCurrentExecutionContext). */
@@ -29,12 +30,22 @@ export function matchesType(type: TensorType, value: IValue, gradEnabled: boolea
   );
 }
 
-/** As {@link matchesType} of each; sizes of one name are equal in all of them. */
-export function matchTogether(types: readonly TensorType[], values: readonly IValue[], gradEnabled: boolean): boolean {
+/**
+ * As {@link matchesType} of each, as a guard of tensors of any size asks: they lie in memory as `rules` say, and sizes of one name are equal
+ * in all of them.
+ */
+export function matchTogether(
+  types: readonly TensorType[],
+  rules: readonly (readonly string[])[],
+  values: readonly IValue[],
+  gradEnabled: boolean,
+): boolean {
   const sizes = new Map<number, number>();
   return types.every((type, at) => {
-    if (!matchesType(type, values[at], gradEnabled)) return false;
-    const seen = values[at] instanceof Tensor ? values[at].sizes : [];
+    const value = values[at];
+    if (!matchesType(type, value, gradEnabled) || !(value instanceof Tensor)) return false;
+    const seen = value.sizes;
+    if (!followsRules(rules[at], seen, value.strides)) return false;
     return (type.shape ?? []).every((name, dim) => {
       if (name < 0 && !sizes.has(name)) sizes.set(name, seen[dim]);
       return name >= 0 || sizes.get(name) === seen[dim];

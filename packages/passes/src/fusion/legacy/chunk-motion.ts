@@ -119,7 +119,6 @@ export function replaceBroadcastingChunks(block: Block, aliasDb: AliasDb): void 
       const list = graph.insertNode(graph.createList(TensorType.get(), node.inputs)).output();
       const broadcast = graph.insert('aten::broadcast_tensors', [list]);
       const unpacked = graph.insertNode(graph.create('prim::ListUnpack', [broadcast], node.inputs.length)).outputs;
-      unpacked.forEach((tensor, index) => tensor.setType(node.input(index).type));
       for (const value of [list, broadcast, ...unpacked]) aliasDb.createValue(value);
       return unpacked;
     });

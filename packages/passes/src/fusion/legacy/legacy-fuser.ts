@@ -72,7 +72,7 @@ class LegacyFuser {
     if (!this.#isFusable(consumer)) return null;
     // The latest first: of `f(a, a + b)`, a could not be fused before `a + b` is.
     for (const value of this.#latestFirst(consumer.inputs)) {
-      if (tryToMoveChunk(consumer, value, (node) => this.#isFusable(node), this.aliasDb)) return consumer;
+      if (tryToMoveChunk(consumer, value, (node) => this.#isMap(node), this.aliasDb)) return consumer;
       const group = this.#tryFuse(consumer, value);
       if (group) return group;
     }
@@ -84,10 +84,15 @@ class LegacyFuser {
     return inBlock.sort((a, b) => (a.node === b.node ? 0 : a.node.isAfter(b.node) ? -1 : 1));
   }
 
+  /** Whether a node computes element by element, wherever its tensors are. */
+  #isMap(node: Node): boolean {
+    return node.owningBlock === this.block && (node.kind === 'prim::FusionGroup' || isSimpleMap(node));
+  }
+
   #isFusable(node: Node): boolean {
-    if (node.owningBlock !== this.block) return false;
-    if (node.kind !== 'prim::FusionGroup' && !isSimpleMap(node)) return false;
-    return node.inputs.every((input) => this.#isOnFusableDevice(input)) && mayChange('graph_fuser', node);
+    if (!this.#isMap(node)) return false;
+    const results = node.outputs.filter((output) => output.hasUses());
+    return results.every((output) => this.#isOnFusableDevice(output)) && mayChange('graph_fuser', node);
   }
 
   #isOnFusableDevice({ type }: Value): boolean {

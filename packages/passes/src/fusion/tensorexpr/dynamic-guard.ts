@@ -13,10 +13,8 @@ import {
 import { List } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../../cleanup/constant-propagation.ts';
 import { buildShapeComputeGraph, type ShapeComputeGraph } from '../../shape-analysis/symbolic/shape-compute-graph.ts';
+import { inputStrides, outputStrides, type StrideRule } from './stride-rules.ts';
 import { insertFallback } from './type-guard.ts';
-
-/** What is asked of a tensor's strides: of the whole, or of one dimension after the other (PyTorch: StrideInput). */
-type StrideRule = 'TENSOR_CONT' | 'TENSOR_CONT_CHANNELS_LAST' | 'S_ONE' | 'S_CONT' | 'S_TRAN_CONT' | 'S_AS_ARG';
 
 /**
  * Makes a group that was formed for certain sizes one for all: sizes become names, equal ones the same, and ones stay; the sizes of its
@@ -34,7 +32,12 @@ export function generateDynamicGuard(group: Node, evaluate: ConstantEvaluator): 
   nameSizes(subgraph.inputs);
   const shapes = buildShapeComputeGraph(subgraph, evaluate);
   if (!shapes) return false;
-  insertGuard(group, shapes, inputTypes.map(stridesOfInput), outputTypes.map(stridesOfOutput));
+  insertGuard(
+    group,
+    shapes,
+    inputTypes.map((type) => inputStrides(type.concreteSizes!, type.concreteStrides!)),
+    outputTypes.map((type) => outputStrides(type.concreteSizes!, type.concreteStrides!)),
+  );
   return true;
 }
 
@@ -68,55 +71,11 @@ function nameSizes(inputs: readonly Value[]): void {
   }
 }
 
-function isContiguous(type: TensorType): boolean {
-  let expected = 1;
-  const [sizes, strides] = [type.concreteSizes!, type.concreteStrides!];
-  for (let dim = sizes.length - 1; dim >= 0; dim--) {
-    if (sizes[dim] === 1) continue;
-    if (strides[dim] !== expected) return false;
-    expected *= sizes[dim];
-  }
-  return true;
-}
-
-/** Whether the channels of a batch of images lie beside each other (PyTorch: is_channels_last_strides_2d). */
-function isChannelsLast(type: TensorType): boolean {
-  const [sizes, strides] = [type.concreteSizes!, type.concreteStrides!];
-  if (sizes.length !== 4 || strides[1] === 0) return false;
-  let least = 0;
-  for (const dim of [1, 3, 2, 0]) {
-    if (sizes[dim] === 0 || strides[dim] < least) return false;
-    // One image alone may as well be a single channel of the ordinary layout.
-    if (dim === 0 && least === strides[1]) return false;
-    least = strides[dim] * Math.max(sizes[dim], 1);
-  }
-  return true;
-}
-
-function stridesOfInput(type: TensorType): readonly StrideRule[] {
-  if (isContiguous(type)) return ['TENSOR_CONT'];
-  if (isChannelsLast(type)) return ['TENSOR_CONT_CHANNELS_LAST'];
-  const rules: StrideRule[] = [];
-  const [sizes, strides] = [type.concreteSizes!, type.concreteStrides!];
-  strides.forEach((stride, dim) => {
-    if (stride === 1) rules.push('S_ONE');
-    else if (dim + 1 < sizes.length && stride === strides[dim + 1] * sizes[dim + 1]) rules.push('S_CONT');
-    else if (dim > 0 && stride === strides[dim - 1] * sizes[dim - 1] && rules[dim - 1] !== 'S_CONT')
-      rules.push('S_TRAN_CONT');
-    else rules.push('S_AS_ARG');
-  });
-  return rules;
-}
-
-function stridesOfOutput(type: TensorType): StrideRule {
-  return isChannelsLast(type) ? 'TENSOR_CONT_CHANNELS_LAST' : 'TENSOR_CONT';
-}
-
 function insertGuard(
   group: Node,
   shapes: ShapeComputeGraph,
-  inputStrides: readonly (readonly StrideRule[])[],
-  outputStrides: readonly StrideRule[],
+  strides: readonly (readonly StrideRule[])[],
+  resultStrides: readonly StrideRule[],
 ): void {
   const graph = group.owningGraph;
   const subgraph = group.g('Subgraph');
@@ -134,13 +93,13 @@ function insertGuard(
     'symbolic_shape_inputs',
     sizes.map(([symbol]) => BigInt(symbol)),
   );
-  const description = new List(new ListType(StringType.get()), inputStrides.map(listOfStrings));
+  const description = new List(new ListType(StringType.get()), strides.map(listOfStrings));
   group.setIval('striding_inputs_desc', description);
   guard.setIval('striding_inputs_desc', description);
   for (const value of [...subgraph.inputs, ...subgraph.outputs]) {
     if (value.type instanceof TensorType) value.setType(withoutStrides(value.type));
   }
-  group.setIval('striding_outputs_desc', listOfStrings(outputStrides));
+  group.setIval('striding_outputs_desc', listOfStrings(resultStrides));
 }
 
 function listOfStrings(texts: readonly string[]): List {

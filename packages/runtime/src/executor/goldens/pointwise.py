@@ -6,4 +6,4 @@ def f(x, y):
     return torch.tanh(z) - y.sigmoid()
 
 
-CALLS = [lambda: (torch.rand(2, 3), torch.rand(2, 3))] * 2
+CALLS = [lambda: (torch.ones(2, 3), torch.ones(2, 3))] * 2
