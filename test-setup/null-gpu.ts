@@ -35,6 +35,9 @@ const limits = {
   minUniformBufferOffsetAlignment: 256,
 };
 
+/** A class of its own, so that those alive can be counted. */
+export class NullBindGroup {}
+
 /** A GPU that takes all work and does none of it: what is left is the library's own time, and calls to count. */
 export class NullGpu {
   readonly calls: GpuCalls = {
@@ -116,7 +119,7 @@ export class NullGpu {
       createComputePipelineAsync: () => Promise.resolve({}),
       createBindGroup: () => {
         calls.bindGroups++;
-        return {};
+        return new NullBindGroup();
       },
       createCommandEncoder: () => encoder,
       pushErrorScope: nothing,

@@ -1,5 +1,6 @@
+import { queryObjects } from 'node:v8';
 import { registerAllParts } from '@cresset/runtime';
-import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { List, Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failure } from '../../../../test-setup/failure.ts';
@@ -367,6 +368,26 @@ def f(x: Tensor):
       expect([await call(8), await call(40)]).toEqual(want);
       expect([await call(8), await call(40)]).toEqual(want);
     }
+  });
+
+  it('keeps a bound over runs with changing shapes', async () => {
+    const functions = onDevice('def f(x: Tensor):\n    return torch.softmax(torch.softmax(x, -1), 0)\n');
+    const alive = () => [Storage, Tensor].map((kind) => queryObjects(kind, { format: 'count' }));
+    const sizes = Array.from({ length: 40 }, (_, at) => 20 + 3 * at);
+    const round = async (): Promise<void> => {
+      for (const size of sizes) {
+        const x = tensorOf([size, 4]);
+        const y = (await functions.call('f', [x])) as Tensor;
+        for (const tensor of [x, y]) tensor.dispose();
+      }
+    };
+    for (let warm = 0; warm < 3; warm++) await round();
+    const values = alive();
+    const { peak, pooled } = device.memory();
+    for (let again = 0; again < 5; again++) await round();
+    expect(functions.module.lastRun!.replayed).toBe(functions.module.lastRun!.dispatches);
+    expect(alive()).toEqual(values);
+    expect(device.memory()).toEqual({ live: 0, pooled, peak });
   });
 
   it('shares a device with another model', async () => {
