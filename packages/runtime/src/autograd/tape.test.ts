@@ -69,6 +69,11 @@ describe('in place', () => {
 });
 
 describe('gradients', () => {
+  it('are of values as they were, though no register holds them any more', async () => {
+    expect(await gradientOf('return (x * x.sum()).sum()', [2, 3, 5])).toEqual([20, 20, 20]);
+    expect(await gradientOf('return (x.prod() + x.prod(0)).sum()', [2, 3, 5])).toEqual([30, 20, 12]);
+  });
+
   it('are added up in leaves, and the graph is given up', async () => {
     const taped = program('return (x * x).sum()');
     const x = leaf([1, 2]);
