@@ -12,6 +12,7 @@ export type {
   KernelProfile,
   LoadPhases,
   LoadTimings,
+  ModelMemoryReport,
   ModelSummary,
   ModuleSummary,
   OperatorUse,

@@ -103,9 +103,6 @@ export abstract class Attributes {
   fs(name: string): readonly number[] {
     return this.#get(name, 'fs');
   }
-  setFs(name: string, value: readonly number[]): this {
-    return this.setAttribute(name, { kind: 'fs', value });
-  }
   c(name: string): Complex {
     return this.#get(name, 'c');
   }
@@ -114,9 +111,6 @@ export abstract class Attributes {
   }
   cs(name: string): readonly Complex[] {
     return this.#get(name, 'cs');
-  }
-  setCs(name: string, value: readonly Complex[]): this {
-    return this.setAttribute(name, { kind: 'cs', value });
   }
   i(name: string): bigint {
     return this.#get(name, 'i');
@@ -139,9 +133,6 @@ export abstract class Attributes {
   ss(name: string): readonly string[] {
     return this.#get(name, 'ss');
   }
-  setSs(name: string, value: readonly string[]): this {
-    return this.setAttribute(name, { kind: 'ss', value });
-  }
   t(name: string): TensorAttribute {
     return this.#get(name, 't');
   }
@@ -151,9 +142,6 @@ export abstract class Attributes {
   ts(name: string): readonly TensorAttribute[] {
     return this.#get(name, 'ts');
   }
-  setTs(name: string, value: readonly TensorAttribute[]): this {
-    return this.setAttribute(name, { kind: 'ts', value });
-  }
   g(name: string): Graph {
     return this.#get(name, 'g');
   }
@@ -162,9 +150,6 @@ export abstract class Attributes {
   }
   gs(name: string): readonly Graph[] {
     return this.#get(name, 'gs');
-  }
-  setGs(name: string, value: readonly Graph[]): this {
-    return this.setAttribute(name, { kind: 'gs', value });
   }
   ty(name: string): Type {
     return this.#get(name, 'ty');

@@ -63,11 +63,6 @@ export class Argument {
     return new Argument(this.name, type, { N, defaultValue, kwargOnly, aliasInfo });
   }
 
-  cloneWithDefault(defaultValue: Constant | undefined): Argument {
-    const { realType, N, kwargOnly, aliasInfo } = this;
-    return new Argument(this.name, this.type, { realType, N, defaultValue, kwargOnly, aliasInfo });
-  }
-
   /** As schemas spell it: `Tensor(a!)? self`, `int[2] stride=1`. */
   toString(): string {
     const isOptional = this.realType instanceof OptionalType;
@@ -146,10 +141,6 @@ export class FunctionSchema {
   /** Whether any argument is written to (PyTorch: is_mutable). */
   get isMutable(): boolean {
     return this.arguments.some((argument) => argument.isWrite);
-  }
-
-  cloneWithName(name: string, overloadName = this.overloadName): FunctionSchema {
-    return new FunctionSchema(name, overloadName, this.arguments, this.returns, this.isVararg, this.isVarret);
   }
 
   cloneWithArguments(args: readonly Argument[]): FunctionSchema {

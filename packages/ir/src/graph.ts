@@ -116,17 +116,6 @@ export class Graph {
     }
   }
 
-  /** Runs `body` with another scope for new nodes (PyTorch: WithCurrentScope). */
-  withScope<T>(scope: Scope, body: () => T): T {
-    const previous = this.currentScope;
-    this.currentScope = scope;
-    try {
-      return body();
-    } finally {
-      this.currentScope = previous;
-    }
-  }
-
   /** Bookkeeping of Node and Block: a node is leaving. */
   moveInsertPointOff(node: Node): void {
     if (this.#insertPoint === node) {

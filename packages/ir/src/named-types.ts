@@ -190,22 +190,6 @@ export class ClassType extends Type {
     return slot;
   }
 
-  /** Adds an attribute, or checks that the one there has the type (PyTorch: addOrCheckAttribute). */
-  addOrCheckAttribute(name: string, type: Type, kind: ClassAttributeKind = 'attribute'): number {
-    const slot = this.#slots.get(name);
-    if (slot === undefined) {
-      return this.addAttribute(name, type, kind);
-    }
-    const known = this.#attributes[slot]!;
-    if (!type.isSubtypeOf(known.type)) {
-      throw new CressetError(
-        'IR_TYPE',
-        `${type.reprStr()} is not compatible with the type ${known.type.reprStr()} for the field '${name}'`,
-      );
-    }
-    return slot;
-  }
-
   hasAttribute(name: string): boolean {
     return this.#slots.has(name);
   }

@@ -493,20 +493,6 @@ export class Node extends Attributes {
     return false;
   }
 
-  /** The innermost block that both are in. */
-  findCommonAncestorBlockWith(other: Node): Block {
-    const blocks = new Set<Block>();
-    for (let node: Node | undefined = this; node !== undefined; node = node.owningBlock.owningNode) {
-      blocks.add(node.owningBlock);
-    }
-    for (let node: Node | undefined = other; node !== undefined; node = node.owningBlock.owningNode) {
-      if (blocks.has(node.owningBlock)) {
-        return node.owningBlock;
-      }
-    }
-    throw new CressetError('IR_INVARIANT', `${this.kind} and ${other.kind} are in different graphs`);
-  }
-
   /** How many blocks lie between it and the graph (PyTorch: blocksFromGraphBlock). */
   get depth(): number {
     let depth = 0;

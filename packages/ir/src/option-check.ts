@@ -5,6 +5,7 @@ type OptionRule =
   | 'any'
   | 'boolean'
   | 'number'
+  | 'positive'
   | 'string'
   | 'object'
   | 'function'
@@ -48,11 +49,13 @@ function fits(value: unknown, rule: OptionRule): boolean {
   if (rule === 'array') return Array.isArray(value);
   // An AbortSignal of another realm is one too.
   if (rule === 'signal') return typeof (value as AbortSignal | null)?.addEventListener === 'function';
+  if (rule === 'positive') return (value as number) > 0;
   return rule === 'any' || (typeof value === rule && value !== null);
 }
 
 function wanted(rule: OptionRule): string {
   if (rule === 'signal') return 'an AbortSignal';
+  if (rule === 'positive') return 'a number above 0';
   if (typeof rule !== 'string') return rule.map(shown).join(' or ');
   return `${/^[ao]/.test(rule) ? 'an' : 'a'} ${rule}`;
 }

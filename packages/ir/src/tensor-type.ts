@@ -154,10 +154,6 @@ export class TensorType extends Type {
     return this.with({ undefinedness: true });
   }
 
-  withPossiblyUndefined(): TensorType {
-    return this.with({ undefinedness: null });
-  }
-
   /** Known rank, unknown sizes and strides; undefined makes the rank unknown too. */
   withDim(dim: number | undefined): TensorType {
     return this.with({

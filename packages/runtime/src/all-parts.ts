@@ -5,6 +5,7 @@ import { register as registerExecutors } from './parts/executors.ts';
 import { register as registerFreezing } from './parts/freezing.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
+import { register as registerMemory } from './parts/memory.ts';
 import { register as registerPlans } from './parts/plans.ts';
 import { register as registerQuantized } from './parts/quantized.ts';
 import { register as registerSaving } from './parts/saving.ts';
@@ -18,6 +19,7 @@ export function registerAllParts(): void {
   registerExecutors();
   registerFreezing();
   registerInspection();
+  registerMemory();
   registerPlans();
   registerQuantized();
   registerSaving();

@@ -104,22 +104,12 @@ export class ScriptModule {
     return method;
   }
 
-  /** A method's graph as it was compiled. */
-  graphFor(name = 'forward', receiver = this.object): Graph {
-    return this.graphOf(this.method(name, receiver));
-  }
-
-  /** As {@link graphFor}, of a method or function. */
+  /** The graph of a method or function as it was compiled. */
   graphOf(fn: ScriptFunction): Graph {
     return this.#executors.executorOf(fn).graph;
   }
 
-  /** A method's graph as it is run. */
-  optimizedGraphFor(name = 'forward', receiver = this.object): Graph {
-    return this.optimizedGraphOf(this.method(name, receiver), receiver);
-  }
-
-  /** As {@link optimizedGraphFor}, of a method and its object, or a function. */
+  /** The graph of a method and its object, or a function, as it is run. */
   optimizedGraphOf(fn: ScriptFunction, receiver: ScriptObject | null): Graph {
     return this.planOf(fn, receiver).graph;
   }
@@ -158,7 +148,14 @@ export class ScriptModule {
     this.options.weights?.close();
     this.context.planner?.clear();
     this.context.faults.dispose();
-    forEachStorage([this.object, ...this.#executors.constants()], (storage) => storage.dispose());
+    for (const storage of this.storages()) storage.dispose();
+  }
+
+  /** Those of all tensors of the module, and of its code's constants. */
+  storages(): ReadonlySet<Storage> {
+    const found = new Set<Storage>();
+    forEachStorage([this.object, ...this.#executors.constants()], (storage) => found.add(storage));
+    return found;
   }
 
   /** Hooks stand around `forward` where it is called from outside; calls within a program have them compiled in. */
@@ -205,6 +202,8 @@ export class ScriptModule {
       const code =
         codes?.ofFunction(fn).code(args) ?? this.#executors.executorOf(fn).planFor(this.#spec(), planned, args).code;
       unfollow = this.#readAhead(code.graph, self, options.onProgress ?? null);
+      const held = (): IValue[] => [...objects, ...given, ...this.#executors.constants(), ...(observer?.kept ?? [])];
+      execution.budget?.begin(execution, held);
       const state = new InterpreterState(execution, (callee) => (codes ?? this.#executors).ofFunction(callee));
       const results = await state.run(code, args);
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
@@ -224,6 +223,7 @@ export class ScriptModule {
       throw await this.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
     } finally {
       unfollow?.();
+      execution.budget?.end();
       this.lastRun = makeRunProfile(
         performance.now() - start,
         context.counters,

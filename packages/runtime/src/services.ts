@@ -2,6 +2,7 @@ import type { CompilerServices, ExecutorKind } from '@cresset/ir';
 import type { OptimizeOptions } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
 import type { ChooserFactory } from './executor/graph-executor.ts';
+import type { MemoryBudget } from './run/memory-budget.ts';
 import type { Planner } from './run/planner.ts';
 import type { RuntimeContext } from './run/runtime-context.ts';
 
@@ -11,6 +12,8 @@ export interface RuntimeServices extends CompilerServices {
   readonly autocast?: OptimizeOptions['autocast'];
   /** The executors that look at arguments. */
   readonly executors?: Readonly<Record<ExecutorKind, ChooserFactory>>;
+  /** Bounds the memory of a program, bytes. */
+  readonly memoryBudget?: (limit: number) => MemoryBudget;
   /** Has the runs of a context recorded; null where its device cannot. */
   readonly planner?: (context: RuntimeContext) => Planner | null;
   /**

@@ -9,6 +9,11 @@ export class Future {
     return this.#state !== null;
   }
 
+  /** The value, once completed well. */
+  get result(): IValue | undefined {
+    return this.#state && 'value' in this.#state ? this.#state.value : undefined;
+  }
+
   markCompleted(value: IValue): void {
     this.#settle({ value });
   }

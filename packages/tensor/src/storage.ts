@@ -31,12 +31,27 @@ export interface HostAccessWatch {
   writes(storage: Storage): void;
 }
 
+/** Is asked before memory for tensors is made, and told of each storage. */
+export interface MemoryMeter {
+  /** Throws where so many bytes more are too many. */
+  take(byteLength: number): void;
+  made(storage: Storage): void;
+}
+
 let watch: HostAccessWatch | null = null;
+let meter: MemoryMeter | null = null;
 let lastSerial = 0;
 
 /** Has accesses told to `watcher` from now on; null for nobody. */
 export function watchHostAccess(watcher: HostAccessWatch | null): void {
   watch = watcher;
+}
+
+/** Has `next` asked for memory from now on, nobody where that is null; returns who was asked before. */
+export function meterMemory(next: MemoryMeter | null): MemoryMeter | null {
+  const before = meter;
+  meter = next;
+  return before;
 }
 
 /** The serial number of the storage that was made last. */
@@ -76,14 +91,17 @@ export class Storage {
   ) {
     this.#host = host;
     this.#hostType = dtype;
+    meter?.made(this);
   }
 
   static onHost(bytes: ArrayBuffer): Storage {
+    meter?.take(bytes.byteLength);
     return new Storage(bytes.byteLength, new Uint8Array(bytes), 'uint8');
   }
 
   /** A storage of `count` elements, all zero. */
   static zeros(dtype: ScalarType, count: number): Storage {
+    meter?.take(count * elementSize(dtype));
     const array = newHostArray(dtype, count);
     return new Storage(array.byteLength, array, dtype);
   }
@@ -99,7 +117,7 @@ export class Storage {
   /** A storage of `count` elements whose contents the device is about to write. */
   static onDevice(memory: DeviceMemory, dtype: ScalarType, count: number): Storage {
     const storage = new Storage(count * elementSize(dtype), null, dtype);
-    storage.#adopt({ memory, dtype: realType(dtype), buffer: memory.allocate(storage.#deviceBytes(memory, dtype)) });
+    storage.#adopt({ memory, dtype: realType(dtype), buffer: storage.#allocate(memory, dtype) });
     return storage;
   }
 
@@ -116,6 +134,13 @@ export class Storage {
   /** Whether nothing has asked for its bytes so far. */
   get isUnread(): boolean {
     return this.#source !== null && !this.#host && !this.#deviceCopy() && !this.#reading;
+  }
+
+  /** Bytes on the host and on a device together; of one that is not read yet, those that it will take. */
+  get heldBytes(): number {
+    if (this.#disposed) return 0;
+    const held = (this.#host?.byteLength ?? 0) + (this.#deviceCopy()?.buffer.byteLength ?? 0);
+    return held || !this.#source ? held : this.byteLength;
   }
 
   get isDisposed(): boolean {
@@ -220,17 +245,19 @@ export class Storage {
     if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
     const { buffer: host } = this.#hostCopy();
     this.#dropDeviceCopy();
-    const buffer = memory.allocate(this.#deviceBytes(memory, dtype));
+    const buffer = this.#allocate(memory, dtype);
     memory.upload(buffer, dtype, new Uint8Array(host));
     this.#adopt({ memory, dtype, buffer });
     this.#giveUpHostCopy(dtype);
     return buffer;
   }
 
-  /** Size on a device, where the parts of complex numbers lie beside each other as they do on the host. */
-  #deviceBytes(memory: DeviceMemory, dtype: ScalarType): number {
+  /** Memory on a device, where the parts of complex numbers lie beside each other as they do on the host. */
+  #allocate(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
     const part = realType(dtype);
-    return (this.byteLength / elementSize(part)) * memory.deviceElementSize(part);
+    const byteLength = (this.byteLength / elementSize(part)) * memory.deviceElementSize(part);
+    meter?.take(byteLength);
+    return memory.allocate(byteLength);
   }
 
   /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */

@@ -25,6 +25,7 @@ import * as authoring from '@cresset/runtime/parts/authoring';
 import * as executors from '@cresset/runtime/parts/executors';
 import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
+import * as memory from '@cresset/runtime/parts/memory';
 import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
@@ -48,6 +49,7 @@ const ALL = {
   layouts,
   linalg,
   losses,
+  memory,
   nested,
   numpy,
   padding,

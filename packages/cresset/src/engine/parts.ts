@@ -18,6 +18,7 @@ const PARTS = {
   layouts: () => import('@cresset/operators/parts/layouts'),
   linalg: () => import('@cresset/operators/parts/linalg'),
   losses: () => import('@cresset/operators/parts/losses'),
+  memory: () => import('@cresset/runtime/parts/memory'),
   nested: () => import('@cresset/operators/parts/nested'),
   padding: () => import('@cresset/operators/parts/padding'),
   numpy: () => import('@cresset/operators/parts/numpy'),

@@ -1,5 +1,5 @@
 import { queryObjects } from 'node:v8';
-import { registerAllParts } from '@cresset/runtime';
+import { registerAllParts, type RuntimeContextOptions } from '@cresset/runtime';
 import { List, Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -16,7 +16,8 @@ beforeEach(async () => {
 afterEach(() => device.dispose());
 
 /** Everything runs on the device that can, however little it is. */
-const onDevice = (source: string) => new PythonFunctions(source, { device, limits: { smallWork: -1 } });
+const onDevice = (source: string, options: RuntimeContextOptions = {}) =>
+  new PythonFunctions(source, { device, limits: { smallWork: -1 }, ...options });
 const onHost = (source: string) => new PythonFunctions(source, {});
 
 function numbers(value: IValue): unknown {
@@ -388,6 +389,30 @@ def f(x: Tensor):
     expect(functions.module.lastRun!.replayed).toBe(functions.module.lastRun!.dispatches);
     expect(alive()).toEqual(values);
     expect(device.memory()).toEqual({ live: 0, pooled, peak });
+  });
+
+  it('ends at its limit to memory where it would have ended step by step, and the next run is right', async () => {
+    const source = `
+def f(x: Tensor, trips: int):
+    kept: List[Tensor] = []
+    for i in range(trips):
+        y = torch.softmax(x * 3, -1) @ x
+        kept.append(
+            torch.relu(y - i)
+        )
+    return torch.stack(kept).sum(0)
+`;
+    const functions = onDevice(source, { memoryLimit: 100 * 4 * 64 * 64 });
+    const x = tensorOf([64, 64]);
+    const call = async (trips: number): Promise<unknown> => numbers(await functions.call('f', [x, BigInt(trips)]));
+    const want = await call(20);
+    for (let run = 0; run < 3; run++) {
+      const error = await failure(call(1000));
+      expect(error).toMatchObject({ code: 'MEMORY_LIMIT' });
+      expect(error.message).toMatch(/torch\.(relu|softmax)\(.*~ <--- HERE/s);
+      expect(await call(20)).toEqual(want);
+    }
+    expect(functions.module.lastRun!.replayed).toBeGreaterThan(0);
   });
 
   it('shares a device with another model', async () => {

@@ -146,7 +146,7 @@ graph(%x : Tensor):
     const { results, execution } = await run(text, [x]);
     // The input's copy on the device and the result are all that is left.
     expect(device.counters.liveBytes - before).toBe(2 * 64 * 64 * 4);
-    expect(execution.ledger!.size).toBe(1);
+    expect(execution.ledger!.entries.size).toBe(1);
     (results[0] as Tensor).dispose();
     x.dispose();
     await device.flush();

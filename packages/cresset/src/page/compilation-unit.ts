@@ -1,6 +1,6 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Explanation, VerificationReport } from '@cresset/runtime';
-import { DEVICE_RULES, type LoadOptions, type Library } from './library.ts';
+import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import {
   ARGUMENT_RULES,
   LoadedFile,
@@ -19,12 +19,14 @@ export interface ProgramOptions {
   readonly device?: LoadOptions['device'];
   /** See {@link LoadOptions.worker}. */
   readonly worker?: boolean;
+  /** See {@link LoadOptions.memoryLimit}. */
+  readonly memoryLimit?: number;
   /** A unit whose functions and classes the source may use by their names. */
   readonly uses?: CompilationUnit;
 }
 
 /** What {@link ProgramOptions} can be. */
-export const PROGRAM_RULES = { ...DEVICE_RULES, worker: 'boolean', uses: 'object' } as const satisfies OptionRules;
+export const PROGRAM_RULES = { ...PLACE_RULES, uses: 'object' } as const satisfies OptionRules;
 
 /** A compiled function (torch.jit.ScriptFunction): it is called as one. */
 export interface ScriptFunction {
@@ -170,7 +172,7 @@ export class CompilationUnit {
 export async function openProgram(
   library: Library,
   className: string | null,
-  { device = 'auto', worker = true, uses }: ProgramOptions,
+  { device = 'auto', worker = true, uses, memoryLimit }: ProgramOptions,
 ): Promise<LoadedFile> {
   const placement = await library.placement(worker);
   const used = uses && (await uses.open());
@@ -178,7 +180,7 @@ export async function openProgram(
     throw new CressetError('ARGUMENT', 'a program uses only what runs in its own thread: give both the same `worker`');
   }
   const model = library.nextModel();
-  const request = { type: 'create', model, device, className, uses: used?.id ?? null } as const;
+  const request = { type: 'create', model, device, className, uses: used?.id ?? null, memoryLimit } as const;
   const { summary } = await placement.client.request('loaded', request);
   return new LoadedFile(placement, model, summary);
 }

@@ -26,6 +26,11 @@ export interface LoadOptions {
    * {@link ScriptModule.preload}.
    */
   readonly lazy?: boolean;
+  /**
+   * Bytes that the tensors of the model and of its run may take together, on the host and on the GPU. A call that would go beyond rejects with
+   * `MEMORY_LIMIT`, the bytes and the line of the program; the next one begins anew.
+   */
+  readonly memoryLimit?: number;
   /** Ends loading; it rejects at once with an error of name `AbortError`. */
   readonly signal?: AbortSignal;
   /**
@@ -46,6 +51,13 @@ const TRANSFER_RULES = {
 
 /** What the options that choose a device can be. */
 export const DEVICE_RULES = { device: ['auto', 'webgpu', 'cpu'] } as const satisfies OptionRules;
+
+/** What the options of a program can be, wherever it comes from. */
+export const PLACE_RULES = {
+  ...DEVICE_RULES,
+  worker: 'boolean',
+  memoryLimit: 'positive',
+} as const satisfies OptionRules;
 
 /** Memory in use. */
 export interface MemoryReport {
@@ -76,11 +88,11 @@ export class Library {
   }
 
   async load(input: ModelInput, options: LoadOptions): Promise<ScriptModule> {
-    checkOptions('load', options, { ...DEVICE_RULES, ...TRANSFER_RULES, lazy: 'boolean' });
-    const { device = 'auto', cache = false, lazy = true } = options;
+    checkOptions('load', options, { ...PLACE_RULES, ...TRANSFER_RULES, lazy: 'boolean' });
+    const { device = 'auto', cache = false, lazy = true, memoryLimit } = options;
     const placement = await this.placement(options.worker ?? true);
     const model = this.nextModel();
-    const request = { type: 'load', model, input: wireInput(input), device, cache, lazy } as const;
+    const request = { type: 'load', model, input: wireInput(input), device, cache, lazy, memoryLimit } as const;
     const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
     return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));
   }

@@ -5,6 +5,7 @@ import type {
   DeviceReport,
   Explanation,
   InputExpectations,
+  ModelMemoryReport,
   ModelSummary,
   ModuleSummary,
   PartUse,
@@ -404,6 +405,12 @@ export class ScriptModule {
     checkOptions('preload', options, { signal: 'signal', onProgress: 'function' });
     const { id, placement } = this.openFile();
     await placement.client.request('done', { type: 'preload', model: id }, options);
+  }
+
+  /** What the tensors of the whole model take between calls, and their limit. */
+  async memory(): Promise<ModelMemoryReport> {
+    const { id, placement } = this.openFile();
+    return (await placement.client.request('model-memory', { type: 'model-memory', model: id })).report;
   }
 
   /** Frees the model's memory, on the GPU too. Modules below it end with it. */

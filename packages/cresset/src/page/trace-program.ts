@@ -1,7 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { TraceableFunction } from '../tracing/recording.ts';
 import type { TraceableModule } from '../tracing/traced-module.ts';
-import { DEVICE_RULES, type Library } from './library.ts';
+import { PLACE_RULES, type Library } from './library.ts';
 import { engineHere } from './placement.ts';
 import type { ScriptModule } from './script-module.ts';
 import { TensorList } from './tensor-list.ts';
@@ -19,8 +19,7 @@ export async function traceProgram(
   options: TraceOptions,
 ): Promise<ScriptModule> {
   checkOptions('trace', options, {
-    ...DEVICE_RULES,
-    worker: 'boolean',
+    ...PLACE_RULES,
     argumentNames: 'array',
     checkTrace: 'boolean',
     checkTolerance: 'number',
@@ -31,10 +30,11 @@ export async function traceProgram(
   await engine.loadAllParts();
   const { outputDifference, recordChecked, traceFile } = await engine.loadPart('tracing');
   const recorded = recordChecked(program, exampleInputs, options, withTorch);
-  const { device, worker } = options;
+  const { device, worker, memoryLimit } = options;
   const model = await library.load(await traceFile(recorded), {
     ...(device === undefined ? {} : { device }),
     ...(worker === undefined ? {} : { worker }),
+    ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
   if (options.checkTrace ?? true) {
     const outputs = await model.call('forward', exampleInputs.map(pageInput));

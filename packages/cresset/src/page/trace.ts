@@ -2,7 +2,7 @@ import { CressetError } from '@cresset/ir';
 import type { TracedTorch } from '../tracing/traced-tensor.ts';
 import type { LoadOptions } from './library.ts';
 
-export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker'> {
+export interface TraceOptions extends Pick<LoadOptions, 'device' | 'worker' | 'memoryLimit'> {
   /** Names of the parameters; by default those that the function has in its source. */
   readonly argumentNames?: readonly string[];
   /**

@@ -1,3 +1,5 @@
+import { narrowView } from './views.ts';
+import { PIECE_SIZE, type Pieces } from './pieces.ts';
 import { isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
@@ -38,6 +40,20 @@ export function copyInto(target: Tensor, source: Tensor): void {
   const load = hostLoad(expanded);
   const isDouble = target.dtype === 'float64' || expanded.dtype === 'float64' || expanded.dtype === 'int64';
   evaluateInto(target, cast(exprTypeOf(target.dtype), load), [load], isDouble);
+}
+
+/** As `copyInto`, in pieces. */
+export function* copyPieces(target: Tensor, source: Tensor): Pieces {
+  const expanded = expand(source, target.sizes);
+  if (target.numel <= PIECE_SIZE || overlapsPartially(target, expanded)) return copyInto(target, source);
+  const dim = target.sizes.findIndex((size) => size > 1);
+  const size = target.sizes[dim];
+  const length = Math.max(1, Math.floor((PIECE_SIZE / target.numel) * size));
+  for (let start = 0; start < size; start += length) {
+    if (start > 0) yield;
+    const part = (tensor: Tensor): Tensor => narrowView(tensor, dim, start, Math.min(length, size - start));
+    yield* copyPieces(part(target), part(expanded));
+  }
 }
 
 function copyIntoComplex(target: Tensor, source: Tensor): void {

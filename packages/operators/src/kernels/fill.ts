@@ -1,3 +1,4 @@
+import { finish, repeat, type Pieces } from './pieces.ts';
 import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
@@ -27,10 +28,16 @@ export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContex
 
 /** Writes `value(position)` to every element in C order, on the host. */
 export function writeEach(tensor: Tensor, value: (position: number) => Scalar): void {
+  finish(writeInPieces(tensor, value));
+}
+
+/** As `writeEach`, in pieces. `cost` is that of a value, in operations. */
+export function writeInPieces(tensor: Tensor, value: (position: number) => Scalar, cost = 8): Pieces {
   const write = scalarWriter(tensor);
   const cursor = new StridedCursor(tensor.sizes, walkOf(tensor));
-  const count = numelOf(tensor.sizes);
-  for (let position = 0; position < count; position++) cursor.advance(1, (offset) => write(offset, value(position)));
+  return repeat(numelOf(tensor.sizes), cost, (position) =>
+    cursor.advance(1, (offset) => write(offset, value(position))),
+  );
 }
 
 /**

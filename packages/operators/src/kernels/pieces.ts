@@ -20,3 +20,16 @@ export const PIECE_SIZE = 1 << 22;
 
 /** Elements of which whole expressions are worked out between two stops. */
 export const TURN_SIZE = 1 << 16;
+
+/**
+ * Calls `body` for 0 … `count` − 1, or until it gives false, with stops as operations add up, of which each call takes `cost`. What takes
+ * the time stands in `body`, an ordinary function.
+ */
+export function* repeat(count: number, cost: number, body: (index: number) => boolean | void): Pieces {
+  const atOnce = Math.max(1, Math.floor(PIECE_SIZE / cost));
+  for (let start = 0; start < count; start += atOnce) {
+    if (start > 0) yield;
+    const end = Math.min(count, start + atOnce);
+    for (let index = start; index < end; index++) if (body(index) === false) return;
+  }
+}

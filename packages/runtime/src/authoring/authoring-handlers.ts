@@ -14,7 +14,7 @@ const NO_TIMINGS = { total: 0, download: 0, read: 0, device: 0 };
 /** How requests are answered that make programs in the page. */
 export const authoringHandlers: RequestHandlers = {
   async create(request, host) {
-    const place = await host.chooseDevice(request.device);
+    const place = await host.limited(await host.chooseDevice(request.device), request);
     const used = request.uses === null ? null : programAs(host.model(request.uses), SourceProgram).unit;
     const parts = host.programParts();
     const program =

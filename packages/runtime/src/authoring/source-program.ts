@@ -17,13 +17,13 @@ import {
   type NamedType,
   type Type,
 } from '@cresset/ir';
-import type { ComputeDevice } from '@cresset/tensorexpr';
 import { ScriptObject, Tensor, type Storage } from '@cresset/tensor';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import {
   collectModules,
   HostedModel,
+  type ModelPlace,
   type Callee,
   type HostedProgram,
   type ModelOutput,
@@ -60,12 +60,12 @@ export abstract class SourceProgram extends HostedModel {
   constructor(
     module: ScriptObject,
     unit: CompilationUnit,
-    place: { readonly device: ComputeDevice | null; readonly report: DeviceReport },
+    place: ModelPlace,
     output: ModelOutput,
     uses: CompilationUnit | null,
     parts: ProgramParts,
   ) {
-    super(programOf(module, unit), place.device, place.report, output, parts);
+    super(programOf(module, unit), place, output, parts);
     this.unit = unit;
     this.device = place.report;
     this.uses = uses;
@@ -85,12 +85,7 @@ export class FunctionProgram extends SourceProgram {
   readonly #functions = new Map<string, GraphFunction>();
   #objects = 0;
 
-  constructor(
-    place: { readonly device: ComputeDevice | null; readonly report: DeviceReport },
-    output: ModelOutput,
-    uses: CompilationUnit | null,
-    parts: ProgramParts,
-  ) {
+  constructor(place: ModelPlace, output: ModelOutput, uses: CompilationUnit | null, parts: ProgramParts) {
     super(new ScriptObject(new ClassType('CompilationUnit')), new CompilationUnit(), place, output, uses, parts);
   }
 
@@ -203,7 +198,7 @@ export class AuthoredModule extends SourceProgram {
 
   constructor(
     className: string,
-    place: { readonly device: ComputeDevice | null; readonly report: DeviceReport },
+    place: ModelPlace,
     output: ModelOutput,
     uses: CompilationUnit | null,
     parts: ProgramParts,

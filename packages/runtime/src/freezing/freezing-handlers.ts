@@ -22,7 +22,8 @@ export const freezingHandlers: RequestHandlers = {
       for (const method of compiledMethods(collectModules(module).values())) copies.takeConstantsOf(method.graph);
       const program = { ...model.loadedProgram, module, pendingStates: [] };
       delete program.weights;
-      const hosted = new HostedModel(program, context.device, model.deviceReport, host.output, model.parts);
+      const place = { device: context.device, report: model.deviceReport, memoryLimit: context.budget?.limit };
+      const hosted = new HostedModel(program, place, host.output, model.parts);
       host.add(number, hosted);
       const timings = { total: 0, download: 0, read: 0, device: 0 };
       return { type: 'loaded', summary: { ...hosted.summary(), timings } } as const;

@@ -21,6 +21,11 @@ export class Frame {
     this.#registers = new Array<Register>(code.registerCount).fill(undefined);
   }
 
+  /** What all registers hold. */
+  get values(): readonly Register[] {
+    return this.#registers;
+  }
+
   /** A register's value, or a constant where `register` is below 0. */
   get(register: number): IValue {
     if (register < 0) return this.code.constants[~register];

@@ -1,5 +1,5 @@
 import { CressetError, type ScriptFunction } from '@cresset/ir';
-import { Future, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
+import { Future, meterMemory, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { Code, CodeSource } from './code.ts';
 import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
@@ -21,7 +21,7 @@ export class InterpreterState implements RunningProgram {
   /** Objects whose `__enter__` ran and whose `__exit__` did not yet. */
   readonly #entered: ScriptObject[] = [];
   #results: readonly IValue[] | null = null;
-  #instructions = 0;
+  instructions = 0;
   /** An operator made a tensor, which may have taken any time, since the last look at the clock. */
   #hasComputed = false;
   #lastRest = performance.now();
@@ -38,6 +38,7 @@ export class InterpreterState implements RunningProgram {
   /** Runs `code`; a Promise where it has to wait somewhere. Throws, or rejects with, a TorchScriptError. */
   run(code: Code, args: readonly IValue[]): readonly IValue[] | Promise<readonly IValue[]> {
     this.enter(code, args, []);
+    this.execution.budget?.programs.add(this);
     return this.#continue();
   }
 
@@ -114,7 +115,8 @@ export class InterpreterState implements RunningProgram {
     const { execution } = this;
     const outer = execution.running;
     execution.running = this;
-    const { planner } = execution;
+    const { planner, budget } = execution;
+    const outerMeter = meterMemory(budget);
     if (this.#suspended) planner!.resume(this.#suspended);
     this.#suspended = null;
     try {
@@ -123,7 +125,7 @@ export class InterpreterState implements RunningProgram {
         if (planner) {
           const replayed = planner.before(frame, execution, this.#calls);
           if (replayed > 0) {
-            this.#instructions += replayed;
+            this.instructions += replayed;
             const rest = this.#check();
             if (rest) return this.#resumeAfter(rest, frame);
             continue;
@@ -137,7 +139,7 @@ export class InterpreterState implements RunningProgram {
         }
         planner?.after(instruction);
         if (instruction.clears.length > 0) frame.clear(instruction.clears);
-        if (++this.#instructions % checkInterval === 0 || instruction.op === 'FUSION_GROUP' || this.#hasComputed) {
+        if (++this.instructions % checkInterval === 0 || instruction.op === 'FUSION_GROUP' || this.#hasComputed) {
           const rest = this.#check();
           if (rest) {
             this.#suspended = planner?.suspend() ?? null;
@@ -150,8 +152,10 @@ export class InterpreterState implements RunningProgram {
       return this.#fail(error);
     } finally {
       execution.running = outer;
+      meterMemory(outerMeter);
     }
-    this.execution.context.counters.instructions += this.#instructions;
+    budget?.programs.delete(this);
+    this.execution.context.counters.instructions += this.instructions;
     return this.#results;
   }
 
@@ -203,8 +207,8 @@ export class InterpreterState implements RunningProgram {
   #check(): Promise<void> | null {
     const { context, signal } = this.execution;
     this.#hasComputed = false;
-    if (this.#instructions >= context.limits.maxInstructions) {
-      throw new InterruptedError('RUN_LIMIT', `the run took more than ${this.#instructions} instructions`);
+    if (this.instructions >= context.limits.maxInstructions) {
+      throw new InterruptedError('RUN_LIMIT', `the run took more than ${this.instructions} instructions`);
     }
     this.execution.throwIfEnded();
     const room = context.device?.room() ?? null;
@@ -232,6 +236,7 @@ export class InterpreterState implements RunningProgram {
 
   #abandon(report: Error): never {
     for (const frame of this.#frames.splice(0)) frame.leave();
+    this.execution.budget?.programs.delete(this);
     throw report;
   }
 
@@ -245,6 +250,10 @@ export class InterpreterState implements RunningProgram {
         // As in PyTorch: the first error is the one to tell.
       }
     }
+  }
+
+  values(): IValue[] {
+    return this.#frames.flatMap(({ values }) => values.filter((value) => value !== undefined));
   }
 
   calls(): CallInProgress[] {

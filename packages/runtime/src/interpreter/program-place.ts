@@ -1,4 +1,5 @@
 import type { Node, StackEntry } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
 
 /** A call in progress: the node that its function is at. */
 export interface CallInProgress {
@@ -10,6 +11,10 @@ export interface CallInProgress {
 export interface RunningProgram {
   /** Its calls, outermost first. */
   calls(): CallInProgress[];
+  /** What its registers hold. */
+  values(): IValue[];
+  /** Instructions that it ran. */
+  readonly instructions: number;
 }
 
 /** Where a program is when an operator is called, for errors that come to light later. */

@@ -1,7 +1,17 @@
-import { Dict, List, quantizerTensors, ScriptObject, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import {
+  Dict,
+  Future,
+  List,
+  quantizerTensors,
+  ScriptObject,
+  Tensor,
+  Tuple,
+  type IValue,
+  type Storage,
+} from '@cresset/tensor';
 
 /**
- * Visits the storages of all tensors reachable from `values` through containers, objects, gradients and quantisers.
+ * Visits the storages of all tensors reachable from `values` through containers, objects, futures, gradients and quantisers.
  *
  * @returns how many values it looked at
  */
@@ -22,6 +32,8 @@ export function forEachStorage(values: readonly IValue[], visit: (storage: Stora
       for (const [key, item] of value.entries) pending.push(key, item);
     } else if (value instanceof ScriptObject) {
       for (const slot of value.slots) if (typeof slot === 'object') pending.push(slot);
+    } else if (value instanceof Future) {
+      pending.push(value.result ?? null);
     }
   }
   return seen.size;

@@ -45,7 +45,7 @@ describe('StorageLedger', () => {
     ledger.sweep([new List(new ListType(TensorType.get()), [new List(TensorType.get(), [inResult])])], []);
     expect(lost.storage.isDisposed).toBe(true);
     expect(inResult.storage.isDisposed).toBe(false);
-    expect(ledger.size).toBe(0);
+    expect(ledger.entries.size).toBe(0);
   });
 
   it('counts through a list that never changes', () => {

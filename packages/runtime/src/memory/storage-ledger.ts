@@ -2,7 +2,7 @@ import { Dict, List, Tensor, Tuple, type IValue, type Storage } from '@cresset/t
 import { KeptStorages } from './kept-storages.ts';
 import { forEachStorage } from './reachable-storages.ts';
 
-interface Entry {
+export interface LedgerEntry {
   /** Registers that hold a tensor over this storage, counted with multiplicity. */
   holders: number;
   /** Reachable from a mutable container: only the sweep at the end of the run can tell whether it still is. */
@@ -20,27 +20,23 @@ interface Entry {
  * container never asks what it holds.
  */
 export class StorageLedger {
-  readonly #entries = new Map<Storage, Entry>();
+  /** Storages made in this run that are still held. */
+  readonly entries = new Map<Storage, LedgerEntry>();
   /** What attributes lost. */
   readonly #replaced: IValue[] = [];
 
   /** @param kept what the attributes of the program hold; shared by all runs of a context */
   constructor(private readonly kept = new KeptStorages()) {}
 
-  /** Storages made in this run that are still held. */
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** Takes charge of a storage that an operator has just made. */
   own(storage: Storage): void {
-    if (!this.#entries.has(storage)) this.#entries.set(storage, { holders: 0, pinned: false });
+    if (!this.entries.has(storage)) this.entries.set(storage, { holders: 0, pinned: false });
   }
 
   /** A register holds `value` from now on. `counted` says that a list in it never changes and is counted through. */
   retain(value: IValue, counted: boolean): void {
     if (value instanceof Tensor) {
-      const entry = this.#entries.get(value.storage);
+      const entry = this.entries.get(value.storage);
       if (entry) entry.holders++;
     } else if (value instanceof Tuple || (counted && value instanceof List)) {
       for (const item of value.items) this.retain(item, counted);
@@ -50,9 +46,9 @@ export class StorageLedger {
   /** A register gave `value` up, which it was told to retain before with the same `counted`. */
   release(value: IValue, counted: boolean): void {
     if (value instanceof Tensor) {
-      const entry = this.#entries.get(value.storage);
+      const entry = this.entries.get(value.storage);
       if (entry && --entry.holders === 0 && !entry.pinned) {
-        this.#entries.delete(value.storage);
+        this.entries.delete(value.storage);
         value.storage.dispose();
       }
     } else if (value instanceof Tuple || (counted && value instanceof List)) {
@@ -63,7 +59,7 @@ export class StorageLedger {
   /** `value` goes into something that can change later: from here on it is the sweep's. */
   pin(value: IValue): void {
     if (value instanceof Tensor) {
-      const entry = this.#entries.get(value.storage);
+      const entry = this.entries.get(value.storage);
       if (entry) entry.pinned = true;
       if (value.grad) this.pin(value.grad);
     } else if (value instanceof Tuple) {
@@ -86,7 +82,7 @@ export class StorageLedger {
   /** Pins all that is reachable from something whose parts were made with it. */
   pinAll(made: IValue): void {
     forEachStorage([made], (storage) => {
-      const entry = this.#entries.get(storage);
+      const entry = this.entries.get(storage);
       if (entry) entry.pinned = true;
     });
   }
@@ -106,8 +102,8 @@ export class StorageLedger {
   sweep(outside: readonly IValue[], attributes: readonly IValue[]): void {
     const { kept } = this;
     kept.takeBack(this.#replaced.splice(0));
-    for (const storage of this.#entries.keys()) kept.add(storage);
-    this.#entries.clear();
+    for (const storage of this.entries.keys()) kept.add(storage);
+    this.entries.clear();
     forEachStorage(outside, (storage) => kept.handOut(storage));
     kept.sweep(attributes);
   }

@@ -30,7 +30,8 @@ describe('weightOrder', () => {
     initializeRuntime();
     const { module, unit } = await readModule(archive.bytes(0, archive.size));
     const context = new RuntimeContext();
-    const graph = new ScriptModule(module, unit, context).optimizedGraphFor();
+    const runner = new ScriptModule(module, unit, context);
+    const graph = runner.optimizedGraphOf(runner.method('forward'), module);
     const names = new Map(
       module.type.attributes.map(({ name }, slot) => [(module.slots[slot] as Tensor | null)?.storage, name]),
     );

@@ -1,3 +1,4 @@
+import { CressetError } from '@cresset/ir';
 import { watchHostAccess } from '@cresset/tensor';
 import type { ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
 import type { Code } from '../interpreter/code.ts';
@@ -141,7 +142,14 @@ export class StretchPlanner implements Planner {
     // Errors are told at an instruction that has begun.
     frame.programCounter++;
     if (stretch.callers) this.context.faults.expect();
-    stretch.replay(frame, execution, this.#device, this.#recorder);
+    try {
+      stretch.replay(frame, execution, this.#device, this.#recorder);
+    } catch (error) {
+      if (!(error instanceof CressetError) || error.code !== 'MEMORY_LIMIT') throw error;
+      // Nothing was done yet: run one by one, the instructions tell which of them it is.
+      frame.programCounter--;
+      return 0;
+    }
     return stretch.instructions;
   }
 

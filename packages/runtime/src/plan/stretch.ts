@@ -219,6 +219,9 @@ export class Stretch {
       // All at once: a value may have gone from one register to another.
       frame.setAll(this.#registers, values);
       frame.clear(this.cleared);
+    } catch (error) {
+      sources.forEach(({ kind }, at) => (kind === 'copied' || kind === 'made') && storages[at]?.dispose());
+      throw error;
     } finally {
       // What it worked with is not its own: it may be large.
       this.#values.length = storages.length = buffers.length = this.#computed.length = 0;

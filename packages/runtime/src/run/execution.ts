@@ -1,9 +1,10 @@
 import type { CressetError, Node } from '@cresset/ir';
 import type { Pieces } from '@cresset/operators';
-import type { IValue } from '@cresset/tensor';
+import { meterMemory, type IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import type { Planner } from './planner.ts';
 import type { RuntimeContext } from './runtime-context.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
@@ -29,6 +30,8 @@ export class Execution {
   readonly ledger: StorageLedger | null;
   /** Null where every operator is to be run. */
   readonly planner: Planner | null;
+  /** Null where tensors may take any memory. */
+  readonly budget: MemoryBudget | null;
   /** The program that is being interpreted; null while all rest. */
   running: RunningProgram | null = null;
   /** The operator of a fused group that is being called by itself. */
@@ -45,6 +48,7 @@ export class Execution {
   ) {
     this.ledger = ledger ?? (context.device ? new StorageLedger(context.keptStorages) : null);
     this.planner = observer ? null : context.planner;
+    this.budget = context.budget;
     this.#failures = context.device?.counters.failures ?? 0;
   }
 
@@ -87,12 +91,17 @@ export class Execution {
    */
   inTurns<Result>(pieces: Pieces<Result>): Result | Promise<Result> {
     const start = performance.now();
-    let step = pieces.next();
-    while (!step.done) {
-      if (this.signal && performance.now() - start >= MAX_BUSY_MS) return this.#afterTurn(pieces);
-      step = pieces.next();
+    const outerMeter = meterMemory(this.budget);
+    try {
+      let step = pieces.next();
+      while (!step.done) {
+        if (this.signal && performance.now() - start >= MAX_BUSY_MS) return this.#afterTurn(pieces);
+        step = pieces.next();
+      }
+      return step.value;
+    } finally {
+      meterMemory(outerMeter);
     }
-    return step.value;
   }
 
   async #afterTurn<Result>(pieces: Pieces<Result>): Promise<Result> {

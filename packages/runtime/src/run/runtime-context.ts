@@ -4,6 +4,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { FaultLog } from './fault-log.ts';
 import { KeptStorages } from '../memory/kept-storages.ts';
 import { defaultLimits, type RuntimeLimits } from './limits.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import { PhiloxGenerator } from './philox.ts';
 import type { Planner } from './planner.ts';
 import { emptyRunCounters, type RunCounters } from './run-counters.ts';
@@ -16,6 +17,8 @@ export interface RuntimeContextOptions {
   readonly print?: (text: string) => void;
   readonly warn?: (text: string) => void;
   readonly limits?: Partial<RuntimeLimits>;
+  /** Bytes that the tensors of the program may take; null for any. */
+  readonly memoryLimit?: number | null;
 }
 
 /** What surrounds a run: the device, the random generator, the flags a program can ask for, and where its words go. */
@@ -27,6 +30,7 @@ export class RuntimeContext implements HostContext {
   readonly keptStorages = new KeptStorages();
   counters: RunCounters = emptyRunCounters();
   readonly faults = new FaultLog();
+  readonly budget: MemoryBudget | null;
   #planner: Planner | null = null;
 
   readonly #generator: RandomGenerator;
@@ -41,6 +45,8 @@ export class RuntimeContext implements HostContext {
     this.limits = { ...defaultLimits, ...options.limits };
     this.#print = options.print ?? ((text) => console.log(text));
     this.#warn = options.warn ?? ((text) => console.warn(text));
+    const limit = options.memoryLimit ?? null;
+    this.budget = limit === null ? null : compilerServices<RuntimeServices>().memoryBudget!(limit);
   }
 
   /** What records runs and replays them; null where nothing does, or not yet. */

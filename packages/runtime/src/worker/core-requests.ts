@@ -67,6 +67,8 @@ export interface LoadRequest {
   readonly cache?: boolean;
   /** `false` reads all weights of a large file before it is answered. */
   readonly lazy?: boolean;
+  /** Bytes that the tensors of the model and its runs may take; without it, any. */
+  readonly memoryLimit?: number | undefined;
 }
 
 /** Reads the weights of a large file that nothing needed so far; answered with `done`. */
@@ -136,11 +138,6 @@ export interface DisposeRequest {
   readonly model: number;
 }
 
-export interface MemoryRequest {
-  readonly type: 'memory';
-  readonly id: number;
-}
-
 /** The switches of the compiler, all of them; no answer. */
 export interface JitOptionsRequest {
   readonly type: 'jit-options';
@@ -162,7 +159,6 @@ export type CoreRequest =
   | CallRequest
   | QueryRequest
   | DisposeRequest
-  | MemoryRequest
   | AbortRequest
   | JitOptionsRequest;
 
@@ -174,16 +170,6 @@ export interface StartRequest {
   readonly version: string;
   /** Addresses of the files of the library's parts, where the page knows them. */
   readonly parts: Readonly<Record<string, string>>;
-}
-
-export interface MemoryReport {
-  readonly models: number;
-  /** Bytes in use on the device, of all models. */
-  readonly deviceBytes: number;
-  /** Bytes that the device keeps for reuse beside them. */
-  readonly pooledBytes: number;
-  /** The most bytes that the device has held at one time. */
-  readonly peakBytes: number;
 }
 
 /** What a call gives. */

@@ -52,6 +52,14 @@ export interface Callee {
   readonly receiver: ScriptObject | null;
 }
 
+/** Where a model runs. */
+export interface ModelPlace {
+  readonly device: ComputeDevice | null;
+  readonly report: DeviceReport;
+  /** Bytes that its tensors may take there; without it, any. The part `memory` has to be there for that. */
+  readonly memoryLimit?: number | null | undefined;
+}
+
 /** A loaded model as its host keeps it. */
 export class HostedModel {
   /** What requests call it by. */
@@ -74,8 +82,7 @@ export class HostedModel {
 
   constructor(
     loaded: HostedProgram,
-    device: ComputeDevice | null,
-    report: DeviceReport,
+    { device, report, memoryLimit }: ModelPlace,
     output: ModelOutput,
     /** What the program needs of the library besides the engine. */
     readonly parts: ProgramParts,
@@ -85,6 +92,7 @@ export class HostedModel {
     this.deviceReport = report;
     const context = new RuntimeContext({
       device,
+      memoryLimit: memoryLimit ?? null,
       print: (text) => output.print(text),
       warn: (text) => output.warn(text),
     });

@@ -33,8 +33,7 @@ async function open(bytes: Uint8Array) {
   const loaded = await readModule(bytes);
   const model = new HostedModel(
     loaded,
-    null,
-    { kind: 'cpu' } as never,
+    { device: null, report: { kind: 'cpu' } as never },
     { print: () => {}, warn: () => {} },
     new ProgramParts(null),
   );

@@ -13,6 +13,8 @@ export interface CreateRequest {
   readonly className: string | null;
   /** The program whose functions and classes its source may use. */
   readonly uses: number | null;
+  /** As of a file that is loaded. */
+  readonly memoryLimit?: number | undefined;
 }
 
 /** Compiles functions and classes into a program, or methods into a module of it. */
@@ -226,6 +228,37 @@ export interface MemoryEstimate {
   readonly maxTensorBytes: number | null;
 }
 
+/** Asks what all models take; answered with `memory`. */
+export interface MemoryRequest {
+  readonly type: 'memory';
+  readonly id: number;
+}
+
+export interface MemoryReport {
+  readonly models: number;
+  /** Bytes in use on the device, of all models. */
+  readonly deviceBytes: number;
+  /** Bytes that the device keeps for reuse beside them. */
+  readonly pooledBytes: number;
+  /** The most bytes that the device has held at one time. */
+  readonly peakBytes: number;
+}
+
+/** Asks what one model takes; answered with `model-memory`. */
+export interface ModelMemoryRequest {
+  readonly type: 'model-memory';
+  readonly id: number;
+  readonly model: number;
+}
+
+/** What a model holds between calls. */
+export interface ModelMemoryReport {
+  /** Bytes of its tensors, on the host and on the device; those of weights that nothing needed so far among them. */
+  readonly heldBytes: number;
+  /** What they may take with those of a run (`memoryLimit`); null for no limit. */
+  readonly limitBytes: number | null;
+}
+
 /** What is answered by parts of the library that are fetched for it. */
 export type PartRequest =
   | EstimateRequest
@@ -243,6 +276,8 @@ export type PartRequest =
   | ProfileRequest
   | PassesRequest
   | ExpectedInputsRequest
+  | MemoryRequest
+  | ModelMemoryRequest
   | RegisterOperatorRequest
   | OperatorResultRequest;
 

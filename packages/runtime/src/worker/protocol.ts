@@ -1,17 +1,12 @@
 import type { TransferProgress } from '@cresset/archive';
 import type { Explanation } from '../explanation.ts';
 import type { CallProfile, PassStep } from '../inspection/profiling/profile-report.ts';
-import type {
-  CallResult,
-  CoreRequest,
-  MemoryReport,
-  ModelSummary,
-  StartRequest,
-  StateDictReport,
-} from './core-requests.ts';
+import type { CallResult, CoreRequest, ModelSummary, StartRequest, StateDictReport } from './core-requests.ts';
 import type {
   InputExpectations,
   MemoryEstimate,
+  MemoryReport,
+  ModelMemoryReport,
   PartRequest,
   RunOperatorNotice,
   VerificationReport,
@@ -49,6 +44,7 @@ export type Answer =
   | { readonly type: 'explained'; readonly id: number; readonly explanation: Explanation }
   | { readonly type: 'tensor'; readonly id: number; readonly tensor: WireTensor }
   | { readonly type: 'memory'; readonly id: number; readonly report: MemoryReport }
+  | { readonly type: 'model-memory'; readonly id: number; readonly report: ModelMemoryReport }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly error: WireError; readonly result: CallResult | null };
 

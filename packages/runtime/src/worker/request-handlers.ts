@@ -28,6 +28,8 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   'expected-inputs': 'inspection',
   profile: 'inspection',
   passes: 'inspection',
+  memory: 'memory',
+  'model-memory': 'memory',
   save: 'saving',
   freeze: 'freezing',
   'print-python': 'saving',

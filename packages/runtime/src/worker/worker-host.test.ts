@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { CressetError } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
+import { register as registerMemory } from '../parts/memory.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
 import { inProcessPorts } from './in-process-ports.ts';
 import { PartLoader } from './part-loader.ts';
@@ -41,6 +42,7 @@ const call = (args: WireTensor[], method = 'forward') =>
   ({ type: 'call', model: 1, module: '', method, args, kwargs: [] }) as const;
 
 registerAllOperators();
+registerMemory();
 
 describe('WorkerHost', () => {
   it('says what it loaded, and why it runs where it does', async () => {

@@ -9,7 +9,7 @@ import { applyJitOptions, CressetError, jitOptions } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
-import { collectModules, HostedModel, type ModelOutput } from './hosted-model.ts';
+import { collectModules, HostedModel, type ModelOutput, type ModelPlace } from './hosted-model.ts';
 import {
   transferList,
   type Answer,
@@ -34,12 +34,6 @@ import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
 import { oversizedWeight } from './weight-sizes.ts';
 import { toWireError } from './wire-error.ts';
 import { tensorToWire } from './wire-value.ts';
-
-/** Where a model runs. */
-interface Place {
-  readonly device: ComputeDevice | null;
-  readonly report: DeviceReport;
-}
 
 /** What a host cannot make itself. */
 export interface HostEnvironment {
@@ -147,8 +141,6 @@ export class WorkerHost {
         return this.#query(request);
       case 'dispose':
         return this.#dispose(request.model);
-      case 'memory':
-        return this.#memory();
       default:
         return this.#answerOfPart(request, signal);
     }
@@ -183,8 +175,8 @@ export class WorkerHost {
     const opened = performance.now();
     const loaded = await readModule(source, options);
     const read = performance.now();
-    const { device, report } = this.#placeOf(loaded, await opening, request.device);
-    const model = new HostedModel(loaded, device, report, this.output, parts);
+    const place = this.#placeOf(loaded, await opening, request.device);
+    const model = new HostedModel(loaded, await this.limited(place, request), this.output, parts);
     try {
       await model.prepare(signal);
       if (request.lazy === false && loaded.weights) {
@@ -272,16 +264,20 @@ export class WorkerHost {
   async close(): Promise<void> {
     for (const abort of this.#aborts.values()) abort.abort();
     await Promise.all([...this.models.keys()].map((id) => this.#dispose(id)));
-    const device = await this.#device?.catch(() => null);
+    const device = await this.openedDevice();
     this.#device = null;
     device?.dispose();
   }
 
-  async #memory(): Promise<AnswerBody> {
-    const device = await this.#device?.catch(() => null);
-    const { live, pooled, peak } = device?.memory() ?? { live: 0, pooled: 0, peak: 0 };
-    const report = { models: this.models.size, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
-    return { type: 'memory', report };
+  /** The GPU, where it was opened. */
+  async openedDevice(): Promise<ComputeDevice | null> {
+    return (await this.#device?.catch(() => null)) ?? null;
+  }
+
+  /** A place with the limit that a request sets to memory there. */
+  async limited(place: ModelPlace, { memoryLimit }: Pick<LoadRequest, 'memoryLimit'>): Promise<ModelPlace> {
+    if (memoryLimit) await this.#environment.parts?.need('memory');
+    return { ...place, memoryLimit };
   }
 
   /** Throws where there is none of that number. */
@@ -291,7 +287,7 @@ export class WorkerHost {
     return model;
   }
 
-  async chooseDevice(choice: DeviceChoice): Promise<Place> {
+  async chooseDevice(choice: DeviceChoice): Promise<ModelPlace> {
     if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
@@ -306,7 +302,7 @@ export class WorkerHost {
   }
 
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
-  #placeOf({ module, weights }: LoadedModule, place: Place, choice: DeviceChoice): Place {
+  #placeOf({ module, weights }: LoadedModule, place: ModelPlace, choice: DeviceChoice): ModelPlace {
     const complaint = place.device && oversizedWeight(collectModules(module), place.device);
     if (!complaint) return place;
     if (choice === 'auto') return { device: null, report: cpuReport(complaint) };

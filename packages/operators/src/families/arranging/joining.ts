@@ -2,7 +2,7 @@ import { promoteTypes, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, cast, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, view, type Forms } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
@@ -115,7 +115,12 @@ function joinedElement(tensors: readonly Tensor[], axes: readonly Expr[], dim: n
 function joining<Args>(schema: string, prepare: (args: Args) => Join, forms: Forms = { out: true }): OperatorRow {
   return kernel<Args>(schema, {
     shape: (args) => joinMeta(prepare(args)),
-    host: (args, [output]) => joinParts(prepare(args), output).forEach(({ part, tensor }) => copyInto(part, tensor)),
+    *host(args, [output]) {
+      for (const { part, tensor } of joinParts(prepare(args), output)) {
+        yield* copyPieces(part, tensor);
+        yield;
+      }
+    },
     lower: (args, [output], context) => lowerJoin(prepare(args), output, context),
     ...forms,
   });

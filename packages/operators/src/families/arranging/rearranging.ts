@@ -2,7 +2,7 @@ import { contiguousStrides, Tensor } from '@cresset/tensor';
 import { binary, param, TensorView } from '@cresset/tensorexpr';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
-import { contiguousOf, copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { contiguousOf, copyInto, copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { sizesText, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
@@ -24,7 +24,7 @@ function moving<Args>(schema: string, shown: (args: Args) => Tensor, forms: Form
       const { sizes, dtype } = shown(args);
       return { sizes, dtype };
     },
-    host: (args, [output]) => copyInto(output, shown(args)),
+    host: (args, [output]) => copyPieces(output, shown(args)),
     lower: (args, [output], context) => lowerCopy(output, shown(args), context, schema.slice(0, schema.search(/[.(]/))),
     ...forms,
   });

@@ -141,7 +141,7 @@ function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], 
       else values[i] = values[i] * scale + (masked ? masked[i] : 0);
     }
   });
-  hostSoftmax('safe_softmax', scores, scores.dim - 1, scores);
+  yield* hostSoftmax('safe_softmax', scores, scores.dim - 1, scores);
   if (weights) fillNumbers(view(weights), (values) => values.set(readNumbers(scores)));
   if (args.dropout_p > 0) {
     fillNumbers(scores, (values) => {

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, constant, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -6,7 +7,7 @@ import { notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { div, float, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, readNumbers } from '../../kernels/numbers.ts';
 
 /** Softmax and its logarithm over one dimension (ATen/native/SoftMax.cpp). */
 
@@ -20,15 +21,16 @@ interface SoftmaxArgs {
 }
 
 /** Fills `out` with the softmax of `self` along `dim`; in a safe one, a line of nothing but -inf becomes zeros. */
-export function hostSoftmax(kind: Kind, self: Tensor, dim: number, out: Tensor): void {
+export function hostSoftmax(kind: Kind, self: Tensor, dim: number, out: Tensor): Pieces {
   const input = readNumbers(self);
   const size = self.sizes[dim] ?? 1;
   const inner = self.sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
-  fillNumbers(out, (values) => {
-    for (let start = 0; start < input.length; start += size * inner) {
-      for (let i = start; i < start + inner; i++) softmaxLine(kind, input, values, i, size, inner);
-    }
-  });
+  return fillInPieces(out, (values) =>
+    repeat(size && input.length / size, 4 * size, (line) => {
+      const start = Math.floor(line / inner) * size * inner + (line % inner);
+      softmaxLine(kind, input, values, start, size, inner);
+    }),
+  );
 }
 
 function softmaxLine(

@@ -11,7 +11,7 @@ import {
 } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, property, view } from '../../table/builders.ts';
-import { copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { copyInto, copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { channelsLastStrides, wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
@@ -59,7 +59,7 @@ function converting<Args extends Self>(schema: string, request: (args: Args) => 
       const { self, dtype, memory_format: format } = request(args);
       return metaLike(self, typeOf(dtype, self.dtype), format);
     },
-    host: (args, [output]) => copyInto(output, args.self),
+    host: (args, [output]) => copyPieces(output, args.self),
     lower: (args, [output], context) => lowerCopy(output, args.self, context, schema.slice(0, schema.search(/[.(]/))),
   });
 }
@@ -249,7 +249,7 @@ export const conversionRows: readonly OperatorRow[] = [
   })),
   kernel<Copy>('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
     shape: ({ self }) => metaLike(self, self.dtype, null),
-    host: ({ self, src }, [output]) => copyInto(output, expand(src, self.sizes)),
+    host: ({ src }, [output]) => copyPieces(output, src),
     lower: ({ self, src }, [output], context) => lowerCopy(output, expand(src, self.sizes), context),
     inPlace: true,
     writesInPlace: true,

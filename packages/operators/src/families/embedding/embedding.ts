@@ -1,3 +1,4 @@
+import { repeat } from '../../kernels/pieces.ts';
 import { elementSize, type HostArray, type Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -40,7 +41,9 @@ const embedding = kernel<EmbeddingArgs>(
       const width = elementSize(weight.dtype) * features;
       const table = bytesOf(weight.contiguousArray());
       const target = bytesOf(out.storageArrayForWriting());
-      readNumbers(indices).forEach((row: number, at: number) => {
+      const places = readNumbers(indices);
+      return repeat(places.length, width / 4 + 8, (at) => {
+        const row = places[at];
         check(row >= 0 && row < rows, 'index out of range in self');
         target.set(table.subarray(row * width, (row + 1) * width), at * width);
       });

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, param } from '@cresset/tensorexpr';
 import { decomposed, kernel } from '../../table/builders.ts';
@@ -52,19 +53,19 @@ function computingType(dtype: ScalarType): ScalarType {
   return isFloatingPoint(dtype) || isComplex(dtype) ? dtype : toFloating(dtype);
 }
 
-function runTransform(transform: Transform, out: Tensor): void {
+function* runTransform(transform: Transform, out: Tensor): Pieces {
   const { self, kind, forward, dims, lengths } = transform;
   let values = readComplex(self);
   const last = dims.length - 1;
-  dims.forEach((dim, at) => {
+  for (const [at, dim] of dims.entries()) {
     const halved = kind === 'c2r' && at === last;
-    values = resizeLines(values, dim, halved ? Math.floor(lengths[at] / 2) + 1 : lengths[at]);
-  });
-  dims.forEach((dim, at) => {
-    if (kind === 'c2r' && at === last) values = mirrorLines(values, dim, lengths[at]);
-    values = transformLines(values, dim, !forward);
-    if (kind === 'r2c' && at === last) values = resizeLines(values, dim, Math.floor(lengths[at] / 2) + 1);
-  });
+    values = yield* resizeLines(values, dim, halved ? Math.floor(lengths[at] / 2) + 1 : lengths[at]);
+  }
+  for (const [at, dim] of dims.entries()) {
+    if (kind === 'c2r' && at === last) values = yield* mirrorLines(values, dim, lengths[at]);
+    values = yield* transformLines(values, dim, !forward);
+    if (kind === 'r2c' && at === last) values = yield* resizeLines(values, dim, Math.floor(lengths[at] / 2) + 1);
+  }
   const scale = scaleOf(transform);
   const { re, im } = values;
   if (scale !== 1) for (let i = 0; i < re.length; i++) [re[i], im[i]] = [re[i] * scale, im[i] * scale];

@@ -1,13 +1,17 @@
+import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
 import { readNumbers, type FloatArray } from '../../kernels/numbers.ts';
 
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
 
-/** A transform of one length, made once: `run` replaces the line, without scaling. */
+/** A transform of one length, made once: `run` replaces the line, without scaling, in pieces where it is long. */
 export interface FourierPlan {
   readonly length: number;
-  run(re: Float64Array, im: Float64Array, inverse: boolean): void;
+  run(re: Float64Array, im: Float64Array, inverse: boolean): Pieces | void;
 }
+
+/** Transforms of longer lines rest on the way. */
+const LONG_LINE = 1 << 16;
 
 const plans = new Map<number, FourierPlan>();
 
@@ -22,6 +26,29 @@ function radixTwo(length: number): FourierPlan {
   const sin = Float64Array.from({ length: length / 2 }, (_, k) => -Math.sin((2 * Math.PI * k) / length));
   const reversed = new Uint32Array(length);
   for (let i = 1; i < length; i++) reversed[i] = (reversed[i >> 1] >> 1) | (i & 1 ? length >> 1 : 0);
+  const stage = (re: Float64Array, im: Float64Array, sign: number, half: number): void => {
+    const stride = length / (2 * half);
+    for (let block = 0; block < length; block += 2 * half) {
+      for (let k = 0; k < half; k++) {
+        const c = cos[k * stride];
+        const s = sign * sin[k * stride];
+        const a = block + k;
+        const b = a + half;
+        const x = re[b] * c - im[b] * s;
+        const y = re[b] * s + im[b] * c;
+        re[b] = re[a] - x;
+        im[b] = im[a] - y;
+        re[a] += x;
+        im[a] += y;
+      }
+    }
+  };
+  function* stages(re: Float64Array, im: Float64Array, sign: number): Pieces {
+    for (let half = 1; half < length; half *= 2) {
+      yield;
+      stage(re, im, sign, half);
+    }
+  }
   return {
     length,
     run(re, im, inverse) {
@@ -32,23 +59,8 @@ function radixTwo(length: number): FourierPlan {
         [im[i], im[j]] = [im[j], im[i]];
       }
       const sign = inverse ? -1 : 1;
-      for (let half = 1; half < length; half *= 2) {
-        const stride = length / (2 * half);
-        for (let block = 0; block < length; block += 2 * half) {
-          for (let k = 0; k < half; k++) {
-            const c = cos[k * stride];
-            const s = sign * sin[k * stride];
-            const a = block + k;
-            const b = a + half;
-            const x = re[b] * c - im[b] * s;
-            const y = re[b] * s + im[b] * c;
-            re[b] = re[a] - x;
-            im[b] = im[a] - y;
-            re[a] += x;
-            im[a] += y;
-          }
-        }
-      }
+      if (length > LONG_LINE) return stages(re, im, sign);
+      for (let half = 1; half < length; half *= 2) stage(re, im, sign, half);
     },
   };
 }
@@ -72,14 +84,18 @@ function bluestein(length: number): FourierPlan {
     chirpRe[k] = chirpRe[(padded - k) % padded] = cos[k];
     chirpIm[k] = chirpIm[(padded - k) % padded] = sin[k];
   }
-  inner.run(chirpRe, chirpIm, false);
-  const workRe = new Float64Array(padded);
-  const workIm = new Float64Array(padded);
+  const chirping = inner.run(chirpRe, chirpIm, false);
+  if (chirping) finish(chirping);
+  const isLong = padded > LONG_LINE;
+  const newWork = (): readonly [Float64Array, Float64Array] => [new Float64Array(padded), new Float64Array(padded)];
+  // Others may come in between the pieces of a long line, and take the same plan.
+  const shared = isLong ? null : newWork();
   return {
     length,
     run(re, im, inverse) {
       // The inverse is the transform of the conjugate, conjugated.
       const sign = inverse ? -1 : 1;
+      const [workRe, workIm] = shared ?? newWork();
       workRe.fill(0);
       workIm.fill(0);
       for (let k = 0; k < length; k++) {
@@ -87,19 +103,34 @@ function bluestein(length: number): FourierPlan {
         workRe[k] = re[k] * cos[k] + y * sin[k];
         workIm[k] = y * cos[k] - re[k] * sin[k];
       }
-      inner.run(workRe, workIm, false);
-      for (let k = 0; k < padded; k++) {
-        const x = workRe[k] * chirpRe[k] - workIm[k] * chirpIm[k];
-        workIm[k] = workRe[k] * chirpIm[k] + workIm[k] * chirpRe[k];
-        workRe[k] = x;
+      const multiply = (): void => {
+        for (let k = 0; k < padded; k++) {
+          const x = workRe[k] * chirpRe[k] - workIm[k] * chirpIm[k];
+          workIm[k] = workRe[k] * chirpIm[k] + workIm[k] * chirpRe[k];
+          workRe[k] = x;
+        }
+      };
+      const store = (): void => {
+        for (let k = 0; k < length; k++) {
+          const x = workRe[k] / padded;
+          const y = workIm[k] / padded;
+          re[k] = x * cos[k] + y * sin[k];
+          im[k] = sign * (y * cos[k] - x * sin[k]);
+        }
+      };
+      const transform = (backward: boolean): Pieces | void => inner.run(workRe, workIm, backward);
+      if (isLong) {
+        return (function* () {
+          yield* transform(false) ?? [];
+          multiply();
+          yield* transform(true) ?? [];
+          store();
+        })();
       }
-      inner.run(workRe, workIm, true);
-      for (let k = 0; k < length; k++) {
-        const x = workRe[k] / padded;
-        const y = workIm[k] / padded;
-        re[k] = x * cos[k] + y * sin[k];
-        im[k] = sign * (y * cos[k] - x * sin[k]);
-      }
+      transform(false);
+      multiply();
+      transform(true);
+      store();
     },
   };
 }
@@ -112,12 +143,12 @@ export interface ComplexArray {
 }
 
 /** Another array whose lines along `dim` are made from those of `source`, `size` long each. */
-function mapLines(
+function* mapLines(
   source: ComplexArray,
   dim: number,
   size: number,
-  make: (re: Float64Array, im: Float64Array, toRe: Float64Array, toIm: Float64Array) => void,
-): ComplexArray {
+  make: (re: Float64Array, im: Float64Array, toRe: Float64Array, toIm: Float64Array) => Pieces | void,
+): Pieces<ComplexArray> {
   const sizes = source.sizes.with(dim, size);
   const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
   const lines = source.sizes.slice(0, dim).reduce((product, length) => product * length, 1) * step;
@@ -125,6 +156,7 @@ function mapLines(
   const result = { re: new Float64Array(lines * size), im: new Float64Array(lines * size), sizes };
   const [re, im] = [new Float64Array(length), new Float64Array(length)];
   const [toRe, toIm] = [new Float64Array(size), new Float64Array(size)];
+  let done = 0;
   for (let line = 0; line < lines; line++) {
     const from = Math.floor(line / step) * step * length + (line % step);
     const to = Math.floor(line / step) * step * size + (line % step);
@@ -132,7 +164,12 @@ function mapLines(
       re[i] = source.re[from + i * step];
       im[i] = source.im[from + i * step];
     }
-    make(re, im, toRe, toIm);
+    yield* make(re, im, toRe, toIm) ?? [];
+    done += 20 * length;
+    if (done >= PIECE_SIZE) {
+      done = 0;
+      yield;
+    }
     for (let i = 0; i < size; i++) {
       result.re[to + i * step] = toRe[i];
       result.im[to + i * step] = toIm[i];
@@ -142,9 +179,9 @@ function mapLines(
 }
 
 /** Cut off or filled up with zeros along `dim`. */
-export function resizeLines(source: ComplexArray, dim: number, size: number): ComplexArray {
+export function* resizeLines(source: ComplexArray, dim: number, size: number): Pieces<ComplexArray> {
   if (source.sizes[dim] === size) return source;
-  return mapLines(source, dim, size, (re, im, toRe, toIm) => {
+  return yield* mapLines(source, dim, size, (re, im, toRe, toIm) => {
     const kept = Math.min(size, re.length);
     toRe.fill(0).set(re.subarray(0, kept));
     toIm.fill(0).set(im.subarray(0, kept));
@@ -152,17 +189,17 @@ export function resizeLines(source: ComplexArray, dim: number, size: number): Co
 }
 
 /** Complex to complex along `dim`, without scaling. */
-export function transformLines(source: ComplexArray, dim: number, inverse: boolean): ComplexArray {
+export function transformLines(source: ComplexArray, dim: number, inverse: boolean): Pieces<ComplexArray> {
   const plan = fourierPlan(source.sizes[dim]);
   return mapLines(source, dim, plan.length, (re, im, toRe, toIm) => {
     toRe.set(re);
     toIm.set(im);
-    plan.run(toRe, toIm, inverse);
+    return plan.run(toRe, toIm, inverse);
   });
 }
 
 /** Lines of `size` with the symmetry of a real signal's spectrum, from their first halves. */
-export function mirrorLines(source: ComplexArray, dim: number, size: number): ComplexArray {
+export function mirrorLines(source: ComplexArray, dim: number, size: number): Pieces<ComplexArray> {
   return mapLines(source, dim, size, (re, im, toRe, toIm) => {
     const half = Math.floor(size / 2) + 1;
     for (let i = 0; i < size; i++) {

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -87,7 +88,7 @@ function istftPlan(args: IstftArgs): IstftPlan {
   };
 }
 
-function hostIstft(args: IstftArgs, out: Tensor): void {
+function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
   const { self, n_fft: size } = args;
   const { hop, win, batch, bins, frames, start, samples, uncovered } = istftPlan(args);
   const spectrum = readComplex(self);
@@ -118,13 +119,14 @@ function hostIstft(args: IstftArgs, out: Tensor): void {
         lineRe[bin] = spectrum.re[at];
         lineIm[bin] = unpaired ? 0 : mirrored ? -spectrum.im[at] : spectrum.im[at];
       }
-      plan.run(lineRe, lineIm, true);
+      yield* plan.run(lineRe, lineIm, true) ?? [];
       for (let i = 0; i < size; i++) {
         const to = frame * hop + i - start;
         if (to < 0 || to >= samples) continue;
         re[b * samples + to] += (lineRe[i] * window.re[i] - lineIm[i] * window.im[i]) * scale;
         im[b * samples + to] += (lineRe[i] * window.im[i] + lineIm[i] * window.re[i]) * scale;
       }
+      yield;
     }
     // What is asked for beyond the last frame stays zero.
     for (let to = 0; to < Math.min(samples, total - start); to++) {

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -117,7 +118,7 @@ function paddedIndex(at: number, samples: number, mode: string | undefined): num
   return at < 0 ? -at : 2 * (samples - 1) - at;
 }
 
-function hostStft(args: StftArgs, out: Tensor): void {
+function* hostStft(args: StftArgs, out: Tensor): Pieces {
   const { self, n_fft: size } = args;
   const { hop, batch, margin, bins, frames } = planOf(args);
   const signal = readComplex(self);
@@ -136,11 +137,12 @@ function hostStft(args: StftArgs, out: Tensor): void {
         lineRe[i] = x * window.re[i] - y * window.im[i];
         lineIm[i] = x * window.im[i] + y * window.re[i];
       }
-      plan.run(lineRe, lineIm, false);
+      yield* plan.run(lineRe, lineIm, false) ?? [];
       for (let bin = 0; bin < bins; bin++) {
         re[(b * bins + bin) * frames + frame] = lineRe[bin] * scale;
         im[(b * bins + bin) * frames + frame] = lineIm[bin] * scale;
       }
+      yield;
     }
   }
   if (isComplex(out.dtype)) writeComplex(out, re, im);

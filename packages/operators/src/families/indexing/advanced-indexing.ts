@@ -1,3 +1,4 @@
+import { repeat } from '../../kernels/pieces.ts';
 import { forEachOffset, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../../kernels/broadcast.ts';
@@ -174,11 +175,12 @@ interface IndexArguments {
 const indexRule: KernelRule<IndexArguments> = {
   shape: ({ self, indices }) =>
     dependsOnMask(indices) ? null : { sizes: planIndex(self, indices).sizes, dtype: self.dtype },
-  host: ({ self, indices }, [given]) => {
+  *host({ self, indices }, [given]) {
     const plan = planIndex(self, indices);
     const output = given ?? Tensor.empty(plan.sizes, self.dtype);
     const move = elementMover(output, self);
-    plannedOffsets(self, plan).forEach((offset, at) => move(at, offset));
+    const offsets = plannedOffsets(self, plan);
+    yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
     return output;
   },
   lower: lowerIndex,
@@ -217,7 +219,7 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     // Positions that a mask picks have to be counted before anything is put there.
     return dependsOnMask(indices) && !isMaskedFill(args) ? null : { sizes: self.sizes, dtype: self.dtype };
   },
-  host: ({ self, indices, values, accumulate }, [given]) => {
+  *host({ self, indices, values, accumulate }, [given]) {
     const output = given ?? Tensor.empty(self.sizes, self.dtype);
     copyInto(output, self);
     check(
@@ -231,10 +233,10 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
     if (accumulate) {
       const combine = elementCombiner(output, 'sum');
       const read = operandReader(source);
-      offsets.forEach((offset, at) => combine(offset, read(sources[at])));
+      yield* repeat(offsets.length, 16, (at) => combine(offsets[at], read(sources[at])));
     } else {
       const move = elementMover(output, source);
-      offsets.forEach((offset, at) => move(offset, sources[at]));
+      yield* repeat(offsets.length, 4, (at) => move(offsets[at], sources[at]));
     }
     return output;
   },

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import type { Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { copyInto, lowerCopy } from '../../kernels/copy.ts';
@@ -31,18 +32,15 @@ const indexSelectRule: KernelRule<Indexed> = {
     );
     return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
   },
-  host: ({ self, dim, index }, [output]) => {
-    if (self.dim === 0) {
-      copyInto(output, self);
-      return;
-    }
+  *host({ self, dim, index }, [output]) {
+    if (self.dim === 0) return copyInto(output, self);
     const wrapped = wrapDim(dim, self.dim);
     const positions = vectorPositions(
       index,
       self.sizes[wrapped],
       (position, size) => `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}`,
     );
-    moveSlices(output, self, wrapped, (slice) => [slice, positions[slice]], positions.length);
+    yield* moveSlices(output, self, wrapped, (slice) => [slice, positions[slice]], positions.length);
   },
   lower: ({ self, dim, index }, [output], context) =>
     lowerIndexSelect(self, wrapDim(dim, self.dim), index, output, context),
@@ -94,13 +92,13 @@ export function moveSlices(
   dim: number,
   pair: (slice: number) => readonly [to: number, from: number],
   count: number,
-): void {
+): Pieces {
   const move = elementMover(target, source);
-  for (let slice = 0; slice < count; slice++) {
+  return repeat(count, (8 * source.numel) / (source.sizes[dim] || 1), (slice) => {
     const [to, from] = pair(slice);
     const froms = sliceOffsets(source, dim, from);
     sliceOffsets(target, dim, to).forEach((offset, at) => move(offset, froms[at]));
-  }
+  });
 }
 
 export const indexSelectRows: readonly OperatorRow[] = [

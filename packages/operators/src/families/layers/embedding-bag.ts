@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, constant, exprTypeOf, reduce, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -5,7 +6,7 @@ import { check } from '../../kernels/errors.ts';
 import { launchPositionCheck } from '../indexing/position-faults.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, and, div, float, index, indexParam, mul } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
 import { checkIndices } from '../embedding/embedding.ts';
 
 /** Sums, means and maxima of bags of embedding vectors (ATen/native/EmbeddingBag.cpp). */
@@ -67,7 +68,7 @@ function bagShape(args: BagArgs): TensorMeta[] {
   ];
 }
 
-function hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[]): void {
+function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[]): Pieces {
   const { mode } = args;
   const weight = readNumbers(args.weight);
   const [rows, features] = args.weight.sizes;
@@ -84,9 +85,9 @@ function hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[]
     () =>
       `offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got ${offsets[0]}`,
   );
-  fillNumbers(out, (values) => {
+  yield* fillInPieces(out, (values) => {
     values.fill(0);
-    for (let bag = 0; bag < bags; bag++) {
+    return repeat(bags, (4 * features * indices.length) / bags, (bag) => {
       const end = bag + 1 < bags ? offsets[bag + 1] : indices.length;
       const to = bag * features;
       for (let i = offsets[bag]; i < end; i++) {
@@ -109,7 +110,7 @@ function hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[]
         }
       }
       if (mode === 1 && counts[bag] > 0) for (let j = 0; j < features; j++) values[to + j] /= counts[bag];
-    }
+    });
   });
   if (bagOf.numel > 0) writeNumbers(bagOf, bagNumbers);
   // A plain sum has no use for sizes, and PyTorch leaves them at zero.

@@ -1,3 +1,4 @@
+import { repeat } from '../../kernels/pieces.ts';
 import { isIntegral, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
 import { axis, cast, constant, param, reduce, TensorView, type AxisExpr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../../kernels/broadcast.ts';
@@ -137,14 +138,14 @@ export const flatIndexingRows: readonly OperatorRow[] = [
     writesInPlace: true,
     out: 'out',
     shape: sameAsSelf,
-    host: (
+    *host(
       { self, index, source, accumulate }: { self: Tensor; index: Tensor; source: Tensor; accumulate: boolean },
       [output],
-    ) => {
+    ) {
       copyInto(output, self);
       const froms = offsetsOf(source.sizes, source.strides, source.storageOffset);
       const read = operandReader(source);
-      put(output, Float64Array.from(flatOffsets(output, index)), (at) => read(froms[at]), {
+      yield* put(output, Float64Array.from(flatOffsets(output, index)), (at) => read(froms[at]), {
         how: accumulate ? 'sum' : null,
         includesSelf: true,
       });
@@ -177,7 +178,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       const others = broadcastAll([withSize(self, wrapped, 1), withSize(indices, wrapped, 1)]);
       return { sizes: others.map((size, at) => (at === wrapped ? indices.sizes[wrapped] : size)), dtype: self.dtype };
     },
-    host: ({ self, indices, dim }, [output]) => {
+    *host({ self, indices, dim }, [output]) {
       const move = elementMover(output, self);
       if (dim === null) {
         flatOffsets(self, indices).forEach((offset, at) => move(at, offset));
@@ -185,7 +186,8 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       }
       const wrapped = wrapDim(dim, self.dim);
       const [source, index] = [self, indices].map((tensor) => repeated(tensor, wrapped, output));
-      offsetsThrough(source, wrapped, index, -self.sizes[wrapped]).forEach((offset, at) => move(at, offset));
+      const offsets = yield* offsetsThrough(source, wrapped, index, -self.sizes[wrapped]);
+      yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
     },
     lower: ({ self, indices, dim }, [output], context) => {
       if (output.numel === 0) return;

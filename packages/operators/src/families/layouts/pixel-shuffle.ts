@@ -1,7 +1,7 @@
 import type { Tensor } from '@cresset/tensor';
 import { TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { permuteView } from '../../kernels/views.ts';
@@ -40,7 +40,7 @@ function shuffleRow<Args>(schema: string, shuffle: (args: Args) => Shuffle): Ope
       const { view, sizes } = shuffle(args);
       return { sizes, dtype: view.dtype };
     },
-    host: (args, [out]) => copyInto(joined(args, out), shuffle(args).view),
+    host: (args, [out]) => copyPieces(joined(args, out), shuffle(args).view),
     lower(args, [out], context) {
       if (out.numel === 0) return;
       const target = new TensorView(joined(args, out));

@@ -1,7 +1,7 @@
 import { numelOf, promoteTypes, type ScalarType, type Tensor } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
-import { copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerFill } from '../../kernels/fill.ts';
@@ -30,7 +30,9 @@ function placing<Args>(
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape,
-    host: (args, [output]) => places(output, args).forEach(({ part, tensor }) => copyInto(part, tensor)),
+    *host(args, [output]) {
+      for (const { part, tensor } of places(output, args)) yield* copyPieces(part, tensor);
+    },
     lower: (args, [output], context) => {
       lowerFill(output, 0n, context, 'aten::zeros');
       for (const { part, tensor } of places(output, args)) lowerCopy(part, tensor, context);

@@ -1,6 +1,6 @@
 import { Tensor } from '@cresset/tensor';
 import { decomposed, kernel, property, view } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { isNonOverlappingAndDense } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
@@ -93,7 +93,7 @@ export const tensorStateRows: readonly OperatorRow[] = [
   ),
   kernel<Layout>('aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor', {
     shape: ({ self, size }) => ({ sizes: size, dtype: self.dtype }),
-    host: ({ self, size, stride }, [output]) => copyInto(output, self.asStrided(size, stride)),
+    host: ({ self, size, stride }, [output]) => copyPieces(output, self.asStrided(size, stride)),
     out: true,
   }),
   ...['conj_physical', 'clone'].map((name) =>

@@ -1,3 +1,4 @@
+import { mapped } from './mapped.ts';
 import { isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -49,23 +50,20 @@ function svdRow(schema: string, out: string, api: string, returnsV = false): Ope
         vectors ? batchMeta(batchOf(self), v, self.dtype) : none,
       ];
     },
-    host(args, [u, s, v]) {
+    *host(args, [u, s, v]) {
       const { self, vectors } = parse(args);
-      const factors = readMatrices(self).map(singularValues);
+      const factors = yield* mapped(readMatrices(self), singularValues);
       writeVectors(
         s,
         factors.map((each) => each.s),
       );
       if (!vectors) return;
       const inner = Math.min(...self.sizes.slice(-2));
-      writeMatrices(
-        u,
-        factors.map((each) => completeBasis(each.u, inner, u.sizes.at(-1)!)),
-      );
+      writeMatrices(u, yield* mapped(factors, (each) => completeBasis(each.u, inner, u.sizes.at(-1)!)));
       writeMatrices(
         v,
-        factors.map((each) => {
-          const basis = completeBasis(each.v, inner, v.sizes.at(returnsV ? -1 : -2)!);
+        yield* mapped(factors, function* (each) {
+          const basis = yield* completeBasis(each.v, inner, v.sizes.at(returnsV ? -1 : -2)!);
           return returnsV ? basis : basis.adjoint();
         }),
       );
@@ -80,11 +78,13 @@ const svdvals = kernel<{ A: Tensor }>('aten::linalg_svdvals(Tensor A, *, str? dr
     checkFloating(A, 'linalg.svd');
     return batchMeta(batchOf(A), [Math.min(...A.sizes.slice(-2))], realType(A.dtype));
   },
-  host: ({ A }, [s]) =>
+  *host({ A }, [s]) {
+    const factors = yield* mapped(readMatrices(A), singularValues);
     writeVectors(
       s,
-      readMatrices(A).map((matrix) => singularValues(matrix).s),
-    ),
+      factors.map((each) => each.s),
+    );
+  },
 });
 
 interface EighArgs {
@@ -113,8 +113,9 @@ function eighRow(schema: string, out: string | true): OperatorRow {
       if (out === true) return values;
       return [values, { sizes: withVectors(args) ? self.sizes : [0], dtype: self.dtype }];
     },
-    host(args, [values, vectors]) {
-      const results = readMatrices((args.self ?? args.A)!).map((matrix) => hermitianEigen(matrix, isUpper(args.UPLO)));
+    *host(args, [values, vectors]) {
+      const upper = isUpper(args.UPLO);
+      const results = yield* mapped(readMatrices((args.self ?? args.A)!), (matrix) => hermitianEigen(matrix, upper));
       writeVectors(
         values,
         results.map((each) => each.values),
@@ -141,13 +142,13 @@ function eigRow(schema: string, out: string | boolean, withVectors: boolean): Op
       const values: TensorMeta = { sizes: self.sizes.slice(0, -1), dtype };
       return withVectors ? [values, { sizes: self.sizes, dtype }] : values;
     },
-    host({ self }, [values, vectors]) {
+    *host({ self }, [values, vectors]) {
       const elements = readParts(self);
       check(
         elements.re.every(Number.isFinite) && elements.im.every(Number.isFinite),
         'torch.linalg.eig: input tensor should not contain infs or NaNs.',
       );
-      const results = readMatrices(self).map((matrix) => eigen(matrix, !isComplex(self.dtype)));
+      const results = yield* mapped(readMatrices(self), (matrix) => eigen(matrix, !isComplex(self.dtype)));
       writeMatrices(
         values,
         results.map((each) => each.values),

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** Eigenvalues of a square matrix as a row, and right eigenvectors in columns of length one. */
@@ -12,15 +13,15 @@ const iterationsPerValue = 60;
  * Eigenvalues and eigenvectors by the shifted QR method on a Hessenberg form. Of a real matrix, values come in exactly
  * conjugate pairs with the positive imaginary part first, as LAPACK's geev gives them.
  */
-export function eigen(matrix: Matrix, isReal: boolean): Eigen {
+export function* eigen(matrix: Matrix, isReal: boolean): Pieces<Eigen> {
   const n = matrix.rows;
   const q = Matrix.identity(n);
   const t = matrix.clone();
-  reduceToHessenberg(t, q);
-  reduceToTriangle(t, q);
+  yield* reduceToHessenberg(t, q);
+  yield* reduceToTriangle(t, q);
   const values = new Matrix(1, n);
   for (let i = 0; i < n; i++) values.set(0, i, ...t.at(i, i));
-  const vectors = normalised(q.multiply(triangularVectors(t)));
+  const vectors = normalised(yield* q.multiply(yield* triangularVectors(t)));
   return isReal ? pairConjugates(values, vectors) : { values, vectors };
 }
 
@@ -56,9 +57,9 @@ function rotateColumns(m: Matrix, p: number, q: number, [c, sre, sim]: readonly 
 }
 
 /** Zeros below the first subdiagonal, by rotations, which `q` takes up. */
-function reduceToHessenberg(t: Matrix, q: Matrix): void {
+function reduceToHessenberg(t: Matrix, q: Matrix): Pieces {
   const n = t.rows;
-  for (let k = 0; k + 2 < n; k++) {
+  return repeat(n - 2, 3 * n * n, (k) => {
     for (let i = n - 1; i > k + 1; i--) {
       const turn = givens(t.at(i - 1, k), t.at(i, k));
       if (turn[1] === 0 && turn[2] === 0) continue;
@@ -67,7 +68,7 @@ function reduceToHessenberg(t: Matrix, q: Matrix): void {
       rotateColumns(q, i - 1, i, turn, n);
       t.set(i, k, 0, 0);
     }
-  }
+  });
 }
 
 /** The eigenvalue of the trailing 2×2 block nearest to its last element (Wilkinson's shift). */
@@ -94,7 +95,7 @@ function squareRoot(re: number, im: number): [number, number] {
   return re >= 0 ? [root, other] : [Math.abs(other), im < 0 ? -root : root];
 }
 
-function reduceToTriangle(t: Matrix, q: Matrix): void {
+function* reduceToTriangle(t: Matrix, q: Matrix): Pieces {
   const n = t.rows;
   let last = n - 1;
   let iterations = 0;
@@ -117,6 +118,7 @@ function reduceToTriangle(t: Matrix, q: Matrix): void {
     // Cycles are broken by a shift that has nothing to do with the matrix's structure.
     const kick = iterations % 10 === 0 ? Math.hypot(...t.at(last, last - 1)) : 0;
     qrStep(t, q, first, last, sre + kick, sim);
+    yield;
   }
 }
 
@@ -144,13 +146,13 @@ function qrStep(t: Matrix, q: Matrix, first: number, last: number, sre: number, 
 }
 
 /** Eigenvectors of an upper triangular matrix, in columns, by substitution. */
-function triangularVectors(t: Matrix): Matrix {
+function* triangularVectors(t: Matrix): Pieces<Matrix> {
   const n = t.rows;
   let norm = 0;
   for (let i = 0; i < t.re.length; i++) norm = Math.max(norm, Math.hypot(t.re[i], t.im[i]));
   const smallest = Number.EPSILON * (norm || 1);
   const result = Matrix.identity(n);
-  for (let k = 0; k < n; k++) {
+  yield* repeat(n, n * n, (k) => {
     const [lre, lim] = t.at(k, k);
     for (let i = k - 1; i >= 0; i--) {
       let [re, im] = [0, 0];
@@ -165,7 +167,7 @@ function triangularVectors(t: Matrix): Matrix {
       const apart = Math.hypot(gre, gim) >= smallest;
       result.set(i, k, ...quotient(re, im, apart ? gre : smallest, apart ? gim : 0));
     }
-  }
+  });
   return result;
 }
 

@@ -1,3 +1,5 @@
+import type { Pieces } from '../../kernels/pieces.ts';
+import { mapped } from './mapped.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -19,8 +21,8 @@ interface CholeskyArgs {
 }
 
 /** A factor for each matrix; where `upper`, the upper triangle is read and the factor is U with A = Uᴴ·U. */
-function choleskyFactors(self: Tensor, upper: boolean): { factors: Matrix[]; infos: number[] } {
-  const results = readMatrices(self).map((matrix) => cholesky(upper ? matrix.adjoint() : matrix));
+function* choleskyFactors(self: Tensor, upper: boolean): Pieces<{ factors: Matrix[]; infos: number[] }> {
+  const results = yield* mapped(readMatrices(self), (matrix) => cholesky(upper ? matrix.adjoint() : matrix));
   return {
     factors: results.map(({ l }) => (upper ? l.adjoint() : l)),
     infos: results.map(({ info }) => info),
@@ -35,8 +37,8 @@ function choleskyRow(schema: string, api: string, checkArgument: string): Operat
       checkFloating(self, api);
       return { sizes: self.sizes, dtype: self.dtype };
     },
-    host({ self, upper }, [out]) {
-      const { factors, infos } = choleskyFactors(self, upper);
+    *host({ self, upper }, [out]) {
+      const { factors, infos } = yield* choleskyFactors(self, upper);
       checkInfos(infos, api, self.dim === 2);
       writeMatrices(out, factors);
     },
@@ -55,8 +57,8 @@ const choleskyEx = kernel<CholeskyArgs>(
         { sizes: batchOf(self), dtype: 'int32' },
       ];
     },
-    host({ self, upper, check_errors: checking }, [out, info]) {
-      const { factors, infos } = choleskyFactors(self, upper);
+    *host({ self, upper, check_errors: checking }, [out, info]) {
+      const { factors, infos } = yield* choleskyFactors(self, upper);
       if (checking) checkInfos(infos, 'linalg.cholesky_ex', self.dim === 2);
       writeMatrices(out, factors);
       writeVectors(info, infos);
@@ -89,9 +91,9 @@ function qrRow(
         batchMeta(batchOf(self), [inner, columns], self.dtype),
       ];
     },
-    host(args, [q, r]) {
+    *host(args, [q, r]) {
       const mode = modeOf(args);
-      const factors = readMatrices((args.A ?? args.self)!).map((matrix) => qr(matrix, mode === 'complete'));
+      const factors = yield* mapped(readMatrices((args.A ?? args.self)!), (matrix) => qr(matrix, mode === 'complete'));
       if (mode !== 'r')
         writeMatrices(
           q,
@@ -121,8 +123,8 @@ const geqrfRow = kernel<{ self: Tensor }>('aten::geqrf(Tensor self) -> (Tensor a
     const [rows, columns] = self.sizes.slice(-2);
     return [{ sizes: self.sizes, dtype: self.dtype }, batchMeta(batchOf(self), [Math.min(rows, columns)], self.dtype)];
   },
-  host({ self }, [a, tau]) {
-    const results = readMatrices(self).map(geqrf);
+  *host({ self }, [a, tau]) {
+    const results = yield* mapped(readMatrices(self), geqrf);
     writeMatrices(
       a,
       results.map((each) => each.a),
@@ -165,13 +167,10 @@ function householderProduct(schema: string, nameOfVectors: 'input' | 'self', nam
       );
       return { sizes: input.sizes, dtype: input.dtype };
     },
-    host(args, [out]) {
+    *host(args, [out]) {
       const input = args[nameOfVectors];
       const columns = input.sizes.at(-1)!;
-      writeMatrices(
-        out,
-        reflectorsOf(input, args[nameOfTau]).map((each) => formQ(each, columns)),
-      );
+      writeMatrices(out, yield* mapped(reflectorsOf(input, args[nameOfTau]), (each) => formQ(each, columns)));
     },
   });
 }
@@ -202,15 +201,14 @@ const ormqr = kernel<OrmqrArgs>(
       );
       return { sizes: other.sizes, dtype: other.dtype };
     },
-    host({ self, input2: tau, input3: other, left, transpose }, [out]) {
+    *host({ self, input2: tau, input3: other, left, transpose }, [out]) {
       const reflectors = reflectorsOf(self, tau);
       writeMatrices(
         out,
-        readMatrices(other).map((b, i) =>
-          left
-            ? multiplyByQ(reflectors[i], b, transpose)
-            : multiplyByQ(reflectors[i], b.adjoint(), !transpose).adjoint(),
-        ),
+        yield* mapped(readMatrices(other), function* (b, i) {
+          if (left) return yield* multiplyByQ(reflectors[i], b, transpose);
+          return (yield* multiplyByQ(reflectors[i], b.adjoint(), !transpose)).adjoint();
+        }),
       );
     },
   },
@@ -237,9 +235,9 @@ function luFactorRow(schema: string, out: string | false, hasInfo: boolean, chec
       ];
       return hasInfo ? [...metas, { sizes: batchOf(self), dtype: 'int32' }] : metas;
     },
-    host(args, [lu, pivots, info]) {
+    *host(args, [lu, pivots, info]) {
       const self = (args.A ?? args.self)!;
-      const factors = readMatrices(self).map((matrix) => luFactor(matrix, args.pivot));
+      const factors = yield* mapped(readMatrices(self), (matrix) => luFactor(matrix, args.pivot));
       const infos = factors.map((each) => each.info);
       if (checks || args.check_errors) checkInfos(infos, api, self.dim === 2);
       writeMatrices(
@@ -286,8 +284,8 @@ const luRow = kernel<{ A: Tensor; pivot: boolean }>(
       checkFloating(A, 'linalg.lu');
       return luShapes(A, pivot, true);
     },
-    host({ A, pivot }, [p, l, u]) {
-      const factors = readMatrices(A).map((matrix) => luFactor(matrix, pivot));
+    *host({ A, pivot }, [p, l, u]) {
+      const factors = yield* mapped(readMatrices(A), (matrix) => luFactor(matrix, pivot));
       if (pivot)
         writeMatrices(
           p,
@@ -355,8 +353,9 @@ function ldlRow(schema: string, out: string, hasInfo: boolean): OperatorRow {
       ];
       return hasInfo ? [...metas, { sizes: batchOf(self), dtype: 'int32' }] : metas;
     },
-    host({ self, hermitian, check_errors: checking }, [ld, pivots, info]) {
-      const factors = readMatrices(self).map((matrix) => ldlFactor(matrix, hermitian && isComplex(self.dtype)));
+    *host({ self, hermitian, check_errors: checking }, [ld, pivots, info]) {
+      const isHermitian = hermitian && isComplex(self.dtype);
+      const factors = yield* mapped(readMatrices(self), (matrix) => ldlFactor(matrix, isHermitian));
       const infos = factors.map((each) => each.info);
       if (checking) checkInfos(infos, api, self.dim === 2);
       writeMatrices(

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** A QR factorisation as LAPACK's geqrf leaves it: R on and above the diagonal, reflectors' vectors below it. */
@@ -8,15 +9,15 @@ export interface Reflectors {
 }
 
 /** QR by Householder reflectors, with LAPACK's signs: the diagonal of R is real and opposite in sign to what it replaces. */
-export function geqrf(matrix: Matrix): Reflectors {
+export function* geqrf(matrix: Matrix): Pieces<Reflectors> {
   const a = matrix.clone();
   const steps = Math.min(a.rows, a.columns);
   const tau = new Matrix(1, steps);
-  for (let k = 0; k < steps; k++) {
+  yield* repeat(steps, a.rows * a.columns, (k) => {
     let below = 0;
     for (let i = k + 1; i < a.rows; i++) below = Math.hypot(below, ...a.at(i, k));
     const [re, im] = a.at(k, k);
-    if (below === 0 && im === 0) continue;
+    if (below === 0 && im === 0) return;
     const size = Math.hypot(re, im, below);
     const beta = re >= 0 && !Object.is(re, -0) ? -size : size;
     tau.set(0, k, (beta - re) / beta, -im / beta);
@@ -24,7 +25,7 @@ export function geqrf(matrix: Matrix): Reflectors {
     a.set(k, k, beta, 0);
     // geqr2 applies Hᴴ to what is left.
     applyReflector(a, k, tau.re[k], -tau.im[k], a, k + 1);
-  }
+  });
   return { a, tau };
 }
 
@@ -53,25 +54,25 @@ function applyReflector(vectors: Matrix, k: number, tauRe: number, tauIm: number
 }
 
 /** Q·B, or Qᴴ·B, where Q is the product of the reflectors in order. */
-export function multiplyByQ({ a, tau }: Reflectors, b: Matrix, adjoint = false): Matrix {
+export function* multiplyByQ({ a, tau }: Reflectors, b: Matrix, adjoint = false): Pieces<Matrix> {
   const result = b.clone();
   const count = tau.columns;
-  for (let step = 0; step < count; step++) {
+  yield* repeat(count, b.rows * b.columns, (step) => {
     const k = adjoint ? step : count - 1 - step;
     applyReflector(a, k, tau.re[k], adjoint ? -tau.im[k] : tau.im[k], result, 0);
-  }
+  });
   return result;
 }
 
 /** The first `columns` columns of Q. */
-export function formQ(reflectors: Reflectors, columns: number): Matrix {
+export function formQ(reflectors: Reflectors, columns: number): Pieces<Matrix> {
   const { rows } = reflectors.a;
   const start = Matrix.build(rows, columns, (i, j) => [i === j ? 1 : 0, 0]);
   return multiplyByQ(reflectors, start);
 }
 
-export function qr(matrix: Matrix, complete: boolean): { q: Matrix; r: Matrix } {
-  const reflectors = geqrf(matrix);
+export function* qr(matrix: Matrix, complete: boolean): Pieces<{ q: Matrix; r: Matrix }> {
+  const reflectors = yield* geqrf(matrix);
   const inner = complete ? matrix.rows : Math.min(matrix.rows, matrix.columns);
-  return { q: formQ(reflectors, inner), r: reflectors.a.triangle(true).leading(inner, matrix.columns) };
+  return { q: yield* formQ(reflectors, inner), r: reflectors.a.triangle(true).leading(inner, matrix.columns) };
 }

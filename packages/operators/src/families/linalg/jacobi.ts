@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { Matrix } from './matrix.ts';
 
 /** Eigenvalues, ascending, and eigenvectors, in columns, of a Hermitian matrix. */
@@ -7,6 +8,8 @@ export interface HermitianEigen {
 }
 
 const sweeps = 60;
+/** Elements of a matrix that is done with before anybody would have a turn. */
+const SMALL_MATRIX = 1 << 10;
 
 /** The rotation that annihilates the off-diagonal element of magnitude `off` between diagonal elements p and q. */
 function rotation(p: number, q: number, off: number): { c: number; s: number } {
@@ -32,8 +35,52 @@ function rotateColumns(m: Matrix, p: number, q: number, c: number, s: number, ur
   }
 }
 
+/** One row of a sweep: whether there was anything off the diagonal. */
+function annihilateRow(a: Matrix, vectors: Matrix, p: number): boolean {
+  const n = a.rows;
+  let rotated = false;
+  for (let q = p + 1; q < n; q++) {
+    const [re, im] = a.at(p, q);
+    const off = Math.hypot(re, im);
+    const [app, aqq] = [a.re[p * n + p], a.re[q * n + q]];
+    if (!(off > 1e-17 * Math.sqrt(Math.abs(app * aqq)) && off > 1e-300)) continue;
+    if (Math.abs(app) + off === Math.abs(app) && Math.abs(aqq) + off === Math.abs(aqq)) continue;
+    rotated = true;
+    const { c, s } = rotation(app, aqq, off);
+    const [ure, uim] = [re / off, im / off];
+    rotateColumns(a, p, q, c, s, ure, uim);
+    rotateRows(a, p, q, c, s, ure, uim);
+    rotateColumns(vectors, p, q, c, s, ure, uim);
+  }
+  return rotated;
+}
+
+/** Column `p` of a sweep against all after it: whether any was not orthogonal to it. */
+function orthogonaliseColumn(work: Matrix, v: Matrix, p: number): boolean {
+  const { rows, columns } = work;
+  let rotated = false;
+  for (let q = p + 1; q < columns; q++) {
+    let [alpha, beta, re, im] = [0, 0, 0, 0];
+    for (let i = 0; i < rows; i++) {
+      const [xre, xim] = work.at(i, p);
+      const [yre, yim] = work.at(i, q);
+      alpha += xre * xre + xim * xim;
+      beta += yre * yre + yim * yim;
+      re += xre * yre + xim * yim;
+      im += xre * yim - xim * yre;
+    }
+    const off = Math.hypot(re, im);
+    if (!(off > 1e-15 * Math.sqrt(alpha * beta) && off > 1e-300)) continue;
+    rotated = true;
+    const { c, s } = rotation(alpha, beta, off);
+    rotateColumns(work, p, q, c, s, re / off, im / off);
+    rotateColumns(v, p, q, c, s, re / off, im / off);
+  }
+  return rotated;
+}
+
 /** The cyclic Jacobi method; only the triangle named is read. */
-export function hermitianEigen(matrix: Matrix, upper = false): HermitianEigen {
+export function* hermitianEigen(matrix: Matrix, upper = false): Pieces<HermitianEigen> {
   const n = matrix.rows;
   const a = Matrix.build(n, n, (i, j) => {
     if (i === j) return [matrix.re[i * n + i], 0];
@@ -44,22 +91,11 @@ export function hermitianEigen(matrix: Matrix, upper = false): HermitianEigen {
   const vectors = Matrix.identity(n);
   for (let sweep = 0; sweep < sweeps; sweep++) {
     let rotated = false;
-    for (let p = 0; p < n; p++) {
-      for (let q = p + 1; q < n; q++) {
-        const [re, im] = a.at(p, q);
-        const off = Math.hypot(re, im);
-        const [app, aqq] = [a.re[p * n + p], a.re[q * n + q]];
-        if (!(off > 1e-17 * Math.sqrt(Math.abs(app * aqq)) && off > 1e-300)) continue;
-        if (Math.abs(app) + off === Math.abs(app) && Math.abs(aqq) + off === Math.abs(aqq)) continue;
-        rotated = true;
-        const { c, s } = rotation(app, aqq, off);
-        const [ure, uim] = [re / off, im / off];
-        rotateColumns(a, p, q, c, s, ure, uim);
-        rotateRows(a, p, q, c, s, ure, uim);
-        rotateColumns(vectors, p, q, c, s, ure, uim);
-      }
-    }
+    yield* repeat(n, 3 * n * n, (p) => {
+      if (annihilateRow(a, vectors, p)) rotated = true;
+    });
     if (!rotated) break;
+    if (matrix.re.length > SMALL_MATRIX) yield;
   }
   const diagonal = a.diagonal();
   const order = Array.from(diagonal.keys()).sort((x, y) => diagonal[x] - diagonal[y]);
@@ -90,9 +126,9 @@ export interface SingularValues {
 }
 
 /** One-sided Jacobi (Hestenes): columns are rotated until they are orthogonal; their lengths are the singular values. */
-export function singularValues(matrix: Matrix): SingularValues {
+export function* singularValues(matrix: Matrix): Pieces<SingularValues> {
   if (matrix.rows < matrix.columns) {
-    const { u, s, v } = singularValues(matrix.adjoint());
+    const { u, s, v } = yield* singularValues(matrix.adjoint());
     return { u: v, s, v: u };
   }
   const { rows, columns } = matrix;
@@ -100,26 +136,11 @@ export function singularValues(matrix: Matrix): SingularValues {
   const v = Matrix.identity(columns);
   for (let sweep = 0; sweep < sweeps; sweep++) {
     let rotated = false;
-    for (let p = 0; p < columns; p++) {
-      for (let q = p + 1; q < columns; q++) {
-        let [alpha, beta, re, im] = [0, 0, 0, 0];
-        for (let i = 0; i < rows; i++) {
-          const [xre, xim] = work.at(i, p);
-          const [yre, yim] = work.at(i, q);
-          alpha += xre * xre + xim * xim;
-          beta += yre * yre + yim * yim;
-          re += xre * yre + xim * yim;
-          im += xre * yim - xim * yre;
-        }
-        const off = Math.hypot(re, im);
-        if (!(off > 1e-15 * Math.sqrt(alpha * beta) && off > 1e-300)) continue;
-        rotated = true;
-        const { c, s } = rotation(alpha, beta, off);
-        rotateColumns(work, p, q, c, s, re / off, im / off);
-        rotateColumns(v, p, q, c, s, re / off, im / off);
-      }
-    }
+    yield* repeat(columns, 3 * rows * columns, (p) => {
+      if (orthogonaliseColumn(work, v, p)) rotated = true;
+    });
     if (!rotated) break;
+    if (matrix.re.length > SMALL_MATRIX) yield;
   }
   const lengths = Array.from({ length: columns }, (_, j) => {
     let length = 0;
@@ -139,14 +160,14 @@ export function singularValues(matrix: Matrix): SingularValues {
     }
   });
   return {
-    u: completeBasis(u, rank, columns),
+    u: yield* completeBasis(u, rank, columns),
     s: Float64Array.from(order, (j) => lengths[j]),
     v: Matrix.build(columns, columns, (i, j) => v.at(i, order[j])),
   };
 }
 
 /** The first `known` columns, orthonormal, and more of them up to `columns`: unit vectors less what lies in those before. */
-export function completeBasis(basis: Matrix, known: number, columns: number): Matrix {
+export function* completeBasis(basis: Matrix, known: number, columns: number): Pieces<Matrix> {
   const { rows } = basis;
   const result = Matrix.build(rows, columns, (i, j) => (j < known ? basis.at(i, j) : [0, 0]));
   let candidate = 0;
@@ -156,13 +177,14 @@ export function completeBasis(basis: Matrix, known: number, columns: number): Ma
     // Twice, since once leaves rounding errors along the others.
     for (let pass = 0; pass < 2; pass++) {
       const before = result.leading(rows, j);
-      const removed = before.multiply(before.adjoint().multiply(vector));
+      const removed = yield* before.multiply(yield* before.adjoint().multiply(vector));
       for (let i = 0; i < rows; i++) {
         vector.re[i] -= removed.re[i];
         vector.im[i] -= removed.im[i];
       }
     }
-    const length = Math.hypot(...vector.re, ...vector.im);
+    yield;
+    const length = Math.sqrt(sumOfSquares(vector.re) + sumOfSquares(vector.im));
     // A vector that is nearly spanned already is left out; of `rows` unit vectors enough have at least this length.
     if (length < 0.5 / Math.sqrt(rows)) continue;
     for (let i = 0; i < rows; i++) result.set(i, j, vector.re[i] / length, vector.im[i] / length);
@@ -170,3 +192,5 @@ export function completeBasis(basis: Matrix, known: number, columns: number): Ma
   }
   return result;
 }
+
+const sumOfSquares = (values: Float64Array): number => values.reduce((sum, value) => sum + value * value, 0);

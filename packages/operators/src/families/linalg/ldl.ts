@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { quotient, type Matrix } from './matrix.ts';
 
 type Parts = readonly [number, number];
@@ -17,7 +18,7 @@ const times = (a: Parts, b: Parts): Parts => [a[0] * b[0] - a[1] * b[1], a[0] * 
 const minus = (a: Parts, b: Parts): Parts => [a[0] - b[0], a[1] - b[1]];
 
 /** Bunch and Kaufman's diagonal pivoting on the lower triangle. */
-export function ldlFactor(matrix: Matrix, hermitian: boolean): LdlFactors {
+export function* ldlFactor(matrix: Matrix, hermitian: boolean): Pieces<LdlFactors> {
   const a = matrix.clone();
   const n = a.rows;
   const pivots = new Int32Array(n);
@@ -50,6 +51,7 @@ export function ldlFactor(matrix: Matrix, hermitian: boolean): LdlFactors {
     eliminate(a, k, step, hermitian);
     pivots.fill(step === 1 ? exchanged + 1 : -(exchanged + 1), k, k + step);
     k += step;
+    yield;
   }
   return { ld: a, pivots, info };
 }
@@ -118,7 +120,7 @@ function solveBlock(block: Block, b: readonly Parts[]): Parts[] {
 }
 
 /** Solves A·X = B from A's factors. */
-export function ldlSolve(ld: Matrix, pivots: ArrayLike<number>, b: Matrix, hermitian: boolean): Matrix {
+export function* ldlSolve(ld: Matrix, pivots: ArrayLike<number>, b: Matrix, hermitian: boolean): Pieces<Matrix> {
   const x = b.clone();
   const n = ld.rows;
   const columns = Array.from({ length: x.columns }, (_, j) => j);
@@ -134,6 +136,7 @@ export function ldlSolve(ld: Matrix, pivots: ArrayLike<number>, b: Matrix, hermi
       solveBlock(block, right).forEach((value, s) => x.set(k + s, j, ...value));
     }
     k += step;
+    yield;
   }
   for (let end = n - 1; end >= 0;) {
     const step = pivots[end] > 0 ? 1 : 2;
@@ -148,6 +151,7 @@ export function ldlSolve(ld: Matrix, pivots: ArrayLike<number>, b: Matrix, hermi
     }
     x.swapRows(end, Math.abs(pivots[end]) - 1);
     end -= step;
+    yield;
   }
   return x;
 }

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** An LU factorisation as LAPACK's getrf leaves it. */
@@ -11,41 +12,48 @@ export interface LuFactors {
 }
 
 /** Gaussian elimination with partial pivoting (or none); the pivot is the largest in |re| + |im|, the first of equals. */
-export function luFactor(matrix: Matrix, pivot = true): LuFactors {
+export function* luFactor(matrix: Matrix, pivot = true): Pieces<LuFactors> {
   const lu = matrix.clone();
-  const { rows, columns, re, im } = lu;
+  const { rows, columns } = lu;
   const steps = Math.min(rows, columns);
   const pivots = new Int32Array(steps);
   let info = 0;
-  for (let k = 0; k < steps; k++) {
-    let best = k;
-    if (pivot) {
-      let most = -1;
-      for (let i = k; i < rows; i++) {
-        const size = Math.abs(re[i * columns + k]) + Math.abs(im[i * columns + k]);
-        if (size > most) [most, best] = [size, i];
-      }
-    }
+  yield* repeat(steps, rows * columns, (k) => {
+    const best = pivot ? pivotRow(lu, k) : k;
     pivots[k] = best + 1;
     lu.swapRows(k, best);
-    const [pre, pim] = lu.at(k, k);
-    if (pre === 0 && pim === 0) {
-      info ||= k + 1;
-      continue;
-    }
-    for (let i = k + 1; i < rows; i++) {
-      const [fre, fim] = quotient(...lu.at(i, k), pre, pim);
-      lu.set(i, k, fre, fim);
-      if (fre === 0 && fim === 0) continue;
-      for (let j = k + 1; j < columns; j++) {
-        const from = k * columns + j;
-        const to = i * columns + j;
-        re[to] -= fre * re[from] - fim * im[from];
-        im[to] -= fre * im[from] + fim * re[from];
-      }
+    if (!eliminateBelow(lu, k)) info ||= k + 1;
+  });
+  return { lu, pivots, info };
+}
+
+function pivotRow({ rows, columns, re, im }: Matrix, k: number): number {
+  let best = k;
+  let most = -1;
+  for (let i = k; i < rows; i++) {
+    const size = Math.abs(re[i * columns + k]) + Math.abs(im[i * columns + k]);
+    if (size > most) [most, best] = [size, i];
+  }
+  return best;
+}
+
+/** False where there is nothing to divide by. */
+function eliminateBelow(lu: Matrix, k: number): boolean {
+  const { rows, columns, re, im } = lu;
+  const [pre, pim] = lu.at(k, k);
+  if (pre === 0 && pim === 0) return false;
+  for (let i = k + 1; i < rows; i++) {
+    const [fre, fim] = quotient(...lu.at(i, k), pre, pim);
+    lu.set(i, k, fre, fim);
+    if (fre === 0 && fim === 0) continue;
+    for (let j = k + 1; j < columns; j++) {
+      const from = k * columns + j;
+      const to = i * columns + j;
+      re[to] -= fre * re[from] - fim * im[from];
+      im[to] -= fre * im[from] + fim * re[from];
     }
   }
-  return { lu, pivots, info };
+  return true;
 }
 
 /** The permutation that the exchanges of `pivots` make of rows: row i of PA is row `result[i]` of A. */
@@ -66,37 +74,41 @@ export function permutationMatrix(pivots: ArrayLike<number>, rows: number): Matr
 }
 
 /** Solves T·X = B for a triangular T; only the named triangle of `triangular` is read. */
-export function solveTriangular(triangular: Matrix, b: Matrix, upper: boolean, unit = false): Matrix {
+export function* solveTriangular(triangular: Matrix, b: Matrix, upper: boolean, unit = false): Pieces<Matrix> {
   const x = b.clone();
-  const { rows, columns, re, im } = x;
-  for (let step = 0; step < rows; step++) {
-    const i = upper ? rows - 1 - step : step;
-    const [first, last] = upper ? [i + 1, rows] : [0, i];
-    for (let k = first; k < last; k++) {
-      const [tre, tim] = triangular.at(i, k);
-      if (tre === 0 && tim === 0) continue;
-      for (let j = 0; j < columns; j++) {
-        const from = k * columns + j;
-        re[i * columns + j] -= tre * re[from] - tim * im[from];
-        im[i * columns + j] -= tre * im[from] + tim * re[from];
-      }
-    }
-    if (unit) continue;
-    const diagonal = triangular.at(i, i);
-    for (let j = 0; j < columns; j++) x.set(i, j, ...quotient(...x.at(i, j), ...diagonal));
-  }
+  const { rows, columns } = x;
+  yield* repeat(rows, rows * columns, (step) =>
+    substituteRow(triangular, x, upper ? rows - 1 - step : step, upper, unit),
+  );
   return x;
 }
 
+function substituteRow(triangular: Matrix, x: Matrix, i: number, upper: boolean, unit: boolean): void {
+  const { rows, columns, re, im } = x;
+  const [first, last] = upper ? [i + 1, rows] : [0, i];
+  for (let k = first; k < last; k++) {
+    const [tre, tim] = triangular.at(i, k);
+    if (tre === 0 && tim === 0) continue;
+    for (let j = 0; j < columns; j++) {
+      const from = k * columns + j;
+      re[i * columns + j] -= tre * re[from] - tim * im[from];
+      im[i * columns + j] -= tre * im[from] + tim * re[from];
+    }
+  }
+  if (unit) return;
+  const diagonal = triangular.at(i, i);
+  for (let j = 0; j < columns; j++) x.set(i, j, ...quotient(...x.at(i, j), ...diagonal));
+}
+
 /** Solves A·X = B, or with `adjoint` Aᴴ·X = B, from A's factors. */
-export function luSolve(lu: Matrix, pivots: ArrayLike<number>, b: Matrix, adjoint = false): Matrix {
+export function* luSolve(lu: Matrix, pivots: ArrayLike<number>, b: Matrix, adjoint = false): Pieces<Matrix> {
   const order = permutationOf(pivots, lu.rows);
   if (!adjoint) {
     const permuted = Matrix.build(b.rows, b.columns, (i, j) => b.at(order[i], j));
-    return solveTriangular(lu, solveTriangular(lu, permuted, false, true), true);
+    return yield* solveTriangular(lu, yield* solveTriangular(lu, permuted, false, true), true);
   }
   const transposed = lu.adjoint();
-  const y = solveTriangular(transposed, solveTriangular(transposed, b, false), true, true);
+  const y = yield* solveTriangular(transposed, yield* solveTriangular(transposed, b, false), true, true);
   const x = new Matrix(b.rows, b.columns);
   order.forEach((to, i) => {
     for (let j = 0; j < b.columns; j++) x.set(to, j, ...y.at(i, j));

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix } from './matrix.ts';
 
@@ -12,7 +13,7 @@ const coefficients = ((): number[] => {
 const largestNorm = 5.37;
 
 /** eᴬ by scaling and squaring. */
-export function matrixExponential(matrix: Matrix): Matrix {
+export function* matrixExponential(matrix: Matrix): Pieces<Matrix> {
   let norm = 0;
   for (let j = 0; j < matrix.columns; j++) {
     let sum = 0;
@@ -25,23 +26,23 @@ export function matrixExponential(matrix: Matrix): Matrix {
   let even = power;
   let odd = new Matrix(a.rows, a.rows);
   for (let k = 1; k <= 13; k++) {
-    power = power.multiply(a);
+    power = yield* power.multiply(a);
     if (k % 2 === 0) even = even.add(power, coefficients[k]);
     else odd = odd.add(power, coefficients[k]);
   }
-  const { lu, pivots } = luFactor(even.add(odd, -1));
-  let result = luSolve(lu, pivots, even.add(odd));
-  for (let i = 0; i < squarings; i++) result = result.multiply(result);
+  const { lu, pivots } = yield* luFactor(even.add(odd, -1));
+  let result = yield* luSolve(lu, pivots, even.add(odd));
+  for (let i = 0; i < squarings; i++) result = yield* result.multiply(result);
   return result;
 }
 
 /** Aⁿ for n ≥ 0 by repeated squaring. */
-export function matrixPower(matrix: Matrix, exponent: number): Matrix {
+export function* matrixPower(matrix: Matrix, exponent: number): Pieces<Matrix> {
   let result = Matrix.identity(matrix.rows);
   let square = matrix;
   for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) result = result.multiply(square);
-    if (left > 1) square = square.multiply(square);
+    if (left % 2 === 1) result = yield* result.multiply(square);
+    if (left > 1) square = yield* square.multiply(square);
   }
   return result;
 }

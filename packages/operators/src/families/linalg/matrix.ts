@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
@@ -72,20 +73,22 @@ export class Matrix {
     });
   }
 
-  multiply(other: Matrix): Matrix {
+  *multiply(other: Matrix): Pieces<Matrix> {
     const result = new Matrix(this.rows, other.columns);
+    yield* repeat(this.rows, this.columns * other.columns, (i) => this.#multiplyRow(i, other, result));
+    return result;
+  }
+
+  #multiplyRow(i: number, other: Matrix, result: Matrix): void {
     const width = other.columns;
-    for (let i = 0; i < this.rows; i++) {
-      for (let k = 0; k < this.columns; k++) {
-        const [re, im] = this.at(i, k);
-        if (re === 0 && im === 0) continue;
-        for (let j = 0, to = i * width, from = k * width; j < width; j++, to++, from++) {
-          result.re[to] += re * other.re[from] - im * other.im[from];
-          result.im[to] += re * other.im[from] + im * other.re[from];
-        }
+    for (let k = 0; k < this.columns; k++) {
+      const [re, im] = this.at(i, k);
+      if (re === 0 && im === 0) continue;
+      for (let j = 0, to = i * width, from = k * width; j < width; j++, to++, from++) {
+        result.re[to] += re * other.re[from] - im * other.im[from];
+        result.im[to] += re * other.im[from] + im * other.re[from];
       }
     }
-    return result;
   }
 
   add(other: Matrix, factor = 1): Matrix {

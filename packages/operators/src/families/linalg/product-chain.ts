@@ -1,3 +1,4 @@
+import { finish, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
@@ -17,7 +18,7 @@ import {
   type Product,
 } from '../products/matrix-product.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
-import { hostProduct } from '../products/product.ts';
+import { productPieces } from '../products/product.ts';
 import { transposeView, unsqueezeView } from '../../kernels/views.ts';
 
 /** Matrix products that models rarely have: conjugating ones, of chains, summed over a batch (ATen/native/LinearAlgebra.cpp). */
@@ -97,26 +98,26 @@ function chainOf(tensors: readonly Tensor[]): Chain {
   return { factors, splits, sizes };
 }
 
-function multiplyChain(
+function* multiplyChain(
   tensors: readonly Tensor[],
   out: Tensor,
   allocate: (sizes: readonly number[], dtype: ScalarType) => Tensor,
-  multiply: (left: Tensor, right: Tensor, product: Tensor) => void,
-): void {
+  multiply: (left: Tensor, right: Tensor, product: Tensor) => Pieces | void,
+): Pieces {
   const { factors, splits } = chainOf(tensors);
-  const product = (from: number, to: number, result: Tensor | null): Tensor => {
+  const product = function* (from: number, to: number, result: Tensor | null): Pieces<Tensor> {
     if (from === to) return factors[from];
-    const left = product(from, splits[from][to], null);
-    const right = product(splits[from][to] + 1, to, null);
+    const left = yield* product(from, splits[from][to], null);
+    const right = yield* product(splits[from][to] + 1, to, null);
     const filled = result ?? allocate([left.sizes[0], right.sizes[1]], out.dtype);
-    multiply(left, right, filled);
+    yield* multiply(left, right, filled) ?? [];
     return filled;
   };
   const last = factors.length - 1;
   let whole = out;
   if (tensors[0].dim === 1) whole = unsqueezeView(whole, 0);
   if (tensors[last].dim === 1) whole = asColumn(whole);
-  product(0, last, whole);
+  yield* product(0, last, whole);
 }
 
 /** What `vdot` takes the conjugate of; real numbers are their own. */
@@ -213,10 +214,12 @@ def chain_matmul(matrices: List[Tensor]) -> Tensor:
   kernel<{ tensors: readonly Tensor[] }>('aten::linalg_multi_dot(Tensor[] tensors) -> Tensor', {
     out: true,
     shape: ({ tensors }) => ({ sizes: chainOf(tensors).sizes, dtype: tensors[0].dtype }),
-    host: ({ tensors }, [out]) => multiplyChain(tensors, out, Tensor.empty, hostProduct),
+    host: ({ tensors }, [out]) => multiplyChain(tensors, out, Tensor.empty, productPieces),
     lower: ({ tensors }, [out], context) =>
-      multiplyChain(tensors, out, context.temporary.bind(context), (left, right, product) =>
-        lowerProduct('aten::linalg_multi_dot', { left, right, out: product }, context),
+      finish(
+        multiplyChain(tensors, out, context.temporary.bind(context), (left, right, product) =>
+          lowerProduct('aten::linalg_multi_dot', { left, right, out: product }, context),
+        ),
       ),
   }),
 ];

@@ -1,3 +1,5 @@
+import type { Pieces } from '../../kernels/pieces.ts';
+import { mapped } from './mapped.ts';
 import { isComplex, realType, Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
@@ -21,7 +23,9 @@ function broadcastBatches(a: Tensor, b: Tensor): [Tensor, Tensor] {
 const unsqueezed = (b: Tensor): Tensor => b.asStrided([...b.sizes, 1], [...b.strides, 1]);
 
 /** X with X·op(A) = B from a solver of op(A)ᴴ·Y = Bᴴ. */
-const fromRight = (b: Matrix, solve: (b: Matrix) => Matrix): Matrix => solve(b.adjoint()).adjoint();
+function* fromRight(b: Matrix, solve: (b: Matrix) => Pieces<Matrix>): Pieces<Matrix> {
+  return (yield* solve(b.adjoint())).adjoint();
+}
 
 interface SolveArgs {
   readonly A: Tensor;
@@ -78,16 +82,17 @@ function solveRow(
       };
       return results.map((name) => metas[name]);
     },
-    host(args, outputs) {
+    *host(args, outputs) {
       const { pair } = prepare(args);
       const { A, left } = args;
-      const factors = readMatrices(A).map((matrix) => luFactor(matrix));
+      const factors = yield* mapped(readMatrices(A), (matrix) => luFactor(matrix));
       const infos = factors.map(({ info }) => info);
       if (always || args.check_errors) checkInfos(infos, api, A.dim === 2);
       const right = readMatrices(pair[1]);
-      const solutions = readMatrices(pair[0]).map((matrix, i) => {
-        const { lu, pivots } = luFactor(matrix);
-        return left ? luSolve(lu, pivots, right[i]) : fromRight(right[i], (b) => luSolve(lu, pivots, b, true));
+      const solutions = yield* mapped(readMatrices(pair[0]), function* (matrix, i) {
+        const { lu, pivots } = yield* luFactor(matrix);
+        if (left) return yield* luSolve(lu, pivots, right[i]);
+        return yield* fromRight(right[i], (b) => luSolve(lu, pivots, b, true));
       });
       results.forEach((name, at) => {
         if (name === 'X') writeMatrices(outputs[at], solutions);
@@ -125,11 +130,11 @@ const solveTriangularRow = kernel<TriangularArgs>(
       checkSystem(self, B, left, 'linalg.solve_triangular');
       return { sizes: broadcastBatches(self, B)[1].sizes, dtype: B.dtype };
     },
-    host({ self, B, upper, left, unitriangular: unit }, [out]) {
+    *host({ self, B, upper, left, unitriangular: unit }, [out]) {
       const [a, b] = broadcastBatches(self, B).map(readMatrices);
       writeMatrices(
         out,
-        a.map((each, i) =>
+        yield* mapped(a, (each, i) =>
           left
             ? solveTriangular(each, b[i], upper, unit)
             : fromRight(b[i], (right) => solveTriangular(each.adjoint(), right, !upper, unit)),
@@ -172,12 +177,14 @@ const triangularSolve = kernel<OldTriangularArgs>(
       checkOldSystem(self, A, 'triangular_solve');
       return broadcastBatches(self, A).map(({ sizes, dtype }) => ({ sizes, dtype }));
     },
-    host({ self, A, upper, transpose, unitriangular: unit }, [x, copy]) {
+    *host({ self, A, upper, transpose, unitriangular: unit }, [x, copy]) {
       const [b, a] = broadcastBatches(self, A).map(readMatrices);
       writeMatrices(copy, a);
       writeMatrices(
         x,
-        a.map((each, i) => solveTriangular(transpose ? each.transpose() : each, b[i], upper !== transpose, unit)),
+        yield* mapped(a, (each, i) =>
+          solveTriangular(transpose ? each.transpose() : each, b[i], upper !== transpose, unit),
+        ),
       );
     },
   },
@@ -190,9 +197,9 @@ interface CholeskySolveArgs {
 }
 
 /** (L·Lᴴ)⁻¹·B, or with `upper` (Uᴴ·U)⁻¹·B. */
-function choleskySolve(factor: Matrix, b: Matrix, upper: boolean): Matrix {
+function* choleskySolve(factor: Matrix, b: Matrix, upper: boolean): Pieces<Matrix> {
   const l = upper ? factor.adjoint() : factor;
-  return solveTriangular(l.adjoint(), solveTriangular(l, b, false), true);
+  return yield* solveTriangular(l.adjoint(), yield* solveTriangular(l, b, false), true);
 }
 
 const choleskySolveRow = kernel<CholeskySolveArgs>(
@@ -203,12 +210,9 @@ const choleskySolveRow = kernel<CholeskySolveArgs>(
       checkOldSystem(self, input2, 'cholesky_solve');
       return { sizes: broadcastBatches(self, input2)[0].sizes, dtype: self.dtype };
     },
-    host({ self, input2, upper }, [out]) {
+    *host({ self, input2, upper }, [out]) {
       const [b, factors] = broadcastBatches(self, input2).map(readMatrices);
-      writeMatrices(
-        out,
-        b.map((each, i) => choleskySolve(factors[i], each, upper)),
-      );
+      writeMatrices(out, yield* mapped(b, (each, i) => choleskySolve(factors[i], each, upper)));
     },
   },
 );
@@ -221,11 +225,12 @@ const choleskyInverse = kernel<{ self: Tensor; upper: boolean }>(
       checkSquare(self, 'cholesky_inverse');
       return { sizes: self.sizes, dtype: self.dtype };
     },
-    host: ({ self, upper }, [out]) =>
+    *host({ self, upper }, [out]) {
       writeMatrices(
         out,
-        readMatrices(self).map((factor) => choleskySolve(factor, Matrix.identity(factor.rows), upper)),
-      ),
+        yield* mapped(readMatrices(self), (factor) => choleskySolve(factor, Matrix.identity(factor.rows), upper)),
+      );
+    },
   },
 );
 
@@ -246,15 +251,12 @@ function inverseRow(
       const inverse: TensorMeta = { sizes: a.sizes, dtype: a.dtype };
       return out === true ? inverse : [inverse, { sizes: batchOf(a), dtype: 'int32' }];
     },
-    host(args, [inverse, info]) {
+    *host(args, [inverse, info]) {
       const a = args[argument];
-      const factors = readMatrices(a).map((matrix) => luFactor(matrix));
+      const factors = yield* mapped(readMatrices(a), (matrix) => luFactor(matrix));
       const infos = factors.map((each) => each.info);
       if (always || args.check_errors) checkInfos(infos, api, a.dim === 2);
-      writeMatrices(
-        inverse,
-        factors.map(({ lu, pivots }) => luSolve(lu, pivots, Matrix.identity(lu.rows))),
-      );
+      writeMatrices(inverse, yield* mapped(factors, ({ lu, pivots }) => luSolve(lu, pivots, Matrix.identity(lu.rows))));
       if (info) writeVectors(info, infos);
     },
   });
@@ -265,7 +267,7 @@ function squareRow<Args extends { self: Tensor }>(
   schema: string,
   api: string,
   out: boolean,
-  apply: (matrix: Matrix, args: Args) => Matrix,
+  apply: (matrix: Matrix, args: Args) => Pieces<Matrix>,
 ): OperatorRow {
   return kernel<Args>(schema, {
     out,
@@ -274,19 +276,17 @@ function squareRow<Args extends { self: Tensor }>(
       checkFloating(self, api, true);
       return { sizes: self.sizes, dtype: self.dtype };
     },
-    host: (args, [result]) =>
-      writeMatrices(
-        result,
-        readMatrices(args.self).map((matrix) => apply(matrix, args)),
-      ),
+    *host(args, [result]) {
+      writeMatrices(result, yield* mapped(readMatrices(args.self), (matrix) => apply(matrix, args)));
+    },
   });
 }
 
-function power(matrix: Matrix, { self, n }: { self: Tensor; n: number }): Matrix {
-  if (n >= 0) return matrixPower(matrix, n);
-  const { lu, pivots, info } = luFactor(matrix);
+function* power(matrix: Matrix, { self, n }: { self: Tensor; n: number }): Pieces<Matrix> {
+  if (n >= 0) return yield* matrixPower(matrix, n);
+  const { lu, pivots, info } = yield* luFactor(matrix);
   checkInfos([info], 'linalg.inv', self.dim === 2);
-  return matrixPower(luSolve(lu, pivots, Matrix.identity(lu.rows)), -n);
+  return yield* matrixPower(yield* luSolve(lu, pivots, Matrix.identity(lu.rows)), -n);
 }
 
 type DeterminantResult = 'det' | 'sign' | 'log' | 'logdet' | 'LU' | 'pivots';
@@ -311,9 +311,9 @@ function determinantRow(
       });
       return metas.length === 1 ? metas[0] : metas;
     },
-    host(args, outputs) {
+    *host(args, outputs) {
       const a = args[argument];
-      const factors = readMatrices(a).map((matrix) => luFactor(matrix));
+      const factors = yield* mapped(readMatrices(a), (matrix) => luFactor(matrix));
       const number = (re: number, im: number): Matrix => Matrix.build(1, 1, () => [re, im]);
       const parts = factors.map(signAndLogDeterminant);
       results.forEach((name, at) => {
@@ -367,14 +367,14 @@ interface LuSolveArgs {
   readonly adjoint: boolean;
 }
 
-function solveFromLu({ LU, pivots, B, left, adjoint }: LuSolveArgs, out: Tensor): void {
+function* solveFromLu({ LU, pivots, B, left, adjoint }: LuSolveArgs, out: Tensor): Pieces {
   const [lu, b] = broadcastBatches(LU, B);
   const numbers = readNumbers(expand(pivots, lu.sizes.slice(0, -1)));
   const right = readMatrices(b);
   const n = lu.sizes.at(-1)!;
   writeMatrices(
     out,
-    readMatrices(lu).map((each, i) => {
+    yield* mapped(readMatrices(lu), (each, i) => {
       const own = numbers.subarray(i * n, (i + 1) * n);
       if (left) return luSolve(each, own, right[i], adjoint);
       return fromRight(right[i], (y) => luSolve(each, own, y, !adjoint));
@@ -437,14 +437,14 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
       checkSystem(LD, B, true, 'torch.linalg.ldl_solve');
       return { sizes: broadcastBatches(LD, B)[1].sizes, dtype: B.dtype };
     },
-    host({ LD, pivots, B, hermitian }, [out]) {
+    *host({ LD, pivots, B, hermitian }, [out]) {
       const [ld, b] = broadcastBatches(LD, B);
       const numbers = readNumbers(expand(pivots, ld.sizes.slice(0, -1)));
       const n = ld.sizes.at(-1)!;
       const right = readMatrices(b);
       writeMatrices(
         out,
-        readMatrices(ld).map((each, i) =>
+        yield* mapped(readMatrices(ld), (each, i) =>
           ldlSolve(each, numbers.subarray(i * n, (i + 1) * n), right[i], hermitian && isComplex(LD.dtype)),
         ),
       );
@@ -468,11 +468,11 @@ const tensorInverse = kernel<{ self: Tensor; ind: number }>(
       check(product(end) === product(start), requirement(['ind:', ':ind'], [product(end), product(start)]));
       return { sizes: [...end, ...start], dtype: self.dtype };
     },
-    host({ self, ind }, [out]) {
+    *host({ self, ind }, [out]) {
       const size = product(self.sizes.slice(ind));
-      const { lu, pivots, info } = luFactor(readMatrices(copied(self, [size, size]))[0]);
+      const { lu, pivots, info } = yield* luFactor(readMatrices(copied(self, [size, size]))[0]);
       check(info === 0, 'Failed to invert the input tensor, because it is singular.');
-      writeMatrices(out, [luSolve(lu, pivots, Matrix.identity(size))]);
+      writeMatrices(out, [yield* luSolve(lu, pivots, Matrix.identity(size))]);
     },
   },
 );
@@ -508,11 +508,11 @@ const tensorSolve = kernel<TensorSolveArgs>(
       );
       return { sizes: end, dtype: self.dtype };
     },
-    host(args, [out]) {
+    *host(args, [out]) {
       const size = args.other.numel;
-      const { lu, pivots, info } = luFactor(readMatrices(copied(moved(args), [size, size]))[0]);
+      const { lu, pivots, info } = yield* luFactor(readMatrices(copied(moved(args), [size, size]))[0]);
       checkInfos([info], 'torch.linalg.solve', true);
-      writeMatrices(out, [luSolve(lu, pivots, readMatrices(copied(args.other, [size, 1]))[0])]);
+      writeMatrices(out, [yield* luSolve(lu, pivots, readMatrices(copied(args.other, [size, 1]))[0])]);
     },
   },
 );

@@ -1,3 +1,5 @@
+import type { Pieces } from '../../kernels/pieces.ts';
+import { mapped } from './mapped.ts';
 import { isComplex, realType, Tensor, type ScalarType } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
@@ -28,8 +30,8 @@ function withLast(self: Tensor, dims: readonly number[]): Tensor {
 }
 
 /** Singular values of a matrix; of one that is Hermitian the magnitudes of its eigenvalues. */
-function spectrum(matrix: Matrix, hermitian: boolean): Float64Array {
-  return hermitian ? hermitianEigen(matrix).values.map(Math.abs) : singularValues(matrix).s;
+function* spectrum(matrix: Matrix, hermitian: boolean): Pieces<Float64Array> {
+  return hermitian ? (yield* hermitianEigen(matrix)).values.map(Math.abs) : (yield* singularValues(matrix)).s;
 }
 
 function extreme(values: ArrayLike<number>, smallest: boolean): number {
@@ -41,11 +43,11 @@ function extreme(values: ArrayLike<number>, smallest: boolean): number {
   return result;
 }
 
-function matrixNorm(matrix: Matrix, order: Order): number {
+function* matrixNorm(matrix: Matrix, order: Order): Pieces<number> {
   const sizes = Array.from(matrix.re, (re, i) => Math.hypot(re, matrix.im[i]));
-  if (order === 'fro') return Math.hypot(...sizes);
-  if (order === 'nuc') return singularValues(matrix).s.reduce((sum, value) => sum + value, 0);
-  if (Math.abs(order) === 2) return extreme(singularValues(matrix).s, order < 0);
+  if (order === 'fro') return vectorNorm(sizes, 2);
+  if (order === 'nuc') return (yield* singularValues(matrix)).s.reduce((sum, value) => sum + value, 0);
+  if (Math.abs(order) === 2) return extreme((yield* singularValues(matrix)).s, order < 0);
   const byColumn = Math.abs(order) === 1;
   const sums = new Float64Array(byColumn ? matrix.columns : matrix.rows);
   sizes.forEach((size, i) => {
@@ -57,7 +59,12 @@ function matrixNorm(matrix: Matrix, order: Order): number {
 function vectorNorm(sizes: readonly number[], order: number): number {
   if (Math.abs(order) === Infinity) return extreme(sizes, order < 0);
   if (order === 0) return sizes.filter((size) => size !== 0).length;
-  if (order === 2) return Math.hypot(...sizes);
+  if (order === 2) {
+    // The largest is taken out, so that no square is beyond what a number holds.
+    const most = extreme(sizes, false);
+    if (most === 0 || !(most < Infinity)) return most;
+    return most * Math.sqrt(sizes.reduce((sum, size) => sum + (size / most) ** 2, 0));
+  }
   return sizes.reduce((sum, size) => sum + size ** order, 0) ** (1 / order);
 }
 
@@ -98,13 +105,10 @@ function converted(self: Tensor, dtype: ScalarType | null | undefined): Tensor {
   return result;
 }
 
-function computeNorm(args: NormArgs, { dims, matrix, vector }: NormPlan, out: Tensor): void {
+function* computeNorm(args: NormArgs, { dims, matrix, vector }: NormPlan, out: Tensor): Pieces {
   const self = withLast(converted(args.self, args.dtype), dims);
   if (matrix !== null) {
-    writeVectors(
-      out,
-      readMatrices(self).map((each) => matrixNorm(each, matrix)),
-    );
+    writeVectors(out, yield* mapped(readMatrices(self), (each) => matrixNorm(each, matrix)));
     return;
   }
   const { re, im } = readParts(self);
@@ -171,16 +175,17 @@ interface CondArgs {
   readonly p: Scalar | string | null;
 }
 
-function condition(matrix: Matrix, order: Order): number {
+function* condition(matrix: Matrix, order: Order): Pieces<number> {
   if (matrix.rows === 0) return 0;
   if (order === 2 || order === -2) {
-    const { s } = singularValues(matrix);
+    const { s } = yield* singularValues(matrix);
     const [largest, smallest] = [s[0], s[s.length - 1]];
     return order === 2 ? largest / smallest : smallest / largest;
   }
-  const { lu, pivots, info } = luFactor(matrix);
+  const { lu, pivots, info } = yield* luFactor(matrix);
   if (info !== 0) return Infinity;
-  return matrixNorm(matrix, order) * matrixNorm(luSolve(lu, pivots, Matrix.identity(lu.rows)), order);
+  const inverse = yield* luSolve(lu, pivots, Matrix.identity(lu.rows));
+  return (yield* matrixNorm(matrix, order)) * (yield* matrixNorm(inverse, order));
 }
 
 function condRow(schema: string, out: string): OperatorRow {
@@ -196,11 +201,9 @@ function condRow(schema: string, out: string): OperatorRow {
       checkFloating(self, 'linalg.cond');
       return { sizes: batchOf(self), dtype: realType(self.dtype) };
     },
-    host: (args, [result]) =>
-      writeVectors(
-        result,
-        readMatrices(args.self).map((matrix) => condition(matrix, orderIn(args))),
-      ),
+    *host(args, [result]) {
+      writeVectors(result, yield* mapped(readMatrices(args.self), (matrix) => condition(matrix, orderIn(args))));
+    },
   });
 }
 
@@ -263,14 +266,14 @@ function rankRow(schema: string, out: string): OperatorRow {
       checkFloating(self, 'torch.linalg.matrix_rank');
       return { sizes: batchWith(self, rankTolerances(args)), dtype: 'int64' };
     },
-    host(args, [result]) {
+    *host(args, [result]) {
       const self = args.self ?? args.input;
       const tolerances = rankTolerances(args);
       const threshold = thresholds(self, tolerances, result.sizes);
       writeVectors(
         result,
-        readMatrices(expandBatch(self, result.sizes)).map((matrix, at) => {
-          const values = spectrum(matrix, args.hermitian);
+        yield* mapped(readMatrices(expandBatch(self, result.sizes)), function* (matrix, at) {
+          const values = yield* spectrum(matrix, args.hermitian);
           const bound = threshold(at, extreme(values, false));
           return values.filter((value) => value > bound).length;
         }),
@@ -280,8 +283,8 @@ function rankRow(schema: string, out: string): OperatorRow {
 }
 
 /** The singular value decomposition of a Hermitian matrix from its eigenvectors: u = sign(λ)·v. */
-function hermitianSingularValues(matrix: Matrix): SingularValues {
-  const { values, vectors } = hermitianEigen(matrix);
+function* hermitianSingularValues(matrix: Matrix): Pieces<SingularValues> {
+  const { values, vectors } = yield* hermitianEigen(matrix);
   const u = Matrix.build(matrix.rows, matrix.rows, (i, j) => {
     const [re, im] = vectors.at(i, j);
     return values[j] < 0 ? [-re, -im] : [re, im];
@@ -290,7 +293,7 @@ function hermitianSingularValues(matrix: Matrix): SingularValues {
 }
 
 /** V·diag(1/s)·Uᴴ over the singular values above the bound. */
-function pseudoinverse({ u, s, v }: SingularValues, bound: number): Matrix {
+function pseudoinverse({ u, s, v }: SingularValues, bound: number): Pieces<Matrix> {
   const scaled = Matrix.build(v.rows, s.length, (i, j) => {
     const [re, im] = v.at(i, j);
     return s[j] > bound ? [re / s[j], im / s[j]] : [0, 0];
@@ -322,15 +325,15 @@ function pinvRow(schema: string, out: string | false): OperatorRow {
       const batch = self.numel === 0 ? batchOf(self) : batchWith(self, pinvTolerances(args));
       return { sizes: [...batch, columns, rows], dtype: self.dtype };
     },
-    host(args, [result]) {
+    *host(args, [result]) {
       if (result.numel === 0) return;
       const batch = batchOf(result);
       const threshold = thresholds(args.self, pinvTolerances(args), batch);
       writeMatrices(
         result,
-        readMatrices(expandBatch(args.self, batch)).map((matrix, at) => {
-          const factors = args.hermitian ? hermitianSingularValues(matrix) : singularValues(matrix);
-          return pseudoinverse(factors, threshold(at, extreme(factors.s, false)));
+        yield* mapped(readMatrices(expandBatch(args.self, batch)), function* (matrix, at) {
+          const factors = yield* args.hermitian ? hermitianSingularValues(matrix) : singularValues(matrix);
+          return yield* pseudoinverse(factors, threshold(at, extreme(factors.s, false)));
         }),
       );
     },
@@ -364,7 +367,7 @@ const leastSquares = kernel<LstsqArgs>(
   'aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)',
   {
     out: 'out(solution, residuals, rank, singular_values)',
-    host(args) {
+    *host(args) {
       const { self, b, rcond } = args;
       const driver = args.driver ?? 'gelsy';
       const vectorSizes = self.sizes.slice(0, -1);
@@ -376,10 +379,12 @@ const leastSquares = kernel<LstsqArgs>(
       const width = right.sizes.at(-1)!;
       const sides = readMatrices(expandBatch(right, batch));
       const matrices = readMatrices(expandBatch(self, batch));
-      const factors = matrices.map(singularValues);
+      const factors = yield* mapped(matrices, singularValues);
       const cutoff = driver === 'gels' ? 0 : (rcond ?? epsilonOf(self.dtype) * Math.max(rows, columns));
       const bounds = factors.map(({ s }) => cutoff * extreme(s, false));
-      const solutions = factors.map((each, i) => pseudoinverse(each, bounds[i]).multiply(sides[i]));
+      const solutions = yield* mapped(factors, function* (each, i) {
+        return yield* (yield* pseudoinverse(each, bounds[i])).multiply(sides[i]);
+      });
       const ranks = factors.map(({ s }, i) => s.filter((value) => value > bounds[i]).length);
 
       const solution = Tensor.empty([...batch, columns, ...(isVector ? [] : [width])], self.dtype);
@@ -391,7 +396,9 @@ const leastSquares = kernel<LstsqArgs>(
       if (knowsResiduals) {
         writeVectors(
           residuals,
-          matrices.map((matrix, i) => squaredColumns(matrix.multiply(solutions[i]).add(sides[i], -1))),
+          yield* mapped(matrices, function* (matrix, i) {
+            return squaredColumns((yield* matrix.multiply(solutions[i])).add(sides[i], -1));
+          }),
         );
       }
       const ownBatch = batchOf(self);

@@ -198,8 +198,8 @@ const instanceNorm = kernel<InstanceNormArgs>(
   `aten::instance_norm(${operands}, ${optionalRunning}, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor`,
   {
     shape: instanceNormShape,
-    host(args, [out]) {
-      const { mean, unbiased } = hostNormalize(instanceNormalization(args, out));
+    *host(args, [out]) {
+      const { mean, unbiased } = yield* hostNormalize(instanceNormalization(args, out));
       if (args.use_input_stats) updateInstanceStatistics(args, mean, unbiased);
     },
     lower: (args, [out], context) => {

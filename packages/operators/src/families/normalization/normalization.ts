@@ -25,10 +25,10 @@ export function normalizationRow<Args extends { readonly input: Tensor }>(
     inPlace: rule.inPlace,
     out: rule.out,
     shape: rule.shape,
-    host: (args, outputs) => {
+    *host(args, outputs) {
       const normalization = rule.normalization(args, outputs);
       if (isComplex(args.input.dtype)) hostComplexRmsNorm(normalization);
-      else hostNormalize(normalization);
+      else yield* hostNormalize(normalization);
     },
     lower: (args: Args, outputs: readonly Tensor[], context: LoweringContext) =>
       lowerNormalize(label, rule.normalization(args, outputs), context),

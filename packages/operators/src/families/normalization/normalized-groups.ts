@@ -1,9 +1,10 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, div, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, stridedNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { fillInPieces, readNumbers, stridedNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
 import { joinDimensions, offsetsOf } from '../../kernels/views.ts';
 
 /**
@@ -41,7 +42,7 @@ export interface Moments {
   readonly count: number;
 }
 
-export function hostNormalize(normalization: Normalization): Moments {
+export function* hostNormalize(normalization: Normalization): Pieces<Moments> {
   const { input, out, weight, bias, outer, eps, given, saved, running, statisticsDtype = 'float64' } = normalization;
   const moments = given
     ? {
@@ -50,7 +51,7 @@ export function hostNormalize(normalization: Normalization): Moments {
         unbiased: new Float64Array(),
         count: 0,
       }
-    : momentsOf(normalization);
+    : yield* momentsOf(normalization);
   const round = roundingTo(statisticsDtype);
   const mean = moments.mean.map(round);
   const rstd = moments.variance.map((value) => round(1 / Math.sqrt(value + eps)));
@@ -58,17 +59,9 @@ export function hostNormalize(normalization: Normalization): Moments {
   const scale = weight && reader(weight, outer);
   const shift = bias && reader(bias, outer);
   const inner = x.inner.length;
-  fillNumbers(out, (values) => {
-    for (let group = 0; group < mean.length; group++) {
-      const to = group * inner;
-      for (let i = 0; i < inner; i++) {
-        let value = (x.data[x.outer[group] + x.inner[i]] - mean[group]) * rstd[group];
-        if (scale) value *= scale.data[scale.outer[group] + scale.inner[i]];
-        if (shift) value += shift.data[shift.outer[group] + shift.inner[i]];
-        values[to + i] = value;
-      }
-    }
-  });
+  yield* fillInPieces(out, (values) =>
+    repeat(mean.length, 2 * inner, (group) => normalizeGroup(values, group, mean[group], rstd[group], x, scale, shift)),
+  );
   if (saved) {
     if (saved.mean) writeNumbers(saved.mean, mean);
     writeNumbers(saved.rstd, rstd);
@@ -77,7 +70,34 @@ export function hostNormalize(normalization: Normalization): Moments {
   return moments;
 }
 
-function reader(tensor: Tensor, outer: number): { data: FloatArray; outer: Int32Array; inner: Int32Array } {
+function normalizeGroup(
+  values: FloatArray,
+  group: number,
+  mean: number,
+  rstd: number,
+  x: GroupReader,
+  scale: GroupReader | null,
+  shift: GroupReader | null,
+): void {
+  const inner = x.inner.length;
+  const to = group * inner;
+  const from = x.outer[group];
+  for (let i = 0; i < inner; i++) {
+    let value = (x.data[from + x.inner[i]] - mean) * rstd;
+    if (scale) value *= scale.data[scale.outer[group] + scale.inner[i]];
+    if (shift) value += shift.data[shift.outer[group] + shift.inner[i]];
+    values[to + i] = value;
+  }
+}
+
+/** Elements of a tensor by their group and their place in it. */
+interface GroupReader {
+  readonly data: FloatArray;
+  readonly outer: Int32Array;
+  readonly inner: Int32Array;
+}
+
+function reader(tensor: Tensor, outer: number): GroupReader {
   const { data, offset, strides } = stridedNumbers(tensor);
   return {
     data,
@@ -86,12 +106,12 @@ function reader(tensor: Tensor, outer: number): { data: FloatArray; outer: Int32
   };
 }
 
-function momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Moments {
+function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Pieces<Moments> {
   const x = reader(input, outer);
   const count = x.inner.length;
   const mean = new Float64Array(x.outer.length);
   const sums = new Float64Array(x.outer.length);
-  for (let group = 0; group < mean.length; group++) {
+  yield* repeat(mean.length, 2 * count, (group) => {
     const base = x.outer[group];
     let sum = 0;
     if (center) for (let i = 0; i < count; i++) sum += x.data[base + x.inner[i]];
@@ -103,7 +123,7 @@ function momentsOf({ input, outer, center, bfloatMoments = false }: Normalizatio
     }
     mean[group] = middle;
     sums[group] = squares;
-  }
+  });
   const round = roundingTo(bfloatMoments ? 'bfloat16' : 'float64');
   const over = (divisor: number): Float64Array => sums.map((sum) => round(round(sum) / round(divisor)));
   return { mean: mean.map(round), variance: over(count), unbiased: over(count - 1), count };

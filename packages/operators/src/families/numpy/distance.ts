@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, type Tensor } from '@cresset/tensor';
 import { axis, binary, exprTypeOf, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
@@ -6,7 +7,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, readNumbers } from '../../kernels/numbers.ts';
 
 /** Distances of vectors (ATen/native/Distance.cpp). */
 
@@ -48,19 +49,19 @@ function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
   return { sizes: [...batch, x1.sizes[x1.dim - 2], x2.sizes[x2.dim - 2]], dtype: x1.dtype };
 }
 
-function hostCdist({ x1, x2, p }: CdistArgs, out: Tensor): void {
+function hostCdist({ x1, x2, p }: CdistArgs, out: Tensor): Pieces {
   const batch = out.sizes.slice(0, -2);
   const [rows, columns] = out.sizes.slice(-2);
   const length = x1.sizes[x1.dim - 1];
   const a = readNumbers(expand(x1, [...batch, rows, length]));
   const b = readNumbers(expand(x2, [...batch, columns, length]));
-  fillNumbers(out, (values) => {
-    for (let i = 0; i < values.length; i++) {
+  return fillInPieces(out, (values) =>
+    repeat(values.length, 4 * length + 8, (i) => {
       const left = Math.floor(i / columns) * length;
       const right = (Math.floor(i / (rows * columns)) * columns + (i % columns)) * length;
       values[i] = distanceOf(p, length, (k) => a[left + k] - b[right + k]);
-    }
-  });
+    }),
+  );
 }
 
 function lowerCdist(label: string, { x1, x2, p }: CdistArgs, out: Tensor, context: LoweringContext): void {
@@ -106,13 +107,13 @@ const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, floa
   host({ self, p }, [out]) {
     const [rows, length] = self.sizes;
     const x = readNumbers(self);
-    fillNumbers(out, (values) => {
+    return fillInPieces(out, (values) => {
       let at = 0;
-      for (let i = 0; i < rows; i++) {
+      return repeat(rows, rows * (2 * length + 4), (i) => {
         for (let j = i + 1; j < rows; j++) {
           values[at++] = distanceOf(p, length, (k) => x[i * length + k] - x[j * length + k]);
         }
-      }
+      });
     });
   },
 });

@@ -54,19 +54,24 @@ function extremeRow(name: 'cummax' | 'cummin', wins: (value: number, best: numbe
       const read = numberReader(self);
       const writeValue = numberWriter(values);
       const writeIndex = numberWriter(indices);
-      forEachLine([self, values, indices], wrapDim(dim, self.dim), ([from, to, place], { length, strides }) => {
-        let best = read(from);
-        let found = 0;
-        for (let at = 0; at < length; at++) {
-          const value = read(from + at * strides[0]);
-          if (Number.isNaN(value) || (!Number.isNaN(best) && wins(value, best))) {
-            best = value;
-            found = at;
+      let best = 0;
+      let found = 0;
+      return forEachLine(
+        [self, values, indices],
+        wrapDim(dim, self.dim),
+        ([from, to, place], { strides }, start, end) => {
+          if (start === 0) [best, found] = [read(from), 0];
+          for (let at = start; at < end; at++) {
+            const value = read(from + at * strides[0]);
+            if (Number.isNaN(value) || (!Number.isNaN(best) && wins(value, best))) {
+              best = value;
+              found = at;
+            }
+            writeValue(to + at * strides[1], best);
+            writeIndex(place + at * strides[2], found);
           }
-          writeValue(to + at * strides[1], best);
-          writeIndex(place + at * strides[2], found);
-        }
-      });
+        },
+      );
     },
     lower: ({ self, dim }, [values, indices], context) => {
       if (values.numel === 0) return;

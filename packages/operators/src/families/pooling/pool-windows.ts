@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { binary, cast, type Expr } from '@cresset/tensorexpr';
 import { add, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 
@@ -112,20 +113,22 @@ export function pooledSize(
   return ceil && (size - 1) * stride >= input + padding ? size - 1 : size;
 }
 
-/** Calls `visit` for each output position, C order, with the windows' positions in each dimension. */
+/** Calls `visit` for each output position, C order, with the windows' positions in each dimension; each call goes over all planes. */
 export function forEachWindow(
   windows: readonly PoolWindows[],
+  planes: number,
   visit: (position: number, at: readonly number[]) => void,
-): void {
+): Pieces {
   const at = new Array<number>(windows.length).fill(0);
   const total = windows.reduce((product, { outputSize }) => product * outputSize, 1);
-  for (let position = 0; position < total; position++) {
+  const area = windows.reduce((product, { positions }) => product * (positions[0]?.length ?? 0), 1);
+  return repeat(total, (planes + 4) * (area + 1), (position) => {
     visit(position, at);
     for (let dim = windows.length - 1; dim >= 0; dim--) {
       if (++at[dim] < windows[dim].outputSize) break;
       at[dim] = 0;
     }
-  }
+  });
 }
 
 /** Offsets within one plane of the input of all elements of the window at `at`, C order. */

@@ -1,3 +1,4 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   axis,
@@ -17,7 +18,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, floatParam, mul, where } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
 import {
   adaptiveWindows,
   forEachWindow,
@@ -39,11 +40,17 @@ function pooledSizes({ input, windows }: Pool): number[] {
   return [...input.sizes.slice(0, input.dim - windows.length), ...windows.map(({ outputSize }) => outputSize)];
 }
 
+const planesOf = ({ input, windows }: Pool): number => {
+  const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
+  return size === 0 ? 0 : input.numel / size;
+};
+
 /** Runs `pool` on every plane: the trailing dimensions, with all others as a batch. */
-function forEachPlane({ input, windows }: Pool, visit: (inputStart: number, outputStart: number) => void): void {
+function forEachPlane(pool: Pool, visit: (inputStart: number, outputStart: number) => void): void {
+  const { windows } = pool;
   const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
   const outputSize = windows.reduce((product, window) => product * window.outputSize, 1);
-  const planes = size === 0 ? 0 : input.numel / size;
+  const planes = planesOf(pool);
   for (let plane = 0; plane < planes; plane++) visit(plane * size, plane * outputSize);
 }
 
@@ -75,11 +82,11 @@ function lowest(dtype: ScalarType, type: ExprType): Expr {
   return constant('i32', values[dtype] ?? -(2 ** 31));
 }
 
-function hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): void {
+function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
   const input = readNumbers(pool.input);
   const positions = indices ? new Float64Array(indices.numel) : null;
-  fillNumbers(out, (values) => {
-    forEachWindow(pool.windows, (position, at) => {
+  yield* fillInPieces(out, (values) =>
+    forEachWindow(pool.windows, planesOf(pool), (position, at) => {
       const offsets = windowOffsets(pool.windows, at);
       forEachPlane(pool, (inputStart, outputStart) => {
         let best = -Infinity;
@@ -94,8 +101,8 @@ function hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): void {
         values[outputStart + position] = best;
         if (positions) positions[outputStart + position] = bestAt;
       });
-    });
-  });
+    }),
+  );
   if (positions) writeNumbers(indices, positions);
 }
 
@@ -140,11 +147,11 @@ interface Divisor {
   readonly override: number | null;
 }
 
-function hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor): void {
+function* hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor): Pieces {
   const input = readNumbers(pool.input);
   const integral = isIntegral(out.dtype, false);
-  fillNumbers(out, (values) => {
-    forEachWindow(pool.windows, (position, at) => {
+  yield* fillInPieces(out, (values) =>
+    forEachWindow(pool.windows, planesOf(pool), (position, at) => {
       const offsets = windowOffsets(pool.windows, at);
       const length = padded
         ? pool.windows.reduce((product, { paddedLengths }, dim) => product * paddedLengths[at[dim]], 1)
@@ -156,8 +163,8 @@ function hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor)
         const average = offsets.length === 0 && override === null ? 0 : sum / divisor;
         values[outputStart + position] = integral ? Math.trunc(average) : average;
       });
-    });
-  });
+    }),
+  );
 }
 
 function lowerAveragePool(

@@ -1,6 +1,7 @@
+import type { Pieces } from '../../kernels/pieces.ts';
 import { Tensor, type HostArray } from '@cresset/tensor';
 import type { HostContext } from '../../table/row.ts';
-import { gemm } from '../products/gemm.ts';
+import { gemm, gemmPieces } from '../products/gemm.ts';
 import { readNumbers, stridedNumbers, writeNumbers, type FloatArray, type Matrix } from '../../kernels/numbers.ts';
 import {
   cellsOf,
@@ -84,16 +85,20 @@ export function hostStep(
 }
 
 /** The gates' part from the input, all rows at once. */
-export function projectInput(rows: FloatArray, count: number, { weightIh, biasIh }: CellWeights): Float64Array {
+export function* projectInput(
+  rows: FloatArray,
+  count: number,
+  { weightIh, biasIh }: CellWeights,
+): Pieces<Float64Array> {
   const [width, features] = weightIh.sizes;
   const projected = new Float64Array(count * width);
-  gemm(count, width, features, rowMajor(rows, features), transposedMatrix(weightIh), projected, 0, width);
+  yield* gemmPieces(count, width, features, rowMajor(rows, features), transposedMatrix(weightIh), projected, 0, width);
   addRow(projected, count, biasIh);
   return projected;
 }
 
 /** One direction of one layer; `output` gets the hidden states in the order of the rows. */
-function runDirection(
+function* runDirection(
   kind: RecurrentKind,
   weights: CellWeights,
   { steps, rowStride }: Omit<Sequence, 'rows'>,
@@ -102,8 +107,8 @@ function runDirection(
   state: CellState,
   output: { readonly values: Float64Array; readonly width: number; readonly offset: number },
   reverse: boolean,
-): void {
-  const projected = projectInput(rows, rowCount, weights);
+): Pieces {
+  const projected = yield* projectInput(rows, rowCount, weights);
   const width = weights.weightIh.sizes[0];
   const features = weights.weightHh.sizes[1];
   for (const { start, count } of reverse ? steps.toReversed() : steps) {
@@ -117,16 +122,17 @@ function runDirection(
       const to = (start + b * rowStride) * output.width + output.offset;
       output.values.set(state.hidden.subarray(b * features, (b + 1) * features), to);
     }
+    yield;
   }
 }
 
 /** Outputs are `[output, hidden]` or `[output, hidden, cell]`. */
-export function hostRecurrent(
+export function* hostRecurrent(
   kind: RecurrentKind,
   args: RecurrentArgs,
   outputs: readonly Tensor[],
   context: HostContext,
-): void {
+): Pieces {
   const cells = cellsOf(kind, args);
   const contiguous = (tensor: Tensor): Tensor =>
     Tensor.fromArray(tensor.contiguousArray().slice() as HostArray, tensor.sizes, tensor.dtype);
@@ -135,22 +141,22 @@ export function hostRecurrent(
   const rowCount = sequence.rows.sizes[0];
   const [out, finalHidden, finalCell] = outputs;
   let rows = readNumbers(sequence.rows);
-  cells.forEach((directions, layer) => {
+  for (const [layer, directions] of cells.entries()) {
     const features = directions[0].weightHh.sizes[1];
     const width = directions.length * features;
     const values = new Float64Array(rowCount * width);
-    directions.forEach((weights, direction) => {
+    for (const [direction, weights] of directions.entries()) {
       const stateNumbers = (states: Tensor): Float64Array =>
         Float64Array.from(readNumbers(stateOf(states, layer, direction, directions.length)));
       const state = { hidden: stateNumbers(initial.hidden), cell: initial.cell && stateNumbers(initial.cell) };
       const output = { values, width, offset: direction * features };
-      runDirection(kind, weights, sequence, rows, rowCount, state, output, direction === 1);
+      yield* runDirection(kind, weights, sequence, rows, rowCount, state, output, direction === 1);
       writeNumbers(stateOf(finalHidden, layer, direction, directions.length), state.hidden);
       if (state.cell) writeNumbers(stateOf(finalCell, layer, direction, directions.length), state.cell);
-    });
+    }
     if (args.train && args.dropout > 0 && layer + 1 < cells.length) dropElements(values, args.dropout, context);
     rows = values;
-  });
+  }
   writeNumbers(out, rows);
 }
 

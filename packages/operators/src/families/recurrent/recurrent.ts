@@ -79,11 +79,11 @@ function cellRow(kind: RecurrentKind): OperatorRow {
   const schema = `${name}(Tensor input, ${hx}, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> ${result}`;
   return kernel<CellArgs>(schema, {
     shape: (args) => cellShape(kind, args),
-    host(args, outputs) {
+    *host(args, outputs) {
       const weights = weightsOf(args);
       const count = args.input.sizes[0];
       const [hidden, cell] = statesOf(args).map((state) => Float64Array.from(readNumbers(state)));
-      hostStep(kind, weights, projectInput(readNumbers(args.input), count, weights), count, {
+      hostStep(kind, weights, yield* projectInput(readNumbers(args.input), count, weights), count, {
         hidden,
         cell: cell ?? null,
       });

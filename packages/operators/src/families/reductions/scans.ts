@@ -1,3 +1,4 @@
+import { PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 import { Complex, isComplex, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
@@ -21,12 +22,15 @@ interface Lines {
   readonly strides: readonly number[];
 }
 
-/** Calls `visit` with the first offsets of each line, one for every tensor; all have the sizes of the first. */
-export function forEachLine(
+/**
+ * Calls `visit` with the first offsets of each line, one for every tensor; all have the sizes of the first. Long lines come in parts, one after
+ * the other: elements `start` up to `end`.
+ */
+export function* forEachLine(
   tensors: readonly Tensor[],
   dim: number,
-  visit: (offsets: readonly number[], lines: Lines) => void,
-): void {
+  visit: (offsets: readonly number[], lines: Lines, start: number, end: number) => void,
+): Pieces {
   const [first] = tensors;
   const rank = first.dim;
   const outer = first.sizes.filter((_, each) => each !== dim);
@@ -37,9 +41,18 @@ export function forEachLine(
   const lines = { length: rank === 0 ? 1 : first.sizes[dim], strides: tensors.map(({ strides }) => strides[dim] ?? 0) };
   if (lines.length === 0) return;
   const offsets = new Array<number>(tensors.length);
+  let done = 0;
   for (let left = numelOf(outer); left > 0; left--) {
     cursors.forEach((cursor, at) => cursor.advance(1, (offset) => (offsets[at] = offset)));
-    visit(offsets, lines);
+    for (let start = 0; start < lines.length; start += PIECE_SIZE) {
+      if (done >= PIECE_SIZE) {
+        done = 0;
+        yield;
+      }
+      const end = Math.min(lines.length, start + PIECE_SIZE);
+      visit(offsets, lines, start, end);
+      done += end - start;
+    }
   }
 }
 
@@ -58,35 +71,63 @@ const products: Running = {
   combineComplex: complex.multiply,
 };
 
-export function runScan({ self, dim }: Scan, output: Tensor, running: Running): void {
+export function runScan({ self, dim }: Scan, output: Tensor, running: Running): Pieces {
   const along = wrapDim(dim, self.dim);
   if (isComplex(output.dtype)) {
-    runScalars(
+    return runScalars(
       self,
       output,
       along,
       (a, b) => running.combineComplex!(complexOf(a), complexOf(b)),
       new Complex(running.start, 0),
     );
-  } else if (output.dtype === 'int64') {
-    runScalars(
+  }
+  if (output.dtype === 'int64') {
+    return runScalars(
       self,
       output,
       along,
       (a, b) => BigInt.asIntN(64, running.combineLong(scalarToBigint(a), scalarToBigint(b))),
       BigInt(running.start),
     );
-  } else {
-    const read = numberReader(self);
-    const write = numberWriter(output);
-    forEachLine([self, output], along, ([from, to], { length, strides }) => {
-      let value = running.start;
-      for (let at = 0; at < length; at++) {
-        value = running.combine(value, read(from + at * strides[0]));
-        write(to + at * strides[1], value);
-      }
-    });
   }
+  const read = numberReader(self);
+  const write = numberWriter(output);
+  let sum = 0;
+  return forEachLine([self, output], along, ([from, to], { strides: [step, stepTo] }, start, end) => {
+    sum = scanLine(running, start === 0 ? running.start : sum, end - start, {
+      read,
+      from: from + start * step,
+      step,
+      write,
+      to: to + start * stepTo,
+      stepTo,
+    });
+  });
+}
+
+/** `count` elements of a line that are read here and written there, each with its distance to the next. */
+interface LinePart {
+  read(offset: number): number;
+  readonly from: number;
+  readonly step: number;
+  write(offset: number, value: number): void;
+  readonly to: number;
+  readonly stepTo: number;
+}
+
+function scanLine(
+  running: Running,
+  start: number,
+  count: number,
+  { read, from, step, write, to, stepTo }: LinePart,
+): number {
+  let value = start;
+  for (let at = 0; at < count; at++) {
+    value = running.combine(value, read(from + at * step));
+    write(to + at * stepTo, value);
+  }
+  return value;
 }
 
 const complexOf = (value: Scalar): Complex => (value instanceof Complex ? value : new Complex(Number(value), 0));
@@ -96,12 +137,13 @@ function runScalars(
   output: Tensor,
   dim: number,
   combine: (a: Scalar, b: Scalar) => Scalar,
-  start: Scalar,
-): void {
+  neutral: Scalar,
+): Pieces {
   const write = scalarWriter(output);
-  forEachLine([self, output], dim, ([from, to], { length, strides }) => {
-    let value = start;
-    for (let at = 0; at < length; at++) {
+  let value = neutral;
+  return forEachLine([self, output], dim, ([from, to], { strides }, start, end) => {
+    if (start === 0) value = neutral;
+    for (let at = start; at < end; at++) {
       value = combine(value, readScalar(self, from + at * strides[0]));
       write(to + at * strides[1], value);
     }

@@ -1,7 +1,8 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
-import { contiguousOf, copyInto } from '../../kernels/copy.ts';
+import { contiguousOf, copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, numberWriter, scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
@@ -52,7 +53,7 @@ function checkIndexShape({ self, dim, index }: Indexed): number {
  * For each element of `index`, in C order, the offset of the element of `tensor` at the same place but with the position the
  * index holds along `dim`.
  */
-export function offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowest = 0): Float64Array {
+export function* offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowest = 0): Pieces<Float64Array> {
   const rank = index.dim;
   const size = tensor.sizes[dim] ?? 1;
   const along = tensor.strides[dim] ?? 0;
@@ -60,8 +61,8 @@ export function offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowes
   const offsets = offsetsOf(index.sizes, others, tensor.storageOffset);
   const positions = offsetsOf(index.sizes, index.strides, index.storageOffset);
   const read = numberReader(index);
-  positions.forEach((offset, at) => {
-    const position = read(offset);
+  yield* repeat(positions.length, 8, (at) => {
+    const position = read(positions[at]);
     if (position < lowest || position >= size) {
       throw new OperatorError(`index ${position} is out of bounds for dimension ${dim} with size ${size}`);
     }
@@ -76,10 +77,11 @@ const gatherRule: KernelRule<Indexed> = {
     if (index.numel > 0) checkIndexShape({ self, dim, index });
     return { sizes: index.sizes, dtype: self.dtype };
   },
-  host: ({ self, dim, index }, [output]) => {
+  *host({ self, dim, index }, [output]) {
     if (index.numel === 0) return;
     const move = elementMover(output, self);
-    offsetsThrough(self, checkIndexShape({ self, dim, index }), index).forEach((offset, at) => move(at, offset));
+    const offsets = yield* offsetsThrough(self, checkIndexShape({ self, dim, index }), index);
+    yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
   },
   lower: ({ self, dim, index }, [output], context) => {
     if (index.numel === 0) return;
@@ -112,12 +114,13 @@ function scatterRule<Args extends Indexed>(
       combination(args);
       return { sizes: self.sizes, dtype: self.dtype };
     },
-    host: (args, [output]) => {
+    *host(args, [output]) {
       const { self, dim, index } = args;
-      copyInto(output, self);
+      yield* copyPieces(output, self);
       if (index.numel === 0) return;
       const wrapped = wrapDim(dim, self.dim);
-      put(output, offsetsThrough(output, wrapped, index), sourceReader(source(args), index.sizes, output.dtype), {
+      const places = yield* offsetsThrough(output, wrapped, index);
+      yield* put(output, places, sourceReader(source(args), index.sizes, output.dtype), {
         how: combination(args),
         includesSelf: includesSelf(args),
       });
@@ -194,20 +197,20 @@ interface PutOptions {
   readonly includesSelf: boolean;
 }
 
-export function put(
+export function* put(
   output: Tensor,
   places: Float64Array,
   read: (at: number) => Scalar,
   { how, includesSelf }: PutOptions,
-): void {
+): Pieces {
   const write = scalarWriter(output);
   if (how === null) {
-    places.forEach((place, at) => write(place, read(at)));
-    return;
+    return yield* repeat(places.length, 8, (at) => write(places[at], read(at)));
   }
   const counts = new Map<number, number>();
   const combine = elementCombiner(output, how === 'mean' ? 'sum' : how);
-  places.forEach((place, at) => {
+  yield* repeat(places.length, 32, (at) => {
+    const place = places[at];
     const count = counts.get(place) ?? (includesSelf ? 1 : 0);
     if (count === 0) write(place, read(at));
     else combine(place, read(at));

@@ -137,7 +137,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
       );
       return sameAsSelf(args);
     },
-    host: ({ self, dim, index, source }, [output]) => {
+    *host({ self, dim, index, source }, [output]) {
       copyInto(output, self);
       const wrapped = wrapDim(dim, self.dim);
       const complaint = outOfBounds(wrapped);
@@ -146,7 +146,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
         self.sizes[wrapped] ?? 1,
         (position, size) => `index_copy_(): ${complaint(position, size)}`,
       );
-      moveSlices(output, source, wrapped, (slice) => [positions[slice], slice], positions.length);
+      yield* moveSlices(output, source, wrapped, (slice) => [positions[slice], slice], positions.length);
     },
     lower: ({ dim, index, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
@@ -204,7 +204,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
         checkIndexSource('index_reduce_', args, ':');
         return sameAsSelf(args);
       },
-      host: (args, [output]) => {
+      *host(args, [output]) {
         const { self, dim, index, source, reduce, include_self: includesSelf } = args;
         copyInto(output, self);
         const wrapped = wrapDim(dim, self.dim);
@@ -218,7 +218,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
           { length: places.length * width },
           (_, at) => places[Math.floor(at / width)][at % width],
         );
-        put(output, flatPlaces, (at) => read(values[Math.floor(at / width)][at % width]), { how, includesSelf });
+        yield* put(output, flatPlaces, (at) => read(values[Math.floor(at / width)][at % width]), { how, includesSelf });
       },
       lowerable: ({ self, index, reduce }) => {
         const how = reduction({ reduce });

@@ -68,7 +68,7 @@ const kthvalue = kernel<KthvalueArgs>(
         { sizes, dtype: 'int64' },
       ];
     },
-    host({ self, k, dim }, [values, indices]) {
+    *host({ self, k, dim }, [values, indices]) {
       const at = wrapDim(dim, self.dim);
       const keys = keysOf(self);
       const source = self.contiguousArray() as unknown as number[];
@@ -80,6 +80,7 @@ const kthvalue = kernel<KthvalueArgs>(
         const place = order[k - 1];
         target[line] = source[start + place * step];
         places[line] = BigInt(place);
+        yield;
       }
     },
     lower({ self, k, dim, keepdim }, outputs, context) {

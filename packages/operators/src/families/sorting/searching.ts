@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
@@ -5,10 +6,11 @@ import { contiguousOf, copyInto } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, readScalar } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { writeEach } from '../../kernels/fill.ts';
+import { writeEach, writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
+import { orderInPieces } from './sort.ts';
 import { movedim, sameSizes, select } from '../views/view-functions.ts';
 
 /** Looking for values among values (ATen/native/Bucketization.cpp, Unique.cpp, TensorCompare.cpp, Histogram.cpp). */
@@ -77,14 +79,14 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
   return { sizes: self.sizes, dtype };
 }
 
-function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): void {
+function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
   const sequence = numbersOf(sorted);
   const order = sorter ? numbersOf(sorter) : null;
   const values = self instanceof Tensor ? numbersOf(self) : Float64Array.of(Number(self));
   const length = sorted.sizes.at(-1) ?? 1;
   const perRow = sorted.dim === 1 ? values.length : (self as Tensor).sizes.at(-1)!;
   const isRight = right || side === 'right';
-  writeEach(output, (at) => {
+  const valueAt = (at: number): number => {
     const start = sorted.dim === 1 ? 0 : Math.floor(at / perRow) * length;
     return placeOf(
       sequence.subarray(start, start + length),
@@ -92,7 +94,8 @@ function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Searc
       values[at],
       isRight,
     );
-  });
+  };
+  return writeInPieces(output, valueAt, 32);
 }
 
 function lowerSearchRow(
@@ -154,7 +157,7 @@ const isInRow = (overload: string, args: string): OperatorRow =>
       const tests = new Set(given.test_elements ? numbersOf(given.test_elements) : [Number(given.test_element)]);
       const values = given.elements ? numbersOf(given.elements) : [Number(given.element)];
       // A Set finds NaN, which equals nothing.
-      writeEach(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
+      return writeInPieces(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
     },
     lowerable: ({ elements, test_elements: tests }) => elements?.dtype === tests?.dtype && elements !== undefined,
     lower: ({ elements, test_elements: tests, invert }, [output], context) =>
@@ -180,11 +183,12 @@ interface Grouping {
   readonly counts: readonly number[];
 }
 
-function grouped(order: readonly number[], isSame: (a: number, b: number) => boolean): Grouping {
+function* grouped(order: Int32Array, isSame: (a: number, b: number) => boolean): Pieces<Grouping> {
   const representatives: number[] = [];
   const counts: number[] = [];
   const inverse = new Array<number>(order.length);
-  order.forEach((slice, at) => {
+  yield* repeat(order.length, 8, (at) => {
+    const slice = order[at];
     if (at === 0 || !isSame(order[at - 1], slice)) {
       representatives.push(slice);
       counts.push(0);
@@ -195,24 +199,30 @@ function grouped(order: readonly number[], isSame: (a: number, b: number) => boo
   return { representatives, counts, inverse };
 }
 
-const listTensor = (values: readonly number[], sizes: readonly number[], dtype: ScalarType): Tensor => {
+function* listTensor(values: readonly number[], sizes: readonly number[], dtype: ScalarType): Pieces<Tensor> {
   const tensor = Tensor.empty(sizes, dtype);
-  writeEach(tensor, (at) => values[at]);
+  yield* writeInPieces(tensor, (at) => values[at]);
   return tensor;
-};
-
-function uniqueElements(self: Tensor, consecutive: boolean): Tensor[] {
-  const values = numbersOf(self);
-  const order = Array.from(values.keys());
-  if (!consecutive) order.sort((a, b) => compareNumbers(values[a], values[b]) || a - b);
-  const { representatives, inverse, counts } = grouped(order, (a, b) => values[a] === values[b]);
-  const whole = contiguousOf(self);
-  const output = Tensor.empty([representatives.length], self.dtype);
-  writeEach(output, (at) => readScalar(whole, whole.storageOffset + representatives[at]));
-  return [output, listTensor(inverse, self.sizes, 'int64'), listTensor(counts, [counts.length], 'int64')];
 }
 
-function uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Tensor[] {
+/** Positions in the order of what they stand for, equals as they stand. */
+function* sortedPositions(count: number, compare: ((a: number, b: number) => number) | null): Pieces<Int32Array> {
+  if (compare) return yield* orderInPieces(count, (a, b) => compare(a, b) < 0);
+  return Int32Array.from({ length: count }, (_, at) => at);
+}
+
+function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
+  const values = numbersOf(self);
+  const compare = (a: number, b: number): number => compareNumbers(values[a], values[b]);
+  const order = yield* sortedPositions(values.length, consecutive ? null : compare);
+  const { representatives, inverse, counts } = yield* grouped(order, (a, b) => values[a] === values[b]);
+  const whole = contiguousOf(self);
+  const output = Tensor.empty([representatives.length], self.dtype);
+  yield* writeInPieces(output, (at) => readScalar(whole, whole.storageOffset + representatives[at]));
+  return [output, yield* listTensor(inverse, self.sizes, 'int64'), yield* listTensor(counts, [counts.length], 'int64')];
+}
+
+function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<Tensor[]> {
   const along = wrapDim(dim, self.dim);
   const rows = contiguousOf(movedim(self, [along], [0]));
   const values = numbersOf(rows);
@@ -225,21 +235,27 @@ function uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Tensor[]
     }
     return 0;
   };
-  const order = Array.from({ length: count }, (_, at) => at);
-  if (!consecutive) order.sort((a, b) => compare(a, b) || a - b);
-  const { representatives, inverse, counts } = grouped(order, (a, b) => compare(a, b) === 0);
+  const order = yield* sortedPositions(count, consecutive ? null : compare);
+  const { representatives, inverse, counts } = yield* grouped(order, (a, b) => compare(a, b) === 0);
   const output = Tensor.empty(self.sizes.with(along, representatives.length), self.dtype);
-  representatives.forEach((slice, at) => copyInto(select(output, along, at), select(self, along, slice)));
-  return [output, listTensor(inverse, [inverse.length], 'int64'), listTensor(counts, [counts.length], 'int64')];
+  yield* repeat(representatives.length, 2 * width + 8, (at) =>
+    copyInto(select(output, along, at), select(self, along, representatives[at])),
+  );
+  return [
+    output,
+    yield* listTensor(inverse, [inverse.length], 'int64'),
+    yield* listTensor(counts, [counts.length], 'int64'),
+  ];
 }
 
 /**
  * Positions and counts that nobody asked for are empty, except along a dimension: there everything is worked out, and handed out,
  * in any case. Runs of a vector along its dimension 0 are runs of its elements.
  */
-function uniqueResults(args: Unique, results: number, consecutive: boolean, isFlat: boolean): Tensor[] {
+function* uniqueResults(args: Unique, results: number, consecutive: boolean, isFlat: boolean): Pieces<Tensor[]> {
   const { self, dim } = args;
-  const [output, inverse, counts] = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim!, consecutive);
+  const work = isFlat ? uniqueElements(self, consecutive) : uniqueSlices(self, dim!, consecutive);
+  const [output, inverse, counts] = yield* work;
   const none = (): Tensor => Tensor.empty([0], 'int64');
   const all = [
     output,
@@ -273,12 +289,14 @@ interface Histogram {
 }
 
 /** Counts in bins of equal width; the last one includes its upper end. */
-function countInBins({ self, bins, min, max }: Histogram, output: Tensor): void {
+function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Pieces {
   const values = numbersOf(self);
   let [low, high] = [Number(min), Number(max)];
   if (low === high && values.length > 0) {
     [low, high] = [Infinity, -Infinity];
-    for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+    yield* repeat(values.length, 4, (at) => {
+      [low, high] = [Math.min(low, values[at]), Math.max(high, values[at])];
+    });
   }
   if (low === high) [low, high] = [low - 1, high + 1];
   check(Number.isFinite(low) && Number.isFinite(high), `range of [${low}, ${high}] is not finite`);
@@ -287,11 +305,12 @@ function countInBins({ self, bins, min, max }: Histogram, output: Tensor): void 
   // Each step is rounded, as the kernel does its arithmetic in the tensor's own dtype.
   const round = roundingTo(self.dtype);
   const width = round(high - low);
-  for (const value of values) {
-    if (!(value >= low && value <= high)) continue;
+  yield* repeat(values.length, 8, (at) => {
+    const value = values[at];
+    if (!(value >= low && value <= high)) return;
     const place = round(round(round(value - low) * bins) / width);
     counts[Math.min(Math.floor(place), bins - 1)]++;
-  }
+  });
   writeEach(output, (at) => counts[at]);
 }
 

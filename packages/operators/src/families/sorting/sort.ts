@@ -49,7 +49,7 @@ const stableOrder: LineOrder = (size, isBefore) =>
 const SORTED_PART = 1 << 16;
 
 /** As `orderOf`, in pieces where all equal elements stay in the order they stand in. */
-function* orderInPieces(size: number, isBefore: IsBefore, orderOf: LineOrder): Pieces<Int32Array> {
+export function* orderInPieces(size: number, isBefore: IsBefore, orderOf: LineOrder = stableOrder): Pieces<Int32Array> {
   if (orderOf !== stableOrder || size <= SORTED_PART) return orderOf(size, isBefore);
   let order = new Int32Array(size);
   for (let start = 0; start < size; start += SORTED_PART) {

@@ -1,3 +1,4 @@
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
@@ -124,7 +125,13 @@ function binOf(edges: ArrayLike<number>, value: number): number {
   return value === edges[last] ? last - 1 : low;
 }
 
-function histogramOf({ self, bins, range, weight, density }: HistogramArgs): { hist: Tensor; edges: Tensor[] } {
+function* histogramOf({
+  self,
+  bins,
+  range,
+  weight,
+  density,
+}: HistogramArgs): Pieces<{ hist: Tensor; edges: Tensor[] }> {
   check(self.dim >= 2, 'torch.histogramdd: input tensor should have at least 2 dimensions');
   const coordinates = self.sizes.at(-1)!;
   const each = (Array.isArray(bins) ? bins : new Array(coordinates).fill(bins)) as readonly (number | Tensor)[];
@@ -143,14 +150,14 @@ function histogramOf({ self, bins, range, weight, density }: HistogramArgs): { h
   const weights = weight && readNumbers(weight);
   const values = new Float64Array(sizes.reduce((product, size) => product * size, 1));
   const count = coordinates === 0 ? 0 : points.length / coordinates;
-  for (let i = 0; i < count; i++) {
+  yield* repeat(count, 32 * coordinates, (i) => {
     let at = 0;
     for (let dim = 0; dim < coordinates && at >= 0; dim++) {
       const bin = binOf(edgeNumbers[dim], points[i * coordinates + dim]);
       at = bin < 0 ? -1 : at * sizes[dim] + bin;
     }
     if (at >= 0) values[at] += weights ? weights[i] : 1;
-  }
+  });
   if (density) toDensity(values, sizes, edgeNumbers);
   const hist = Tensor.empty(sizes, self.dtype);
   writeNumbers(hist, values);
@@ -187,16 +194,16 @@ function flattened(args: HistogramArgs): HistogramArgs {
 const ofElements = (schema: string, out: string): OperatorRow =>
   kernel<HistogramArgs>(schema, {
     out,
-    host(args) {
-      const { hist, edges } = histogramOf(flattened(args));
+    *host(args) {
+      const { hist, edges } = yield* histogramOf(flattened(args));
       return [hist, edges[0]];
     },
   });
 
 const ofPoints = (schema: string): OperatorRow =>
   kernel<HistogramArgs>(schema, {
-    host(args) {
-      const { hist, edges } = histogramOf(args);
+    *host(args) {
+      const { hist, edges } = yield* histogramOf(args);
       return [hist, edges];
     },
   });

@@ -2,7 +2,7 @@ import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type Sc
 import { TensorView, unary } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../../kernels/broadcast.ts';
 import { kernel, view } from '../../table/builders.ts';
-import { copyInto, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts';
+import { copyInto, copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts';
 import { inferSize } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
@@ -36,7 +36,7 @@ function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => r
   return kernel<Args>(schema, {
     view: (args) => views.tryView(args.self, sizesOf(args)),
     shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.numel), dtype: args.self.dtype }),
-    host: (args, [output]) => copyInto(target(output, args), args.self),
+    host: (args, [output]) => copyPieces(target(output, args), args.self),
     lower: (args, [output], context) => lowerCopy(target(output, args), args.self, context, 'aten::reshape'),
   });
 }

@@ -1,0 +1,22 @@
+import type { RequestHandlers } from '../worker/request-handlers.ts';
+import { bytesOf } from './counted-memory.ts';
+
+/** How questions about memory are answered. */
+export const memoryHandlers: RequestHandlers = {
+  async memory(_request, host) {
+    const device = await host.openedDevice();
+    const { live, pooled, peak } = device?.memory() ?? { live: 0, pooled: 0, peak: 0 };
+    const report = { models: host.models.size, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
+    return { type: 'memory', report };
+  },
+
+  async 'model-memory'({ model: id }, host) {
+    const model = host.model(id);
+    return model.enqueue(async () => {
+      const storages = model.runner.storages();
+      const { budget } = model.runner.context;
+      const report = { heldBytes: bytesOf(storages), limitBytes: budget?.limit ?? null };
+      return { type: 'model-memory', report } as const;
+    });
+  },
+};
