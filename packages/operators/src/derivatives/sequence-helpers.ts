@@ -126,7 +126,7 @@ def product_slopes(grad, equation: str, tensors: List[Tensor]):
                 d += 1
             else:
                 seen = seen + letter
-                if letter in inputs:
+                if letter in inputs or own.count(letter) > 1:
                     wanted = wanted + letter
                 else:
                     missing.append(d)

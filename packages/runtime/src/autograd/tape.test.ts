@@ -74,6 +74,12 @@ describe('gradients', () => {
     expect(await gradientOf('return (x.prod() + x.prod(0)).sum()', [2, 3, 5])).toEqual([30, 20, 12]);
   });
 
+  it('of a trace by index names go to the diagonal', async () => {
+    expect(await gradientOf("return torch.einsum('ii->', [x.view([2, 2]) * x.view([2, 2])])", [2, 3, 5, 7])).toEqual([
+      4, 0, 0, 14,
+    ]);
+  });
+
   it('are added up in leaves, and the graph is given up', async () => {
     const taped = program('return (x * x).sum()');
     const x = leaf([1, 2]);
