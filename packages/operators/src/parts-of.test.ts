@@ -88,8 +88,8 @@ describe('the tables of parts', () => {
 describe('a part', () => {
   it('is a module of that name', () => {
     const files = readdirSync(new URL('parts/', import.meta.url)).map((file) => file.replace('.ts', ''));
-    // What a program without a device is faster with has no rows, and no name asks for it.
-    expect(files.sort()).toEqual([...parts, 'host'].sort());
+    // What programs without a device are faster with, and formulas of derivatives, are no rows: no name asks for them.
+    expect(files.sort()).toEqual([...parts, 'derivatives', 'host'].sort());
   });
 
   it.each(parts)('%s registers its rows, and no others', async (part) => {

@@ -8,7 +8,6 @@ import type { Code, CodeSource } from '../interpreter/code.ts';
  * place does so.
  */
 class TapeCode implements CodeProvider {
-  readonly keepsValues = true;
   readonly #codes = new WeakMap<Graph, Code>();
 
   ofFunction(fn: ScriptFunction): CodeSource {

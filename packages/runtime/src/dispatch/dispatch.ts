@@ -59,7 +59,10 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
     : computeWhereBest(row, name, args, execution, place);
 }
 
-/** Calls an operator whose arguments are on the host, and leaves the call ready for the next one like it. */
+/**
+ * Calls an operator whose arguments are on the host, and leaves the call ready for the next one like it. Observers may keep values that no
+ * register holds any more: under their eyes no result is stored where an argument was.
+ */
 function computeOnHost(
   binding: OperatorBinding,
   row: OperatorRow,
@@ -67,7 +70,7 @@ function computeOnHost(
   execution: Execution,
 ): Invocation {
   const call = new OperatorCall(row, args);
-  const prepared = preparedCall(call, binding.spent);
+  const prepared = execution.observer ? null : preparedCall(call, binding.spent);
   const result = prepared?.run(args, execution.context);
   if (result === undefined) return computeInTurns(call, execution);
   binding.prepared = prepared;

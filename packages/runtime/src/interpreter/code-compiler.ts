@@ -34,8 +34,6 @@ export interface CodeProvider {
   ofGraph(graph: Graph, name: string): CodeSource;
   /** What is done at a node that only some executors know. */
   callbackOf?(node: Node): Callback | undefined;
-  /** Somebody keeps values that no register holds any more: their memory is not for others. */
-  readonly keepsValues?: boolean;
 }
 
 /** Makes the instructions of a graph. Throws `RUNTIME_CODE` for nodes that no instruction and no operator stands for. */
@@ -243,11 +241,7 @@ class CodeCompiler {
   }
 
   #emitOperator(node: Node): void {
-    const binding = bindOperator(
-      node,
-      node.maybeOperator(),
-      this.provider.keepsValues ? [] : spentArguments(node, this.#lastUses),
-    );
+    const binding = bindOperator(node, node.maybeOperator(), spentArguments(node, this.#lastUses));
     const direct = node.outputs.length === 1 ? directOperator(binding.name, node.output()) : null;
     if (direct)
       this.#emitNode('DIRECT', node, { ...binding, direct, isPlain: plainKinds.has(node.output().type.kind) });
