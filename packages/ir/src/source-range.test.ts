@@ -41,7 +41,7 @@ def f(x):
   });
 
   test('that are the whole text are the text', () => {
-    expect(SourceRange.ofText('stack\n').highlight()).toBe('stack\n');
+    expect(new SourceRange(new Source('stack\n'), 0, 6).highlight()).toBe('stack\n');
   });
 
   test('of generated source show the original first', () => {

@@ -82,11 +82,6 @@ export class SourceRange {
     this.end = end;
   }
 
-  /** A range that is a text by itself, as PyTorch makes for a Python stack trace: it prints as that text. */
-  static ofText(text: string): SourceRange {
-    return new SourceRange(new Source(text), 0, text.length);
-  }
-
   text(): string {
     return this.source.text.slice(this.start, this.end);
   }

@@ -143,16 +143,7 @@ export class Value {
 
   /** As {@link replaceAllUsesWith}, for users after `node` only. Says nothing about scopes: see the next one. */
   replaceAllUsesAfterNodeWith(node: Node, newValue: Value): void {
-    this.#replaceUsesWhere(newValue, (user) => user.isAfter(node));
-  }
-
-  /** As {@link replaceAllUsesWith}, for users that only run after `node` has. */
-  replaceAllUsesDominatedByNodeWith(node: Node, newValue: Value): void {
-    this.#replaceUsesWhere(newValue, (user) => user.isDominatedBy(node));
-  }
-
-  #replaceUsesWhere(newValue: Value, condition: (user: Node) => boolean): void {
-    for (const use of this.#uses.filter(({ user }) => condition(user))) {
+    for (const use of this.#uses.filter(({ user }) => user.isAfter(node))) {
       use.user.replaceInput(use.offset, newValue);
     }
   }

@@ -32,7 +32,12 @@ describe('PhiloxGenerator', () => {
   });
 
   it('takes the bits of a negative seed', () => {
-    expect(new PhiloxGenerator(-1n).initialSeed).toBe(0xffffffffffffffffn);
+    const draws = (seed: bigint): number[] => {
+      const generator = new PhiloxGenerator(seed);
+      return [generator.nextUint32(), generator.nextUint32()];
+    };
+    expect(draws(-1n)).toEqual(draws(0xffffffffffffffffn));
+    expect(draws(-1n)).not.toEqual(draws(1n));
   });
 
   it('gives draws out of the stream by number, two words each', () => {

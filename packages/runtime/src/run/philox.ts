@@ -80,11 +80,6 @@ export class PhiloxGenerator implements RandomGenerator {
     this.manualSeed(seed);
   }
 
-  /** The seed the stream was last started with. */
-  get initialSeed(): bigint {
-    return this.#seed;
-  }
-
   manualSeed(seed: bigint): void {
     const bits = BigInt.asUintN(64, seed);
     this.#seed = bits;
