@@ -1,3 +1,4 @@
+import { Tensor } from '@cresset/tensor';
 import type { CaseInput } from './case.ts';
 
 const bad = (target: string, take: () => unknown): CaseInput => ({ target, input: '', size: 0, take });
@@ -17,5 +18,9 @@ export const selfTests: readonly CaseInput[] = [
   bad('buffers over the bound', () => {
     const buffers: Uint8Array[] = [];
     for (let times = 0; times < 20; times++) buffers.push(new Uint8Array(10 << 20));
+  }),
+  bad('tensors over the bound', () => {
+    const tensors: Tensor[] = [];
+    for (let times = 0; times < 20; times++) tensors.push(Tensor.empty([10 << 18], 'float32'));
   }),
 ];
