@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright';
-import { serveApp } from '../e2e/apps/app-server.mjs';
+import { inFreshPage } from './fresh-page.mjs';
 import { launchOptions } from './gpu-lanes.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -26,33 +26,21 @@ const digits = JSON.parse(readFileSync(fromRoot('apps/playground/public/models/d
 
 /** Milliseconds from `load` to the answer, in a page that has the library's page module and nothing else of it. */
 async function coldLoad(browser, dist, device) {
-  const folders = {
-    '/': fromRoot('e2e/pages/'),
-    '/dist/': dist,
-    '/models/': fromRoot('apps/playground/public/models/'),
-  };
-  const server = await serveApp({ folders });
-  const context = await browser.newContext();
-  try {
-    const page = await context.newPage();
-    await page.goto(`${server.address}/module.html`);
-    await page.waitForFunction(() => 'cresset' in globalThis);
-    return await page.evaluate(
-      async ({ drawing: { picture, pictureScale, shape }, device: chosen }) => {
-        const { load, tensor } = globalThis.cresset;
-        const begin = performance.now();
-        const model = await load('/models/digits.pt', { device: chosen });
-        const pixels = Float32Array.from(picture, (value) => value / pictureScale);
-        const { data } = await model.forward(tensor(pixels, { shape }));
-        if (data.length !== 10) throw new Error('the answer is no digit');
-        return performance.now() - begin;
-      },
-      { drawing: digits, device },
-    );
-  } finally {
-    await context.close();
-    server.close();
-  }
+  const { result } = await inFreshPage(
+    browser,
+    async ({ drawing: { picture, pictureScale, shape }, device: chosen }) => {
+      const { load, tensor } = globalThis.cresset;
+      const begin = performance.now();
+      const model = await load('/models/digits.pt', { device: chosen });
+      const pixels = Float32Array.from(picture, (value) => value / pictureScale);
+      const { data } = await model.forward(tensor(pixels, { shape }));
+      if (data.length !== 10) throw new Error('the answer is no digit');
+      return performance.now() - begin;
+    },
+    { drawing: digits, device },
+    { dist },
+  );
+  return result;
 }
 
 const median = (values) => {

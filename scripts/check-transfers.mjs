@@ -4,36 +4,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
-import { serveApp } from '../e2e/apps/app-server.mjs';
+import { inFreshPage } from './fresh-page.mjs';
 import { launchOptions } from './gpu-lanes.mjs';
 import { programs } from './transfers/programs.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const folders = {
-  '/': fromRoot('e2e/pages/'),
-  '/dist/': fromRoot('packages/cresset/dist/'),
-  '/models/': fromRoot('apps/playground/public/models/'),
-  '/models/shared/': fromRoot('../shared/models/'),
-};
+const sharedModels = fromRoot('../shared/models/');
+const folders = { '/models/shared/': sharedModels };
 /** Largest difference of numbers that counts as the same answer. */
 const tolerance = 1e-4;
-
-/** Runs a function in a page that has kept nothing of others; gives what it returned and what the page took of the library. */
-async function inFreshPage(browser, run, argument) {
-  const server = await serveApp({ folders });
-  const context = await browser.newContext();
-  try {
-    const page = await context.newPage();
-    await page.goto(`${server.address}/module.html`);
-    await page.waitForFunction(() => 'cresset' in globalThis);
-    const result = await page.evaluate(run, argument);
-    const files = server.transferred.filter(({ path }) => path.startsWith('/dist/'));
-    return { result, files: files.map(({ path, bytes }) => ({ name: path.slice('/dist/'.length), bytes })) };
-  } finally {
-    await context.close();
-    server.close();
-  }
-}
 
 function checkAnswer(answer, wanted) {
   const differs = (value, at) => !(Math.abs(value - wanted[at]) <= tolerance);
@@ -44,8 +23,8 @@ function checkAnswer(answer, wanted) {
 
 /** What loading and running a program takes, once it has been authored elsewhere where it has to be. */
 async function transfersOf(browser, { author, given, wanted, run }) {
-  const authored = author && (await inFreshPage(browser, author)).result;
-  const { result, files } = await inFreshPage(browser, run, authored?.bytes ?? given);
+  const authored = author && (await inFreshPage(browser, author, undefined, { folders })).result;
+  const { result, files } = await inFreshPage(browser, run, authored?.bytes ?? given, { folders });
   checkAnswer(result, authored?.answer ?? wanted);
   return files;
 }
@@ -56,7 +35,7 @@ const digits = JSON.parse(readFileSync(fromRoot('apps/playground/public/models/d
 const browser = await chromium.launch(launchOptions);
 try {
   for (const program of programs(digits)) {
-    if (program.file && !existsSync(folders['/models/shared/'] + program.file)) continue;
+    if (program.file && !existsSync(sharedModels + program.file)) continue;
     const files = await transfersOf(browser, program);
     const size = files.reduce((sum, { bytes }) => sum + bytes, 0);
     const verdict = size <= program.budget ? 'fits' : 'is too large';

@@ -1,6 +1,5 @@
-import { parseIr } from '@cresset/ir';
+import { lint, parseIr } from '@cresset/ir';
 import { canonicalize, differentiate } from '@cresset/passes';
-import { lint } from '@cresset/ir';
 import { runtimeConstants } from '@cresset/runtime';
 import { sameGraph } from './graph-text.ts';
 

@@ -1,7 +1,8 @@
-import { isComplex, isFloatingPoint, List, Tensor, Tuple, type IValue, type ScalarType } from '@cresset/tensor';
+import { isComplex, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import type { Call, FileReader, ProgramCase } from './case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import type { Program } from './program.ts';
+import { floatsIn, withReplaced } from './tensors-within.ts';
 
 /** What came of comparing a derivative with the slopes that a program shows: a difference, or why nothing could be compared. */
 export type GradientCheck = { readonly difference: string | null } | { readonly unchecked: string };
@@ -68,41 +69,20 @@ async function keywords(call: Call, readFile: FileReader, leaves: Tensor[]): Pro
 
 /** A value with all floats in double precision; its tensors of such are noted. */
 function doubled(value: IValue, leaves: Tensor[]): IValue {
-  if (value instanceof Tensor) {
-    if (!/^(float32|float64|complex64|complex128)$/.test(value.dtype)) return value;
-    const dtype: ScalarType = isComplex(value.dtype) ? 'complex128' : 'float64';
-    const array = Float64Array.from(value.contiguousArray() as Float32Array);
-    const leaf = Tensor.fromArray(array, value.sizes, dtype);
+  return withReplaced(value, (tensor) => {
+    if (!/^(float32|float64|complex64|complex128)$/.test(tensor.dtype)) return tensor;
+    const dtype: ScalarType = isComplex(tensor.dtype) ? 'complex128' : 'float64';
+    const leaf = Tensor.fromArray(Float64Array.from(tensor.contiguousArray() as Float32Array), tensor.sizes, dtype);
     if (leaf.numel > 0) leaves.push(leaf);
     return leaf;
-  }
-  if (value instanceof List)
-    return new List(
-      value.elementType,
-      value.items.map((item) => doubled(item, leaves)),
-    );
-  if (value instanceof Tuple)
-    return new Tuple(
-      value.items.map((item) => doubled(item, leaves)),
-      value.type,
-    );
-  return value;
+  });
 }
 
 /** What a program is given to write to as it likes. */
 function copyOf(value: IValue): IValue {
-  if (value instanceof Tensor) {
-    return Tensor.fromArray(value.contiguousArray().slice() as Float64Array, value.sizes, value.dtype);
-  }
-  if (value instanceof List) return new List(value.elementType, value.items.map(copyOf));
-  if (value instanceof Tuple) return new Tuple(value.items.map(copyOf), value.type);
-  return value;
-}
-
-/** Tensors of floats in a result, as they stand there. */
-export function floatsIn(value: IValue): Tensor[] {
-  if (value instanceof Tensor) return isFloatingPoint(value.dtype) || isComplex(value.dtype) ? [value] : [];
-  return value instanceof List || value instanceof Tuple ? value.items.flatMap(floatsIn) : [];
+  return withReplaced(value, (tensor) =>
+    Tensor.fromArray(tensor.contiguousArray().slice() as Float64Array, tensor.sizes, tensor.dtype),
+  );
 }
 
 /** The elements of all results; null where some of the results are of less precision. */

@@ -19,8 +19,8 @@ import {
 import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresset/runtime/parts/autograd';
 import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
-import { floatsIn } from './gradient-check.ts';
 import { argumentFromPython } from './python-argument.ts';
+import { floatsIn, withReplaced } from './tensors-within.ts';
 
 /** What was asked of the results of a call. */
 export interface WeightedGradients {
@@ -117,22 +117,6 @@ function compileSource({ source }: ProgramCase, context: RuntimeContext): OpenPr
     return fn;
   };
   return new OpenProgram(runner, functionOf, null);
-}
-
-/** A value with other tensors in it. */
-function withReplaced(value: IValue, replace: (tensor: Tensor) => Tensor): IValue {
-  if (value instanceof Tensor) return replace(value);
-  if (value instanceof List)
-    return new List(
-      value.elementType,
-      value.items.map((item) => withReplaced(item, replace)),
-    );
-  if (value instanceof Tuple)
-    return new Tuple(
-      value.items.map((item) => withReplaced(item, replace)),
-      value.type,
-    );
-  return value;
 }
 
 class OpenProgram implements Program {

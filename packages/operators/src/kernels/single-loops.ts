@@ -30,7 +30,8 @@ function exp(out: Lane, x: Lane, _y: Lane, rows: number, columns: number): void 
 
 /**
  * Loops over values of single precision alone, since one that has met arrays of several types takes three times as long; of four values a
- * trip, as an engine looks after each whether anybody else wants the thread.
+ * trip, as an engine looks after each whether anybody else wants the thread. The arithmetic is written out in each for the same reason: a loop
+ * that calls what to do with two values takes several times as long wherever the engine does not put the call's body in its place.
  */
 export const singleLoops: Readonly<Partial<Record<string, LaneLoop>>> = {
   exp,

@@ -1,26 +1,6 @@
-import { script } from '@cresset/frontend';
-import { registerAllOperators } from '@cresset/operators';
-import { Tensor, type IValue } from '@cresset/tensor';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { Execution } from '../run/execution.ts';
-import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
-import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import { RuntimeContext } from '../run/runtime-context.ts';
-
-beforeAll(registerAllOperators);
-
-const spec = { maxFusedTensors: 0, gradEnabled: false };
-
-/** Compiles `def f(…)` and gives what runs it on the host. */
-function compiled(source: string): (...args: IValue[]) => Tensor {
-  const { graph } = script(source).getFunction('__torch__.f');
-  const executors = new ExecutorCache(() => spec);
-  const { code } = new GraphExecutor('f', graph, executors).planFor(spec, null);
-  return (...args) => {
-    const state = new InterpreterState(new Execution(new RuntimeContext()), (fn) => executors.ofFunction(fn));
-    return (state.run(code, args) as readonly IValue[])[0] as Tensor;
-  };
-}
+import { Tensor } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { compiledFunction } from './function-fixture.ts';
 
 const vector = (values: readonly number[]): Tensor =>
   Tensor.fromArray(Float64Array.from(values), [values.length], 'float64');
@@ -53,8 +33,8 @@ describe('derivatives are the slopes of what they derive', () => {
     ['torch.huber_loss(x, t, 0, 0.7)', 'huber_loss_backward(g, x, t, 0, 0.7)'],
     ['torch.soft_margin_loss(x, t, 0)', 'soft_margin_loss_backward(g, x, t, 0)'],
   ])('%s', (value, gradient) => {
-    const forward = compiled(`def f(x: Tensor, t: Tensor) -> Tensor:\n    return ${value}\n`);
-    const backward = compiled(
+    const forward = compiledFunction(`def f(x: Tensor, t: Tensor) -> Tensor:\n    return ${value}\n`);
+    const backward = compiledFunction(
       `def f(g: Tensor, x: Tensor, t: Tensor) -> Tensor:\n    return torch.ops.aten.${gradient}\n`,
     );
     const step = 1e-6;
@@ -65,7 +45,7 @@ describe('derivatives are the slopes of what they derive', () => {
   });
 
   it('gradient() of a parabola at uneven points is exact', () => {
-    const gradient = compiled(
+    const gradient = compiledFunction(
       'def f(y: Tensor, x: Tensor) -> Tensor:\n    return torch.gradient(y, spacing=[x], edge_order=2)[0]\n',
     );
     const x = [0, 0.5, 2, 3, 5];
@@ -78,7 +58,7 @@ describe('derivatives are the slopes of what they derive', () => {
       vector(values).asStrided(sizes, [sizes[1] * sizes[2], sizes[2], 1]);
     const gradients = [0, 1, 2].map((which) =>
       numbers(
-        compiled(
+        compiledFunction(
           `def f(g: Tensor, x: Tensor, w: Tensor) -> Tensor:\n    return torch.ops.aten.convolution_backward(g, x, w, [2], [2], [0], [1], False, [0], 2, [True, True, True])[${which}]\n`,
         )(
           shaped([1, 2, 2], [1, 2, 3, 4]),
@@ -98,13 +78,13 @@ describe('derivatives are the slopes of what they derive', () => {
 
 describe('fake quantisation', () => {
   it('rounds as PyTorch does, by channel and by tensor', () => {
-    const perChannel = compiled(
+    const perChannel = compiledFunction(
       'def f(x: Tensor, s: Tensor, z: Tensor) -> Tensor:\n    return torch.fake_quantize_per_channel_affine(x, s, z, 0, 0, 15)\n',
     );
     const scales = Tensor.fromArray(Float32Array.of(0.5, 0.25, 0.5, 1, 0.5), [5], 'float32');
     const zeros = Tensor.fromArray(Int32Array.of(0, 1, 2, 0, 1), [5], 'int32');
     expect(numbers(perChannel(vector([-1, 0.26, 100, NaN, Infinity]), scales, zeros))).toEqual([0, 0.25, 6.5, 0, -0.5]);
-    const perTensor = compiled(
+    const perTensor = compiledFunction(
       'def f(x: Tensor) -> Tensor:\n    return torch.fake_quantize_per_tensor_affine(x, 0.5, 1, 0, 15)\n',
     );
     expect(numbers(perTensor(vector([-1, 0.26, 100, NaN, Infinity])))).toEqual([-0.5, 0.5, 7, -0.5, 7]);

@@ -1,26 +1,6 @@
-import { script } from '@cresset/frontend';
-import { registerAllOperators } from '@cresset/operators';
-import { Tensor, type IValue } from '@cresset/tensor';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import { Execution } from '../run/execution.ts';
-import { RuntimeContext } from '../run/runtime-context.ts';
-import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
-
-beforeAll(registerAllOperators);
-
-const spec = { maxFusedTensors: 0, gradEnabled: false };
-
-/** Compiles a function of tensors and runs it on the host. */
-function compiled(source: string): (...args: IValue[]) => Tensor {
-  const { graph } = script(source).getFunction('__torch__.f');
-  const executors = new ExecutorCache(() => spec);
-  const { code } = new GraphExecutor('f', graph, executors).planFor(spec, null);
-  return (...args) => {
-    const state = new InterpreterState(new Execution(new RuntimeContext()), (fn) => executors.ofFunction(fn));
-    return (state.run(code, args) as readonly IValue[])[0] as Tensor;
-  };
-}
+import { Tensor } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { compiledFunction } from './function-fixture.ts';
 
 const numbers = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as Float64Array);
 const tensorOf = (sizes: readonly number[], values: readonly number[]): Tensor =>
@@ -98,8 +78,8 @@ const cases: Readonly<Record<string, Case>> = {
 
 describe('derivatives of layers are their slopes', () => {
   it.each(Object.entries(cases))('%s', (_, { sizes, forward, backward }) => {
-    const value = compiled(`def f(x: Tensor, y: Tensor) -> Tensor:\n    return ${forward}\n`);
-    const gradient = compiled(`def f(g: Tensor, x: Tensor, y: Tensor) -> Tensor:\n    return ${backward}\n`);
+    const value = compiledFunction(`def f(x: Tensor, y: Tensor) -> Tensor:\n    return ${forward}\n`);
+    const gradient = compiledFunction(`def f(g: Tensor, x: Tensor, y: Tensor) -> Tensor:\n    return ${backward}\n`);
     const count = sizes.reduce((product, size) => product * size, 1);
     const points = spread(count);
     const y = tensorOf([4], vector);
@@ -137,8 +117,8 @@ describe('derivatives of layers are their slopes', () => {
     const count = sizes.reduce((product, size) => product * size, 1);
     const [x, g] = [tensorOf(sizes, spread(count)), tensorOf(sizes, spread(count).reverse())];
     // The weight is the bias here: what changes both has both gradients.
-    const value = compiled(`def f(x: Tensor, y: Tensor) -> Tensor:\n    return ${forward}\n`);
-    const gradient = compiled(
+    const value = compiledFunction(`def f(x: Tensor, y: Tensor) -> Tensor:\n    return ${forward}\n`);
+    const gradient = compiledFunction(
       `def f(g: Tensor, x: Tensor, y: Tensor) -> Tensor:\n    r = ${backward}\n    assert r[0].numel() == 0\n    return r[1] + r[2]\n`,
     );
     const step = 1e-6;
@@ -155,7 +135,7 @@ describe('derivatives of layers are their slopes', () => {
   });
 
   it('embedding, of its rows', () => {
-    const gradient = compiled(
+    const gradient = compiledFunction(
       'def f(g: Tensor, at: Tensor) -> Tensor:\n    return torch.ops.aten.embedding_backward(g, at, 4, 1, False, False)\n',
     );
     const at = Tensor.fromArray(BigInt64Array.from([2n, 1n, 2n]), [3], 'int64');

@@ -1,0 +1,23 @@
+import { isComplex, isFloatingPoint, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+
+/** A value with other tensors in it. */
+export function withReplaced(value: IValue, replace: (tensor: Tensor) => Tensor): IValue {
+  if (value instanceof Tensor) return replace(value);
+  if (value instanceof List)
+    return new List(
+      value.elementType,
+      value.items.map((item) => withReplaced(item, replace)),
+    );
+  if (value instanceof Tuple)
+    return new Tuple(
+      value.items.map((item) => withReplaced(item, replace)),
+      value.type,
+    );
+  return value;
+}
+
+/** Tensors of floats in a result, as they stand there. */
+export function floatsIn(value: IValue): Tensor[] {
+  if (value instanceof Tensor) return isFloatingPoint(value.dtype) || isComplex(value.dtype) ? [value] : [];
+  return value instanceof List || value instanceof Tuple ? value.items.flatMap(floatsIn) : [];
+}

@@ -1,0 +1,37 @@
+// A page that has nothing of the library yet but its page module, and what it fetches from then on.
+import { fileURLToPath } from 'node:url';
+import { serveApp } from '../e2e/apps/app-server.mjs';
+
+const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+/**
+ * Runs a function in a page that has kept nothing of others; gives what it returned and what the page took of the library, whose files are
+ * those of `dist`. `/models/` has the playground's models, `folders` adds to that.
+ */
+export async function inFreshPage(
+  browser,
+  run,
+  argument,
+  { dist = fromRoot('packages/cresset/dist/'), folders = {} } = {},
+) {
+  const server = await serveApp({
+    folders: {
+      '/': fromRoot('e2e/pages/'),
+      '/dist/': dist,
+      '/models/': fromRoot('apps/playground/public/models/'),
+      ...folders,
+    },
+  });
+  const context = await browser.newContext();
+  try {
+    const page = await context.newPage();
+    await page.goto(`${server.address}/module.html`);
+    await page.waitForFunction(() => 'cresset' in globalThis);
+    const result = await page.evaluate(run, argument);
+    const files = server.transferred.filter(({ path }) => path.startsWith('/dist/'));
+    return { result, files: files.map(({ path, bytes }) => ({ name: path.slice('/dist/'.length), bytes })) };
+  } finally {
+    await context.close();
+    server.close();
+  }
+}
