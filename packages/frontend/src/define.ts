@@ -13,21 +13,21 @@ import {
 } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import { builtinFunctionTable } from './builtin-function-table.ts';
-import { canonicalizeModifiedLoops } from './canonicalize-modified-loops.ts';
-import { FunctionValue } from './callable-value.ts';
+import { canonicalizeModifiedLoops } from './ssa/canonicalize-modified-loops.ts';
+import { FunctionValue } from './values/callable-value.ts';
 import { compilationCallStack, compileError } from './compilation-error.ts';
 import { evaluateConstantGraph } from './constant-evaluation.ts';
-import { convertToSSA } from './convert-to-ssa.ts';
-import { emitDefinition } from './function-emitter.ts';
-import { liftClosures } from './lift-closures.ts';
-import { eraseListLiterals } from './list-literals.ts';
+import { convertToSSA } from './ssa/convert-to-ssa.ts';
+import { emitDefinition } from './emission/function-emitter.ts';
+import { liftClosures } from './ssa/lift-closures.ts';
+import { eraseListLiterals } from './ssa/list-literals.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
-import { replaceOldOperatorsWithUpgraders } from './replace-old-operators.ts';
+import { replaceOldOperatorsWithUpgraders } from './upgrading/replace-old-operators.ts';
 import type { Resolver, Self } from './resolver.ts';
 import { ScriptTypeParser, type ConstantEvaluator, type ConstantScope } from './script-type-parser.ts';
-import { Parser } from './parser.ts';
-import { SpecialFormValue } from './special-form-value.ts';
-import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr } from './tree.ts';
+import { Parser } from './parser/parser.ts';
+import { SpecialFormValue } from './values/special-form-value.ts';
+import { makeIdent, makeTuple, makeVar, type ClassDef, type Def, type Expr } from './parser/tree.ts';
 
 /** A getter with its setter, where a class has one. */
 export interface PropertyDef {

@@ -1,8 +1,8 @@
 import { Complex, type GraphFunction, type SourceRange, type Type } from '@cresset/ir';
 import type { Resolver } from './resolver.ts';
-import { BuiltinFunction, SimpleValue } from './simple-value.ts';
-import { SpecialFormValue } from './special-form-value.ts';
-import { SugaredValue } from './sugared-value.ts';
+import { BuiltinFunction, SimpleValue } from './values/simple-value.ts';
+import { SpecialFormValue } from './values/special-form-value.ts';
+import { SugaredValue } from './values/sugared-value.ts';
 
 /** A module whose functions are operators of one namespace: `torch.relu` is `aten::relu` (PyTorch: BuiltinModule). */
 export class BuiltinModule extends SugaredValue {

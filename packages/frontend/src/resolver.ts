@@ -1,6 +1,6 @@
 import type { ClassType, GraphFunction, SourceRange, Type, Value } from '@cresset/ir';
 import type { ConstantScope } from './script-type-parser.ts';
-import type { SugaredValue } from './sugared-value.ts';
+import type { SugaredValue } from './values/sugared-value.ts';
 
 /** Finds what a program's free names mean: where it came from knows (PyTorch: Resolver). */
 export interface Resolver {

@@ -31,9 +31,17 @@ import {
   type Type,
 } from '@cresset/ir';
 import { compileError } from './compilation-error.ts';
-import { Parser } from './parser.ts';
+import { Parser } from './parser/parser.ts';
 import type { Resolver } from './resolver.ts';
-import { kindToString, type Assign, type Decl, type Def, type Expr, type Param, type Subscript } from './tree.ts';
+import {
+  kindToString,
+  type Assign,
+  type Decl,
+  type Def,
+  type Expr,
+  type Param,
+  type Subscript,
+} from './parser/tree.ts';
 
 const NAMED_TYPES: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['Tensor', TensorType.get()],

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { declareFunctions } from './define.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
 import { registerTestOperators } from './operators-fixture.ts';
-import { parseProgram } from './parser.ts';
+import { parseProgram } from './parser/parser.ts';
 import { declareScript, script } from './script.ts';
 
 beforeAll(registerTestOperators);

@@ -8,23 +8,23 @@ import {
   type SourceRange,
   type Type,
 } from '@cresset/ir';
-import { ExceptionValue, FunctionValue } from './callable-value.ts';
-import { ClassDefiner } from './class-definition.ts';
+import { ExceptionValue, FunctionValue } from './values/callable-value.ts';
+import { ClassDefiner } from './modules/class-definition.ts';
 import { compilationCallStack } from './compilation-error.ts';
 import { declareFunctions, evaluateCompiled, makeTypeParser } from './define.ts';
-import { emitDictConstructor } from './dict-constructor.ts';
+import { emitDictConstructor } from './emission/dict-constructor.ts';
 import type { LibraryCompiler, LibraryServices } from './functional/library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES, LIBRARY_ALIASES } from './functional/sources.ts';
-import { parseProgram, parsePythonFile, type PythonFile } from './parser.ts';
-import { PythonConstants } from './python-constants.ts';
-import { isExceptionName, resolvePythonName } from './python-modules.ts';
+import { parseProgram, parsePythonFile, type PythonFile } from './parser/parser.ts';
+import { PythonConstants } from './python/python-constants.ts';
+import { isExceptionName, resolvePythonName } from './python/python-modules.ts';
 import { dottedName } from './script-type-parser.ts';
 import type { Resolver } from './resolver.ts';
-import type { SpecialFormServices } from './special-form-emission.ts';
-import type { SugaredValue } from './sugared-value.ts';
-import type { ClassDef, Def } from './tree.ts';
+import type { SpecialFormServices } from './emission/special-form-emission.ts';
+import type { SugaredValue } from './values/sugared-value.ts';
+import type { ClassDef, Def } from './parser/tree.ts';
 import { typeAsValue } from './unit-resolver.ts';
-import { IgnoredFunctionValue, isIgnored } from './unused-definition.ts';
+import { IgnoredFunctionValue, isIgnored } from './modules/unused-definition.ts';
 
 export interface ScriptOptions {
   /** The unit that takes the definitions; a new one where there is none. */

@@ -1,10 +1,10 @@
 import type { CompilationUnit, GraphFunction, NamedType, SourceRange, Type } from '@cresset/ir';
-import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './callable-value.ts';
-import { ModuleClassValue } from './module-class.ts';
+import { ClassValue, FunctionValue, NamedTupleConstructor, SugaredEnumClass } from './values/callable-value.ts';
+import { ModuleClassValue } from './modules/module-class.ts';
 import { OpsValue } from './native-resolver.ts';
-import { resolvePythonName } from './python-modules.ts';
+import { resolvePythonName } from './python/python-modules.ts';
 import type { Resolver } from './resolver.ts';
-import type { SugaredValue } from './sugared-value.ts';
+import type { SugaredValue } from './values/sugared-value.ts';
 
 /** What source means by a name of Python's, or by that of a function or class that units hold. */
 export class UnitResolver implements Resolver {

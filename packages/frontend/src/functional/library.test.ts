@@ -11,9 +11,9 @@ import {
   lint,
 } from '@cresset/ir';
 import { describe, expect, it } from 'vitest';
-import { FunctionValue } from '../callable-value.ts';
+import { FunctionValue } from '../values/callable-value.ts';
 import { declareScript, script } from '../script.ts';
-import { parseProgram } from '../parser.ts';
+import { parseProgram } from '../parser/parser.ts';
 import { functionalLibrary } from './library.ts';
 import { BOOLEAN_DISPATCHED, FUNCTIONAL_SOURCES } from './sources.ts';
 

@@ -6,9 +6,9 @@ import {
   type CompilerServices,
   type GraphFunction,
 } from '@cresset/ir';
-import { FunctionValue } from '../callable-value.ts';
+import { FunctionValue } from '../values/callable-value.ts';
 import { compileError } from '../compilation-error.ts';
-import { SugaredValue, type SugaredCall } from '../sugared-value.ts';
+import { SugaredValue, type SugaredCall } from '../values/sugared-value.ts';
 
 /** What the library is made of (see sources.ts), with the compiler for it, which asks for these functions itself. A program that compiles
  * no source text of a user does not carry it. */
