@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { ZipReader } from './zip-reader.ts';
+import type { ZipReader } from './zip/zip-reader.ts';
 
 /** The folder of an archive, with a slash at its end: that of its `data.pkl`, or of its first entry. */
 export function archiveRoot(zip: ZipReader): string {

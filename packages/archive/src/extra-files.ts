@@ -1,4 +1,4 @@
-import type { ZipReader } from './zip-reader.ts';
+import type { ZipReader } from './zip/zip-reader.ts';
 
 /** What was saved with `_extra_files`. */
 export async function readExtraFiles(zip: ZipReader, root: string): Promise<Map<string, Uint8Array>> {

@@ -1,9 +1,9 @@
 import { CressetError } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from './sources/byte-source.ts';
 import { archiveRoot } from './archive-layout.ts';
-import { describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint-reader.ts';
-import type { ZipReader } from './zip-reader.ts';
+import { describeCheckpoint, describeTensor, isLegacyCheckpoint } from './checkpoint/checkpoint-reader.ts';
+import type { ZipReader } from './zip/zip-reader.ts';
 
 const FRONT_BYTES = 512;
 const TENSORS_LISTED = 6;

@@ -4,7 +4,7 @@ import { Tensor } from '@cresset/tensor';
 import fc from 'fast-check';
 import { strToU8, unzipSync, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { MemorySource } from './byte-source.ts';
+import { MemorySource } from './sources/byte-source.ts';
 import { readModule } from './module-reader.ts';
 import { failure } from '../../../test-setup/failure.ts';
 import { processorSeconds } from '../../../test-setup/processor-time.ts';

@@ -7,18 +7,18 @@ import {
   MemorySource,
   throwIfAborted,
   type TransferOptions,
-} from './byte-source.ts';
+} from './sources/byte-source.ts';
 import { archiveRoot, readByteOrder } from './archive-layout.ts';
-import { ChunkedSource } from './chunked-source.ts';
-import { DebugTables } from './debug-tables.ts';
+import { ChunkedSource } from './sources/chunked-source.ts';
+import { DebugTables } from './debug/debug-tables.ts';
 import { readExtraFiles } from './extra-files.ts';
-import { ObjectPickle, type PendingState } from './object-pickle.ts';
+import { ObjectPickle, type PendingState } from './pickle/object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
-import { FileSource } from './file-source.ts';
-import { openUrl, WHOLE_FILE_BYTES } from './url-source.ts';
+import { FileSource } from './sources/file-source.ts';
+import { openUrl, WHOLE_FILE_BYTES } from './sources/url-source.ts';
 import { WeightReader } from './weight-reader.ts';
-import { ZipReader } from './zip-reader.ts';
+import { ZipReader } from './zip/zip-reader.ts';
 
 /** Versions of the file format that are understood (caffe2::serialize::kMaxSupportedFileFormatVersion). */
 const MAX_FORMAT_VERSION = 10;
@@ -113,7 +113,7 @@ class ModuleReader {
     const root = archiveRoot(zip);
     if (zip.has(`${root}model.json`) && !zip.has(`${root}data.pkl`)) {
       await this.#beforeCompiling?.({ code: await readTexts(zip), pickles: [] });
-      const { readLegacyModule } = await import('./legacy-module-reader.ts');
+      const { readLegacyModule } = await import('./legacy/legacy-module-reader.ts');
       this.#onPart?.('legacy-module-reader', 'a file in the layout before PyTorch 1.4');
       return readLegacyModule({ zip, root, formatVersion: await this.#formatVersion(zip, root) });
     }

@@ -10,13 +10,13 @@ import {
 } from '@cresset/ir';
 import { type IValue, ScriptObject, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { MemorySource } from './byte-source.ts';
-import { DebugRanges } from './debug-ranges.ts';
-import { hasValidSetGetState } from './get-set-state.ts';
+import { MemorySource } from './sources/byte-source.ts';
+import { DebugRanges } from './debug/debug-ranges.ts';
+import { hasValidSetGetState } from './pickle/get-set-state.ts';
 import { readModule } from './module-reader.ts';
 import { writeModule } from './module-writer.ts';
-import { pickleSourceRanges, SourceRangeTags } from './source-range-pickler.ts';
-import { ZipReader } from './zip-reader.ts';
+import { pickleSourceRanges, SourceRangeTags } from './debug/source-range-pickler.ts';
+import { ZipReader } from './zip/zip-reader.ts';
 
 type Attributes = Readonly<Record<string, readonly [Type, IValue]>>;
 

@@ -1,11 +1,11 @@
 import { type ClassType, CressetError } from '@cresset/ir';
 import { ScriptObject, type Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { hasValidSetGetState } from './get-set-state.ts';
-import { partsOf, Pickler } from './pickler.ts';
+import { hasValidSetGetState } from './pickle/get-set-state.ts';
+import { partsOf, Pickler } from './pickle/pickler.ts';
 import { CodeFiles } from './python-print/code-files.ts';
-import { pickleSourceRanges, SourceRangeTags } from './source-range-pickler.ts';
+import { pickleSourceRanges, SourceRangeTags } from './debug/source-range-pickler.ts';
 import { TypeNameUniquer } from './type-name-uniquer.ts';
-import { ZipWriter } from './zip-writer.ts';
+import { ZipWriter } from './zip/zip-writer.ts';
 
 /** The lowest version that PyTorch writes (caffe2::serialize::kMinProducedFileFormatVersion). */
 const MIN_FORMAT_VERSION = 3;

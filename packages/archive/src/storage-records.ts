@@ -1,8 +1,8 @@
 import { CressetError } from '@cresset/ir';
 import { elementSize, isComplex, Storage, type ScalarType, type Tensor } from '@cresset/tensor';
-import { StorageReference } from './pickle-value.ts';
+import { StorageReference } from './pickle/pickle-value.ts';
 import type { WeightReader } from './weight-reader.ts';
-import type { ZipReader } from './zip-reader.ts';
+import type { ZipReader } from './zip/zip-reader.ts';
 
 /** Records that are wanted all are read in groups of about this size. */
 const GROUP_BYTES = 64 << 20;

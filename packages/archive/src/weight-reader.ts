@@ -1,6 +1,6 @@
 import { Storage } from '@cresset/tensor';
-import type { TransferProgress } from './byte-source.ts';
-import type { ZipEntry, ZipReader } from './zip-reader.ts';
+import type { TransferProgress } from './sources/byte-source.ts';
+import type { ZipEntry, ZipReader } from './zip/zip-reader.ts';
 
 /** So much is asked for at a time when reading ahead. */
 const BATCH_BYTES = 8 << 20;

@@ -1,8 +1,8 @@
 import { compilerServices, type CompilerServices } from './compiler-services.ts';
-import { TupleType } from './container-types.ts';
+import { TupleType } from './types/container-types.ts';
 import { CressetError } from './error.ts';
-import type { GraphFunction } from './function.ts';
-import { baseName, ClassType, type EnumType, type InterfaceType } from './named-types.ts';
+import type { GraphFunction } from './graph/function.ts';
+import { baseName, ClassType, type EnumType, type InterfaceType } from './types/named-types.ts';
 
 /** A type that a program gives a name: a class, an interface, an enum, a named tuple. */
 export type NamedType = ClassType | InterfaceType | EnumType | TupleType;

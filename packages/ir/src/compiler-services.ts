@@ -1,5 +1,5 @@
-import type { Graph } from './graph.ts';
-import type { Node } from './node.ts';
+import type { Graph } from './graph/graph.ts';
+import type { Node } from './graph/node.ts';
 
 /** Passes that put a freshly compiled graph in its canonical form (PyTorch: NormalizeOps and runCleanupPasses). */
 export type CleanupPasses = (graph: Graph) => void;

@@ -1,4 +1,4 @@
-import type { SourceRange } from './source-range.ts';
+import type { SourceRange } from './text/source-range.ts';
 
 /** Marks the errors of every copy of this library that a page may have. */
 const BRAND = Symbol.for('cresset.error');

@@ -1,6 +1,6 @@
 import { CressetError } from './error.ts';
 import { checkOptions } from './option-check.ts';
-import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './type-verbosity.ts';
+import { setTypeVerbosity, typeVerbosity, type TypeVerbosity } from './types/type-verbosity.ts';
 
 /**
  * An executor that makes plans for the arguments at hand: `simple` one for every ArgumentSpec (PyTorch's legacy executor,

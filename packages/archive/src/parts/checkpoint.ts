@@ -1,2 +1,2 @@
-export { readCheckpoint } from '../checkpoint-reader.ts';
-export { readCheckpointFile } from '../checkpoint-file.ts';
+export { readCheckpoint } from '../checkpoint/checkpoint-reader.ts';
+export { readCheckpointFile } from '../checkpoint/checkpoint-file.ts';

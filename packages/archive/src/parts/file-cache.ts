@@ -1,1 +1,1 @@
-export { FileCache } from '../file-cache.ts';
+export { FileCache } from '../sources/file-cache.ts';

@@ -1,0 +1,557 @@
+import { Attributes } from './attributes.ts';
+import type { Block } from './block.ts';
+import { CressetError, invariant } from '../error.ts';
+import type { FunctionSchema } from '../schema/function-schema.ts';
+import type { Graph } from './graph.ts';
+import { type Operator, findOperatorMatching, hasSideEffectsByKind } from '../schema/operator-registry.ts';
+import type { InlinedCallStack, Scope } from './scope.ts';
+import type { SourceRange } from '../text/source-range.ts';
+import type { Symbol } from './symbol.ts';
+import { Value } from './value.ts';
+
+/** Distance in position between neighbours when nodes are appended: leaves room for twenty halvings. */
+const APPEND_INTERVAL = 2 ** 20;
+
+export const FIRST_POSITION = -(2 ** 52);
+export const LAST_POSITION = 2 ** 52;
+
+/**
+ * An operation of a graph: inputs, outputs, attributes, blocks (PyTorch: Node). Made by `graph.create`, it belongs to that
+ * graph for life; it takes effect when it is inserted into a block.
+ */
+export class Node extends Attributes {
+  readonly kind: Symbol;
+  readonly owningGraph: Graph;
+  /** Where it comes from in the source, where that is known. */
+  sourceRange: SourceRange | undefined;
+  /** The calls it was inlined through. */
+  callstack: InlinedCallStack | undefined;
+  scope: Scope;
+  /** The schema's name as it was in an older version of PyTorch, for upgraders. */
+  historicSchemaName: string | undefined;
+
+  #inputs: Value[] = [];
+  #outputs: Value[] = [];
+  #blocks: Block[] = [];
+  #owningBlock: Block | undefined;
+  #next: Node | undefined;
+  #previous: Node | undefined;
+  #inList = false;
+  #isDestroyed = false;
+  #position = 0;
+  /** The operator this node was last matched to. Forgotten when inputs or their types change. */
+  #operator: Operator | undefined;
+
+  /** Made by {@link Graph.create} and by blocks only. */
+  constructor(graph: Graph, kind: Symbol) {
+    super();
+    this.owningGraph = graph;
+    this.kind = kind;
+    this.scope = graph.currentScope;
+  }
+
+  // ---- structure
+
+  get inputs(): readonly Value[] {
+    return this.#inputs;
+  }
+
+  get outputs(): readonly Value[] {
+    return this.#outputs;
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  /** Input number `index`; without an index the only input, and throws `IR_INVARIANT` where there are more or none. */
+  input(index?: number): Value {
+    invariant(
+      index !== undefined || this.#inputs.length === 1,
+      `Tried to access a single input on node '${this.kind}' which has ${this.#inputs.length} inputs. You may consider using node.inputs instead.`,
+    );
+    const value = this.#inputs[index ?? 0];
+    invariant(value !== undefined, `${this.kind} has no input ${index}`);
+    return value;
+  }
+
+  /** Output number `index`; without an index the only output, and throws `IR_INVARIANT` where there are more or none. */
+  output(index?: number): Value {
+    invariant(
+      index !== undefined || this.#outputs.length === 1,
+      `Tried to access a single output on node '${this.kind}' which has ${this.#outputs.length} outputs. You may consider using node.outputs instead.`,
+    );
+    const value = this.#outputs[index ?? 0];
+    invariant(value !== undefined, `${this.kind} has no output ${index}`);
+    return value;
+  }
+
+  /** The block it is or was inserted in; throws `IR_INVARIANT` where it never was. */
+  get owningBlock(): Block {
+    invariant(this.#owningBlock !== undefined, `${this.kind} is in no block`);
+    return this.#owningBlock;
+  }
+
+  /** Whether it has been inserted into a block. */
+  get inBlockList(): boolean {
+    return this.#inList;
+  }
+
+  get isDestroyed(): boolean {
+    return this.#isDestroyed;
+  }
+
+  /** The node after it in its block (the return node after the last). After removal: the node that then followed. */
+  get next(): Node {
+    invariant(this.#next !== undefined, `${this.kind} is in no block`);
+    return this.#next;
+  }
+
+  /** The node before it in its block (the param node before the first). */
+  get previous(): Node {
+    invariant(this.#previous !== undefined, `${this.kind} is in no block`);
+    return this.#previous;
+  }
+
+  /** Whether any output is used. */
+  hasUses(): boolean {
+    return this.#outputs.some((output) => output.hasUses());
+  }
+
+  /** Whether it only stands for a value and is never run (PyTorch: notExecutedOp). */
+  isNotExecuted(): boolean {
+    return this.kind === 'prim::Constant' || this.kind === 'prim::profile' || this.kind === 'prim::profile_ivalue';
+  }
+
+  mustBeNone(): boolean {
+    return (
+      this.kind === 'prim::AutogradZero' ||
+      (this.#outputs.length === 1 && this.#outputs[0].type.kind === 'NoneType') ||
+      (this.kind === 'prim::Constant' && this.#outputs[0]?.type.kind === 'OptionalType' && !this.hasAttributes())
+    );
+  }
+
+  // ---- inputs
+
+  #checkInput(value: Value): void {
+    invariant(value.owningGraph === this.owningGraph, `%${value.debugName} belongs to another graph than ${this.kind}`);
+    invariant(!value.node.isDestroyed, `%${value.debugName} was destroyed`);
+  }
+
+  /** Appends an input; returns it. */
+  addInput(value: Value): Value {
+    this.#checkInput(value);
+    this.forgetOperator();
+    value.recordUse({ user: this, offset: this.#inputs.length });
+    this.#inputs.push(value);
+    return value;
+  }
+
+  /** Inserts an input before input `index`; returns it. */
+  insertInput(index: number, value: Value): Value {
+    this.#checkInput(value);
+    invariant(index >= 0 && index <= this.#inputs.length, `${this.kind} has no input ${index}`);
+    this.forgetOperator();
+    for (let offset = this.#inputs.length - 1; offset >= index; offset--) {
+      this.#inputs[offset].moveUse(this, offset, offset + 1);
+    }
+    this.#inputs.splice(index, 0, value);
+    value.recordUse({ user: this, offset: index });
+    return value;
+  }
+
+  /** Puts another value in the place of input `index`; returns the old one. */
+  replaceInput(index: number, value: Value): Value {
+    this.#checkInput(value);
+    const old = this.input(index);
+    old.forgetUse(this, index);
+    this.redirectInput(index, value);
+    return old;
+  }
+
+  /** Bookkeeping of Value: as {@link replaceInput}, where the old value has already forgotten the use. */
+  redirectInput(index: number, value: Value): void {
+    this.forgetOperator();
+    this.#inputs[index] = value;
+    value.recordUse({ user: this, offset: index });
+  }
+
+  /** Puts `to` in the place of every input that is `from`. */
+  replaceInputWith(from: Value, to: Value): void {
+    for (const [index, input] of this.#inputs.entries()) {
+      if (input === from) {
+        this.replaceInput(index, to);
+      }
+    }
+  }
+
+  removeInput(index: number): void {
+    this.forgetOperator();
+    this.input(index).forgetUse(this, index);
+    for (let offset = index + 1; offset < this.#inputs.length; offset++) {
+      this.#inputs[offset].moveUse(this, offset, offset - 1);
+    }
+    this.#inputs.splice(index, 1);
+  }
+
+  removeAllInputs(): void {
+    this.forgetOperator();
+    this.#inputs.forEach((input, index) => input.forgetUse(this, index));
+    this.#inputs = [];
+  }
+
+  /** Input `index` becomes what input `order[index]` was. */
+  permuteInputs(order: readonly number[]): void {
+    invariant(order.length === this.#inputs.length, 'permuteInputs: the order has another length than the inputs');
+    const inputs = order.map((index) => this.input(index));
+    this.removeAllInputs();
+    inputs.forEach((input) => this.addInput(input));
+  }
+
+  /** The input at the place of a schema's argument; throws `IR_OPERATOR` where there is no such argument. */
+  namedInput(name: string): Value {
+    const index = this.schema().argumentIndexWithName(name);
+    if (index === undefined) {
+      throw new CressetError('IR_OPERATOR', `Couldn't find an argument called ${name} in ${this.schema()}`);
+    }
+    return this.input(index);
+  }
+
+  hasNamedInput(name: string): boolean {
+    return this.maybeSchema()?.argumentIndexWithName(name) !== undefined;
+  }
+
+  // ---- outputs and blocks
+
+  addOutput(): Value {
+    const value = new Value(this, this.#outputs.length, this.owningGraph.takeUnique());
+    this.forgetOperator();
+    this.#outputs.push(value);
+    return value;
+  }
+
+  insertOutput(index: number): Value {
+    this.forgetOperator();
+    const value = new Value(this, index, this.owningGraph.takeUnique());
+    this.#outputs.splice(index, 0, value);
+    this.#renumberOutputs();
+    return value;
+  }
+
+  /** Takes an output away; throws `IR_INVARIANT` while it is used. */
+  eraseOutput(index: number): void {
+    const value = this.output(index);
+    invariant(!value.hasUses(), `cannot erase %${value.debugName}: it is used by ${value.uses[0]?.user.kind}`);
+    this.forgetOperator();
+    value.setDebugName('');
+    this.#outputs.splice(index, 1);
+    this.#renumberOutputs();
+  }
+
+  removeAllOutputs(): void {
+    for (let index = this.#outputs.length - 1; index >= 0; index--) {
+      this.eraseOutput(index);
+    }
+  }
+
+  permuteOutputs(order: readonly number[]): void {
+    invariant(order.length === this.#outputs.length, 'permuteOutputs: the order has another length than the outputs');
+    this.#outputs = order.map((index) => this.output(index));
+    this.#renumberOutputs();
+  }
+
+  #renumberOutputs(): void {
+    this.#outputs.forEach((output, index) => {
+      output.offset = index;
+    });
+  }
+
+  addBlock(): Block {
+    this.forgetOperator();
+    const block = this.owningGraph.createBlock(this);
+    this.#blocks.push(block);
+    return block;
+  }
+
+  /** Takes a block away with all that is in it; throws `IR_INVARIANT` while a value of it is used outside. */
+  eraseBlock(index: number): void {
+    const block = this.#blocks[index];
+    invariant(block !== undefined, `${this.kind} has no block ${index}`);
+    this.forgetOperator();
+    this.#blocks.splice(index, 1);
+    block.destroy();
+  }
+
+  /** Puts the outputs of `other` in the place of this node's outputs, one by one. */
+  replaceAllUsesWith(other: Node): void {
+    invariant(
+      this.#outputs.length === other.outputs.length,
+      'replaceAllUsesWith: the nodes have unequal numbers of outputs',
+    );
+    this.#outputs.forEach((output, index) => output.replaceAllUsesWith(other.output(index)));
+  }
+
+  /** A node of another kind in this one's place, with its inputs, blocks, outputs' types and uses (PyTorch name). */
+  replaceWithNewSymbol(kind: Symbol): Node {
+    const replacement = this.owningGraph.create(kind, [], 0);
+    replacement.copyMetadata(this).copyAttributes(this);
+    for (const input of this.#inputs) {
+      replacement.addInput(input);
+    }
+    for (const block of this.#blocks) {
+      replacement.addBlock().cloneFrom(block, (value) => value);
+    }
+    for (const output of this.#outputs) {
+      const made = replacement.addOutput().copyMetadata(output);
+      output.replaceAllUsesWith(made);
+    }
+    replacement.insertBefore(this);
+    return replacement;
+  }
+
+  /** Takes over source range, scope and call stack. */
+  copyMetadata(from: Node): this {
+    this.sourceRange = from.sourceRange;
+    this.scope = from.scope;
+    this.callstack = from.callstack;
+    return this;
+  }
+
+  setSourceRange(range: SourceRange | undefined): this {
+    this.sourceRange = range;
+    return this;
+  }
+
+  // ---- place
+
+  /** Inserts this node, which must be in no block, before another. */
+  insertBefore(node: Node): this {
+    invariant(node.inBlockList, 'insertBefore: the other node is in no block');
+    return this.insertAfter(node.previous);
+  }
+
+  /** Inserts this node, which must be in no block, after another. */
+  insertAfter(node: Node): this {
+    invariant(!this.#inList, `${this.kind} is in a block already`);
+    invariant(!this.#isDestroyed, `${this.kind} was destroyed`);
+    invariant(node.inBlockList, 'insertAfter: the other node is in no block');
+    invariant(node.owningGraph === this.owningGraph, `${this.kind} belongs to another graph`);
+    invariant(
+      node.kind !== 'prim::Return',
+      'Attempting to insert a Node after the Return node or before the Param node',
+    );
+    const following = node.next;
+    this.#owningBlock = node.owningBlock;
+    this.#link(node, following);
+    this.#inList = true;
+    this.#assignPosition();
+    return this;
+  }
+
+  /** Bookkeeping of Block: makes the two ends of an empty block. */
+  static linkEnds(param: Node, result: Node, block: Block): void {
+    param.#position = FIRST_POSITION;
+    result.#position = LAST_POSITION;
+    for (const node of [param, result]) {
+      node.#owningBlock = block;
+      node.#inList = true;
+    }
+    param.#next = result;
+    param.#previous = result;
+    result.#next = param;
+    result.#previous = param;
+  }
+
+  #link(before: Node, after: Node): void {
+    this.#previous = before;
+    this.#next = after;
+    before.#next = this;
+    after.#previous = this;
+  }
+
+  /** Moves it, within its graph, before another node. */
+  moveBefore(node: Node): void {
+    if (node !== this) {
+      this.removeFromList();
+      this.insertBefore(node);
+    }
+  }
+
+  /** Moves it, within its graph, after another node. */
+  moveAfter(node: Node): void {
+    if (node !== this) {
+      this.removeFromList();
+      this.insertAfter(node);
+    }
+  }
+
+  /** Takes it out of its block without destroying it: it can be inserted again. */
+  removeFromList(): void {
+    invariant(this.#inList, `${this.kind} is in no block`);
+    invariant(this.kind !== 'prim::Param' && this.kind !== 'prim::Return', `${this.kind} cannot leave its block`);
+    this.owningGraph.moveInsertPointOff(this);
+    // The pointers out of this node stay: whoever iterates over the block finds on from here.
+    this.next.#previous = this.#previous;
+    this.previous.#next = this.#next;
+    this.#inList = false;
+  }
+
+  /** Takes it out of the graph for good; throws `IR_INVARIANT` while an output is used. */
+  destroy(): void {
+    invariant(!this.#isDestroyed, `${this.kind} was destroyed already`);
+    const used = this.#outputs.find((output) => output.hasUses());
+    invariant(
+      used === undefined,
+      `cannot destroy ${this.kind}: %${used?.debugName} is used by ${used?.uses[0]?.user.kind}`,
+    );
+    this.removeAllOutputs();
+    while (this.#blocks.length > 0) {
+      this.eraseBlock(this.#blocks.length - 1);
+    }
+    this.removeAllInputs();
+    if (this.#inList && this.kind !== 'prim::Param' && this.kind !== 'prim::Return') {
+      this.removeFromList();
+    }
+    this.#isDestroyed = true;
+  }
+
+  #assignPosition(): void {
+    if (!this.owningBlock.hasPositions) {
+      return;
+    }
+    const before = this.previous;
+    const after = this.next;
+    if (after.kind === 'prim::Return') {
+      if (before.kind === 'prim::Param') {
+        this.#position = 0;
+        return;
+      }
+      this.#position = before.#position + APPEND_INTERVAL;
+      if (this.#position >= LAST_POSITION) {
+        this.owningBlock.forgetPositions();
+      }
+    } else if (before.kind === 'prim::Param') {
+      this.#position = after.#position - APPEND_INTERVAL;
+      if (this.#position <= FIRST_POSITION) {
+        this.owningBlock.forgetPositions();
+      }
+    } else {
+      this.#position = Math.floor((before.#position + after.#position) / 2);
+      if (this.#position === before.#position) {
+        this.owningBlock.forgetPositions();
+      }
+    }
+  }
+
+  /** Bookkeeping of Block: gives the nodes of a block new positions with room between them. */
+  static assignPositions(nodes: Iterable<Node>): void {
+    let position = FIRST_POSITION;
+    for (const node of nodes) {
+      position += APPEND_INTERVAL;
+      node.#position = position;
+    }
+  }
+
+  /** Whether it runs before `other`. A node and one in a block of it are neither before nor after each other. */
+  isBefore(other: Node): boolean {
+    return this.#comparePosition(other) < 0;
+  }
+
+  /** Whether it runs after `other`; see {@link isBefore}. */
+  isAfter(other: Node): boolean {
+    return this.#comparePosition(other) > 0;
+  }
+
+  #comparePosition(other: Node): number {
+    if (this.owningBlock === other.owningBlock) {
+      return this.#positionBehind(other);
+    }
+    // Not in one block: climb from both until two ancestors are.
+    for (let mine: Node | undefined = this; mine !== undefined; mine = mine.owningBlock.owningNode) {
+      for (let theirs: Node | undefined = other; theirs !== undefined; theirs = theirs.owningBlock.owningNode) {
+        if (mine.owningBlock === theirs.owningBlock) {
+          return mine.#positionBehind(theirs);
+        }
+      }
+    }
+    throw new CressetError('IR_INVARIANT', `${this.kind} and ${other.kind} are in different graphs`);
+  }
+
+  /** How far it stands behind another node of its block. */
+  #positionBehind(other: Node): number {
+    this.owningBlock.ensurePositions();
+    return this.#position - other.#position;
+  }
+
+  /** Whether `dominator` always runs before it. */
+  isDominatedBy(dominator: Node): boolean {
+    for (let node: Node | undefined = this; node !== undefined; node = node.owningBlock.owningNode) {
+      if (node.owningBlock === dominator.owningBlock) {
+        return dominator.isBefore(node);
+      }
+    }
+    return false;
+  }
+
+  /** How many blocks lie between it and the graph (PyTorch: blocksFromGraphBlock). */
+  get depth(): number {
+    let depth = 0;
+    for (let node = this.owningBlock.owningNode; node !== undefined; node = node.owningBlock.owningNode) {
+      depth++;
+    }
+    return depth;
+  }
+
+  // ---- operator
+
+  /** Forgets which operator this node was matched to. */
+  forgetOperator(): void {
+    this.#operator = undefined;
+  }
+
+  /** Tells which operator it is, where the maker of the node has matched it already. Holds until inputs change. */
+  setOperator(operator: Operator): this {
+    this.#operator = operator;
+    return this;
+  }
+
+  /** The operator whose schema fits kind and inputs, or undefined (PyTorch: maybeOperator). */
+  maybeOperator(): Operator | undefined {
+    this.#operator ??= findOperatorMatching(this);
+    return this.#operator;
+  }
+
+  /** The operator whose schema fits kind and inputs; throws `IR_OPERATOR` where none does. */
+  operator(): Operator {
+    const operator = this.maybeOperator();
+    if (operator === undefined) {
+      const inputs = this.#inputs.map((input) => `${input.type}`).join(', ');
+      throw new CressetError('IR_OPERATOR', `Schema not found for node: ${this.kind}(${inputs})`);
+    }
+    return operator;
+  }
+
+  maybeSchema(): FunctionSchema | undefined {
+    return this.maybeOperator()?.schema;
+  }
+
+  /** Throws `IR_OPERATOR` where no operator fits. */
+  schema(): FunctionSchema {
+    return this.operator().schema;
+  }
+
+  /** Whether running it does something beside making its outputs and writing to its arguments. */
+  hasSideEffects(): boolean {
+    return hasSideEffectsByKind(this.kind) || this.maybeOperator()?.aliasAnalysis === 'conservative';
+  }
+
+  /** Whether two runs with equal inputs may differ. */
+  isNondeterministic(): boolean {
+    if (this.maybeOperator()?.isNondeterministic !== true) {
+      return false;
+    }
+    // Dropout that is known to be in evaluation mode draws nothing.
+    const train = this.hasNamedInput('train') ? this.namedInput('train').node : undefined;
+    return !(train?.kind === 'prim::Constant' && train.hasAttribute('value') && train.i('value') === 0n);
+  }
+}

@@ -1,0 +1,211 @@
+import { Complex } from '../complex.ts';
+import { ListType } from '../types/container-types.ts';
+import { CressetError } from '../error.ts';
+import { Argument, type Constant, FunctionSchema } from './function-schema.ts';
+import { type ClassResolver, type ParsedType, SchemaTypeParser } from './schema-type-parser.ts';
+import { TextLexer, unquoteString } from '../text/text-lexer.ts';
+import type { Type, TypeKind } from '../types/type.ts';
+import { OptionalType } from '../types/union-type.ts';
+
+/** Defaults that stand as names in schemas, with their numeric codes. */
+const NAMED_CONSTANTS: Readonly<Record<string, bigint>> = {
+  float: 6n,
+  long: 4n,
+  strided: 0n,
+  Mean: 1n,
+  contiguous_format: 0n,
+};
+
+/**
+ * Parses a schema's text, `aten::add.Tensor(Tensor self, …) -> Tensor` (PyTorch: parseSchema). Throws `IR_PARSE`.
+ *
+ * @param resolveClass makes the types of dotted class names; without it they are refused
+ */
+export function parseSchema(text: string, resolveClass?: ClassResolver): FunctionSchema {
+  const parser = new SchemaParser(text, resolveClass);
+  const { name, overloadName } = parser.parseName();
+  if (parser.lexer.current.kind !== '(') {
+    throw new CressetError(
+      'IR_PARSE',
+      `Tried to parse a function schema but only the operator name was given: '${text}'`,
+    );
+  }
+  const schema = parser.parseSignature(name, overloadName);
+  parser.lexer.expect('eof');
+  return schema;
+}
+
+/** Parses `aten::add.Tensor` (PyTorch: parseName). Throws `IR_PARSE`. */
+export function parseOperatorName(text: string): { readonly name: string; readonly overloadName: string } {
+  const parser = new SchemaParser(text);
+  const name = parser.parseName();
+  parser.lexer.expect('eof');
+  return name;
+}
+
+class SchemaParser {
+  readonly lexer: TextLexer;
+  readonly #types: SchemaTypeParser;
+
+  constructor(text: string, resolveClass?: ClassResolver) {
+    this.lexer = new TextLexer(text);
+    this.#types = new SchemaTypeParser(this.lexer, {
+      completeTensorTypes: false,
+      allowTypeVariables: true,
+      resolveClass,
+    });
+  }
+
+  parseName(): { name: string; overloadName: string } {
+    let name = this.lexer.expect('ident').text;
+    if (this.lexer.nextIf(':')) {
+      this.lexer.expect(':');
+      name += `::${this.lexer.expect('ident').text}`;
+    }
+    const overloadName = this.lexer.nextIf('.') ? this.lexer.expect('ident').text : '';
+    return { name, overloadName };
+  }
+
+  parseSignature(name: string, overloadName: string): FunctionSchema {
+    const { lexer } = this;
+    const args: Argument[] = [];
+    const returns: Argument[] = [];
+    let kwargOnly = false;
+    let isVararg = false;
+    let isVarret = false;
+    lexer.list('(', ',', ')', () => {
+      if (isVararg) {
+        lexer.fail('... must be the last element of the argument list');
+      }
+      if (lexer.nextIf('*')) {
+        kwargOnly = true;
+      } else if (lexer.nextIf('dots')) {
+        isVararg = true;
+      } else {
+        args.push(this.#parseArgument(false, kwargOnly));
+      }
+    });
+    lexer.expect('arrow');
+    if (lexer.nextIf('dots')) {
+      isVarret = true;
+    } else if (lexer.current.kind === '(') {
+      lexer.list('(', ',', ')', () => {
+        if (isVarret) {
+          lexer.fail('... must be the last element of the return list');
+        }
+        if (lexer.nextIf('dots')) {
+          isVarret = true;
+        } else {
+          returns.push(this.#parseArgument(true, false));
+        }
+      });
+    } else {
+      returns.push(this.#parseArgument(true, false));
+    }
+    return new FunctionSchema(name, overloadName, args, returns, isVararg, isVarret);
+  }
+
+  #parseArgument(isReturn: boolean, kwargOnly: boolean): Argument {
+    const { lexer } = this;
+    const parsed = this.#types.parseType();
+    const { type, realType, aliasInfo, N } =
+      lexer.current.kind === '[' ? this.#parseSizedList(parsed) : { ...parsed, N: undefined };
+    if (isReturn) {
+      const name = lexer.current.kind === 'ident' ? lexer.next().text : '';
+      return new Argument(name, type, { realType, N, aliasInfo });
+    }
+    const name = lexer.expect('ident').text;
+    const defaultValue = lexer.nextIf('=') ? this.#parseDefault(type, realType, N) : undefined;
+    return new Argument(name, type, { realType, N, defaultValue, kwargOnly, aliasInfo });
+  }
+
+  /** `int[2]`: a list of a size stands only here, never within another type. */
+  #parseSizedList(element: ParsedType): ParsedType & { N: number } {
+    const { lexer } = this;
+    lexer.expect('[');
+    const N = Number(lexer.expect('number').text);
+    lexer.expect(']');
+    const list = new ListType(element.type);
+    const realList = element.type === element.realType ? list : new ListType(element.realType);
+    const aliasInfo = this.#types.parseContainerAnnotation(element.aliasInfo);
+    return lexer.nextIf('?')
+      ? { type: OptionalType.create(list), realType: OptionalType.create(realList), aliasInfo, N }
+      : { type: list, realType: realList, aliasInfo, N };
+  }
+
+  #parseDefault(type: Type, realType: Type, N: number | undefined): Constant {
+    const { lexer } = this;
+    switch (type.kind) {
+      case 'TensorType':
+      case 'GeneratorType':
+      case 'QuantizerType':
+        lexer.expect('None');
+        return null;
+      case 'OptionalType': {
+        const { elementType } = type as OptionalType;
+        if (elementType instanceof ListType && lexer.current.kind !== 'None') {
+          return this.#parseListDefault(elementType, N);
+        }
+        return this.#parseSingle(elementType.kind);
+      }
+      case 'ListType':
+        return this.#parseListDefault(type as ListType, N);
+      case 'DeviceObjType':
+        return unquoteString(lexer.expect('string_literal').text);
+      case 'StringType':
+      case 'NumberType':
+      case 'IntType':
+      case 'BoolType':
+      case 'FloatType':
+      case 'ComplexType':
+        return this.#parseSingle(type.kind);
+      default:
+        return lexer.fail(`unexpected type, file a bug report: ${realType.str()}`);
+    }
+  }
+
+  #parseListDefault(type: ListType, N: number | undefined): Constant {
+    const { lexer } = this;
+    const { kind } = type.elementType;
+    if (lexer.current.kind === 'None') {
+      lexer.next();
+      return null;
+    }
+    if (N !== undefined && lexer.current.kind !== '[') {
+      const value = this.#parseSingle(kind);
+      return Array.from({ length: N }, () => value);
+    }
+    const values: Constant[] = [];
+    lexer.list('[', ',', ']', () => values.push(this.#parseSingle(kind)));
+    return values;
+  }
+
+  #parseSingle(kind: TypeKind): Constant {
+    const { lexer } = this;
+    if (lexer.nextIf('True')) {
+      return true;
+    }
+    if (lexer.nextIf('False')) {
+      return false;
+    }
+    if (lexer.nextIf('None')) {
+      return null;
+    }
+    if (lexer.current.kind === 'string_literal') {
+      return unquoteString(lexer.next().text);
+    }
+    if (lexer.current.kind === 'ident' && Object.hasOwn(NAMED_CONSTANTS, lexer.current.text)) {
+      return NAMED_CONSTANTS[lexer.next().text];
+    }
+    const isNegative = lexer.nextIf('-');
+    const { text } = lexer.expect('number');
+    const sign = isNegative ? '-' : '';
+    if (text.endsWith('j')) {
+      return new Complex(0, Number(sign + text.slice(0, -1)));
+    }
+    if (kind === 'ComplexType') {
+      return new Complex(Number(sign + text), 0);
+    }
+    return kind === 'FloatType' || /[.e]/i.test(text) ? Number(sign + text) : BigInt(sign + text);
+  }
+}
