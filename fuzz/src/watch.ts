@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { ChildMessage } from './message.ts';
 
@@ -37,13 +37,19 @@ export async function watchRange(options: WatchOptions): Promise<void> {
 /** Clock ticks a second in /proc, whatever the kernel's own. */
 const TICKS = 100;
 
-/** The time a process has computed: a machine under load gives it less than the clock says, which counts where that is not known. */
-function busyMilliseconds(pid: number | undefined): number {
+const computingIsTold = existsSync('/proc/self/stat');
+
+/**
+ * The time a process has computed: a machine under load gives it less than the clock says, which counts where that is not known. Null for one
+ * that has ended.
+ */
+function busyMilliseconds(pid: number | undefined): number | null {
+  if (!computingIsTold) return performance.now();
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
     return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
   } catch {
-    return performance.now();
+    return null;
   }
 }
 
@@ -65,22 +71,24 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
   );
   return new Promise((resolve) => {
     let current = first;
-    let hangs = false;
+    let hang: string | null = null;
     let isDone = false;
     let alarm: NodeJS.Timeout | undefined;
     /** Ends the child once it has computed for so long, or does nothing at all. */
     const watchdog = (limit: number): void => {
       clearTimeout(alarm);
-      const start = busyMilliseconds(child.pid);
+      const start = busyMilliseconds(child.pid) ?? 0;
       let last = start;
       let patience = PATIENCE;
       const look = (): void => {
         const busy = busyMilliseconds(child.pid);
+        if (busy === null) return;
         // However little of the machine it gets, a child that has something to do gets on.
         patience = busy > last ? PATIENCE : patience - 1;
         last = busy;
-        hangs = !(busy - start < limit) || patience === 0;
-        if (hangs) child.kill('SIGKILL');
+        if (!(busy - start < limit)) hang = `no answer after ${Math.round(busy - start)} ms of computing`;
+        else if (patience === 0) hang = `no answer, and nothing computed for ${PATIENCE * limitMilliseconds} ms`;
+        if (hang !== null) child.kill('SIGKILL');
         else alarm = setTimeout(look, limitMilliseconds);
       };
       alarm = setTimeout(look, limitMilliseconds);
@@ -98,8 +106,7 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
     child.on('close', (code, signal) => {
       clearTimeout(alarm);
       if (isDone) return resolve(null);
-      const reason = hangs ? `no answer after ${limitMilliseconds} ms` : `the process ended (${signal ?? code})`;
-      resolve({ seed: current, reason });
+      resolve({ seed: current, reason: hang ?? `the process ended (${signal ?? code})` });
     });
   });
 }
