@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url';
 import type { UserConfig } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { benchPlugin } from './apps/bench/vite-plugin.mjs';
-import { aliases } from './scripts/aliases.mjs';
-import { vulkanEnvironment } from './scripts/gpu-lanes.mjs';
+import { aliases } from './scripts/build/aliases.mjs';
+import { vulkanEnvironment } from './scripts/machine/gpu-lanes.mjs';
 
 // Vitest's reporter groups failures with Map.groupBy, which Node 20 does not have yet.
 (Map as { groupBy?: unknown }).groupBy ??= <Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key) => {

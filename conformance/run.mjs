@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
-import { denoPath } from '../scripts/gpu-lanes.mjs';
+import { denoPath } from '../scripts/machine/gpu-lanes.mjs';
 
 const configFile = fileURLToPath(new URL('../vite.config.ts', import.meta.url));
 // A folder of its own for every run: one that is under way is not disturbed by the next.

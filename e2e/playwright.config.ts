@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from '@playwright/test';
-import { launchOptions, launchOptionsWithoutGpu } from '../scripts/gpu-lanes.mjs';
+import { launchOptions, launchOptionsWithoutGpu } from '../scripts/machine/gpu-lanes.mjs';
 import { benchAddress, pagesAddress, playgroundAddress, ports } from './addresses.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { chromium } from 'playwright';
 import { inFreshPage } from './fresh-page.mjs';
-import { launchOptions } from './gpu-lanes.mjs';
+import { launchOptions } from './machine/gpu-lanes.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const {

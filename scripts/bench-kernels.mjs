@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { createServer } from 'vite';
 import { create, globals } from 'webgpu';
-import { vulkanEnvironment } from './gpu-lanes.mjs';
+import { vulkanEnvironment } from './machine/gpu-lanes.mjs';
 
 Object.assign(process.env, vulkanEnvironment);
 Object.assign(globalThis, globals);

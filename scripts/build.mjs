@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
 import { build } from 'vite';
-import { runToEnd } from './process-group.mjs';
-import { buildLibrary } from './build-library.mjs';
+import { runToEnd } from './machine/process-group.mjs';
+import { buildLibrary } from './build/build-library.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const library = join(root, 'packages', 'cresset');

@@ -21,8 +21,8 @@ import { serveApp } from '../e2e/apps/app-server.mjs';
 import { environments } from '../e2e/apps/environments.mjs';
 import { assemble, installedVersion, nothing, NotInstalled, packLibrary } from '../e2e/apps/workplace.mjs';
 import { writeEnvironmentsPage } from '../e2e/apps/environments-page.mjs';
-import { browserPath, denoPath, launchOptions, vulkanEnvironment } from './gpu-lanes.mjs';
-import { runToEnd } from './process-group.mjs';
+import { browserPath, denoPath, launchOptions, vulkanEnvironment } from './machine/gpu-lanes.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runToEnd } from './process-group.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 const minutes = 60_000;
 const { values: options, positionals } = parseArgs({

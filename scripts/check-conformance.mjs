@@ -4,7 +4,7 @@
 // The corpora are too large to be part of the project; they are read from ../shared where that folder exists.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { runToEnd } from './process-group.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 /** Exit status by which scripts/test.mjs knows a step that had nothing to work on. */
 const skippedStatus = 77;

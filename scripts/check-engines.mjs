@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { servePages } from '../e2e/page-server.mjs';
-import { denoPath, firefoxPath, firefoxPreferences, vulkanEnvironment } from './gpu-lanes.mjs';
-import { runToEnd } from './process-group.mjs';
+import { denoPath, firefoxPath, firefoxPreferences, vulkanEnvironment } from './machine/gpu-lanes.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 const limitMilliseconds = 8 * 60_000;
 const address = (relative) => new URL(relative, import.meta.url).href;

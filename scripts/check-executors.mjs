@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { runToEnd } from './process-group.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 /** Exit status by which scripts/test.mjs knows a step that had nothing to work on. */
 const skippedStatus = 77;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { runToEnd } from './process-group.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 const folder = 'packages/cresset';
 const consumer = mkdtempSync(join(tmpdir(), 'cresset-package-'));

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, globals } from 'webgpu';
-import { denoPath, vulkanEnvironment } from './gpu-lanes.mjs';
+import { denoPath, vulkanEnvironment } from './machine/gpu-lanes.mjs';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) {

@@ -1,7 +1,7 @@
 // What a page downloads stays small: what every page takes has a limit, compressed, and each part that a program may need is told.
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { familySizes } from './family-sizes.mjs';
+import { familySizes } from './build/family-sizes.mjs';
 
 const folder = new URL('../packages/cresset/dist/', import.meta.url);
 const downloads = [

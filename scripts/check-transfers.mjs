@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
 import { inFreshPage } from './fresh-page.mjs';
-import { launchOptions } from './gpu-lanes.mjs';
+import { launchOptions } from './machine/gpu-lanes.mjs';
 import { programs } from './transfers/programs.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));

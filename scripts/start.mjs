@@ -3,7 +3,7 @@
 // `--port N` asks for a port; without it the first free one is taken.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { prepareMachine } from './prepare-machine.mjs';
+import { prepareMachine } from './machine/prepare-machine.mjs';
 
 const timeToAnswer = 120_000;
 
@@ -20,7 +20,10 @@ async function servePlayground(port) {
 
 /** Opens the playground so that it runs its bundled model by itself, and waits for what it reports. */
 async function runOnce(address) {
-  const [{ chromium }, { launchOptions }] = await Promise.all([import('playwright'), import('./gpu-lanes.mjs')]);
+  const [{ chromium }, { launchOptions }] = await Promise.all([
+    import('playwright'),
+    import('./machine/gpu-lanes.mjs'),
+  ]);
   const browser = await chromium.launch(launchOptions);
   const complaints = [];
   try {

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareMachine } from './prepare-machine.mjs';
-import { runToEnd } from './process-group.mjs';
+import { prepareMachine } from './machine/prepare-machine.mjs';
+import { runToEnd } from './machine/process-group.mjs';
 
 const minutes = 60_000;
 const skippedStatus = 77;

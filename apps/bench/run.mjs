@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, createServer, preview } from 'vite';
-import { browserPathOf, vulkanEnvironment } from '../../scripts/gpu-lanes.mjs';
+import { browserPathOf, vulkanEnvironment } from '../../scripts/machine/gpu-lanes.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const config = { configFile: join(root, 'vite.config.ts'), mode: 'bench', logLevel: 'warn' };

@@ -1,7 +1,7 @@
 // Runs the built page of the bench in Chromium, on the GPU that GPU_LANE names; see run.mjs.
 import { writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
-import { launchOptions } from '../../../scripts/gpu-lanes.mjs';
+import { launchOptions } from '../../../scripts/machine/gpu-lanes.mjs';
 
 const { address, file, ...choice } = JSON.parse(process.argv[2]);
 const browser = await chromium.launch(launchOptions);

@@ -11,7 +11,7 @@ import { version } from './page/version.ts';
 export { setJitLogSink } from '@cresset/ir';
 export { addLocalOperator } from './engine/local-operators.ts';
 export { loadAllParts, loadPart } from './engine/parts.ts';
-// What is published is linked by the first: see scripts/link-parts.mjs.
+// What is published is linked by the first: see scripts/build/link-parts.mjs.
 export { linkPart, usePartAddresses };
 export { serve };
 

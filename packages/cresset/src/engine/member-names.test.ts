@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memberNames } from '../../../../scripts/member-names.mjs';
+import { memberNames } from '../../../../scripts/build/member-names.mjs';
 
 const renamed = (scripts: readonly string[], known: readonly string[] = []): readonly string[] => [
   ...memberNames(scripts, known).keys(),

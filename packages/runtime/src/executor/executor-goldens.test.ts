@@ -22,7 +22,7 @@ import { RuntimeContext } from '../run/runtime-context.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
 
-/** As scripts/make-executor-goldens.py writes it. */
+/** As scripts/fixtures/make-executor-goldens.py writes it. */
 interface Golden extends Readonly<Record<Mode, readonly CallRecord[] | null>> {
   readonly calls: readonly (readonly EncodedValue[])[];
   readonly grad_enabled: boolean;

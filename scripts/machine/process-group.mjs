@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const windows = process.platform === 'win32';
 const timeToEndByItself = 10_000;
 

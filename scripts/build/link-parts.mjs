@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import MagicString from 'magic-string';
 import { dynamicImports, exportedPairs, exportsOf, fileOf, importedPairs, importsOf, object } from './module-text.mjs';
 
-const { version } = JSON.parse(readFileSync(new URL('../packages/cresset/package.json', import.meta.url), 'utf8'));
+const { version } = JSON.parse(readFileSync(new URL('../../packages/cresset/package.json', import.meta.url), 'utf8'));
 
 /** The file of a part, by the module that it begins with. */
 export const partFileOf = ({ name }) => `part-${name}.js`;

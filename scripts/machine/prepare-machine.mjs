@@ -2,7 +2,7 @@
 //   - pnpm, from npm, and the workspace's packages as the lock file has them
 //   - root on Debian: Chromium, Firefox, and Mesa's software Vulkan driver new enough for WebGPU
 //   - elsewhere: finds the Chrome, Chromium or Edge that is there, and says what is missing
-// Writes .gpu-lanes.env (not committed), which scripts/gpu-lanes.mjs reads.
+// Writes .gpu-lanes.env (not committed), which scripts/machine/gpu-lanes.mjs reads.
 import { spawnSync } from 'node:child_process';
 import {
   accessSync,
@@ -20,7 +20,7 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const pnpmVersion = '12.21.0';
 const toolsFolder = join(root, 'node_modules', '.tools');
 const vulkanDrivers = '/usr/share/vulkan/icd.d';
@@ -207,7 +207,7 @@ function prepareFastChromium(vulkanDriver) {
   }
   const library = join(folder, 'libvk_swiftshader.so');
   rmSync(library, { force: true });
-  const source = join(root, 'scripts', 'llvmpipe-shim.c');
+  const source = join(root, 'scripts', 'machine', 'llvmpipe-shim.c');
   if (!run(compiler, ['-O2', '-shared', '-fPIC', '-fvisibility=hidden', '-o', library, source, '-ldl'])) {
     rmSync(folder, { recursive: true, force: true });
     return '';

@@ -15,7 +15,7 @@ const OF_ENGINE = /^(?:engine|part-[\w-]+)\.js$/;
 const BESIDE_ENGINE = /^(?:cresset|worker|provide-engine|page-[\w-]+)(?:\.js|\.d\.ts)$/;
 
 /** Names of the browser's that are younger than terser's list of them. */
-const webgpuTypes = readFileSync(new URL('../node_modules/@webgpu/types/dist/index.d.ts', import.meta.url), 'utf8');
+const webgpuTypes = readFileSync(new URL('../../node_modules/@webgpu/types/dist/index.d.ts', import.meta.url), 'utf8');
 
 /** Terser's options for giving properties other names; `$` stands before each in what it keeps from file to file. */
 function renaming(names) {

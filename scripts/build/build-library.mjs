@@ -9,8 +9,8 @@ import { classicScript, linkPage, noteImports, pageFileOf, SCRIPT_ADDRESS } from
 import { linkParts, partFileOf } from './link-parts.mjs';
 import { shrinkScripts } from './shrink.mjs';
 
-const source = (file) => fileURLToPath(new URL(`../packages/cresset/src/${file}`, import.meta.url));
-const outDir = fileURLToPath(new URL('../packages/cresset/dist/', import.meta.url));
+const source = (file) => fileURLToPath(new URL(`../../packages/cresset/src/${file}`, import.meta.url));
+const outDir = fileURLToPath(new URL('../../packages/cresset/dist/', import.meta.url));
 
 /** The half of fflate that compresses comes with what writes files: taken for another module, it does not go where the other half is. */
 const deflateWithTheWriter = {

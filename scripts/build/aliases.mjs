@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-const path = (relative) => fileURLToPath(new URL(`../${relative}`, import.meta.url));
+const path = (relative) => fileURLToPath(new URL(`../../${relative}`, import.meta.url));
 
 /** Workspace packages are consumed as source, so nothing has to be built before tests or the playground run. */
 export const aliases = [

@@ -5,7 +5,7 @@
 //   hardware (elsewhere)   the GPU that the machine has
 import { existsSync, readFileSync } from 'node:fs';
 
-const settingsFile = new URL('../.gpu-lanes.env', import.meta.url);
+const settingsFile = new URL('../../.gpu-lanes.env', import.meta.url);
 const settings = new Map();
 if (existsSync(settingsFile)) {
   for (const line of readFileSync(settingsFile, 'utf8').split('\n')) {
