@@ -64,7 +64,11 @@ export class CaseRunner {
     try {
       if (this.checks.includes('graph') && json.graph !== undefined) expectGraph(program, json);
       if (this.checks.includes('code') && json.code !== undefined) expectCode(program, json);
-      if (this.checks.includes('grads') && json.grads) await expectGradients(program, json, json.grads, readFile);
+      if (this.checks.includes('grads') && json.grads) {
+        for (let round = 0; round < this.plans.repeat; round++) {
+          await expectGradients(program, json, json.grads, readFile);
+        }
+      }
       if (this.checks.includes('gradcheck')) {
         const found = await checkGradients(program, json, readFile);
         if ('unchecked' in found) return found.unchecked;

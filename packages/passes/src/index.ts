@@ -40,6 +40,7 @@ export { differentiate } from './autodiff/differentiate.ts';
 export { specializeAutogradZero } from './autodiff/specialize-autograd-zero.ts';
 export { formulas } from './autodiff/formulas/index.ts';
 export { type Gradient } from './autodiff/gradient.ts';
+export { decomposeOps } from './decomposition/decompose-ops.ts';
 export { gradientPairOf } from './autodiff/symbolic-script.ts';
 export { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
 export { refineIntegerValues } from './cleanup/refine-integer-values.ts';

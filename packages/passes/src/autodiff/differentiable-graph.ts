@@ -70,14 +70,6 @@ export function packGradient(gradient: Gradient, group: Node): void {
     .setIs('df_output_vjps', gradient.dfOutputVjps);
 }
 
-/** Puts a differentiable graph's operators in its place, and nothing of what is kept for its derivative. */
-export function unpackDifferentiableGraph(group: Node): void {
-  const f = group.g('Subgraph').copy();
-  while (f.outputs.length > group.outputs.length) f.eraseOutput(f.outputs.length - 1);
-  group.setG('Subgraph', f);
-  unmergeSubgraph(group);
-}
-
 /** Fallbacks are watched anew. */
 export function forgetProfilesOfFallbacks(graph: Graph): void {
   for (const node of graph.allNodes()) {

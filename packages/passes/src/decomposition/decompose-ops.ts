@@ -6,25 +6,33 @@ import { inline, insertGraphBefore } from '../cleanup/inliner.ts';
 /** Compiles the TorchScript text of a row's decomposition to a graph over the row's arguments. */
 export type DecompositionCompiler = (row: OperatorRow) => Graph;
 
-/** Puts operators that are defined in terms of others (row.decomposition) in those terms (PyTorch: RunDecompositions). */
-export function decomposeOps(graph: Graph, compile: DecompositionCompiler, forDevice = true): boolean {
+/**
+ * Puts operators that are defined in terms of others (row.decomposition) in those terms (PyTorch: RunDecompositions).
+ *
+ * @param forDevice whether what somebody else computes is, too: on the host that is its function
+ * @param keeps which operators stay as they are
+ */
+export function decomposeOps(
+  graph: Graph,
+  compile: DecompositionCompiler,
+  forDevice = true,
+  keeps?: (node: Node) => boolean,
+): boolean {
+  const isDecomposed = (node: Node): boolean => {
+    const row = rowOf(node);
+    if ((row?.remote && !forDevice) || keeps?.(node)) return false;
+    return (row?.derived?.from ?? row)?.decomposition !== undefined;
+  };
   let changed = false;
-  // Decompositions may use decomposed operators: what is inserted is looked at again.
-  for (let found = decomposableNodes(graph, forDevice); found.length > 0; found = decomposableNodes(graph, forDevice)) {
+  for (;;) {
+    // Decompositions may use decomposed operators: what is inserted is looked at again.
+    const found = [...graph.allNodes()].filter(isDecomposed);
+    if (found.length === 0) break;
     for (const node of found) decompose(node, compile);
     changed = true;
   }
   logGraph('decompose_ops', graph);
   return changed;
-}
-
-/** On the host, what has a function of its own there keeps it. */
-function decomposableNodes(graph: Graph, forDevice: boolean): Node[] {
-  return [...graph.allNodes()].filter((node) => {
-    const row = rowOf(node);
-    if (row?.remote && !forDevice) return false;
-    return row?.decomposition !== undefined || row?.derived?.from.decomposition !== undefined;
-  });
 }
 
 function decompose(node: Node, compile: DecompositionCompiler): void {

@@ -1,4 +1,4 @@
-import { logGraph, TensorType, unmergeSubgraph, type Graph } from '@cresset/ir';
+import { logGraph, TensorType, unmergeSubgraph, type Graph, type Node } from '@cresset/ir';
 import { createAutodiffSubgraphs } from '../autodiff/create-autodiff-subgraphs.ts';
 import {
   forgetProfilesOfFallbacks,
@@ -8,7 +8,6 @@ import {
   needsGradient,
   NODE_THRESHOLD,
   packGradient,
-  unpackDifferentiableGraph,
 } from '../autodiff/differentiable-graph.ts';
 import { differentiate } from '../autodiff/differentiate.ts';
 import { inlineAutodiffSubgraphs } from '../autodiff/inline-autodiff-subgraphs.ts';
@@ -175,9 +174,7 @@ function differentiateSpecialized(graph: Graph, options: SpecOptions): void {
     const gradient = differentiate(group.g('Subgraph'));
     propagateInputShapes(gradient.f, options.evaluate);
     runOptimization(gradient.f, { ...options, useShapes: true }, (_name, pass) => pass());
-    fuse(gradient.f, { ...options, fuse: null, onStep: undefined }, () => {
-      if (!options.fuse) fuseAsLegacy(gradient.f, options);
-    });
+    fuse(gradient.f, { ...options, onStep: undefined }, () => fuseAsLegacy(gradient.f, options));
     packGradient(gradient, group);
   }
   inlineAutodiffSubgraphs(graph, INLINE_THRESHOLD);
@@ -185,20 +182,19 @@ function differentiateSpecialized(graph: Graph, options: SpecOptions): void {
 }
 
 /**
- * What only this library does, with a graph that is printed before: PyTorch's groups are run operator by operator, and operators in terms of
- * those that have a function of their own.
+ * What only this library does, with a graph that is printed before: groups of PyTorch's fusers are run operator by operator, and operators in
+ * terms of those that have a function of their own.
+ *
+ * @param keeps operators that stay as they are
  */
-export function lowerForHost(graph: Graph, options: OptimizeOptions): void {
-  const nodes = [...graph.allNodes()];
-  const differentiable = nodes.filter(({ kind }) => kind === 'prim::DifferentiableGraph');
-  const groups = nodes.filter(({ kind }) => kind === 'prim::TensorExprGroup');
-  for (const group of differentiable) unpackDifferentiableGraph(group);
+export function lowerForHost(graph: Graph, options: OptimizeOptions, keeps: (node: Node) => boolean): void {
+  const groups = [...graph.allNodes()].filter(({ kind }) => kind === 'prim::TensorExprGroup');
   for (const group of groups) unmergeSubgraph(group);
   const hadLegacyGroups = !options.fuse && lowerLegacyGroups(graph, options.compileDecomposition);
-  // Sizes that were computed for groups alone, and what is kept for derivatives: the tape records operators.
-  if (groups.length + differentiable.length > 0 || hadLegacyGroups) eliminateDeadCode(graph);
+  // Sizes that were computed for groups alone.
+  if (groups.length > 0 || hadLegacyGroups) eliminateDeadCode(graph);
   lowerAutogradOperators(graph);
-  decomposeOps(graph, options.compileDecomposition, false);
+  decomposeOps(graph, options.compileDecomposition, false, keeps);
 }
 
 /** Groups of PyTorch's older fuser: a tensor of which it is not known where it is may be anywhere. */

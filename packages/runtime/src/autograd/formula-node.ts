@@ -112,7 +112,7 @@ export class FormulaNode extends GradNode {
     return this.inputs.get(input)?.begin ?? -1;
   }
 
-  *savedTensors(): Iterable<Tensor> {
+  override *savedTensors(): Iterable<Tensor> {
     for (const value of this.#saved?.values() ?? []) yield* value.tensors;
   }
 
@@ -121,5 +121,5 @@ export class FormulaNode extends GradNode {
   }
 }
 
-const RELEASED =
+export const RELEASED =
   'Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.';

@@ -48,6 +48,11 @@ export abstract class GradNode {
     run: TapeRun,
   ): Promise<Gradient[]>;
 
+  /** What it keeps of the forward run. */
+  savedTensors(): Iterable<Tensor> {
+    return [];
+  }
+
   /** Gives up what it keeps of the forward run. */
   release(): void {}
 }

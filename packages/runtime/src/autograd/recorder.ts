@@ -3,10 +3,14 @@ import { isImplemented, OperatorError } from '@cresset/operators';
 import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { dispatch } from '../dispatch/dispatch.ts';
+import type { FusionGroup } from '../dispatch/fusion-group.ts';
+import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import type { Execution, OperatorObserver } from '../run/execution.ts';
 import { autogradOperators } from './autograd-operators.ts';
+import { recordGroup } from './differentiable-node.ts';
 import { FormulaNode } from './formula-node.ts';
+import type { GradNode } from './grad-node.ts';
 import {
   checkInPlace,
   nodeFor,
@@ -19,7 +23,8 @@ import {
   tensorsOf,
 } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
+import { below, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
+import { tapeCode } from './tape-code.ts';
 import { TapeRun } from './tape-run.ts';
 import {
   emptyHistory,
@@ -48,15 +53,13 @@ export class Recorder implements OperatorObserver {
     const operator = recordedOperatorOf(row);
     if (operator.isPlain) return dispatch(binding, args, execution);
     if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
-    const isOn = execution.context.gradEnabled;
-    const isNeeded =
-      isOn && args.some((value) => tensorsOf(value).some((tensor) => tensor !== null && requiresGrad(tensor)));
+    const isNeeded = isGradientNeeded(args, execution);
     const composition = isNeeded && operator.derivative?.composition;
     if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
     if (isNeeded) return this.#record(operator, { binding, args, node }, execution);
     const results = await this.#runBelow(binding, args, execution);
     noteWrites(operator, args);
-    noteViews(operator, { binding, args, node }, results, !isOn);
+    noteViews(operator, { binding, args, node }, results, !execution.context.gradEnabled);
     return results;
   }
 
@@ -130,17 +133,48 @@ export class Recorder implements OperatorObserver {
   }
 
   /** What is kept outlives the registers that hold it. */
-  #pin(step: unknown, { ledger }: Execution): void {
-    if (!ledger || !(step instanceof FormulaNode)) return;
+  #pin(step: GradNode, { ledger }: Execution): void {
+    if (!ledger) return;
     for (const tensor of step.savedTensors()) {
       ledger.pin(tensor);
       this.kept.push(tensor);
     }
   }
 
-  runGroup(): never {
-    throw new Error('nothing is fused in what is recorded');
+  /** A group is run as one where no gradient is wanted of it, and else by its operators. */
+  async runGroup(
+    group: FusionGroup,
+    args: readonly IValue[],
+    _node: Node,
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    if (!isGradientNeeded(args, execution)) return group.run(args, below(execution));
+    return new TapeRun(execution, true).run(tapeCode.ofGraph(group.graph, group.label).code([]), args);
   }
+
+  async runDifferentiable(
+    group: DifferentiableGroup,
+    args: readonly IValue[],
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    const results = await new TapeRun(below(execution), false).run(group.forwardCode(args), args);
+    const own = results.map((result) => apart(result, args));
+    if (isGradientNeeded(args, execution)) this.#pin(recordGroup(group, args, own), execution);
+    return own.slice(0, group.resultCount);
+  }
+}
+
+/** Whether what an operator makes of its arguments may be asked for gradients. */
+const isGradientNeeded = (args: readonly IValue[], { context }: Execution): boolean =>
+  context.gradEnabled &&
+  args.some((value) => tensorsOf(value).some((tensor) => tensor !== null && requiresGrad(tensor)));
+
+/** Autograd knows a result from an argument, even where the one is the other. */
+function apart(result: IValue, args: readonly IValue[]): IValue {
+  if (!(result instanceof Tensor)) return result;
+  const own = args.includes(result) ? result.asStrided([...result.sizes], [...result.strides]) : result;
+  own.requiresGrad = false;
+  return own;
 }
 
 /** Results that have no derivatives require none, views of something that does among them. */

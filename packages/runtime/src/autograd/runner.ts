@@ -35,7 +35,11 @@ class Runner implements OperatorObserver {
 
 const runner = new Runner();
 
-/** A run below autograd: within another one, and not recorded. */
+/** A run below autograd: within another one, and not recorded. It is planned and replayed as any run. */
+export const below = ({ context, signal, ledger }: Execution): Execution =>
+  new Execution(context, signal, null, ledger);
+
+/** As {@link below}, of operators as they were written. */
 export const unrecorded = (execution: Execution): TapeRun =>
   new TapeRun(new Execution(execution.context, execution.signal, runner, execution.ledger), false);
 

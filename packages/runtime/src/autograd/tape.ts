@@ -1,3 +1,4 @@
+import { jitOptions } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { Execution } from '../run/execution.ts';
@@ -12,15 +13,19 @@ export { retainGrad } from './autograd-operators.ts';
 export { requiresGrad } from './tensor-history.ts';
 export type { DifferentiationTask } from './differentiate.ts';
 
-/** Makes a call of a program so that gradients of its results can be asked for. */
+/**
+ * Makes a call of a program so that gradients of its results can be asked for. Where an executor is chosen that looks at arguments its plans
+ * run, which have derivatives of whole groups; else every operator is called as it was written.
+ */
 export async function recordedCall<T>(
   context: RuntimeContext,
   call: (options: Pick<CallOptions, 'observer' | 'codes'>) => Promise<T>,
 ): Promise<T> {
   const { gradEnabled } = context;
+  const { enabled, executor } = jitOptions();
   context.gradEnabled = true;
   try {
-    return await call({ observer: new Recorder(), codes: tapeCode });
+    return await call({ observer: new Recorder(), ...(enabled === false || !executor ? { codes: tapeCode } : {}) });
   } finally {
     context.gradEnabled = gradEnabled;
   }

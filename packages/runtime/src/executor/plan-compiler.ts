@@ -1,8 +1,10 @@
-import type { Graph, Node, ScriptFunction } from '@cresset/ir';
-import { lowerForHost, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
-import { compileCode } from '../interpreter/code-compiler.ts';
-import type { CodeSource } from '../interpreter/code.ts';
+import { Graph, type Node, type ScriptFunction } from '@cresset/ir';
+import { isImplemented, type OperatorRow } from '@cresset/operators';
+import { decomposeOps, lowerForHost, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
+import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
+import type { Code, CodeSource } from '../interpreter/code.ts';
 import type { Callback } from '../interpreter/instruction.ts';
+import { bindOperator } from '../interpreter/operator-binding.ts';
 import type { ExecutionPlan, GraphExecutor } from './graph-executor.ts';
 
 /** What only the executor knows that made a graph. */
@@ -21,24 +23,52 @@ export function planOf(
   executor: GraphExecutor,
   graph: Graph,
   guards: readonly AttributeGuard[],
-  options: OptimizeOptions,
+  options: OptimizeOptions & { readonly gradEnabled: boolean },
   special: SpecialNodes = {},
 ): ExecutionPlan {
   const lowered = graph.copy();
   const originals = new Map<Node, Node>();
   const nodes = graph.allNodes();
   for (const node of lowered.allNodes()) originals.set(node, nodes.next().value as Node);
-  lowerForHost(lowered, options);
+  // Whoever records a run knows derivatives of operators that are in terms of others, better ones than those of the others.
+  lowerForHost(lowered, options, (node) => options.gradEnabled && mayBeKept(node));
   const { provider } = executor;
   const code = compileCode(executor.name, lowered, {
     ofFunction: (fn) => special.codeOf?.(fn) ?? provider.ofFunction(fn),
     ofGraph: (inner, name) => provider.ofGraph(inner, name),
     callbackOf: (node) => {
       const original = originals.get(node);
-      return original && special.callbackOf?.(original);
+      return (original && special.callbackOf?.(original)) ?? composedOperator(node, options, provider);
     },
   });
   const plan = { graph, code, guards };
   executor.keep(plan);
   return plan;
+}
+
+const mayBeKept = (node: Node): boolean => node.maybeSchema()?.isVararg === false;
+
+/** Calls an operator that is in terms of others: undefined for all others. */
+function composedOperator(
+  node: Node,
+  { compileDecomposition }: OptimizeOptions,
+  provider: CodeProvider,
+): Callback | undefined {
+  const row = node.maybeOperator()?.row as OperatorRow | undefined;
+  const isComposed = row && (row.derived?.from ?? row).decomposition !== undefined && !isImplemented(row);
+  if (!isComposed || row.remote || !mayBeKept(node)) return undefined;
+  const binding = bindOperator(node);
+  let code: Code | undefined;
+  const compile = (): Code => {
+    const graph = new Graph();
+    const inputs = new Map(node.inputs.map((input) => [input, graph.addInput().copyMetadata(input)]));
+    const alone = graph.appendNode(graph.createClone(node, (input) => inputs.get(input)!));
+    for (const output of alone.outputs) graph.registerOutput(output);
+    decomposeOps(graph, compileDecomposition, false);
+    return compileCode(binding.name, graph, provider);
+  };
+  return (args, state) => {
+    const { execution } = state;
+    return execution.observer?.run(binding, args, node, execution) ?? state.runBeside((code ??= compile()), args);
+  };
 }

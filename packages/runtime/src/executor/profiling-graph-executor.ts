@@ -20,7 +20,8 @@ import {
 import type { IValue, List, ScriptObject } from '@cresset/tensor';
 import type { CodeSource } from '../interpreter/code.ts';
 import type { Callback } from '../interpreter/instruction.ts';
-import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
+import { DifferentiableGroup } from './differentiable-group.ts';
+import { GraphExecutor, type ExecutionPlan, type PlanChooser, type RunSpec } from './graph-executor.ts';
 import { planOf, type SpecialNodes } from './plan-compiler.ts';
 import { ProfilingRecord } from './profiling-record.ts';
 import { matchesType, matchTogether } from './tensor-types.ts';
@@ -136,7 +137,8 @@ export class ProfilingGraphExecutor implements PlanChooser {
   }
 
   #planOf(graph: Graph, special: SpecialNodes = {}): ExecutionPlan {
-    return planOf(this.executor, graph, this.guards, this.#family.options, special);
+    const { options, spec } = this.#family;
+    return planOf(this.executor, graph, this.guards, { ...options, gradEnabled: spec.gradEnabled }, special);
   }
 
   #guardOf(node: Node): Callback | undefined {
@@ -154,6 +156,8 @@ export class ProfilingGraphExecutor implements PlanChooser {
         return () => [0n];
       case 'prim::BailOut':
         return this.#bailOut(node);
+      case 'prim::DifferentiableGraph':
+        return this.#differentiable(node);
       default:
         return undefined;
     }
@@ -179,6 +183,14 @@ export class ProfilingGraphExecutor implements PlanChooser {
       state.continueIn(rest.planFor(args).code, args);
       return null;
     };
+  }
+
+  /** Its forward graph is watched and optimised like any function. */
+  #differentiable(node: Node): Callback {
+    const spec = { ...this.#family.spec, gradEnabled: false };
+    const forward = new GraphExecutor('<forward op>', node.g('Subgraph'), this.executor.provider);
+    const group = new DifferentiableGroup(node, this.executor, spec, (args) => forward.planFor(spec, null, args).code);
+    return (inputs, state) => group.run(inputs, state);
   }
 
   /** Errors are told as if they came from the function itself. */

@@ -1,8 +1,10 @@
-import { jitOptions, type Graph } from '@cresset/ir';
+import { jitOptions, type Graph, type Node } from '@cresset/ir';
 import { preoptimizeForObject, optimizeForSpec, type AttributeGuard, type SpecOptions } from '@cresset/passes';
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { ArgumentSpecCreator, specializeTypes, type ArgumentSpec } from './argument-spec.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
+import type { Callback } from '../interpreter/instruction.ts';
+import { DifferentiableGroup } from './differentiable-group.ts';
 import { planOf } from './plan-compiler.ts';
 
 /** So many plans a graph has; whatever else it is called with goes by the plan that is right for anything. */
@@ -42,7 +44,22 @@ export class SimpleGraphExecutor implements PlanChooser {
     const graph = this.#graph.copy();
     specializeTypes(graph, spec);
     optimizeForSpec(graph, { ...this.#options, gradEnabled: this.spec.gradEnabled });
-    return planOf(this.executor, graph, this.guards, this.#options);
+    const { gradEnabled } = this.spec;
+    return planOf(
+      this.executor,
+      graph,
+      this.guards,
+      { ...this.#options, gradEnabled },
+      { callbackOf: (node) => (node.kind === 'prim::DifferentiableGraph' ? this.#differentiable(node) : undefined) },
+    );
+  }
+
+  /** Its forward graph was optimised with the graph around it. */
+  #differentiable(node: Node): Callback {
+    const { executor } = this;
+    const { code } = planOf(executor, node.g('Subgraph'), this.guards, { ...this.#options, gradEnabled: false });
+    const group = new DifferentiableGroup(node, executor, this.spec, () => code);
+    return (inputs, state) => group.run(inputs, state);
   }
 
   latest(): ExecutionPlan | null {

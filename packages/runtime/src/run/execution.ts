@@ -2,6 +2,7 @@ import type { CressetError, Node } from '@cresset/ir';
 import type { Pieces } from '@cresset/operators';
 import { meterMemory, type IValue } from '@cresset/tensor';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
+import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -20,6 +21,12 @@ export const othersTurn = (): Promise<void> => new Promise((resolve) => setTimeo
 export interface OperatorObserver {
   run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
   runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
+  /** Runs a group that has a backward graph; where it does not care, the operators of the group are called. */
+  runDifferentiable?(
+    group: DifferentiableGroup,
+    args: readonly IValue[],
+    execution: Execution,
+  ): Promise<readonly IValue[]>;
   /** What it keeps of the run after the run has ended. */
   readonly kept?: readonly IValue[];
 }
