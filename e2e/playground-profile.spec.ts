@@ -48,6 +48,15 @@ test('the graph before and after each pass is shown as a difference', async ({ p
   await expect(page.getByRole('region', { name: 'What fold attributes changed' })).toContainText('prim::GetAttr');
 });
 
+test('the graph after passes that are named is shown, and which names there are', async ({ page }) => {
+  await page.goto('/');
+  await page.getByRole('tab', { name: 'Graph' }).click();
+  await page.getByLabel('show it').selectOption('after passes by name');
+  await expect(page.getByLabel('Graph', { exact: true })).toContainText('aten::conv2d');
+  await page.getByLabel('passes, as in').fill('inlin');
+  await expect(page.getByText("there is no pass 'inlin'")).toBeVisible();
+});
+
 test('profile and passes fit a phone', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await profile(page);

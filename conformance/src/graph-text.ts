@@ -12,6 +12,8 @@ export function withCanonicalNames(text: string): string {
         if (!warnings.has(id)) warnings.set(id, warnings.size);
         return `[warn_id=${warnings.get(id)}]`;
       })
+      // Objects among constants are printed with their address in memory there, and with their class here.
+      .replace(/\[value=object\([^)]*\)\]/g, '[value=object()]')
       .replace(/%[\w.]+/g, (name) => {
         let number = names.get(name);
         if (number === undefined) names.set(name, (number = names.size));

@@ -1,12 +1,11 @@
 import { declareScript } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
-import { canonicalize } from '@cresset/passes';
-import { initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { canonicalize, namedPasses } from '@cresset/passes';
+import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
 import { checkAutodiff, type GradientJson } from './autodiff-case.ts';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { sameGraph } from './graph-text.ts';
-import { irPasses } from './ir-passes.ts';
 import { analysedGraph, type InputShape } from './shape-case.ts';
 
 /** Cases of the IR corpora: texts and graphs instead of programs. Each has a suite that starts with `ir/`. */
@@ -67,10 +66,11 @@ function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
 
 function checkPass({ before, source, after, pass, passes: several }: IrCase): string | null {
   const names = several ?? [pass!];
-  const missing = names.find((name) => !(name in irPasses));
+  const passes = namedPasses(evaluateConstant);
+  const missing = names.find((name) => !(name in passes));
   if (missing !== undefined) return `no pass ${missing}`;
   const graph = source === undefined ? parseIr(before!, { constants: runtimeConstants }) : compiledForward(source);
-  for (const name of names) irPasses[name](graph);
+  for (const name of names) passes[name](graph);
   lint(graph);
   return same(canonicalize(graph), after!);
 }

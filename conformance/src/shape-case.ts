@@ -1,5 +1,5 @@
 import { parseIr, TensorType, type Graph } from '@cresset/ir';
-import { canonicalize, propagateDtypes, propagateInputShapes, propagateShapes } from '@cresset/passes';
+import { canonicalize, namedPasses, propagateInputShapes } from '@cresset/passes';
 import { evaluateConstant, runtimeConstants } from '@cresset/runtime';
 
 /** Dtype and sizes of a tensor that a graph is analysed for. */
@@ -9,9 +9,8 @@ export interface InputShape {
 }
 
 const analyses: Readonly<Record<string, (graph: Graph) => unknown>> = {
+  ...namedPasses(evaluateConstant),
   complete_shape_analysis: (graph) => propagateInputShapes(graph, evaluateConstant),
-  propagate_shapes_on_graph: (graph) => propagateShapes(graph, evaluateConstant),
-  propagate_dtype: (graph) => propagateDtypes(graph, evaluateConstant),
 };
 
 /** The graph after a shape analysis, or null where there is none of that name. */

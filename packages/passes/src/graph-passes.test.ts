@@ -3,31 +3,26 @@ import { type Graph, lint, parseIr } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { Tensor } from '@cresset/tensor';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  batchMm,
-  canonicalize,
-  canonicalizeOps,
-  createAutodiffSubgraphs,
-  createFunctionalGraphs,
-  eraseNumberTypes,
-  functionalToInplaceActivation,
-  fuseAddmm,
-  fuseAddRelu,
-  fuseLinear,
-  inline,
-  inlineForkWait,
-  inlineFunctionalGraphs,
-  inplaceToFunctionalActivation,
-  lowerAllTuples,
-  peepholeOptimize,
-  propagateDevices,
-  refineTupleTypes,
-  removeDropout,
-  removeInplaceOps,
-  removeMutation,
-  unrollConstantLoops,
-  unrollLoops,
-} from './index.ts';
+import { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts';
+import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
+import { canonicalize } from './cleanup/canonicalize.ts';
+import { eraseNumberTypes } from './cleanup/erase-number-types.ts';
+import { inlineForkWait } from './cleanup/inline-fork-wait.ts';
+import { inline } from './cleanup/inliner.ts';
+import { unrollConstantLoops, unrollLoops } from './cleanup/loop-unrolling.ts';
+import { lowerAllTuples } from './cleanup/lower-all-tuples.ts';
+import { refineTupleTypes } from './cleanup/refine-tuple-types.ts';
+import { removeDropout } from './freezing/remove-dropout.ts';
+import { batchMm } from './fusion/batch-mm.ts';
+import { fuseLinear } from './fusion/fuse-linear.ts';
+import { fuseAddRelu } from './fusion/fuse-relu.ts';
+import { createFunctionalGraphs, inlineFunctionalGraphs } from './mutation/create-functional-graphs.ts';
+import { removeInplaceOps } from './mutation/remove-inplace-ops.ts';
+import { removeMutation } from './mutation/remove-mutation.ts';
+import { functionalToInplaceActivation, inplaceToFunctionalActivation } from './mutation/restore-mutation.ts';
+import { fuseAddmm } from './peephole/fuse-addmm.ts';
+import { peepholeOptimize } from './peephole/peephole-optimize.ts';
+import { propagateDevices } from './propagate-device.ts';
 
 beforeAll(registerAllOperators);
 

@@ -6,6 +6,7 @@ import { register as registerFreezing } from './parts/freezing.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
 import { register as registerMemory } from './parts/memory.ts';
+import { register as registerPasses } from './parts/passes.ts';
 import { register as registerPlans } from './parts/plans.ts';
 import { register as registerQuantized } from './parts/quantized.ts';
 import { register as registerSaving } from './parts/saving.ts';
@@ -20,6 +21,7 @@ export function registerAllParts(): void {
   registerFreezing();
   registerInspection();
   registerMemory();
+  registerPasses();
   registerPlans();
   registerQuantized();
   registerSaving();

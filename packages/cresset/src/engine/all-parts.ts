@@ -26,6 +26,7 @@ import * as executors from '@cresset/runtime/parts/executors';
 import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
 import * as memory from '@cresset/runtime/parts/memory';
+import * as passes from '@cresset/runtime/parts/passes';
 import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
@@ -53,6 +54,7 @@ const ALL = {
   nested,
   numpy,
   padding,
+  passes,
   plans,
   quantized,
   random,

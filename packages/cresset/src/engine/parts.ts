@@ -21,6 +21,7 @@ const PARTS = {
   memory: () => import('@cresset/runtime/parts/memory'),
   nested: () => import('@cresset/operators/parts/nested'),
   padding: () => import('@cresset/operators/parts/padding'),
+  passes: () => import('@cresset/runtime/parts/passes'),
   numpy: () => import('@cresset/operators/parts/numpy'),
   plans: () => import('@cresset/runtime/parts/plans'),
   quantized: () => import('@cresset/runtime/parts/quantized'),

@@ -87,6 +87,17 @@ test('weights are constants, batch norm is in them, and what is written to stays
   results[1].forEach((value, index) => expect(value).toBeCloseTo(results[0][index], 4));
 });
 
+test('passes by name show what else its graph could be', async () => {
+  const frozen = await freeze(net, { optimizeNumerics: false });
+  const folded = await frozen.graph('forward', { passes: ['fold_frozen_conv_bn', 'remove_inplace_ops'] });
+  expect(folded).toContain('aten::conv2d');
+  expect(folded).not.toContain('batch_norm');
+  // The model itself is as it was.
+  expect(await frozen.graph()).toContain('batch_norm');
+  await expect(frozen.graph('forward', { passes: ['inline', 'fold'] })).rejects.toMatchObject({ code: 'NO_PASS' });
+  await expect(frozen.graph('forward', { passes: ['fold'] })).rejects.toThrow("there is no pass 'fold'; there are autocast,");
+});
+
 test('its memory is its own', async () => {
   const frozen = await freeze(net);
   const before = ((await net.parameter('seen')).data as Float32Array)[0];

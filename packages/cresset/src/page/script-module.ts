@@ -44,6 +44,8 @@ export interface GraphOptions {
   readonly optimized?: boolean;
   /** The graph of one stage that an executor takes it through: `inlined`, `profiled`, `optimized` (see `setJitOptions`). */
   readonly stage?: string;
+  /** Passes that are run on a copy of it, in this order, by the names of `torch._C._jit_pass_…`: `['inline', 'fuse_linear']`. */
+  readonly passes?: readonly string[];
 }
 
 export interface StateDictOptions {
@@ -157,14 +159,15 @@ export class ScriptModule {
 
   /** A method's schema in PyTorch's text, with types and defaults of its parameters. */
   schema(method = 'forward'): Promise<string> {
-    return this.#text({ about: 'schema', method });
+    return this.#text({ type: 'query', about: 'schema', method });
   }
 
-  /** A method's graph in PyTorch's text (ScriptModule.graph). */
+  /** A method's graph in PyTorch's text (ScriptModule.graph). Rejects with `NO_STAGE` or `NO_PASS` where there is none of a name. */
   async graph(method = 'forward', options: GraphOptions = {}): Promise<string> {
-    checkOptions('graph', options, { optimized: 'boolean', stage: 'string' });
-    const { optimized, stage } = options;
-    return this.#text({ about: optimized ? 'optimized-graph' : 'graph', method, ...(stage && { stage }) });
+    checkOptions('graph', options, { optimized: 'boolean', stage: 'string', passes: 'array' });
+    const { optimized, stage, passes } = options;
+    if (stage || passes) return this.#text({ type: 'graph', method, options });
+    return this.#text({ type: 'query', about: optimized ? 'optimized-graph' : 'graph', method });
   }
 
   /**
@@ -172,9 +175,7 @@ export class ScriptModule {
    * is named.
    */
   async code(method?: string): Promise<string> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'print-python', model: id, module: this.path, method: method ?? null } as const;
-    return (await placement.client.request('text', request)).text;
+    return this.#text({ type: 'print-python', method: method ?? null });
   }
 
   /** Qualified name of this module's class. */
@@ -438,19 +439,14 @@ export class ScriptModule {
     return { module, name: name.slice(at + 1) };
   }
 
-  async #text(question: {
-    about: 'graph' | 'optimized-graph' | 'schema';
-    method: string;
-    stage?: string;
-  }): Promise<string> {
+  async #text(
+    question:
+      | { type: 'query'; about: 'graph' | 'optimized-graph' | 'schema'; method: string }
+      | { type: 'print-python'; method: string | null }
+      | { type: 'graph'; method: string; options: GraphOptions },
+  ): Promise<string> {
     const { id, placement } = this.openFile();
-    const answer = await placement.client.request('text', {
-      type: 'query',
-      model: id,
-      module: this.path,
-      ...question,
-    });
-    return answer.text;
+    return (await placement.client.request('text', { model: id, module: this.path, ...question })).text;
   }
 
   #tensors(kind?: TensorSummary['kind']): readonly TensorSummary[] {

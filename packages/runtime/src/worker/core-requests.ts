@@ -127,7 +127,6 @@ export type QueryRequest = {
   | {
       readonly about: 'graph' | 'optimized-graph' | 'explain' | 'schema';
       readonly method: string;
-      readonly stage?: string;
     }
   | { readonly about: 'tensor'; readonly name: string }
 );

@@ -285,16 +285,9 @@ export class HostedModel {
     return this.callee(module, method).fn.schema.toString();
   }
 
-  async graph(module: string, method: string, which: 'graph' | 'optimized-graph', stage?: string): Promise<string> {
+  async graph(module: string, method: string, which: 'graph' | 'optimized-graph'): Promise<string> {
     await this.loadDebugTables();
     const { fn, receiver } = this.callee(module, method);
-    if (stage !== undefined) {
-      const stages = this.runner.stagesOf(fn, receiver);
-      const graph = stages.get(stage);
-      const known = [...stages.keys()].join(', ');
-      if (!graph) throw new CressetError('NO_STAGE', `'${method}' has no graph '${stage}' yet; it has ${known}`);
-      return graph.copy().toString();
-    }
     const graph = which === 'graph' ? this.runner.graphOf(fn) : this.runner.optimizedGraphOf(fn, receiver);
     return graph.copy().toString();
   }

@@ -98,6 +98,23 @@ export interface PrintRequest {
   readonly method: string | null;
 }
 
+/** Asks for a method's graph at a stage of its executor, or after passes; answered with `text`. */
+export interface GraphRequest {
+  readonly type: 'graph';
+  readonly id: number;
+  readonly model: number;
+  readonly module: string;
+  readonly method: string;
+  readonly options: {
+    /** Begins with the graph as it runs, not as it was compiled. */
+    readonly optimized?: boolean;
+    /** Begins with the graph of that stage. */
+    readonly stage?: string;
+    /** Names of passes, in their order. */
+    readonly passes?: readonly string[];
+  };
+}
+
 /** Makes a frozen copy of a module, a model of its own; answered with `loaded`. */
 export interface FreezeRequest {
   readonly type: 'freeze';
@@ -272,6 +289,7 @@ export type PartRequest =
   | PrintRequest
   | SaveRequest
   | FreezeRequest
+  | GraphRequest
   | VerifyRequest
   | ProfileRequest
   | PassesRequest

@@ -32,6 +32,7 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   'model-memory': 'memory',
   save: 'saving',
   freeze: 'freezing',
+  graph: 'passes',
   'print-python': 'saving',
 };
 

@@ -245,10 +245,7 @@ export class WorkerHost {
         case 'schema':
           return { type: 'text', text: model.schema(request.module, request.method) } as const;
         default:
-          return {
-            type: 'text',
-            text: await model.graph(request.module, request.method, request.about, request.stage),
-          } as const;
+          return { type: 'text', text: await model.graph(request.module, request.method, request.about) } as const;
       }
     });
   }

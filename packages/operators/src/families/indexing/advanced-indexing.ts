@@ -10,13 +10,8 @@ import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.t
 import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
 import { launchCopy } from './launched-copy.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
-import {
-  deviceMaskedSelect,
-  deviceNonzero,
-  deviceNonzeroColumns,
-  deviceTensor,
-  lowerMaskedScatter,
-} from './flagged-elements.ts';
+import { deviceNonzero, deviceNonzeroColumns, deviceTensor } from './flagged-elements.ts';
+import { deviceMaskedSelect, lowerMaskedScatter } from './masked-elements.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from './position-faults.ts';
 import { lowerScatteredWrites, wrappedPlace } from './scattered-writes.ts';
 import * as views from '../views/view-functions.ts';

@@ -5,7 +5,7 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerFill } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
-import { unflattened } from '../indexing/flagged-elements.ts';
+import { unflattened } from '../indexing/masked-elements.ts';
 import { positionFault } from '../indexing/position-faults.ts';
 import { wrappedPlace } from '../indexing/scattered-writes.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';

@@ -1,7 +1,8 @@
 import { Tuple } from '@cresset/tensor';
 import { lgamma } from '@cresset/tensorexpr';
+import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { factorial } from '../scalar/int64.ts';
+import { wrap } from '../scalar/int64.ts';
 import { realFunction } from '../scalar/math.ts';
 import { splitExponent } from '../../kernels/split-exponent.ts';
 
@@ -19,6 +20,13 @@ function gamma(x: number): number {
   }
   const sign = x < 0 && Math.floor(x) % 2 !== 0 ? -1 : 1;
   return sign * Math.exp(lgamma(x));
+}
+
+function factorial(n: bigint): bigint {
+  if (n < 0n) throw new OperatorError('factorial() not defined for negative values');
+  let product = 1n;
+  for (let factor = 2n; factor <= n; factor++) product = wrap(product * factor);
+  return product;
 }
 
 export const mathFunctionRows: readonly OperatorRow[] = [

@@ -32,13 +32,6 @@ export function gcd(a: bigint, b: bigint): bigint {
   return wrap(x);
 }
 
-export function factorial(n: bigint): bigint {
-  if (n < 0n) throw new OperatorError('factorial() not defined for negative values');
-  let product = 1n;
-  for (let factor = 2n; factor <= n; factor++) product = wrap(product * factor);
-  return product;
-}
-
 /** Shifts by less than 0 or more than 63 wrap round as on x86. */
 export function shiftLeft(a: bigint, b: bigint): bigint {
   return wrap(a << (b & 63n));

@@ -4,7 +4,7 @@ import { add, and, index, indexParam, mul, sub } from '../../kernels/expressions
 import { lowerSort } from '../sorting/sort-lowering.ts';
 import { lowerFill } from '../../kernels/fill.ts';
 import type { LoweringContext } from '../../table/row.ts';
-import { deviceMaskedSelect } from '../indexing/flagged-elements.ts';
+import { deviceMaskedSelect } from '../indexing/masked-elements.ts';
 import type { NmsArgs } from './nms.ts';
 
 /**

@@ -1,0 +1,119 @@
+import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
+import { AliasDb, type Graph } from '@cresset/ir';
+import { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts';
+import { specializeAutogradZero } from './autodiff/specialize-autograd-zero.ts';
+import { autocast } from './autocast.ts';
+import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
+import { eliminateCommonSubexpressions } from './cleanup/common-subexpression-elimination.ts';
+import { poolConstants } from './cleanup/constant-pooling.ts';
+import { propagateConstants, type ConstantEvaluator } from './cleanup/constant-propagation.ts';
+import { eliminateDeadCode, eliminateDeadCodeInBlock } from './cleanup/dead-code-elimination.ts';
+import { eraseNumberTypes } from './cleanup/erase-number-types.ts';
+import { inlineForkWait } from './cleanup/inline-fork-wait.ts';
+import { inline } from './cleanup/inliner.ts';
+import { unrollConstantLoops, unrollLoops } from './cleanup/loop-unrolling.ts';
+import { lowerAllTuples } from './cleanup/lower-all-tuples.ts';
+import { lowerSimpleTuples } from './cleanup/lower-tuples.ts';
+import { normalizeOps } from './cleanup/normalize-ops.ts';
+import { refineIntegerValues } from './cleanup/refine-integer-values.ts';
+import { refineTupleTypes } from './cleanup/refine-tuple-types.ts';
+import { removeExpands } from './cleanup/remove-expands.ts';
+import { decomposeAddmm } from './decomposition/decompose-addmm.ts';
+import { preoptimizedBodies } from './decomposition/preoptimize.ts';
+import { concatFrozenLinear } from './freezing/concat-linear.ts';
+import { foldConvBatchNorm, foldLinearBatchNorm } from './freezing/fold-batch-norm.ts';
+import { foldConvAddOrSub, foldConvMulOrDiv } from './freezing/fold-conv-arithmetic.ts';
+import { optimizeFrozenGraph } from './freezing/frozen-optimization.ts';
+import { transposeFrozenLinear } from './freezing/transpose-linear.ts';
+import { batchMm } from './fusion/batch-mm.ts';
+import { fuseLinear } from './fusion/fuse-linear.ts';
+import { fuseAddRelu } from './fusion/fuse-relu.ts';
+import { fuseGraphLegacy } from './fusion/legacy/legacy-fuser.ts';
+import { fuseTensorExprs } from './fusion/tensorexpr/tensorexpr-fuser.ts';
+import { createFunctionalGraphs, inlineFunctionalGraphs } from './mutation/create-functional-graphs.ts';
+import { removeInplaceOps } from './mutation/remove-inplace-ops.ts';
+import { removeMutation } from './mutation/remove-mutation.ts';
+import { functionalToInplaceActivation, inplaceToFunctionalActivation } from './mutation/restore-mutation.ts';
+import { runCleanupPasses } from './optimization-pipeline.ts';
+import { fuseAddmm } from './peephole/fuse-addmm.ts';
+import { peepholeOptimize } from './peephole/peephole-optimize.ts';
+import { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
+import { propagateDevices } from './propagate-device.ts';
+import { eraseShapeInformation } from './shape-analysis/propagate-input-shapes.ts';
+import { propagateDtypes } from './shape-analysis/propagate-dtypes.ts';
+import { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
+
+/** A pass of {@link namedPasses}. */
+export type NamedPass = (graph: Graph) => unknown;
+
+/**
+ * All passes that need no more than a graph, by the names of `torch._C._jit_pass_…`. What PyTorch takes as an argument there is part of the name:
+ * `peephole_no_shape`, `peephole_list_idioms` (which finds the lengths of lists too), `create_autodiff_subgraphs_threshold2`. The two of freezing
+ * that PyTorch gives modules to are of graphs here (`remove_dropout` is within `optimize_frozen_graph`), and what its C++ has without a name
+ * in Python is called as the file is (`frontend_cleanup`, `normalize_ops`, `lower_simple_tuples`).
+ *
+ * @param evaluate runs an operator on constants
+ */
+export function namedPasses(evaluate: ConstantEvaluator): Readonly<Record<string, NamedPass>> {
+  return {
+    autocast: (graph) => autocast(graph, evaluate),
+    batch_mm: batchMm,
+    canonicalize_graph_fuser_ops: canonicalizeOps,
+    concat_frozen_linear: (graph) => concatFrozenLinear(graph, evaluate),
+    constant_loop_unrolling: unrollConstantLoops,
+    constant_pooling: (graph) => poolConstants(graph, new AliasDb(graph)),
+    constant_propagation: (graph) => propagateConstants(graph, evaluate),
+    constant_propagation_immutable_types: (graph) => propagateConstants(graph, evaluate, { immutableTypesOnly: true }),
+    create_autodiff_subgraphs: (graph) => createAutodiffSubgraphs(graph, 1),
+    create_autodiff_subgraphs_threshold2: (graph) => createAutodiffSubgraphs(graph, 2),
+    create_functional_graphs: createFunctionalGraphs,
+    cse: (graph) => eliminateCommonSubexpressions(graph),
+    dce: (graph) => eliminateDeadCode(graph, { aliasDb: new AliasDb(graph) }),
+    dce_allow_deleting_nodes_with_side_effects: (graph) =>
+      eliminateDeadCodeInBlock(graph.block, { allowSideEffects: true }),
+    decompose_ops: (graph) => decomposeAddmm(graph, evaluate),
+    erase_number_types: eraseNumberTypes,
+    erase_shape_information: eraseShapeInformation,
+    fold_frozen_conv_add_or_sub: (graph) => foldConvAddOrSub(graph, evaluate),
+    fold_frozen_conv_bn: (graph) => foldConvBatchNorm(graph, evaluate),
+    fold_frozen_conv_mul_or_div: (graph) => foldConvMulOrDiv(graph, evaluate),
+    fold_frozen_linear_bn: (graph) => foldLinearBatchNorm(graph, evaluate),
+    frontend_cleanup: (graph) => runCleanupPasses(graph, { evaluate }),
+    functional_to_inplace_activation: functionalToInplaceActivation,
+    fuse: (graph) => fuseGraphLegacy(graph),
+    fuse_add_relu: fuseAddRelu,
+    fuse_addmm: fuseAddmm,
+    fuse_linear: fuseLinear,
+    fuse_tensorexprs: (graph) => fuseTensorExprs(graph, { canFuseOn: () => true }),
+    inline: (graph) => inline(graph, preoptimizedBodies(evaluate)),
+    inline_fork_wait: inlineForkWait,
+    inline_functional_graphs: inlineFunctionalGraphs,
+    inplace_to_functional_activation: inplaceToFunctionalActivation,
+    integer_value_refinement: refineIntegerValues,
+    loop_unrolling: unrollLoops,
+    lower_all_tuples: lowerAllTuples,
+    lower_simple_tuples: lowerSimpleTuples,
+    normalize_ops: normalizeOps,
+    optimize_frozen_graph: (graph) => optimizeFrozenGraph(graph, evaluate),
+    peephole: (graph) => peepholeOptimize(graph),
+    peephole_list_idioms: peepholeListIdiomsAndLengths,
+    peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
+    propagate_device: propagateDevices,
+    propagate_dtype: (graph) => propagateDtypes(graph, evaluate),
+    propagate_shapes_on_graph: (graph) => propagateShapes(graph, evaluate),
+    refine_integer_values: refineIntegerValues,
+    refine_tuple_types: refineTupleTypes,
+    remove_expands: removeExpands,
+    remove_inplace_ops: removeInplaceOps,
+    remove_mutation: removeMutation,
+    replace_old_ops_with_upgraders: (graph) => replaceOldOperatorsWithUpgraders(graph),
+    run_decompositions: (graph) => {
+      for (let times = 0; times < 2; times++) {
+        peepholeOptimize(graph, { disableShapes: true });
+        propagateConstants(graph, evaluate);
+      }
+    },
+    specialize_autogradzero: (graph) => specializeAutogradZero(graph),
+    transpose_frozen_linear: (graph) => transposeFrozenLinear(graph, evaluate),
+  };
+}

@@ -1,0 +1,152 @@
+import { script } from '@cresset/frontend';
+import { lint, type Graph } from '@cresset/ir';
+import { namedPasses } from '@cresset/passes';
+import { Tensor, type IValue } from '@cresset/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { registerAllParts } from '../all-parts.ts';
+import { evaluateConstant } from '../executor/constant-evaluator.ts';
+import { ExecutorCache, GraphExecutor } from '../executor/graph-executor.ts';
+import { InterpreterState } from '../interpreter/interpreter-state.ts';
+import { Execution } from '../run/execution.ts';
+import { RuntimeContext } from '../run/runtime-context.ts';
+
+beforeAll(registerAllParts);
+
+const passes = namedPasses(evaluateConstant);
+
+const graphOf = (source: string): Graph => script(source).getFunction('__torch__.f').graph.copy();
+
+function run(graph: Graph, ...args: IValue[]): Tensor {
+  const executors = new ExecutorCache(() => ({ maxFusedTensors: 0, gradEnabled: false }));
+  const { code } = new GraphExecutor('f', graph, executors).planFor(executors.spec());
+  const state = new InterpreterState(new Execution(new RuntimeContext()), (fn) => executors.ofFunction(fn));
+  return (state.run(code, args) as readonly IValue[])[0] as Tensor;
+}
+
+const numbers = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as Float32Array);
+
+const matrix = (rows: number, columns: number, start = 0): Tensor =>
+  Tensor.fromArray(
+    Float32Array.from({ length: rows * columns }, (_, at) => ((at * 7 + start) % 11) - 5),
+    [rows, columns],
+    'float32',
+  );
+
+/** Makes inputs of a graph constants, as freezing does with weights. */
+function withConstants(graph: Graph, constants: Readonly<Record<string, Tensor>>): Graph {
+  graph.setInsertPoint([...graph.nodes()][0]);
+  for (let index = graph.inputs.length - 1; index >= 0; index--) {
+    const input = graph.inputs[index];
+    const tensor = constants[input.debugName.replace(/\.\d+$/, '')];
+    if (!tensor) continue;
+    input.replaceAllUsesWith(graph.insertConstant(tensor));
+    graph.eraseInput(index);
+  }
+  return graph;
+}
+
+const kindsOf = (graph: Graph): string[] =>
+  [...graph.allNodes()].map(({ kind }) => kind).filter((kind) => kind !== 'prim::Constant');
+
+describe('linear layers with constant weights', () => {
+  const three = `
+def f(x: Tensor, w: Tensor, v: Tensor, u: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    one = torch.linear(x, w, b)
+    two = torch.linear(x, v, c)
+    three = torch.linear(x, u, None)
+    return torch.cat([two, one, three], 1)
+`;
+  const weights = () => ({
+    w: matrix(2, 3),
+    v: matrix(4, 3, 2),
+    u: matrix(2, 3, 5),
+    b: Tensor.fromArray(Float32Array.of(1, 2), [2], 'float32'),
+    c: Tensor.fromArray(Float32Array.of(3, 4, 5, 6), [4], 'float32'),
+  });
+
+  it('of one input and with a bias become one', () => {
+    const graph = withConstants(graphOf(three), weights());
+    const expected = numbers(run(graph, matrix(3, 3, 1)));
+    expect(passes.concat_frozen_linear(graph)).toBe(true);
+    lint(graph);
+    expect(kindsOf(graph)).toEqual([
+      'aten::linear',
+      'aten::slice',
+      'aten::slice',
+      'aten::linear',
+      'prim::ListConstruct',
+      'aten::cat',
+    ]);
+    expect(numbers(run(graph, matrix(3, 3, 1)))).toEqual(expected);
+    expect(passes.concat_frozen_linear(graph)).toBe(false);
+  });
+
+  it('stay apart where the input is written to between them', () => {
+    const source = `
+def f(x: Tensor, w: Tensor, v: Tensor, b: Tensor) -> Tensor:
+    one = torch.linear(x, w, b)
+    x.mul_(2)
+    return one + torch.linear(x, v, b)
+`;
+    const constants = { w: matrix(2, 3), v: matrix(2, 3, 4), b: weights().b };
+    const graph = withConstants(graphOf(source), constants);
+    const before = String(graph);
+    expect(passes.concat_frozen_linear(graph)).toBe(false);
+    expect(String(graph)).toBe(before);
+  });
+
+  it('become products with the transposed weight', () => {
+    const graph = withConstants(graphOf(three), weights());
+    const expected = numbers(run(graph, matrix(3, 3, 1)));
+    expect(passes.transpose_frozen_linear(graph)).toBe(true);
+    lint(graph);
+    expect(kindsOf(graph).slice(0, 5)).toEqual([
+      'aten::matmul',
+      'aten::add',
+      'aten::matmul',
+      'aten::add',
+      'aten::matmul',
+    ]);
+    const [first] = [...graph.allNodes()].filter(({ kind }) => kind === 'aten::matmul');
+    expect(first.input(1).node.t('value')).toMatchObject({ sizes: [3, 2], strides: [2, 1] });
+    expect(numbers(run(graph, matrix(3, 3, 1)))).toEqual(expected);
+    expect(passes.transpose_frozen_linear(graph)).toBe(false);
+  });
+});
+
+describe('a pass of a name', () => {
+  const source = `
+def twice(x: Tensor, n: int) -> Tensor:
+    return x * n
+
+def f(x: Tensor, w: Tensor, flag: bool) -> Tensor:
+    y = torch.addmm(x, x, torch.t(w))
+    pair = (y, x.size(0))
+    z, n = pair
+    rows = [z, z]
+    rows.append(x)
+    for i in range(3):
+        z = torch.relu(z + i)
+        z.add_(1)
+    if flag:
+        z = twice(z, n) - len(rows)
+    return z + torch.relu(rows[2] * 2 + 2)
+`;
+  // What these make is for other passes or for exporters, and nobody runs it; the last one leaves out what only writes.
+  const notRun = new Set([
+    'create_functional_graphs',
+    'create_autodiff_subgraphs',
+    'create_autodiff_subgraphs_threshold2',
+    'erase_number_types',
+    'dce_allow_deleting_nodes_with_side_effects',
+  ]);
+
+  it.each(Object.keys(passes))('%s leaves what a program computes', (name) => {
+    const expected = numbers(run(graphOf(source), matrix(3, 3), matrix(3, 3, 4), true));
+    const graph = graphOf(source);
+    passes.inline(graph);
+    passes[name](graph);
+    lint(graph);
+    if (!notRun.has(name)) expect(numbers(run(graph, matrix(3, 3), matrix(3, 3, 4), true))).toEqual(expected);
+  });
+});
