@@ -2,7 +2,7 @@ import { declareScript } from '@cresset/frontend';
 import { AliasDb, parseIr, parseSchema, type Graph, type Value, lint } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { canonicalize, namedPasses } from '@cresset/passes';
-import { evaluateConstant, initializeRuntime, runtimeConstants } from '@cresset/runtime';
+import { initializeRuntime, passEnvironment, runtimeConstants } from '@cresset/runtime';
 import { checkAutodiff, type GradientJson } from './autodiff-case.ts';
 import { checkBytecode, type BytecodeJson } from './bytecode-case.ts';
 import { sameGraph } from './graph-text.ts';
@@ -66,7 +66,7 @@ function checkRoundTrip({ ir, printed, raises }: IrCase): string | null {
 
 function checkPass({ before, source, after, pass, passes: several }: IrCase): string | null {
   const names = several ?? [pass!];
-  const passes = namedPasses(evaluateConstant);
+  const passes = namedPasses(passEnvironment);
   const missing = names.find((name) => !(name in passes));
   if (missing !== undefined) return `no pass ${missing}`;
   const graph = source === undefined ? parseIr(before!, { constants: runtimeConstants }) : compiledForward(source);

@@ -1,6 +1,6 @@
 import { parseIr, TensorType, type Graph } from '@cresset/ir';
 import { canonicalize, namedPasses, propagateInputShapes } from '@cresset/passes';
-import { evaluateConstant, runtimeConstants } from '@cresset/runtime';
+import { evaluateConstant, passEnvironment, runtimeConstants } from '@cresset/runtime';
 
 /** Dtype and sizes of a tensor that a graph is analysed for. */
 export interface InputShape {
@@ -9,7 +9,7 @@ export interface InputShape {
 }
 
 const analyses: Readonly<Record<string, (graph: Graph) => unknown>> = {
-  ...namedPasses(evaluateConstant),
+  ...namedPasses(passEnvironment),
   complete_shape_analysis: (graph) => propagateInputShapes(graph, evaluateConstant),
 };
 

@@ -8,7 +8,7 @@ export { inline } from './cleanup/inliner.ts';
 export { replaceTensorsByNumbers } from './cleanup/number-constants.ts';
 export { lowerSimpleTuples } from './cleanup/lower-tuples.ts';
 export { normalizeOps } from './cleanup/normalize-ops.ts';
-export { optimizeForInference, runCleanupPasses, type OptimizeOptions } from './optimization-pipeline.ts';
+export { optimizeForInference, runCleanupPasses, type OptimizeOptions, type PassEnvironment } from './optimization-pipeline.ts';
 export { foldModuleAttributes, type AttributeGuard } from './freezing/fold-module-attributes.ts';
 export { propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';
 export { followsRules } from './fusion/tensorexpr/stride-rules.ts';

@@ -6,7 +6,7 @@ import { autocast } from './autocast.ts';
 import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
 import { eliminateCommonSubexpressions } from './cleanup/common-subexpression-elimination.ts';
 import { poolConstants } from './cleanup/constant-pooling.ts';
-import { propagateConstants, type ConstantEvaluator } from './cleanup/constant-propagation.ts';
+import { propagateConstants } from './cleanup/constant-propagation.ts';
 import { eliminateDeadCode, eliminateDeadCodeInBlock } from './cleanup/dead-code-elimination.ts';
 import { eraseNumberTypes } from './cleanup/erase-number-types.ts';
 import { inlineForkWait } from './cleanup/inline-fork-wait.ts';
@@ -19,6 +19,7 @@ import { refineIntegerValues } from './cleanup/refine-integer-values.ts';
 import { refineTupleTypes } from './cleanup/refine-tuple-types.ts';
 import { removeExpands } from './cleanup/remove-expands.ts';
 import { decomposeAddmm } from './decomposition/decompose-addmm.ts';
+import { evaluatingDecompositions } from './decomposition/evaluate-decomposed.ts';
 import { preoptimizedBodies } from './decomposition/preoptimize.ts';
 import { concatFrozenLinear } from './freezing/concat-linear.ts';
 import { foldConvBatchNorm, foldLinearBatchNorm } from './freezing/fold-batch-norm.ts';
@@ -34,7 +35,7 @@ import { createFunctionalGraphs, inlineFunctionalGraphs } from './mutation/creat
 import { removeInplaceOps } from './mutation/remove-inplace-ops.ts';
 import { removeMutation } from './mutation/remove-mutation.ts';
 import { functionalToInplaceActivation, inplaceToFunctionalActivation } from './mutation/restore-mutation.ts';
-import { runCleanupPasses } from './optimization-pipeline.ts';
+import { type PassEnvironment, runCleanupPasses } from './optimization-pipeline.ts';
 import { fuseAddmm } from './peephole/fuse-addmm.ts';
 import { peepholeOptimize } from './peephole/peephole-optimize.ts';
 import { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
@@ -51,10 +52,10 @@ export type NamedPass = (graph: Graph) => unknown;
  * `peephole_no_shape`, `peephole_list_idioms` (which finds the lengths of lists too), `create_autodiff_subgraphs_threshold2`. The two of freezing
  * that PyTorch gives modules to are of graphs here (`remove_dropout` is within `optimize_frozen_graph`), and what its C++ has without a name
  * in Python is called as the file is (`frontend_cleanup`, `normalize_ops`, `lower_simple_tuples`).
- *
- * @param evaluate runs an operator on constants
  */
-export function namedPasses(evaluate: ConstantEvaluator): Readonly<Record<string, NamedPass>> {
+export function namedPasses({ evaluate: run, compileDecomposition }: PassEnvironment): Readonly<Record<string, NamedPass>> {
+  // PyTorch runs any operator on constants; which of ours have no function of their own makes no difference.
+  const evaluate = evaluatingDecompositions(run, compileDecomposition);
   return {
     autocast: (graph) => autocast(graph, evaluate),
     batch_mm: batchMm,

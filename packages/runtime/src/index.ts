@@ -35,6 +35,7 @@ export { toWire, WireReader } from './worker/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
+export { passEnvironment } from './named-passes/pass-environment.ts';
 export { evaluateAnyConstant, evaluateConstant } from './executor/constant-evaluator.ts';
 export type { StretchReport } from './run/planner.ts';
 export type { RuntimeServices } from './services.ts';

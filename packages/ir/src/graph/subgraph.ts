@@ -60,9 +60,12 @@ export function mergeNodeIntoSubgraph(node: Node, group: Node): void {
   eraseUnusedOutputs(group);
 }
 
-/** Values from outside that a node and its blocks use, the node's own inputs first, in order. */
+/**
+ * Values from outside that a node and its blocks use: the node's own inputs in order, then those of its blocks, the last one first, which is how
+ * PyTorch's hash table of them is mostly read (it goes by addresses).
+ */
 function valuesUsedBy(node: Node): Set<Value> {
-  const used = new Set(node.inputs);
+  const used = new Set<Value>();
   const defined = new Set<Value>();
   const visit = (inner: Node): void => {
     inner.inputs.forEach((input) => defined.has(input) || used.add(input));
@@ -76,7 +79,7 @@ function valuesUsedBy(node: Node): Set<Value> {
     inner.outputs.forEach((output) => defined.add(output));
   };
   visit(node);
-  return used;
+  return new Set([...node.inputs, ...[...used].reverse()]);
 }
 
 /** Makes an outer value known within a subgraph: constants are copied, anything else becomes an input. */

@@ -5,7 +5,6 @@ import {
   mergeNodeIntoSubgraph,
   type Node,
   unmergeSubgraph,
-  type Value,
 } from '@cresset/ir';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 
@@ -15,7 +14,7 @@ const MAX_ROUNDS = 4;
 const MIN_GROUP_SIZE = 6;
 
 /**
- * Puts nodes that write to nothing, and whose values nobody writes to or sees outside, into `prim::FunctionalGraph` nodes (PyTorch:
+ * Puts nodes that write to nothing, and whose results nobody writes to or sees outside, into `prim::FunctionalGraph` nodes (PyTorch:
  * CreateFunctionalGraphs).
  */
 export function createFunctionalGraphs(graph: Graph): void {
@@ -43,7 +42,6 @@ function inlineInBlock(block: Block): void {
 class FunctionalGraphSlicer {
   readonly #aliasDb: AliasDb;
   readonly #functional = new Set<Node>();
-  readonly #written = new Set<Value>();
 
   constructor(private readonly graph: Graph) {
     this.#aliasDb = new AliasDb(graph);
@@ -58,21 +56,17 @@ class FunctionalGraphSlicer {
   // ---- what is functional
 
   #analyzeBlock(block: Block): boolean {
-    for (const input of block.inputs) if (this.#aliasDb.hasWriters(input)) this.#written.add(input);
     let isFunctional = true;
     for (const node of block.nodes()) isFunctional = this.#analyze(node) && isFunctional;
     return isFunctional;
   }
 
   #analyze(node: Node): boolean {
-    let isFunctional = true;
-    for (const output of node.outputs) {
-      const isWritten = this.#aliasDb.hasWriters(output);
-      if (isWritten) this.#written.add(output);
-      isFunctional = isFunctional && !isWritten && !this.#aliasDb.escapesScope([output]);
-    }
+    let isFunctional = node.outputs.every(
+      (output) => !this.#aliasDb.hasWriters(output) && !this.#aliasDb.escapesScope([output]),
+    );
     for (const block of node.blocks) isFunctional = this.#analyzeBlock(block) && isFunctional;
-    isFunctional = isFunctional && node.inputs.every((input) => !this.#written.has(input));
+    isFunctional = isFunctional && !this.#aliasDb.isMutable(node);
     if (isFunctional) this.#functional.add(node);
     return isFunctional;
   }

@@ -3,15 +3,17 @@ import { contiguousStrides, elementSize, Storage, Tensor, type ScalarType } from
 
 /** Arguments on which operators are run to see what dtypes and sizes they give. */
 
-/** Zeros. */
+/** Zeros, or of another byte throughout. */
 export function exampleTensor(
   scalarType: ScalarTypeName,
   sizes: readonly number[],
   strides: readonly number[] = contiguousStrides(sizes),
+  byte = 0,
 ): Tensor {
   const dtype = scalarType as ScalarType;
   const length = sizes.includes(0) ? 0 : sizes.reduce((sum, size, dim) => sum + (size - 1) * strides[dim], 1);
-  return new Tensor(Storage.onHost(new ArrayBuffer(length * elementSize(dtype))), dtype, sizes, strides);
+  const bytes = new Uint8Array(length * elementSize(dtype)).fill(byte);
+  return new Tensor(Storage.onHost(bytes.buffer), dtype, sizes, strides);
 }
 
 /** A number of a type; undefined for a type that is no number's. */

@@ -1,11 +1,13 @@
-import { constantValue, ListType, TensorType, type Block, type Graph, type Node } from '@cresset/ir';
+import { TensorType, type Block, type Graph, type Node } from '@cresset/ir';
 import { Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
 import { exampleNumber, exampleTensor } from './examples.ts';
 
 /**
  * Finds the dtypes of results where ranks and dtypes of all tensors among the arguments are known (PyTorch: DtypePropagation in
- * dtype_analysis.cpp): each operator is run on small tensors of these ranks. Returns whether any type was refined.
+ * dtype_analysis.cpp): each operator is run on tensors of these ranks with one element, and on numbers that are 1, whatever is known of them.
+ * Operators with other arguments (lists, truth values, texts, None) are left alone, as are those that refuse such tensors. Returns whether any
+ * type was refined.
  */
 export function propagateDtypes(graph: Graph, evaluate: ConstantEvaluator): boolean {
   return new DtypePropagator(evaluate).block(graph.block);
@@ -14,12 +16,6 @@ export function propagateDtypes(graph: Graph, evaluate: ConstantEvaluator): bool
 /** Operators that may not take small tensors, and keep the dtype of their argument. */
 const keepsDtype =
   /^aten::(adaptive_(avg|max)_pool[123]d|avg_pool[123]d|max_pool[123]d(_with_indices)?|max_unpool[23]d|conv(_transpose)?[123]d|pad|reflection_pad[123]d)$/;
-
-/** Operators whose arguments say where in a tensor to look, of which the examples tell nothing. */
-const asksForPositions: ReadonlySet<string> = new Set(['aten::select', 'aten::narrow', 'aten::diagonal']);
-
-/** Of every dimension: enough for windows. */
-const exampleSize = 8;
 
 class DtypePropagator {
   readonly #evaluate: ConstantEvaluator;
@@ -61,25 +57,24 @@ class DtypePropagator {
     if (keepsDtype.test(node.kind)) {
       return first.type instanceof TensorType && refine(node, 0, first.type.scalarType);
     }
-    if (asksForPositions.has(node.kind)) return false;
-    const inputs = node.inputs.map((value) => {
-      const { type } = value;
-      if (type instanceof TensorType) {
-        if (type.scalarType === undefined || type.dim === undefined) return undefined;
-        return exampleTensor(type.scalarType, new Array<number>(type.dim).fill(exampleSize));
-      }
-      // As in PyTorch, operators with lists and absent arguments are left alone.
-      if (type instanceof ListType) return undefined;
-      const constant = constantValue(value);
-      return constant === undefined ? exampleNumber(type) : (constant ?? undefined);
-    });
-    if (inputs.includes(undefined) || !inputs.some((input) => input instanceof Tensor)) return false;
-    const results = this.#evaluate(node, inputs);
+    // Zeros are positions in anything; whole numbers are not divided by them.
+    const results = this.#run(node, 0) ?? this.#run(node, 1);
     let changed = false;
     results?.forEach((result, index) => {
       if (result instanceof Tensor) changed = refine(node, index, result.dtype as TensorType['scalarType']) || changed;
     });
     return changed;
+  }
+
+  #run(node: Node, byte: number): readonly unknown[] | null {
+    const inputs = node.inputs.map(({ type }) => {
+      if (!(type instanceof TensorType)) return exampleNumber(type);
+      if (type.scalarType === undefined || type.dim === undefined) return undefined;
+      const sizes = new Array<number>(type.dim).fill(1);
+      return exampleTensor(type.scalarType, sizes, sizes, byte);
+    });
+    if (inputs.includes(undefined) || !inputs.some((input) => input instanceof Tensor)) return null;
+    return this.#evaluate(node, inputs);
   }
 }
 

@@ -4,15 +4,15 @@ import { namedPasses } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
-import { evaluateConstant } from '../executor/constant-evaluator.ts';
 import { ExecutorCache, GraphExecutor } from '../executor/graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
+import { passEnvironment } from './pass-environment.ts';
 
 beforeAll(registerAllParts);
 
-const passes = namedPasses(evaluateConstant);
+const passes = namedPasses(passEnvironment);
 
 const graphOf = (source: string): Graph => script(source).getFunction('__torch__.f').graph.copy();
 

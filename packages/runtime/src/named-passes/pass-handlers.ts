@@ -1,10 +1,10 @@
 import { CressetError, type Graph, type ScriptFunction } from '@cresset/ir';
 import { namedPasses } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
-import { evaluateConstant } from '../executor/constant-evaluator.ts';
 import type { ScriptModule } from '../script-module.ts';
 import type { GraphRequest } from '../worker/part-requests.ts';
 import type { RequestHandlers } from '../worker/request-handlers.ts';
+import { passEnvironment } from './pass-environment.ts';
 
 /** How requests are answered for graphs that nobody runs. */
 export const passHandlers: RequestHandlers = {
@@ -35,7 +35,7 @@ function startingGraph(
 }
 
 function passesNamed(names: readonly string[]): ((graph: Graph) => unknown)[] {
-  const passes = namedPasses(evaluateConstant);
+  const passes = namedPasses(passEnvironment);
   return names.map((name) => {
     if (!Object.hasOwn(passes, name))
       throw new CressetError('NO_PASS', `there is no pass '${name}'; there are ${Object.keys(passes).join(', ')}`);

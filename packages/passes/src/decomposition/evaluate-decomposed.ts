@@ -1,0 +1,41 @@
+import { constantValue, Graph, type Node, tryInsertConstant, type Value } from '@cresset/ir';
+import { rowOf } from '../fusion/fusable.ts';
+import { type ConstantEvaluator, propagateConstants } from '../cleanup/constant-propagation.ts';
+import { unrollConstantLoops } from '../cleanup/loop-unrolling.ts';
+import { removeListMutation } from '../mutation/remove-mutation.ts';
+import { decomposeOps, type DecompositionCompiler } from './decompose-ops.ts';
+
+/** Runs operators on constants that are said in terms of others too: what they come to is worked out as any graph of constants is. */
+export function evaluatingDecompositions(
+  evaluate: ConstantEvaluator,
+  compile: DecompositionCompiler,
+): ConstantEvaluator {
+  return (node, constants) => evaluate(node, constants) ?? evaluateDecomposed(node, constants, evaluate, compile);
+}
+
+function evaluateDecomposed(
+  node: Node,
+  constants: readonly unknown[],
+  evaluate: ConstantEvaluator,
+  compile: DecompositionCompiler,
+): readonly unknown[] | null {
+  const row = rowOf(node);
+  if (row?.decomposition === undefined) return null;
+  const graph = new Graph();
+  const inputs = new Map<Value, Value>();
+  for (const [index, input] of node.inputs.entries()) {
+    const constant = tryInsertConstant(graph, constants[index]);
+    if (!constant) return null;
+    inputs.set(input, constant);
+  }
+  const clone = graph.insertNode(graph.createClone(node, (value) => inputs.get(value)!));
+  for (const output of clone.outputs) graph.registerOutput(output);
+  decomposeOps(graph, compile);
+  propagateConstants(graph, evaluate);
+  if (unrollConstantLoops(graph)) {
+    removeListMutation(graph);
+    propagateConstants(graph, evaluate);
+  }
+  const results = graph.outputs.map((output) => constantValue(output));
+  return results.includes(undefined) ? null : results;
+}
