@@ -168,6 +168,29 @@ ${products}
 });
 
 describe('groups', () => {
+  test('of what writes nothing read what is written elsewhere, on the right side of the write', () => {
+    const text = `graph(%x : Tensor, %y : Tensor, %l : int[]):
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = aten::mul(%x, %x)
+  %b : Tensor = aten::relu(%a)
+  %c : Tensor = aten::mul(%b, %x)
+  %w : Tensor = aten::add_(%x, %one, %one)
+  %s : int[] = aten::_set_item(%l, %one, %one)
+  %d : Tensor = aten::tanh(%c)
+  %e : Tensor = aten::tanh(%d)
+  %f : Tensor = aten::sigmoid(%e)
+  %r : Tensor = aten::add(%f, %y, %one)
+  return (%r)
+`;
+    const lines = after(createFunctionalGraphs, text);
+    expect(lines.slice(1, 5).map((line) => line.replace(/.* = /, ''))).toEqual([
+      'aten::_set_item(%2, %3, %3)',
+      'prim::FunctionalGraph_0(%0)',
+      'aten::add_(%0, %3, %3)',
+      'aten::add(%5, %1, %3)',
+    ]);
+  });
+
   const chain = (kinds: readonly string[]): string => {
     const nodes = kinds.map((kind, index) => `  %v${index + 1} : Tensor = aten::${kind}(%v${index})`);
     return `graph(%v0 : Tensor):\n${nodes.join('\n')}\n  return (%v${kinds.length})\n`;

@@ -8,7 +8,12 @@ export { inline } from './cleanup/inliner.ts';
 export { replaceTensorsByNumbers } from './cleanup/number-constants.ts';
 export { lowerSimpleTuples } from './cleanup/lower-tuples.ts';
 export { normalizeOps } from './cleanup/normalize-ops.ts';
-export { optimizeForInference, runCleanupPasses, type OptimizeOptions, type PassEnvironment } from './optimization-pipeline.ts';
+export {
+  optimizeForInference,
+  runCleanupPasses,
+  type OptimizeOptions,
+  type PassEnvironment,
+} from './optimization-pipeline.ts';
 export { foldModuleAttributes, type AttributeGuard } from './freezing/fold-module-attributes.ts';
 export { propagateInputShapes } from './shape-analysis/propagate-input-shapes.ts';
 export { followsRules } from './fusion/tensorexpr/stride-rules.ts';
@@ -24,5 +29,12 @@ export { optimizeFrozenGraph } from './freezing/frozen-optimization.ts';
 export { bailoutGraph } from './profiling/bailout-graph.ts';
 export { replaceFallbackGraphs } from './profiling/fallback-functions.ts';
 export { countNones, insertNoneCounts, instrumentGraph, removeProfileCounter } from './profiling/profiling-nodes.ts';
-export { preoptimizeForObject, lowerForHost, optimizeForSpec, runProfilingInsensitiveOptimizations, runProfilingOptimizations, type SpecOptions } from './profiling/specialized-pipelines.ts';
+export {
+  preoptimizeForObject,
+  lowerForHost,
+  optimizeForSpec,
+  runProfilingInsensitiveOptimizations,
+  runProfilingOptimizations,
+  type SpecOptions,
+} from './profiling/specialized-pipelines.ts';
 export { namedPasses } from './named-passes.ts';

@@ -53,7 +53,10 @@ export type NamedPass = (graph: Graph) => unknown;
  * that PyTorch gives modules to are of graphs here (`remove_dropout` is within `optimize_frozen_graph`), and what its C++ has without a name
  * in Python is called as the file is (`frontend_cleanup`, `normalize_ops`, `lower_simple_tuples`).
  */
-export function namedPasses({ evaluate: run, compileDecomposition }: PassEnvironment): Readonly<Record<string, NamedPass>> {
+export function namedPasses({
+  evaluate: run,
+  compileDecomposition,
+}: PassEnvironment): Readonly<Record<string, NamedPass>> {
   // PyTorch runs any operator on constants; which of ours have no function of their own makes no difference.
   const evaluate = evaluatingDecompositions(run, compileDecomposition);
   return {

@@ -95,7 +95,9 @@ test('passes by name show what else its graph could be', async () => {
   // The model itself is as it was.
   expect(await frozen.graph()).toContain('batch_norm');
   await expect(frozen.graph('forward', { passes: ['inline', 'fold'] })).rejects.toMatchObject({ code: 'NO_PASS' });
-  await expect(frozen.graph('forward', { passes: ['fold'] })).rejects.toThrow("there is no pass 'fold'; there are autocast,");
+  await expect(frozen.graph('forward', { passes: ['fold'] })).rejects.toThrow(
+    "there is no pass 'fold'; there are autocast,",
+  );
 });
 
 test('its memory is its own', async () => {

@@ -39,9 +39,9 @@ def twice(x, times: int = 2):
       'def twice(x: Tensor,\n    times: int=2) -> Tensor:\n  return torch.mul(x, times)\n',
     );
     expect(await unit.twice.graph()).toContain('aten::mul(%x.1, %times.1)');
-    expect(await unit.twice.graph({ passes: ['inline', 'functional_to_inplace_activation', 'erase_number_types'] })).toBe(
-      (await unit.twice.graph()).replace('%times.1 : int', '%times.1 : Long(device=cpu)'),
-    );
+    expect(
+      await unit.twice.graph({ passes: ['inline', 'functional_to_inplace_activation', 'erase_number_types'] }),
+    ).toBe((await unit.twice.graph()).replace('%times.1 : int', '%times.1 : Long(device=cpu)'));
     await unit.dispose();
   });
 

@@ -1,11 +1,4 @@
-import {
-  AliasDb,
-  type Block,
-  type Graph,
-  mergeNodeIntoSubgraph,
-  type Node,
-  unmergeSubgraph,
-} from '@cresset/ir';
+import { AliasDb, type Block, type Graph, mergeNodeIntoSubgraph, type Node, unmergeSubgraph } from '@cresset/ir';
 import { poolConstants } from '../cleanup/constant-pooling.ts';
 
 /** Creating groups makes more nodes movable, to no end. */

@@ -1,4 +1,13 @@
-import { constantValue, scalarTypeFromCode, TensorType, type Node, type ScalarTypeName, type Value } from '@cresset/ir';
+import {
+  constantValue,
+  IntType,
+  scalarTypeFromCode,
+  TensorType,
+  type Node,
+  type ScalarTypeName,
+  type Value,
+} from '@cresset/ir';
+import { List } from '@cresset/tensor';
 import { summed, typeWithScalar } from './dimension-formulas.ts';
 
 /**
@@ -23,6 +32,13 @@ export const runOnExamples: ReadonlySet<string> = new Set(
     .map((name) => `aten::${name}`),
 );
 
+/** Those of them whose smaller operand is expanded to the sizes of the result first. */
+export const expandsOperands: ReadonlySet<string> = new Set(
+  'max.other min.other pow.Tensor_Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor eq.Tensor ne.Tensor'
+    .split(' ')
+    .map((name) => `aten::${name}`),
+);
+
 const intOf = (value: Value): number | null => {
   const constant = constantValue(value);
   return typeof constant === 'bigint' ? Number(constant) : null;
@@ -32,6 +48,19 @@ const intsOf = (value: Value): number[] | null => {
   const constant = constantValue(value) as { readonly items?: readonly bigint[] } | undefined;
   return constant?.items?.map(Number) ?? null;
 };
+
+/**
+ * Writes what a formula found into the constant list that it found it from, as PyTorch's formulas do. They do so whoever else has the list; here
+ * it has to be the node's alone.
+ */
+function settle(list: Value, ints: readonly number[]): void {
+  if (list.node.kind !== 'prim::Constant' || list.uses.length !== 1) return;
+  const graph = list.node.owningGraph;
+  const items = ints.map((each) => BigInt(each));
+  const settled = graph.withInsertPoint(list.node, () => graph.insertConstant(new List(IntType.get(), items)));
+  list.replaceAllUsesWith(settled);
+  list.node.destroy();
+}
 
 const sizesOf = (type: TensorType): number[] => [...type.concreteSizes!];
 const stridesOf = (type: TensorType): number[] => [...type.concreteStrides!];
@@ -71,7 +100,9 @@ function sum([type]: readonly TensorType[], node: Node): TensorType | null | und
   const sizes = sizesOf(type);
   if (dims === null || typeof keepdim !== 'boolean') return undefined;
   if (dims.some((dim) => !(dim in sizes))) return null;
-  for (const dim of dims.toReversed()) sizes.splice(dim, 1, ...(keepdim ? [1] : []));
+  const backwards = dims.toReversed();
+  for (const dim of backwards) sizes.splice(dim, 1, ...(keepdim ? [1] : []));
+  settle(node.input(1), backwards);
   return type.withSizes(sizes);
 }
 
@@ -103,6 +134,7 @@ function view([type]: readonly TensorType[], node: Node): TensorType | null | un
     const known = sizes.reduce((product, size) => (size === -1 ? product : product * size), 1);
     if (known === 0 || sizes.includes(-1, inferred + 1)) return null;
     sizes[inferred] = Math.floor(type.numel! / known);
+    settle(node.input(1), sizes);
   }
   return type.withSizes(sizes);
 }

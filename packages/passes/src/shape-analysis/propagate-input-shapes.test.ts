@@ -54,6 +54,44 @@ describe('propagateInputShapes', () => {
     expect(text).toContain(': Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu) = aten::mul');
   });
 
+  test('expands what is compared with something larger, but not while the types of a loop are found', () => {
+    const text = analysed(
+      `graph(%x : Tensor, %n : int):
+  %yes : bool = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %step : int = prim::Constant[value=1]()
+  %one : Tensor = aten::narrow(%x, %zero, %zero, %step)
+  %r : Tensor = prim::Loop(%n, %yes, %x)
+    block0(%i : int, %y : Tensor):
+      %c : Tensor = aten::max(%y, %one)
+      -> (%yes, %c)
+  %d : Tensor = aten::lt(%one, %x)
+  return (%r, %d)
+`,
+      [2, 3],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(text.match(/aten::expand/g)).toHaveLength(1);
+    expect(text).toContain(': Float(*, *, device=cpu) = aten::max(%y, %5)');
+    expect(text).toContain('value=[2, 3]');
+    expect(text).toMatch(/: Float\(2, 3, strides=\[0, 1\], .* = aten::expand\(%5, /);
+  });
+
+  test('writes what it found into a list of sizes that nobody else has', () => {
+    const text = (uses: string): string =>
+      analysed(
+        `graph(%x : Tensor):
+  %l : int[] = prim::Constant[value=[-1, 1]]()
+  %v : Tensor = aten::view(%x, %l)
+${uses}  return (%v)
+`,
+        [2, 3],
+        (graph) => propagateInputShapes(graph, evaluate),
+      );
+    expect(text('')).toContain('prim::Constant[value=[6, 1]]');
+    expect(text('  %w : Tensor = aten::reshape(%x, %l)\n')).toContain('prim::Constant[value=[-1, 1]]');
+  });
+
   test.each([
     ['aten::mm(%u, %r)', 'Float(*, *, device=cpu)'],
     ['aten::bmm(%u, %u)', 'Tensor'],

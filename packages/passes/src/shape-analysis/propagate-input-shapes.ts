@@ -1,5 +1,6 @@
 import {
   AliasDb,
+  IntType,
   ListType,
   TensorType,
   type Block,
@@ -9,9 +10,9 @@ import {
   type Type,
   type Value,
 } from '@cresset/ir';
-import { isIntegral, Tensor } from '@cresset/tensor';
+import { isIntegral, List, Tensor } from '@cresset/tensor';
 import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
-import { completeFormula, runOnExamples } from './complete-shapes.ts';
+import { completeFormula, expandsOperands, runOnExamples } from './complete-shapes.ts';
 import { dimensionFormula } from './dimension-formulas.ts';
 import { exampleNumber, exampleTensor } from './examples.ts';
 
@@ -89,11 +90,12 @@ class ShapePropagator {
     }
   }
 
-  block(block: Block): void {
-    for (const node of block.nodes()) this.#node(node);
+  /** @param expand whether operands are expanded where PyTorch does; not while types still change */
+  block(block: Block, expand = true): void {
+    for (const node of block.nodes()) this.#node(node, expand);
   }
 
-  #node(node: Node): void {
+  #node(node: Node, expand: boolean): void {
     const resized = node.inputs.filter((input) => this.#mayBeResized(input));
     if (resized.length > 0) {
       for (const value of [...resized, ...node.outputs]) value.setType(unshaped(value.type));
@@ -103,10 +105,10 @@ class ShapePropagator {
       case 'prim::Constant':
         return;
       case 'prim::If':
-        this.#if(node);
+        this.#if(node, expand);
         return;
       case 'prim::Loop':
-        this.#loop(node);
+        this.#loop(node, expand);
         return;
       case 'prim::NumToTensor':
         node.output().setType(TensorType.fromNumberType(node.input().type));
@@ -126,7 +128,7 @@ class ShapePropagator {
       case 'aten::_unwrap_optional':
         return;
       default:
-        this.#operator(node);
+        this.#operator(node, expand);
     }
   }
 
@@ -135,10 +137,10 @@ class ShapePropagator {
     return this.#resized.size > 0 && this.#aliasDb.mayAlias(value, this.#resized);
   }
 
-  #if(node: Node): void {
+  #if(node: Node, expand: boolean): void {
     const [then, otherwise] = node.blocks;
-    this.block(then);
-    this.block(otherwise);
+    this.block(then, expand);
+    this.block(otherwise, expand);
     node.outputs.forEach((output, index) => {
       const merged = mergeTypes(then.outputs[index].type, otherwise.outputs[index].type);
       if (merged) output.setType(merged);
@@ -146,14 +148,14 @@ class ShapePropagator {
   }
 
   /** Types of what a loop carries are merged with what comes around until they stay the same. */
-  #loop(node: Node): void {
+  #loop(node: Node, expand: boolean): void {
     const [body] = node.blocks;
     const [trip, ...carried] = body.inputs;
     trip.setType(node.input(0).type);
     carried.forEach((value, index) => value.setType(node.input(index + 2).type));
     let changed: boolean;
     do {
-      this.block(body);
+      this.block(body, false);
       changed = false;
       carried.forEach((value, index) => {
         const merged = mergeTypes(value.type, body.outputs[index + 1].type);
@@ -163,6 +165,7 @@ class ShapePropagator {
         }
       });
     } while (changed);
+    if (expand) this.block(body);
     node.outputs.forEach((output, index) => output.setType(carried[index].type));
   }
 
@@ -171,24 +174,51 @@ class ShapePropagator {
     node.output().setType(type.withContained(node.inputs.map((input) => input.type)));
   }
 
-  #operator(node: Node): void {
+  #operator(node: Node, expand: boolean): void {
     const operator = node.maybeOperator();
     if (!operator || givesNumbers.has(operator.name) || node.hasSideEffects()) return;
     const name = operator.overloadName === '' ? operator.name : `${operator.name}.${operator.overloadName}`;
     if (!node.outputs.some(({ type }) => holdsTensors(type))) return;
-    if (this.#complete(node, name) || this.#ranks(node, name)) return;
+    if (this.#complete(node, name, expand) || this.#ranks(node, name)) return;
     for (const output of node.outputs) output.setType(unshaped(output.type));
   }
 
-  #complete(node: Node, name: string): boolean {
-    const types = completeTypes(node);
+  #complete(node: Node, name: string, expand: boolean): boolean {
+    let types = completeTypes(node);
     if (types === null || types.length === 0) return false;
+    if (expandsOperands.has(name) && !haveSameSizes(types)) {
+      if (!expand) return false;
+      types = this.#expandOperands(node, types);
+    }
     if (runOnExamples.has(name)) return this.#run(node, types);
     const type = completeFormula(name)?.(types, node);
     if (type === undefined) return false;
     // A formula that fails says that nothing is known: the ranks would be wrong too.
     node.output().setType(type ?? unshaped(node.output().type));
     return true;
+  }
+
+  /** Puts an `aten::expand` before each operand that is not as large as the result, and gives the types of both. */
+  #expandOperands(node: Node, types: readonly TensorType[]): readonly TensorType[] {
+    const wanted = broadcastSizes(types.map((type) => type.concreteSizes!));
+    if (!wanted) return types;
+    const graph = node.owningGraph;
+    return types.map((type, index) => {
+      if (type.concreteSizes!.join() === wanted.join()) return type;
+      const arguments_ = graph.withInsertPoint(node, () => [
+        graph.insertConstant(
+          new List(
+            IntType.get(),
+            wanted.map((size) => BigInt(size)),
+          ),
+        ),
+        graph.insertConstant(false),
+      ]);
+      const expanded = graph.create('aten::expand', [node.input(index), ...arguments_]).insertBefore(node);
+      this.#node(expanded, false);
+      node.replaceInput(index, expanded.output());
+      return expanded.output().type as TensorType;
+    });
   }
 
   /** Runs the operator on zeros; not where memory that changes is looked at, nor on whole numbers, which could divide by zero. */
@@ -237,6 +267,22 @@ class ShapePropagator {
     this.#dependsOnMutation.set(node, changed);
     return changed;
   }
+}
+
+function haveSameSizes(types: readonly TensorType[]): boolean {
+  const [first, ...others] = types.map((type) => type.concreteSizes!.join());
+  return others.every((sizes) => sizes === first);
+}
+
+/** The sizes that operands have together; null where they do not fit. */
+function broadcastSizes(shapes: readonly (readonly number[])[]): number[] | null {
+  const rank = Math.max(...shapes.map((sizes) => sizes.length));
+  const sizes = Array.from(
+    { length: rank },
+    (_, dim) => shapes.map((each) => each[dim - rank + each.length] ?? 1).find((size) => size !== 1) ?? 1,
+  );
+  const fits = shapes.every((each) => each.every((size, at) => size === 1 || size === sizes[at + rank - each.length]));
+  return fits ? sizes : null;
 }
 
 const holdsTensors = (type: Type): boolean =>

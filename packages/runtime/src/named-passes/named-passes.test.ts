@@ -1,5 +1,5 @@
 import { script } from '@cresset/frontend';
-import { lint, type Graph } from '@cresset/ir';
+import { lint, parseIr, type Graph } from '@cresset/ir';
 import { namedPasses } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -112,6 +112,33 @@ def f(x: Tensor, w: Tensor, v: Tensor, b: Tensor) -> Tensor:
     expect(numbers(run(graph, matrix(3, 3, 1)))).toEqual(expected);
     expect(passes.transpose_frozen_linear(graph)).toBe(false);
   });
+});
+
+describe('dtypes of results', () => {
+  const dtypeOf = (result: string): string => {
+    const graph = parseIr(`graph(%x : Float(2, 3), %i : Long(2, 3)):
+  %none : NoneType = prim::Constant()
+  %yes : bool = prim::Constant[value=1]()
+  %one : int = prim::Constant[value=1]()
+  %two : float = prim::Constant[value=2.]()
+  %r : Tensor = ${result}
+  return (%r)
+`);
+    passes.propagate_dtype(graph);
+    return String(graph.outputs[0].type);
+  };
+
+  it.each([
+    ['aten::remainder(%i, %i)', 'LongTensor'],
+    ['aten::div(%i, %i)', 'FloatTensor'],
+    // In terms of others.
+    ['aten::soft_margin_loss(%x, %x, %one)', 'FloatTensor'],
+    // A dimension has one element in the examples, so there is none at 1.
+    ['aten::select(%x, %one, %one)', 'Tensor'],
+    // Whatever takes truth values or None is left alone.
+    ['aten::std(%x, %yes)', 'Tensor'],
+    ['aten::sum(%x, %none)', 'Tensor'],
+  ])('%s: %s', (result, dtype) => expect(dtypeOf(result)).toBe(dtype));
 });
 
 describe('a pass of a name', () => {
