@@ -1,3 +1,4 @@
+import { recordOn } from '../packages/webgpu/src/command-lists.ts';
 import { WebGpuDevice } from '../packages/webgpu/src/webgpu-device.ts';
 
 /** Calls of the WebGPU API, as a browser would see them. */
@@ -51,6 +52,16 @@ export class NullGpu {
   };
   /** Where the last write took its bytes from. */
   lastWritten: ArrayBufferLike | null = null;
+  /** Whether there is no memory for the buffer of this number, counted from 0; word of it comes later. */
+  fails: (index: number) => boolean = () => false;
+  /** How often work was given a buffer that is not there, or not there any more. */
+  misuses = 0;
+  #lose: (info: GPUDeviceLostInfo) => void = () => {};
+
+  /** Has the device lost, with all that it was doing. */
+  lose(): void {
+    this.#lose({ reason: 'unknown', message: 'for this test' } as GPUDeviceLostInfo);
+  }
 
   /** A device of the library's on it. */
   open(): WebGpuDevice {
@@ -65,12 +76,26 @@ export class NullGpu {
       maxBindingBytes: limits.maxStorageBufferBindingSize,
       maxWorkgroupsPerDimension: 65535,
     };
-    return new WebGpuDevice(this.#device(), 'null', capabilities, false);
+    const device = new WebGpuDevice(this.#device(), 'null', capabilities, false);
+    recordOn(device);
+    return device;
   }
 
   #device(): GPUDevice {
     const { calls } = this;
     const nothing = (): void => undefined;
+    const gone = new WeakSet<GPUBuffer>();
+    const use = (buffer: GPUBuffer): void => void (this.misuses += gone.has(buffer) ? 1 : 0);
+    const scopes: (GPUError | null)[] = [];
+    let isLost = false;
+    const later = <Value>(value: Value): Promise<Value> =>
+      isLost ? Promise.reject(new Error('the device is lost')) : Promise.resolve(value);
+    const lost = new Promise<GPUDeviceLostInfo>((resolve) => {
+      this.#lose = (info) => {
+        isLost = true;
+        resolve(info);
+      };
+    });
     const pass = {
       setPipeline: nothing,
       setBindGroup: nothing,
@@ -82,33 +107,42 @@ export class NullGpu {
         calls.passes++;
         return pass;
       },
-      copyBufferToBuffer: nothing,
+      copyBufferToBuffer: (source: GPUBuffer, _from: number, target: GPUBuffer) => {
+        use(source);
+        use(target);
+      },
       finish: () => ({}),
     };
     const device = {
       limits,
       features: new Set<string>(),
-      lost: new Promise(nothing),
+      lost,
       queue: {
-        writeBuffer: (_buffer: GPUBuffer, _offset: number, data: ArrayBuffer | ArrayBufferView) => {
+        writeBuffer: (buffer: GPUBuffer, _offset: number, data: ArrayBuffer | ArrayBufferView) => {
           calls.writes++;
+          use(buffer);
           this.lastWritten = ArrayBuffer.isView(data) ? data.buffer : data;
         },
         submit: () => void calls.submits++,
-        onSubmittedWorkDone: () => Promise.resolve(),
+        onSubmittedWorkDone: () => later(undefined),
       },
       createBuffer: ({ size }: GPUBufferDescriptor) => {
-        calls.buffers++;
+        const isThere = !this.fails(calls.buffers++);
         // Made once, so that what a readback takes is the library's.
         let mapped: ArrayBuffer | null = null;
-        return {
+        const buffer = {
           size,
           mapState: 'unmapped',
-          mapAsync: () => Promise.resolve(),
+          mapAsync: () => later(undefined),
           getMappedRange: () => (mapped ??= new ArrayBuffer(size)),
           unmap: nothing,
-          destroy: nothing,
-        };
+          destroy: () => void gone.add(buffer),
+        } as unknown as GPUBuffer;
+        if (!isThere) {
+          gone.add(buffer);
+          scopes[scopes.length - 1] ??= { message: 'no memory for this test' };
+        }
+        return buffer;
       },
       createShaderModule: () => {
         calls.modules++;
@@ -117,13 +151,14 @@ export class NullGpu {
       createBindGroupLayout: () => ({}),
       createPipelineLayout: () => ({}),
       createComputePipelineAsync: () => Promise.resolve({}),
-      createBindGroup: () => {
+      createBindGroup: ({ entries }: GPUBindGroupDescriptor) => {
         calls.bindGroups++;
+        for (const { resource } of entries) use((resource as GPUBufferBinding).buffer);
         return new NullBindGroup();
       },
       createCommandEncoder: () => encoder,
-      pushErrorScope: nothing,
-      popErrorScope: () => Promise.resolve(null),
+      pushErrorScope: () => void scopes.push(null),
+      popErrorScope: () => later(scopes.pop() ?? null),
       destroy: nothing,
     };
     return device as unknown as GPUDevice;

@@ -216,6 +216,8 @@ export class ScriptModule {
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);
+      // What else fails of it comes to light before the next run begins, and is not told as that one's.
+      if (execution.deviceFailure()) await execution.flush().catch(() => {});
       const fault = await context.faults.check().then(
         () => null,
         (found: unknown) => found,

@@ -13,4 +13,5 @@ export { reductionStages, type TemporaryTensor } from './reduction-stages.ts';
 export * from './scalar-functions.ts';
 export * from './schedule.ts';
 export * from './signature.ts';
+export { storeInPlace } from './store-in-place.ts';
 export * from './substitute.ts';

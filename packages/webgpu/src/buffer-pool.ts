@@ -2,16 +2,23 @@ import { CressetError } from '@cresset/ir';
 
 /** A GPU buffer of the pool, with the last batch of work that uses it. */
 export interface PooledBuffer {
-  readonly gpu: GPUBuffer;
+  /** Another one where the GPU made it at the second attempt: nobody uses it before it is known to be there. */
+  gpu: GPUBuffer;
   readonly byteLength: number;
   /** Stands for the buffer in keys of bind groups. */
   readonly id: number;
   lastBatch: number;
   /** What the GPU says to it, once it has. */
-  state: 'unknown' | 'made' | 'failed';
+  state: 'unknown' | 'made' | 'failed' | 'discarded';
+  /** Why it is not there, where it is not. */
+  failure: CressetError | null;
+  /** What waits for it to be there, with the bytes that are kept for that. */
+  waiting: { readonly byteLength: number; readonly use: () => void }[];
 }
 
 export interface BufferPoolOptions {
+  /** Asked, before a buffer is tried for once more, to give back what can be spared; gives how many bytes that was. */
+  readonly spare: () => number;
   /** Told, later, when the GPU could not make a buffer. */
   readonly outOfMemory: (error: CressetError) => void;
   /** Free buffers are kept up to this sum of bytes; beyond it `trim` hands them back to the GPU. */
@@ -28,8 +35,7 @@ let nextId = 0;
 export class BufferPool {
   readonly #device: GPUDevice;
   readonly #usage: GPUBufferUsageFlags;
-  readonly #outOfMemory: (error: CressetError) => void;
-  readonly #keptBytes: number;
+  readonly #options: BufferPoolOptions;
   readonly #free = new Map<number, PooledBuffer[]>();
   /** One a buffer that the GPU has not judged yet. */
   readonly #verdicts = new Set<Promise<void>>();
@@ -38,12 +44,13 @@ export class BufferPool {
   #peakBytes = 0;
   /** Buffers made since the device was made. */
   allocated = 0;
+  /** Bytes that are kept for buffers to be there. */
+  waitingBytes = 0;
 
   constructor(device: GPUDevice, usage: GPUBufferUsageFlags, options: BufferPoolOptions) {
     this.#device = device;
     this.#usage = usage;
-    this.#outOfMemory = options.outOfMemory;
-    this.#keptBytes = options.keptBytes;
+    this.#options = options;
   }
 
   /** Bytes of the buffers that are free for reuse. */
@@ -87,7 +94,7 @@ export class BufferPool {
   }
 
   /** Hands back to the GPU what is free beyond `kept` bytes and not in use by a batch after `idleSince`, the largest first. */
-  trim(idleSince: number, kept = this.#keptBytes): void {
+  trim(idleSince: number, kept = this.#options.keptBytes): void {
     if (this.#freeBytes <= kept) return;
     for (const [size, free] of [...this.#free].sort((a, b) => b[0] - a[0])) {
       for (let index = free.length - 1; index >= 0 && this.#freeBytes > kept; index--) {
@@ -102,12 +109,20 @@ export class BufferPool {
   /** Hands a buffer that was taken back to the GPU. */
   discard(buffer: PooledBuffer): void {
     if (buffer.state !== 'failed') this.#heldBytes -= buffer.byteLength;
+    buffer.state = 'discarded';
     buffer.gpu.destroy();
   }
 
+  /** Does what needs a buffer to be there, at once or later. @param byteLength what is kept for it meanwhile */
+  whenMade(buffer: PooledBuffer, byteLength: number, use: () => void): void {
+    if (buffer.state === 'made') return use();
+    this.waitingBytes += byteLength;
+    buffer.waiting.push({ byteLength, use });
+  }
+
   /** Resolves when the GPU has judged every buffer that was made so far. */
-  settled(): Promise<unknown> {
-    return Promise.all(this.#verdicts);
+  async settled(): Promise<void> {
+    await Promise.all(this.#verdicts);
   }
 
   destroy(): void {
@@ -122,27 +137,60 @@ export class BufferPool {
   }
 
   #create(size: number): PooledBuffer {
-    // A lack of memory comes out only when the GPU process is asked; buffers are made rarely enough to ask for each.
-    this.#device.pushErrorScope('out-of-memory');
-    const gpu = this.#device.createBuffer({ size, usage: this.#usage });
-    const buffer: PooledBuffer = { gpu, byteLength: size, id: nextId++, lastBatch: -1, state: 'unknown' };
+    const made = this.#ask(size);
+    const buffer: PooledBuffer = {
+      gpu: made.gpu,
+      byteLength: size,
+      id: nextId++,
+      lastBatch: -1,
+      state: 'unknown',
+      failure: null,
+      waiting: [],
+    };
     this.allocated++;
     this.#heldBytes += size;
     this.#peakBytes = Math.max(this.#peakBytes, this.#heldBytes);
-    const verdict = this.#device.popErrorScope().then(
-      (error) => {
-        this.#verdicts.delete(verdict);
-        if (error) this.#fail(buffer, error);
-        else buffer.state = 'made';
-      },
-      // A lost device tells of the loss itself.
-      () => void this.#verdicts.delete(verdict),
-    );
+    const verdict = this.#judge(buffer, made.error).then(() => {
+      this.#verdicts.delete(verdict);
+      for (const { byteLength, use } of buffer.waiting.splice(0)) {
+        this.waitingBytes -= byteLength;
+        if (buffer.state === 'made') use();
+      }
+    });
     this.#verdicts.add(verdict);
     return buffer;
   }
 
-  #fail(buffer: PooledBuffer, { message }: GPUError): void {
+  /** A lack of memory comes out only when the GPU process is asked; buffers are made rarely enough to ask for each. */
+  #ask(size: number): { readonly gpu: GPUBuffer; readonly error: Promise<GPUError | null> } {
+    this.#device.pushErrorScope('out-of-memory');
+    const gpu = this.#device.createBuffer({ size, usage: this.#usage });
+    return { gpu, error: this.#device.popErrorScope() };
+  }
+
+  /** Finds out whether a buffer is there. One that is not is tried for once more, when what can be spared was given back. */
+  async #judge(buffer: PooledBuffer, asked: Promise<GPUError | null>): Promise<void> {
+    try {
+      let error = await asked;
+      let spared = 0;
+      if (error && buffer.state !== 'discarded') {
+        buffer.gpu.destroy();
+        spared = this.#options.spare();
+        // What was given back is free when the GPU has done its work with it.
+        await this.#device.queue.onSubmittedWorkDone();
+        const again = this.#ask(buffer.byteLength);
+        buffer.gpu = again.gpu;
+        error = await again.error;
+      }
+      if (buffer.state === 'discarded') buffer.gpu.destroy();
+      else if (error) this.#fail(buffer, error, spared);
+      else buffer.state = 'made';
+    } catch {
+      // A lost device tells of the loss itself.
+    }
+  }
+
+  #fail(buffer: PooledBuffer, { message }: GPUError, spared: number): void {
     const { byteLength } = buffer;
     buffer.state = 'failed';
     this.#heldBytes -= byteLength;
@@ -153,13 +201,12 @@ export class BufferPool {
       this.#freeBytes -= byteLength;
       buffer.gpu.destroy();
     }
-    const held = `${this.#heldBytes} bytes it has already, ${this.#freeBytes} of them free for reuse`;
-    this.#outOfMemory(
-      new CressetError(
-        'DEVICE_OUT_OF_MEMORY',
-        `the GPU is out of memory: tried to allocate ${byteLength} bytes beside ${held} (${message})`,
-      ),
+    const held = `${this.#heldBytes} bytes it has already, again after ${spared} that were free for reuse were given back`;
+    buffer.failure = new CressetError(
+      'DEVICE_OUT_OF_MEMORY',
+      `the GPU is out of memory: tried to allocate ${byteLength} bytes beside ${held} (${message})`,
     );
+    this.#options.outOfMemory(buffer.failure);
   }
 }
 

@@ -3,7 +3,8 @@ import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunc
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
-import type { DispatchCommand, WorkBatch } from './work-batch.ts';
+import type { WebGpuDevice } from './webgpu-device.ts';
+import { commandOf, type DispatchCommand, type WorkBatch } from './work-batch.ts';
 
 /** A kernel made ready: everything about a launch but its place in a batch. */
 export interface PreparedKernel extends PreparedLaunch {
@@ -17,10 +18,9 @@ export interface CommandListHost {
   readonly uniformAlignment: number;
   /** Batches up to this one have left. */
   readonly submittedBatch: number;
-  /** The bind group of a program over these buffers; `uniforms` stands before them where the program has params. */
-  bindGroup(program: Program, uniforms: PooledBuffer, buffers: readonly PooledBuffer[]): GPUBindGroup;
-  /** Fills a buffer at once. */
-  write(buffer: PooledBuffer, words: Int32Array<ArrayBuffer>): void;
+  readonly queue: GPUQueue;
+  readonly pool: BufferPool;
+  readonly uniformPool: BufferPool;
   /** The buffer that params lie in which go with their batch. */
   readonly batchUniforms: PooledBuffer;
   /** Enqueues a command with params of its own, which `write` puts at a word of the batch's. Gives the number of the batch. */
@@ -72,12 +72,8 @@ export class CommandLists implements LaunchRecorder {
   listener: ((launch: PreparedLaunch) => void) | null = null;
   readonly scratch: ScratchBuffers;
 
-  constructor(
-    private readonly host: CommandListHost,
-    pool: BufferPool,
-    private readonly uniformPool: BufferPool,
-  ) {
-    this.scratch = new ScratchBuffers(pool);
+  constructor(private readonly host: CommandListHost) {
+    this.scratch = new ScratchBuffers(host.pool);
   }
 
   prepare(kernel: Kernel): PreparedLaunch | null {
@@ -154,7 +150,7 @@ export class CommandLists implements LaunchRecorder {
 
   forget(listed: CommandList): void {
     const { uniforms } = listed as WebGpuCommandList;
-    this.uniformPool.give(uniforms);
+    this.host.uniformPool.give(uniforms);
   }
 
   #findScratch(list: WebGpuCommandList): void {
@@ -165,8 +161,9 @@ export class CommandLists implements LaunchRecorder {
 
   /** A uniform buffer with these words. What is enqueued already may read the old words of one that was given up. */
   #uniformsOf(words: Int32Array<ArrayBuffer>): PooledBuffer {
-    const buffer = this.uniformPool.take(Math.max(words.byteLength, 4), this.host.submittedBatch);
-    if (words.length > 0) this.host.write(buffer, words);
+    const buffer = this.host.uniformPool.take(Math.max(words.byteLength, 4), this.host.submittedBatch);
+    const write = (): void => this.host.queue.writeBuffer(buffer.gpu, 0, words);
+    if (words.length > 0) this.host.uniformPool.whenMade(buffer, words.byteLength, write);
     return buffer;
   }
 
@@ -181,10 +178,14 @@ export class CommandLists implements LaunchRecorder {
     }
     const buffers = places.map((place) => bound[place]!);
     const uniforms = open.length > 0 ? this.host.batchUniforms : list.uniforms;
-    const bindGroup = this.host.bindGroup(program, uniforms, buffers);
-    const command: DispatchCommand = { kind: 'dispatch', program, bindGroup, offsets, x, y };
+    const command = commandOf(program, uniforms, buffers, x, y, offsets);
     recent.unshift({ buffers, command });
     if (recent.length > rememberedSets) recent.pop();
     return command;
   }
+}
+
+/** Has a device record work, if it does not yet. */
+export function recordOn(device: WebGpuDevice): void {
+  device.recorder ??= new CommandLists(device.host);
 }

@@ -47,23 +47,59 @@ async function work(x: Tensor): Promise<number[]> {
 }
 
 describe('a lack of memory', () => {
-  it.each([
+  const buffers: readonly (readonly [index: number, bytes: number])[] = [
     [0, 4096],
     [1, 8192],
     [2, 16],
     [3, 8192],
-  ])('at buffer %i is an error with the sizes, and the next attempt is right', async (lacking, bytes) => {
+  ];
+
+  it.each(buffers)('at buffer %i is over when what is free was given back: the same work is done', async (lacking) => {
     const x = floats(1, 2, 3);
-    gpu.fails = (index) => index === lacking;
-    const error = await failure(work(x));
-    expect(error).toMatchObject({ code: 'DEVICE_OUT_OF_MEMORY' });
-    expect(error.message).toContain(`tried to allocate ${bytes} bytes beside `);
-    expect(device.failureSince(0)).toMatchObject({ code: 'DEVICE_OUT_OF_MEMORY' });
+    onDevice(1_000_000).dispose();
+    await device.flush();
+    const from = gpu.asked;
+    gpu.fails = (index) => index === from + lacking;
     expect(await work(x)).toEqual([12, 13, 14]);
+    // One more than the work takes.
+    expect(gpu.asked).toBe(from + buffers.length + 1);
+    expect(device.counters.failures).toBe(0);
+    expect(device.memory().pooled).toBeLessThan(1_000_000);
     expect(await work(x)).toEqual([12, 13, 14]);
-    await device.flush(device.counters.failures);
     x.dispose();
     expect(device.counters.liveBytes).toBe(0);
+  });
+
+  it.each(buffers)(
+    'that lasts at buffer %i is an error with the sizes, and the next attempt is right',
+    async (lacking, bytes) => {
+      const x = floats(1, 2, 3);
+      gpu.fails = (index) => index >= lacking;
+      const error = await failure(work(x));
+      expect(error).toMatchObject({ code: 'DEVICE_OUT_OF_MEMORY' });
+      expect(error.message).toContain(`tried to allocate ${bytes} bytes beside `);
+      expect(device.failureSince(0)).toMatchObject({ code: 'DEVICE_OUT_OF_MEMORY' });
+      gpu.fails = () => false;
+      await failure(device.flush());
+      expect(await work(x)).toEqual([12, 13, 14]);
+      expect(await work(x)).toEqual([12, 13, 14]);
+      await device.flush(device.counters.failures);
+      x.dispose();
+      expect(device.counters.liveBytes).toBe(0);
+    },
+  );
+
+  it('keeps what was uploaded meanwhile as it was, however large', async () => {
+    const x = Tensor.fromArray(new Float32Array(100_000).fill(5), [100_000], 'float32');
+    const y = onDevice(100_000);
+    gpu.fails = (index) => index === 1;
+    device.launch(add(x, 1, y));
+    (x.storageArrayForWriting() as Float32Array).fill(7);
+    const z = onDevice(100_000);
+    device.launch(add(x, 1, z));
+    const [before, after] = await Promise.all([read(y), read(z)]);
+    expect([new Set(before), new Set(after)]).toEqual([new Set([6]), new Set([8])]);
+    expect(device.counters.failures).toBe(0);
   });
 
   it('at every third buffer spoils no attempt that gets its memory', async () => {
@@ -79,7 +115,7 @@ describe('a lack of memory', () => {
   });
 
   it('loses what the device alone had, by name', async () => {
-    gpu.fails = (index) => index === 0;
+    gpu.fails = () => true;
     const made = onDevice(4);
     device.launch(add(floats(1, 2, 3, 4), 1, made));
     await failure(device.flush());
@@ -89,10 +125,10 @@ describe('a lack of memory', () => {
 
   it('gives what is free for reuse back first', async () => {
     onDevice(1_000_000).dispose();
-    gpu.fails = (index) => index === 1;
+    gpu.fails = (index) => index > 0;
     onDevice(5000);
     const error = await failure(device.flush());
-    expect(error.message).toContain('4194304 bytes it has already, 4194304 of them free for reuse');
+    expect(error.message).toContain('beside 0 bytes it has already, again after 4194304 that were free for reuse');
     gpu.fails = () => false;
     const asked = gpu.asked;
     onDevice(1_000_000);

@@ -25,9 +25,16 @@ export class ScratchBuffers {
   readonly #bySize = new Map<number, PooledBuffer[]>();
   /** Changes when a buffer that was handed out is one no longer. */
   generation = 0;
-  byteLength = 0;
+  /** What was asked for. */
+  #bytes = 0;
 
   constructor(private readonly pool: BufferPool) {}
+
+  /** Bytes of the buffers that there are. */
+  get byteLength(): number {
+    const made = [...this.#bySize.values()].flat().filter(({ state }) => state !== 'failed');
+    return made.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
 
   at({ size, index }: ScratchPlace): PooledBuffer {
     let buffers = this.#bySize.get(size);
@@ -38,7 +45,7 @@ export class ScratchBuffers {
     for (let at = 0; at <= index; at++) {
       if (buffers.at(at) && buffers[at].state !== 'failed') continue;
       if (buffers.at(at)) this.pool.discard(buffers[at]);
-      else this.byteLength += size;
+      else this.#bytes += size;
       buffers[at] = this.pool.take(size);
     }
     return buffers[index];
@@ -46,11 +53,11 @@ export class ScratchBuffers {
 
   /** Hands all back to the pool that no batch after `idleSince` uses, where they are more than `kept` bytes. */
   trim(idleSince: number, kept: number): void {
-    if (this.byteLength <= kept) return;
+    if (this.#bytes <= kept) return;
     for (const [size, buffers] of this.#bySize) {
       if (buffers.some(({ lastBatch }) => lastBatch > idleSince)) continue;
       for (const buffer of buffers) this.pool.give(buffer);
-      this.byteLength -= size * buffers.length;
+      this.#bytes -= size * buffers.length;
       this.#bySize.delete(size);
       this.generation++;
     }

@@ -1,17 +1,7 @@
 import { CressetError } from '@cresset/ir';
+import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
 import {
-  contiguousStrides,
-  elementSize,
-  numelOf,
-  Storage,
-  Tensor,
-  type DeviceBuffer,
-  type ScalarType,
-} from '@cresset/tensor';
-import {
-  childrenOf,
   chooseSchedule,
-  expressionsOf,
   normalise,
   reductionStages,
   scheduleKey,
@@ -21,17 +11,18 @@ import {
   type DeviceCounters,
   type DeviceMemoryUse,
   type DeviceProfiler,
-  type Expr,
   type Kernel,
   type NormalKernel,
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
-import { CommandLists, type PreparedKernel } from './command-lists.ts';
-import { deviceElementSize, piecesInDeviceLayout, toHostLayout } from './element-layout.ts';
+import type { CommandListHost, CommandLists, PreparedKernel } from './command-lists.ts';
+import { deviceElementSize, toHostLayout } from './element-layout.ts';
 import { FailureLog } from './failure-log.ts';
-import { PipelineCache, type Program } from './pipeline-cache.ts';
-import { markUse, WorkBatch, type DispatchCommand } from './work-batch.ts';
+import { kernelBindings, storagesRead } from './kernel-bindings.ts';
+import { PipelineCache } from './pipeline-cache.ts';
+import { Uploads, type UploadHost } from './uploads.ts';
+import { commandOf, WorkBatch, type DispatchCommand } from './work-batch.ts';
 import type { WorkProbe } from './work-probe.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
@@ -55,10 +46,8 @@ const batchesAhead = 32;
 const keptBytes = 256 * 1024 * 1024;
 /** The same of buffers that lists share. */
 const keptScratchBytes = 256 * 1024 * 1024;
-/** Uploads of a batch share one transfer up to this sum of bytes. */
-const sharedUploadBytes = 1024 * 1024;
-/** An upload of more takes longer to copy into that transfer than a transfer of its own takes. */
-const copiedUploadBytes = 64 * 1024;
+/** Programs wait where uploads of so many bytes wait for the GPU to make their buffers. */
+const waitingUploadBytes = 32 * 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
@@ -82,16 +71,18 @@ export class WebGpuDevice implements ComputeDevice {
   };
   /** Who watches; null unless a run is being profiled. */
   probe: WorkProbe | null = null;
-  /** Time spent handing data to the GPU. */
-  uploadMilliseconds = 0;
   readonly #pool: BufferPool;
   readonly #pipelines: PipelineCache;
   /** Buffers that results are copied to and mapped in. */
   readonly #readbacks: BufferPool;
   /** Params of launches that are not listed, batch by batch. */
-  readonly #uniformBuffer: PooledBuffer;
+  #uniformBuffer: PooledBuffer;
   readonly #uniforms: BufferPool;
-  readonly recorder: CommandLists;
+  readonly #uploads: Uploads;
+  /** Comes with the part that records. */
+  recorder: CommandLists | null = null;
+  /** What its own rooms may ask of it. */
+  readonly host: UploadHost & CommandListHost;
   readonly #bindGroups = new BindGroupCache();
   readonly #failures = new FailureLog();
   #prepared = new WeakMap<Kernel, PreparedKernel>();
@@ -115,20 +106,19 @@ export class WebGpuDevice implements ComputeDevice {
     readonly capabilities: DeviceCapabilities,
     readonly owned: boolean,
   ) {
-    const outOfMemory = (error: CressetError): void => {
-      this.#fail(error);
-      // What is free may be what the next attempt needs.
-      this.recorder.scratch.trim(this.#submittedBatch, 0);
-      for (const pool of this.#pools()) pool.trim(this.#submittedBatch, 0);
+    const ofPool = {
+      spare: () => this.#spare(),
+      outOfMemory: (error: CressetError) => this.#fail(error),
     };
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ, UNIFORM } = GPUBufferUsage;
-    this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { outOfMemory, keptBytes });
-    this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { outOfMemory, keptBytes: keptReadbackBytes });
-    this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { outOfMemory, keptBytes: keptUniformBytes });
+    this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { ...ofPool, keptBytes });
+    this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { ...ofPool, keptBytes: keptReadbackBytes });
+    this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { ...ofPool, keptBytes: keptUniformBytes });
     this.#pipelines = new PipelineCache(gpuDevice);
     this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
-    this.recorder = new CommandLists(this.#commandListHost(), this.#pool, this.#uniforms);
     this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
+    this.host = this.#makeHost();
+    this.#uploads = new Uploads(this.host);
     void gpuDevice.lost.then((info) => {
       this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
     });
@@ -140,15 +130,10 @@ export class WebGpuDevice implements ComputeDevice {
 
   allocate(byteLength: number): DeviceBuffer {
     this.#checkUsable();
-    const pooled = this.#take(byteLength);
+    const pooled = this.#pool.take(byteLength);
+    this.counters.buffersAllocated = this.#pool.allocated;
     this.counters.liveBytes += byteLength;
     return new WebGpuBuffer(byteLength, pooled);
-  }
-
-  #take(byteLength: number, idleSince?: number): PooledBuffer {
-    const buffer = this.#pool.take(byteLength, idleSince);
-    this.counters.buffersAllocated = this.#pool.allocated;
-    return buffer;
   }
 
   release(buffer: DeviceBuffer): void {
@@ -163,68 +148,12 @@ export class WebGpuDevice implements ComputeDevice {
   upload(buffer: DeviceBuffer, dtype: ScalarType, elements: Uint8Array): void {
     this.#checkUsable();
     const handle = buffer as WebGpuBuffer;
-    const byteLength = (elements.byteLength / elementSize(dtype)) * deviceElementSize(dtype);
-    if (byteLength === 0) return;
-    this.counters.uploadedBytes += byteLength;
-    const target = poolBuffer(handle);
-    if (target.lastBatch <= this.#submittedBatch) {
-      this.#write(target, dtype, elements, byteLength);
-    } else if (byteLength >= handle.byteLength) {
-      // Enqueued work still needs the old contents: the new ones get a buffer of their own.
-      const fresh = this.#take(handle.byteLength, this.#submittedBatch);
-      this.#pool.give(target);
-      handle.pooled = fresh;
-      this.#write(fresh, dtype, elements, byteLength);
-    } else {
-      this.#uploadInOrder(target, dtype, elements, byteLength);
-    }
+    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, dtype, elements);
   }
 
-  /** Writes a part of a buffer that enqueued work uses, when its turn has come. */
-  #uploadInOrder(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
-    const staging = this.#take(byteLength, this.#submittedBatch);
-    this.#write(staging, dtype, elements, byteLength);
-    this.#batch.commands.push({ kind: 'copy', source: staging.gpu, target: target.gpu, byteLength });
-    markUse(staging, this.#batch);
-    markUse(target, this.#batch);
-    this.#pool.give(staging);
-  }
-
-  /** Writes a buffer that nothing enqueued uses. Little goes with the batch, where it shares one transfer with other such. */
-  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
-    const start = performance.now();
-    if (byteLength <= copiedUploadBytes && this.#batch.uploadBytes + byteLength <= sharedUploadBytes) {
-      // The program may write its elements again before the batch goes.
-      const pieces = [...piecesInDeviceLayout(dtype, elements)].map((piece) =>
-        piece.buffer === elements.buffer ? piece.slice() : piece,
-      );
-      this.#batch.upload({ target, pieces, byteLength });
-    } else {
-      this.counters.uploads++;
-      this.#writeNow(target, piecesInDeviceLayout(dtype, elements));
-    }
-    this.uploadMilliseconds += performance.now() - start;
-  }
-
-  #writeNow(target: PooledBuffer, pieces: Iterable<Uint8Array>): void {
-    this.#tolerating([target], () => {
-      let offset = 0;
-      for (const words of pieces) {
-        this.gpuDevice.queue.writeBuffer(target.gpu, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
-        offset += words.byteLength;
-      }
-    });
-  }
-
-  /** Uses buffers that may turn out not to be there: that is told as a lack of memory, not once more as misuse of them. */
-  #tolerating<Result>(buffers: readonly PooledBuffer[], use: () => Result): Result {
-    if (buffers.every(({ state }) => state === 'made')) return use();
-    this.gpuDevice.pushErrorScope('validation');
-    try {
-      return use();
-    } finally {
-      this.gpuDevice.popErrorScope().catch(() => {});
-    }
+  /** Time spent handing data to the GPU. */
+  get uploadMilliseconds(): number {
+    return this.#uploads.milliseconds;
   }
 
   async download(buffer: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
@@ -233,11 +162,9 @@ export class WebGpuDevice implements ComputeDevice {
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
     const staging = this.#readbacks.take(byteLength);
-    const { gpu } = staging;
     const { count: failures } = this.#failures;
     const batch = this.#batch;
-    batch.commands.push({ kind: 'copy', source: source.gpu, target: gpu, byteLength });
-    markUse(source, batch);
+    batch.copy(source, staging, byteLength);
     this.counters.readbacks++;
     this.counters.readbackBytes += byteLength;
     // Results that are asked for together travel together.
@@ -247,16 +174,16 @@ export class WebGpuDevice implements ComputeDevice {
       // The map waits for the copy by itself; only the submission has to come first.
       if (batch.id > this.#submittedBatch) await batch.done;
       if (batch.failure) throw batch.failure;
-      await this.#tolerating([staging], () => gpu.mapAsync(GPUMapMode.READ, 0, byteLength));
+      await staging.gpu.mapAsync(GPUMapMode.READ, 0, byteLength);
       await batch.done;
       if (batch.failure) throw batch.failure;
       this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
-      return toHostLayout(dtype, gpu.getMappedRange(0, byteLength), count);
+      return toHostLayout(dtype, staging.gpu.getMappedRange(0, byteLength), count);
     } catch (error) {
       await batch.done;
       throw await this.#reasonOf(error, failures);
     } finally {
-      if (gpu.mapState === 'mapped') gpu.unmap();
+      if (staging.gpu.mapState === 'mapped') staging.gpu.unmap();
       if (this.#disposed || this.#lost) this.#readbacks.discard(staging);
       else {
         this.#readbacks.give(staging);
@@ -335,7 +262,7 @@ export class WebGpuDevice implements ComputeDevice {
   #enqueue(prepared: PreparedKernel): void {
     const { program, bindings, params, x, y } = prepared;
     if (x === 0) return;
-    this.recorder.listener?.(prepared);
+    this.recorder?.listener?.(prepared);
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
     const buffers = bindings.map(({ operand, stored }) => {
@@ -343,14 +270,17 @@ export class WebGpuDevice implements ComputeDevice {
       const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
       return poolBuffer(buffer as WebGpuBuffer);
     });
-    const bindGroup = this.#bindGroup(program, this.#uniformBuffer, buffers);
-    const batch = this.#dispatch(
-      { kind: 'dispatch', program, bindGroup, offsets: [], x, y },
-      ({ uniformWords, uniformFloats }, at) => {
-        program.uniforms.write(params, uniformWords, uniformFloats, at);
-      },
-    );
-    for (const buffer of buffers) markUse(buffer, batch);
+    const command = commandOf(program, this.#batchUniforms(), buffers, x, y);
+    const batch = this.#dispatch(command, ({ uniformWords, uniformFloats }, at) => {
+      program.uniforms.write(params, uniformWords, uniformFloats, at);
+    });
+    for (const buffer of buffers) batch.use(buffer);
+  }
+
+  /** What params lie in that go with their batch. */
+  #batchUniforms(): PooledBuffer {
+    if (this.#uniformBuffer.state === 'failed') this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
+    return this.#uniformBuffer;
   }
 
   /** Puts a command into the batch, with params that go with it. */
@@ -368,6 +298,7 @@ export class WebGpuDevice implements ComputeDevice {
       offsets.push(offset);
       write(this.#batch, offset / 4);
     }
+    command.bindGroup ??= this.#bindGroup(command);
     this.#batch.dispatch({ ...command, offsets });
     this.counters.dispatches++;
     return this.#batch;
@@ -393,17 +324,25 @@ export class WebGpuDevice implements ComputeDevice {
     return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y };
   }
 
-  #commandListHost(): ConstructorParameters<typeof CommandLists>[0] {
+  #makeHost(): UploadHost & CommandListHost {
+    const batch = (): WorkBatch => this.#batch;
     const submittedBatch = (): number => this.#submittedBatch;
+    const batchUniforms = (): PooledBuffer => this.#batchUniforms();
     return {
+      queue: this.gpuDevice.queue,
+      pool: this.#pool,
+      uniformPool: this.#uniforms,
+      counters: this.counters,
       uniformAlignment: this.gpuDevice.limits.minUniformBufferOffsetAlignment,
+      get batch() {
+        return batch();
+      },
       get submittedBatch() {
         return submittedBatch();
       },
-      bindGroup: (program, uniforms, buffers) => this.#bindGroup(program, uniforms, buffers),
-      write: (buffer, words) =>
-        this.#tolerating([buffer], () => this.gpuDevice.queue.writeBuffer(buffer.gpu, 0, words)),
-      batchUniforms: this.#uniformBuffer,
+      get batchUniforms() {
+        return batchUniforms();
+      },
       enqueueWith: (command, write) => this.#dispatch(command, write).id,
       enqueue: (commands) => this.#enqueueAll(commands),
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
@@ -415,22 +354,27 @@ export class WebGpuDevice implements ComputeDevice {
     this.#checkUsable();
     for (const command of commands) {
       if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
+      command.bindGroup ??= this.#bindGroup(command);
       this.#batch.dispatch(command);
     }
     this.counters.dispatches += commands.length;
     return this.#batch.id;
   }
 
-  #bindGroup(program: Program, uniforms: PooledBuffer, buffers: readonly PooledBuffer[]): GPUBindGroup {
-    let key = `${program.layoutKey}:${program.uniformWindow > 0 ? uniforms.id : ''}`;
-    for (const buffer of buffers) key += `,${buffer.id}`;
+  /** Null where the GPU has not said yet that the buffers are there. */
+  #bindGroup({ program, buffers }: DispatchCommand): GPUBindGroup | null {
+    let key = program.layoutKey;
+    for (const { id, state } of buffers) {
+      if (state !== 'made') return null;
+      key += `,${id}`;
+    }
     return this.#bindGroups.find(key, () => {
-      const resources: GPUBufferBinding[] = buffers.map((buffer) => ({ buffer: buffer.gpu }));
-      if (program.uniformWindow > 0) resources.unshift({ buffer: uniforms.gpu, size: program.uniformWindow });
-      const entries = resources.map((resource, binding) => ({ binding, resource }));
-      return this.#tolerating([uniforms, ...buffers], () =>
-        this.gpuDevice.createBindGroup({ layout: program.bindGroupLayout, entries }),
-      );
+      const { bindGroupLayout: layout, uniformWindow } = program;
+      const entries = buffers.map(({ gpu: buffer }, binding) => {
+        const isUniform = binding === 0 && uniformWindow > 0;
+        return { binding, resource: isUniform ? { buffer, size: uniformWindow } : { buffer } };
+      });
+      return this.gpuDevice.createBindGroup({ layout, entries });
     });
   }
 
@@ -449,6 +393,7 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   room(): Promise<void> | null {
+    if (this.#pool.waitingBytes > waitingUploadBytes) return this.#pool.settled();
     if (this.#batch.id - this.#finishedBatch <= batchesAhead || this.#end()) return null;
     return (this.#catchingUp ??= this.#catchUp());
   }
@@ -468,12 +413,22 @@ export class WebGpuDevice implements ComputeDevice {
 
   memory(): DeviceMemoryUse {
     const { liveBytes: live } = this.counters;
-    const pooled = this.recorder.scratch.byteLength + this.#pools().reduce((sum, { freeBytes }) => sum + freeBytes, 0);
+    const scratch = this.recorder?.scratch.byteLength ?? 0;
+    const pooled = this.#pools().reduce((sum, { freeBytes }) => sum + freeBytes, scratch);
     return { live, pooled, peak: this.#pools().reduce((sum, { peakBytes }) => sum + peakBytes, 0) };
   }
 
   #pools(): BufferPool[] {
     return [this.#pool, this.#readbacks, this.#uniforms];
+  }
+
+  /** Gives free buffers back to the GPU, which may be what it needs; how many bytes that is. */
+  #spare(): number {
+    const free = (): number => this.memory().pooled;
+    const before = free();
+    this.recorder?.scratch.trim(this.#submittedBatch, 0);
+    for (const pool of this.#pools()) pool.trim(this.#submittedBatch, 0);
+    return before - free();
   }
 
   #fail(error: CressetError): void {
@@ -490,8 +445,9 @@ export class WebGpuDevice implements ComputeDevice {
     }
     this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? new ArrayBuffer(uniformBytesPerBatch));
     this.#spareUniforms = null;
-    const compiled = [...batch.uncompiled].every((program) => program.pipeline !== null);
-    if (compiled && !this.#pending) {
+    this.#uploads.prepare(batch);
+    this.counters.buffersAllocated = this.#pool.allocated;
+    if (batch.isReady && !this.#pending) {
       batch.done = this.#encode(batch);
       return batch;
     }
@@ -504,7 +460,7 @@ export class WebGpuDevice implements ComputeDevice {
     return batch;
   }
 
-  /** Submits a batch when its shaders are compiled and the batches before it are on their way. */
+  /** Submits a batch when its shaders are compiled, its buffers there, and the batches before it on their way. */
   async #submitLater(batch: WorkBatch, before: Promise<void> | null): Promise<{ checked: Promise<void> }> {
     await before;
     try {
@@ -512,8 +468,13 @@ export class WebGpuDevice implements ComputeDevice {
     } catch (error) {
       batch.failure = asCressetError(error);
       this.#fail(batch.failure);
+    }
+    await Promise.all(this.#pools().map((pool) => pool.settled()));
+    for (const { failure } of batch.unjudged) batch.failure ??= failure;
+    if (batch.failure) {
       this.#submittedBatch = batch.id;
-      this.#uploadAgain(batch);
+      this.#uploads.encodeAgain(batch);
+      if (batch.staging) this.#pool.give(batch.staging);
       return { checked: Promise.resolve() };
     }
     // In an object: a bare promise would be waited for, and the next batch with it.
@@ -532,7 +493,7 @@ export class WebGpuDevice implements ComputeDevice {
       this.#spareUniforms = batch.uniformWords.buffer;
     }
     const encoder = gpuDevice.createCommandEncoder();
-    this.#encodeUploads(batch, encoder);
+    this.#uploads.encode(batch, encoder);
     const probe = this.probe?.batch(batch.dispatches);
     let pass: GPUComputePassEncoder | null = null;
     let pipeline: GPUComputePipeline | null = null;
@@ -540,7 +501,7 @@ export class WebGpuDevice implements ComputeDevice {
       if (command.kind === 'copy') {
         pass?.end();
         pass = null;
-        encoder.copyBufferToBuffer(command.source, 0, command.target, 0, command.byteLength);
+        encoder.copyBufferToBuffer(command.source.gpu, 0, command.target.gpu, 0, command.byteLength);
         continue;
       }
       if (probe?.separatesPasses) pass?.end();
@@ -552,7 +513,7 @@ export class WebGpuDevice implements ComputeDevice {
         pipeline = command.program.pipeline;
         pass.setPipeline(pipeline!);
       }
-      pass.setBindGroup(0, command.bindGroup, command.offsets);
+      pass.setBindGroup(0, (command.bindGroup ??= this.#bindGroup(command)), command.offsets);
       pass.dispatchWorkgroups(command.x, command.y);
     }
     pass?.end();
@@ -560,50 +521,19 @@ export class WebGpuDevice implements ComputeDevice {
     gpuDevice.queue.submit([encoder.finish()]);
     probe?.submitted();
     this.counters.submits++;
-    this.recorder.scratch.trim(batch.id, keptScratchBytes);
+    this.recorder?.scratch.trim(batch.id, keptScratchBytes);
     this.#pool.trim(batch.id);
     this.#uniforms.trim(batch.id);
-    // Buffers are judged first: work with one that is not there is refused for that reason.
-    const [error] = await Promise.all([
-      gpuDevice.popErrorScope().catch(() => null),
-      ...this.#pools().map((pool) => pool.settled()),
-    ]);
+    const error = await gpuDevice.popErrorScope().catch(() => null);
     if (error) {
       batch.failure = new CressetError(
         'DEVICE_VALIDATION',
         `the GPU refused work (${batch.labels()}): ${error.message}`,
       );
       this.#fail(batch.failure);
-      this.#uploadAgain(batch);
+      this.#uploads.encodeAgain(batch);
     }
     batch.uploads.length = 0;
-  }
-
-  /** Uploads come before everything else in a batch: what uses their targets is enqueued after them. */
-  #encodeUploads({ uploads, uploadBytes, id }: WorkBatch, encoder: GPUCommandEncoder): void {
-    if (uploads.length === 0) return;
-    this.counters.uploads++;
-    if (uploads.length === 1) return this.#writeNow(uploads[0].target, uploads[0].pieces);
-    const staging = this.#take(uploadBytes, id - 1);
-    const bytes = new Uint8Array(uploadBytes);
-    let offset = 0;
-    for (const { target, pieces, byteLength } of uploads) {
-      encoder.copyBufferToBuffer(staging.gpu, offset, target.gpu, 0, byteLength);
-      for (const piece of pieces) {
-        bytes.set(piece, offset);
-        offset += piece.byteLength;
-      }
-    }
-    this.#writeNow(staging, [bytes]);
-    staging.lastBatch = id;
-    this.#pool.give(staging);
-  }
-
-  /** What a batch was to upload is wanted also where its work was refused: storages count on it. */
-  #uploadAgain({ id, uploads }: WorkBatch): void {
-    for (const { target, pieces } of uploads) {
-      if (target.state !== 'failed' && target.lastBatch === id) this.#writeNow(target, pieces);
-    }
   }
 
   async profiler(): Promise<DeviceProfiler> {
@@ -624,7 +554,7 @@ export class WebGpuDevice implements ComputeDevice {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
-    this.recorder.scratch.trim(Infinity, 0);
+    this.recorder?.scratch.trim(Infinity, 0);
     this.#uniforms.give(this.#uniformBuffer);
     for (const pool of this.#pools()) pool.destroy();
     this.#prepared = new WeakMap();
@@ -640,26 +570,6 @@ export class WebGpuDevice implements ComputeDevice {
   #end(): CressetError | null {
     return this.#disposed ? new CressetError('DEVICE_DISPOSED', 'this device was disposed of') : this.#lost;
   }
-}
-
-/** How many buffers a kernel binds. */
-function kernelBindings(kernel: Kernel): number {
-  return new Set([...kernel.stores.map(({ operand }) => operand.tensor.storage), ...storagesRead(kernel)]).size;
-}
-
-/** The storages that a kernel loads from. */
-function storagesRead(kernel: Kernel): Set<Storage> {
-  const seen = new Set<Expr>();
-  const found = new Set<Storage>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
-    for (const child of childrenOf(expr)) visit(child);
-  };
-  for (const expr of kernel.stores.flatMap(expressionsOf)) visit(expr);
-  if (kernel.kind === 'contraction') for (const expr of [kernel.left, kernel.right]) visit(expr);
-  return found;
 }
 
 function poolBuffer(handle: WebGpuBuffer): PooledBuffer {

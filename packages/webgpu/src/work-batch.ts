@@ -5,17 +5,38 @@ import type { Program } from './pipeline-cache.ts';
 export interface DispatchCommand {
   readonly kind: 'dispatch';
   readonly program: Program;
-  readonly bindGroup: GPUBindGroup;
+  /** What is bound; uniforms come first, where the program has params. */
+  readonly buffers: readonly PooledBuffer[];
+  /** Null as long as the GPU has not said that those buffers are there. */
+  bindGroup: GPUBindGroup | null;
   /** Byte offset of the params in the uniform buffer that is bound; empty where there are none. */
   readonly offsets: readonly number[];
   readonly x: number;
   readonly y: number;
 }
 
+/** A launch over these buffers, with params at no place yet. */
+export const commandOf = (
+  program: Program,
+  uniforms: PooledBuffer,
+  buffers: readonly PooledBuffer[],
+  x: number,
+  y: number,
+  offsets: readonly number[] = [],
+): DispatchCommand => ({
+  kind: 'dispatch',
+  program,
+  buffers: program.uniformWindow > 0 ? [uniforms, ...buffers] : buffers,
+  bindGroup: null,
+  offsets,
+  x,
+  y,
+});
+
 export interface CopyCommand {
   readonly kind: 'copy';
-  readonly source: GPUBuffer;
-  readonly target: GPUBuffer;
+  readonly source: PooledBuffer;
+  readonly target: PooledBuffer;
   readonly byteLength: number;
 }
 
@@ -33,8 +54,12 @@ export class WorkBatch {
   readonly commands: Command[] = [];
   readonly uploads: SmallUpload[] = [];
   uploadBytes = 0;
+  /** What uploads go through, where there are several. */
+  staging: PooledBuffer | null = null;
   /** What has to be compiled first. */
   readonly uncompiled = new Set<Program>();
+  /** What may turn out not to be there. */
+  readonly unjudged = new Set<PooledBuffer>();
   readonly uniformWords: Int32Array<ArrayBuffer>;
   readonly uniformFloats: Float32Array<ArrayBuffer>;
   uniformBytes = 0;
@@ -63,13 +88,34 @@ export class WorkBatch {
   upload(upload: SmallUpload): void {
     this.uploads.push(upload);
     this.uploadBytes += upload.byteLength;
-    markUse(upload.target, this);
+    this.use(upload.target);
+  }
+
+  copy(source: PooledBuffer, target: PooledBuffer, byteLength: number): void {
+    this.commands.push({ kind: 'copy', source, target, byteLength });
+    this.use(source);
+    this.use(target);
   }
 
   dispatch(command: DispatchCommand): void {
+    const { program, buffers, bindGroup } = command;
     this.commands.push(command);
     this.dispatches++;
-    if (!command.program.pipeline) this.uncompiled.add(command.program);
+    if (!program.pipeline) this.uncompiled.add(program);
+    if (!bindGroup) for (const buffer of buffers) this.use(buffer);
+  }
+
+  /** Notes that it uses a buffer: until it is submitted, the buffer must not be written from the host. */
+  use(buffer: PooledBuffer): void {
+    buffer.lastBatch = this.id;
+    if (buffer.state !== 'made') this.unjudged.add(buffer);
+  }
+
+  /** Whether all that it needs is known to be there. */
+  get isReady(): boolean {
+    for (const { pipeline } of this.uncompiled) if (!pipeline) return false;
+    for (const { state } of this.unjudged) if (state !== 'made') return false;
+    return true;
   }
 
   /** What it computes, for messages. */
@@ -85,9 +131,4 @@ export class WorkBatch {
     this.uniformBytes = offset + byteLength;
     return offset;
   }
-}
-
-/** Notes that a batch uses a buffer: until it is submitted, the buffer must not be written from the host. */
-export function markUse(buffer: PooledBuffer, batch: WorkBatch): void {
-  buffer.lastBatch = batch.id;
 }

@@ -1,11 +1,11 @@
 import { setJitLogSink } from '@cresset/ir';
 import { WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
-import { requestWebGpuDevice } from '@cresset/webgpu';
+import { openWebGpuDevice } from '@cresset/webgpu';
 import { parts } from './parts.ts';
 
 /** Makes this thread a host that talks through `port`, and says that it is ready. */
 export function serve(port: Port<Request, FromHost>): WorkerHost {
-  const host = new WorkerHost(port, { openDevice: () => requestWebGpuDevice(), parts });
+  const host = new WorkerHost(port, { openDevice: () => openWebGpuDevice(), parts });
   host.listen();
   return host;
 }

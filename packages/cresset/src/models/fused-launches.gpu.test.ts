@@ -110,6 +110,22 @@ def f(x: Tensor, depth: Tensor, point: Tensor, b: Tensor) -> Tensor:
     }),
   );
 
+  it('store a sum over an operand that nobody needs any more', () =>
+    expectFused({
+      source: `
+import torch
+from torch import Tensor
+def f(x: Tensor, w: Tensor) -> Tensor:
+    a = x @ w
+    b = torch.softmax(a, 0)
+    c = a + b @ w
+    d = torch.softmax(c, 0)
+    return d @ w
+`,
+      args: () => [tensorOf([260, 270]), ...weights(1, 270, 270)],
+      dispatches: [5, 5],
+    }));
+
   it('keep a write between two launches where it was', () =>
     expectFused({
       source: `

@@ -288,15 +288,15 @@ def f(x: Tensor):
     'keeps a bound over ten thousand runs with changing shapes',
     async () => {
       const functions = new PythonFunctions(source, { device });
-      const recorded = device.recorder.record.bind(device.recorder);
-      const forget = device.recorder.forget.bind(device.recorder);
+      const recorded = device.recorder!.record.bind(device.recorder);
+      const forget = device.recorder!.forget.bind(device.recorder);
       let lists = 0;
       let most = 0;
-      device.recorder.record = (...args) => {
+      device.recorder!.record = (...args) => {
         most = Math.max(most, ++lists);
         return recorded(...args);
       };
-      device.recorder.forget = (list) => {
+      device.recorder!.forget = (list) => {
         lists--;
         forget(list);
       };

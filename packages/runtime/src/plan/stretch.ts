@@ -18,6 +18,7 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { fuseLaunches } from './fused-launches.ts';
+import { storeInPlaces, type InPlaceLaunches } from './in-place-launches.ts';
 import { SameLayout, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import type { ContentNote, Draw, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
@@ -304,7 +305,8 @@ class StretchBuilder {
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
     const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
     const numbers = this.#numbersOf(fused);
-    const { bound, list } = this.#record(fused, recorder);
+    const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
+    const { bound, list } = this.#record(storeInPlaces(fused, isTemporary, dtypeOf, recorder), recorder);
     return new Stretch(
       end,
       instructions,
@@ -399,11 +401,18 @@ class StretchBuilder {
     });
   }
 
-  #record(launches: readonly LaunchNote[], recorder: LaunchRecorder): { bound: BoundStorage[]; list: CommandList } {
+  #record(
+    { launches, homes }: InPlaceLaunches,
+    recorder: LaunchRecorder,
+  ): { bound: BoundStorage[]; list: CommandList } {
     const { storages } = this.recording;
+    const homeOf = (storage: Storage): Storage => {
+      const home = homes.get(storage);
+      return home ? homeOf(home) : storage;
+    };
     const uses = new Map<Storage, { first: number; last: number; stored: boolean }>();
     launches.forEach(({ launch: { bindings }, storages: used }, at) =>
-      used.forEach((storage, binding) => {
+      used.map(homeOf).forEach((storage, binding) => {
         const { stored } = bindings[binding];
         const use = uses.get(storage);
         if (use) {
@@ -433,7 +442,7 @@ class StretchBuilder {
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
     const recorded = launches.map(({ launch, storages: used }) => ({
       launch,
-      places: used.map((storage) => places.get(storage)!),
+      places: used.map((storage) => places.get(homeOf(storage))!),
     }));
     return { bound, list: recorder.record(recorded, bound.length, buffers) };
   }

@@ -1,0 +1,120 @@
+import { elementSize, type ScalarType } from '@cresset/tensor';
+import type { DeviceCounters } from '@cresset/tensorexpr';
+import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
+import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
+import type { WorkBatch } from './work-batch.ts';
+
+/** Uploads of a batch share one transfer up to this sum of bytes. */
+const sharedBytes = 1024 * 1024;
+/** An upload of more takes longer to copy into that transfer than a transfer of its own takes. */
+const copiedBytes = 64 * 1024;
+
+/** What uploads ask of their device. */
+export interface UploadHost {
+  readonly queue: GPUQueue;
+  readonly pool: BufferPool;
+  readonly counters: DeviceCounters;
+  /** The work that is being enqueued. */
+  readonly batch: WorkBatch;
+  /** Batches up to this one have left. */
+  readonly submittedBatch: number;
+}
+
+/** Elements on their way to the GPU: each upload is seen by the work that is enqueued after it, and by none before. */
+export class Uploads {
+  /** Time spent handing data to the GPU. */
+  milliseconds = 0;
+
+  constructor(private readonly host: UploadHost) {}
+
+  /**
+   * Writes `elements` of `dtype` to the front of a buffer of `byteLength` bytes. Gives the buffer that holds them: another one, where
+   * enqueued work still needs what is in this one.
+   */
+  upload(target: PooledBuffer, byteLength: number, dtype: ScalarType, elements: Uint8Array): PooledBuffer {
+    const { batch, submittedBatch, counters } = this.host;
+    const written = (elements.byteLength / elementSize(dtype)) * deviceElementSize(dtype);
+    if (written === 0) return target;
+    counters.uploadedBytes += written;
+    if (target.lastBatch <= submittedBatch) {
+      this.#write(target, dtype, elements, written);
+      return target;
+    }
+    const isWhole = written >= byteLength;
+    const fresh = this.host.pool.take(isWhole ? byteLength : written, submittedBatch);
+    this.#write(fresh, dtype, elements, written);
+    if (isWhole) {
+      this.host.pool.give(target);
+      return fresh;
+    }
+    // A part of a buffer that enqueued work uses is written when its turn has come.
+    batch.copy(fresh, target, written);
+    this.host.pool.give(fresh);
+    return target;
+  }
+
+  /** Writes a buffer that nothing enqueued uses. Little goes with the batch, where it shares one transfer with other such. */
+  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
+    const start = performance.now();
+    const { batch, counters } = this.host;
+    if (byteLength <= copiedBytes && batch.uploadBytes + byteLength <= sharedBytes) {
+      batch.upload({ target, pieces: [...ownPieces(dtype, elements)], byteLength });
+    } else {
+      counters.uploads++;
+      if (target.state === 'made') this.writeNow(target, piecesInDeviceLayout(dtype, elements));
+      else {
+        const pieces = [...ownPieces(dtype, elements)];
+        this.host.pool.whenMade(target, byteLength, () => this.writeNow(target, pieces));
+      }
+    }
+    this.milliseconds += performance.now() - start;
+  }
+
+  /** Writes a buffer that is there. */
+  writeNow(target: PooledBuffer, pieces: Iterable<Uint8Array>): void {
+    let offset = 0;
+    for (const words of pieces) {
+      this.host.queue.writeBuffer(target.gpu, offset, words as Uint8Array<ArrayBuffer>, 0, words.byteLength);
+      offset += words.byteLength;
+    }
+  }
+
+  /** Gets ready what a batch takes to encode its uploads. */
+  prepare(batch: WorkBatch): void {
+    if (batch.uploads.length < 2) return;
+    batch.staging = this.host.pool.take(batch.uploadBytes, batch.id - 1);
+    batch.use(batch.staging);
+  }
+
+  /** Uploads come before everything else in a batch: what uses their targets is enqueued after them. */
+  encode({ uploads, uploadBytes, staging }: WorkBatch, encoder: GPUCommandEncoder): void {
+    if (uploads.length === 0) return;
+    this.host.counters.uploads++;
+    if (!staging) return this.writeNow(uploads[0].target, uploads[0].pieces);
+    const bytes = new Uint8Array(uploadBytes);
+    let offset = 0;
+    for (const { target, pieces, byteLength } of uploads) {
+      encoder.copyBufferToBuffer(staging.gpu, offset, target.gpu, 0, byteLength);
+      for (const piece of pieces) {
+        bytes.set(piece, offset);
+        offset += piece.byteLength;
+      }
+    }
+    this.writeNow(staging, [bytes]);
+    this.host.pool.give(staging);
+  }
+
+  /** What a batch was to upload is wanted also where its work came to nothing: storages count on it. */
+  encodeAgain({ id, uploads }: WorkBatch): void {
+    for (const { target, pieces } of uploads) {
+      if (target.state === 'made' && target.lastBatch === id) this.writeNow(target, pieces);
+    }
+  }
+}
+
+/** As {@link piecesInDeviceLayout}, in memory of their own: the program may write its elements again before they go. */
+function* ownPieces(dtype: ScalarType, elements: Uint8Array): Generator<Uint8Array> {
+  for (const piece of piecesInDeviceLayout(dtype, elements)) {
+    yield piece.buffer === elements.buffer ? piece.slice() : piece;
+  }
+}
