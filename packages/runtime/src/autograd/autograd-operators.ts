@@ -1,18 +1,18 @@
 import { OptionalType, TensorType } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
 import { List, type IValue, type Tensor } from '@cresset/tensor';
+import type { Invocation } from '../dispatch/dispatch.ts';
 import type { Execution } from '../run/execution.ts';
 import { differentiate } from './differentiate.ts';
 import { gradientEdge } from './record.ts';
 import { forgetHistory, historyOf, isDifferentiable, requiresGrad, versionOf } from './tensor-history.ts';
 
-type AutogradOperator = (args: readonly IValue[], execution: Execution) => Promise<readonly IValue[]>;
+type AutogradOperator = (args: readonly IValue[], execution: Execution) => Invocation;
 
 /** An operator that answers at once, of one tensor. */
 const of =
   (answer: (tensor: Tensor, ...args: IValue[]) => IValue): AutogradOperator =>
-  (args) =>
-    Promise.resolve([answer(...(args as [Tensor]))]);
+  (args) => [answer(...(args as [Tensor]))];
 
 export const isLeaf = (tensor: Tensor): boolean =>
   !requiresGrad(tensor) || gradientEdge(tensor)?.node.name === 'AccumulateGrad';
@@ -46,7 +46,7 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
     tensor.requiresGrad = false;
     return tensor;
   }),
-  'aten::retain_grad': async ([tensor]) => {
+  'aten::retain_grad': ([tensor]) => {
     retainGrad(tensor as Tensor);
     return [];
   },

@@ -1,4 +1,6 @@
 import type { Tensor } from '@cresset/tensor';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
+import type { HeldTensor } from './held-storages.ts';
 import { GradNode, metaOf, type Gradient } from './grad-node.ts';
 import { sizeList, type TapeRun } from './tape-run.ts';
 import type { Edge, ViewOrigin } from './tensor-history.ts';
@@ -35,12 +37,19 @@ export class CopySlices extends GradNode {
     const { selfAt } = this;
     const edgeOf = (at: number): number => (at === selfAt ? 0 : at < selfAt || selfAt === -1 ? at + 1 : at);
     const gradients = await this.writer.apply([written], (at) => isWanted(edgeOf(at)), run);
+    run.release(written);
     const own = gradients[selfAt] ?? null;
-    if (isWanted(0) && this.edges[0]) await (own ? run.call('copyTo', part, own) : run.call('clearTo', part));
+    if (isWanted(0) && this.edges[0])
+      run.release(await (own ? run.call('copyTo', part, own) : run.call('clearTo', part)));
+    run.release(own);
     return [result, ...gradients.filter((_, at) => at !== selfAt)];
   }
 
-  override release(): void {
-    this.writer.release();
+  override hold(ledger: StorageLedger): HeldTensor[] {
+    return this.writer.hold(ledger);
+  }
+
+  override release(ledger: StorageLedger | null): void {
+    this.writer.release(ledger);
   }
 }

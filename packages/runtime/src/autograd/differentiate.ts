@@ -35,10 +35,9 @@ export async function differentiate(task: DifferentiationTask, execution: Execut
     if (!edge) {
       throw new OperatorError(`element ${at} of tensors does not require grad and does not have a grad_fn`);
     }
-    roots.push([
-      edge,
-      gradients[at] ? checkedGradient(gradients[at], output, at) : await run.call('onesLike', scalar(output)),
-    ]);
+    const given = gradients[at];
+    run.retain(given);
+    roots.push([edge, given ? checkedGradient(given, output, at) : await run.call('onesLike', scalar(output))]);
   }
   const targets = inputs ?? leaves;
   const wanted = targets?.map((input) => {

@@ -7,6 +7,7 @@ import type { Edge } from './tensor-history.ts';
 
 /** A walk backwards, from gradients of results. */
 export interface BackwardTask {
+  /** Each gradient is held once for the walk. */
   readonly roots: readonly (readonly [edge: Edge, gradient: Tensor])[];
   /** The edges whose gradients are wanted, and no others; null to add up those of all leaves. */
   readonly wanted: readonly Edge[] | null;
@@ -26,7 +27,13 @@ export async function runBackward({ roots, wanted, keepGraph }: BackwardTask, ru
     let buffer = buffers.get(node);
     if (!buffer) buffers.set(node, (buffer = node.outputs.map(() => null)));
     const known = buffer[output];
-    buffer[output] = known ? await run.call('add', known, gradient) : gradient;
+    if (!known) {
+      buffer[output] = gradient;
+      return;
+    }
+    buffer[output] = await run.call('add', known, gradient);
+    run.release(known);
+    run.release(gradient);
   };
   const ready = new ReadyQueue();
   for (const [edge, gradient] of roots) await add(edge, gradient);
@@ -35,9 +42,15 @@ export async function runBackward({ roots, wanted, keepGraph }: BackwardTask, ru
     const gradients = buffers.get(node) ?? node.outputs.map(() => null);
     buffers.delete(node);
     for (const hook of node.preHooks) hook(gradients);
-    for (const [output, tensor] of node.retained) if (gradients[output]) tensor.grad = gradients[output];
+    for (const [output, tensor] of node.retained) {
+      if (!gradients[output]) continue;
+      tensor.grad = gradients[output];
+      run.handOut(tensor.grad);
+    }
     wanted?.forEach((edge, at) => {
-      if (edge.node === node) captured[at] = gradients[edge.output];
+      if (edge.node !== node) return;
+      captured[at] = gradients[edge.output];
+      run.retain(captured[at]);
     });
     const isWanted = (at: number): boolean => {
       const edge = node!.edges[at];
@@ -45,15 +58,17 @@ export async function runBackward({ roots, wanted, keepGraph }: BackwardTask, ru
     };
     const isRun = !wanted || (needed!.has(node) && node.edges.some((_, at) => isWanted(at)));
     const results = isRun && gradients.some((each) => each) ? await node.apply(gradients, isWanted, run) : [];
+    gradients.forEach((gradient) => run.release(gradient));
+    if (!keepGraph && isRun) node.release(run.execution.ledger);
     for (const [at, edge] of node.edges.entries()) {
+      const gradient = results[at] ?? null;
+      if (!edge || !isWanted(at)) run.release(gradient);
+      else if (gradient) await add(edge, await fitted(gradient, edge.node.outputs[edge.output], node, run));
       if (!edge) continue;
-      const gradient = results[at];
-      if (gradient && isWanted(at)) await add(edge, await fitted(gradient, edge.node.outputs[edge.output], node, run));
       const left = uses.get(edge.node)! - 1;
       uses.set(edge.node, left);
       if (left === 0) ready.push(edge.node);
     }
-    if (!keepGraph && isRun) node.release();
   }
   return captured;
 }
@@ -103,17 +118,21 @@ function nodesLeadingTo(wanted: readonly Edge[], all: ReadonlyMap<GradNode, numb
 async function fitted(gradient: Tensor, meta: GradientMeta | null, { name }: GradNode, run: TapeRun): Promise<Tensor> {
   if (!meta) return gradient;
   let result = gradient;
+  const become = (made: Tensor): void => {
+    run.release(result);
+    result = made;
+  };
   if (!sameSizes(result.sizes, meta.sizes)) {
-    if (isExpandable(meta.sizes, result.sizes)) result = await run.call('sumToSize', result, sizeList(meta.sizes));
-    else if (isExpandable(result.sizes, meta.sizes)) result = await run.call('expand', result, sizeList(meta.sizes));
+    if (isExpandable(meta.sizes, result.sizes)) become(await run.call('sumToSize', result, sizeList(meta.sizes)));
+    else if (isExpandable(result.sizes, meta.sizes)) become(await run.call('expand', result, sizeList(meta.sizes)));
     else {
       throw new OperatorError(
         `Function ${name} returned an invalid gradient - got [${result.sizes.join(', ')}] but expected shape compatible with [${meta.sizes.join(', ')}]`,
       );
     }
   }
-  if (isComplex(result.dtype) && !isComplex(meta.dtype)) result = await run.call('realPart', result);
-  if (result.dtype !== meta.dtype) result = await run.call('toType', result, BigInt(scalarTypeCode(meta.dtype)));
+  if (isComplex(result.dtype) && !isComplex(meta.dtype)) become(await run.call('realPart', result));
+  if (result.dtype !== meta.dtype) become(await run.call('toType', result, BigInt(scalarTypeCode(meta.dtype))));
   return result;
 }
 

@@ -65,9 +65,11 @@ export class FormulaNode extends GradNode {
       const wanted = formula.inputs.map((input) => this.#isWanted(input, isWanted));
       if (!wanted.includes(true)) continue;
       const args: IValue[] = [];
-      for (const name of formula.parameters) args.push(await this.#argument(name, wanted, gradients, run));
+      const zeros: Tensor[] = [];
+      for (const name of formula.parameters) args.push(await this.#argument(name, wanted, gradients, zeros, run));
       const [value] = await run.run(formula.code, args);
-      this.#distribute(formula, value, wanted, results);
+      for (const each of zeros) run.release(each);
+      this.#distribute(formula, value, wanted, results, run);
     }
     return results;
   }
@@ -76,33 +78,44 @@ export class FormulaNode extends GradNode {
     name: string,
     wanted: readonly boolean[],
     gradients: readonly Gradient[],
+    zeros: Tensor[],
     run: TapeRun,
   ): Promise<IValue> {
     if (name === 'wanted') return new List(BoolType.get(), [...wanted]);
     if (name === 'grads') {
-      const all = await Promise.all(this.outputs.map((_, at) => this.#gradient(at, gradients, run)));
+      const all = await Promise.all(this.outputs.map((_, at) => this.#gradient(at, gradients, zeros, run)));
       return new List(TensorType.get(), all);
     }
     const at = this.outputs.findIndex((_, result) => gradientName(result) === name);
-    return at === -1 || this.#saved!.has(name) ? this.#saved!.get(name)!.unpack() : this.#gradient(at, gradients, run);
+    return at === -1 || this.#saved!.has(name)
+      ? this.#saved!.get(name)!.unpack()
+      : this.#gradient(at, gradients, zeros, run);
   }
 
-  async #gradient(at: number, gradients: readonly Gradient[], run: TapeRun): Promise<Tensor> {
+  async #gradient(at: number, gradients: readonly Gradient[], zeros: Tensor[], run: TapeRun): Promise<Tensor> {
     const given = gradients[at];
     if (given) return given;
     const { sizes, dtype } = this.outputs[at]!;
-    return run.call('zeros', sizeList(sizes), BigInt(scalarTypeCode(dtype)));
+    const made = await run.call('zeros', sizeList(sizes), BigInt(scalarTypeCode(dtype)));
+    zeros.push(made);
+    return made;
   }
 
-  #distribute(formula: Formula, value: IValue, wanted: readonly boolean[], results: Gradient[]): void {
+  #distribute(formula: Formula, value: IValue, wanted: readonly boolean[], results: Gradient[], run: TapeRun): void {
     const values = formula.inputs.length === 1 ? [value] : (value as Tuple).items;
     formula.inputs.forEach((input, at) => {
       const own = this.inputs.get(input);
-      if (!wanted[at] || !own) return;
       const gradient = values[at];
+      if (!wanted[at] || !own) {
+        if (gradient instanceof Tensor) run.release(gradient);
+        return;
+      }
       const each = own.isList && gradient instanceof List ? gradient.items : [gradient];
       each.forEach((item, offset) => {
-        if (item instanceof Tensor && offset < own.count) results[own.begin + offset] = item;
+        if (!(item instanceof Tensor) || offset >= own.count) return;
+        // A list is held, and not what lies in it.
+        if (item !== gradient) run.retain(item);
+        results[own.begin + offset] = item;
       });
     });
   }
@@ -116,7 +129,7 @@ export class FormulaNode extends GradNode {
     for (const value of this.#saved?.values() ?? []) yield* value.tensors;
   }
 
-  override release(): void {
+  protected override forget(): void {
     this.#saved = null;
   }
 }

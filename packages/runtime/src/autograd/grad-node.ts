@@ -1,5 +1,7 @@
 import { OperatorError } from '@cresset/operators';
 import type { ScalarType, Tensor } from '@cresset/tensor';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
+import { hold, letGo, type HeldTensor } from './held-storages.ts';
 import type { Edge } from './tensor-history.ts';
 import type { TapeRun } from './tape-run.ts';
 
@@ -22,6 +24,7 @@ export abstract class GradNode {
   readonly sequence = ++nodes;
   /** Called with the gradients it is given, before it runs; may give others. */
   readonly preHooks: ((gradients: Gradient[]) => void)[] = [];
+  #held: Tensor[] = [];
   /** Non-leaf tensors that keep their gradient, by their place among its results. */
   readonly retained = new Map<number, Tensor>();
 
@@ -53,8 +56,27 @@ export abstract class GradNode {
     return [];
   }
 
-  /** Gives up what it keeps of the forward run. */
-  release(): void {}
+  /** Has what it keeps outlive the registers that hold it. Gives those of the tensors that the run made. */
+  hold(ledger: StorageLedger): HeldTensor[] {
+    const found: HeldTensor[] = [];
+    for (const tensor of this.savedTensors()) {
+      const entry = ledger.entries.get(tensor.storage);
+      if (!entry) continue;
+      hold(tensor, ledger);
+      found.push({ tensor, entry });
+    }
+    this.#held = found.map(({ tensor }) => tensor);
+    return found;
+  }
+
+  /** Gives up what it keeps of the forward run: memory that nobody else has is freed. */
+  release(ledger: StorageLedger | null): void {
+    this.forget();
+    if (ledger) for (const tensor of this.#held.splice(0)) letGo(tensor, ledger);
+  }
+
+  /** Lets go of the values that it keeps. */
+  protected forget(): void {}
 }
 
 /** The end of the way: a leaf's gradient is added up. */
@@ -66,9 +88,12 @@ export class AccumulateGrad extends GradNode {
   async apply([gradient]: readonly Gradient[], _isWanted: unknown, run: TapeRun): Promise<Gradient[]> {
     const { variable } = this;
     if (!gradient) return [];
-    if (!variable.grad) variable.grad = await run.owned(gradient);
-    else if (run.isRecording) variable.grad = await run.call('add', variable.grad, gradient);
-    else await run.call('addTo', variable.grad, gradient);
+    if (variable.grad && !run.isRecording) run.release(await run.call('addTo', variable.grad, gradient));
+    else {
+      if (variable.grad) variable.grad = await run.call('add', variable.grad, gradient);
+      else variable.grad = run.mayKeep(gradient, variable) ? gradient : await run.owned(gradient);
+      run.handOut(variable.grad);
+    }
     return [];
   }
 }

@@ -2,7 +2,7 @@ import type { Node } from '@cresset/ir';
 import { isImplemented, OperatorError } from '@cresset/operators';
 import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
 import { Tensor, type IValue } from '@cresset/tensor';
-import { dispatch } from '../dispatch/dispatch.ts';
+import { dispatch, type Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
@@ -10,6 +10,7 @@ import type { Execution, OperatorObserver } from '../run/execution.ts';
 import { autogradOperators } from './autograd-operators.ts';
 import { recordGroup } from './differentiable-node.ts';
 import { FormulaNode } from './formula-node.ts';
+import { takeCharge, type HeldTensor } from './held-storages.ts';
 import type { GradNode } from './grad-node.ts';
 import {
   checkInPlace,
@@ -23,7 +24,7 @@ import {
   tensorsOf,
 } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { below, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
+import { below, noteWrites, runComposed, runGraph, unrecorded, whenDone } from './runner.ts';
 import { tapeCode } from './tape-code.ts';
 import { TapeRun } from './tape-run.ts';
 import {
@@ -35,17 +36,28 @@ import {
   setHistory,
 } from './tensor-history.ts';
 
+interface RecordedCall {
+  readonly binding: OperatorBinding;
+  readonly args: readonly IValue[];
+  readonly node: Node;
+}
+
 /** Records what it runs, for gradients to be asked of it. */
 export class Recorder implements OperatorObserver {
   /** What derivatives need, which outlives the run. */
-  readonly kept: Tensor[] = [];
+  get kept(): readonly Tensor[] {
+    return this.#held.map(({ tensor }) => tensor);
+  }
 
-  async run(
-    binding: OperatorBinding,
-    args: readonly IValue[],
-    node: Node,
-    execution: Execution,
-  ): Promise<readonly IValue[]> {
+  #held: HeldTensor[] = [];
+
+  /** The runs that were recorded are over, and gave `results`: what else derivatives need is theirs alone. */
+  end(results: readonly IValue[]): void {
+    takeCharge(this.#held, results);
+    this.#held = [];
+  }
+
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
     const { row } = binding;
     const own = autogradOperators[binding.name];
     if (own) return own(args, execution);
@@ -57,17 +69,13 @@ export class Recorder implements OperatorObserver {
     const composition = isNeeded && operator.derivative?.composition;
     if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
     if (isNeeded) return this.#record(operator, { binding, args, node }, execution);
-    const results = await this.#runBelow(binding, args, execution);
-    noteWrites(operator, args);
-    noteViews(operator, { binding, args, node }, results, !execution.context.gradEnabled);
-    return results;
+    return whenDone(this.#runBelow(binding, args, execution), (results) => {
+      noteWrites(operator, args);
+      noteViews(operator, { binding, args, node }, results, !execution.context.gradEnabled);
+    });
   }
 
-  async #record(
-    operator: RecordedOperator,
-    call: { readonly binding: OperatorBinding; readonly args: readonly IValue[]; readonly node: Node },
-    execution: Execution,
-  ): Promise<readonly IValue[]> {
+  #record(operator: RecordedOperator, call: RecordedCall, execution: Execution): Invocation {
     const { args, binding } = call;
     const { row, derivative, isInPlace, signature } = operator;
     const writes = isInPlace ? operator.writes : [];
@@ -80,52 +88,59 @@ export class Recorder implements OperatorObserver {
     if (/^aten::resize(_as)?_$/.test(signature.name))
       throw new OperatorError('cannot resize variables that require grad');
     if (!derivative && isNotDifferentiable(signature.name)) {
-      const results = await this.#runBelow(binding, args, execution);
-      noteWrites(operator, args);
-      return results;
+      return whenDone(this.#runBelow(binding, args, execution), () => noteWrites(operator, args));
     }
-    for (const at of writes) if (args[at] instanceof Tensor) checkInPlace(args[at]);
-    // What is written to can be kept only as a copy, with the history that it had.
-    const before = nodeFor(operator, args, writes.length > 0 ? [args[writes[0]]] : []);
-    const kept = [...args];
-    for (const at of writes) {
-      if (!(before instanceof FormulaNode) || !before.needs(signature.args[at].name)) continue;
-      kept[at] = await this.#copyOf(args[at] as Tensor, execution);
-    }
-    if (writes.length === 0) {
-      const results = await this.#runBelow(binding, args, execution);
+    if (writes.length > 0) return this.#recordInPlace(operator, call, execution);
+    return whenDone(this.#runBelow(binding, args, execution), (results) => {
       if (!outputsOf(results).some((result) => result instanceof Tensor && isDifferentiable(result))) {
         forgetFlags(args, results);
-        return results;
+        return;
       }
       noteWrites(operator, args);
       const step = nodeFor(operator, args, results);
       saveArguments(step, operator, args);
       saveResults(step, operator, results);
-      this.#pin(step, execution);
+      this.#hold(step, execution);
       noteViews(operator, call, results, false);
       setResults(step, args, results);
-      return results;
+    });
+  }
+
+  async #recordInPlace(
+    operator: RecordedOperator,
+    { args, binding }: RecordedCall,
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    const { signature, writes } = operator;
+    for (const at of writes) if (args[at] instanceof Tensor) checkInPlace(args[at]);
+    // What is written to can be kept only as a copy, with the history that it had.
+    const before = nodeFor(operator, args, [args[writes[0]]]);
+    const kept = [...args];
+    for (const at of writes) {
+      if (!(before instanceof FormulaNode) || !before.needs(signature.args[at].name)) continue;
+      kept[at] = await this.#copyOf(args[at] as Tensor, execution);
     }
     saveArguments(before, operator, kept);
     const results = await this.#runBelow(binding, args, execution);
     noteWrites(operator, args);
     saveResults(before, operator, results);
-    this.#pin(before, execution);
+    this.#hold(before, execution);
     const [target] = writes;
     const selfAt = before instanceof FormulaNode ? before.firstEdgeOf(signature.args[target].name) : target;
     if (isDifferentiable(args[target] as Tensor)) rebaseHistory(args[target] as Tensor, before, 0, selfAt);
     return results;
   }
 
-  async #runBelow(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Promise<readonly IValue[]> {
+  #runBelow(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
     const { row } = binding;
     if (!row || isImplemented(row) || row.remote) return dispatch(binding, args, execution);
     return runComposed(row, args, unrecorded(execution));
   }
 
   async #copyOf(tensor: Tensor, execution: Execution): Promise<Tensor> {
-    const copy = await unrecorded(execution).call('own', tensor);
+    const run = unrecorded(execution);
+    const copy = await run.owned(tensor);
+    run.handOver([copy]);
     const { edge } = historyOf(tensor);
     copy.requiresGrad = tensor.requiresGrad;
     setHistory(copy, { ...emptyHistory(null), edge });
@@ -133,12 +148,8 @@ export class Recorder implements OperatorObserver {
   }
 
   /** What is kept outlives the registers that hold it. */
-  #pin(step: GradNode, { ledger }: Execution): void {
-    if (!ledger) return;
-    for (const tensor of step.savedTensors()) {
-      ledger.pin(tensor);
-      this.kept.push(tensor);
-    }
+  #hold(step: GradNode, { ledger }: Execution): void {
+    if (ledger) this.#held.push(...step.hold(ledger));
   }
 
   /** A group is run as one where no gradient is wanted of it, and else by its operators. */
@@ -149,7 +160,8 @@ export class Recorder implements OperatorObserver {
     execution: Execution,
   ): Promise<readonly IValue[]> {
     if (!isGradientNeeded(args, execution)) return group.run(args, below(execution));
-    return new TapeRun(execution, true).run(tapeCode.ofGraph(group.graph, group.label).code([]), args);
+    const run = new TapeRun(execution, true);
+    return run.handOver(await run.run(tapeCode.ofGraph(group.graph, group.label).code([]), args));
   }
 
   async runDifferentiable(
@@ -157,10 +169,12 @@ export class Recorder implements OperatorObserver {
     args: readonly IValue[],
     execution: Execution,
   ): Promise<readonly IValue[]> {
-    const results = await new TapeRun(below(execution), false).run(group.forwardCode(args), args);
+    const run = new TapeRun(below(execution), false);
+    const results = await run.run(group.forwardCode(args), args);
     const own = results.map((result) => apart(result, args));
-    if (isGradientNeeded(args, execution)) this.#pin(recordGroup(group, args, own), execution);
-    return own.slice(0, group.resultCount);
+    if (isGradientNeeded(args, execution)) this.#hold(recordGroup(group, args, own), execution);
+    for (const extra of own.slice(group.resultCount)) if (extra instanceof Tensor) run.release(extra);
+    return run.handOver(own.slice(0, group.resultCount));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import { Tuple, type IValue } from '@cresset/tensor';
-import { dispatch } from '../dispatch/dispatch.ts';
+import { dispatch, type Invocation } from '../dispatch/dispatch.ts';
 import { compileDecomposition } from '../executor/decomposition-compiler.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { Execution, type OperatorObserver } from '../run/execution.ts';
@@ -13,19 +13,12 @@ import { bumpVersion } from './tensor-history.ts';
 
 /** Runs operators in the interpreter's stead; those that are said in terms of others have nothing else to run them. */
 class Runner implements OperatorObserver {
-  async run(
-    binding: OperatorBinding,
-    args: readonly IValue[],
-    _node: Node,
-    execution: Execution,
-  ): Promise<readonly IValue[]> {
+  run(binding: OperatorBinding, args: readonly IValue[], _node: Node, execution: Execution): Invocation {
     const { row } = binding;
-    if (!row || isImplemented(row) || row.remote) {
-      const results = await dispatch(binding, args, execution);
+    if (row && !isImplemented(row) && !row.remote) return runComposed(row, args, new TapeRun(execution, false));
+    return whenDone(dispatch(binding, args, execution), () => {
       if (row) noteWrites(recordedOperatorOf(row), args);
-      return results;
-    }
-    return runComposed(row, args, new TapeRun(execution, false));
+    });
   }
 
   runGroup(): never {
@@ -34,6 +27,18 @@ class Runner implements OperatorObserver {
 }
 
 const runner = new Runner();
+
+/** Results, once `note` has been told that they are there: at once where they are. */
+export function whenDone(results: Invocation, note: (results: readonly IValue[]) => void): Invocation {
+  if (results instanceof Promise) {
+    return results.then((values) => {
+      note(values);
+      return values;
+    });
+  }
+  note(results);
+  return results;
+}
 
 /** A run below autograd: within another one, and not recorded. It is planned and replayed as any run. */
 export const below = ({ context, signal, ledger }: Execution): Execution =>
@@ -57,13 +62,13 @@ export async function runGraph(
   run: TapeRun,
 ): Promise<readonly IValue[]> {
   const taken = args.slice(0, graph.inputs.length);
-  const results = await run.run(tapeCode.ofGraph(graph, row.schema).code([]), taken);
+  const results = run.handOver(await run.run(tapeCode.ofGraph(graph, row.schema).code([]), taken));
   const values = results.length === 1 && results[0] instanceof Tuple ? results[0].items : results;
   if (!row.derived) return values;
   const targets = row.derived.form === 'out' ? args.slice(graph.inputs.length) : args.slice(0, 1);
   const written: IValue[] = [];
   for (const [at, target] of targets.entries()) written.push(await run.call('copyTo', target, values[at]));
-  return written;
+  return run.handOver(written);
 }
 
 /** Counts what an operator wrote. */

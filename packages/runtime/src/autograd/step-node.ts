@@ -68,9 +68,12 @@ class StepNode extends GradNode {
     return this.#inputs.flatMap((length, at) => {
       const gradient = found[at] ?? null;
       if (length === null) return [gradient instanceof Tensor ? gradient : null];
-      return Array.from({ length }, (_, item) =>
-        gradient instanceof List ? (gradient.items[item] as Gradient) : null,
-      );
+      return Array.from({ length }, (_, item) => {
+        const each = gradient instanceof List ? (gradient.items[item] as Gradient) : null;
+        // A list is held, and not what lies in it.
+        run.retain(each);
+        return each;
+      });
     });
   }
 
@@ -78,7 +81,7 @@ class StepNode extends GradNode {
     for (const value of this.#saved ?? []) yield* value.tensors;
   }
 
-  override release(): void {
+  protected override forget(): void {
     this.#saved = null;
   }
 }

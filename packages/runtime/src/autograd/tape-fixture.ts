@@ -1,12 +1,14 @@
-import { script } from '@cresset/frontend';
-import type { CompilationUnit, GraphFunction } from '@cresset/ir';
-import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { declareScript, script } from '@cresset/frontend';
+import { applyJitOptions, ClassType, type CompilationUnit, type ExecutorKind, type GraphFunction } from '@cresset/ir';
+import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
+import { ScriptModule } from '../script-module.ts';
 import { differentiate, type DifferentiationTask } from './differentiate.ts';
 import type { Gradient } from './grad-node.ts';
 import { Recorder } from './recorder.ts';
+import { recordedCall } from './tape.ts';
 import { tapeCode } from './tape-code.ts';
 
 /** A program whose calls are recorded, on the host, for tests. */
@@ -31,6 +33,29 @@ export class TapedProgram {
 
   differentiate(task: DifferentiationTask): Promise<Gradient[]> {
     return differentiate(task, new Execution(this.context, null, this.#recorder));
+  }
+}
+
+/** A program `def f(x, y)` that is recorded as pages have it: by the executor that was chosen. */
+export class RecordedProgram {
+  readonly #module: ScriptModule;
+  readonly #fn: GraphFunction;
+
+  constructor(
+    body: string,
+    executor: ExecutorKind | undefined,
+    readonly context = new RuntimeContext(),
+  ) {
+    applyJitOptions({ executor });
+    const lines = body.split('\n').map((line) => `    ${line}\n`);
+    const { unit } = declareScript(`def f(x, y):\n${lines.join('')}`, { filename: 'f', module: 'program' });
+    this.#module = new ScriptModule(new ScriptObject(new ClassType('__torch__.Functions')), unit, this.context);
+    this.#fn = unit.findFunction('__torch__.f') as GraphFunction;
+  }
+
+  async call(...args: readonly IValue[]): Promise<readonly Tensor[]> {
+    const result = await recordedCall(this.context, (options) => this.#module.callFunction(this.#fn, args, options));
+    return (result instanceof Tuple ? result.items : [result]) as Tensor[];
   }
 }
 

@@ -1,6 +1,6 @@
 import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
 import { CompilationUnit, IntType, Source, type GraphFunction } from '@cresset/ir';
-import { List, type IValue, type Tensor } from '@cresset/tensor';
+import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import type { Code } from '../interpreter/code.ts';
 import type { Execution } from '../run/execution.ts';
@@ -64,14 +64,52 @@ export class TapeRun {
     readonly isRecording: boolean,
   ) {}
 
+  /** Calls code; tensors that it gives, those in tuples among them, are held until they are released. */
   async run(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
-    return new InterpreterState(this.execution, (fn) => tapeCode.ofFunction(fn)).run(code, args);
+    return new InterpreterState(this.execution, (fn) => tapeCode.ofFunction(fn), true).run(code, args);
   }
 
   /** One of the engine's own steps. */
   async call(step: string, ...args: readonly IValue[]): Promise<Tensor> {
     const [result] = await this.run(tapeCode.ofFunction(stepOf(step)).code([]), args);
     return result as Tensor;
+  }
+
+  /** Holds a tensor once more. */
+  retain(tensor: Tensor | null): void {
+    if (tensor) this.execution.ledger?.retain(tensor, false);
+  }
+
+  /** Lets go of a tensor: its memory is freed where nothing else holds it. */
+  release(tensor: Tensor | null): void {
+    if (tensor) this.execution.ledger?.release(tensor, false);
+  }
+
+  /** Somebody has a tensor from here on who knows nothing of this run. */
+  handOut({ storage }: Tensor): void {
+    this.execution.ledger?.entries.delete(storage);
+  }
+
+  /** Leaves what a call gave to the registers that are about to hold it. */
+  handOver(values: readonly IValue[]): readonly IValue[] {
+    for (const value of values) {
+      if (value instanceof Tuple) this.handOver(value.items);
+      const entry = value instanceof Tensor ? this.execution.ledger?.entries.get(value.storage) : undefined;
+      if (entry) entry.holders--;
+    }
+    return values;
+  }
+
+  /** Whether nobody else holds a gradient, and it lies in memory as its variable does: then it need not be copied for it. */
+  mayKeep({ storage, sizes, strides }: Tensor, variable: Tensor): boolean {
+    const entry = this.execution.ledger?.entries.get(storage);
+    return (
+      !this.isRecording &&
+      entry?.holders === 1 &&
+      !entry.pinned &&
+      storage.byteLength === variable.storage.byteLength &&
+      sizes.every((size, dim) => size === variable.sizes[dim] && strides[dim] === variable.strides[dim])
+    );
   }
 
   /** A gradient that nobody else writes to. */

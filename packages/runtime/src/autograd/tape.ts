@@ -1,5 +1,5 @@
 import { jitOptions } from '@cresset/ir';
-import type { Tensor } from '@cresset/tensor';
+import type { IValue, Tensor } from '@cresset/tensor';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { Execution } from '../run/execution.ts';
 import type { CallOptions } from '../script-module.ts';
@@ -17,7 +17,7 @@ export type { DifferentiationTask } from './differentiate.ts';
  * Makes a call of a program so that gradients of its results can be asked for. Where an executor is chosen that looks at arguments its plans
  * run, which have derivatives of whole groups; else every operator is called as it was written.
  */
-export async function recordedCall<T>(
+export async function recordedCall<T extends IValue>(
   context: RuntimeContext,
   call: (options: Pick<CallOptions, 'observer' | 'codes'>) => Promise<T>,
 ): Promise<T> {
@@ -25,7 +25,10 @@ export async function recordedCall<T>(
   const { enabled, executor } = jitOptions();
   context.gradEnabled = true;
   try {
-    return await call({ observer: new Recorder(), ...(enabled === false || !executor ? { codes: tapeCode } : {}) });
+    const observer = new Recorder();
+    const result = await call({ observer, ...(enabled === false || !executor ? { codes: tapeCode } : {}) });
+    observer.end([result]);
+    return result;
   } finally {
     context.gradEnabled = gradEnabled;
   }
@@ -52,6 +55,7 @@ export async function gradientsOf(task: DifferentiationTask, context: RuntimeCon
   const execution = new Execution(context, null, recorder);
   const found = await differentiate(task, execution);
   await execution.flush();
-  execution.ledger?.sweep([...found, ...recorder.kept, ...(task.leaves ?? []).map(({ grad }) => grad)], []);
+  execution.ledger?.sweep([...found, ...recorder.kept], []);
+  recorder.end(found);
   return found;
 }

@@ -33,6 +33,8 @@ export class InterpreterState implements RunningProgram {
     readonly execution: Execution,
     /** The code of a function that is only found while running: methods of interfaces, `__enter__` and `__exit__`. */
     readonly codeOf: (fn: ScriptFunction) => CodeSource,
+    /** Whether results are held when it has run, as registers hold values; else the end of the execution finds out about them. */
+    private readonly holdsResults = false,
   ) {}
 
   /** Runs `code`; a Promise where it has to wait somewhere. Throws, or rejects with, a TorchScriptError. */
@@ -63,7 +65,11 @@ export class InterpreterState implements RunningProgram {
       caller.setAll(frame.resultRegisters, results);
     } else {
       // No register holds them from here on: whoever started the program decides about them.
-      for (const result of results) this.execution.ledger?.pin(result);
+      const { ledger } = this.execution;
+      for (const result of results) {
+        if (this.holdsResults) ledger?.retain(result, false);
+        else ledger?.pin(result);
+      }
       this.#results = results;
     }
     frame.leave();

@@ -1,6 +1,7 @@
 import type { CressetError, Node } from '@cresset/ir';
 import type { Pieces } from '@cresset/operators';
 import { meterMemory, type IValue } from '@cresset/tensor';
+import type { Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
@@ -19,7 +20,7 @@ export const othersTurn = (): Promise<void> => new Promise((resolve) => setTimeo
 
 /** Calls the operators of a run in the interpreter's stead, to look at what they make. */
 export interface OperatorObserver {
-  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation;
   runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]>;
   /** Runs a group that has a backward graph; where it does not care, the operators of the group are called. */
   runDifferentiable?(
