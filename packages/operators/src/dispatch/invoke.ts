@@ -137,7 +137,7 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
 }
 
 /** Whether the row's kernels may write their result to `self` right away: it is all of it, and nothing else is read there. */
-function canWriteOver(
+export function canWriteOver(
   self: Tensor,
   { derived }: OperatorRow,
   args: Arguments,

@@ -76,6 +76,18 @@ describe('a prepared call', () => {
     expect(call.run([front, back, 1n], context)).toBeUndefined();
   });
 
+  it('writes what a kernel makes into its target, but not where the source may overlap', () => {
+    const memory = floats(1, 2, 3, 4);
+    const [front, back] = [memory.asStrided([2], [1]), memory.asStrided([2], [1], 2)];
+    const call = prepared('aten::copy_', front, floats(7, 8), false);
+    expect(call.run([front, floats(5, 6), false], context)).toBe(front);
+    expect(numbers(memory)).toEqual([5, 6, 3, 4]);
+    expect(call.run([front, back, false], context)).toBeUndefined();
+    expect(numbers(memory)).toEqual([5, 6, 3, 4]);
+    const repeated = floats(1).asStrided([2], [0]);
+    expect(prepareCall(new OperatorCall(findRow('aten::copy_', '')!, [repeated, floats(1, 2), false]))).toBeNull();
+  });
+
   it('goes on with bigints where an int64 needs them', () => {
     const longs = (...values: bigint[]): Tensor =>
       Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');

@@ -1,4 +1,13 @@
-import { contiguousStrides, isComplex, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  DeviceValue,
+  isComplex,
+  List,
+  numelOf,
+  Storage,
+  Tensor,
+  type IValue,
+} from '@cresset/tensor';
 import { assertNoInternalOverlap } from '../kernels/dimensions.ts';
 import { finish, isInPieces, TURN_SIZE } from '../kernels/pieces.ts';
 import { computingTypes, pointwiseLoop } from '../kernels/pointwise.ts';
@@ -6,7 +15,7 @@ import { reductionLoop } from '../kernels/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import { checkReadable } from './dtype-refusals.ts';
-import { allocateOnHost, areEqual, checkTarget, outputShapes, type OperatorCall } from './invoke.ts';
+import { allocateOnHost, areEqual, canWriteOver, checkTarget, outputShapes, type OperatorCall } from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
 import { giveMemory, takeMemory } from './spare-memory.ts';
 
@@ -26,7 +35,8 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] = []): 
   const { row, args } = call;
   const { from, form } = row.derived ?? { from: row, form: null };
   const rule = from.pointwise;
-  if (row.view || row.remote || from.readsElements || form === 'out' || (form && !rule)) return null;
+  const isKernel = form !== null && !rule;
+  if (row.view || row.remote || from.readsElements || form === 'out' || (isKernel && !from.writesInPlace)) return null;
   const boxing = boxingOf(row);
   const { args: formals, returns } = boxing.signature;
   if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length)
@@ -42,6 +52,7 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] = []): 
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
   // What may take long is done in pieces, and the time to look at it is nothing beside that.
   if (numelOf(meta.sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
+  if (isKernel) return size > SMALL_KERNEL ? null : overwriting(call, guards, meta);
   const compute = rule
     ? pointwise(
         row,
@@ -94,7 +105,9 @@ function guardFor(value: IValue): Guard | null {
       other.items.length === items.length &&
       items.every((guard, at) => guard(other.items[at]));
   }
-  return typeof value === 'object' && value !== null ? null : (other) => Object.is(other, value);
+  // Equal devices are one object.
+  const isSimple = typeof value !== 'object' || value === null || value instanceof DeviceValue;
+  return isSimple ? (other) => Object.is(other, value) : null;
 }
 
 function layoutGuard(tensor: Tensor): Guard | null {
@@ -166,6 +179,28 @@ function pointwise(
     loop.run(target, tensors);
     return target;
   };
+}
+
+/** A kernel that writes its result into `self` right away. */
+function overwriting({ row, unboxed }: OperatorCall, guards: readonly Guard[], meta: TensorMeta): PreparedCall | null {
+  const { host } = row.derived!.from;
+  if (!host || !canWriteOver(unboxed.self as Tensor, row, unboxed, [meta])) return null;
+  const boxing = boxingOf(row);
+  return new Prepared(
+    guards,
+    (values, context) => {
+      const self = values[0] as Tensor;
+      // Whether their elements meet has to be looked at.
+      for (let at = 1; at < values.length; at++) {
+        const value = values[at];
+        if (value instanceof Tensor ? value.storage === self.storage : value instanceof List) return undefined;
+      }
+      const begun = host(boxing.unbox(values) as never, [self], context);
+      if (isInPieces(begun)) finish(begun);
+      return self;
+    },
+    [],
+  );
 }
 
 function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {

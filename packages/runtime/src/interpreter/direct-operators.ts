@@ -21,24 +21,21 @@ const LARGEST = Number.MAX_SAFE_INTEGER;
 
 /** An int as registers hold it. */
 export function plainInt(value: bigint): Int {
-  const number = Number(value);
-  return number >= -LARGEST && number <= LARGEST ? number : value;
-}
-
-/** With C++'s wraparound. */
-function inBigints(apply: (a: bigint, b: bigint) => bigint, a: Int, b: Int): Int {
-  return plainInt(BigInt.asIntN(64, apply(toBigint(a), toBigint(b))));
+  // Engines compute this in machine words, as they do bigints that are cut to 64 bits at once, and call functions for other comparisons.
+  return BigInt.asIntN(54, value) === value ? Number(value) : value;
 }
 
 /** Refuses what is there in the place of an int that has no value. */
 const toBigint = (value: Int): bigint => (typeof value === 'number' ? BigInt(value) : requireInt(value));
+
+// Wraparound is C++'s, and written out in each: only so is no bigint of more than 64 bits made.
 
 function add(a: Int, b: Int): Int {
   if (typeof a === 'number' && typeof b === 'number') {
     const sum = a + b;
     if (sum >= -LARGEST && sum <= LARGEST) return sum;
   }
-  return inBigints((x, y) => x + y, a, b);
+  return plainInt(BigInt.asIntN(64, toBigint(a) + toBigint(b)));
 }
 
 function subtract(a: Int, b: Int): Int {
@@ -46,7 +43,7 @@ function subtract(a: Int, b: Int): Int {
     const difference = a - b;
     if (difference >= -LARGEST && difference <= LARGEST) return difference;
   }
-  return inBigints((x, y) => x - y, a, b);
+  return plainInt(BigInt.asIntN(64, toBigint(a) - toBigint(b)));
 }
 
 function multiply(a: Int, b: Int): Int {
@@ -55,7 +52,7 @@ function multiply(a: Int, b: Int): Int {
     // Adding 0 turns −0 into 0.
     if (product >= -LARGEST && product <= LARGEST) return product + 0;
   }
-  return inBigints((x, y) => x * y, a, b);
+  return plainInt(BigInt.asIntN(64, toBigint(a) * toBigint(b)));
 }
 
 function floorDivide(a: Int, b: Int): Int {
@@ -65,7 +62,8 @@ function floorDivide(a: Int, b: Int): Int {
     const rest = a % b;
     return (a - rest) / b - (rest !== 0 && rest < 0 !== b < 0 ? 1 : 0) + 0;
   }
-  return inBigints((x, y) => (x - pythonRemainder(x, y)) / y, a, b);
+  const [x, y] = [toBigint(a), toBigint(b)];
+  return plainInt(BigInt.asIntN(64, (x - pythonRemainder(x, y)) / y));
 }
 
 function pythonRemainder(a: bigint, b: bigint): bigint {
@@ -79,7 +77,7 @@ function modulo(a: Int, b: Int): Int {
     const rest = a % b;
     return rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest + 0;
   }
-  return inBigints(pythonRemainder, a, b);
+  return plainInt(pythonRemainder(toBigint(a), toBigint(b)));
 }
 
 /** Of a number and a bigint, too. */
