@@ -33,6 +33,8 @@ function evaluateDecomposed(
   decomposeOps(graph, compile);
   propagateConstants(graph, evaluate);
   if (unrollConstantLoops(graph)) {
+    // What the trips decide is known first: lists that some of them append to are new ones only then.
+    propagateConstants(graph, evaluate);
     removeListMutation(graph);
     propagateConstants(graph, evaluate);
   }

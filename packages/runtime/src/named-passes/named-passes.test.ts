@@ -133,6 +133,7 @@ describe('dtypes of results', () => {
     ['aten::div(%i, %i)', 'FloatTensor'],
     // In terms of others.
     ['aten::soft_margin_loss(%x, %x, %one)', 'FloatTensor'],
+    ['aten::renorm(%x, %one, %one, %two)', 'FloatTensor'],
     // A dimension has one element in the examples, so there is none at 1.
     ['aten::select(%x, %one, %one)', 'Tensor'],
     // Whatever takes truth values or None is left alone.
