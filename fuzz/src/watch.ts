@@ -74,9 +74,14 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
     let hang: string | null = null;
     let isDone = false;
     let alarm: NodeJS.Timeout | undefined;
+    let ending: NodeJS.Immediate | undefined;
+    const callOff = (): void => {
+      clearTimeout(alarm);
+      clearImmediate(ending);
+    };
     /** Ends the child once it has computed for so long, or does nothing at all. */
     const watchdog = (limit: number): void => {
-      clearTimeout(alarm);
+      callOff();
       const start = busyMilliseconds(child.pid) ?? 0;
       let last = start;
       let patience = PATIENCE;
@@ -86,10 +91,16 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
         // However little of the machine it gets, a child that has something to do gets on.
         patience = busy > last ? PATIENCE : patience - 1;
         last = busy;
-        if (!(busy - start < limit)) hang = `no answer after ${Math.round(busy - start)} ms of computing`;
-        else if (patience === 0) hang = `no answer, and nothing computed for ${PATIENCE * limitMilliseconds} ms`;
-        if (hang !== null) child.kill('SIGKILL');
+        if (!(busy - start < limit)) end(`no answer after ${Math.round(busy - start)} ms of computing`);
+        else if (patience === 0) end(`no answer, and nothing computed for ${PATIENCE * limitMilliseconds} ms`);
         else alarm = setTimeout(look, limitMilliseconds);
+      };
+      /** After what was said meanwhile is read: where this process did not get its turn, the child may be many cases on. */
+      const end = (reason: string): void => {
+        ending = setImmediate(() => {
+          hang = reason;
+          child.kill('SIGKILL');
+        });
       };
       alarm = setTimeout(look, limitMilliseconds);
     };
@@ -99,12 +110,12 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
       else if ('done' in message) isDone = true;
       else options.onMessage(message);
       if ('begin' in message) watchdog(limitMilliseconds);
-      else clearTimeout(alarm);
+      else callOff();
     });
     // The first message comes once the library is loaded, which is no case's time.
     watchdog(START_MILLISECONDS);
     child.on('close', (code, signal) => {
-      clearTimeout(alarm);
+      callOff();
       if (isDone) return resolve(null);
       resolve({ seed: current, reason: hang ?? `the process ended (${signal ?? code})` });
     });
