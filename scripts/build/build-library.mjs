@@ -188,16 +188,20 @@ async function buildEngine() {
 /** The page's module with the files that it imports later, which serve the classic script too. */
 async function buildPage(published, parts) {
   const files = published(['cresset']);
-  const { exports } = await withoutLaterFiles('index.ts', files);
-  const output = { chunkFileNames: pageFileOf };
+  const { used, exports } = await withoutLaterFiles('index.ts', files);
+  const outputAs = (name) => ({
+    chunkFileNames: pageFileOf,
+    codeSplitting: { groups: [{ name, test: (id) => used.has(id) || id.includes('rolldown/runtime') }] },
+  });
   const importsOfFiles = new Map();
   await library(
     { cresset: source('index.ts') },
-    { plugins: [...files, noteImports(importsOfFiles)], output, write: false },
+    { plugins: [...files, noteImports(importsOfFiles)], output: outputAs('cresset'), write: false },
   );
   const plugins = [...files, linkPage(exports, importsOfFiles)];
-  await library({ cresset: source('index.ts') }, { plugins, output });
+  await library({ cresset: source('index.ts') }, { plugins, output: outputAs('cresset') });
   const script = [addressesByScript(parts), classicScript('cresset')];
+  const output = outputAs('cresset.global');
   await library({ 'cresset.global': source('index.ts') }, { plugins: [...plugins, ...script], output });
 }
 

@@ -1,4 +1,5 @@
 export * from './archive-layout.ts';
+export * from './checkpoint/checkpoint-writer.ts';
 export * from './bytecode/mobile-code.ts';
 export * from './sources/byte-source.ts';
 export * from './sources/chunked-source.ts';

@@ -13,13 +13,8 @@ import { CustomOperator, type OperatorImplementation } from './page/custom-opera
 import { engineFiles } from './page/engine-files.ts';
 import type { FreezeOptions } from './page/freeze.ts';
 import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
-import {
-  Library,
-  type CheckpointOptions,
-  type LoadOptions,
-  type MemoryReport,
-  type ModelInput,
-} from './page/library.ts';
+import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport } from './page/library.ts';
+import type { ModelInput } from './page/model-input.ts';
 import { withMethods, type ModelMethod, type ScriptModule } from './page/script-module.ts';
 import type { Tensor } from './page/tensor.ts';
 import type { TraceOptions } from './page/trace.ts';

@@ -31,19 +31,17 @@ export type {
 export type { CachedFile } from '@cresset/archive';
 export type { Availability, UnavailableReason } from './page/availability.ts';
 export { cache } from './page/cache.ts';
-export type { CheckpointOptions, LoadOptions, MemoryReport, ModelInput } from './page/library.ts';
+export type { CheckpointOptions, LoadOptions, MemoryReport } from './page/library.ts';
+export type { ProfileOptions, VerifyOptions } from './page/inspection.ts';
+export type { SaveOptions, StateDictOptions } from './page/module-state.ts';
+export type { ArgumentOptions, CallOptions } from './page/loaded-file.ts';
+export type { ModelInput } from './page/model-input.ts';
 export {
   ScriptModule,
-  type ArgumentOptions,
-  type CallOptions,
   type GraphOptions,
   type ModelMethod,
   type ModelPlace,
   type PreloadOptions,
-  type ProfileOptions,
-  type SaveOptions,
-  type StateDictOptions,
-  type VerifyOptions,
 } from './page/script-module.ts';
 export {
   Tensor,
@@ -78,3 +76,28 @@ export { torch, type TraceOptions } from './page/trace.ts';
 export type { TraceableFunction } from './tracing/recording.ts';
 export type { TraceableModule } from './tracing/traced-module.ts';
 export type { TracedTensor, TracedTorch, TraceIndex } from './tracing/traced-tensor.ts';
+export {
+  lrScheduler,
+  optim,
+  type AdamOptions,
+  type OneCycleOptions,
+  type Optimizer,
+  type Optimizers,
+  type ParameterGroup,
+  type PlateauOptions,
+  type RMSpropOptions,
+  type Schedule,
+  type Schedules,
+  type SGDOptions,
+} from './training/optim.ts';
+export type { LRScheduler } from './training/lr-scheduler.ts';
+export type { ParamGroup } from './training/optimizer-groups.ts';
+export type {
+  GradOptions,
+  Gradients,
+  OptimizerStateDict,
+  StepOptions,
+  StepResult,
+  Trainer,
+  TrainerOptions,
+} from './training/training.ts';

@@ -10,6 +10,7 @@ import { register as registerPasses } from './parts/passes.ts';
 import { register as registerPlans } from './parts/plans.ts';
 import { register as registerQuantized } from './parts/quantized.ts';
 import { register as registerSaving } from './parts/saving.ts';
+import { register as registerTraining } from './parts/training.ts';
 
 /** Puts in place what compiling needs, with every operator and all that the runtime has in parts: for who carries everything at once. */
 export function registerAllParts(): void {
@@ -25,4 +26,5 @@ export function registerAllParts(): void {
   registerPlans();
   registerQuantized();
   registerSaving();
+  registerTraining();
 }

@@ -29,6 +29,7 @@ export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './scri
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
 export * from './worker/protocol.ts';
+export type { Hyperparameters, OptimizerName } from './training/optimizers.ts';
 export { ScriptFailure } from './worker/script-failure.ts';
 export { toWireError } from './worker/wire-error.ts';
 export { toWire, WireReader } from './worker/wire-value.ts';

@@ -260,7 +260,7 @@ export class ScriptModule {
 }
 
 /** What a run really failed of: what a lack of memory led to is not the error, nor what a bad index led to. */
-function firstCause(error: unknown, deviceFailure: CressetError | null, fault: unknown): unknown {
+export function firstCause(error: unknown, deviceFailure: CressetError | null, fault: unknown): unknown {
   if (error instanceof InterruptedError) return error;
   if (deviceFailure) return error instanceof Error && error.cause === deviceFailure ? error : deviceFailure;
   return fault ?? error;

@@ -14,6 +14,8 @@ export interface Checkpoint {
   readonly tensors: ReadonlyMap<string, Tensor>;
   /** Class of the module where a whole `nn.Module` was pickled, null where it is plain data. */
   readonly moduleClass: string | null;
+  /** All that was saved, tensors and what is none. */
+  readonly value: PickleValue;
 }
 
 /** First bytes of a file of the format before PyTorch 1.6: a pickle of its magic number. */
@@ -205,7 +207,7 @@ function checkpointOf(root: PickleValue): Checkpoint {
     visited.add(value);
     for (const child of childrenOf(value, path).reverse()) pending.push(child);
   }
-  return { tensors, moduleClass: findModule(root)?.className ?? null };
+  return { tensors, moduleClass: findModule(root)?.className ?? null, value: root };
 }
 
 /** A pickled module keeps its tensors in these dicts of its state, which are no part of their names. */

@@ -96,6 +96,8 @@ export interface PicklerOptions {
   readonly typeName?: (type: ClassType | EnumType) => string;
   /** What the `__getstate__` of an object gave; undefined where its attributes are to be written. */
   readonly stateOf?: (object: ScriptObject) => IValue | undefined;
+  /** Writes lists and dicts as Python has them, without the types of what they hold. */
+  readonly isPlain?: boolean;
 }
 
 /**
@@ -187,7 +189,7 @@ export class Pickler {
   }
 
   *#writeList({ elementType, items }: List): Generator<IValue, void> {
-    const builder = LIST_BUILDERS[elementType.kind];
+    const builder = this.#options.isPlain ? undefined : LIST_BUILDERS[elementType.kind];
     if (builder === undefined) this.#startTypeTag();
     else {
       this.#pushGlobal('torch.jit._pickle', builder);
@@ -268,10 +270,12 @@ export class Pickler {
   }
 
   #startTypeTag(): void {
+    if (this.#options.isPlain) return;
     this.#pushGlobal('torch.jit._pickle', 'restore_type_tag');
   }
 
   #endTypeTag(type: string): void {
+    if (this.#options.isPlain) return;
     this.#pushString(type);
     this.#op(TUPLE1 + 1);
     this.#op(REDUCE);

@@ -29,6 +29,7 @@ import * as memory from '@cresset/runtime/parts/memory';
 import * as passes from '@cresset/runtime/parts/passes';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
+import * as training from '@cresset/runtime/parts/training';
 import * as tracing from '../tracing/recording.ts';
 import * as plans from './plans.ts';
 import { parts, type PartName } from './parts.ts';
@@ -66,6 +67,7 @@ const ALL = {
   sorting,
   special,
   tracing,
+  training,
   vision,
 } satisfies Record<PartName, object>;
 

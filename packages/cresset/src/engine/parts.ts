@@ -33,6 +33,7 @@ const PARTS = {
   scatter: () => import('@cresset/operators/parts/scatter'),
   sorting: () => import('@cresset/operators/parts/sorting'),
   special: () => import('@cresset/operators/parts/special'),
+  training: () => import('@cresset/runtime/parts/training'),
   tracing: () => import('../tracing/recording.ts'),
   vision: () => import('@cresset/operators/parts/vision'),
 } as const;

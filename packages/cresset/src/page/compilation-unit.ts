@@ -1,16 +1,9 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Explanation, VerificationReport } from '@cresset/runtime';
 import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
-import {
-  ARGUMENT_RULES,
-  LoadedFile,
-  ScriptModule,
-  withMethods,
-  type ArgumentOptions,
-  type CallOptions,
-  type GraphOptions,
-  type VerifyOptions,
-} from './script-module.ts';
+import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
+import type { VerifyOptions } from './inspection.ts';
+import { ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
 import { WireArguments, type Input, type Output } from './value.ts';
 import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
 

@@ -1,6 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { MemoryEstimate } from '@cresset/runtime';
-import { DEVICE_RULES, wireInput, type Library, type LoadOptions, type ModelInput } from './library.ts';
+import { DEVICE_RULES, type Library, type LoadOptions } from './library.ts';
+import { wireInput, type ModelInput } from './model-input.ts';
 
 export interface EstimateOptions {
   readonly device?: LoadOptions['device'];

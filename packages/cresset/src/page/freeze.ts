@@ -1,6 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { Library } from './library.ts';
-import { LoadedFile, ScriptModule, withMethods } from './script-module.ts';
+import { LoadedFile } from './loaded-file.ts';
+import { ScriptModule, withMethods } from './script-module.ts';
 import { inMessages } from './value.ts';
 
 export interface FreezeOptions {

@@ -1,7 +1,6 @@
-import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
+import { checkOptions, CressetError } from '@cresset/ir';
 import type {
   CallProfile,
-  CallResult,
   DeviceReport,
   Explanation,
   InputExpectations,
@@ -15,29 +14,18 @@ import type {
   TensorSummary,
   VerificationReport,
   WireReference,
-  WireTensor,
 } from '@cresset/runtime';
+import type * as Inspection from './inspection.ts';
+import type { ProfileOptions, VerifyOptions } from './inspection.ts';
+import type * as Training from '../training/training.ts';
+import type * as State from './module-state.ts';
+import type { SaveOptions, StateDictOptions } from './module-state.ts';
+import type { CallOptions, LoadedFile } from './loaded-file.ts';
+import type { GradOptions, Gradients, Trainer, TrainerOptions } from '../training/training.ts';
 import type { Tensor } from './tensor.ts';
-import { fromWire, inMessages, WireArguments, type Input, type Output } from './value.ts';
-import type { Placement } from './placement.ts';
-
-/** What is given to a run beside its positional arguments. */
-export interface ArgumentOptions {
-  /** Arguments by name, after the positional ones. */
-  readonly kwargs?: Readonly<Record<string, Input>>;
-  /** Ends the call at the next instruction; it rejects at once with an error of name `AbortError`. */
-  readonly signal?: AbortSignal;
-}
-
-export interface CallOptions extends ArgumentOptions {
-  /** Told how many bytes were read of the weights that this call needs, where they are not there yet: of a file over 32 MB. */
-  readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
-}
+import { fromWire, inMessages, type Input, type Output } from './value.ts';
 
 export type PreloadOptions = Pick<CallOptions, 'signal' | 'onProgress'>;
-
-/** What {@link ArgumentOptions} can be. */
-export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
 
 export interface GraphOptions {
   /** The graph as it runs, after fusion and the other passes, instead of as it was compiled. */
@@ -48,29 +36,9 @@ export interface GraphOptions {
   readonly passes?: readonly string[];
 }
 
-export interface StateDictOptions {
-  /** `false` leaves out what does not fit by name, and the report says what that was. Sizes have to fit in any case. */
-  readonly strict?: boolean;
-  /** Takes only names that begin so, without it: `'model.'` for a checkpoint that holds more than the model. */
-  readonly prefix?: string;
-}
-
-export interface SaveOptions {
-  /** Files to be saved with the model (`_extra_files` of torch.jit.save), by name. */
-  readonly extraFiles?: Readonly<Record<string, string | Uint8Array>>;
-}
-
-export interface VerifyOptions extends ArgumentOptions {
-  /** The method to run; `forward` by default. */
-  readonly method?: string;
-  /** How far numbers may be apart, `absolute + relative * |host's|`; by default what each dtype gives rise to expect. */
-  readonly tolerance?: { readonly relative: number; readonly absolute: number };
-}
-
-export interface ProfileOptions extends ArgumentOptions {
-  /** The method to run; `forward` by default. */
-  readonly method?: string;
-}
+const inspection = (): Promise<typeof Inspection> => import('./inspection.ts');
+const state = (): Promise<typeof State> => import('./module-state.ts');
+const training = (): Promise<typeof Training> => import('../training/training.ts');
 
 /** A call of a method of the model: `model.reset_states()`. */
 export type ModelMethod = (...inputs: Input[]) => Promise<Output>;
@@ -80,40 +48,6 @@ export interface ModelPlace extends DeviceReport {
   /** `page` only where no worker could be had. */
   readonly thread: 'worker' | 'page';
   readonly threadReason: string;
-}
-
-/** What modules of one loaded file share. */
-export class LoadedFile {
-  disposed = false;
-  lastProfile: RunProfile | null = null;
-
-  constructor(
-    readonly placement: Placement,
-    readonly id: number,
-    public summary: ModelSummary,
-    /** Of the request that loaded it. */
-    readonly request: number | null = null,
-  ) {}
-
-  async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
-    checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
-    if (!Array.isArray(inputs))
-      throw new CressetError('ARGUMENT', `the inputs of call '${method}' have to be an array`);
-    const { kwargs: named, signal, onProgress } = options;
-    const values = new WireArguments();
-    const args = inputs.map((input) => values.value(input));
-    const kwargs = values.named(named);
-    const tellsProgress = onProgress !== undefined;
-    const request = { type: 'call', model: this.id, module, method, args, kwargs, tellsProgress } as const;
-    const note = ({ profile, written }: CallResult): void => {
-      this.lastProfile = profile;
-      values.update(written);
-    };
-    const requestOptions = { onFailedCall: note, ...(signal && { signal }), ...(onProgress && { onProgress }) };
-    const { result } = await this.placement.client.request('called', request, requestOptions);
-    note(result);
-    return fromWire(result.value);
-  }
 }
 
 /**
@@ -242,18 +176,7 @@ export class ScriptModule {
     stateDict: ReadonlyMap<string, Tensor> | Readonly<Record<string, Tensor>>,
     options: StateDictOptions = {},
   ): Promise<StateDictReport> {
-    checkOptions('loadStateDict', options, { strict: 'boolean', prefix: 'string' });
-    const { strict = true, prefix = '' } = options;
-    const { id, placement } = this.openFile();
-    const named = stateDict instanceof Map ? [...stateDict] : Object.entries(stateDict);
-    const tensors = (named as [string, Tensor][])
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([name, { data, dtype, shape, quantizer }]): readonly [string, WireTensor] => [
-        name.slice(prefix.length),
-        { kind: 'tensor', dtype, shape, data: data.slice().buffer as ArrayBuffer, ...(quantizer && { quantizer }) },
-      ]);
-    const request = { type: 'load-state-dict', model: id, module: this.path, tensors, strict } as const;
-    return (await placement.client.request('state-dict-loaded', request)).report;
+    return (await state()).loadStateDict(this.openFile(), this.path, stateDict, options);
   }
 
   /** What a method was compiled to: its operators and where each runs, and the groups that became one kernel. */
@@ -300,16 +223,7 @@ export class ScriptModule {
   /** As a Blob, for a download or a form. */
   save(options: SaveOptions & { readonly as: 'blob' }): Promise<Blob>;
   async save(options: SaveOptions & { readonly as?: 'blob' } = {}): Promise<Uint8Array | Blob> {
-    checkOptions('save', options, { extraFiles: 'object', as: ['blob'] });
-    const { extraFiles = {}, as } = options;
-    const { id, placement } = this.openFile();
-    const { bytes } = await placement.client.request('saved', {
-      type: 'save',
-      model: id,
-      module: this.path,
-      extraFiles: Object.entries(extraFiles),
-    });
-    return as === 'blob' ? new Blob([bytes], { type: 'application/octet-stream' }) : new Uint8Array(bytes);
+    return (await state()).saveModule(this.openFile(), this.path, options);
   }
 
   /**
@@ -317,20 +231,7 @@ export class ScriptModule {
    * results differ, in the order of running, with their lines in Python. Rejects where there is no GPU.
    */
   async verify(inputs: readonly Input[], options: VerifyOptions = {}): Promise<VerificationReport> {
-    checkOptions('verify', options, { ...ARGUMENT_RULES, method: 'string', tolerance: 'object' });
-    const { id, placement } = this.openFile();
-    const values = new WireArguments();
-    const request = {
-      type: 'verify',
-      model: id,
-      module: this.path,
-      method: options.method ?? 'forward',
-      args: inputs.map((input) => values.value(input)),
-      kwargs: values.named(options.kwargs),
-      tolerance: options.tolerance ?? null,
-    } as const;
-    const { signal } = options;
-    return (await placement.client.request('verified', request, signal ? { signal } : {})).report;
+    return (await inspection()).verifyMethod(this.openFile(), this.path, inputs, options);
   }
 
   /**
@@ -338,26 +239,12 @@ export class ScriptModule {
    * runs up to twelve times, each time with the inputs as they are given. Rejects as {@link call} does.
    */
   async profile(inputs: readonly Input[], options: ProfileOptions = {}): Promise<CallProfile> {
-    checkOptions('profile', options, { ...ARGUMENT_RULES, method: 'string' });
-    const { id, placement } = this.openFile();
-    const values = new WireArguments();
-    const request = {
-      type: 'profile',
-      model: id,
-      module: this.path,
-      method: options.method ?? 'forward',
-      args: inputs.map((input) => values.value(input)),
-      kwargs: values.named(options.kwargs),
-    } as const;
-    const { signal } = options;
-    return (await placement.client.request('profiled', request, signal ? { signal } : {})).profile;
+    return (await inspection()).profileMethod(this.openFile(), this.path, inputs, options);
   }
 
   /** How a method's graph comes to be the one that runs: the graph as it was compiled, and after each pass that changed it. */
   async passes(method = 'forward'): Promise<readonly PassStep[]> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'passes', model: id, module: this.path, method } as const;
-    return (await placement.client.request('passes', request)).steps;
+    return (await inspection()).passesOf(this.openFile(), this.path, method);
   }
 
   /**
@@ -365,24 +252,17 @@ export class ScriptModule {
    * its checks name. Null stands for what the program leaves open, or does not tell.
    */
   async expectedInputs(method = 'forward'): Promise<InputExpectations> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'expected-inputs', model: id, module: this.path, method } as const;
-    return (await placement.client.request('expected-inputs', request)).expectations;
+    return (await inspection()).expectedInputsOf(this.openFile(), this.path, method);
   }
 
   /** The value of an attribute, as it is now; of a module below this one by its path, `layer1.training`. */
   async attribute(name: string): Promise<Output> {
-    const { id, placement } = this.openFile();
-    const request = { type: 'get-attribute', model: id, ...this.#ownerOf(name) } as const;
-    return fromWire((await placement.client.request('attribute', request)).value);
+    return (await state()).attributeOf(this.openFile(), this.path, name);
   }
 
   /** Gives an attribute, parameter or buffer another value, of its type. */
   async setAttribute(name: string, value: Input): Promise<void> {
-    const { id, placement } = this.openFile();
-    const wire = new WireArguments().value(value);
-    const request = { type: 'set-attribute', model: id, ...this.#ownerOf(name), value: wire, isForAll: false } as const;
-    await placement.client.request('done', request);
+    await (await state()).setAttribute(this.openFile(), this.path, name, value);
   }
 
   /** Puts this module and those below it into training mode, or with `false` out of it (torch.nn.Module.train). */
@@ -396,6 +276,31 @@ export class ScriptModule {
   /** The same as `train(false)` (torch.nn.Module.eval). */
   eval(): Promise<this> {
     return this.train(false);
+  }
+
+  /**
+   * Says whether the parameters of this module and of those below it are trained (torch.nn.Module.requires_grad_). `namedParameters()` tells which
+   * are.
+   */
+  async requiresGrad_(requiresGrad = true): Promise<this> {
+    await (await training()).requireGrad(this.openFile(), this.path, requiresGrad);
+    return withMethods(this);
+  }
+
+  /**
+   * Calls a method and takes the gradients of its loss, or of what it gives, by the parameters that require one and by the inputs
+   * (torch.autograd.grad). One tensor can stand for the list of inputs. Rejects as {@link call} does, and with PyTorch's errors.
+   */
+  async grad(inputs: Tensor | readonly Input[], options: GradOptions = {}): Promise<Gradients> {
+    return (await training()).takeGradients(this.openFile(), this.path, inputs, options);
+  }
+
+  /**
+   * Starts to train this module: `await model.trainer({ optimizer: optim.AdamW({ lr: 1e-3 }), loss: 'cross_entropy' })`. {@link train} puts it into
+   * training mode. What training takes of the library is fetched now.
+   */
+  async trainer(options: TrainerOptions): Promise<Trainer> {
+    return (await training()).openTrainer(this.openFile(), this.path, options);
   }
 
   /**
@@ -431,12 +336,6 @@ export class ScriptModule {
   openFile(): LoadedFile {
     if (this.file.disposed) throw new CressetError('MODEL_DISPOSED', 'this model was disposed of');
     return this.file;
-  }
-
-  #ownerOf(name: string): { readonly module: string; readonly name: string } {
-    const at = name.lastIndexOf('.');
-    const module = [this.path, name.slice(0, Math.max(at, 0))].filter((part) => part !== '').join('.');
-    return { module, name: name.slice(at + 1) };
   }
 
   async #text(

@@ -22,6 +22,8 @@ export interface TensorSummary {
   readonly dtype: ScalarType;
   readonly shape: readonly number[];
   readonly kind: 'parameter' | 'buffer';
+  /** Whether it is trained. */
+  readonly requiresGrad: boolean;
 }
 
 export interface ModuleSummary {

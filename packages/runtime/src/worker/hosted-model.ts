@@ -79,6 +79,8 @@ export class HostedModel {
   /** Objects whose tensors were not there when they could have been made ready. */
   #unprepared: ScriptObject[] = [];
   #queue: Promise<unknown> = Promise.resolve();
+  /** What else ends with it. */
+  readonly ends: (() => void)[] = [];
 
   constructor(
     loaded: HostedProgram,
@@ -195,7 +197,7 @@ export class HostedModel {
         : this.runner.callFunction(fn, inputs, options));
       const value = await this.toWire(result, schema.returns[0]?.type ?? null);
       const written = await writtenArguments(reader);
-      this.#freeTemporaries([...inputs, result]);
+      this.freeTemporaries([...inputs, result]);
       return { value, written, error: null, profile: this.#profile(start, before) };
     } catch (error) {
       // What it wrote before it failed is written, as in PyTorch; a lost device takes it along.
@@ -232,7 +234,7 @@ export class HostedModel {
    * Device copies of arguments and results serve nobody once the answer is made, unless the model kept them. Only the copies are
    * given up: a result may be a constant of the program.
    */
-  #freeTemporaries(values: readonly IValue[]): void {
+  freeTemporaries(values: readonly IValue[]): void {
     if (!this.#device) return;
     forEachStorage(values, (storage) => {
       if (!storage.isDisposed) this.#temporaries.add(storage);
@@ -318,6 +320,7 @@ export class HostedModel {
   }
 
   dispose(): void {
+    for (const end of this.ends) end();
     this.runner.dispose();
   }
 
@@ -333,8 +336,8 @@ export class HostedModel {
       type.attributes.forEach(({ name, kind }, slot) => {
         const value = slots[slot];
         if (kind === 'attribute' || !(value instanceof Tensor)) return;
-        const { dtype, sizes } = value;
-        found.push({ name: path === '' ? name : `${path}.${name}`, dtype, shape: [...sizes], kind });
+        const { dtype, sizes, requiresGrad } = value;
+        found.push({ name: path === '' ? name : `${path}.${name}`, dtype, shape: [...sizes], kind, requiresGrad });
       });
     }
     return found;

@@ -1,5 +1,6 @@
 import type { SentInput } from '@cresset/archive';
 import type { ScalarType } from '@cresset/tensor';
+import type { TrainRequest } from '../training/training-requests.ts';
 import type { CallRequest, CallResult, DeviceChoice } from './core-requests.ts';
 import type { WireError, WireTensor, WireValue } from './wire-format.ts';
 
@@ -296,6 +297,7 @@ export type PartRequest =
   | ExpectedInputsRequest
   | MemoryRequest
   | ModelMemoryRequest
+  | TrainRequest
   | RegisterOperatorRequest
   | OperatorResultRequest;
 

@@ -1,6 +1,7 @@
 import type { TransferProgress } from '@cresset/archive';
 import type { Explanation } from '../explanation.ts';
 import type { CallProfile, PassStep } from '../inspection/profiling/profile-report.ts';
+import type { TrainAnswer } from '../training/training-requests.ts';
 import type { CallResult, CoreRequest, ModelSummary, StartRequest, StateDictReport } from './core-requests.ts';
 import type {
   InputExpectations,
@@ -20,6 +21,7 @@ import type { WireError, WireTensor, WireValue } from './wire-format.ts';
 export type * from './core-requests.ts';
 export type * from './part-requests.ts';
 export type * from './wire-format.ts';
+export type * from '../training/training-requests.ts';
 
 export type Request = CoreRequest | PartRequest | StartRequest;
 
@@ -45,6 +47,7 @@ export type Answer =
   | { readonly type: 'tensor'; readonly id: number; readonly tensor: WireTensor }
   | { readonly type: 'memory'; readonly id: number; readonly report: MemoryReport }
   | { readonly type: 'model-memory'; readonly id: number; readonly report: ModelMemoryReport }
+  | TrainAnswer
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly error: WireError; readonly result: CallResult | null };
 

@@ -34,6 +34,7 @@ export const PART_OF_REQUEST: Readonly<Record<PartRequest['type'], string>> = {
   freeze: 'freezing',
   graph: 'passes',
   'print-python': 'saving',
+  train: 'training',
 };
 
 let known: RequestHandlers = {};

@@ -1,0 +1,69 @@
+import { checkOptions } from '@cresset/ir';
+import type { CallProfile, CallRequest, InputExpectations, PassStep, VerificationReport } from '@cresset/runtime';
+import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from './loaded-file.ts';
+import { WireArguments, type Input } from './value.ts';
+
+export interface VerifyOptions extends ArgumentOptions {
+  /** The method to run; `forward` by default. */
+  readonly method?: string;
+  /** How far numbers may be apart, `absolute + relative * |host's|`; by default what each dtype gives rise to expect. */
+  readonly tolerance?: { readonly relative: number; readonly absolute: number };
+}
+
+export interface ProfileOptions extends ArgumentOptions {
+  /** The method to run; `forward` by default. */
+  readonly method?: string;
+}
+
+/** See `ScriptModule.verify`. */
+export async function verifyMethod(
+  { id, placement }: LoadedFile,
+  module: string,
+  inputs: readonly Input[],
+  options: VerifyOptions,
+): Promise<VerificationReport> {
+  checkOptions('verify', options, { ...ARGUMENT_RULES, method: 'string', tolerance: 'object' });
+  const { signal, tolerance = null } = options;
+  const request = { type: 'verify', model: id, module, ...wireCall(inputs, options), tolerance } as const;
+  return (await placement.client.request('verified', request, signal ? { signal } : {})).report;
+}
+
+/** See `ScriptModule.profile`. */
+export async function profileMethod(
+  { id, placement }: LoadedFile,
+  module: string,
+  inputs: readonly Input[],
+  options: ProfileOptions,
+): Promise<CallProfile> {
+  checkOptions('profile', options, { ...ARGUMENT_RULES, method: 'string' });
+  const { signal } = options;
+  const request = { type: 'profile', model: id, module, ...wireCall(inputs, options) } as const;
+  return (await placement.client.request('profiled', request, signal ? { signal } : {})).profile;
+}
+
+function wireCall(
+  inputs: readonly Input[],
+  { method = 'forward', kwargs }: ProfileOptions,
+): Pick<CallRequest, 'method' | 'args' | 'kwargs'> {
+  const values = new WireArguments();
+  return { method, args: inputs.map((input) => values.value(input)), kwargs: values.named(kwargs) };
+}
+
+/** See `ScriptModule.passes`. */
+export async function passesOf(
+  { id, placement }: LoadedFile,
+  module: string,
+  method: string,
+): Promise<readonly PassStep[]> {
+  return (await placement.client.request('passes', { type: 'passes', model: id, module, method })).steps;
+}
+
+/** See `ScriptModule.expectedInputs`. */
+export async function expectedInputsOf(
+  { id, placement }: LoadedFile,
+  module: string,
+  method: string,
+): Promise<InputExpectations> {
+  const request = { type: 'expected-inputs', model: id, module, method } as const;
+  return (await placement.client.request('expected-inputs', request)).expectations;
+}

@@ -1,0 +1,54 @@
+import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
+import type { CallResult, ModelSummary, RunProfile } from '@cresset/runtime';
+import type { Placement } from './placement.ts';
+import { fromWire, WireArguments, type Input, type Output } from './value.ts';
+
+/** What is given to a run beside its positional arguments. */
+export interface ArgumentOptions {
+  /** Arguments by name, after the positional ones. */
+  readonly kwargs?: Readonly<Record<string, Input>>;
+  /** Ends the call at the next instruction; it rejects at once with an error of name `AbortError`. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CallOptions extends ArgumentOptions {
+  /** Told how many bytes were read of the weights that this call needs, where they are not there yet: of a file over 32 MB. */
+  readonly onProgress?: (progress: { readonly loaded: number; readonly total: number | null }) => void;
+}
+
+/** What {@link ArgumentOptions} can be. */
+export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
+
+/** What modules of one loaded file share. */
+export class LoadedFile {
+  disposed = false;
+  lastProfile: RunProfile | null = null;
+
+  constructor(
+    readonly placement: Placement,
+    readonly id: number,
+    public summary: ModelSummary,
+    /** Of the request that loaded it. */
+    readonly request: number | null = null,
+  ) {}
+
+  async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
+    checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
+    if (!Array.isArray(inputs))
+      throw new CressetError('ARGUMENT', `the inputs of call '${method}' have to be an array`);
+    const { kwargs: named, signal, onProgress } = options;
+    const values = new WireArguments();
+    const args = inputs.map((input) => values.value(input));
+    const kwargs = values.named(named);
+    const tellsProgress = onProgress !== undefined;
+    const request = { type: 'call', model: this.id, module, method, args, kwargs, tellsProgress } as const;
+    const note = ({ profile, written }: CallResult): void => {
+      this.lastProfile = profile;
+      values.update(written);
+    };
+    const requestOptions = { onFailedCall: note, ...(signal && { signal }), ...(onProgress && { onProgress }) };
+    const { result } = await this.placement.client.request('called', request, requestOptions);
+    note(result);
+    return fromWire(result.value);
+  }
+}

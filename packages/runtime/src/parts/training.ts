@@ -1,0 +1,7 @@
+import { trainingHandlers } from '../training/training-handlers.ts';
+import { registerRequestHandlers } from '../worker/request-handlers.ts';
+
+/** Gradients of what models compute, and their training. */
+export function register(): void {
+  registerRequestHandlers(trainingHandlers);
+}

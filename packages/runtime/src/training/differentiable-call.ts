@@ -1,0 +1,77 @@
+import { CressetError, type GraphFunction } from '@cresset/ir';
+import { Tensor, type IValue } from '@cresset/tensor';
+import { bindArguments } from '../worker/argument-binding.ts';
+import type { Callee, HostedModel } from '../worker/hosted-model.ts';
+import type { WireValue } from '../worker/wire-format.ts';
+import { compileLoss } from './loss.ts';
+import { needForGradients } from './gradient-parts.ts';
+import type { RecordedRun } from './recorded-run.ts';
+import type { CallToDifferentiate, DifferentiatedMethod } from './training-requests.ts';
+
+/** A method whose results are differentiated, and what makes a loss of them. */
+export class DifferentiableCall {
+  private constructor(
+    private readonly model: HostedModel,
+    private readonly callee: Callee,
+    private readonly loss: GraphFunction | null,
+  ) {}
+
+  /** Compiles what is to be differentiated, and fetches the parts of the library that this takes. */
+  static async of(model: HostedModel, { module, method, loss }: DifferentiatedMethod): Promise<DifferentiableCall> {
+    const callee = model.callee(module, method);
+    const compiled = loss === null ? null : await compileLoss(loss, model.parts);
+    await needForGradients(model.parts, compiled ? [callee.fn, compiled] : [callee.fn]);
+    if (model.runner.context.device) await model.parts.want('plans', 'training');
+    else await model.parts.want('host', 'a call without a device');
+    return new DifferentiableCall(model, callee, compiled);
+  }
+
+  /** The arguments of one call, without `self`, and what the loss takes beside the result. */
+  async argumentsOf({ args, kwargs, target }: CallToDifferentiate): Promise<CallArguments> {
+    const { model, loss } = this;
+    const { fn, receiver } = this.callee;
+    await model.parts.needForValues([...args, ...kwargs.map(([, value]) => value), target ?? null]);
+    const reader = model.reader();
+    const bound = bindArguments(fn.schema, receiver ?? undefined, args, kwargs, (value, argument) =>
+      reader.argument(value, argument, fn.schema.name),
+    );
+    const inputs = receiver ? bound.slice(1) : bound;
+    if (!loss) {
+      if (target !== undefined) throw new CressetError('ARGUMENT', 'there is a target, but no loss that would take it');
+      return { inputs, targets: [] };
+    }
+    const given: readonly WireValue[] = target === undefined ? [] : [target];
+    const [, ...targets] = bindArguments(loss.schema, null, given, [], (value, argument) =>
+      reader.argument(value, argument, loss.schema.name),
+    );
+    return { inputs, targets };
+  }
+
+  /** Runs the method, and the loss of its result. */
+  async run(run: RecordedRun, { inputs, targets }: CallArguments): Promise<CallResults> {
+    const { fn, receiver } = this.callee;
+    const output = await run.call(fn, receiver, inputs);
+    const loss = this.loss ? await run.call(this.loss, null, [output, ...targets]) : output;
+    return { output, loss };
+  }
+}
+
+export interface CallArguments {
+  readonly inputs: readonly IValue[];
+  readonly targets: readonly IValue[];
+}
+
+export interface CallResults {
+  readonly output: IValue;
+  /** What the method gave, where there is no loss. */
+  readonly loss: IValue;
+}
+
+/** The one number that gradients are taken of. */
+export function lossOf({ loss }: CallResults): Tensor {
+  if (loss instanceof Tensor) return loss;
+  throw new CressetError(
+    'ARGUMENT',
+    'what is to be made small has to be a tensor: name a loss of what the method gives',
+  );
+}

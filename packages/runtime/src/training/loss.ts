@@ -1,0 +1,18 @@
+import { declareScript } from '@cresset/frontend';
+import { CressetError, type GraphFunction } from '@cresset/ir';
+import { needForSource } from '../authoring/source-parts.ts';
+import type { ProgramParts } from '../worker/program-parts.ts';
+
+/**
+ * Compiles a function of what a model gives and a target, by its name in torch.nn.functional or as TorchScript source, of which the first function is
+ * it. Rejects with the compiler's error.
+ */
+export async function compileLoss(loss: string, parts: ProgramParts): Promise<GraphFunction> {
+  const isName = /^\w+$/.test(loss);
+  const source = isName ? `def loss(input, target):\n    return F.${loss}(input, target)\n` : loss;
+  await needForSource(parts, source);
+  const [fn] = declareScript(source, { filename: isName ? `<torch.nn.functional.${loss}>` : '<loss>' }).functions;
+  if (!fn) throw new CressetError('ARGUMENT', 'the source of the loss defines no function');
+  fn.ensureDefined();
+  return fn;
+}

@@ -1,0 +1,151 @@
+import type { GraphFunction, ScriptFunction } from '@cresset/ir';
+import { Tuple, type IValue, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
+import { differentiate } from '../autograd/differentiate.ts';
+import type { Gradient } from '../autograd/grad-node.ts';
+import { Recorder } from '../autograd/recorder.ts';
+import { tapeCode } from '../autograd/tape-code.ts';
+import type { ExecutorCache } from '../executor/graph-executor.ts';
+import type { CodeProvider } from '../interpreter/code-compiler.ts';
+import { InterpreterState } from '../interpreter/interpreter-state.ts';
+import { TorchScriptError } from '../interpreter/script-error.ts';
+import { Execution } from '../run/execution.ts';
+import { emptyRunCounters } from '../run/run-counters.ts';
+import { makeRunProfile } from '../run/run-profile.ts';
+import type { RuntimeContext } from '../run/runtime-context.ts';
+import { firstCause } from '../script-module.ts';
+import type { HostedModel } from '../worker/hosted-model.ts';
+
+/** What outlives a run beside what the model holds. */
+export interface RunBounds {
+  readonly signal: AbortSignal | null;
+  /** What it is given, and what it keeps for later runs. */
+  readonly held: () => readonly IValue[];
+}
+
+/**
+ * One call of a program with the walk backwards behind it, and whatever is done with the gradients: a single run, whose work goes to the device in one
+ * submission.
+ */
+export class RecordedRun {
+  readonly #context: RuntimeContext;
+  readonly #recorder = new Recorder();
+  readonly #recorded: Execution;
+  /** Runs what nobody takes the gradient of, to its end. */
+  readonly #plain: Execution;
+
+  private constructor(
+    private readonly model: HostedModel,
+    private readonly executors: ExecutorCache,
+    { signal }: RunBounds,
+  ) {
+    this.#context = model.runner.context;
+    this.#recorded = new Execution(this.#context, signal, this.#recorder);
+    this.#plain = new Execution(this.#context, null, null, this.#recorded.ledger);
+  }
+
+  /**
+   * Runs `work`, and brings to the host what is asked for of what it gives. Rejects with what running the program rejects with; `lastRun` of the
+   * model tells of it.
+   */
+  static async of<Result>(
+    model: HostedModel,
+    executors: ExecutorCache,
+    bounds: RunBounds,
+    work: (run: RecordedRun) => Promise<{ readonly result: Result; readonly toHost: readonly Tensor[] }>,
+  ): Promise<Result> {
+    const { runner } = model;
+    const { context } = runner;
+    const { device } = context;
+    const before = device ? { ...device.counters } : null;
+    const start = performance.now();
+    context.counters = emptyRunCounters();
+    const run = new RecordedRun(model, executors, bounds);
+    const execution = run.#recorded;
+    const held = (): IValue[] => [...model.modules.values(), ...bounds.held(), ...run.#recorder.kept];
+    try {
+      execution.throwIfAborted();
+      execution.budget?.begin(execution, held);
+      const { result, toHost } = await work(run);
+      const storages = new Set<Storage>(toHost.map(({ storage }) => storage));
+      await Promise.all([...[...storages].map((each) => each.toHost()), context.faults.check(), execution.flush()]);
+      return result;
+    } catch (error) {
+      const fault = await context.faults.check().then(
+        () => null,
+        (found: unknown) => found,
+      );
+      throw await run.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
+    } finally {
+      execution.ledger?.sweep(bounds.held(), [...model.modules.values()]);
+      execution.budget?.end();
+      const after = device ? { ...device.counters } : null;
+      runner.lastRun = makeRunProfile(performance.now() - start, context.counters, before, after);
+    }
+  }
+
+  /** Calls a method of an object, or a function, so that gradients of its result can be asked for; hooks stand around `forward`. */
+  async call(fn: ScriptFunction, receiver: ScriptObject | null, args: readonly IValue[]): Promise<IValue> {
+    this.#context.gradEnabled = true;
+    try {
+      if (!receiver || fn.name !== 'forward')
+        return await this.#recordedCall(fn, receiver ? [receiver, ...args] : args);
+      const { forwardPreHooks, forwardHooks } = receiver.type;
+      let inputs = args;
+      for (const hook of forwardPreHooks) {
+        const changed = await this.#recordedCall(hook, [receiver, new Tuple(inputs)]);
+        if (changed !== null) inputs = changed instanceof Tuple ? changed.items : [changed];
+      }
+      let result = await this.#recordedCall(fn, [receiver, ...inputs]);
+      for (const hook of forwardHooks) {
+        result = (await this.#recordedCall(hook, [receiver, new Tuple(inputs), result])) ?? result;
+      }
+      return result;
+    } finally {
+      this.#context.gradEnabled = false;
+    }
+  }
+
+  /** The gradients of outputs by inputs; null for one that they do not depend on. */
+  gradients(
+    outputs: readonly Tensor[],
+    gradients: readonly Gradient[],
+    inputs: readonly Tensor[],
+  ): Promise<readonly Gradient[]> {
+    return differentiate({ outputs, gradients, inputs, allowUnused: true }, this.#recorded);
+  }
+
+  /** Runs a function that nothing is recorded of, fused and replayed as any program. An abort does not end it half done. */
+  async plain(fn: GraphFunction, args: readonly IValue[]): Promise<IValue> {
+    return valueOf(await this.#run(this.#plain, fn, args, this.executors));
+  }
+
+  async #recordedCall(fn: ScriptFunction, args: readonly IValue[]): Promise<IValue> {
+    return valueOf(await this.#run(this.#recorded, fn, args, tapeCode));
+  }
+
+  #run(
+    execution: Execution,
+    fn: ScriptFunction,
+    args: readonly IValue[],
+    codes: CodeProvider,
+  ): readonly IValue[] | Promise<readonly IValue[]> {
+    return new InterpreterState(execution, (callee) => codes.ofFunction(callee)).run(
+      codes.ofFunction(fn).code(args),
+      args,
+    );
+  }
+
+  /** Throws what a run that was aborted rejects with. */
+  throwIfAborted(): void {
+    this.#recorded.throwIfAborted();
+  }
+
+  async #inOriginalTerms(error: unknown): Promise<unknown> {
+    if (!(error instanceof TorchScriptError)) return error;
+    await this.model.loadDebugTables();
+    return new TorchScriptError(error.cause, error.callStack);
+  }
+}
+
+const valueOf = (results: readonly IValue[]): IValue =>
+  results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
