@@ -67,9 +67,9 @@ export function runWithoutData(row: OperatorRow, args: readonly IValue[], contex
     const results = row.view(unboxed as never);
     if (results !== null && results !== undefined) return boxing.box(results);
   }
-  return row.readsNoData && row.host && !row.shape
-    ? boxing.box(finish(completed(row.host(unboxed as never, [], context))))
-    : null;
+  if (!row.readsNoData || !row.host || row.shape) return null;
+  const results = row.host(unboxed as never, [], context);
+  return boxing.box(isInPieces(results) ? finish(results) : results);
 }
 
 function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {
