@@ -17,6 +17,9 @@ const of =
 export const isLeaf = (tensor: Tensor): boolean =>
   !requiresGrad(tensor) || gradientEdge(tensor)?.node.name === 'AccumulateGrad';
 
+/** Errors are those of operators, which are not always those of Python's functions. */
+const isOfProgram = true;
+
 /** Operators that ask or change what autograd knows, by name. */
 export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
   'prim::requires_grad': of(requiresGrad),
@@ -31,7 +34,7 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
       );
     }
     if (required !== false && !isDifferentiable(tensor)) {
-      throw new OperatorError('only Tensors of floating point and complex dtype can require gradients');
+      throw new OperatorError('Only Tensors of floating point and complex dtype can require gradients');
     }
     tensor.requiresGrad = required !== false;
     return tensor;
@@ -39,7 +42,7 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
   'aten::detach_': of((tensor) => {
     if (historyOf(tensor).view) {
       throw new OperatorError(
-        "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.",
+        "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
       );
     }
     forgetHistory(tensor);
@@ -52,7 +55,14 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
   },
   'aten::backward': async ([self, gradient, retainGraph, createGraph], execution) => {
     await differentiate(
-      { outputs: [self as Tensor], gradients: [gradient as Tensor | null], inputs: null, retainGraph, createGraph },
+      {
+        outputs: [self as Tensor],
+        gradients: [gradient as Tensor | null],
+        inputs: null,
+        retainGraph,
+        createGraph,
+        isOfProgram,
+      },
       execution,
     );
     return [];
@@ -60,7 +70,7 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
   'aten::backward.TensorList': async ([tensors, given, retainGraph, createGraph], execution) => {
     const outputs = (tensors as List).items as Tensor[];
     const gradients = given === null ? outputs.map(() => null) : ((given as List).items as (Tensor | null)[]);
-    await differentiate({ outputs, gradients, inputs: null, retainGraph, createGraph }, execution);
+    await differentiate({ outputs, gradients, inputs: null, retainGraph, createGraph, isOfProgram }, execution);
     return [];
   },
   'aten::_backward': async ([self, inputs, gradient, retainGraph, createGraph], execution) => {
@@ -73,6 +83,7 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
         leaves,
         retainGraph,
         createGraph,
+        isOfProgram,
       },
       execution,
     );
@@ -82,7 +93,15 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
     const roots = (outputs as List).items as Tensor[];
     const given = gradients === null ? roots.map(() => null) : ((gradients as List).items as (Tensor | null)[]);
     const wanted = (inputs as List).items as Tensor[];
-    const task = { outputs: roots, gradients: given, inputs: wanted, retainGraph, createGraph, allowUnused };
+    const task = {
+      outputs: roots,
+      gradients: given,
+      inputs: wanted,
+      retainGraph,
+      createGraph,
+      allowUnused,
+      isOfProgram,
+    };
     return [new List(OptionalType.create(TensorType.get()), await differentiate(task, execution))];
   },
 };

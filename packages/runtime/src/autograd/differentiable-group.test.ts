@@ -92,7 +92,7 @@ describe.each(['profiling', 'simple'] as const)('with the executor %s', (executo
     const written = await optimized(`a = x * 1.\nb = torch.tanh(a * y) * torch.sigmoid(a) * y\na.zero_()\nreturn b`);
     const [other] = await written.call(x, y);
     await expect(gradientsOf({ ...task, outputs: [other] }, written.context)).rejects.toThrow(
-      'modified by an inplace operation: [torch.DoubleTensor [2]] is at version 1; expected version 0',
+      'modified by an inplace operation: [torch.DoubleTensor [2]], which is output 0 of Zero, is at version 1; expected version 0',
     );
   });
 

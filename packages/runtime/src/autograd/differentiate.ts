@@ -1,10 +1,11 @@
 import { OperatorError } from '@cresset/operators';
 import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
 import type { Execution } from '../run/execution.ts';
-import { runBackward } from './engine.ts';
-import type { Gradient } from './grad-node.ts';
+import { fitted, runBackward } from './engine.ts';
+import { metaOf, type Gradient } from './grad-node.ts';
 import { gradientEdge } from './record.ts';
 import { unrecorded } from './runner.ts';
+import { tensorTypes } from './saved-value.ts';
 import { TapeRun } from './tape-run.ts';
 import { requiresGrad, type Edge } from './tensor-history.ts';
 
@@ -20,11 +21,13 @@ export interface DifferentiationTask {
   readonly retainGraph?: IValue | undefined;
   readonly createGraph?: IValue | undefined;
   readonly allowUnused?: IValue | undefined;
+  /** Whether a program asks, and not a page: PyTorch has other errors there, and sums a gradient to the shape of its output. */
+  readonly isOfProgram?: boolean;
 }
 
 /** Works gradients out (torch.autograd.backward and grad). Throws PyTorch's errors. */
 export async function differentiate(task: DifferentiationTask, execution: Execution): Promise<Gradient[]> {
-  const { outputs, gradients, inputs, leaves } = task;
+  const { outputs, gradients, inputs, leaves, isOfProgram = false } = task;
   const createGraph = task.createGraph === true;
   const keepGraph = typeof task.retainGraph === 'boolean' ? task.retainGraph : createGraph;
   const { context } = execution;
@@ -37,11 +40,20 @@ export async function differentiate(task: DifferentiationTask, execution: Execut
     }
     const given = gradients[at];
     run.retain(given);
-    roots.push([edge, given ? checkedGradient(given, output, at) : await run.call('onesLike', scalar(output))]);
+    if (!given) roots.push([edge, await run.call('onesLike', scalar(output, isOfProgram))]);
+    else if (isOfProgram)
+      roots.push([edge, await fitted(given, metaOf(output), `invalid gradient at index ${at}`, run)]);
+    else roots.push([edge, checkedGradient(given, output, at)]);
   }
   const targets = inputs ?? leaves;
-  const wanted = targets?.map((input) => {
-    if (!requiresGrad(input)) throw new OperatorError('One of the differentiated Tensors does not require grad');
+  const wanted = targets?.map((input, at) => {
+    if (!requiresGrad(input)) {
+      throw new OperatorError(
+        isOfProgram
+          ? `element ${at} of the input tensors does not require grad`
+          : 'One of the differentiated Tensors does not require grad',
+      );
+    }
     return gradientEdge(input)!;
   });
   const wasEnabled = context.gradEnabled;
@@ -51,9 +63,14 @@ export async function differentiate(task: DifferentiationTask, execution: Execut
     if (leaves) {
       for (const [at, edge] of wanted!.entries()) if (found[at]) await edge.node.apply([found[at]], () => true, run);
     }
-    if (inputs && task.allowUnused !== true && found.includes(null)) {
+    const unused = found.indexOf(null);
+    if (inputs && task.allowUnused !== true && unused !== -1) {
+      // PyTorch's words, to the letter.
+      const which = isOfProgram
+        ? `element ${unused}of the differentiated Tensors`
+        : `The differentiated Tensor at index ${unused}`;
       throw new OperatorError(
-        'One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.',
+        `${which} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.`,
       );
     }
     return found;
@@ -62,10 +79,14 @@ export async function differentiate(task: DifferentiationTask, execution: Execut
   }
 }
 
-function scalar(output: Tensor): Tensor {
+function scalar(output: Tensor, isOfProgram: boolean): Tensor {
   if (output.numel !== 1) throw new OperatorError('grad can be implicitly created only for scalar outputs');
   if (isComplex(output.dtype)) {
-    throw new OperatorError('grad can be implicitly created only for real scalar outputs but got ' + output.dtype);
+    throw new OperatorError(
+      isOfProgram
+        ? `grad can be computed only for real scalar outputs but got ${tensorTypes[output.dtype]}`
+        : `grad can be implicitly created only for real scalar outputs but got torch.${output.dtype}`,
+    );
   }
   return output;
 }

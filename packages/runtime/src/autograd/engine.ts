@@ -63,7 +63,10 @@ export async function runBackward({ roots, wanted, keepGraph }: BackwardTask, ru
     for (const [at, edge] of node.edges.entries()) {
       const gradient = results[at] ?? null;
       if (!edge || !isWanted(at)) run.release(gradient);
-      else if (gradient) await add(edge, await fitted(gradient, edge.node.outputs[edge.output], node, run));
+      else if (gradient) {
+        const complaint = `Function ${node.name} returned an invalid gradient at index ${at}`;
+        await add(edge, await fitted(gradient, edge.node.outputs[edge.output], complaint, run));
+      }
       if (!edge) continue;
       const left = uses.get(edge.node)! - 1;
       uses.set(edge.node, left);
@@ -114,8 +117,17 @@ function nodesLeadingTo(wanted: readonly Edge[], all: ReadonlyMap<GradNode, numb
   return found;
 }
 
-/** A gradient with the shape and the dtype of what it is the gradient of (validate_outputs). */
-async function fitted(gradient: Tensor, meta: GradientMeta | null, { name }: GradNode, run: TapeRun): Promise<Tensor> {
+/**
+ * A gradient with the shape and the dtype of what it is the gradient of (validate_outputs); the one that was given is let go of.
+ *
+ * @param complaint what an error begins with
+ */
+export async function fitted(
+  gradient: Tensor,
+  meta: GradientMeta | null,
+  complaint: string,
+  run: TapeRun,
+): Promise<Tensor> {
   if (!meta) return gradient;
   let result = gradient;
   const become = (made: Tensor): void => {
@@ -127,7 +139,7 @@ async function fitted(gradient: Tensor, meta: GradientMeta | null, { name }: Gra
     else if (isExpandable(result.sizes, meta.sizes)) become(await run.call('expand', result, sizeList(meta.sizes)));
     else {
       throw new OperatorError(
-        `Function ${name} returned an invalid gradient - got [${result.sizes.join(', ')}] but expected shape compatible with [${meta.sizes.join(', ')}]`,
+        `${complaint} - got [${result.sizes.join(', ')}] but expected shape compatible with [${meta.sizes.join(', ')}]`,
       );
     }
   }

@@ -44,8 +44,8 @@ export class FormulaNode extends GradNode {
   }
 
   /** Keeps an argument or a result, or its sizes alone, where a derivative that may be wanted is worked out with them. */
-  save(name: string, value: IValue): void {
-    if (this.needs(name)) this.#saved!.set(name, new SavedValue(value));
+  save(name: string, value: IValue, producer: Edge | null = null): void {
+    if (this.needs(name)) this.#saved!.set(name, new SavedValue(value, producer));
     const sizes = sizesName(name);
     if (value instanceof Tensor && this.needs(sizes)) this.#saved!.set(sizes, new SavedValue(sizeList(value.sizes)));
   }

@@ -83,7 +83,7 @@ export function saveArguments(node: GradNode, { signature }: RecordedOperator, a
 /** As {@link saveArguments}, of its results. */
 export function saveResults(node: GradNode, { signature }: RecordedOperator, results: readonly IValue[]): void {
   if (!(node instanceof FormulaNode)) return;
-  resultNames(signature.returns).forEach((name, at) => node.save(name, results[at] ?? null));
+  resultNames(signature.returns).forEach((name, at) => node.save(name, results[at] ?? null, { node, output: at }));
 }
 
 const listOfOne = (value: bigint): List => new List(IntType.get(), [value]);
@@ -105,7 +105,6 @@ export function noteViews(
     const isOneOfMany = results[0] instanceof List || results.length > 1;
     const origin: ViewOrigin = { ...call, parent, parentAt: viewOf, result, results, isOneOfMany, wasMadeWithoutGrad };
     setHistory(view, { ...emptyHistory(origin), version: versionOf(view) });
-    if (wasMadeWithoutGrad) view.requiresGrad = false;
   });
 }
 
@@ -147,16 +146,12 @@ export function rebaseHistory(tensor: Tensor, node: GradNode, output: number, se
 /** Throws PyTorch's error where a tensor that takes part in gradients may not be written to (check_inplace). */
 export function checkInPlace(tensor: Tensor): void {
   const { view, edge } = historyOf(tensor);
-  const root = rootOf(tensor);
-  if (view && requiresGrad(root) && historyOf(root).edge === null) {
-    throw new OperatorError('a view of a leaf Variable that requires grad is being used in an in-place operation.');
-  }
-  if (!view && requiresGrad(tensor) && edge === null) {
+  if (!view) {
+    if (!requiresGrad(tensor) || edge !== null) return;
     throw new OperatorError('a leaf Variable that requires grad is being used in an in-place operation.');
   }
-  if (!view) return;
   if (view.isOneOfMany) {
-    const name = recordedOperatorOf(view.binding.row!).name;
+    const name = recordedOperatorOf(view.binding.row!).name.replace(/Backward0?(?=\d*$)/, '');
     throw new OperatorError(
       `Output ${view.result} of ${name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.`,
     );
@@ -165,5 +160,9 @@ export function checkInPlace(tensor: Tensor): void {
     throw new OperatorError(
       "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
     );
+  }
+  const root = rootOf(tensor);
+  if (requiresGrad(root) && historyOf(root).edge === null) {
+    throw new OperatorError('a view of a leaf Variable that requires grad is being used in an in-place operation.');
   }
 }

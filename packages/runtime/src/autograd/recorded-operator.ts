@@ -1,5 +1,5 @@
 import { boxingOf, type OperatorRow } from '@cresset/operators';
-import type { Signature } from '@cresset/operators/parts/derivatives';
+import { derivativeKeys, type Signature } from '@cresset/operators/parts/derivatives';
 import { derivativeOf, type Derivative } from './derivative.ts';
 
 /** What autograd has to know of an operator. */
@@ -17,6 +17,8 @@ export interface RecordedOperator {
   readonly isInPlace: boolean;
   /** Which argument its results may be views of; -1 for none. */
   readonly viewOf: number;
+  /** Which argument says whether what it makes requires a gradient; -1 where none does. */
+  readonly requiresGradAt: number;
   /** TorchScript text in the terms of other operators, where it has no derivative of its own. */
   readonly isComposed: boolean;
   /** Whether it moves tensors about as values: containers, flags, numbers. */
@@ -52,13 +54,16 @@ function describe(row: OperatorRow): RecordedOperator {
       returnsView && !detaching.has(signature.name)
         ? texts.findIndex((text) => /^Tensor\(\w(?: -> \*)?\)/.test(text))
         : -1,
+    requiresGradAt: signature.args.findIndex(({ name }) => name === 'requires_grad'),
     isComposed: !derivative && source.decomposition !== undefined,
     isPlain: row.scalar !== undefined,
   };
 }
 
 function backwardName({ name, overload }: Signature): string {
-  const words = name.slice(name.indexOf('::') + 2).split('_');
+  const short = name.slice(name.indexOf('::') + 2);
+  const words = short.split('_');
   const title = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
-  return `${title}Backward${overload === '' || overload === 'Tensor' ? 0 : 1}`;
+  const overloads = derivativeKeys().filter((key) => key.split('.')[0] === short);
+  return `${title}Backward${Math.max(overloads.indexOf(overload === '' ? short : `${short}.${overload}`), 0)}`;
 }

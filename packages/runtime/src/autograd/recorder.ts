@@ -2,7 +2,7 @@ import type { Node } from '@cresset/ir';
 import { isImplemented, OperatorError } from '@cresset/operators';
 import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
 import { Tensor, type IValue } from '@cresset/tensor';
-import { dispatch, type Invocation } from '../dispatch/dispatch.ts';
+import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
@@ -24,7 +24,7 @@ import {
   tensorsOf,
 } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { below, noteWrites, runComposed, runGraph, unrecorded, whenDone } from './runner.ts';
+import { below, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
 import { tapeCode } from './tape-code.ts';
 import { TapeRun } from './tape-run.ts';
 import {
@@ -63,15 +63,23 @@ export class Recorder implements OperatorObserver {
     if (own) return own(args, execution);
     if (!row) return dispatch(binding, args, execution);
     const operator = recordedOperatorOf(row);
+    const { requiresGradAt } = operator;
+    if (requiresGradAt !== -1) {
+      return whenThere(dispatch(binding, args, execution), (results) => {
+        (results[0] as Tensor).requiresGrad = args[requiresGradAt] === true;
+        return results;
+      });
+    }
     if (operator.isPlain) return dispatch(binding, args, execution);
     if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
     const isNeeded = isGradientNeeded(args, execution);
     const composition = isNeeded && operator.derivative?.composition;
     if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
     if (isNeeded) return this.#record(operator, { binding, args, node }, execution);
-    return whenDone(this.#runBelow(binding, args, execution), (results) => {
+    return whenThere(this.#runBelow(binding, args, execution), (results) => {
       noteWrites(operator, args);
       noteViews(operator, { binding, args, node }, results, !execution.context.gradEnabled);
+      return results;
     });
   }
 
@@ -88,13 +96,16 @@ export class Recorder implements OperatorObserver {
     if (/^aten::resize(_as)?_$/.test(signature.name))
       throw new OperatorError('cannot resize variables that require grad');
     if (!derivative && isNotDifferentiable(signature.name)) {
-      return whenDone(this.#runBelow(binding, args, execution), () => noteWrites(operator, args));
+      return whenThere(this.#runBelow(binding, args, execution), (results) => {
+        noteWrites(operator, args);
+        return results;
+      });
     }
     if (writes.length > 0) return this.#recordInPlace(operator, call, execution);
-    return whenDone(this.#runBelow(binding, args, execution), (results) => {
+    return whenThere(this.#runBelow(binding, args, execution), (results) => {
       if (!outputsOf(results).some((result) => result instanceof Tensor && isDifferentiable(result))) {
         forgetFlags(args, results);
-        return;
+        return results;
       }
       noteWrites(operator, args);
       const step = nodeFor(operator, args, results);
@@ -103,6 +114,7 @@ export class Recorder implements OperatorObserver {
       this.#hold(step, execution);
       noteViews(operator, call, results, false);
       setResults(step, args, results);
+      return results;
     });
   }
 

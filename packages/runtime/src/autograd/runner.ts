@@ -1,7 +1,7 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import { Tuple, type IValue } from '@cresset/tensor';
-import { dispatch, type Invocation } from '../dispatch/dispatch.ts';
+import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import { compileDecomposition } from '../executor/decomposition-compiler.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { Execution, type OperatorObserver } from '../run/execution.ts';
@@ -16,8 +16,9 @@ class Runner implements OperatorObserver {
   run(binding: OperatorBinding, args: readonly IValue[], _node: Node, execution: Execution): Invocation {
     const { row } = binding;
     if (row && !isImplemented(row) && !row.remote) return runComposed(row, args, new TapeRun(execution, false));
-    return whenDone(dispatch(binding, args, execution), () => {
+    return whenThere(dispatch(binding, args, execution), (results) => {
       if (row) noteWrites(recordedOperatorOf(row), args);
+      return results;
     });
   }
 
@@ -27,18 +28,6 @@ class Runner implements OperatorObserver {
 }
 
 const runner = new Runner();
-
-/** Results, once `note` has been told that they are there: at once where they are. */
-export function whenDone(results: Invocation, note: (results: readonly IValue[]) => void): Invocation {
-  if (results instanceof Promise) {
-    return results.then((values) => {
-      note(values);
-      return values;
-    });
-  }
-  note(results);
-  return results;
-}
 
 /** A run below autograd: within another one, and not recorded. It is planned and replayed as any run. */
 export const below = ({ context, signal, ledger }: Execution): Execution =>

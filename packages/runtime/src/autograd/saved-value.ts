@@ -1,8 +1,9 @@
 import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
-import { versionOf } from './tensor-history.ts';
+import { historyOf, versionOf, type Edge } from './tensor-history.ts';
 
-const tensorTypes: Partial<Record<ScalarType, string>> = {
+/** How C++ names tensors by dtype. */
+export const tensorTypes: Partial<Record<ScalarType, string>> = {
   float16: 'Half',
   bfloat16: 'BFloat16',
   float32: 'Float',
@@ -22,7 +23,11 @@ export class SavedValue {
   #value: IValue;
   readonly #versions: readonly (readonly [Tensor, number])[];
 
-  constructor(value: IValue) {
+  /** @param producer the step that gave it, for a result of that step; else it comes of what its history says in the end */
+  constructor(
+    value: IValue,
+    private readonly producer: Edge | null = null,
+  ) {
     // The program may change its list.
     this.#value = value instanceof List ? new List(value.elementType, [...value.items]) : value;
     this.#versions = tensorsOf(value).map((tensor) => [tensor, versionOf(tensor)]);
@@ -33,8 +38,12 @@ export class SavedValue {
     for (const [tensor, version] of this.#versions) {
       const current = versionOf(tensor);
       if (current === version) continue;
+      const maker = this.producer ?? historyOf(tensor).edge;
+      const origin = maker
+        ? `, which is output ${maker.output} of ${maker.node.name.replace(/Backward0?(?=\d*$)/, '')},`
+        : '';
       throw new OperatorError(
-        `one of the variables needed for gradient computation has been modified by an inplace operation: [torch.${tensorTypes[tensor.dtype] ?? 'Float'}Tensor [${tensor.sizes.join(', ')}]] is at version ${current}; expected version ${version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).`,
+        `one of the variables needed for gradient computation has been modified by an inplace operation: [torch.${tensorTypes[tensor.dtype] ?? 'Float'}Tensor [${tensor.sizes.join(', ')}]]${origin} is at version ${current}; expected version ${version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).`,
       );
     }
     return this.#value;

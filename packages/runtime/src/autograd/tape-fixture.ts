@@ -22,13 +22,19 @@ export class TapedProgram {
     this.context.gradEnabled = true;
   }
 
-  /** What `def f(…)` returns. */
+  /** The tensors that `def f(…)` returns. */
   async call(...args: readonly IValue[]): Promise<readonly Tensor[]> {
+    const value = await this.valueOf(...args);
+    return (value instanceof Tuple || value instanceof List ? value.items : [value]) as Tensor[];
+  }
+
+  /** What `def f(…)` returns. */
+  async valueOf(...args: readonly IValue[]): Promise<IValue> {
     const fn = this.#unit.getFunction('__torch__.f') as GraphFunction;
     const execution = new Execution(this.context, null, this.#recorder);
     const state = new InterpreterState(execution, (callee) => tapeCode.ofFunction(callee));
     const [value] = await state.run(tapeCode.ofFunction(fn).code([]), args);
-    return (value instanceof Tuple || value instanceof List ? value.items : [value]) as Tensor[];
+    return value;
   }
 
   differentiate(task: DifferentiationTask): Promise<Gradient[]> {
@@ -61,7 +67,10 @@ export class RecordedProgram {
 
 /** A float64 leaf. */
 export function leaf(values: readonly number[], sizes: readonly number[] = [values.length]): Tensor {
-  const tensor = Tensor.fromArray(Float64Array.from(values), sizes, 'float64');
+  return leafOf(Tensor.fromArray(Float64Array.from(values), sizes, 'float64'));
+}
+
+export function leafOf(tensor: Tensor): Tensor {
   tensor.requiresGrad = true;
   return tensor;
 }

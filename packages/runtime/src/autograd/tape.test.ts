@@ -48,7 +48,7 @@ describe('in place', () => {
   it.each([
     [
       'y = x * 2.\nz = y * y\ny.add_(1.)\nreturn z.sum()',
-      'modified by an inplace operation: [torch.DoubleTensor [1]] is at version 1; expected version 0',
+      'modified by an inplace operation: [torch.DoubleTensor [1]], which is output 0 of Add1, is at version 1; expected version 0',
     ],
     ['x.add_(1.)\nreturn x.sum()', 'a leaf Variable that requires grad is being used in an in-place operation.'],
     [

@@ -112,11 +112,7 @@ function computeWhereBest(
     countHostCall(context.counters, name, refusal);
     return afterReadback(
       args,
-      () => {
-        const results = computeInTurns(call, execution);
-        if (results instanceof Promise) return results.then((done) => own(execution, tensors, done));
-        return own(execution, tensors, results);
-      },
+      () => whenThere(computeInTurns(call, execution), (done) => own(execution, tensors, done)),
       execution,
     );
   };
@@ -148,6 +144,11 @@ function countHostCall(counters: RunCounters, name: string, refusal: string): vo
     countOne(counters.hostFallback, name);
     counters.fallbackReasons.set(name, refusal);
   }
+}
+
+/** What `take` makes of a value, once it is there. */
+export function whenThere<T, Result>(value: T | Promise<T>, take: (value: T) => Result): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(take) : take(value);
 }
 
 /** Runs `body` once the elements of all tensors among `args` are on the host; at once where they are. */

@@ -181,7 +181,7 @@ export class ProfilingGraphExecutor implements PlanChooser {
       rest ??= this.#executorOf(bailoutGraph(node.input(0).node.g('Subgraph'), node.i('index')));
       const args = inputs.slice(1);
       state.continueIn(rest.planFor(args).code, args);
-      return null;
+      return undefined;
     };
   }
 

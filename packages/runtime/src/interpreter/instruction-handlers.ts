@@ -11,7 +11,7 @@ import {
   type IValue,
   isInstance,
 } from '@cresset/tensor';
-import { afterReadback, dispatch, type Invocation } from '../dispatch/dispatch.ts';
+import { afterReadback, dispatch, whenThere } from '../dispatch/dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
@@ -63,15 +63,12 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   FUSION_GROUP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
     const args = frame.getAll(inputs);
-    return setAll(
-      frame,
-      outputs,
-      execution.observer?.runGroup(operand, args, node, execution) ?? operand.run(args, execution),
-    );
+    const results = execution.observer?.runGroup(operand, args, node, execution) ?? operand.run(args, execution);
+    return whenThere(results, (values) => frame.setAll(outputs, values));
   },
   CALLBACK(state, frame, { operand, inputs, outputs }) {
     const results = operand(frame.getAll(inputs), state);
-    return results ? setAll(frame, outputs, results) : undefined;
+    return results && whenThere(results, (values) => frame.setAll(outputs, values));
   },
   MOVE(_state, frame, { inputs, outputs }) {
     frame.setAll(outputs, frame.getAll(inputs));
@@ -186,7 +183,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       } else sorted.forEach((item, index) => (list.items[index] = item));
     };
     const sorted = sortObjects(list.items, outputs.length === 0 && frame.get(inputs[1]) === true, state);
-    return sorted instanceof Promise ? sorted.then(finish) : finish(sorted);
+    return whenThere(sorted, finish);
   },
   INTERFACE_CALL(state, frame, { operand, inputs, outputs }) {
     const args = frame.getAll(inputs);
@@ -249,12 +246,6 @@ function callScalar(scalar: ScalarKernel, frame: Frame, inputs: readonly number[
     default:
       return scalar(...frame.getAll(inputs));
   }
-}
-
-/** Puts results into registers, once they are there. */
-function setAll(frame: Frame, outputs: readonly number[], results: Invocation): Promise<void> | void {
-  if (!(results instanceof Promise)) return frame.setAll(outputs, results);
-  return results.then((values) => frame.setAll(outputs, values));
 }
 
 /** Tensors in a list or dict that may change later are left to the sweep at the end of the run. */

@@ -7,13 +7,13 @@ import type { CodeSource } from './code.ts';
 import type { InterpreterState } from './interpreter-state.ts';
 
 /**
- * What an executor does at a node of its own (profiling, guards, groups): gives the node's outputs, or null where it had the state go on
- * in other code.
+ * What an executor does at a node of its own (profiling, guards, groups): gives the node's outputs, or undefined where it had the state
+ * go on in other code.
  */
 export type Callback = (
   inputs: readonly IValue[],
   state: InterpreterState,
-) => readonly IValue[] | Promise<readonly IValue[]> | null;
+) => readonly IValue[] | Promise<readonly IValue[]> | undefined;
 
 /**
  * What each instruction carries besides its registers. This list is the instruction set: printer, verifier, compiler and

@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import { type IValue, ScriptObject, Tuple } from '@cresset/tensor';
+import { whenThere } from '../dispatch/dispatch.ts';
 import type { InterpreterState } from './interpreter-state.ts';
 
 /** Asks for one comparison after the other, and is told each answer: whether the first is less than the second. */
@@ -57,5 +58,5 @@ function isLess(a: IValue, b: IValue, state: InterpreterState): boolean | Promis
     );
   }
   const results = state.runBeside(state.codeOf(method).code([a, b]), [a, b]);
-  return results instanceof Promise ? results.then(([less]) => less === true) : results[0] === true;
+  return whenThere(results, ([less]) => less === true);
 }

@@ -33,31 +33,20 @@ export function bindOperator(
   operator = node.maybeOperator(),
   spent: readonly number[] = [],
 ): OperatorBinding {
-  if (!operator) {
-    return {
-      name: node.kind,
-      row: null,
-      scalar: null,
-      outputCount: node.outputs.length,
-      tensors: [],
-      keepsArguments: true,
-      makesContainers: true,
-      spent: [],
-      prepared: null,
-    };
-  }
-  const row = (operator.row as OperatorRow | undefined) ?? null;
-  const isPlain = row !== null && !row.readsElements && !row.remote && operator.schema.returns.length < 2;
+  const schema = operator?.schema;
+  const row = (operator?.row as OperatorRow | undefined) ?? null;
+  const isPlain = row !== null && !row.readsElements && !row.remote && schema!.returns.length < 2;
   return {
-    name: operator.schema.operatorName,
+    name: schema?.operatorName ?? node.kind,
     row: row && isFunctionalized(node) ? functionalizedRow(row) : row,
     scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
-    tensors: operator.schema.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])),
-    keepsArguments: operator.aliasAnalysis === 'conservative' || keepsArguments(operator.schema),
-    makesContainers: node.outputs.some(
-      (output) => isMadeHere(operator.schema, output.offset) && someContainedType(output.type, isContainer),
-    ),
+    tensors: schema?.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])) ?? [],
+    // Nothing is known of an operator that there is not.
+    keepsArguments: !schema || operator.aliasAnalysis === 'conservative' || keepsArguments(schema),
+    makesContainers:
+      !schema ||
+      node.outputs.some(({ type, offset }) => isMadeHere(schema, offset) && someContainedType(type, isContainer)),
     spent,
     prepared: null,
   };
