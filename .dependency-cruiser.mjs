@@ -5,6 +5,7 @@ const packagesInOrder = [
   'frontend',
   'archive',
   'tensorexpr',
+  'wasm-fuser',
   'operators',
   'passes',
   'runtime',

@@ -1,4 +1,5 @@
 import type { IValue } from '@cresset/tensor';
+import { hostKernels } from '../kernels/host-kernels.ts';
 import type { HostContext } from '../table/row.ts';
 import type { OperatorCall } from './invoke.ts';
 
@@ -11,16 +12,9 @@ export interface PreparedCall {
   run(args: readonly IValue[], context: HostContext): IValue | undefined;
 }
 
-let prepare: ((call: OperatorCall, spent: readonly number[]) => PreparedCall | null) | null = null;
-
-/** Has calls on the host made ready for those that come after them. */
-export function useCallPreparation(make: typeof prepare): void {
-  prepare = make;
-}
-
 /**
  * Makes a call ready for arguments like its own; null where it has to be looked at each time. Throws the operator's error.
  * @param spent which arguments are tensors whose memory this result, or another one, may take
  */
 export const preparedCall = (call: OperatorCall, spent: readonly number[]): PreparedCall | null =>
-  prepare?.(call, spent) ?? null;
+  hostKernels.prepareCall?.(call, spent) ?? null;

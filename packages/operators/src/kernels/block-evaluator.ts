@@ -13,6 +13,7 @@ import {
 import { toInt64 } from './elements.ts';
 import { blockSize, castLoop, IntegerRangeError, makeRegister, type Precision, type Register } from './blocks.ts';
 import { OperatorError } from './errors.ts';
+import { hostKernels } from './host-kernels.ts';
 import {
   exactOne,
   exactTwo,
@@ -21,7 +22,6 @@ import {
   mappedTwo,
   rowLoops,
   rowStep,
-  singleLoop,
   type Lane,
   type RowLoop,
   type Step,
@@ -171,7 +171,7 @@ export class BlockProgram {
 
   /** The step of a function that has a loop for single precision, where that is computed in. */
   #single(fn: string, { type }: Expr, out: Lane, x: Lane, y: Lane): Step | null {
-    const loop = type === 'float' && !this.#precision.double ? singleLoop(fn) : undefined;
+    const loop = type === 'float' && !this.#precision.double ? hostKernels.singleLoops?.[fn] : undefined;
     return loop ? (rows, columns) => loop(out, x, y, rows, columns) : null;
   }
 }

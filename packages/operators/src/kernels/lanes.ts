@@ -118,12 +118,3 @@ export const rowLoops = {
 
 /** A function of one or two values over a piece; functions of one value have it as `x` and as `y`. */
 export type LaneLoop = (out: Lane, x: Lane, y: Lane, rows: number, columns: number) => void;
-
-let singleLoops: Readonly<Partial<Record<string, LaneLoop>>> = {};
-
-/** Has functions of values of single precision computed by loops of their own. */
-export function useSingleLoops(loops: typeof singleLoops): void {
-  singleLoops = loops;
-}
-
-export const singleLoop = (fn: string): LaneLoop | undefined => singleLoops[fn];

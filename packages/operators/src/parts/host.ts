@@ -1,10 +1,9 @@
-import { useCallPreparation } from '../dispatch/call-preparation.ts';
 import { prepareCall } from '../dispatch/prepared-call.ts';
-import { useSingleLoops } from '../kernels/lanes.ts';
+import { hostKernels } from '../kernels/host-kernels.ts';
 import { singleLoops } from '../kernels/single-loops.ts';
+import { wasmProducts } from '../webassembly/products.ts';
 
 /** What makes programs faster whose tensors all are on the host. */
 export function register(): void {
-  useCallPreparation(prepareCall);
-  useSingleLoops(singleLoops);
+  Object.assign(hostKernels, { prepareCall, singleLoops, multiply: wasmProducts() });
 }

@@ -10,6 +10,7 @@ import {
   type FloatArray,
   type StridedNumbers,
 } from '../../kernels/numbers.ts';
+import { hostKernels } from '../../kernels/host-kernels.ts';
 import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 import { StridedCursor, walkOf } from '../../kernels/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
@@ -58,7 +59,7 @@ export function* productPieces(
   if (isComplex(out.dtype)) yield* complexProduct(left, right, out, addend);
   else if (isIntegral(out.dtype, true) && !fitsDouble(left, right, addend))
     yield* exactProduct(left, right, out, addend);
-  else yield* realProduct(left, right, out, addend);
+  else yield* hostKernels.multiply?.(left, right, out, addend) ?? realProduct(left, right, out, addend);
 }
 
 /** Row and column dimensions flattened to one each; a copy where strides ask for it. */

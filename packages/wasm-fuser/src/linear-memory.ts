@@ -1,0 +1,77 @@
+const PAGE = 1 << 16;
+
+/** Free bytes from `at` on. */
+interface Gap {
+  at: number;
+  size: number;
+}
+
+/** One WebAssembly memory, which grows as it is asked for more, and who has what of it. */
+export class LinearMemory {
+  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  /** In order, with something taken between any two. */
+  readonly #gaps: Gap[] = [{ at: 0, size: PAGE }];
+  readonly #taken = new Map<number, number>();
+  #floats = new Float32Array(this.memory.buffer);
+  #integers = new Int32Array(this.memory.buffer);
+
+  /** All of it, until it grows: to be asked for again after `take`. */
+  get floats(): Float32Array {
+    if (this.#floats.buffer !== this.memory.buffer) this.#floats = new Float32Array(this.memory.buffer);
+    return this.#floats;
+  }
+
+  get integers(): Int32Array {
+    if (this.#integers.buffer !== this.memory.buffer) this.#integers = new Int32Array(this.memory.buffer);
+    return this.#integers;
+  }
+
+  /** Bytes that somebody has. */
+  get takenBytes(): number {
+    return [...this.#taken.values()].reduce((sum, size) => sum + size, 0);
+  }
+
+  /**
+   * The address of so many bytes, a multiple of 64, which hold anything.
+   * @throws RangeError where the engine has no more memory
+   */
+  take(byteLength: number): number {
+    const size = Math.max(64, Math.ceil(byteLength / 64) * 64);
+    const gaps = this.#gaps;
+    let index = gaps.findIndex((gap) => gap.size >= size);
+    if (index < 0) {
+      const end = this.memory.buffer.byteLength;
+      const last = gaps.at(-1);
+      const open = last && last.at + last.size === end ? last.size : 0;
+      const pages = this.memory.grow(Math.ceil((size - open) / PAGE));
+      const grown = this.memory.buffer.byteLength - pages * PAGE;
+      if (open) last!.size += grown;
+      else gaps.push({ at: end, size: grown });
+      index = gaps.length - 1;
+    }
+    const gap = gaps[index];
+    const { at } = gap;
+    gap.at += size;
+    gap.size -= size;
+    if (gap.size === 0) gaps.splice(index, 1);
+    this.#taken.set(at, size);
+    return at;
+  }
+
+  /** Gives back what `take` gave. */
+  give(at: number): void {
+    const size = this.#taken.get(at);
+    if (size === undefined) return;
+    this.#taken.delete(at);
+    const gaps = this.#gaps;
+    let index = gaps.findIndex((gap) => gap.at > at);
+    if (index < 0) index = gaps.length;
+    gaps.splice(index, 0, { at, size });
+    for (const first of [index, index - 1]) {
+      const [gap, next] = [gaps[first], gaps[first + 1]];
+      if (!gap || !next || gap.at + gap.size !== next.at) continue;
+      gap.size += next.size;
+      gaps.splice(first + 1, 1);
+    }
+  }
+}
