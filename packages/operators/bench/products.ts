@@ -46,7 +46,8 @@ export function main(filter: string, rounds = 21): void {
       times[way].push((user + system) / 1000 / count);
     };
     // Engines compile what is run often, while it runs.
-    for (let i = 0; i < 3; i++) for (const way of ['typescript', 'wasm'] as const) time(way, way === 'wasm' ? 20 * repeats : repeats);
+    for (let i = 0; i < 3; i++)
+      for (const way of ['typescript', 'wasm'] as const) time(way, way === 'wasm' ? 20 * repeats : repeats);
     times.typescript = [];
     times.wasm = [];
     for (let i = 0; i < rounds; i++) for (const way of ['typescript', 'wasm'] as const) time(way, repeats);

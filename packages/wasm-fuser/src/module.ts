@@ -76,16 +76,23 @@ export class ModuleBuilder {
 
   bytes(): Uint8Array<ArrayBuffer> {
     const functions = this.#functions;
-    const exported = functions.flatMap(({ name }, index) =>
-      name === null ? [] : [[text(name), 0, unsigned(index)]],
-    );
+    const exported = functions.flatMap(({ name }, index) => (name === null ? [] : [[text(name), 0, unsigned(index)]]));
     const code: Code = [
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      section(1, functions.map(({ parameters }) => [0x60, vector(new Array<Code>(parameters).fill(0x7f)), 0])),
+      section(
+        1,
+        functions.map(({ parameters }) => [0x60, vector(new Array<Code>(parameters).fill(0x7f)), 0]),
+      ),
       section(2, [[text('host'), text('memory'), 2, 0, 0]]),
-      section(3, functions.map((_, index) => unsigned(index))),
+      section(
+        3,
+        functions.map((_, index) => unsigned(index)),
+      ),
       section(7, exported),
-      section(10, functions.map(({ code }) => sized(code))),
+      section(
+        10,
+        functions.map(({ code }) => sized(code)),
+      ),
     ];
     return Uint8Array.from(flat(code));
   }

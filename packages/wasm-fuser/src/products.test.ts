@@ -6,69 +6,77 @@ import { loadProducts } from './load.ts';
 /** Small whole numbers, whose products and sums are exact in single precision. */
 const value = (at: number): number => ((at * 37) % 17) - 8;
 
-describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])('products, with products and sums in one: %s', (isRelaxed) => {
-  const memory = new LinearMemory();
-  const functions = loadProducts(memory, isRelaxed);
-  const [raw, a, b, c] = [1 << 16, 1 << 18, 1 << 18, 1 << 16].map((size) => memory.take(size));
-  const write = (count: number, shift: number): void => {
-    for (let at = 0; at < count; at++) memory.floats[(raw >> 2) + at] = value(at + shift);
-  };
+describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
+  'products, with products and sums in one: %s',
+  (isRelaxed) => {
+    const memory = new LinearMemory();
+    const functions = loadProducts(memory, isRelaxed);
+    const [raw, a, b, c] = [1 << 16, 1 << 18, 1 << 18, 1 << 16].map((size) => memory.take(size));
+    const write = (count: number, shift: number): void => {
+      for (let at = 0; at < count; at++) memory.floats[(raw >> 2) + at] = value(at + shift);
+    };
 
-  it.each([
-    [1, 1, 1],
-    [1, 12, 7],
-    [2, 4, 3],
-    [3, 5, 1],
-    [4, 12, 8],
-    [5, 17, 2],
-    [7, 16, 65],
-    [9, 31, 513],
-    [4, 13, 1025],
-  ])('multiplies %i × %i over %i', (m, n, k) => {
-    for (const isTransposed of [false, true]) {
-      write(m * k, 1);
-      if (isTransposed) functions.pack(raw, 4, 4 * m, m, k, a);
-      else functions.pack(raw, 4 * k, 4, m, k, a);
-      write(k * n, 5);
-      if (isTransposed) functions.pack(raw, 4 * k, 4, n, k, b);
-      else functions.pack(raw, 4, 4 * n, n, k, b);
-      const vectors = Math.ceil(n / 4);
-      for (const accumulate of [0, 1]) {
-        functions.multiply(m, vectors, k, a, 16 * k, b, 16 * k, c, 16 * vectors, accumulate);
-        for (let i = 0; i < m; i++) {
-          for (let j = 0; j < n; j++) {
-            let sum = 0;
-            for (let at = 0; at < k; at++) {
-              const left = isTransposed ? at * m + i : i * k + at;
-              const right = isTransposed ? j * k + at : at * n + j;
-              sum += value(left + 1) * value(right + 5);
+    it.each([
+      [1, 1, 1],
+      [1, 12, 7],
+      [2, 4, 3],
+      [3, 5, 1],
+      [4, 12, 8],
+      [5, 17, 2],
+      [7, 16, 65],
+      [9, 31, 513],
+      [4, 13, 1025],
+    ])('multiplies %i × %i over %i', (m, n, k) => {
+      for (const isTransposed of [false, true]) {
+        write(m * k, 1);
+        if (isTransposed) functions.pack(raw, 4, 4 * m, m, k, a);
+        else functions.pack(raw, 4 * k, 4, m, k, a);
+        write(k * n, 5);
+        if (isTransposed) functions.pack(raw, 4 * k, 4, n, k, b);
+        else functions.pack(raw, 4, 4 * n, n, k, b);
+        const vectors = Math.ceil(n / 4);
+        for (const accumulate of [0, 1]) {
+          functions.multiply(m, vectors, k, a, 16 * k, b, 16 * k, c, 16 * vectors, accumulate);
+          for (let i = 0; i < m; i++) {
+            for (let j = 0; j < n; j++) {
+              let sum = 0;
+              for (let at = 0; at < k; at++) {
+                const left = isTransposed ? at * m + i : i * k + at;
+                const right = isTransposed ? j * k + at : at * n + j;
+                sum += value(left + 1) * value(right + 5);
+              }
+              expect(memory.floats[(c >> 2) + i * vectors * 4 + j]).toBe(sum * (accumulate + 1));
             }
-            expect(memory.floats[(c >> 2) + i * vectors * 4 + j]).toBe(sum * (accumulate + 1));
           }
         }
       }
-    }
-  });
+    });
 
-  it.each([
-    ['side by side', [0, 1, 2, 3, 4, 5, 6, 7]],
-    ['apart', [0, 2, 4, 6, 20, 22, 24, 26]],
-    ['with the last repeated', [3, 4, 9, 9]],
-  ])('gathers positions %s', (_, positions) => {
-    const depths = [0, 10, 11, 40, 41];
-    write(80, 0);
-    memory.integers.set([...positions, ...depths].map((at) => 4 * at), b >> 2);
-    functions.gather(raw, b, positions.length, b + 4 * positions.length, depths.length, a);
-    const expected = Array.from({ length: positions.length / 4 }, (_, line) =>
-      depths.flatMap((depth) => positions.slice(4 * line, 4 * line + 4).map((position) => value(position + depth))),
-    ).flat();
-    expect([...memory.floats.subarray(a >> 2, (a >> 2) + expected.length)]).toEqual(expected);
-  });
+    it.each([
+      ['side by side', [0, 1, 2, 3, 4, 5, 6, 7]],
+      ['apart', [0, 2, 4, 6, 20, 22, 24, 26]],
+      ['with the last repeated', [3, 4, 9, 9]],
+      ['of which the last is three on, and repeated', [0, 3, 3, 3]],
+      ['of which the last is two on, and repeated', [0, 1, 3, 3]],
+    ])('gathers positions %s', (_, positions) => {
+      const depths = [0, 10, 11, 40, 41];
+      write(80, 0);
+      memory.integers.set(
+        [...positions, ...depths].map((at) => 4 * at),
+        b >> 2,
+      );
+      functions.gather(raw, b, positions.length, b + 4 * positions.length, depths.length, a);
+      const expected = Array.from({ length: positions.length / 4 }, (_, line) =>
+        depths.flatMap((depth) => positions.slice(4 * line, 4 * line + 4).map((position) => value(position + depth))),
+      ).flat();
+      expect([...memory.floats.subarray(a >> 2, (a >> 2) + expected.length)]).toEqual(expected);
+    });
 
-  it('copies rows', () => {
-    write(30, 0);
-    functions.copyRows(raw, 40, c, 12, 3, 12);
-    const rows = [0, 1, 2].flatMap((row) => [0, 1, 2].map((column) => value(10 * row + column)));
-    expect([...memory.floats.subarray(c >> 2, (c >> 2) + 9)]).toEqual(rows);
-  });
-});
+    it('copies rows', () => {
+      write(30, 0);
+      functions.copyRows(raw, 40, c, 12, 3, 12);
+      const rows = [0, 1, 2].flatMap((row) => [0, 1, 2].map((column) => value(10 * row + column)));
+      expect([...memory.floats.subarray(c >> 2, (c >> 2) + 9)]).toEqual(rows);
+    });
+  },
+);

@@ -110,6 +110,9 @@ function gatherLines(body: FunctionBody, ...parameters: Local[]): Code {
   const [line, depth, end, offset] = body.integers(4);
   const four = body.integers(4);
   const places = body.integers(4);
+  const isBeside = [1, 2, 3]
+    .map((lane) => i32.eq(i32.sub(four[lane].get, four[0].get), i32.const(4 * lane)))
+    .reduce(i32.and);
   const overDepths = (each: Code): Code =>
     countUp(depth, depths.get, end.get, 4, [offset.set(i32.load(depth.get)), each, to.advance(16)]);
   return [
@@ -118,7 +121,7 @@ function gatherLines(body: FunctionBody, ...parameters: Local[]): Code {
       four.map((place, lane) => place.set(i32.add(from.get, i32.load(positions.get, 4 * lane)))),
       positions.advance(16),
       when(
-        i32.eq(i32.sub(four[3].get, four[0].get), i32.const(12)),
+        isBeside,
         overDepths(v128.store(to.get, v128.load(i32.add(four[0].get, offset.get)))),
         overDepths([
           places.map((place, lane) => place.set(i32.add(four[lane].get, offset.get))),
@@ -172,9 +175,7 @@ function tile(module: ModuleBuilder, rows: number, vectors: number, isRelaxed: b
           i32.gt(length.get, i32.const(count - 1)),
         ),
       );
-    const total = sums[0].map((sum, at) =>
-      sums.slice(1).map((other) => sum.set(f32x4.add(sum.get, other[at].get))),
-    );
+    const total = sums[0].map((sum, at) => sums.slice(1).map((other) => sum.set(f32x4.add(sum.get, other[at].get))));
     const perPlace = (each: (sum: Local, offset: number) => Code): Code =>
       Array.from({ length: rows }, (_, row) => [
         sums[0].slice(row * vectors, (row + 1) * vectors).map((sum, vector) => each(sum, 16 * vector)),
@@ -205,7 +206,10 @@ function multiplyTiles(body: FunctionBody, parameters: readonly Local[], tiles: 
     own(target.get, cStride.get, left.get, right.get, bStride.get, depth.get, accumulate.get);
   const rowsOfTiles = [
     takenRows.set(i32.min(restRows.get, i32.const(TILE_ROWS))),
-    choose(takenRows, tiles.map((own) => choose(taken, own.map(call)))),
+    choose(
+      takenRows,
+      tiles.map((own) => choose(taken, own.map(call))),
+    ),
     left.advance(aStride.get),
     target.advance(i32.mul(i32.const(TILE_ROWS), cStride.get)),
     restRows.advance(-TILE_ROWS),

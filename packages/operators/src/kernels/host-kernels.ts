@@ -1,6 +1,7 @@
 import type { Tensor } from '@cresset/tensor';
 import type { PreparedCall } from '../dispatch/call-preparation.ts';
 import type { OperatorCall } from '../dispatch/invoke.ts';
+import type { Convolution } from '../families/convolution/convolution-geometry.ts';
 import type { Addend } from '../families/products/product.ts';
 import type { LaneLoop } from './lanes.ts';
 import type { Pieces } from './pieces.ts';
@@ -16,6 +17,8 @@ export interface HostKernels {
    * kernel that every page has does as well.
    */
   multiply(left: Tensor, right: Tensor, out: Tensor, addend: Addend | undefined): Pieces | null;
+  /** Fills `out` with a convolution; null as for `multiply`. */
+  convolve(convolution: Convolution, out: Tensor): Pieces | null;
 }
 
 export const hostKernels: Partial<HostKernels> = {};

@@ -17,7 +17,12 @@ const empty = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
 const element = (tensor: Tensor, index: readonly number[]): number =>
   tensor.storageArray()[index.reduce((at, i, dim) => at + i * tensor.strides[dim], tensor.storageOffset)] as number;
 
-function expectProduct(out: Tensor, left: Tensor, right: Tensor, finished = (sum: number, _: number[]): number => sum): void {
+function expectProduct(
+  out: Tensor,
+  left: Tensor,
+  right: Tensor,
+  finished: (sum: number, index: number[]) => number = (sum) => sum,
+): void {
   const [m, n] = out.sizes.slice(-2);
   const k = left.sizes[left.dim - 1];
   for (let batch = 0; batch < (out.dim > 2 ? out.sizes[0] : 1); batch++) {
@@ -93,7 +98,11 @@ describe('products in WebAssembly', () => {
 
   it('takes a result with several dimensions, or none, for rows or for columns', () => {
     const [left, right] = [tensorOf([40, 30], [30, 1]), tensorOf([30, 50], [50, 1])];
-    for (const sizes of [[5, 8, 50], [5, 8, 10, 5], [40, 5, 10]]) {
+    for (const sizes of [
+      [5, 8, 50],
+      [5, 8, 10, 5],
+      [40, 5, 10],
+    ]) {
       const out = empty(...sizes);
       run(left, right, out, undefined);
       expectProduct(out.asStrided([40, 50], [50, 1]), left, right);

@@ -5,28 +5,21 @@ import { realScalar } from '../families/products/product.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
 import type { Pieces } from '../kernels/pieces.ts';
 import { reshapeView, transposeView } from '../kernels/views.ts';
+import { copyOut, fillRows, placed, type Place } from './places.ts';
 import { moved, packedBytes, stagedBytes, workspaceOfThread, type Lines, type Workspace } from './workspace.ts';
 
 /** Multiplications from which a product is worth copying its operands. */
-const LEAST_WORK = 1 << 13;
+export const LEAST_WORK = 1 << 13;
 /** Rows from which packing the columns is worth it for one product. */
 const LEAST_ROWS = 4;
 /** Multiplications between two stops: a few milliseconds. */
-const PIECE = 1 << 25;
+export const PIECE = 1 << 25;
 /** Elements of a line that are multiplied at once, and rows and columns; beyond, products are made of blocks. */
 const DEPTH = 4096;
 const LINES = 1024;
 /** Elements of a block of rows, which stays in the second cache, and of one of columns. */
 const ROW_BLOCK = 1 << 18;
 const COLUMN_BLOCK = 1 << 20;
-
-/** Where a matrix lies in an array: strides in elements. */
-interface Place {
-  readonly data: Float32Array;
-  readonly offset: number;
-  readonly rowStride: number;
-  readonly columnStride: number;
-}
 
 /** A product of matrices, `m` × `k` and `k` × `n`. */
 interface MatrixProduct {
@@ -94,8 +87,7 @@ function begin(
     return null;
   }
   const columns = linesOf(right, rank - 1, rank - 2);
-  const kept = (): number | null =>
-    rank === 2 ? keptColumns(workspace, right, columns, n, k) : null;
+  const kept = (): number | null => (rank === 2 ? keptColumns(workspace, right, columns, n, k) : null);
   if (onlyKept && kept() === null) return null;
   return multiplyBatch();
 
@@ -113,7 +105,12 @@ function begin(
     let done = 0;
     for (let index = 0; index < outs.length; index++) {
       yield* multiplyBlocks(workspace, {
-        ...{ m, n, k, kept, alpha, beta },
+        m,
+        n,
+        k,
+        kept,
+        alpha,
+        beta,
         rows: { ...rows, offset: lefts[index] },
         columns: { ...columns, offset: rights[index] },
         out: { ...target, offset: outs[index] },
@@ -142,13 +139,7 @@ function placeOf(tensor: Tensor, data: Float32Array): Place {
 }
 
 /** The address of packed columns that were seen before; null the first time. */
-function keptColumns(
-  workspace: Workspace,
-  { storage }: Tensor,
-  columns: Lines,
-  n: number,
-  k: number,
-): number | null {
+function keptColumns(workspace: Workspace, { storage }: Tensor, columns: Lines, n: number, k: number): number | null {
   const { offset, lineStride, step } = columns;
   return workspace.kept.find(storage, [offset, lineStride, step, n, k].join(), packedBytes(n, k), (to) => {
     workspace.contents = null;
@@ -193,12 +184,12 @@ function* multiplyBlocks(workspace: Workspace, product: MatrixProduct): Pieces {
         const own = Math.min(height, m - i);
         workspace.pack(moved(rows, i, d), own, length, left, scratch);
         const added = d > 0 ? product.out : isScaled ? null : product.added;
-        if (added) fillRows(workspace, out, 4 * vectors, at(added, i, j), own, count);
+        if (added) fillRows(workspace, out, 4 * vectors, placed(added, i, j), own, count);
         const [b, stride] = weights === null ? [right, 16 * length] : [weights + 4 * j * k + 16 * d, 16 * k];
         functions.multiply(own, vectors, length, left, 16 * length, b, stride, out, 16 * vectors, added ? 1 : 0);
-        const target = at(product.out, i, j);
+        const target = placed(product.out, i, j);
         if (isScaled) {
-          const scaled = product.added && at(product.added, i, j);
+          const scaled = product.added && placed(product.added, i, j);
           scaleRows(workspace.memory.floats, out >> 2, 4 * vectors, target, own, count, alpha, beta, scaled);
         } else copyOut(workspace, out, 4 * vectors, target, own, count, scratch);
         done += own * count * length;
@@ -207,58 +198,6 @@ function* multiplyBlocks(workspace: Workspace, product: MatrixProduct): Pieces {
         yield;
       }
     }
-  }
-}
-
-const at = (place: Place, row: number, column: number): Place => ({
-  ...place,
-  offset: place.offset + row * place.rowStride + column * place.columnStride,
-});
-
-/** Puts what is added, or what a product has come to so far, where sums are made: rows of `length` at `to`. */
-function fillRows(
-  { memory, functions }: Workspace,
-  to: number,
-  length: number,
-  { data, offset, rowStride, columnStride }: Place,
-  rows: number,
-  columns: number,
-): void {
-  const { floats } = memory;
-  const distinct = rowStride === 0 ? 1 : rows;
-  for (let row = 0; row < distinct; row++) {
-    const from = offset + row * rowStride;
-    const start = (to >> 2) + row * length;
-    if (columnStride === 1) floats.set(data.subarray(from, from + columns), start);
-    else if (columnStride === 0) floats.fill(data[from], start, start + columns);
-    else for (let column = 0; column < columns; column++) floats[start + column] = data[from + column * columnStride];
-  }
-  if (distinct < rows) functions.copyRows(to, 0, to + 4 * length, 4 * length, rows - 1, 4 * columns);
-}
-
-/** Copies sums to where they belong; `staging` has room for them side by side. */
-function copyOut(
-  { memory, functions }: Workspace,
-  from: number,
-  length: number,
-  { data, offset, rowStride, columnStride }: Place,
-  rows: number,
-  columns: number,
-  staging: number,
-): void {
-  const { floats } = memory;
-  if (columnStride === 1 && rowStride === columns) {
-    const isBeside = length === columns || rows === 1;
-    if (!isBeside) functions.copyRows(from, 4 * length, staging, 4 * columns, rows, 4 * columns);
-    const start = (isBeside ? from : staging) >> 2;
-    data.set(floats.subarray(start, start + rows * columns), offset);
-    return;
-  }
-  for (let row = 0; row < rows; row++) {
-    const start = (from >> 2) + row * length;
-    const to = offset + row * rowStride;
-    if (columnStride === 1) data.set(floats.subarray(start, start + columns), to);
-    else for (let column = 0; column < columns; column++) data[to + column * columnStride] = floats[start + column];
   }
 }
 

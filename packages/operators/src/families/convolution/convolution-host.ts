@@ -2,6 +2,7 @@ import { isComplex, Tensor, type HostArray } from '@cresset/tensor';
 import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
+import { hostKernels } from '../../kernels/host-kernels.ts';
 import type { Pieces } from '../../kernels/pieces.ts';
 import { fillInPieces, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
 import { complexParts, writeComplex } from '../products/product.ts';
@@ -13,7 +14,7 @@ const columnLimit = 1 << 20;
 
 export function* hostConvolution(convolution: Convolution, out: Tensor): Pieces {
   if (isComplex(out.dtype)) yield* complexConvolution(convolution, out);
-  else yield* fillInPieces(out, (values) => convolve(convolution, values));
+  else yield* hostKernels.convolve?.(convolution, out) ?? fillInPieces(out, (values) => convolve(convolution, values));
 }
 
 /** (a + bi)(c + di), each product a real convolution. */
@@ -50,7 +51,7 @@ function realTensors(tensor: Tensor): Tensor[] {
 }
 
 /** Three spatial dimensions, the missing ones of size 1 in front. */
-interface Spatial {
+export interface Spatial {
   readonly input: readonly number[];
   readonly output: readonly number[];
   readonly kernel: readonly number[];
@@ -59,7 +60,7 @@ interface Spatial {
   readonly dilation: readonly number[];
 }
 
-function spatialOf({ inputSize, outputSize, kernel, stride, padding, dilation }: Convolution): Spatial {
+export function spatialOf({ inputSize, outputSize, kernel, stride, padding, dilation }: Convolution): Spatial {
   const fill = (values: readonly number[], value: number): number[] => [
     ...new Array<number>(3 - values.length).fill(value),
     ...values,
