@@ -22,6 +22,7 @@ async function takeCase(seed: number, seeds: SeedFiles): Promise<void> {
   say({ begin: seed });
   try {
     made = makeCase(seed, seeds);
+    say({ made: seed });
     const heap = process.memoryUsage().heapUsed;
     allocations.bytes = 0;
     const start = performance.now();

@@ -1,6 +1,8 @@
 /** What a child says on its standard output, one JSON text a line. */
 export type ChildMessage =
   | { readonly begin: number }
+  /** Its input is made; what follows is the engine's. */
+  | { readonly made: number }
   | {
       readonly end: number;
       readonly target: string;

@@ -5,8 +5,8 @@ import type { ChildMessage } from './message.ts';
 
 /** The engine's heap; a child that needs more ends, and that is a failure of the case it was at. */
 const HEAP_MEGABYTES = 256;
-/** What a child may compute before its first case. */
-const START_MILLISECONDS = 30_000;
+/** What a child may compute before its first case, and for making an input: packing one that unpacks to much takes seconds. */
+const OWN_MILLISECONDS = 30_000;
 /** A child that was looked at so often, and had computed nothing in between, waits for something that never comes. */
 const PATIENCE = 5;
 
@@ -108,12 +108,13 @@ function watchChild(options: WatchOptions): Promise<{ seed: number; reason: stri
       const message = JSON.parse(line) as ChildMessage;
       if ('begin' in message) current = message.begin;
       else if ('done' in message) isDone = true;
-      else options.onMessage(message);
-      if ('begin' in message) watchdog(limitMilliseconds);
+      else if (!('made' in message)) options.onMessage(message);
+      if ('begin' in message) watchdog(OWN_MILLISECONDS);
+      else if ('made' in message) watchdog(limitMilliseconds);
       else callOff();
     });
     // The first message comes once the library is loaded, which is no case's time.
-    watchdog(START_MILLISECONDS);
+    watchdog(OWN_MILLISECONDS);
     child.on('close', (code, signal) => {
       callOff();
       if (isDone) return resolve(null);
