@@ -37,6 +37,7 @@ import { fuseGraphLegacy } from '../fusion/legacy/legacy-fuser.ts';
 import { lowerLegacyGroups } from '../fusion/legacy/lower-legacy-groups.ts';
 import { fuseTensorExprs } from '../fusion/tensorexpr/tensorexpr-fuser.ts';
 import { batchMm } from '../fusion/batch-mm.ts';
+import { sinkSizeQueries } from '../fusion/sink-size-queries.ts';
 import { forgetTensorTypes, insertTypeGuard } from '../fusion/tensorexpr/type-guard.ts';
 import { peepholeOptimize } from '../peephole/peephole-optimize.ts';
 import { eraseShapeInformation, propagateInputShapes } from '../shape-analysis/propagate-input-shapes.ts';
@@ -210,6 +211,7 @@ function fuseAsLegacy(graph: Graph, { fuseOnCpu }: SpecOptions): void {
 function fuse(graph: Graph, options: OptimizeOptions, asPyTorch: () => void): void {
   const step = stepsOf(graph, options);
   if (options.fuse) {
+    step('sink size queries', () => sinkSizeQueries(graph));
     step('decompose operators', () => decomposeOps(graph, options.compileDecomposition));
     runNondiffOptimization(graph, options, step);
     return;

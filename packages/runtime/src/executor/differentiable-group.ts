@@ -1,4 +1,4 @@
-import type { Node } from '@cresset/ir';
+import type { Graph, Node } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
 import type { Code } from '../interpreter/code.ts';
 import type { InterpreterState } from '../interpreter/interpreter-state.ts';
@@ -32,7 +32,23 @@ export class DifferentiableGroup {
     this.outputVjps = numbers('df_output_vjps');
     this.capturedInputs = numbers('df_input_captured_inputs');
     this.capturedOutputs = numbers('df_input_captured_outputs');
-    this.#backward = new GraphExecutor('<backward op>', node.g('ReverseSubgraph'), provider);
+    this.#backward = new GraphExecutor('<backward op>', this.#backwardGraph(node), provider);
+  }
+
+  /** What is kept under several names is one value to it: kernels can be given so many tensors. */
+  #backwardGraph(node: Node): Graph {
+    const forward = node.g('Subgraph');
+    const backward = node.g('ReverseSubgraph').copy();
+    const captured = [
+      ...this.capturedInputs.map((at) => forward.inputs[at]),
+      ...this.capturedOutputs.map((at) => forward.outputs[at]),
+    ];
+    const inputs = backward.inputs.slice(this.inputVjps.length);
+    inputs.forEach((input, at) => {
+      const first = captured.indexOf(captured[at]);
+      if (first < at) input.replaceAllUsesWith(inputs[first]);
+    });
+    return backward;
   }
 
   /** The code of the backward graph. @param gradEnabled whether its own results are to be differentiated */
