@@ -490,8 +490,8 @@ export class WebGpuDevice implements ComputeDevice {
     if (batch.uniformBytes > 0) {
       const size = Math.ceil(batch.uniformBytes / 4) * 4;
       gpuDevice.queue.writeBuffer(this.#uniformBuffer.gpu, 0, batch.uniformWords.buffer, 0, size);
-      this.#spareUniforms = batch.uniformWords.buffer;
     }
+    this.#spareUniforms = batch.uniformWords.buffer;
     const encoder = gpuDevice.createCommandEncoder();
     this.#uploads.encode(batch, encoder);
     const probe = this.probe?.batch(batch.dispatches);

@@ -14,7 +14,8 @@ export interface PreparedCall {
 
 /**
  * Makes a call ready for arguments like its own; null where it has to be looked at each time. Throws the operator's error.
- * @param spent which arguments are tensors whose memory this result, or another one, may take
+ * @param spent which arguments are tensors whose memory this result, or another one, may take; null where results have memory of their
+ * own that nobody had before
  */
-export const preparedCall = (call: OperatorCall, spent: readonly number[]): PreparedCall | null =>
+export const preparedCall = (call: OperatorCall, spent: readonly number[] | null): PreparedCall | null =>
   hostKernels.prepareCall?.(call, spent) ?? null;

@@ -29,14 +29,15 @@ type Guard = (value: IValue) => boolean;
 
 /**
  * Makes a call ready for arguments like its own; null where it has to be looked at each time. Throws the operator's error.
- * @param spent which arguments are tensors whose memory this result, or another one, may take
+ * @param spent which arguments are tensors whose memory this result, or another one, may take; null where results have memory of their
+ * own that nobody had before
  */
-export function prepareCall(call: OperatorCall, spent: readonly number[] = []): PreparedCall | null {
+export function prepareCall(call: OperatorCall, spent: readonly number[] | null = []): PreparedCall | null {
   const { row, args } = call;
   const { from, form } = row.derived ?? { from: row, form: null };
   const rule = from.pointwise;
   const isKernel = form !== null && !rule;
-  if (row.view || row.remote || from.readsElements || form === 'out' || (isKernel && !from.writesInPlace)) return null;
+  if (row.remote || from.readsElements || form === 'out' || (isKernel && !from.writesInPlace)) return null;
   const boxing = boxingOf(row);
   const { args: formals, returns } = boxing.signature;
   if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length)
@@ -45,6 +46,8 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] = []): 
   const guards = args.map((value, at) => (at === patched && typeof value === 'number' ? isFloat : guardFor(value)));
   if (!guards.every((guard) => guard !== null)) return null;
   const { unboxed } = call;
+  // A view of these arguments is one of any like them, and so is what has to be computed.
+  if (row.view?.(unboxed as never)) return null;
   checkReadable(row, unboxed);
   const shapes = form ? outputShapes(from, unboxed) : call.outputs;
   if (shapes?.length !== 1) return null;
@@ -53,15 +56,10 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] = []): 
   // What may take long is done in pieces, and the time to look at it is nothing beside that.
   if (numelOf(meta.sizes) === 0 || size > TURN_SIZE || isComplex(meta.dtype)) return null;
   if (isKernel) return size > SMALL_KERNEL ? null : overwriting(call, guards, meta);
-  const compute = rule
-    ? pointwise(
-        row,
-        unboxed,
-        meta,
-        spent.find((at) => isLaidOut(args[at], meta)),
-      )
-    : reduction(row, unboxed, meta);
-  if (compute) return new Prepared(guards, compute, spent);
+  const newMemory = spent ? takeMemory : Storage.zeros;
+  const taken = spent?.find((at) => isLaidOut(args[at], meta));
+  const compute = rule ? pointwise(row, unboxed, meta, taken, newMemory) : reduction(row, unboxed, meta, newMemory);
+  if (compute) return new Prepared(guards, compute, spent ?? []);
   const { host } = row;
   if (rule || row.reduction || !host || size > SMALL_KERNEL) return null;
   return new Prepared(
@@ -140,6 +138,7 @@ function pointwise(
   args: Arguments,
   meta: TensorMeta,
   taken: number | undefined,
+  newMemory: typeof takeMemory,
 ): PreparedCall['run'] | null {
   const { from } = row.derived ?? { from: row };
   const { computing } = computingTypes(from, args);
@@ -163,7 +162,7 @@ function pointwise(
   const place = inPlace ? 0 : taken;
   return (values) => {
     const target =
-      place === undefined ? new Tensor(takeMemory(dtype, count), dtype, sizes, strides) : (values[place] as Tensor);
+      place === undefined ? new Tensor(newMemory(dtype, count), dtype, sizes, strides) : (values[place] as Tensor);
     const tensors = new Array<Tensor>(positions.length);
     for (let at = 0; at < positions.length; at++) {
       const value = values[positions[at]];
@@ -203,13 +202,18 @@ function overwriting({ row, unboxed }: OperatorCall, guards: readonly Guard[], m
   );
 }
 
-function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta): PreparedCall['run'] | null {
+function reduction(
+  row: OperatorRow,
+  args: Arguments,
+  meta: TensorMeta,
+  newMemory: typeof takeMemory,
+): PreparedCall['run'] | null {
   if (!row.reduction) return null;
   const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
   const loop = reductionLoop(row, layouts, allocateOnHost(meta));
   if (!loop) return null;
   return (values) => {
-    const output = allocateOnHost(meta, takeMemory);
+    const output = allocateOnHost(meta, newMemory);
     loop.run(values[0] as Tensor, output);
     return output;
   };

@@ -55,8 +55,24 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   const missing = missingStorages(args, context.device);
   const place = execution.place();
   return missing
-    ? bringToHost(missing, execution).then(() => computeWhereBest(row, name, args, execution, place))
-    : computeWhereBest(row, name, args, execution, place);
+    ? bringToHost(missing, execution).then(() => computeWhereBest(binding, row, args, execution, place))
+    : computeWhereBest(binding, row, args, execution, place);
+}
+
+/** The result of a call that was made ready, where these arguments are like those; undefined where they are not, or somebody looks on. */
+export function runPrepared(
+  { prepared, name }: OperatorBinding,
+  args: readonly IValue[],
+  execution: Execution,
+): IValue | undefined {
+  if (!prepared || execution.observer) return undefined;
+  const { context, ledger } = execution;
+  const result = prepared.run(args, context);
+  if (result !== undefined && ledger) {
+    countOne(context.counters.hostSmall, name);
+    own(execution, tensorsIn(args), [result]);
+  }
+  return result;
 }
 
 /**
@@ -95,16 +111,22 @@ async function runRemotely(
 
 /** Calls an operator whose arguments are all where the device can take them from. */
 function computeWhereBest(
+  binding: OperatorBinding,
   row: OperatorRow,
-  name: string,
   args: readonly IValue[],
   execution: Execution,
   place: ProgramPlace,
 ): Invocation {
   const { context } = execution;
+  const { name } = binding;
   const tensors = tensorsIn(args);
   const call = new OperatorCall(row, args);
   if (tensors.every(({ storage }) => storage.isOnHost) && isSmall(call, tensors, context.limits.smallWork)) {
+    // A recording tells memory that is new by its number, and a value may be held by one.
+    binding.prepared = execution.observer ? null : preparedCall(call, null);
+    const result = runPrepared(binding, args, execution);
+    if (result !== undefined) return [result];
+    binding.prepared = null;
     countOne(context.counters.hostSmall, name);
     return own(execution, tensors, computeCallOnHost(call, context));
   }

@@ -3,7 +3,16 @@ import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { constantValue } from '../interpreter/constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
-import { bringToHost, dispatch, isBeyondBuffers, isSmall, missingStorages, own, type Invocation } from './dispatch.ts';
+import {
+  bringToHost,
+  dispatch,
+  isBeyondBuffers,
+  isSmall,
+  missingStorages,
+  own,
+  runPrepared,
+  type Invocation,
+} from './dispatch.ts';
 import type { Execution } from '../run/execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
@@ -158,6 +167,11 @@ export class FusionGroup {
         const args = inputs.map((input) => values[input]);
         const isTail = output === this.#concatenation?.output;
         const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+        const known = isTail ? undefined : runPrepared(binding, args, execution);
+        if (known !== undefined) {
+          finish([known]);
+          continue;
+        }
         execution.member = node;
         const results = execution.observer?.run(binding, given, node, execution) ?? dispatch(binding, given, execution);
         if (results instanceof Promise) {

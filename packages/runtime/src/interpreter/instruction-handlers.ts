@@ -11,7 +11,7 @@ import {
   type IValue,
   isInstance,
 } from '@cresset/tensor';
-import { afterReadback, dispatch, whenThere } from '../dispatch/dispatch.ts';
+import { afterReadback, dispatch, runPrepared, whenThere } from '../dispatch/dispatch.ts';
 import type { Frame } from './frame.ts';
 import type { InstructionOf, OpCode } from './instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
@@ -37,12 +37,10 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
       return;
     }
     const args = frame.getAll(inputs);
-    if (operand.prepared && !execution.observer) {
-      const result = operand.prepared.run(args, execution.context);
-      if (result !== undefined) {
-        state.noteComputed();
-        return frame.set(outputs[0], result);
-      }
+    const result = runPrepared(operand, args, execution);
+    if (result !== undefined) {
+      state.noteComputed();
+      return frame.set(outputs[0], result);
     }
     const results = execution.observer?.run(operand, args, node, execution) ?? dispatch(operand, args, execution);
     if (results instanceof Promise)
