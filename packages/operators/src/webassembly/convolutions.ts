@@ -3,9 +3,9 @@ import type { Convolution } from '../families/convolution/convolution-geometry.t
 import { spatialOf } from '../families/convolution/convolution-host.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
 import { readNumbers } from '../kernels/numbers.ts';
-import type { Pieces } from '../kernels/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../kernels/pieces.ts';
 import { copyOut } from './places.ts';
-import { LEAST_WORK, PIECE } from './products.ts';
+import { LEAST_WORK } from './products.ts';
 import { packedBytes, stagedBytes, workspaceOfThread, type Workspace } from './workspace.ts';
 
 /** Elements of the input that are gathered at once: they stay in the second cache while all filters go over them. */
@@ -148,7 +148,7 @@ function* convolve(workspace: Workspace, convolution: Convolution, layout: Layou
         copyOut(workspace, sums, 4 * vectors, place, outChannels, own, at + places.staging);
         // What is gathered for few filters takes as long as their products.
         done += (outChannels + 4) * own * depth;
-        if (done < PIECE) continue;
+        if (done < PIECE_SIZE) continue;
         done = 0;
         yield;
       }

@@ -3,7 +3,7 @@ import type { Addend } from '../families/products/product.ts';
 import { joinBatch, type ProductTensors } from '../families/products/product-lowering.ts';
 import { realScalar } from '../families/products/product.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
-import type { Pieces } from '../kernels/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../kernels/pieces.ts';
 import { reshapeView, transposeView } from '../kernels/views.ts';
 import { copyOut, fillRows, placed, type Place } from './places.ts';
 import { moved, packedBytes, stagedBytes, workspaceOfThread, type Lines, type Workspace } from './workspace.ts';
@@ -12,8 +12,6 @@ import { moved, packedBytes, stagedBytes, workspaceOfThread, type Lines, type Wo
 export const LEAST_WORK = 1 << 13;
 /** Rows from which packing the columns is worth it for one product. */
 const LEAST_ROWS = 4;
-/** Multiplications between two stops: a few milliseconds. */
-export const PIECE = 1 << 25;
 /** Elements of a line that are multiplied at once, and rows and columns; beyond, products are made of blocks. */
 const DEPTH = 4096;
 const LINES = 1024;
@@ -117,7 +115,7 @@ function begin(
         added: addedPlace && { ...addedPlace, offset: addeds[index] },
       });
       done += m * n * k;
-      if (done < PIECE) continue;
+      if (done < PIECE_SIZE) continue;
       done = 0;
       yield;
     }
@@ -193,7 +191,7 @@ function* multiplyBlocks(workspace: Workspace, product: MatrixProduct): Pieces {
           scaleRows(workspace.memory.floats, out >> 2, 4 * vectors, target, own, count, alpha, beta, scaled);
         } else copyOut(workspace, out, 4 * vectors, target, own, count, scratch);
         done += own * count * length;
-        if (done < PIECE) continue;
+        if (done < PIECE_SIZE) continue;
         done = 0;
         yield;
       }
