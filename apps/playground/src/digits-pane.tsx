@@ -6,6 +6,7 @@ import { ProbabilityBars } from './probability-bars.tsx';
 import { RunFigures } from './run-figures.tsx';
 import { SeenPicture } from './seen-picture.tsx';
 import { digitStrokes, strokeInk, type Stroke } from './strokes.ts';
+import { TrainingPane } from './training-pane.tsx';
 
 /** Pixels of a side of the picture that the model gets. */
 const side = 28;
@@ -96,6 +97,12 @@ export function DigitsPane({ model }: { model: ScriptModule }) {
         {spokenResult(finding)}
       </p>
       {error !== null && <ErrorNotice error={error} />}
+      <TrainingPane
+        model={model}
+        seen={finding?.seen ?? null}
+        side={side}
+        onTrained={() => setStrokes((drawn) => [...drawn])}
+      />
       {finding?.profile && <RunFigures profile={finding.profile} place={model.place} />}
     </div>
   );
