@@ -82,8 +82,10 @@ export {
   type AdamOptions,
   type OneCycleOptions,
   type Optimizer,
+  type OptimizerOf,
   type Optimizers,
   type ParameterGroup,
+  type Parameters,
   type PlateauOptions,
   type RMSpropOptions,
   type Schedule,
@@ -93,6 +95,7 @@ export {
 export type { LRScheduler } from './training/lr-scheduler.ts';
 export type { ParamGroup } from './training/optimizer-groups.ts';
 export type {
+  DifferentiateOptions,
   GradOptions,
   Gradients,
   OptimizerStateDict,
