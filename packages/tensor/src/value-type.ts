@@ -1,20 +1,17 @@
 import {
-  BoolType,
   Complex,
   ComplexType,
   DeviceObjType,
   DictType,
-  FloatType,
   FutureType,
   GeneratorType,
-  IntType,
   ListType,
   NoneType,
   OptionalType,
-  StringType,
   TensorType,
   TupleType,
   UnionType,
+  typeOfPrimitive,
   type Type,
 } from '@cresset/ir';
 import { Future } from './future.ts';
@@ -24,16 +21,7 @@ import { Tensor } from './tensor.ts';
 /** The type a value has at run time (IValue::type); null where it has none that a program could name. */
 export function typeOfValue(value: IValue): Type | null {
   if (value === null) return NoneType.get();
-  switch (typeof value) {
-    case 'boolean':
-      return BoolType.get();
-    case 'bigint':
-      return IntType.get();
-    case 'number':
-      return FloatType.get();
-    case 'string':
-      return StringType.get();
-  }
+  if (typeof value !== 'object') return typeOfPrimitive(value) ?? null;
   if (value instanceof Tensor) return TensorType.get();
   if (value instanceof List) return new ListType(value.elementType);
   if (value instanceof Dict) return new DictType(value.keyType, value.valueType);

@@ -1,15 +1,12 @@
 import {
   AnyType,
-  BoolType,
   ClassType,
   EnumType,
-  FloatType,
-  IntType,
   Source,
-  StringType,
   TensorType,
   TupleType,
   isTensorConstant,
+  typeOfPrimitive,
   type Constant,
   type CompilationUnit,
   type GraphFunction,
@@ -220,18 +217,7 @@ const TENSOR_DEFAULT_MESSAGE =
 
 /** The type that the class of a member's value has as an annotation. */
 function enumValueType(value: unknown): Type {
-  switch (typeof value) {
-    case 'bigint':
-      return IntType.get();
-    case 'number':
-      return FloatType.get();
-    case 'string':
-      return StringType.get();
-    case 'boolean':
-      return BoolType.get();
-    default:
-      return isTensorConstant(value) ? TensorType.get() : AnyType.get();
-  }
+  return typeOfPrimitive(value) ?? (isTensorConstant(value) ? TensorType.get() : AnyType.get());
 }
 
 function isFinal(assign: Assign): boolean {

@@ -111,8 +111,8 @@ export function typeOfTensor(tensor: TensorAttribute): TensorType {
   return type.with({ requiresGrad: requiresGrad ?? false, strides: strides ?? type.strides });
 }
 
-/** The type of a constant (PyTorch: IValue::type), or undefined for a value of no known form. */
-export function typeOfConstant(value: unknown): Type | undefined {
+/** The type of a value of Python's that JavaScript has as a primitive one; undefined for any other. */
+export function typeOfPrimitive(value: unknown): Type | undefined {
   switch (typeof value) {
     case 'boolean':
       return BoolType.get();
@@ -123,8 +123,14 @@ export function typeOfConstant(value: unknown): Type | undefined {
     case 'string':
       return StringType.get();
     default:
-      break;
+      return undefined;
   }
+}
+
+/** The type of a constant (PyTorch: IValue::type), or undefined for a value of no known form. */
+export function typeOfConstant(value: unknown): Type | undefined {
+  const primitive = typeOfPrimitive(value);
+  if (primitive) return primitive;
   if (value === null) {
     return NoneType.get();
   }

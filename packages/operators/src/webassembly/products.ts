@@ -1,7 +1,6 @@
 import { forEachOffset, type Tensor } from '@cresset/tensor';
-import type { Addend } from '../families/products/product.ts';
 import { joinBatch, type ProductTensors } from '../families/products/product-lowering.ts';
-import { realScalar } from '../families/products/product.ts';
+import { realScalar, type Addend } from '../families/products/product.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
 import { PIECE_SIZE, type Pieces } from '../kernels/pieces.ts';
 import { reshapeView, transposeView } from '../kernels/views.ts';

@@ -1,5 +1,4 @@
-import type { Tuple } from '@cresset/tensor';
-import { type IValue } from '@cresset/tensor';
+import type { IValue, Tuple } from '@cresset/tensor';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { GradNode } from './grad-node.ts';
 import { below } from './runner.ts';
