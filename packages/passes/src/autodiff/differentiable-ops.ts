@@ -18,7 +18,7 @@ export function isDifferentiable(node: Node): boolean {
   if (node.kind === 'prim::GradOf') return isDifferentiableBlock(node.blocks[0]);
   const schema = node.maybeSchema();
   if (schema === undefined) return false;
-  if (schema.operatorName === 'aten::dropout') return constantValue(node.namedInput('train')) === true;
+  if (schema.operatorName === 'aten::dropout' && constantValue(node.namedInput('train')) === false) return false;
   if (schema.operatorName === 'aten::expand') {
     return ['size', 'implicit'].every((name) => constantValue(node.namedInput(name)) !== undefined);
   }

@@ -87,4 +87,9 @@ GRAPHS = {
         '%r : Tensor = aten::embedding(%w, %i, %1, %f, %f)',
         '%r',
     ),
+    'dropout that asks whether it trains': of(
+        '%x : Tensor, %p : float, %train : bool',
+        '%a : Tensor = aten::tanh(%x)\n%r : Tensor = aten::dropout(%a, %p, %train)',
+        '%r',
+    ),
 }
