@@ -29,3 +29,12 @@ export function unary(formulas: Readonly<Record<string, string>>): DerivativeTab
 export function flat(names: string): DerivativeTable {
   return forOverloads(names, { self: 'torch.zeros_like(grad)' });
 }
+
+/** A gradient that PyTorch does not have either: whoever asks for it is told so, in its words. */
+export const notImplemented = (what: string): string => `not_implemented("${what}")`;
+
+/** PyTorch's error where a formula is {@link notImplemented}; null for any other. */
+export function refusalOf(formula: string): string | null {
+  const what = /^not_implemented\("(.*)"\)$/.exec(formula)?.[1];
+  return what === undefined ? null : `the derivative for '${what}' is not implemented.`;
+}

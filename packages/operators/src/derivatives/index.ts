@@ -14,10 +14,15 @@ import { resamplingDerivatives } from './resampling.ts';
 import { sequenceDerivatives } from './sequences.ts';
 import { viewDerivatives } from './views.ts';
 
-export type { DerivativeFormulas } from './derivative.ts';
+export { refusalOf, type DerivativeFormulas } from './derivative.ts';
 export type { Signature } from '../table/signature.ts';
 export { derivativeHelpers } from './helpers.ts';
-export { isNotDifferentiable } from './not-differentiable.ts';
+export {
+  argumentsWithoutSlope,
+  isNotDifferentiable,
+  isPyTorchsRefusal,
+  notImplementedMessage,
+} from './not-differentiable.ts';
 
 const table: DerivativeTable = {
   ...activationDerivatives,

@@ -156,6 +156,13 @@ return nuclear(self, [-2, -1], False) * nuclear(back, [-2, -1], False)`,
   },
   ...forOverloads('linalg_householder_product', { '=': 'reflected(input, tau)' }),
   orgqr: { '=': 'reflected(self, input2)' },
+  ormqr: {
+    '=': `
+whole = reflections(self, input2)
+if transpose:
+    whole = turned(whole)
+return torch.matmul(whole, input3) if left else torch.matmul(input3, whole)`,
+  },
   linalg_tensorinv: {
     '=': `
 first = self.size()[:ind]

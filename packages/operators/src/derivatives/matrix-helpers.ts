@@ -159,6 +159,9 @@ def factored_solution_of(P, L, U, B, adjoint: bool):
     return torch.linalg_solve_triangular(U, half, upper=True)`,
   reflected: `
 def reflected(vectors, tau):
+    return torch.narrow(reflections(vectors, tau), -1, 0, vectors.size(-1))`,
+  reflections: `
+def reflections(vectors, tau):
     m = vectors.size(-2)
     n = vectors.size(-1)
     whole = torch.expand(torch.eye(m, dtype=vectors.dtype), vectors.size()[:-2] + [m, m])
@@ -168,7 +171,7 @@ def reflected(vectors, tau):
         column = torch.narrow(columns, -1, at, 1)
         scaled = torch.matmul(whole, column) * torch.narrow(tau, -1, at, 1).unsqueeze(-1)
         whole = whole - torch.matmul(scaled, turned(column))
-    return torch.narrow(whole, -1, 0, n)`,
+    return whole`,
   distance_slopes: `
 def distance_slopes(grad, x1, x2, p: float, result):
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
@@ -192,10 +195,8 @@ def matmul_right_slope(grad, self, size: List[int]):
     if self.dim() == 1:
         return torch.sum_to_size(conjugate.unsqueeze(-1) * grad.unsqueeze(-2), size)
     if len(size) == 1:
-        rows = conjugate.reshape([-1, self.size(-1)])
-        return torch.mv(torch.transpose(rows, 0, 1), grad.reshape([-1]))
+        return torch.mv(torch.transpose(torch.flatten(conjugate, 0, -2), 0, 1), torch.flatten(grad))
     if len(size) == 2:
-        rows = conjugate.reshape([-1, self.size(-1)])
-        return torch.mm(torch.transpose(rows, 0, 1), grad.reshape([-1, grad.size(-1)]))
+        return torch.mm(torch.transpose(torch.flatten(conjugate, 0, -2), 0, 1), torch.flatten(grad, 0, -2))
     return torch.sum_to_size(torch.matmul(torch.transpose(conjugate, -2, -1), grad), size)`,
 };

@@ -4,21 +4,23 @@ const layerSlopes = (eps: string): string => `
 mean, deviation = layer_statistics(input, normalized_shape, ${eps})
 return layer_slopes(grad, input, mean, deviation, weight, normalized_shape)`;
 
-const rms = `
+const rms = (results: string): string => `
 dims = [-(d + 1) for d in range(len(normalized_shape))]
 margin = 1.1920928955078125e-07 if input.dtype == 6 else 2.220446049250313e-16
 if eps is not None:
     margin = eps
-result = input * torch.rsqrt(torch.mean(input * input, dims, True) + margin)
+scale = torch.rsqrt(torch.mean(input * input, dims, True) + margin)
+result = input * scale
 if weight is not None:
     result = result * weight
-return result`;
+return ${results}`;
 
 /** Normalisations. */
 export const normalizationDerivatives: DerivativeTable = {
   layer_norm: { 'input, weight, bias': layerSlopes('eps') },
   native_layer_norm: { 'input, weight, bias': layerSlopes('eps') },
-  rms_norm: { '=': rms },
+  rms_norm: { '=': rms('result') },
+  _fused_rms_norm: { '=': rms('result, scale') },
   ...forOverloads('batch_norm', {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, training, eps)',
   }),

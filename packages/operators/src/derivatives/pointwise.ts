@@ -1,4 +1,4 @@
-import { flat, forOverloads, unary, type DerivativeTable } from './derivative.ts';
+import { flat, forOverloads, notImplemented, unary, type DerivativeTable } from './derivative.ts';
 
 const dividedSelf = 'grad / torch.conj(other)';
 const dividedOther = '-grad * torch.conj((self / other) / other)';
@@ -140,25 +140,42 @@ return torch.where(torch.logical_and(base == 0, power_is_positive(exponent)), to
   },
   'special_xlog1py.self_scalar': { other: 'grad * self / (other + 1)' },
   'special_xlog1py.other_scalar': { self: 'grad * torch.special_xlog1py(torch.ones_like(self), other)' },
-  special_zeta: { other: 'grad * -self * torch.special_zeta(self + 1., other)' },
+  special_zeta: {
+    self: notImplemented('zeta'),
+    other: 'grad * -self * torch.special_zeta(self + 1., other)',
+  },
+  'special_zeta.other_scalar': { self: notImplemented('zeta') },
   'special_zeta.self_scalar': { other: 'grad * torch.special_zeta(self + 1, other) * -self' },
-  igamma: { other: 'grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))' },
-  igammac: { other: '-grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))' },
+  igamma: {
+    self: notImplemented('igamma: input'),
+    other: 'grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))',
+  },
+  igammac: {
+    self: notImplemented('igammac: input'),
+    other: '-grad * torch.exp((self - 1) * torch.log(other) - other - torch.lgamma(self))',
+  },
   mvlgamma: {
     self: `
 steps = torch.arange(0, p, 1, dtype=self.dtype) * -0.5
 return grad * torch.sum(torch.digamma(self.unsqueeze(-1) + steps), [-1])`,
   },
-  logaddexp: { self: 'grad / (1 + torch.exp(other - self))', other: 'grad / (1 + torch.exp(self - other))' },
+  logaddexp: {
+    self: 'grad / torch.conj(1 + torch.exp(other - self))',
+    other: 'grad / torch.conj(1 + torch.exp(self - other))',
+  },
   logaddexp2: { self: 'grad / (1 + torch.exp2(other - self))', other: 'grad / (1 + torch.exp2(self - other))' },
+  nextafter: {
+    self: 'torch.where(self != other, grad, torch.zeros_like(grad))',
+    other: 'torch.zeros_like(grad)',
+  },
   'copysign.Tensor': {
     self: 'torch.where(self == 0, torch.zeros_like(grad), grad * (result / self))',
     other: 'torch.zeros_like(grad)',
   },
   'copysign.Scalar': { self: 'torch.where(self == 0, torch.zeros_like(grad), grad * (result / self))' },
   'ldexp.Tensor': {
-    self: 'grad * torch.exp2(other)',
-    other: 'grad * result * 0.6931471805599453',
+    self: 'grad * torch.conj(torch.exp2(other))',
+    other: 'grad * torch.conj(result) * 0.6931471805599453',
   },
   'float_power.Tensor_Scalar': {
     self: 'torch.zeros_like(grad) if exponent == 0 else grad * torch.conj(torch.float_power(self, exponent - 1) * exponent)',

@@ -13,6 +13,10 @@ export const productDerivatives: DerivativeTable = {
   mm: { self: `torch.mm(grad, ${H('mat2')})`, mat2: `torch.mm(${H('self')}, grad)` },
   bmm: { self: `torch.bmm(grad, ${H('mat2')})`, mat2: `torch.bmm(${H('self')}, grad)` },
   ...forOverloads('matmul linalg_matmul', matmul),
+  _grouped_mm: {
+    self: 'torch._grouped_mm(grad.contiguous(), torch.transpose(mat2, -2, -1), offs)',
+    mat2: 'torch._grouped_mm(torch.transpose(self, -2, -1), grad.contiguous(), offs)',
+  },
   mv: { self: 'torch.outer(grad, torch.conj(vec))', vec: `torch.mv(${H('self')}, grad)` },
   dot: { self: 'grad * torch.conj(tensor)', tensor: 'grad * torch.conj(self)' },
   vdot: { self: 'torch.conj(grad) * other', other: 'grad * self' },

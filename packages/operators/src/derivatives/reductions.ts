@@ -100,6 +100,9 @@ return all_equal_share(unsqueezed(grad, dims, self.dim(), keepdim), self == leas
     self: `
 if grad.dim() == 0:
     return grad
+if torch.is_complex(grad):
+    parts = torch.flip(torch.log(torch.conj(grad)) - result, [dim])
+    return torch.conj(torch.exp(torch.flip(torch.logcumsumexp(parts, dim), [dim]) + self))
 small = -float("inf")
 above = torch.where(grad > 0, torch.log(torch.abs(grad)), torch.full_like(grad, small))
 below = torch.where(grad < 0, torch.log(torch.abs(grad)), torch.full_like(grad, small))

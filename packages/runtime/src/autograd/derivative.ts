@@ -1,6 +1,6 @@
 import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cresset/frontend';
 import { CompilationUnit, Source, type Graph } from '@cresset/ir';
-import { boxingOf, type OperatorRow } from '@cresset/operators';
+import { boxingOf, OperatorError, type OperatorRow } from '@cresset/operators';
 import { derivativeHelpers, derivativesOf, type Signature } from '@cresset/operators/parts/derivatives';
 import type { Code } from '../interpreter/code.ts';
 import { compositionText, formulaTexts, type FormulaText } from './formula-text.ts';
@@ -23,8 +23,14 @@ export class Formula {
     return this.text.inputs;
   }
 
-  /** Compiled when it is first asked for. */
+  /** PyTorch's error, where it does not have these gradients either. */
+  get refusal(): string | null {
+    return this.text.refusal;
+  }
+
+  /** Compiled when it is first asked for. Throws PyTorch's error where there is no such gradient. */
   get code(): Code {
+    if (this.refusal !== null) throw new OperatorError(this.refusal);
     return (this.#code ??= tapeCode.ofGraph(compile(this.name, this.text.source), this.name).code());
   }
 }

@@ -1,4 +1,4 @@
-import type { DerivativeFormulas, Signature } from '@cresset/operators/parts/derivatives';
+import { refusalOf, type DerivativeFormulas, type Signature } from '@cresset/operators/parts/derivatives';
 
 /** One formula as a function in TorchScript. */
 export interface FormulaText {
@@ -7,6 +7,8 @@ export interface FormulaText {
   readonly parameters: readonly string[];
   /** The inputs that it gives the gradients of. */
   readonly inputs: readonly string[];
+  /** PyTorch's error, where it does not have these gradients; there is no source then. */
+  readonly refusal: string | null;
 }
 
 /** The formulas of an operator as functions, `signature` being the one that they were written for. */
@@ -27,12 +29,14 @@ export function formulaTexts(
   return Object.entries(formulas)
     .filter(([inputs]) => inputs !== '=')
     .map(([inputs, written]) => {
+      const refusal = refusalOf(written);
+      if (refusal !== null) return { source: '', parameters: [], inputs: inputs.split(', '), refusal };
       const text = tensors.reduce(withSizesAlone, written);
       const names = namesIn(text);
       const parameters = [...types.keys()].filter((name) => names.has(name));
       const declared = parameters.map((name) => `${name}: ${types.get(name)}`).join(', ');
       const source = `def formula(${declared}):\n${bodyOf(text)}${helpersIn(names, helpers)}`;
-      return { source, parameters, inputs: inputs.split(', ') };
+      return { source, parameters, inputs: inputs.split(', '), refusal: null };
     });
 }
 

@@ -100,7 +100,17 @@ export class AccumulateGrad extends GradNode {
 
 /** What stands for an operator whose derivative nobody knows: an error, when it is asked for. */
 export class NotImplementedNode extends GradNode {
+  constructor(
+    name: string,
+    edges: readonly (Edge | null)[],
+    outputs: readonly (GradientMeta | null)[],
+    /** PyTorch's error. */
+    private readonly message: string,
+  ) {
+    super(name, edges, outputs);
+  }
+
   apply(): Promise<Gradient[]> {
-    throw new OperatorError(`derivative for ${this.name} is not implemented`);
+    throw new OperatorError(this.message);
   }
 }

@@ -1,5 +1,6 @@
 import { IntType, type Node } from '@cresset/ir';
-import { OperatorError } from '@cresset/operators';
+import { boxingOf, OperatorError } from '@cresset/operators';
+import { notImplementedMessage } from '@cresset/operators/parts/derivatives';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { CopySlices } from './copy-slices.ts';
@@ -68,7 +69,7 @@ export function nodeFor(operator: RecordedOperator, args: readonly IValue[], res
   const outputs = outputsOf(results).map((result) => (result instanceof Tensor ? metaOf(result) : null));
   return derivative
     ? new FormulaNode(name, edges, outputs, derivative, inputs)
-    : new NotImplementedNode(name, edges, outputs);
+    : new NotImplementedNode(name, edges, outputs, notImplementedMessage(boxingOf(operator.source).signature.name));
 }
 
 /** Keeps what the derivatives need of a call's arguments. */

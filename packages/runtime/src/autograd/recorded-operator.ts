@@ -1,5 +1,5 @@
 import { boxingOf, type OperatorRow } from '@cresset/operators';
-import { derivativeKeys, type Signature } from '@cresset/operators/parts/derivatives';
+import { argumentsWithoutSlope, derivativeKeys, type Signature } from '@cresset/operators/parts/derivatives';
 import { derivativeOf, type Derivative } from './derivative.ts';
 
 /** What autograd has to know of an operator. */
@@ -21,6 +21,8 @@ export interface RecordedOperator {
   readonly requiresGradAt: number;
   /** TorchScript text in the terms of other operators, where it has no derivative of its own. */
   readonly isComposed: boolean;
+  /** Positions of arguments that may not require a gradient, with PyTorch's error. */
+  readonly withoutSlope: readonly (readonly [at: number, error: string])[];
   /** Whether it moves tensors about as values: containers, flags, numbers. */
   readonly isPlain: boolean;
 }
@@ -56,6 +58,10 @@ function describe(row: OperatorRow): RecordedOperator {
         : -1,
     requiresGradAt: signature.args.findIndex(({ name }) => name === 'requires_grad'),
     isComposed: !derivative && source.decomposition !== undefined,
+    withoutSlope: [...argumentsWithoutSlope(signature.name)].map(([argument, error]) => [
+      signature.args.findIndex(({ name }) => name === argument),
+      error,
+    ]),
     isPlain: row.scalar !== undefined,
   };
 }

@@ -71,8 +71,9 @@ export class Recorder implements OperatorObserver {
       });
     }
     if (operator.isPlain) return dispatch(binding, args, execution);
-    if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
     const isNeeded = isGradientNeeded(args, execution);
+    if (isNeeded) checkArguments(operator, args);
+    if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
     const composition = isNeeded && operator.derivative?.composition;
     if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
     if (isNeeded) return this.#record(operator, { binding, args, node }, execution);
@@ -194,6 +195,14 @@ export class Recorder implements OperatorObserver {
 const isGradientNeeded = (args: readonly IValue[], { context }: Execution): boolean =>
   context.gradEnabled &&
   args.some((value) => tensorsOf(value).some((tensor) => tensor !== null && requiresGrad(tensor)));
+
+/** Throws PyTorch's error where an argument requires a gradient that the operator's derivatives do not give (check_no_requires_grad). */
+function checkArguments({ withoutSlope }: RecordedOperator, args: readonly IValue[]): void {
+  for (const [at, error] of withoutSlope) {
+    const value = args[at];
+    if (value instanceof Tensor && requiresGrad(value)) throw new OperatorError(error);
+  }
+}
 
 /** Autograd knows a result from an argument, even where the one is the other. */
 function apart(result: IValue, args: readonly IValue[]): IValue {

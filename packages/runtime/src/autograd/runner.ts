@@ -1,6 +1,6 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
-import { Tuple, type IValue } from '@cresset/tensor';
+import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import { compileDecomposition } from '../executor/decomposition-compiler.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
@@ -51,7 +51,12 @@ export async function runGraph(
   run: TapeRun,
 ): Promise<readonly IValue[]> {
   const taken = args.slice(0, graph.inputs.length);
+  // What derivatives keep of it must be as it was before.
+  const isKept = row.derived?.form === 'in-place' && run.isRecording && run.execution.context.gradEnabled;
+  const before = isKept ? await run.owned(args[0] as Tensor) : null;
+  if (before) taken[0] = before;
   const results = run.handOver(await run.run(tapeCode.ofGraph(graph, row.schema).code([]), taken));
+  run.release(before);
   const values = results.length === 1 && results[0] instanceof Tuple ? results[0].items : results;
   if (!row.derived) return values;
   const targets = row.derived.form === 'out' ? args.slice(graph.inputs.length) : args.slice(0, 1);
