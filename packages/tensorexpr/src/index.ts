@@ -1,3 +1,4 @@
+export { appendConsumer } from './append-consumer.ts';
 export * from './builders.ts';
 export * from './device.ts';
 export * from './expr.ts';

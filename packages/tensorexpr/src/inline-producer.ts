@@ -9,7 +9,7 @@ import { reductionsIn } from './normalise.ts';
 import { Rewriter, substitute } from './substitute.ts';
 
 /** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
-interface Dimension {
+export interface Dimension {
   readonly axis: AxisExpr;
   readonly extent: number;
   readonly stride: number;
@@ -106,7 +106,7 @@ function contains(root: Expr, test: (expr: Expr) => boolean): boolean {
 }
 
 /** The loops of a nest by the dimensions that its store goes along, the outermost first; null where it leaves gaps or goes another way. */
-function dimensionsOf(nest: Pick<LoopNest, 'axes' | 'innerAxes'>, offset: LinearForm): Dimension[] | null {
+export function dimensionsOf(nest: Pick<LoopNest, 'axes' | 'innerAxes'>, offset: LinearForm): Dimension[] | null {
   if (offset.rest || offset.base !== 0) return null;
   const dimensions: Dimension[] = [];
   for (const axis of [...nest.axes, ...nest.innerAxes]) {
@@ -129,7 +129,7 @@ function dimensionsOf(nest: Pick<LoopNest, 'axes' | 'innerAxes'>, offset: Linear
  * The index in each dimension of the element at an offset. Terms of the offset are dealt out to the dimensions whose strides they are
  * multiples of; only where one runs over several dimensions they are divided.
  */
-function indicesOf(offset: LinearForm, dimensions: readonly Dimension[]): Map<Expr, Expr> | null {
+export function indicesOf(offset: LinearForm, dimensions: readonly Dimension[]): Map<Expr, Expr> | null {
   const indices = new Map<Expr, Expr>();
   const order = [...offset.terms.keys()];
   let { base } = offset;

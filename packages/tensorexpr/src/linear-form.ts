@@ -59,6 +59,13 @@ function isNumber(form: LinearForm): boolean {
   return form.rest === null && form.terms.size === 0;
 }
 
+/** Whether two forms are the same number at every point; false where what is not linear in them may differ. */
+export function areSameForms(a: LinearForm, b: LinearForm): boolean {
+  if (a.rest || b.rest || a.base !== b.base || a.terms.size !== b.terms.size) return false;
+  for (const [axis, coefficient] of a.terms) if (b.terms.get(axis) !== coefficient) return false;
+  return true;
+}
+
 export function sum(x: LinearForm, y: LinearForm): LinearForm {
   const terms = new Map(x.terms);
   for (const [axis, coefficient] of y.terms) {

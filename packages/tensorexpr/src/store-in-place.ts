@@ -3,7 +3,7 @@ import { childrenOf } from './expr-children.ts';
 import type { Expr, LoadExpr } from './expr.ts';
 import { pointsOf } from './index-value.ts';
 import { expressionsOf, type Kernel, type Store } from './kernel.ts';
-import { LinearForms, type LinearForm } from './linear-form.ts';
+import { areSameForms, LinearForms } from './linear-form.ts';
 
 /**
  * A kernel that stores what it stored to `output` over the elements of `input` instead, which it reads. Null where an element may be written
@@ -26,7 +26,7 @@ export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, co
   const place = forms.of(store.offset);
   const [load] = loads;
   if (load.operand.dtype !== store.operand.dtype) return null;
-  for (const { offset } of loads) if (offset !== store.offset && !areSame(forms.of(offset), place)) return null;
+  for (const { offset } of loads) if (offset !== store.offset && !areSameForms(forms.of(offset), place)) return null;
   const inPlace: Store = { ...store, operand: load.operand };
   return { ...kernel, stores: kernel.stores.map((each) => (each === store ? inPlace : each)) };
 }
@@ -59,10 +59,4 @@ function isReadIn(root: Expr, storage: Storage): boolean {
     return (expr.kind === 'load' && expr.operand.tensor.storage === storage) || childrenOf(expr).some(visit);
   };
   return visit(root);
-}
-
-function areSame(a: LinearForm, b: LinearForm): boolean {
-  if (a.rest || b.rest || a.base !== b.base || a.terms.size !== b.terms.size) return false;
-  for (const [axis, coefficient] of a.terms) if (b.terms.get(axis) !== coefficient) return false;
-  return true;
 }

@@ -24,7 +24,8 @@ import {
   tensorsOf,
 } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { below, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
+import type { OperatorTrace } from './operator-trace.ts';
+import { below, dispatchTraced, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
 import { tapeCode } from './tape-code.ts';
 import { TapeRun } from './tape-run.ts';
 import {
@@ -44,6 +45,9 @@ interface RecordedCall {
 
 /** Records what it runs, for gradients to be asked of it. */
 export class Recorder implements OperatorObserver {
+  /** Is told of every operator that is called, those of derivatives among them. */
+  trace: OperatorTrace | null = null;
+
   /** What derivatives need, which outlives the run. */
   get kept(): readonly Tensor[] {
     return this.#held.map(({ tensor }) => tensor);
@@ -62,30 +66,31 @@ export class Recorder implements OperatorObserver {
     const own = autogradOperators[binding.name];
     if (own) return own(args, execution);
     if (!row) return dispatch(binding, args, execution);
+    const call = { binding, args, node };
     const operator = recordedOperatorOf(row);
     const { requiresGradAt } = operator;
     if (requiresGradAt !== -1) {
-      return whenThere(dispatch(binding, args, execution), (results) => {
+      return whenThere(dispatchTraced(binding, args, node, execution), (results) => {
         (results[0] as Tensor).requiresGrad = args[requiresGradAt] === true;
         return results;
       });
     }
-    if (operator.isPlain) return dispatch(binding, args, execution);
+    if (operator.isPlain) return dispatchTraced(binding, args, node, execution);
     const isNeeded = isGradientNeeded(args, execution);
     if (isNeeded) checkArguments(operator, args);
     if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
     const composition = isNeeded && operator.derivative?.composition;
     if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
-    if (isNeeded) return this.#record(operator, { binding, args, node }, execution);
-    return whenThere(this.#runBelow(binding, args, execution), (results) => {
+    if (isNeeded) return this.#record(operator, call, execution);
+    return whenThere(this.#runBelow(call, execution), (results) => {
       noteWrites(operator, args);
-      noteViews(operator, { binding, args, node }, results, !execution.context.gradEnabled);
+      noteViews(operator, call, results, !execution.context.gradEnabled);
       return results;
     });
   }
 
   #record(operator: RecordedOperator, call: RecordedCall, execution: Execution): Invocation {
-    const { args, binding } = call;
+    const { args } = call;
     const { row, derivative, isInPlace, signature } = operator;
     const writes = isInPlace ? operator.writes : [];
     if (row.derived?.form === 'out') {
@@ -97,13 +102,13 @@ export class Recorder implements OperatorObserver {
     if (/^aten::resize(_as)?_$/.test(signature.name))
       throw new OperatorError('cannot resize variables that require grad');
     if (!derivative && isNotDifferentiable(signature.name)) {
-      return whenThere(this.#runBelow(binding, args, execution), (results) => {
+      return whenThere(this.#runBelow(call, execution), (results) => {
         noteWrites(operator, args);
         return results;
       });
     }
     if (writes.length > 0) return this.#recordInPlace(operator, call, execution);
-    return whenThere(this.#runBelow(binding, args, execution), (results) => {
+    return whenThere(this.#runBelow(call, execution), (results) => {
       if (!outputsOf(results).some((result) => result instanceof Tensor && isDifferentiable(result))) {
         forgetFlags(args, results);
         return results;
@@ -121,9 +126,10 @@ export class Recorder implements OperatorObserver {
 
   async #recordInPlace(
     operator: RecordedOperator,
-    { args, binding }: RecordedCall,
+    call: RecordedCall,
     execution: Execution,
   ): Promise<readonly IValue[]> {
+    const { args } = call;
     const { signature, writes } = operator;
     for (const at of writes) if (args[at] instanceof Tensor) checkInPlace(args[at]);
     // What is written to can be kept only as a copy, with the history that it had.
@@ -134,7 +140,7 @@ export class Recorder implements OperatorObserver {
       kept[at] = await this.#copyOf(args[at] as Tensor, execution);
     }
     saveArguments(before, operator, kept);
-    const results = await this.#runBelow(binding, args, execution);
+    const results = await this.#runBelow(call, execution);
     noteWrites(operator, args);
     saveResults(before, operator, results);
     this.#hold(before, execution);
@@ -144,9 +150,9 @@ export class Recorder implements OperatorObserver {
     return results;
   }
 
-  #runBelow(binding: OperatorBinding, args: readonly IValue[], execution: Execution): Invocation {
+  #runBelow({ binding, args, node }: RecordedCall, execution: Execution): Invocation {
     const { row } = binding;
-    if (!row || isImplemented(row) || row.remote) return dispatch(binding, args, execution);
+    if (!row || isImplemented(row) || row.remote) return dispatchTraced(binding, args, node, execution);
     return runComposed(row, args, unrecorded(execution));
   }
 

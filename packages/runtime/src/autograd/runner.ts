@@ -4,6 +4,7 @@ import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import { compileDecomposition } from '../executor/decomposition-compiler.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { OperatorTrace } from './operator-trace.ts';
 import { Execution, type OperatorObserver } from '../run/execution.ts';
 import { tensorsOf } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
@@ -13,10 +14,12 @@ import { bumpVersion } from './tensor-history.ts';
 
 /** Runs operators in the interpreter's stead; those that are said in terms of others have nothing else to run them. */
 class Runner implements OperatorObserver {
-  run(binding: OperatorBinding, args: readonly IValue[], _node: Node, execution: Execution): Invocation {
+  constructor(readonly trace: OperatorTrace | null) {}
+
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
     const { row } = binding;
     if (row && !isImplemented(row) && !row.remote) return runComposed(row, args, new TapeRun(execution, false));
-    return whenThere(dispatch(binding, args, execution), (results) => {
+    return whenThere(dispatchTraced(binding, args, node, execution), (results) => {
       if (row) noteWrites(recordedOperatorOf(row), args);
       return results;
     });
@@ -27,7 +30,21 @@ class Runner implements OperatorObserver {
   }
 }
 
-const runner = new Runner();
+/** Calls an operator, and tells the trace of it that its run has. */
+export function dispatchTraced(
+  binding: OperatorBinding,
+  args: readonly IValue[],
+  node: Node,
+  execution: Execution,
+): Invocation {
+  const results = dispatch(binding, args, execution);
+  const trace = execution.observer?.trace;
+  if (!trace) return results;
+  return whenThere(results, (done) => {
+    trace.note(binding.row, args, node, done);
+    return done;
+  });
+}
 
 /** A run below autograd: within another one, and not recorded. It is planned and replayed as any run. */
 export const below = ({ context, signal, ledger }: Execution): Execution =>
@@ -35,7 +52,10 @@ export const below = ({ context, signal, ledger }: Execution): Execution =>
 
 /** As {@link below}, of operators as they were written. */
 export const unrecorded = (execution: Execution): TapeRun =>
-  new TapeRun(new Execution(execution.context, execution.signal, runner, execution.ledger), false);
+  new TapeRun(
+    new Execution(execution.context, execution.signal, new Runner(execution.observer?.trace ?? null), execution.ledger),
+    false,
+  );
 
 /** Runs an operator by its text. What is written in place is a copy, as it is of the text's result. */
 export async function runComposed(row: OperatorRow, args: readonly IValue[], run: TapeRun): Promise<readonly IValue[]> {

@@ -1,5 +1,6 @@
 import type { Storage } from '@cresset/tensor';
 import {
+  appendConsumer,
   inlineProducer,
   joinContractions,
   nodesOf,
@@ -65,6 +66,7 @@ class LaunchFuser {
     for (let at = 0; at < this.#notes.length; at++) this.#joinSiblings(at);
     // From the first on: what took in its producer may be taken in itself.
     for (let at = 0; at < this.#notes.length; at++) this.#inlineInReader(at);
+    for (let at = 0; at < this.#notes.length; at++) this.#appendToProducer(at);
     return this.#notes.filter((note) => note !== null);
   }
 
@@ -152,6 +154,41 @@ class LaunchFuser {
       const others = launch.bindings[binding].stored ? this.#readers : this.#writers;
       for (const at of others.get(storage) ?? []) if (at > from && at < to) return false;
       return launch.bindings[binding].stored || !this.#writers.get(storage)?.has(to);
+    });
+  }
+
+  /** What goes over the elements of one other kernel's result is done by that one, as it makes them. */
+  #appendToProducer(at: number): void {
+    const reader = this.#notes[at];
+    const consumer = reader?.launch.kernel;
+    if (!reader || consumer?.kind !== 'nest') return;
+    for (const [binding, storage] of reader.storages.entries()) {
+      const writers = this.#writers.get(storage);
+      if (reader.launch.bindings[binding].stored || writers?.size !== 1) continue;
+      const [from] = writers;
+      const producer = this.#notes[from]!;
+      const { kernel } = producer.launch;
+      if (from >= at || !kernel) continue;
+      const isReadLater = !this.isTemporary(storage) || this.#readers.get(storage)!.size > 1;
+      const place =
+        !isReadLater && this.#mayBeAt(producer, from, at) ? at : this.#mayBeAt(reader, at, from) ? from : -1;
+      const merged = place < 0 ? null : appendConsumer(kernel, consumer, storage, isReadLater);
+      const launch = merged && nodesOf(merged) <= maxNodes ? this.recorder.prepare(merged) : null;
+      if (!launch) continue;
+      this.#replace([from, at], place, launch);
+      // What it makes of them may be gone over in turn.
+      return place === at ? this.#appendToProducer(at) : undefined;
+    }
+  }
+
+  /** Whether a launch may be at the place of another one, but for what these two do to each other: no launch between them minds. */
+  #mayBeAt({ launch, storages }: LaunchNote, from: number, to: number): boolean {
+    const [first, last] = from < to ? [from, to] : [to, from];
+    const isBetween = (users: ReadonlySet<number> | undefined): boolean =>
+      [...(users ?? [])].some((at) => at > first && at < last);
+    return storages.every((storage, binding) => {
+      if (isBetween(this.#writers.get(storage))) return false;
+      return !launch.bindings[binding].stored || !isBetween(this.#readers.get(storage));
     });
   }
 

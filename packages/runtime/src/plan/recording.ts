@@ -111,8 +111,10 @@ export class Recording implements HostAccessWatch {
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
-  /** Memory that the host wrote, in the recording, and how often it had been written before the instruction that runs. */
-  readonly #written = new Map<Storage, number>();
+  /** Memory of the recording that the host wrote since the instruction that runs began, before which it was there. */
+  readonly #written = new Set<Storage>();
+  /** Storages with a larger number were made by the instruction that runs. */
+  #lastSerial = 0;
 
   constructor(
     readonly frame: Frame,
@@ -146,7 +148,7 @@ export class Recording implements HostAccessWatch {
 
   writes(storage: Storage): void {
     if (this.#given.has(storage) || storage.serial <= this.firstSerial) this.refuse('elements that the host writes');
-    else if (!this.#written.has(storage)) this.#written.set(storage, storage.writes);
+    else if (storage.serial <= this.#lastSerial) this.#written.add(storage);
   }
 
   watched(generator: RandomGenerator): RandomGenerator {
@@ -231,6 +233,7 @@ export class Recording implements HostAccessWatch {
   /** Before an instruction runs: what it reads that was there before. Why it cannot be recorded, where it cannot. */
   before(instruction: Instruction): string | null {
     this.#written.clear();
+    this.#lastSerial = lastStorageSerial();
     this.#instruction = instruction;
     this.#mark = {
       liveIns: this.liveIns.length,

@@ -1,4 +1,4 @@
-import { CressetError, type GraphFunction } from '@cresset/ir';
+import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/ir';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { bindArguments } from '../worker/argument-binding.ts';
 import type { Callee, HostedModel } from '../worker/hosted-model.ts';
@@ -45,6 +45,13 @@ export class DifferentiableCall {
       reader.argument(value, argument, loss.schema.name),
     );
     return { inputs, targets };
+  }
+
+  /** What it calls, hooks around the method among it. */
+  get functions(): readonly ScriptFunction[] {
+    const { fn, receiver } = this.callee;
+    const { forwardPreHooks = [], forwardHooks = [] } = receiver?.type ?? {};
+    return [fn, ...forwardPreHooks, ...forwardHooks, ...(this.loss ? [this.loss] : [])];
   }
 
   /** Runs the method, and the loss of its result. */

@@ -1,5 +1,4 @@
 import { isFloatingPoint, Tensor, type IValue } from '@cresset/tensor';
-import { ExecutorCache } from '../executor/graph-executor.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire } from '../worker/wire-value.ts';
 import { DifferentiableCall, lossOf } from './differentiable-call.ts';
@@ -26,8 +25,7 @@ export async function takeGradients(
   for (const input of inputs) input.requiresGrad = true;
   const left: IValue[] = [...args.inputs, ...args.targets];
   const bounds = { signal, held: () => left };
-  const executors = new ExecutorCache(() => ({ maxFusedTensors: 0, gradEnabled: false }));
-  const { output, loss, found } = await RecordedRun.of(model, executors, bounds, async (run) => {
+  const { output, loss, found } = await RecordedRun.of(model, bounds, async (run) => {
     const results = await call.run(run, args);
     const root = lossOf(results);
     const given = gradient && tensorFromWire(gradient);

@@ -50,77 +50,77 @@ export const UPDATE_RULES: Readonly<Record<OptimizerName, UpdateRule>> = {
 };
 
 /**
- * PyTorch's arithmetic, operation by operation (`_single_tensor_sgd` and its kin). `step` is 1 when a parameter is first changed. What a function has no
- * use for is None.
+ * PyTorch's arithmetic, operation by operation (`_single_tensor_sgd` and its kin), as values: a function gives the parameter anew, and then what it was given of
+ * the optimiser's own, in the order in which it took that. `is_first` says that a parameter is changed for the first time, when `step` is 1. What a function
+ * has no use for is None.
  */
 const TEXTS = `
-def sgd(param, grad, momentum_buffer: Optional[Tensor], step: int, lr: float, momentum: float, dampening: float,
-        weight_decay: float, nesterov: bool, maximize: bool):
+def sgd(param, grad, momentum_buffer: Optional[Tensor], is_first: bool, lr: float, momentum: float, dampening: float,
+        weight_decay: Optional[float], nesterov: bool, maximize: bool):
     if maximize:
         grad = -grad
-    if weight_decay != 0.0:
+    if weight_decay is not None:
         grad = grad.add(param, alpha=weight_decay)
     if momentum_buffer is not None:
-        if step == 1:
-            momentum_buffer.copy_(grad)
+        if is_first:
+            momentum_buffer = grad.to(momentum_buffer.dtype)
         else:
-            momentum_buffer.mul_(momentum).add_(grad, alpha=1.0 - dampening)
+            momentum_buffer = (momentum_buffer * momentum).add(grad, alpha=1.0 - dampening)
         if nesterov:
             grad = grad.add(momentum_buffer, alpha=momentum)
         else:
             grad = momentum_buffer
-    param.add_(grad, alpha=-lr)
+    return param.add(grad, alpha=-lr), momentum_buffer
 
-def adam(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq: Optional[Tensor], step: int, lr: float, betas: List[float],
-         eps: float, weight_decay: float, decoupled_weight_decay: bool, maximize: bool):
-    beta1, beta2 = betas[0], betas[1]
+def adam(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq: Optional[Tensor], step: int, lr: float, beta1: float,
+         beta2: float, eps: float, weight_decay: Optional[float], decoupled_weight_decay: bool, maximize: bool):
     if maximize:
         grad = -grad
-    if weight_decay != 0.0:
+    if weight_decay is not None:
         if decoupled_weight_decay:
-            param.mul_(1.0 - lr * weight_decay)
+            param = param * (1.0 - lr * weight_decay)
         else:
             grad = grad.add(param, alpha=weight_decay)
-    exp_avg.lerp_(grad, 1.0 - beta1)
-    exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
+    exp_avg = torch.lerp(exp_avg, grad, 1.0 - beta1)
+    exp_avg_sq = (exp_avg_sq * beta2).addcmul(grad, grad, value=1.0 - beta2)
     step_size = lr / (1.0 - beta1 ** float(step))
     bias_correction2_sqrt = (1.0 - beta2 ** float(step)) ** 0.5
     second = exp_avg_sq
     if max_exp_avg_sq is not None:
-        max_exp_avg_sq.copy_(torch.maximum(max_exp_avg_sq, exp_avg_sq))
+        max_exp_avg_sq = torch.maximum(max_exp_avg_sq, exp_avg_sq)
         second = max_exp_avg_sq
-    denom = (second.sqrt() / bias_correction2_sqrt).add_(eps)
-    param.addcdiv_(exp_avg, denom, value=-step_size)
+    denom = second.sqrt() / bias_correction2_sqrt + eps
+    return param.addcdiv(exp_avg, denom, value=-step_size), exp_avg, exp_avg_sq, max_exp_avg_sq
 
 def rmsprop(param, grad, square_avg, grad_avg: Optional[Tensor], momentum_buffer: Optional[Tensor], lr: float,
-            alpha: float, eps: float, weight_decay: float, momentum: float, maximize: bool):
+            alpha: float, eps: float, weight_decay: Optional[float], momentum: float, maximize: bool):
     if maximize:
         grad = -grad
-    if weight_decay != 0.0:
+    if weight_decay is not None:
         grad = grad.add(param, alpha=weight_decay)
-    square_avg.mul_(alpha).addcmul_(grad, grad, value=1.0 - alpha)
+    square_avg = (square_avg * alpha).addcmul(grad, grad, value=1.0 - alpha)
+    avg = square_avg
     if grad_avg is not None:
-        grad_avg.lerp_(grad, 1.0 - alpha)
-        avg = square_avg.addcmul(grad_avg, grad_avg, value=-1.0).sqrt_()
-    else:
-        avg = square_avg.sqrt()
-    avg = avg.add_(eps)
+        grad_avg = torch.lerp(grad_avg, grad, 1.0 - alpha)
+        avg = square_avg.addcmul(grad_avg, grad_avg, value=-1.0)
+    avg = avg.sqrt() + eps
     if momentum_buffer is not None:
-        momentum_buffer.mul_(momentum).addcdiv_(grad, avg)
-        param.add_(momentum_buffer, alpha=-lr)
+        momentum_buffer = (momentum_buffer * momentum).addcdiv(grad, avg)
+        param = param.add(momentum_buffer, alpha=-lr)
     else:
-        param.addcdiv_(grad, avg, value=-lr)
+        param = param.addcdiv(grad, avg, value=-lr)
+    return param, square_avg, grad_avg, momentum_buffer
 
-def accumulated(total, grad):
+def added(total, grad):
     return total + grad
 
 def clip_grad_value(grad, clip_value: float):
     return grad.clamp(min=-clip_value, max=clip_value)
 
-def total_norm(grads: List[Tensor], norm_type: float):
-    norms: List[Tensor] = []
-    for grad in grads:
-        norms.append(torch.linalg_vector_norm(grad, norm_type))
+def norm(grad, norm_type: float):
+    return torch.linalg_vector_norm(grad, norm_type)
+
+def total_norm(norms: List[Tensor], norm_type: float):
     return torch.linalg_vector_norm(torch.stack(norms), norm_type)
 
 def clip_coefficient(total_norm, max_norm: float):

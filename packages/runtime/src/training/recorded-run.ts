@@ -1,11 +1,11 @@
-import type { GraphFunction, ScriptFunction } from '@cresset/ir';
+import type { ScriptFunction } from '@cresset/ir';
 import { Tuple, type IValue, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
 import { differentiate } from '../autograd/differentiate.ts';
 import type { Gradient } from '../autograd/grad-node.ts';
 import { Recorder } from '../autograd/recorder.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
-import type { ExecutorCache } from '../executor/graph-executor.ts';
-import type { CodeProvider } from '../interpreter/code-compiler.ts';
+import type { OperatorTrace } from '../autograd/operator-trace.ts';
+import type { Code, CodeSource } from '../interpreter/code.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { TorchScriptError } from '../interpreter/script-error.ts';
 import { Execution } from '../run/execution.ts';
@@ -35,7 +35,6 @@ export class RecordedRun {
 
   private constructor(
     private readonly model: HostedModel,
-    private readonly executors: ExecutorCache,
     { signal }: RunBounds,
   ) {
     this.#context = model.runner.context;
@@ -49,7 +48,6 @@ export class RecordedRun {
    */
   static async of<Result>(
     model: HostedModel,
-    executors: ExecutorCache,
     bounds: RunBounds,
     work: (run: RecordedRun) => Promise<{ readonly result: Result; readonly toHost: readonly Tensor[] }>,
   ): Promise<Result> {
@@ -59,7 +57,7 @@ export class RecordedRun {
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
     context.counters = emptyRunCounters();
-    const run = new RecordedRun(model, executors, bounds);
+    const run = new RecordedRun(model, bounds);
     const execution = run.#recorded;
     const held = (): IValue[] => [...model.modules.values(), ...bounds.held(), ...run.#recorder.kept];
     try {
@@ -114,25 +112,24 @@ export class RecordedRun {
     return differentiate({ outputs, gradients, inputs, allowUnused: true }, this.#recorded);
   }
 
-  /** Runs a function that nothing is recorded of, fused and replayed as any program. An abort does not end it half done. */
-  async plain(fn: GraphFunction, args: readonly IValue[]): Promise<IValue> {
-    return valueOf(await this.#run(this.#plain, fn, args, this.executors));
+  /** Does work whose operators a trace is told of. */
+  async traced<Result>(trace: OperatorTrace | null, work: () => Promise<Result>): Promise<Result> {
+    this.#recorder.trace = trace;
+    try {
+      return await work();
+    } finally {
+      this.#recorder.trace = null;
+    }
+  }
+
+  /** Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort does not end it half done. */
+  async planned(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
+    return new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
   }
 
   async #recordedCall(fn: ScriptFunction, args: readonly IValue[]): Promise<IValue> {
-    return valueOf(await this.#run(this.#recorded, fn, args, tapeCode));
-  }
-
-  #run(
-    execution: Execution,
-    fn: ScriptFunction,
-    args: readonly IValue[],
-    codes: CodeProvider,
-  ): readonly IValue[] | Promise<readonly IValue[]> {
-    return new InterpreterState(execution, (callee) => codes.ofFunction(callee)).run(
-      codes.ofFunction(fn).code(args),
-      args,
-    );
+    const codes = (callee: ScriptFunction): CodeSource => tapeCode.ofFunction(callee);
+    return valueOf(await new InterpreterState(this.#recorded, codes).run(codes(fn).code(args), args));
   }
 
   /** Throws what a run that was aborted rejects with. */

@@ -1,21 +1,22 @@
-import { FloatType, TensorType, type GraphFunction } from '@cresset/ir';
-import { List, Tensor, type IValue } from '@cresset/tensor';
-import { ExecutorCache } from '../executor/graph-executor.ts';
+import { Tensor, type IValue } from '@cresset/tensor';
+import { ExecutorCache, GraphExecutor, type RunSpec } from '../executor/graph-executor.ts';
 import type { RunProfile } from '../run/run-profile.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
 import type { WireValue } from '../worker/wire-format.ts';
 import { reachableTensors, toWire } from '../worker/wire-value.ts';
-import { lossOf, type DifferentiableCall } from './differentiable-call.ts';
-import {
-  optimizerUnit,
-  UPDATE_RULES,
-  type Hyperparameters,
-  type OptimizerName,
-  type UpdateRule,
-} from './optimizers.ts';
+import { lossOf, type CallArguments, type DifferentiableCall } from './differentiable-call.ts';
+import { UPDATE_RULES, type Hyperparameters, type OptimizerName, type UpdateRule } from './optimizers.ts';
 import { RecordedRun } from './recorded-run.ts';
+import { keyOf, StepGraph, StepPlan, type StepInputs, type StepShape } from './step-plan.ts';
+import { CallTracer, TracedCall, type DifferentiatedResults } from './traced-call.ts';
 import type { Parameter } from './trainable-parameters.ts';
 import type { CallToDifferentiate, Clipping } from './training-requests.ts';
+import { valuesIn } from './value-layouts.ts';
+
+/** So many calls with other layouts a trainer knows as graphs, those that were traced last. */
+const MAX_TRACED = 16;
+/** And so many kinds of steps of each. */
+const MAX_PLANS = 16;
 
 /** What an optimiser knows of one parameter. */
 export interface ParameterState {
@@ -50,6 +51,10 @@ export class Trainer {
   readonly groups: readonly (readonly ParameterState[])[];
   readonly rule: UpdateRule;
   readonly #executors: ExecutorCache;
+  /** Those that were used last stand first. */
+  readonly #traced: TracedCall[] = [];
+  /** Of steps whose gradients the tape takes. */
+  readonly #plans = new Map<string, StepPlan>();
 
   constructor(
     private readonly model: HostedModel,
@@ -61,11 +66,12 @@ export class Trainer {
     this.groups = groups.map((group) =>
       group.map((parameter) => ({ parameter, steps: 0, tensors: new Map(), gradient: null })),
     );
-    const { device } = model.runner.context;
-    this.#executors = new ExecutorCache(() => ({
-      maxFusedTensors: device?.capabilities.maxStorageBuffers ?? 0,
-      gradEnabled: false,
-    }));
+    this.#executors = new ExecutorCache(() => this.#spec());
+  }
+
+  #spec(): RunSpec {
+    const { device } = this.model.runner.context;
+    return { maxFusedTensors: device?.capabilities.maxStorageBuffers ?? 0, gradEnabled: false };
   }
 
   /** All that is trained, in the order in which PyTorch numbers it. */
@@ -79,26 +85,26 @@ export class Trainer {
    */
   async step(given: CallToDifferentiate, options: StepOptions, signal: AbortSignal | null): Promise<StepResult> {
     const args = await this.call.argumentsOf(given);
+    const roots = [...args.inputs, ...args.targets, this.model.runner.object];
+    const values = valuesIn(roots);
+    const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
     const held = (): IValue[] => [...left, ...this.#kept()];
-    const { output, report } = await RecordedRun.of(this.model, this.#executors, { signal, held }, async (run) => {
-      const results = await this.call.run(run, args);
-      const loss = lossOf(results);
-      const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
-      const tensors = trained.map(({ parameter }) => parameter.tensor);
-      const found = await run.gradients([loss], [null], tensors);
+    const { output, report } = await RecordedRun.of(this.model, { signal, held }, async (run) => {
+      const found = known?.graph ? null : await this.#differentiate(run, args, roots, options, known === undefined);
       run.throwIfAborted();
-      const gradients = new Map<ParameterState, Tensor>();
-      for (const [at, state] of trained.entries()) {
-        const gradient = await this.#added(run, state.gradient, found[at]);
-        if (gradient) gradients.set(state, gradient);
-      }
-      const norm = options.accumulate ? null : await this.#update(run, gradients, options);
-      for (const state of this.states) state.gradient = options.accumulate ? (gradients.get(state) ?? null) : null;
-      const told = norm ? ((await this.#plain(run, 'with_norm', loss, norm)) as Tensor) : loss;
-      left.push(results.output, told);
-      const toHost = options.wantsOutput ? [told, ...reachableTensors(results.output)] : [told];
-      return { result: { output: results.output, report: told }, toHost };
+      const traced = found ? null : known!;
+      const gradients = this.states.map((_, at) => found?.gradients[at] ?? null);
+      const inputs: StepInputs = { ...options, values, gradients, loss: found?.loss ?? null };
+      const plan = this.#planOf(inputs, traced, options);
+      const outputs = plan.outputsOf(
+        await run.planned(plan.executor.planFor(this.#spec()).code, plan.argumentsFor(inputs)),
+      );
+      for (const state of this.states) this.#keepGradient(state, outputs.gradients.get(state), options);
+      const result = found ? found.output : known!.outputOf(outputs.output);
+      left.push(result, outputs.told);
+      const toHost = options.wantsOutput ? [outputs.told, ...reachableTensors(result)] : [outputs.told];
+      return { result: { output: result, report: outputs.told }, toHost };
     });
     const [loss, gradNorm = null] = report.contiguousArray() as Float32Array;
     const result = {
@@ -111,65 +117,75 @@ export class Trainer {
     return result;
   }
 
-  async #added(run: RecordedRun, total: Tensor | null, gradient: Tensor | null): Promise<Tensor | null> {
-    return total && gradient
-      ? ((await this.#plain(run, 'accumulated', total, gradient)) as Tensor)
-      : (gradient ?? total);
-  }
-
-  async #update(
+  /** Runs the model by the tape, and has what that comes to as a graph from then on. @param isNew whether nobody tried that before */
+  async #differentiate(
     run: RecordedRun,
-    given: ReadonlyMap<ParameterState, Tensor>,
-    { hyperparameters, clipping }: StepOptions,
-  ): Promise<Tensor | null> {
-    const { gradients, norm } = await this.#clipped(run, given, clipping);
-    for (const [at, group] of this.groups.entries()) {
-      for (const state of group) {
-        const gradient = gradients.get(state);
-        if (gradient) await this.#change(run, state, gradient, hyperparameters[at]);
-      }
+    args: CallArguments,
+    roots: readonly IValue[],
+    { wantsOutput }: StepOptions,
+    isNew: boolean,
+  ): Promise<DifferentiatedResults<Tensor>> {
+    // On the host a step is as long as its operators, and may be aborted between them.
+    const tracer = isNew && this.model.runner.context.device ? new CallTracer(roots, this.call.functions) : null;
+    const results = await run.traced(tracer?.trace ?? null, async () => {
+      const given = await this.call.run(run, args);
+      const loss = lossOf(given);
+      const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
+      const tensors = trained.map(({ parameter }) => parameter.tensor);
+      const found = await run.gradients([loss], [null], tensors);
+      const gradients = this.states.map((state) => found[trained.indexOf(state)] ?? null);
+      return { loss, output: given.output, gradients };
+    });
+    if (tracer) {
+      this.#traced.unshift(TracedCall.of(tracer, results, wantsOutput));
+      this.#traced.splice(MAX_TRACED);
     }
-    return norm;
+    return results;
   }
 
-  async #clipped(
-    run: RecordedRun,
-    given: ReadonlyMap<ParameterState, Tensor>,
-    { norm, value }: Clipping,
-  ): Promise<{ readonly gradients: ReadonlyMap<ParameterState, Tensor>; readonly norm: Tensor | null }> {
-    if ((!norm && value === null) || given.size === 0) return { gradients: given, norm: null };
-    let total: Tensor | null = null;
-    let clip = (gradient: Tensor): Promise<IValue> => this.#plain(run, 'clip_grad_value', gradient, value);
-    if (norm) {
-      total = (await this.#plain(
-        run,
-        'total_norm',
-        new List(TensorType.get(), [...given.values()]),
-        norm.normType,
-      )) as Tensor;
-      const coefficient = await this.#plain(run, 'clip_coefficient', total, norm.maxNorm);
-      clip = (gradient) => this.#plain(run, 'scaled', gradient, coefficient);
+  /** What a step like this one does behind the gradients, or altogether where the call is a graph. */
+  #planOf(inputs: StepInputs, traced: TracedCall | null, { accumulate }: StepOptions): StepPlan {
+    const hasGradient = traced
+      ? (_: ParameterState, at: number): boolean => traced.gradients[at]
+      : (_: ParameterState, at: number): boolean => inputs.gradients[at] !== null;
+    const isChanged = this.states.map((state, at) => hasGradient(state, at) || state.gradient !== null);
+    if (!accumulate) {
+      this.groups.forEach((group, at) => {
+        for (const state of group) {
+          if (isChanged[this.states.indexOf(state)]) this.#begin(state, inputs.hyperparameters[at]);
+        }
+      });
     }
-    const gradients = new Map<ParameterState, Tensor>();
-    for (const [state, gradient] of given) gradients.set(state, (await clip(gradient)) as Tensor);
-    return { gradients, norm: total };
+    const gradients = this.states.map(hasGradient);
+    const shape: StepShape = { traced, rule: this.rule, groups: this.groups, gradients, accumulate };
+    const plans = traced ? traced.plans : this.#plans;
+    const key = keyOf(shape, inputs);
+    let plan = plans.get(key);
+    if (!plan) {
+      const graph = new StepGraph(shape, inputs);
+      plan = new StepPlan(new GraphExecutor('step', graph.graph, this.#executors), graph);
+      if (plans.size >= MAX_PLANS) plans.delete(plans.keys().next().value!);
+      plans.set(key, plan);
+    }
+    return plan;
   }
 
-  async #change(run: RecordedRun, state: ParameterState, grad: Tensor, group: Hyperparameters): Promise<void> {
-    const { rule } = this;
-    const param = state.parameter.tensor;
-    for (const name of rule.state(group)) {
-      if (!state.tensors.has(name)) state.tensors.set(name, Tensor.empty(param.sizes, param.dtype));
+  /** A parameter is about to be changed. */
+  #begin(state: ParameterState, group: Hyperparameters): void {
+    const { sizes, dtype } = state.parameter.tensor;
+    for (const name of this.rule.state(group)) {
+      if (!state.tensors.has(name)) state.tensors.set(name, Tensor.empty(sizes, dtype));
     }
     state.steps++;
-    const fn = functionOf(rule.update);
-    const own: Readonly<Record<string, IValue>> = { param, grad, step: BigInt(state.steps) };
-    const args = fn.schema.arguments.map(({ name }) => own[name] ?? state.tensors.get(name) ?? valueOf(group[name]));
-    await run.plain(fn, args);
   }
 
-  #plain(run: RecordedRun, name: string, ...args: readonly IValue[]): Promise<IValue> {
-    return run.plain(functionOf(name), args);
+  /** Gradients that were added up are kept until they are used. */
+  #keepGradient(state: ParameterState, made: Tensor | undefined, { accumulate }: StepOptions): void {
+    if (accumulate) state.gradient ??= made ?? null;
+    else if (state.gradient) {
+      state.gradient.dispose();
+      state.gradient = null;
+    }
   }
 
   /** What is here from step to step. */
@@ -183,12 +199,4 @@ export class Trainer {
   dispose(): void {
     for (const { storage } of this.#kept()) storage.dispose();
   }
-}
-
-const functionOf = (name: string): GraphFunction => optimizerUnit().getFunction(name);
-
-/** A hyperparameter as the function takes it; None for one that has nothing to do here. */
-function valueOf(value: Hyperparameters[string] | undefined): IValue {
-  if (Array.isArray(value)) return new List(FloatType.get(), [...(value as readonly number[])]);
-  return (value as number | boolean | undefined) ?? null;
 }

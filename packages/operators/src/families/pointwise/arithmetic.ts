@@ -22,7 +22,9 @@ const plus = (x: Expr, y: Expr): Expr => binary(x.type === 'bool' ? 'or' : 'add'
 const times = (x: Expr, y: Expr): Expr => binary(x.type === 'bool' ? 'and' : 'mul', x, y);
 
 /** Whether a Scalar argument is known to be a value: then it may as well be left out of the kernel. */
-const isNumber = (expr: Expr, value: number): boolean => expr.kind === 'param' && Number(expr.value) === value;
+/** One that is to stay open is not asked. */
+const isNumber = (expr: Expr, value: number): boolean =>
+  expr.kind === 'param' && !expr.open && Number(expr.value) === value;
 
 /** `x` times a factor that takes no part in promotion. */
 export const scaled = (x: Expr, factor: Expr): Expr => (isNumber(factor, 1) ? x : times(x, cast(x.type, factor)));

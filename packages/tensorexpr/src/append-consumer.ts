@@ -1,0 +1,109 @@
+import type { Storage } from '@cresset/tensor';
+import { cast } from './builders.ts';
+import { childrenOf } from './expr-children.ts';
+import type { Expr, LoadExpr } from './expr.ts';
+import { pointsOf } from './index-value.ts';
+import { dimensionsOf, indicesOf } from './inline-producer.ts';
+import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from './kernel.ts';
+import { areSameForms, LinearForms } from './linear-form.ts';
+import { Rewriter } from './substitute.ts';
+
+/**
+ * A kernel that stores what `consumer` makes of each element of `storage` when it has made that element: the two as one. Null where the consumer
+ * goes over the elements otherwise than one by one, or the one would write what points of the other have still to read.
+ *
+ * @param isReadLater whether the elements themselves are needed too
+ */
+export function appendConsumer(
+  producer: Kernel,
+  consumer: LoopNest,
+  storage: Storage,
+  isReadLater: boolean,
+): Kernel | null {
+  const store = producer.stores.find(({ operand }) => operand.tensor.storage === storage);
+  if (!store || consumer.innerAxes.length > 0 || ![...producer.stores, ...consumer.stores].every(isPlain)) return null;
+  const roots = consumer.stores.flatMap(expressionsOf);
+  if (roots.some((root) => contains(root, ({ kind }) => kind === 'reduce'))) return null;
+  const made = new Map(producer.stores.map((each) => [each.operand.tensor.storage, each]));
+  if (made.size < producer.stores.length) return null;
+  const forms = new LinearForms();
+  const reads = loadsIn(roots);
+  const place = reads.find(({ operand }) => operand.tensor.storage === storage);
+  const dimensions = place && dimensionsOf(consumer, forms.of(place.offset));
+  const indices = dimensions && indicesOf(forms.of(store.offset), dimensions);
+  if (!indices || pointsIn(producer, store) !== pointsOf(consumer.axes)) return null;
+  const replaced = new Map<Expr, Expr>(indices);
+  const toIndices = new Rewriter((expr) => replaced.get(expr) ?? null);
+  for (const load of reads) {
+    const known = made.get(load.operand.tensor.storage);
+    if (!known) continue;
+    const offset = toIndices.rewrite(load.offset);
+    if (known.operand.dtype !== 'float32' || !areSameForms(forms.of(offset), forms.of(known.offset))) return null;
+    replaced.set(load, cast(load.type, known.value));
+  }
+  const rewriter = new Rewriter((expr) => replaced.get(expr) ?? null);
+  const appended = consumer.stores.map((each) => mapStore(each, (expr) => rewriter.rewrite(expr)));
+  const mayStore = ({ operand, offset }: Store): boolean => {
+    const target = operand.tensor.storage;
+    return (
+      !made.has(target) && isReadOnlyAt(producer, target, (load) => areSameForms(forms.of(load), forms.of(offset)))
+    );
+  };
+  if (!appended.every(mayStore)) return null;
+  const own = producer.stores.filter((each) => each !== store || isReadLater);
+  const label = producer.label === consumer.label ? producer.label : `${producer.label}+${consumer.label}`;
+  return { ...producer, label, stores: [...own, ...appended] };
+}
+
+const isPlain = ({ guard, combine }: Store): boolean => !guard && !combine;
+
+/** So many times a store is made. */
+function pointsIn(kernel: Kernel, { offset }: Store): number {
+  if (kernel.kind === 'contraction') return pointsOf([...kernel.batch, kernel.m, kernel.n]);
+  const isInner = kernel.innerAxes.some((axis) => contains(offset, (expr) => expr === axis));
+  return pointsOf(isInner ? [...kernel.axes, ...kernel.innerAxes] : kernel.axes);
+}
+
+/** Whether a kernel reads a storage nowhere but in the values of its stores, outside of reductions, at that place. */
+function isReadOnlyAt(kernel: Kernel, storage: Storage, isAtPlace: (offset: Expr) => boolean): boolean {
+  const isRead = (expr: Expr): expr is LoadExpr => expr.kind === 'load' && expr.operand.tensor.storage === storage;
+  const elsewhere: Expr[] = kernel.kind === 'contraction' ? [kernel.left, kernel.right] : [];
+  for (const store of kernel.stores) {
+    for (const root of expressionsOf(store)) {
+      visit(root, (expr) => {
+        if (expr.kind === 'reduce') elsewhere.push(expr);
+        else if (isRead(expr) && !(root === store.value && isAtPlace(expr.offset))) elsewhere.push(expr);
+        return expr.kind !== 'reduce';
+      });
+    }
+  }
+  return !elsewhere.some((root) => contains(root, isRead));
+}
+
+function loadsIn(roots: readonly Expr[]): LoadExpr[] {
+  const found = new Set<LoadExpr>();
+  for (const root of roots) {
+    visit(root, (expr) => {
+      if (expr.kind === 'load') found.add(expr);
+      return true;
+    });
+  }
+  return [...found];
+}
+
+function contains(root: Expr, test: (expr: Expr) => boolean): boolean {
+  let isFound = false;
+  visit(root, (expr) => !(isFound ||= test(expr)));
+  return isFound;
+}
+
+/** Calls `enter` with an expression and what is in it, each once; what is within one is left out where that gives false. */
+function visit(root: Expr, enter: (expr: Expr) => boolean): void {
+  const seen = new Set<Expr>();
+  const pending = [root];
+  for (let expr = pending.pop(); expr; expr = pending.pop()) {
+    if (seen.has(expr)) continue;
+    seen.add(expr);
+    if (enter(expr)) pending.push(...childrenOf(expr));
+  }
+}
