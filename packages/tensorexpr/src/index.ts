@@ -6,6 +6,7 @@ export * from './expr-children.ts';
 export * from './index-value.ts';
 export { inlineProducer } from './inline-producer.ts';
 export { joinContractions } from './join-contractions.ts';
+export { joinNests } from './join-nests.ts';
 export { isReduced, nodesOf, tallTile, workOf, type Work } from './kernel-work.ts';
 export * from './kernel.ts';
 export { normalise, type NormalContraction, type NormalKernel } from './normalise.ts';

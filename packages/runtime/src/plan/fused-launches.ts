@@ -3,6 +3,7 @@ import {
   appendConsumer,
   inlineProducer,
   joinContractions,
+  joinNests,
   nodesOf,
   workOf,
   type Contraction,
@@ -44,6 +45,10 @@ const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
 
 /** A kernel of more nodes takes long to compile: chains are cut here. */
 const maxNodes = 400;
+/** What more kernels read is made once. */
+const maxReaders = 3;
+/** So far behind a launch is looked for one like it. */
+const maxDistance = 256;
 
 class LaunchFuser {
   readonly #notes: (LaunchNote | null)[];
@@ -66,7 +71,9 @@ class LaunchFuser {
     for (let at = 0; at < this.#notes.length; at++) this.#joinSiblings(at);
     // From the first on: what took in its producer may be taken in itself.
     for (let at = 0; at < this.#notes.length; at++) this.#inlineInReader(at);
+    for (let at = 0; at < this.#notes.length; at++) this.#workOutInReaders(at);
     for (let at = 0; at < this.#notes.length; at++) this.#appendToProducer(at);
+    for (let at = 0; at < this.#notes.length; at++) this.#joinAlike(at);
     return this.#notes.filter((note) => note !== null);
   }
 
@@ -140,6 +147,57 @@ class LaunchFuser {
     if (launch) this.#replace([at, reader], reader, launch);
   }
 
+  /** What several kernels read, or is one of several things that a kernel makes, is worked out by each that reads it. */
+  #workOutInReaders(at: number): void {
+    const producer = this.#notes[at];
+    const kernel = producer?.launch.kernel;
+    if (!producer || kernel?.kind !== 'nest') return;
+    for (const store of kernel.stores) {
+      const { storage } = store.operand.tensor;
+      const readers = [...(this.#readers.get(storage) ?? [])];
+      if (!this.isTemporary(storage) || this.#writers.get(storage)?.size !== 1) continue;
+      if (readers.length === 0 || readers.length > maxReaders || readers.some((reader) => reader < at)) continue;
+      const alone = { ...kernel, stores: [store] };
+      const launches = readers.map((reader) => this.#inlined(producer, alone, at, reader));
+      if (!launches.every((launch) => launch !== null)) continue;
+      const others = kernel.stores.filter((each) => each !== store);
+      const rest = others.length > 0 ? this.recorder.prepare({ ...kernel, stores: others }) : null;
+      if (others.length > 0 && !rest) continue;
+      for (const [index, reader] of readers.entries()) this.#replace([reader], reader, launches[index]!);
+      if (!rest) return this.#remove(at);
+      this.#replace([at], at, rest);
+      return this.#workOutInReaders(at);
+    }
+  }
+
+  /** The launch of a reader that works out what it read; null where that is not possible, or does not pay. */
+  #inlined(note: LaunchNote, producer: LoopNest, at: number, reader: number): PreparedLaunch | null {
+    const consumer = this.#notes[reader]!.launch.kernel;
+    if (!consumer || !this.#mayMove(note, at, reader)) return null;
+    const merged = inlineProducer(consumer, producer);
+    return merged && this.#pays(merged, consumer, producer) ? this.recorder.prepare(merged) : null;
+  }
+
+  /** Kernels of equally long loops that have nothing to do with each other are one. */
+  #joinAlike(at: number): void {
+    const note = this.#notes[at];
+    const kernel = note?.launch.kernel;
+    if (!note || kernel?.kind !== 'nest') return;
+    for (let other = at + 1; other < Math.min(this.#notes.length, at + maxDistance); other++) {
+      const later = this.#notes[other];
+      if (later?.launch.kernel?.kind !== 'nest' || !areApart(note, later)) continue;
+      const place = this.#mayBeAt(note, at, other) ? other : this.#mayBeAt(later, other, at) ? at : -1;
+      const joined = place < 0 ? null : joinNests(kernel, later.launch.kernel);
+      if (!joined || nodesOf(joined) > maxNodes) continue;
+      const [one, first, second] = [joined, kernel, later.launch.kernel].map(workOf);
+      if (one.longest > Math.max(first.longest, second.longest) + this.#allowance.longest) continue;
+      const launch = this.recorder.prepare(joined);
+      if (!launch) continue;
+      this.#replace([at, other], place, launch);
+      return place === at ? this.#joinAlike(at) : undefined;
+    }
+  }
+
   #onlyReader(storage: Storage, writer: number): number | null {
     const readers = this.#readers.get(storage);
     if (this.#writers.get(storage)!.size !== 1 || readers?.size !== 1) return null;
@@ -204,15 +262,26 @@ class LaunchFuser {
 
   /** Puts one launch in the place of several, where one of them was. */
   #replace(replaced: readonly number[], at: number, launch: PreparedLaunch): void {
-    for (const each of replaced) {
-      for (const storage of this.#notes[each]!.storages) {
-        this.#readers.get(storage)?.delete(each);
-        this.#writers.get(storage)?.delete(each);
-      }
-      this.#notes[each] = null;
-    }
+    for (const each of replaced) this.#remove(each);
     const note = { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
     this.#notes[at] = note;
     this.#register(note, at);
   }
+
+  #remove(at: number): void {
+    for (const storage of this.#notes[at]!.storages) {
+      this.#readers.get(storage)?.delete(at);
+      this.#writers.get(storage)?.delete(at);
+    }
+    this.#notes[at] = null;
+  }
+}
+
+/** Whether neither of two launches stores what the other uses. */
+function areApart(a: LaunchNote, b: LaunchNote): boolean {
+  const own = new Map(a.storages.map((storage, binding) => [storage, a.launch.bindings[binding].stored]));
+  return b.storages.every((storage, binding) => {
+    const isStored = own.get(storage);
+    return isStored === undefined || !(isStored || b.launch.bindings[binding].stored);
+  });
 }

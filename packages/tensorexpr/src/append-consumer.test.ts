@@ -1,0 +1,109 @@
+import { Tensor, type Storage } from '@cresset/tensor';
+import { describe, expect, it } from 'vitest';
+import { appendConsumer } from './append-consumer.ts';
+import { accumulator, axis, binary, constant, param } from './builders.ts';
+import type { AxisExpr, Expr } from './expr.ts';
+import { joinNests } from './join-nests.ts';
+import type { Contraction, Kernel, LoopNest } from './kernel.ts';
+import { TensorView } from './operand.ts';
+
+const tensor = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+
+const axes = (...extents: number[]): AxisExpr[] => extents.map((extent, at) => axis(`i${at}`, param('i32', extent)));
+
+const storedBy = ({ stores }: Kernel): Storage[] => stores.map(({ operand }) => operand.tensor.storage);
+
+function product(left: Tensor, right: Tensor, out: Tensor): Contraction {
+  const [m, n, k] = axes(left.sizes[0], right.sizes[1], left.sizes[1]);
+  const target = new TensorView(out);
+  return {
+    kind: 'contraction',
+    label: 'aten::mm',
+    batch: [],
+    m,
+    n,
+    k,
+    left: new TensorView(left).at([m, k]),
+    right: new TensorView(right).at([k, n]),
+    stores: [{ operand: target.operand, offset: target.offsetAt([m, n]), value: accumulator }],
+  };
+}
+
+/** The sum of two tensors of one shape, to a third. */
+function sum(a: Tensor, b: Tensor, out: Tensor): LoopNest {
+  const own = axes(...out.sizes);
+  const target = new TensorView(out);
+  const value = binary('add', new TensorView(a).at(own), new TensorView(b).at(own));
+  const stores = [{ operand: target.operand, offset: target.offsetAt(own), value }];
+  return { kind: 'nest', label: 'aten::add', axes: own, innerAxes: [], stores };
+}
+
+describe('appendConsumer', () => {
+  const [left, right, between, other] = [tensor(3, 4), tensor(4, 5), tensor(3, 5), tensor(3, 5)];
+  const flat = (of: Tensor): Tensor => of.asStrided([15], [1]);
+
+  it('goes over elements when they are made, in whatever shape they were read', () => {
+    const out = tensor(15);
+    const merged = appendConsumer(
+      product(left, right, between),
+      sum(flat(between), flat(other), out),
+      between.storage,
+      false,
+    )!;
+    expect(merged.label).toBe('aten::mm+aten::add');
+    expect(storedBy(merged)).toEqual([out.storage]);
+    const { value } = merged.stores[0];
+    expect(value.kind === 'binary' && value.x).toBe(accumulator);
+  });
+
+  it('follows another order', () => {
+    const turned = between.asStrided([5, 3], [1, 5]);
+    const out = tensor(5, 3);
+    const merged = appendConsumer(product(left, right, between), sum(turned, turned, out), between.storage, false)!;
+    expect(storedBy(merged)).toEqual([out.storage]);
+  });
+
+  it('keeps the elements where somebody reads them later', () => {
+    const out = tensor(3, 5);
+    const merged = appendConsumer(product(left, right, between), sum(between, other, out), between.storage, true)!;
+    expect(storedBy(merged)).toEqual([between.storage, out.storage]);
+  });
+
+  it('stores over what is read at the same place, and nowhere else', () => {
+    const onto = sum(between, other, other);
+    expect(storedBy(appendConsumer(product(left, right, between), onto, between.storage, false)!)).toEqual([
+      other.storage,
+    ]);
+    const overlapping = product(other.asStrided([3, 4], [5, 1]), right, between);
+    expect(appendConsumer(overlapping, onto, between.storage, false)).toBeNull();
+    const [store] = product(left, right, between).stores;
+    const value = binary('add', accumulator, new TensorView(other.asStrided([3, 5], [5, 0])).at([...axes(3, 5)]));
+    const elsewhere = { ...product(left, right, between), stores: [{ ...store, value }] };
+    expect(appendConsumer(elsewhere, onto, between.storage, false)).toBeNull();
+  });
+
+  it('is impossible where elements are read more than once, or not at all', () => {
+    const producer = product(left, right, between);
+    const spread = between.asStrided([2, 3, 5], [0, 5, 1]);
+    expect(appendConsumer(producer, sum(spread, spread, tensor(2, 3, 5)), between.storage, false)).toBeNull();
+    const part = between.asStrided([2, 5], [5, 1]);
+    expect(appendConsumer(producer, sum(part, part, tensor(2, 5)), between.storage, false)).toBeNull();
+  });
+
+  it('is impossible where not every element is stored', () => {
+    const [store] = product(left, right, between).stores;
+    const guard: Expr = binary('lt', param('i32', 1), constant('i32', 2));
+    const producer = { ...product(left, right, between), stores: [{ ...store, guard }] };
+    expect(appendConsumer(producer, sum(between, other, tensor(3, 5)), between.storage, false)).toBeNull();
+  });
+});
+
+describe('joinNests', () => {
+  it('does what both do in one loop, where the loops are equally long', () => {
+    const [a, b, c, d] = [tensor(3, 5), tensor(3, 5), tensor(3, 5), tensor(3, 5)];
+    const joined = joinNests(sum(a, b, c), sum(a, a, d))!;
+    expect(storedBy(joined)).toEqual([c.storage, d.storage]);
+    expect(joined.stores[1].offset).toEqual(joined.stores[0].offset);
+    expect(joinNests(sum(a, b, c), sum(tensor(5, 3), tensor(5, 3), tensor(5, 3)))).toBeNull();
+  });
+});

@@ -1,0 +1,17 @@
+import { extentOf } from './index-value.ts';
+import type { AxisExpr, Expr } from './expr.ts';
+import { mapStore, type LoopNest } from './kernel.ts';
+import { substitute } from './substitute.ts';
+
+/** Two nests of equally long loops as one, whose points do what those of both do; null where the loops differ. */
+export function joinNests(first: LoopNest, second: LoopNest): LoopNest | null {
+  if (!areAlike(first.axes, second.axes) || !areAlike(first.innerAxes, second.innerAxes)) return null;
+  const own = [...first.axes, ...first.innerAxes];
+  const axes = new Map<Expr, Expr>([...second.axes, ...second.innerAxes].map((axis, at) => [axis, own[at]]));
+  const label = first.label === second.label ? first.label : `${first.label} and ${second.label}`;
+  const renamed = second.stores.map((store) => mapStore(store, (expr) => substitute(expr, axes)));
+  return { ...first, label, stores: [...first.stores, ...renamed] };
+}
+
+const areAlike = (a: readonly AxisExpr[], b: readonly AxisExpr[]): boolean =>
+  a.length === b.length && a.every((axis, at) => extentOf(axis) === extentOf(b[at]));
