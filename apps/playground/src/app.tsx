@@ -1,18 +1,18 @@
 import { init, type Availability, type ScriptModule } from 'cresset';
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { CodePane } from './code-pane.tsx';
-import { DigitsPane, takesDrawings } from './digits-pane.tsx';
-import { ErrorNotice } from './error-notice.tsx';
-import { ExplainPane } from './explain-pane.tsx';
-import { GraphPane } from './graph-pane.tsx';
-import { bundledModel, ModelPicker, type ModelSource } from './model-picker.tsx';
-import { ModulesPane } from './modules-pane.tsx';
-import { deviceName } from './run-figures.tsx';
-import { RunPane } from './run-pane.tsx';
-import { SaveButton } from './save-button.tsx';
+import { CodePane } from './inspection/code-pane.tsx';
+import { DigitsPane, takesDrawings } from './digits/digits-pane.tsx';
+import { ErrorNotice } from './pieces/error-notice.tsx';
+import { ExplainPane } from './inspection/explain-pane.tsx';
+import { GraphPane } from './inspection/graph-pane.tsx';
+import { bundledModel, ModelPicker, type ModelSource } from './model/model-picker.tsx';
+import { ModulesPane } from './inspection/modules-pane.tsx';
+import { deviceName } from './running/run-figures.tsx';
+import { RunPane } from './running/run-pane.tsx';
+import { SaveButton } from './model/save-button.tsx';
 import { Tabs, type Tab } from './tabs.tsx';
-import { useFileDrop } from './use-file-drop.ts';
-import { useModel, type DeviceChoice, type LoadState } from './use-model.ts';
+import { useFileDrop } from './model/use-file-drop.ts';
+import { useModel, type DeviceChoice, type LoadState } from './model/use-model.ts';
 
 function Header({ device, onDevice }: { device: DeviceChoice; onDevice: (device: DeviceChoice) => void }) {
   return (

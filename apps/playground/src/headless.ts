@@ -1,7 +1,7 @@
 import { load, tensor, type Tensor } from 'cresset';
-import { bundledModel } from './model-picker.tsx';
-import { deviceName } from './run-figures.tsx';
-import { digitStrokes, strokeInk } from './strokes.ts';
+import { bundledModel } from './model/model-picker.tsx';
+import { deviceName } from './running/run-figures.tsx';
+import { digitStrokes, strokeInk } from './digits/strokes.ts';
 
 /** What a run without a user reports, for whoever drives the page. */
 export interface HeadlessResult {

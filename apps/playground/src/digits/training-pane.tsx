@@ -1,6 +1,6 @@
 import { optim, tensor, type ScriptModule, type Tensor } from 'cresset';
 import { useRef, useState } from 'preact/hooks';
-import { ErrorNotice } from './error-notice.tsx';
+import { ErrorNotice } from '../pieces/error-notice.tsx';
 import { LossCurve } from './loss-curve.tsx';
 import { digitStrokes, strokeInk } from './strokes.ts';
 

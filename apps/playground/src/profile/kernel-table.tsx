@@ -1,7 +1,7 @@
 import type { CallProfile, KernelProfile } from 'cresset';
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import { Highlighted } from './highlight.tsx';
+import { Highlighted } from '../pieces/highlight.tsx';
 import { shortCount, shortTime } from './short-time.ts';
 
 const places: Record<KernelProfile['place'], string> = {

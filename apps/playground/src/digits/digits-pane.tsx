@@ -1,9 +1,9 @@
 import { tensor, type RunProfile, type ScriptModule, type Tensor } from 'cresset';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { DrawingCanvas } from './drawing-canvas.tsx';
-import { ErrorNotice } from './error-notice.tsx';
+import { ErrorNotice } from '../pieces/error-notice.tsx';
 import { ProbabilityBars } from './probability-bars.tsx';
-import { RunFigures } from './run-figures.tsx';
+import { RunFigures } from '../running/run-figures.tsx';
 import { SeenPicture } from './seen-picture.tsx';
 import { digitStrokes, strokeInk, type Stroke } from './strokes.ts';
 import { TrainingPane } from './training-pane.tsx';

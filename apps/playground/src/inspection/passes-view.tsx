@@ -1,7 +1,7 @@
 import type { PassStep } from 'cresset';
 import { useState } from 'preact/hooks';
 import { GraphDiff } from './graph-diff.tsx';
-import { shortTime } from './short-time.ts';
+import { shortTime } from '../profile/short-time.ts';
 
 /** What each pass did to a graph, one pass at a time. */
 export function PassesView({ steps }: { steps: readonly PassStep[] }) {

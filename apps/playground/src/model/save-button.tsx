@@ -1,6 +1,6 @@
 import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
-import { ErrorNotice } from './error-notice.tsx';
+import { ErrorNotice } from '../pieces/error-notice.tsx';
 
 /** Downloads the model as it is now, as a `.pt` that PyTorch reads. */
 export function SaveButton({ model, name }: { model: ScriptModule; name: string }) {

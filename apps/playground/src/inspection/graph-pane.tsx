@@ -1,10 +1,10 @@
 import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
-import { Highlighted } from './highlight.tsx';
-import { firstMethod, MethodPicker } from './method-picker.tsx';
+import { Highlighted } from '../pieces/highlight.tsx';
+import { firstMethod, MethodPicker } from '../pieces/method-picker.tsx';
 import { PassesView } from './passes-view.tsx';
-import { useAnswer } from './use-answer.ts';
-import { Waiting } from './waiting.tsx';
+import { useAnswer } from '../pieces/use-answer.ts';
+import { Waiting } from '../pieces/waiting.tsx';
 
 type View = 'compiled' | 'optimized' | 'passes' | 'named';
 

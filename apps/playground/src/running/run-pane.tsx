@@ -8,18 +8,18 @@ import {
   type VerificationReport,
 } from 'cresset';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ArgumentForm } from './argument-form.tsx';
-import type { Choice } from './argument-value.ts';
-import { ErrorNotice } from './error-notice.tsx';
-import { argumentsOf, candidateChoices, withFitting } from './input-guess.ts';
-import { firstMethod, MethodPicker } from './method-picker.tsx';
-import { ProfileView } from './profile-view.tsx';
+import { ArgumentForm } from '../inputs/argument-form.tsx';
+import type { Choice } from '../inputs/argument-value.ts';
+import { ErrorNotice } from '../pieces/error-notice.tsx';
+import { argumentsOf, candidateChoices, withFitting } from '../inputs/input-guess.ts';
+import { firstMethod, MethodPicker } from '../pieces/method-picker.tsx';
+import { ProfileView } from '../profile/profile-view.tsx';
 import { resultText } from './result-text.ts';
 import { RunFigures } from './run-figures.tsx';
-import { parseParameters, type Parameter } from './schema.ts';
-import { useAnswer } from './use-answer.ts';
+import { parseParameters, type Parameter } from '../inputs/schema.ts';
+import { useAnswer } from '../pieces/use-answer.ts';
 import { VerificationNotice } from './verification-notice.tsx';
-import { Waiting } from './waiting.tsx';
+import { Waiting } from '../pieces/waiting.tsx';
 
 interface Run {
   readonly result: Output | undefined;

@@ -1,8 +1,8 @@
 import type { Explanation, OperatorUse, ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
-import { firstMethod, MethodPicker } from './method-picker.tsx';
-import { useAnswer } from './use-answer.ts';
-import { Waiting } from './waiting.tsx';
+import { firstMethod, MethodPicker } from '../pieces/method-picker.tsx';
+import { useAnswer } from '../pieces/use-answer.ts';
+import { Waiting } from '../pieces/waiting.tsx';
 
 const places: Record<OperatorUse['placement'], string> = {
   device: 'GPU',

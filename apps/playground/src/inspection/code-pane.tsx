@@ -1,9 +1,9 @@
 import type { ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
 import { shortName } from './class-name.ts';
-import { Highlighted } from './highlight.tsx';
-import { useAnswer } from './use-answer.ts';
-import { Waiting } from './waiting.tsx';
+import { Highlighted } from '../pieces/highlight.tsx';
+import { useAnswer } from '../pieces/use-answer.ts';
+import { Waiting } from '../pieces/waiting.tsx';
 
 /** The code of each module's class, as the file has it. */
 export function CodePane({ model }: { model: ScriptModule }) {
