@@ -42,7 +42,7 @@ export class CountingDevice implements ComputeDevice {
     return { byteLength, isLost: false };
   }
 
-  release(): void {}
+  release(_buffer: DeviceBuffer): void {}
 
   upload(_buffer: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
     this.counters.uploadedBytes += elements.byteLength;

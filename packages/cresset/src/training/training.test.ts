@@ -116,6 +116,59 @@ describe('a trained module', () => {
   });
 });
 
+const REGULARIZED = `
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+        self.norm = nn.BatchNorm1d(6)
+        self.dropout = nn.Dropout(0.4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.dropout(F.relu(self.norm(self.linear(x))))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(), Layer()])
+        self.head = nn.Linear(6, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(F.dropout(x, 0.3, self.training))
+`;
+
+describe('checkpoints', () => {
+  test('change neither losses nor statistics, whatever is drawn at random', async () => {
+    const unit = await script(REGULARIZED, { device: 'cpu', worker: false });
+    const made = await (unit as unknown as { Net(): Promise<ScriptModule> }).Net();
+    const file = await made.save();
+    const train = async (checkpoint: readonly string[]): Promise<{ losses: number[]; state: number[][] }> => {
+      const model = await load(file, { device: 'cpu', worker: false });
+      const trainer = await model.trainer({ optimizer: optim.SGD({ lr: 0.1 }), loss: 'cross_entropy', checkpoint });
+      const losses: number[] = [];
+      for (let at = 0; at < 4; at++) losses.push((await trainer.step(...batches.mlp(at))).loss);
+      const names = ['norm.num_batches_tracked', 'norm.running_mean', 'norm.running_var', 'linear.weight'];
+      const state = names.map(async (name) => numbers(await model.parameter(`layers.1.${name}`)));
+      return { losses, state: await Promise.all(state) };
+    };
+    const kept = await train([]);
+    expect(kept.state[0].map(Number)).toEqual([4]);
+    expect(await train(['layers.0'])).toEqual(kept);
+    expect(await train(['layers.0', 'layers.1', 'head'])).toEqual(kept);
+  });
+
+  test('are of modules that are there and are called', async () => {
+    const model = await fresh('transformer');
+    const optimizer = optim.SGD({ lr: 0.1 });
+    await expect(model.trainer({ optimizer, checkpoint: ['blocks.2'] })).rejects.toMatchObject({ code: 'NO_MODULE' });
+    await expect(model.trainer({ optimizer, checkpoint: ['blocks'] })).rejects.toMatchObject({
+      code: 'METHOD_NOT_FOUND',
+    });
+  });
+});
+
 describe('a step', () => {
   test('that is aborted changes no parameter', async () => {
     const model = await fresh('mlp');

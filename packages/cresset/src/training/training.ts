@@ -17,6 +17,12 @@ export interface DifferentiateOptions {
    * the method gives the loss itself.
    */
   readonly loss?: string;
+  /**
+   * Submodules, by their paths from the module on (`['encoder.layers.0']`), of which nothing is kept for the gradients but what they are called with: their
+   * `forward` runs once more when its gradients are worked out, with the same random numbers, and buffers change once (torch.utils.checkpoint). Takes less memory
+   * and more time.
+   */
+  readonly checkpoint?: readonly string[];
 }
 
 export interface TrainerOptions extends DifferentiateOptions {
@@ -71,7 +77,7 @@ export interface Gradients {
   readonly inputGrads: readonly (Tensor | null)[];
 }
 
-const METHOD_RULES = { method: 'string', loss: 'string' } as const;
+const METHOD_RULES = { method: 'string', loss: 'string', checkpoint: 'array' } as const;
 
 /**
  * Trains a module where it runs: parameters, gradients and what the optimiser keeps stay there, and a step is one message. Steps and calls of the model wait for
@@ -263,9 +269,9 @@ export async function requireGrad(file: LoadedFile, module: string, requiresGrad
 
 function methodOf(
   module: string,
-  { method = 'forward', loss }: DifferentiateOptions,
-): { module: string; method: string; loss: string | null } {
-  return { module, method, loss: loss ?? null };
+  { method = 'forward', loss, checkpoint = [] }: DifferentiateOptions,
+): { module: string; method: string; loss: string | null; checkpoint: readonly string[] } {
+  return { module, method, loss: loss ?? null, checkpoint };
 }
 
 function wireCall(

@@ -130,6 +130,8 @@ export interface RandomGenerator {
   nextNormal(): number;
   /** Takes the next `count` draws of 64 bits out of the stream, for whoever works them out, in any order. */
   stream(count: number): RandomStream;
+  /** Notes where it is in its stream: what it gives goes back there. */
+  mark?(): () => void;
 }
 
 /** Draws taken from a generator; draw `i` is number `first + i` of the Philox stream with this key. */

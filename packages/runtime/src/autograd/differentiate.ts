@@ -75,6 +75,7 @@ export async function differentiate(task: DifferentiationTask, execution: Execut
     }
     return found;
   } finally {
+    for (const end of run.ends.splice(0)) end();
     context.gradEnabled = wasEnabled;
   }
 }

@@ -1,6 +1,7 @@
 import { BoolType, scalarTypeCode, TensorType } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue, type Tuple } from '@cresset/tensor';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { Derivative, Formula } from './derivative.ts';
 import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
 import { gradientName, sizesName } from './formula-text.ts';
@@ -15,10 +16,20 @@ export interface InputEdges {
   readonly isList: boolean;
 }
 
+/** Runs what was recorded once more, for what steps did not keep of the first run. */
+export interface Recomputation {
+  /** The same step of the second run, which has kept it. */
+  stepAgain(step: GradNode, run: TapeRun): Promise<GradNode>;
+  /** A step needs it no longer. */
+  release(step: GradNode, ledger: StorageLedger | null): void;
+}
+
 /** An operator whose derivatives are in the table. */
 export class FormulaNode extends GradNode {
   /** Null once it was given up. */
   #saved: Map<string, SavedValue> | null = new Map();
+  /** Where nothing is kept: what makes it again. */
+  recomputation: Recomputation | null = null;
 
   constructor(
     name: string,
@@ -58,8 +69,11 @@ export class FormulaNode extends GradNode {
   }
 
   async apply(gradients: readonly Gradient[], isWanted: (edge: number) => boolean, run: TapeRun): Promise<Gradient[]> {
-    const saved = this.#saved;
-    if (!saved) throw new OperatorError(RELEASED);
+    if (!this.#saved) throw new OperatorError(RELEASED);
+    if (this.recomputation) {
+      const again = (await this.recomputation.stepAgain(this, run)) as FormulaNode;
+      return again.apply(gradients, isWanted, run);
+    }
     const results: Gradient[] = this.edges.map(() => null);
     for (const formula of this.derivative.formulas) {
       const wanted = formula.inputs.map((input) => this.#isWanted(input, isWanted));
@@ -127,6 +141,11 @@ export class FormulaNode extends GradNode {
 
   override *savedTensors(): Iterable<Tensor> {
     for (const value of this.#saved?.values() ?? []) yield* value.tensors;
+  }
+
+  override release(ledger: StorageLedger | null): void {
+    super.release(ledger);
+    this.recomputation?.release(this, ledger);
   }
 
   protected override forget(): void {

@@ -6,11 +6,12 @@ import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { Execution, OperatorObserver } from '../run/execution.ts';
 import { autogradOperators } from './autograd-operators.ts';
 import { recordGroup } from './differentiable-node.ts';
 import { FormulaNode } from './formula-node.ts';
-import { takeCharge, type HeldTensor } from './held-storages.ts';
+import { hold, takeCharge, type HeldTensor } from './held-storages.ts';
 import type { GradNode } from './grad-node.ts';
 import {
   checkInPlace,
@@ -54,6 +55,34 @@ export class Recorder implements OperatorObserver {
   }
 
   #held: HeldTensor[] = [];
+  /** Takes the steps of a part of the program that is run again for what they need. */
+  #unkept: ((step: FormulaNode) => void) | null = null;
+
+  /** @param noteStep told of each step that keeps something */
+  constructor(private readonly noteStep: ((step: GradNode) => void) | null = null) {}
+
+  /** Whether what is being recorded is kept nothing of. */
+  get keepsNothing(): boolean {
+    return this.#unkept !== null;
+  }
+
+  /** Records `work` so that nothing is kept of it: each of its steps is handed to `take`. */
+  async withoutKeeping<Result>(take: (step: FormulaNode) => void, work: () => Promise<Result>): Promise<Result> {
+    this.#unkept = take;
+    try {
+      return await work();
+    } finally {
+      this.#unkept = null;
+    }
+  }
+
+  /** A tensor outlives the registers of the run, as what steps keep does. */
+  holdOn(tensor: Tensor, ledger: StorageLedger): void {
+    const entry = ledger.entries.get(tensor.storage);
+    if (!entry) return;
+    hold(tensor, ledger);
+    this.#held.push({ tensor, entry });
+  }
 
   /** The runs that were recorded are over, and gave `results`: what else derivatives need is theirs alone. */
   end(results: readonly IValue[]): void {
@@ -115,9 +144,11 @@ export class Recorder implements OperatorObserver {
       }
       noteWrites(operator, args);
       const step = nodeFor(operator, args, results);
-      saveArguments(step, operator, args);
-      saveResults(step, operator, results);
-      this.#hold(step, execution);
+      if (this.#isKept(step)) {
+        saveArguments(step, operator, args);
+        saveResults(step, operator, results);
+        this.#hold(step, execution);
+      }
       noteViews(operator, call, results, false);
       setResults(step, args, results);
       return results;
@@ -134,16 +165,19 @@ export class Recorder implements OperatorObserver {
     for (const at of writes) if (args[at] instanceof Tensor) checkInPlace(args[at]);
     // What is written to can be kept only as a copy, with the history that it had.
     const before = nodeFor(operator, args, [args[writes[0]]]);
+    const isKept = this.#isKept(before);
     const kept = [...args];
-    for (const at of writes) {
+    for (const at of isKept ? writes : []) {
       if (!(before instanceof FormulaNode) || !before.needs(signature.args[at].name)) continue;
       kept[at] = await this.#copyOf(args[at] as Tensor, execution);
     }
-    saveArguments(before, operator, kept);
+    if (isKept) saveArguments(before, operator, kept);
     const results = await this.#runBelow(call, execution);
     noteWrites(operator, args);
-    saveResults(before, operator, results);
-    this.#hold(before, execution);
+    if (isKept) {
+      saveResults(before, operator, results);
+      this.#hold(before, execution);
+    }
     const [target] = writes;
     const selfAt = before instanceof FormulaNode ? before.firstEdgeOf(signature.args[target].name) : target;
     if (isDifferentiable(args[target] as Tensor)) rebaseHistory(args[target] as Tensor, before, 0, selfAt);
@@ -166,8 +200,16 @@ export class Recorder implements OperatorObserver {
     return copy;
   }
 
+  /** Whether a step is to keep what it needs; else it is kept nothing of. */
+  #isKept(step: GradNode): boolean {
+    if (!this.#unkept || !(step instanceof FormulaNode)) return true;
+    this.#unkept(step);
+    return false;
+  }
+
   /** What is kept outlives the registers that hold it. */
   #hold(step: GradNode, { ledger }: Execution): void {
+    if (step instanceof FormulaNode) this.noteStep?.(step);
     if (ledger) this.#held.push(...step.hold(ledger));
   }
 

@@ -7,7 +7,7 @@ import type { Code, CodeSource } from '../interpreter/code.ts';
  * Makes code in which every operator of a program is called as it was written: derivatives are those of the operators that a person named, and what writes in
  * place does so.
  */
-class TapeCode implements CodeProvider {
+export class TapeCode implements CodeProvider {
   readonly #codes = new WeakMap<Graph, Code>();
 
   ofFunction(fn: ScriptFunction): CodeSource {
@@ -21,11 +21,16 @@ class TapeCode implements CodeProvider {
     return { name, code: () => this.#codeOf(graph, name) };
   }
 
+  /** What stands for a graph where it is run or inlined. */
+  protected bodyOf(graph: Graph): Graph {
+    return graph;
+  }
+
   #codeOf(graph: Graph, name: string): Code {
     let code = this.#codes.get(graph);
     if (!code) {
-      const copy = graph.copy();
-      inline(copy);
+      const copy = this.bodyOf(graph).copy();
+      inline(copy, (fn) => this.bodyOf(fn.graph));
       replaceTensorsByNumbers(copy.block);
       this.#codes.set(graph, (code = compileCode(name, copy, this)));
     }

@@ -58,6 +58,9 @@ function stepOf(name: string): GraphFunction {
 
 /** Runs derivatives within a run of a program, with or without being recorded themselves. */
 export class TapeRun {
+  /** Called when a walk backwards is over. */
+  readonly ends: (() => void)[] = [];
+
   constructor(
     readonly execution: Execution,
     /** Whether derivatives of derivatives may be asked for. */

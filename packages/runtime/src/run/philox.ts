@@ -88,6 +88,15 @@ export class PhiloxGenerator implements RandomGenerator {
     this.#spareNormal = null;
   }
 
+  mark(): () => void {
+    const [seed, position, spare] = [this.#seed, this.#position, this.#spareNormal];
+    return () => {
+      this.manualSeed(seed);
+      this.#position = position;
+      this.#spareNormal = spare;
+    };
+  }
+
   nextUint32(): number {
     return this.#words.at(this.#position++);
   }

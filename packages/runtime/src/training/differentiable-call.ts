@@ -1,5 +1,8 @@
 import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/ir';
-import { Tensor, type IValue } from '@cresset/tensor';
+import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
+import { CheckpointedCode } from '../autograd/checkpointed-code.ts';
+import { tapeCode } from '../autograd/tape-code.ts';
+import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import type { Callee, HostedModel } from '../worker/hosted-model.ts';
 import type { WireValue } from '../worker/wire-format.ts';
@@ -14,16 +17,21 @@ export class DifferentiableCall {
     private readonly model: HostedModel,
     private readonly callee: Callee,
     private readonly loss: GraphFunction | null,
+    private readonly codes: CodeProvider,
   ) {}
 
   /** Compiles what is to be differentiated, and fetches the parts of the library that this takes. */
-  static async of(model: HostedModel, { module, method, loss }: DifferentiatedMethod): Promise<DifferentiableCall> {
+  static async of(
+    model: HostedModel,
+    { module, method, loss, checkpoint }: DifferentiatedMethod,
+  ): Promise<DifferentiableCall> {
     const callee = model.callee(module, method);
     const compiled = loss === null ? null : await compileLoss(loss, model.parts);
     await needForGradients(model.parts, compiled ? [callee.fn, compiled] : [callee.fn]);
     if (model.runner.context.device) await model.parts.want('plans', 'training');
     else await model.parts.want('host', 'a call without a device');
-    return new DifferentiableCall(model, callee, compiled);
+    const codes = checkpoint.length === 0 ? tapeCode : new CheckpointedCode(modulesAt(model, module, checkpoint));
+    return new DifferentiableCall(model, callee, compiled, codes);
   }
 
   /** The arguments of one call, without `self`, and what the loss takes beside the result. */
@@ -47,6 +55,11 @@ export class DifferentiableCall {
     return { inputs, targets };
   }
 
+  /** Whether parts of it are run twice, which no graph of the whole would keep apart. */
+  get hasCheckpoints(): boolean {
+    return this.codes !== tapeCode;
+  }
+
   /** What it calls, hooks around the method among it. */
   get functions(): readonly ScriptFunction[] {
     const { fn, receiver } = this.callee;
@@ -57,7 +70,7 @@ export class DifferentiableCall {
   /** Runs the method, and the loss of its result. */
   async run(run: RecordedRun, { inputs, targets }: CallArguments): Promise<CallResults> {
     const { fn, receiver } = this.callee;
-    const output = await run.call(fn, receiver, inputs);
+    const output = await run.call(fn, receiver, inputs, this.codes);
     const loss = this.loss ? await run.call(this.loss, null, [output, ...targets]) : output;
     return { output, loss };
   }
@@ -72,6 +85,18 @@ export interface CallResults {
   readonly output: IValue;
   /** What the method gave, where there is no loss. */
   readonly loss: IValue;
+}
+
+/** Submodules by their paths from `module` on. Throws `NO_MODULE` where there is none, and `METHOD_NOT_FOUND` for one that is not called by itself. */
+function modulesAt({ modules }: HostedModel, module: string, paths: readonly string[]): ReadonlySet<ScriptObject> {
+  return new Set(
+    paths.map((path) => {
+      const found = path === '' ? undefined : modules.get(module === '' ? path : `${module}.${path}`);
+      if (!found) throw new CressetError('NO_MODULE', `there is no module '${path}'`);
+      if (found.type.findMethod('forward')) return found;
+      throw new CressetError('METHOD_NOT_FOUND', `'${path}' has no method 'forward'`);
+    }),
+  );
 }
 
 /** The one number that gradients are taken of. */

@@ -5,6 +5,7 @@ import type { Gradient } from '../autograd/grad-node.ts';
 import { Recorder } from '../autograd/recorder.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import type { OperatorTrace } from '../autograd/operator-trace.ts';
+import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import type { Code, CodeSource } from '../interpreter/code.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { TorchScriptError } from '../interpreter/script-error.ts';
@@ -82,20 +83,25 @@ export class RecordedRun {
   }
 
   /** Calls a method of an object, or a function, so that gradients of its result can be asked for; hooks stand around `forward`. */
-  async call(fn: ScriptFunction, receiver: ScriptObject | null, args: readonly IValue[]): Promise<IValue> {
+  async call(
+    fn: ScriptFunction,
+    receiver: ScriptObject | null,
+    args: readonly IValue[],
+    codes: CodeProvider = tapeCode,
+  ): Promise<IValue> {
     this.#context.gradEnabled = true;
     try {
       if (!receiver || fn.name !== 'forward')
-        return await this.#recordedCall(fn, receiver ? [receiver, ...args] : args);
+        return await this.#recordedCall(fn, receiver ? [receiver, ...args] : args, codes);
       const { forwardPreHooks, forwardHooks } = receiver.type;
       let inputs = args;
       for (const hook of forwardPreHooks) {
-        const changed = await this.#recordedCall(hook, [receiver, new Tuple(inputs)]);
+        const changed = await this.#recordedCall(hook, [receiver, new Tuple(inputs)], codes);
         if (changed !== null) inputs = changed instanceof Tuple ? changed.items : [changed];
       }
-      let result = await this.#recordedCall(fn, [receiver, ...inputs]);
+      let result = await this.#recordedCall(fn, [receiver, ...inputs], codes);
       for (const hook of forwardHooks) {
-        result = (await this.#recordedCall(hook, [receiver, new Tuple(inputs), result])) ?? result;
+        result = (await this.#recordedCall(hook, [receiver, new Tuple(inputs), result], codes)) ?? result;
       }
       return result;
     } finally {
@@ -127,9 +133,9 @@ export class RecordedRun {
     return new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
   }
 
-  async #recordedCall(fn: ScriptFunction, args: readonly IValue[]): Promise<IValue> {
-    const codes = (callee: ScriptFunction): CodeSource => tapeCode.ofFunction(callee);
-    return valueOf(await new InterpreterState(this.#recorded, codes).run(codes(fn).code(args), args));
+  async #recordedCall(fn: ScriptFunction, args: readonly IValue[], codes: CodeProvider): Promise<IValue> {
+    const codeOf = (callee: ScriptFunction): CodeSource => codes.ofFunction(callee);
+    return valueOf(await new InterpreterState(this.#recorded, codeOf).run(codeOf(fn).code(args), args));
   }
 
   /** Throws what a run that was aborted rejects with. */

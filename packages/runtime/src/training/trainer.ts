@@ -126,7 +126,8 @@ export class Trainer {
     isNew: boolean,
   ): Promise<DifferentiatedResults<Tensor>> {
     // On the host a step is as long as its operators, and may be aborted between them.
-    const tracer = isNew && this.model.runner.context.device ? new CallTracer(roots, this.call.functions) : null;
+    const isTraced = isNew && this.model.runner.context.device !== null && !this.call.hasCheckpoints;
+    const tracer = isTraced ? new CallTracer(roots, this.call.functions) : null;
     const results = await run.traced(tracer?.trace ?? null, async () => {
       const given = await this.call.run(run, args);
       const loss = lossOf(given);

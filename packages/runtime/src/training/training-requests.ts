@@ -10,6 +10,8 @@ export interface DifferentiatedMethod {
   readonly method: string;
   /** A function of torch.nn.functional by its name, or TorchScript source of one; null where the method gives the loss. */
   readonly loss: string | null;
+  /** Paths of submodules from the module on, of whose calls nothing is kept but their arguments. */
+  readonly checkpoint: readonly string[];
 }
 
 /** One call of it. */
