@@ -34,6 +34,12 @@ export interface OperatorImplementation {
    */
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly shape?: string | ((...args: any[]) => OperatorShape);
+  /**
+   * Its gradients (torch.library.register_autograd), as TorchScript source of a function that gives one for each argument that is a tensor, in order, None where
+   * there is none. It takes what it names: `grad` (`grad1` for the second result, and so on), arguments by their names, and results by theirs in the
+   * schema, or `result`. What it calls runs where the program runs, and where that has gradients, so have these. A `lowering` in TorchScript has gradients without.
+   */
+  readonly backward?: string;
 }
 
 /** An operator with what computes it. */
@@ -44,20 +50,26 @@ export class CustomOperator {
   readonly #implementation: OperatorImplementation;
 
   constructor(schema: string, implementation: OperatorImplementation) {
-    checkOptions('registerOperator', implementation, { host: 'function', lowering: 'any', shape: 'any' });
+    checkOptions('registerOperator', implementation, {
+      host: 'function',
+      lowering: 'any',
+      shape: 'any',
+      backward: 'string',
+    });
     this.name = schema.split('(', 1)[0].trim();
     this.#schema = schema;
     this.#implementation = implementation;
   }
 
   get registration(): OperatorRegistration {
-    const { host, lowering, shape } = this.#implementation;
+    const { host, lowering, shape, backward = null } = this.#implementation;
     const isScript = typeof lowering === 'string' && /^\s*(?:@|def\b)/m.test(lowering);
     return {
       schema: this.#schema,
       hasHost: host !== undefined,
       lowering: lowering === undefined ? null : isScript ? { script: lowering } : { expression: lowering },
       shape: typeof shape === 'string' ? shape : null,
+      backward,
     };
   }
 

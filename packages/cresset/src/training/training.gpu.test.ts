@@ -1,5 +1,15 @@
 import { afterAll, expect, test } from 'vitest';
-import { memory, optim, shutdown } from '../index.ts';
+import {
+  load,
+  memory,
+  optim,
+  registerOperator,
+  script,
+  shutdown,
+  tensor,
+  type ScriptModule,
+  type TrainerOptions,
+} from '../index.ts';
 import { batches, distance, fixture, fresh, TOKEN_LOSS } from './training-fixture.ts';
 
 const whole = fixture<{ readonly mlp: readonly number[]; readonly transformer: readonly number[] }>('training.json');
@@ -32,4 +42,50 @@ test('a transformer trains on the device as in PyTorch, a submit and a readback 
   // What a step needs is given up with it.
   expect(bytes.at(-1)).toBe(bytes[10]);
   await model.dispose();
+});
+
+const SWISHING = `
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(64, 64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + ops.gpu_grad_ns.swish(self.linear(x))
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(), Layer(), Layer()])
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x.square().mean()
+`;
+
+test('gradients of a custom operator, and of layers that are run again, are those of the host', async () => {
+  await registerOperator('gpu_grad_ns::swish(Tensor x) -> Tensor', {
+    lowering: 'x * sigmoid(x)',
+    backward:
+      'def backward(grad, x, result):\n    part = torch.sigmoid(x)\n    return grad * (part + result * (1 - part))\n',
+  });
+  const unit = await script(SWISHING, { device: 'cpu', worker: false });
+  const file = await (await (unit as unknown as { Net(): Promise<ScriptModule> }).Net()).save();
+  const x = tensor(
+    Float32Array.from({ length: 256 * 64 }, (_, at) => Math.sin(0.7 * at)),
+    [256, 64],
+  );
+  const train = async (device: 'cpu' | 'webgpu', options: Pick<TrainerOptions, 'checkpoint'>): Promise<number[]> => {
+    const model = await load(file, { device, worker: false });
+    const trainer = await model.trainer({ optimizer: optim.SGD({ lr: 0.05 }), ...options });
+    const losses: number[] = [];
+    for (let at = 0; at < 4; at++) losses.push((await trainer.step(x)).loss);
+    if (device === 'webgpu') expect(model.lastRun!.hostFallback).toEqual([]);
+    await model.dispose();
+    return losses;
+  };
+  const expected = await train('cpu', {});
+  expect(distance(await train('webgpu', {}), expected)).toBeLessThan(1e-4);
+  expect(distance(await train('webgpu', { checkpoint: ['layers.0', 'layers.1'] }), expected)).toBeLessThan(1e-4);
 });

@@ -31,7 +31,11 @@ const underived: Readonly<Record<string, string>> = {
 };
 
 /** PyTorch's error where a gradient is asked through an operator that has no derivative. */
-export function notImplementedMessage(name: string): string {
+export function notImplementedMessage(name: string, overload = ''): string {
+  const [namespace, operator] = name.split('::');
+  if (operator !== undefined && !/^(?:aten|prims?|torchvision|quantized)$/.test(namespace)) {
+    return `Trying to backward through ${namespace}.${operator}.${overload || 'default'} but no autograd formula was registered. Please use register_autograd to add one.`;
+  }
   const known = underived[plain(name)];
   if (known === undefined) return `derivative for ${name} is not implemented`;
   return `${known} is not implemented${known.startsWith('the') ? '.' : ''}`;

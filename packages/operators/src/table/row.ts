@@ -34,6 +34,8 @@ export interface OperatorRow {
   readonly decomposition?: string;
   /** The graph of the decomposition, where that was compiled with names of its author's. */
   readonly decomposed?: Graph;
+  /** How its gradients are worked out, where that is not in the table of formulas: a custom operator's. */
+  readonly backward?: RowBackward;
   /** Computes it somewhere else, as a custom operator's function in the page: where there is no device, or nothing for that. */
   readonly remote?: (args: readonly IValue[]) => Promise<readonly IValue[]>;
   /** It reads no tensor's elements (`size`, `dim`, `zeros_like`): running it on the host needs no readback. */
@@ -61,6 +63,15 @@ export interface OperatorRow {
   readonly refusesOverlap?: true;
   /** On a derived row: the row whose results it writes to `self` or to its `out` arguments. */
   readonly derived?: { readonly from: OperatorRow; readonly form: 'in-place' | 'out' };
+}
+
+/** A function that gives the gradients of an operator's inputs. */
+export interface RowBackward {
+  readonly graph: Graph;
+  /** What it takes, as formulas name it: `grad`, arguments, results. */
+  readonly parameters: readonly string[];
+  /** The arguments that it gives the gradients of, in order. */
+  readonly inputs: readonly string[];
 }
 
 /** Works on IValues as they are: ints are bigints, floats numbers, lists `List`. One argument a schema argument (those of

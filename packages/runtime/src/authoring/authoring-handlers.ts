@@ -81,10 +81,10 @@ export const authoringHandlers: RequestHandlers = {
   },
 
   async 'register-operator'(request, host) {
-    const { lowering, shape } = request;
+    const { lowering, shape, backward } = request;
     const parts = host.programParts();
     if (lowering && 'script' in lowering) await needForSource(parts, lowering.script);
-    if (shape !== null) await needForSource(parts, shape);
+    for (const source of [shape, backward]) if (source !== null) await needForSource(parts, source);
     registerCustomOperator(request, (call) => runInPage(call, host));
     return { type: 'done' };
   },

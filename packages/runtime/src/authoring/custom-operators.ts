@@ -11,9 +11,10 @@ import {
   type GraphFunction,
   type Type,
 } from '@cresset/ir';
-import { copyInto, type OperatorRow, type PointwiseArguments } from '@cresset/operators';
+import { copyInto, type OperatorRow, type PointwiseArguments, type RowBackward } from '@cresset/operators';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
+import { gradientName, resultNames } from '../autograd/formula-names.ts';
 import { Execution } from '../run/execution.ts';
 import { ExecutorCache } from '../executor/graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
@@ -46,7 +47,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
       `a custom operator has a name such as 'my_ns::my_op', in a namespace that is not PyTorch's; '${schema.name}' is none`,
     );
   }
-  const { lowering, hasHost, shape } = registration;
+  const { lowering, hasHost, shape, backward } = registration;
   if (!lowering && !hasHost) {
     throw new CressetError('OPERATOR_NAME', `${schema.operatorName} needs a host function, or a lowering`);
   }
@@ -54,6 +55,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
     schema: registration.schema,
     ...(lowering && 'script' in lowering && decomposedRow(schema, lowering.script)),
     ...(lowering && 'expression' in lowering && pointwiseRow(schema, lowering.expression)),
+    ...(backward !== null && { backward: backwardOf(schema, backward) }),
     ...(hasHost && { remote: remoteOf(schema, shape === null ? null : new ShapeFunction(schema, shape), run) }),
   };
   // One that neither returns nor writes anything is called for what it does besides.
@@ -66,13 +68,7 @@ export function registerCustomOperator(registration: OperatorRegistration, run: 
 // ---- in terms of others
 
 function compileFor(schema: FunctionSchema, text: string, what: string): GraphFunction {
-  provideLibrary();
-  const unit = new CompilationUnit();
-  const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python');
-  const functions = declareFunctions(unit, definitions, { resolver: new UnitResolver([unit], '') });
-  functions.forEach((fn) => fn.ensureDefined());
-  const [main] = functions;
-  if (!main) throw new CressetError('OPERATOR_SCRIPT', `the ${what} of ${schema.operatorName} defines no function`);
+  const main = compileText(schema, text, what);
   const { length } = main.schema.arguments;
   if (length !== schema.arguments.length) {
     throw new CressetError(
@@ -83,10 +79,25 @@ function compileFor(schema: FunctionSchema, text: string, what: string): GraphFu
   return main;
 }
 
+function compileText(schema: FunctionSchema, text: string, what: string): GraphFunction {
+  provideLibrary();
+  const unit = new CompilationUnit();
+  const definitions = parseProgram(new Source(text, `<${what} of ${schema.operatorName}>`), 'python');
+  const functions = declareFunctions(unit, definitions, { resolver: new UnitResolver([unit], '') });
+  functions.forEach((fn) => fn.ensureDefined());
+  const [main] = functions;
+  if (!main) throw new CressetError('OPERATOR_SCRIPT', `the ${what} of ${schema.operatorName} defines no function`);
+  return main;
+}
+
+function resultCount({ schema: { returns } }: GraphFunction): number {
+  const returned = returns[0]?.type;
+  return returned?.kind === 'TupleType' ? returned.containedTypes().length : returns.length;
+}
+
 function decomposedRow(schema: FunctionSchema, script: string): Partial<OperatorRow> {
   const fn = compileFor(schema, script, 'lowering');
-  const returned = fn.schema.returns[0]?.type;
-  const count = returned?.kind === 'TupleType' ? returned.containedTypes().length : fn.schema.returns.length;
+  const count = resultCount(fn);
   if (count !== schema.returns.length) {
     throw new CressetError(
       'OPERATOR_SCRIPT',
@@ -94,6 +105,34 @@ function decomposedRow(schema: FunctionSchema, script: string): Partial<Operator
     );
   }
   return { decomposition: script, decomposed: fn.graph };
+}
+
+/** Its gradients as a program. What that takes is found by name, as for the formulas of other operators. */
+function backwardOf(schema: FunctionSchema, script: string): RowBackward {
+  const fn = compileText(schema, script, 'backward');
+  const { arguments: args, returns } = schema;
+  const known = new Set([
+    ...args.map(({ name }) => name),
+    ...returns.map((_, at) => gradientName(at)),
+    ...resultNames(returns),
+  ]);
+  const parameters = fn.schema.arguments.map(({ name }) => name);
+  const unknown = parameters.find((name) => !known.has(name));
+  if (unknown !== undefined) {
+    throw new CressetError(
+      'OPERATOR_SCRIPT',
+      `the backward of ${schema.operatorName} takes '${unknown}', which is none of ${[...known].join(', ')}`,
+    );
+  }
+  const inputs = args.filter(({ type }) => /^Tensor\??(?:\[\])?$/.test(String(type))).map(({ name }) => name);
+  const count = resultCount(fn);
+  if (count !== inputs.length) {
+    throw new CressetError(
+      'OPERATOR_SCRIPT',
+      `the backward of ${schema.operatorName} returned an incorrect number of gradients (expected ${inputs.length}, got ${count})`,
+    );
+  }
+  return { graph: fn.graph, parameters, inputs };
 }
 
 function pointwiseRow(schema: FunctionSchema, expression: unknown): Partial<OperatorRow> {

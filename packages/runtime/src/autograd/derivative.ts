@@ -12,7 +12,8 @@ export class Formula {
 
   constructor(
     private readonly name: string,
-    private readonly text: FormulaText,
+    private readonly text: Omit<FormulaText, 'source'>,
+    private readonly graph: () => Graph,
   ) {}
 
   get parameters(): readonly string[] {
@@ -31,7 +32,7 @@ export class Formula {
   /** Compiled when it is first asked for. Throws PyTorch's error where there is no such gradient. */
   get code(): Code {
     if (this.refusal !== null) throw new OperatorError(this.refusal);
-    return (this.#code ??= tapeCode.ofGraph(compile(this.name, this.text.source), this.name).code());
+    return (this.#code ??= tapeCode.ofGraph(this.graph(), this.name).code());
   }
 }
 
@@ -57,6 +58,12 @@ export function derivativeOf(row: OperatorRow): Derivative | null {
 function find(row: OperatorRow): Derivative | null {
   const { signature } = boxingOf(row);
   const { name, overload } = signature;
+  const { backward } = row;
+  if (backward) {
+    const text = { parameters: backward.parameters, inputs: backward.inputs, refusal: null };
+    const formulas = [formulaOf(name, text, () => backward.graph)];
+    return { composition: null, signature, formulas, saved: new Set(backward.parameters) };
+  }
   const formulas = derivativesOf(name, overload);
   if (!formulas) return null;
   const texts = formulaTexts(signature, formulas, derivativeHelpers);
@@ -68,10 +75,13 @@ function find(row: OperatorRow): Derivative | null {
         ? null
         : () => (graph ??= compile(name, compositionText(signature, composed, derivativeHelpers))),
     signature,
-    formulas: texts.map((text) => new Formula(`derivative of ${name}`, text)),
+    formulas: texts.map((text) => formulaOf(name, text, () => compile(`derivative of ${name}`, text.source))),
     saved: new Set(texts.flatMap(({ parameters }) => parameters)),
   };
 }
+
+const formulaOf = (operator: string, text: Omit<FormulaText, 'source'>, graph: () => Graph): Formula =>
+  new Formula(`derivative of ${operator}`, text, graph);
 
 function compile(name: string, text: string): Graph {
   const unit = new CompilationUnit();

@@ -1,3 +1,4 @@
+import { gradientName, resultNames } from './formula-names.ts';
 import { refusalOf, type DerivativeFormulas, type Signature } from '@cresset/operators/parts/derivatives';
 
 /** One formula as a function in TorchScript. */
@@ -50,12 +51,6 @@ function bodyOf(text: string): string {
   const lines = text.includes('\n') ? text.trim().split('\n') : [`return ${text}`];
   return lines.map((line) => `    ${line}\n`).join('');
 }
-
-export const gradientName = (result: number): string => (result === 0 ? 'grad' : `grad${result}`);
-
-/** What formulas call the results: by the schema's names, or `result`, or numbered. */
-export const resultNames = (returns: Signature['returns']): string[] =>
-  returns.map(({ name }, at) => name || (returns.length === 1 ? 'result' : `result${at}`));
 
 export const sizesName = (name: string): string => `${name}_sizes`;
 

@@ -7,7 +7,7 @@ import { CopySlices } from './copy-slices.ts';
 
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
 import { FormulaNode, type InputEdges } from './formula-node.ts';
-import { resultNames } from './formula-text.ts';
+import { resultNames } from './formula-names.ts';
 import { AccumulateGrad, metaOf, NotImplementedNode, type GradNode } from './grad-node.ts';
 import {
   emptyHistory,
@@ -69,7 +69,12 @@ export function nodeFor(operator: RecordedOperator, args: readonly IValue[], res
   const outputs = outputsOf(results).map((result) => (result instanceof Tensor ? metaOf(result) : null));
   return derivative
     ? new FormulaNode(name, edges, outputs, derivative, inputs)
-    : new NotImplementedNode(name, edges, outputs, notImplementedMessage(boxingOf(operator.source).signature.name));
+    : new NotImplementedNode(name, edges, outputs, messageFor(operator));
+}
+
+function messageFor({ source }: RecordedOperator): string {
+  const { name, overload } = boxingOf(source).signature;
+  return notImplementedMessage(name, overload);
 }
 
 /** Keeps what the derivatives need of a call's arguments. */

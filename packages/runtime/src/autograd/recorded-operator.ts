@@ -67,6 +67,8 @@ function describe(row: OperatorRow): RecordedOperator {
 }
 
 function backwardName({ name, overload }: Signature): string {
+  const [namespace, plain] = name.split('::');
+  if (namespace !== 'aten') return `GeneratedBackwardFor_${namespace}_${plain}_${overload || 'default'}Backward`;
   const short = name.slice(name.indexOf('::') + 2);
   const words = short.split('_');
   const title = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');

@@ -35,6 +35,9 @@ const plainName = (name: string): string => name.replace(/^\w+::/, '').replace(/
 function noteOperators(graph: Graph, names: Set<string>): void {
   for (const node of graph.allNodes()) {
     names.add(plainName(node.kind));
+    // A custom operator's gradients are those of what it comes to.
+    const { decomposed } = (node.maybeOperator()?.row as OperatorRow | undefined) ?? {};
+    if (decomposed) noteOperators(decomposed, names);
     for (const name of node.attributeNames) {
       const attribute = node.attribute(name);
       if (attribute.kind === 'g') noteOperators(attribute.value, names);

@@ -197,6 +197,8 @@ export interface OperatorRegistration {
   readonly lowering: { readonly script: string } | { readonly expression: unknown } | null;
   /** TorchScript text of a function of the arguments, that gives the sizes of the result or results. */
   readonly shape: string | null;
+  /** TorchScript text of a function of gradients, arguments and results, by their names, that gives the gradients of its tensors. */
+  readonly backward: string | null;
 }
 
 /** Makes an operator known to programs that are compiled from now on; answered with `done`. */
