@@ -1,5 +1,6 @@
 import { queryObjects } from 'node:v8';
 import { registerAllParts, type RuntimeContextOptions } from '@cresset/runtime';
+import { TensorType } from '@cresset/ir';
 import { List, Storage, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -152,6 +153,50 @@ def f(x: Tensor, s: float, n: int):
       [2n, 5n, 3n].map((n, run) => () => [tensorOf([4, 5], run), run + 0.5, n]),
     );
     expect(looped.explain('f').stretches.some(({ patched }) => patched.includes('a number of the program'))).toBe(true);
+  });
+
+  it('computes the little that is left to the host, anew each time', async () => {
+    const source = `
+def f(mask: Tensor, x: Tensor, s: float, state: List[Tensor]):
+    m = (1.0 - mask.float()) * s
+    parts = [m[1:], x[0, :4], torch.zeros(2)]
+    joined = torch.cat(parts)
+    y = torch.softmax(x + torch.cat([m, joined[:-7]]), -1)
+    z = torch.relu(y @ y) * joined.sum()
+    shown = joined.flip(0)
+    state[0] = joined + state[0]
+    return (z, shown[:2], m, y + state[0][0])
+
+def loop(mask: Tensor, x: Tensor, n: int):
+    h = mask.float()
+    for i in range(n):
+        g = h[i % 3:i % 3 + 2].sum() * (i + 0.5)
+        x = torch.softmax(x * g + h[0], -1)
+    return (x, h + 1)
+
+def written(mask: Tensor, x: Tensor, n: int):
+    h = mask.float()
+    h.mul_(n)
+    y = torch.softmax(x * h.sum(), -1)
+    h.add_(1)
+    return (y, h)
+`;
+    const functions = new PythonFunctions(source, { device, limits: { smallWork: 32 } });
+    const host = onHost(source);
+    const mask = (run: number): Tensor => intsOf(run % 2, 1, run, 0, run % 3);
+    const calls: [string, (run: number) => IValue[]][] = [
+      ['f', (run) => [mask(run), tensorOf([8, 8], run), run / 2, new List(TensorType.get(), [tensorOf([10], run)])]],
+      ['loop', (run) => [mask(run), tensorOf([9, 8], run), BigInt(2 + (run % 4))]],
+      ['written', (run) => [mask(run), tensorOf([9, 8], run), BigInt(run % 3)]],
+    ];
+    for (const [name, make] of calls) {
+      const outcomes: [IValue, IValue][] = [];
+      for (let run = 0; run < 9; run++)
+        outcomes.push([await functions.call(name, make(run)), await host.call(name, make(run))]);
+      const { replayed } = functions.module.lastRun!;
+      expect(replayed).toBeGreaterThanOrEqual({ f: 2, loop: 2, written: 0 }[name]!);
+      for (const [got, want] of outcomes) expectClose(numbers(got), numbers(want));
+    }
   });
 
   it('sees what the host looks at', async () => {

@@ -8,8 +8,15 @@ import type { OperatorCall } from './invoke.ts';
  * values. Their checks, promotion, sizes and loops are known then, and what is left is to compute.
  */
 export interface PreparedCall {
-  /** The result; undefined where the arguments are not like those. */
-  run(args: readonly IValue[], context: HostContext): IValue | undefined;
+  /** Which argument is a number that may be any other of its type; -1 where none is. */
+  readonly patched: number;
+  /** Whether its result is an argument that it writes to. */
+  readonly overwrites: boolean;
+  /**
+   * The result; undefined where the arguments are not like those.
+   * @param into an earlier result that nobody needs any more: this one may lie there
+   */
+  run(args: readonly IValue[], context: HostContext, into?: IValue): IValue | undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { List, Tensor, type IValue } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { fixedGenerator, runAll } from '../operator-fixture.ts';
 import { findRow } from '../table/register.ts';
-import { OperatorCall } from './invoke.ts';
+import { computeCallOnHost, OperatorCall } from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
 import { prepareCall } from './prepared-call.ts';
 
@@ -17,6 +17,18 @@ function prepared(operator: string, ...args: IValue[]): PreparedCall {
   if (!call) throw new Error(`${operator} is not made ready`);
   return call;
 }
+
+const longs = (...values: bigint[]): Tensor => Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');
+const ints = (...items: bigint[]): List => new List(IntType.get(), items);
+const tensors = (...items: Tensor[]): List => new List(TensorType.get(), items);
+
+/** 3 × 4. */
+const matrix = (seed: number): Tensor =>
+  Tensor.fromArray(
+    Float32Array.from({ length: 12 }, (_, at) => at + seed / 8),
+    [3, 4],
+    'float32',
+  );
 
 const numbers = (value: IValue | undefined): number[] => Array.from((value as Tensor).contiguousArray(), Number);
 
@@ -55,14 +67,12 @@ describe('a prepared call', () => {
   });
 
   it('leaves lists of other lengths alone', () => {
-    const list = (...items: Tensor[]): List => new List(TensorType.get(), items);
-    const call = prepared('aten::cat', list(floats(1), floats(2)), 0n);
-    expect(numbers(call.run([list(floats(3), floats(4)), 0n], context))).toEqual([3, 4]);
-    expect(call.run([list(floats(3)), 0n], context)).toBeUndefined();
-    const dims = (...items: bigint[]): List => new List(IntType.get(), items);
-    const sum = prepared('aten::sum.dim_IntList', floats(1, 2), dims(0n), false, null);
-    expect(numbers(sum.run([floats(3, 4), dims(0n), false, null], context))).toEqual([7]);
-    expect(sum.run([floats(3, 4), dims(), false, null], context)).toBeUndefined();
+    const call = prepared('aten::cat', tensors(floats(1), floats(2)), 0n);
+    expect(numbers(call.run([tensors(floats(3), floats(4)), 0n], context))).toEqual([3, 4]);
+    expect(call.run([tensors(floats(3)), 0n], context)).toBeUndefined();
+    const sum = prepared('aten::sum.dim_IntList', floats(1, 2), ints(0n), false, null);
+    expect(numbers(sum.run([floats(3, 4), ints(0n), false, null], context))).toEqual([7]);
+    expect(sum.run([floats(3, 4), ints(), false, null], context)).toBeUndefined();
   });
 
   it('writes in place, but not where operands may overlap', () => {
@@ -88,9 +98,49 @@ describe('a prepared call', () => {
     expect(prepareCall(new OperatorCall(findRow('aten::copy_', '')!, [repeated, floats(1, 2), false]))).toBeNull();
   });
 
+  it.each<[string, (seed: number) => IValue[]]>([
+    ['aten::pad', (seed) => [matrix(seed), ints(1n, 2n, -1n, 1n), 'constant', 7.5]],
+    ['aten::pad', (seed) => [matrix(seed), ints(2n, 1n), 'reflect', null]],
+    ['aten::pad', (seed) => [matrix(seed).asStrided([1, 3, 2], [0, 1, 4]), ints(1n, 1n), 'circular', null]],
+    ['aten::cat', (seed) => [tensors(matrix(seed), matrix(seed + 1), matrix(seed).asStrided([1, 4], [4, 1], 4)), 0n]],
+    ['aten::cat', (seed) => [tensors(matrix(seed), matrix(seed).asStrided([3, 4], [1, 3])), 1n]],
+    ['aten::cat', (seed) => [tensors(floats(seed), Tensor.fromArray(Int32Array.of(seed), [1], 'int32')), 0n]],
+    ['aten::stack', (seed) => [tensors(matrix(seed), matrix(seed + 3)), 2n]],
+    ['aten::flip', (seed) => [matrix(seed), ints(0n, 1n)]],
+    ['aten::repeat', (seed) => [matrix(seed), ints(2n, 1n, 3n)]],
+    ['aten::contiguous', (seed) => [matrix(seed).asStrided([4, 3], [1, 4]), 0n]],
+    ['aten::reshape', (seed) => [matrix(seed).asStrided([4, 3], [1, 4]), ints(12n)]],
+    [
+      'aten::to.dtype',
+      (seed) => [Tensor.fromArray(Uint8Array.of(seed % 2, 1, 0), [3], 'bool'), 6n, false, false, null],
+    ],
+    ['aten::to.dtype', (seed) => [longs(BigInt(seed), 2n ** 40n), 6n, false, false, null]],
+  ])('moves what others have moved: %s', (operator, make) => {
+    const call = prepared(operator, ...make(0));
+    const [name, overload = ''] = operator.split('.');
+    let into: IValue | undefined;
+    for (let seed = 1; seed < 6; seed++) {
+      const args = make(seed);
+      const [want] = computeCallOnHost(new OperatorCall(findRow(name, overload)!, args), context) as Tensor[];
+      const got = call.run(args, context, into) as Tensor;
+      expect([got.sizes, got.strides, got.dtype]).toEqual([want.sizes, want.strides, want.dtype]);
+      expect(numbers(got)).toEqual(numbers(want));
+      // The first two show how.
+      expect(got === into).toBe(seed > 2);
+      into = got;
+    }
+  });
+
+  it.each([3n, 5n, 11n])('leaves conversions to dtype %s to the kernel', (dtype) => {
+    const args = (seed: number): IValue[] => [floats(seed + 0.75, -seed - 0.5, 0), dtype, false, false, null];
+    const call = prepared('aten::to.dtype', ...args(0));
+    for (let seed = 1; seed < 5; seed++) {
+      const want = runAll('aten::to.dtype', ...args(seed))[0] as Tensor;
+      expect(numbers(call.run(args(seed), context))).toEqual(numbers(want));
+    }
+  });
+
   it('goes on with bigints where an int64 needs them', () => {
-    const longs = (...values: bigint[]): Tensor =>
-      Tensor.fromArray(BigInt64Array.from(values), [values.length], 'int64');
     const call = prepared('aten::add.Tensor', longs(1n), longs(2n), 1n);
     expect((call.run([longs(1n), longs(2n), 1n], context) as Tensor).contiguousArray()[0]).toBe(3n);
     const large = [longs(2n ** 62n), longs(2n ** 62n), 1n];

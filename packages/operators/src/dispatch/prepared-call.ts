@@ -17,6 +17,7 @@ import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row
 import { checkReadable } from './dtype-refusals.ts';
 import { allocateOnHost, areEqual, canWriteOver, checkTarget, outputShapes, type OperatorCall } from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
+import { Moves } from './prepared-moves.ts';
 import { giveMemory, takeMemory } from './spare-memory.ts';
 
 type Arguments = Record<string, Unboxed>;
@@ -42,8 +43,9 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   const { args: formals, returns } = boxing.signature;
   if (returns.length !== 1 || returns[0].type.replace(/\(.*\)/, '') !== 'Tensor' || formals.length !== args.length)
     return null;
-  const patched = rule && typeof rule.dtype === 'string' ? formals.findIndex(({ name }) => name === 'other') : -1;
-  const guards = args.map((value, at) => (at === patched && typeof value === 'number' ? isFloat : guardFor(value)));
+  const other = rule && typeof rule.dtype === 'string' ? formals.findIndex(({ name }) => name === 'other') : -1;
+  const patched = typeof args[other] === 'number' ? other : -1;
+  const guards = args.map((value, at) => (at === patched ? isFloat : guardFor(value)));
   if (!guards.every((guard) => guard !== null)) return null;
   const { unboxed } = call;
   // A view of these arguments is one of any like them, and so is what has to be computed.
@@ -59,32 +61,47 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   const newMemory = spent ? takeMemory : Storage.zeros;
   const taken = spent?.find((at) => isLaidOut(args[at], meta));
   const compute = rule ? pointwise(row, unboxed, meta, taken, newMemory) : reduction(row, unboxed, meta, newMemory);
-  if (compute) return new Prepared(guards, compute, spent ?? []);
+  if (compute) return new Prepared(guards, compute, spent ?? [], row.derived !== undefined, patched);
   const { host } = row;
   if (rule || row.reduction || !host || size > SMALL_KERNEL) return null;
+  const names = formals.map(({ name }) => name);
+  let isFirst = true;
+  let moves: Moves | null = null;
   return new Prepared(
     guards,
-    (values, context) => {
+    (values, context, into) => {
+      if (moves) return moves.run(values, into);
+      const given = boxing.unbox(values);
       const output = allocateOnHost(meta);
-      const begun = host(boxing.unbox(values) as never, [output], context);
+      const begun = host(given as never, [output], context);
       const results = isInPieces(begun) ? finish(begun) : begun;
-      return results === undefined ? output : boxing.box(results)[0];
+      if (results !== undefined) return boxing.box(results)[0];
+      // Whoever calls twice may call often.
+      if (row.moves && !isFirst) moves = Moves.of(row, names, given, output, context);
+      isFirst = false;
+      return output;
     },
     [],
+    false,
   );
 }
+
+/** Computes a result from arguments that are as they should be. */
+type Compute = PreparedCall['run'];
 
 class Prepared implements PreparedCall {
   constructor(
     readonly guards: readonly Guard[],
-    readonly compute: PreparedCall['run'],
+    readonly compute: Compute,
     readonly spent: readonly number[],
+    readonly overwrites: boolean,
+    readonly patched = -1,
   ) {}
 
-  run(args: readonly IValue[], context: HostContext): IValue | undefined {
+  run(args: readonly IValue[], context: HostContext, into?: IValue): IValue | undefined {
     const { guards, spent } = this;
     for (let at = 0; at < guards.length; at++) if (!guards[at](args[at])) return undefined;
-    const result = this.compute(args, context);
+    const result = this.compute(args, context, into);
     if (result === undefined) return undefined;
     for (let at = 0; at < spent.length; at++) if (args[spent[at]] !== result) giveMemory(args[spent[at]] as Tensor);
     return result;
@@ -139,7 +156,7 @@ function pointwise(
   meta: TensorMeta,
   taken: number | undefined,
   newMemory: typeof takeMemory,
-): PreparedCall['run'] | null {
+): Compute | null {
   const { from } = row.derived ?? { from: row };
   const { computing } = computingTypes(from, args);
   if (isComplex(computing) || from.pointwise!.number) return null;
@@ -160,9 +177,10 @@ function pointwise(
   const positions = names.map((name) => formals.findIndex((formal) => formal.name === name));
   const count = numelOf(sizes);
   const place = inPlace ? 0 : taken;
-  return (values) => {
-    const target =
-      place === undefined ? new Tensor(newMemory(dtype, count), dtype, sizes, strides) : (values[place] as Tensor);
+  return (values, _context, into) => {
+    const target = (
+      place === undefined ? (into ?? new Tensor(newMemory(dtype, count), dtype, sizes, strides)) : values[place]
+    ) as Tensor;
     const tensors = new Array<Tensor>(positions.length);
     for (let at = 0; at < positions.length; at++) {
       const value = values[positions[at]];
@@ -199,21 +217,17 @@ function overwriting({ row, unboxed }: OperatorCall, guards: readonly Guard[], m
       return self;
     },
     [],
+    true,
   );
 }
 
-function reduction(
-  row: OperatorRow,
-  args: Arguments,
-  meta: TensorMeta,
-  newMemory: typeof takeMemory,
-): PreparedCall['run'] | null {
+function reduction(row: OperatorRow, args: Arguments, meta: TensorMeta, newMemory: typeof takeMemory): Compute | null {
   if (!row.reduction) return null;
   const layouts = Object.fromEntries(Object.entries(args).map(([name, value]) => [name, layoutOf(value)]));
   const loop = reductionLoop(row, layouts, allocateOnHost(meta));
   if (!loop) return null;
-  return (values) => {
-    const output = allocateOnHost(meta, newMemory);
+  return (values, _context, into) => {
+    const output = (into ?? allocateOnHost(meta, newMemory)) as Tensor;
     loop.run(values[0] as Tensor, output);
     return output;
   };

@@ -53,6 +53,7 @@ export interface KernelRule<Args> extends Forms {
   readonly takesQuantized?: boolean;
   readonly nondeterministic?: boolean;
   readonly writesInPlace?: true;
+  readonly moves?: true;
   readonly resizesSelf?: true;
   readonly refusesOverlap?: true;
 }

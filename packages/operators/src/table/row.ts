@@ -54,6 +54,8 @@ export interface OperatorRow {
   /** There is a form with `out=` arguments too: its overload name, and for several results the arguments' names, as in
    * `dim_max(max, max_values)`. Its row is derived too. */
   readonly out?: string;
+  /** Each element of its result is one of its tensors' elements, converted where dtypes differ, or the same whatever these hold. */
+  readonly moves?: true;
   /** Its kernels may have `self` itself as their output: what they write there they have read before. Its in-place form then writes
    * no more than what changes. */
   readonly writesInPlace?: true;

@@ -67,7 +67,10 @@ export function runPrepared(
 ): IValue | undefined {
   if (!prepared || execution.observer) return undefined;
   const { context, ledger } = execution;
-  const result = prepared.run(args, context);
+  const recording = context.planner?.recording;
+  const result = recording
+    ? recording.callOnHost(name, prepared, args, context, execution.memberInputs)
+    : prepared.run(args, context);
   if (result !== undefined && ledger) {
     countOne(context.counters.hostSmall, name);
     own(execution, tensorsIn(args), [result]);

@@ -167,6 +167,7 @@ export class FusionGroup {
         const args = inputs.map((input) => values[input]);
         const isTail = output === this.#concatenation?.output;
         const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+        execution.memberInputs = isTail ? null : inputs;
         const known = isTail ? undefined : runPrepared(binding, args, execution);
         if (known !== undefined) {
           finish([known]);
@@ -189,7 +190,7 @@ export class FusionGroup {
       } catch (error) {
         throw new MemberError(node, error);
       } finally {
-        execution.member = null;
+        execution.member = execution.memberInputs = null;
       }
     }
     const results = this.#outputs.map((output) => values[output]);

@@ -7,6 +7,8 @@ export type Origin =
   | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number }
   /** A result of a step of the stretch that is done anew each time, before anything else. */
   | { readonly kind: 'computed'; readonly step: number; readonly at: number }
+  /** What the host computes in this step, each time anew. */
+  | { readonly kind: 'host'; readonly step: number }
   /** An item of the list or tuple that is the live-in of this number. */
   | { readonly kind: 'item'; readonly of: number; readonly at: number };
 

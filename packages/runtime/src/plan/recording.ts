@@ -5,6 +5,7 @@ import {
   realType,
   Tensor,
   Tuple,
+  watchHostAccess,
   type HostAccessWatch,
   type IValue,
   type ScriptObject,
@@ -13,9 +14,10 @@ import {
 } from '@cresset/tensor';
 import type { PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
-import type { OpenUp, OperatorRow, RandomGenerator } from '@cresset/operators';
+import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
+import type { HostStep, StepInput } from './host-step.ts';
 import { openParam, openScalars } from './open-params.ts';
 import { isImmutable, isPlainTensor, liveInOf, SameLayout, type LiveIn, type Origin } from './live-in.ts';
 
@@ -68,6 +70,7 @@ interface Mark {
   readonly labels: number;
   readonly contents: number;
   readonly steps: number;
+  readonly hostSteps: number;
   readonly draws: number;
 }
 
@@ -92,9 +95,12 @@ export class Recording implements HostAccessWatch {
   /** Storages with a larger number were made while it went on. */
   readonly firstSerial = lastStorageSerial();
   readonly steps: Step[] = [];
+  readonly hostSteps: HostStep[] = [];
   readonly draws: Draw[] = [];
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
+  /** Numbers that the instruction's calls on the host take whatever they are, and how many do. */
+  readonly #handedOn = new Map<OpenNumber, number>();
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
   /** Guarded since the instruction began. */
@@ -107,7 +113,7 @@ export class Recording implements HostAccessWatch {
   readonly #given = new Map<Storage, number>();
   readonly #constants = new Set<IValue>();
   readonly #faultStorages = new Set<Storage>();
-  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, draws: 0 };
+  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0 };
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
@@ -193,6 +199,92 @@ export class Recording implements HostAccessWatch {
     return liveIn.openUp();
   }
 
+  callOnHost(
+    name: string,
+    call: PreparedCall,
+    args: readonly IValue[],
+    context: HostContext,
+    positions: readonly number[] | null,
+  ): IValue | undefined {
+    const inputs = call.overwrites ? null : this.#inputsOfStep(args, call.patched, positions);
+    if (!inputs) return call.run(args, context);
+    // Elements are others each time, and so is where they lie: that decides nothing that is recorded.
+    const untouched = this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
+    watchHostAccess(null);
+    try {
+      const result = call.run(args, context);
+      for (const open of untouched) open.isRead = false;
+      if (result !== undefined) {
+        const step = this.hostSteps.push({ name, call, inputs }) - 1;
+        if (this.#addLiveIn({ kind: 'host', step }, result) < 0) this.refuse('a value that nothing short tells apart');
+      }
+      return result;
+    } finally {
+      watchHostAccess(this);
+    }
+  }
+
+  /** Where a replay takes the arguments of a call on the host from; null where it can't. */
+  #inputsOfStep(args: readonly IValue[], patched: number, positions: readonly number[] | null): StepInput[] | null {
+    const inputs: StepInput[] = [];
+    for (const [at, value] of args.entries()) {
+      const input = (at === patched && this.#patchedInput(positions ? positions[at] : at)) || this.#inputOfStep(value);
+      if (!input) return null;
+      inputs.push(input);
+    }
+    return inputs;
+  }
+
+  /** A number that the call takes whatever it is. */
+  #patchedInput(at: number): StepInput | null {
+    const open = this.#openNumber(at);
+    if (!open) return null;
+    this.#handedOn.set(open, (this.#handedOn.get(open) ?? 0) + 1);
+    return { kind: 'live-in', at: this.#sources.get(this.#instruction!.inputs[at])! };
+  }
+
+  #inputOfStep(value: IValue): StepInput | null {
+    // What numbers it was given decides what it is: those are guarded as for any other instruction.
+    if (isImmutable(value) || this.#constants.has(value)) return { kind: 'constant', value };
+    const liveIn = this.liveInOf(value as object);
+    if (liveIn >= 0) {
+      this.#guard(liveIn);
+      const { open } = this.liveIns[liveIn];
+      const [own, ...others] = this.#sourcesOf(value);
+      if (own !== undefined && others.length === 0) return { kind: 'live-in', at: own };
+      // Which of several views it is the next time, a replay could not tell.
+      if (open) open.isRead = true;
+      return { kind: 'live-in', at: liveIn };
+    }
+    if (value instanceof Tensor) return isPlainTensor(value) ? this.#tensorOfStep(value) : null;
+    if (!(value instanceof List || value instanceof Tuple) || value.items.length > maxItems) return null;
+    const items: StepInput[] = [];
+    for (const item of value.items) {
+      const input = this.#inputOfStep(item);
+      if (!input) return null;
+      items.push(input);
+    }
+    return value instanceof List
+      ? { kind: 'list', elementType: value.elementType, items }
+      : { kind: 'tuple', type: value.type, items };
+  }
+
+  /** Live-ins that inputs of the instruction are which hold this value. */
+  #sourcesOf(value: IValue): Set<number> {
+    const registers = this.#instruction!.inputs.filter((register) => this.frame.get(register) === value);
+    return new Set(registers.flatMap((register) => this.#sources.get(register) ?? []));
+  }
+
+  #tensorOfStep(tensor: Tensor): StepInput | null {
+    const { storage, dtype, sizes, strides } = tensor;
+    const of = this.#given.get(storage);
+    if (of !== undefined) return { kind: 'view', of, dtype, sizes, strides, offset: tensor.storageOffset };
+    if (storage.serial <= this.firstSerial || !storage.isOnHost) return null;
+    // Made on the host meanwhile, of nothing that may be another time.
+    const copy = new Tensor(storage.copyOnHost(), dtype, sizes, strides, tensor.storageOffset);
+    return { kind: 'constant', value: copy };
+  }
+
   faultsGoTo(storage: Storage): void {
     this.notesFaults = true;
     this.#faultStorages.add(storage);
@@ -234,6 +326,7 @@ export class Recording implements HostAccessWatch {
   before(instruction: Instruction): string | null {
     this.#written.clear();
     this.#lastSerial = lastStorageSerial();
+    this.#handedOn.clear();
     this.#instruction = instruction;
     this.#mark = {
       liveIns: this.liveIns.length,
@@ -241,6 +334,7 @@ export class Recording implements HostAccessWatch {
       labels: this.labels.length,
       contents: this.contents.length,
       steps: this.steps.length,
+      hostSteps: this.hostSteps.length,
       draws: this.draws.length,
     };
     this.#guarded = [];
@@ -284,13 +378,15 @@ export class Recording implements HostAccessWatch {
   }
 
   /** Numbers that it took otherwise than as params of its launches have to be what they were. */
-  #closeRead({ inputs }: Instruction): void {
+  #closeRead(instruction: Instruction): void {
+    const { inputs } = instruction;
     const launches = this.launches.slice(this.#mark.launches);
     for (const register of inputs) {
       const liveIn = this.liveIns[this.#sources.get(register) ?? -1];
       // A tensor tells by itself when it is asked where it begins.
       if (!liveIn?.open || liveIn instanceof SameLayout) continue;
       const { open } = liveIn;
+      if (this.#handedOn.get(open) === usesOf(instruction, register)) continue;
       if (!launches.some(({ launch }) => launch.params.some((param) => param.open === open))) open.isRead = true;
     }
   }
@@ -338,7 +434,7 @@ export class Recording implements HostAccessWatch {
       return this.#end('a tensor that changes its shape');
     outputs.forEach((register, at) => {
       this.registers.set(register, this.frame.get(register));
-      const source = made[at] ?? moved[at];
+      const source = made[at] ?? moved[at] ?? this.#sourceOfResult(register);
       if (source === undefined) this.#sources.delete(register);
       else this.#sources.set(register, source);
     });
@@ -349,6 +445,13 @@ export class Recording implements HostAccessWatch {
     this.instructions++;
     this.#written.clear();
     return null;
+  }
+
+  /** The live-in that a register holds after the host computed it. */
+  #sourceOfResult(register: number): number | undefined {
+    const value = this.frame.get(register);
+    const at = value instanceof Tensor ? this.liveInOf(value) : -1;
+    return at >= this.#mark.liveIns ? at : undefined;
   }
 
   /** Forgets the instruction that runs, which does not belong to it after all. */
@@ -367,9 +470,10 @@ export class Recording implements HostAccessWatch {
   }
 
   #end(reason: string): string {
-    const { liveIns, launches, labels, contents, steps, draws } = this.#mark;
+    const { liveIns, launches, labels, contents, steps, hostSteps, draws } = this.#mark;
     for (const liveIn of this.#guarded) liveIn.isGuarded = false;
     this.steps.length = steps;
+    this.hostSteps.length = hostSteps;
     this.liveIns.length = this.liveInStorages.length = liveIns;
     this.launches.length = launches;
     this.labels.length = labels;
@@ -441,6 +545,16 @@ export class Recording implements HostAccessWatch {
 /** Whether an input of a group goes to an operator of it that is not pointwise, and may go by its number. */
 const goesToAnchor = ({ graph }: FusionGroup, at: number): boolean =>
   graph.inputs[at].uses.some(({ user }) => !(user.maybeOperator()?.row as OperatorRow | undefined)?.pointwise);
+
+/** In how many places operators take what a register holds. */
+function usesOf(instruction: Instruction, register: number): number {
+  let uses = 0;
+  instruction.inputs.forEach((input, at) => {
+    if (input === register)
+      uses += instruction.op === 'FUSION_GROUP' ? instruction.operand.graph.inputs[at].uses.length : 1;
+  });
+  return uses;
+}
 
 /** Whether an instruction hands on what its registers hold. */
 const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

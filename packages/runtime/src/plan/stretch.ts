@@ -16,9 +16,11 @@ import type { Frame } from '../interpreter/frame.ts';
 import { planMemory } from '../memory/memory-plan.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
+import { countOne } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { fuseLaunches } from './fused-launches.ts';
 import { storeInPlaces, type InPlaceLaunches } from './in-place-launches.ts';
+import { RepeatedStep } from './host-step.ts';
 import { SameLayout, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import type { ContentNote, Draw, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
@@ -33,11 +35,18 @@ type StorageSource =
   /** Made anew on the host, with these elements. */
   | { readonly kind: 'copied'; readonly from: Storage };
 
+/** A buffer of the stretch's own, which takes what the host has computed to its launches. */
+interface Transfer {
+  buffer: DeviceBuffer | null;
+}
+
 /** A storage that launches use, and how. */
 interface BoundStorage {
   readonly storage: number;
   readonly dtype: ScalarType;
   readonly stored: boolean;
+  /** Of elements that nobody needs when the stretch is over. */
+  readonly transfer: Transfer | null;
 }
 
 /** Where a number comes from that a replay writes among the params of its launches. */
@@ -66,6 +75,7 @@ export class Stretch {
   readonly #buffers: DeviceBuffer[] = [];
   /** What its steps came to, as far as they were done. */
   readonly #computed: (readonly IValue[])[] = [];
+  readonly #computedOnHost: (readonly IValue[])[] = [];
   /** What its launches take along. */
   readonly #numbers: (number | bigint)[] = [];
   /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
@@ -83,6 +93,9 @@ export class Stretch {
     private readonly liveIns: readonly LiveIn[],
     /** What is done anew each time, of live-ins alone. */
     private readonly steps: readonly Step[],
+    private readonly hostSteps: readonly RepeatedStep[],
+    /** Live-ins that the host computes and that outlive the stretch. */
+    private readonly handedOut: readonly number[],
     private readonly numbers: readonly NumberSource[],
     private readonly draws: readonly Draw[],
     private readonly contents: readonly ContentNote[],
@@ -116,7 +129,7 @@ export class Stretch {
     let found = 0;
     let areOthers = false;
     this.mismatch = -1;
-    this.#computed.length = 0;
+    this.#computed.length = this.#computedOnHost.length = 0;
     for (let at = 0; at < liveIns.length; at++) {
       const liveIn = liveIns[at];
       const value = this.#valueOf(liveIn, frame, context);
@@ -158,6 +171,8 @@ export class Stretch {
         const parent = this.#values[origin.of];
         return parent instanceof List || parent instanceof Tuple ? parent.items[origin.at] : undefined;
       }
+      case 'host':
+        return (this.#computedOnHost[origin.step] ??= this.#computeOnHost(origin.step, context))[0];
       case 'computed':
         return (this.#computed[origin.step] ??= this.#compute(this.steps[origin.step], context))[origin.at];
     }
@@ -168,6 +183,15 @@ export class Stretch {
     const args = inputs.map((input) => ('liveIn' in input ? this.#values[input.liveIn] : input.constant));
     try {
       return runWithoutData(row, args, context) ?? [];
+    } catch {
+      // The instruction itself tells of it.
+      return [];
+    }
+  }
+
+  #computeOnHost(step: number, context: RuntimeContext): readonly IValue[] {
+    try {
+      return this.hostSteps[step].run(this.#values, context);
     } catch {
       // The instruction itself tells of it.
       return [];
@@ -203,11 +227,14 @@ export class Stretch {
         else continue;
         if (source.kind !== 'fixed') ledger?.own(storages[at]);
       }
+      for (const at of this.handedOut) ledger?.own(storages[at]);
       for (let at = 0; at < bound.length; at++) {
-        const { storage, dtype, stored } = bound[at];
-        buffers[at] = stored
-          ? storages[storage].deviceBufferForWriting(device, dtype)
-          : storages[storage].deviceBuffer(device, dtype);
+        const { storage, dtype, stored, transfer } = bound[at];
+        buffers[at] = transfer
+          ? sent(storages[storage], dtype, transfer, device)
+          : stored
+            ? storages[storage].deviceBufferForWriting(device, dtype)
+            : storages[storage].deviceBuffer(device, dtype);
       }
       this.#fillNumbers(execution.context);
       recorder.replay(this.list, buffers, this.#numbers);
@@ -225,10 +252,12 @@ export class Stretch {
       throw error;
     } finally {
       // What it worked with is not its own: it may be large.
-      this.#values.length = storages.length = buffers.length = this.#computed.length = 0;
+      this.#values.length = storages.length = buffers.length = 0;
+      this.#computed.length = this.#computedOnHost.length = 0;
     }
     const { counters } = execution.context;
     for (const [label, count] of this.labels) counters.device.set(label, (counters.device.get(label) ?? 0) + count);
+    for (const { step } of this.hostSteps) countOne(counters.hostSmall, step.name);
     counters.replayed += this.launchCount;
     frame.programCounter = this.end;
   }
@@ -252,10 +281,22 @@ export class Stretch {
     });
   }
 
-  dispose(recorder: LaunchRecorder): void {
+  dispose(device: ComputeDevice, recorder: LaunchRecorder): void {
     recorder.forget(this.list);
+    for (const { transfer } of this.bound) if (transfer?.buffer) device.release(transfer.buffer);
     for (const copy of this.copies) copy.dispose();
   }
+}
+
+/** Sends a storage's elements to the buffer that is there for them. */
+function sent(storage: Storage, dtype: ScalarType, transfer: Transfer, device: ComputeDevice): DeviceBuffer {
+  if (transfer.buffer?.isLost) {
+    device.release(transfer.buffer);
+    transfer.buffer = null;
+  }
+  transfer.buffer ??= device.allocate((storage.byteLength / elementSize(dtype)) * device.deviceElementSize(dtype));
+  device.upload(transfer.buffer, dtype, new Uint8Array(storage.hostBytes()));
+  return transfer.buffer;
 }
 
 /** Makes a stretch of what was recorded up to the instruction `end`. */
@@ -274,6 +315,10 @@ class StretchBuilder {
   /** Where a storage of the recording is among the sources. */
   readonly #numbers = new Map<Storage, number>();
   readonly #copies: Storage[] = [];
+  /** Storages of live-ins that values lie in when the stretch is over. */
+  readonly #outliving = new Set<number>();
+  /** Those that the host computes for the stretch alone. */
+  readonly #passing = new Set<number>();
   readonly #made: MadeValue[] = [];
   readonly #madeObjects = new Map<object, number>();
 
@@ -306,6 +351,12 @@ class StretchBuilder {
     const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
     const numbers = this.#numbersOf(fused);
     const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
+    // Which steps' results do, with their places among the storages.
+    const handedOut = new Map<number, number>();
+    for (const { origin, storage } of liveIns) {
+      if (origin.kind === 'host' && this.#outliving.has(storage)) handedOut.set(origin.step, storage);
+      else if (origin.kind === 'host') this.#passing.add(storage);
+    }
     const { bound, list } = this.#record(storeInPlaces(fused, isTemporary, dtypeOf, recorder), recorder);
     return new Stretch(
       end,
@@ -316,6 +367,8 @@ class StretchBuilder {
       recording.notesFaults ? callers : null,
       liveIns,
       recording.steps,
+      recording.hostSteps.map((step, at) => new RepeatedStep(step, !handedOut.has(at))),
+      [...handedOut.values()],
       numbers,
       recording.draws,
       contents,
@@ -334,7 +387,7 @@ class StretchBuilder {
 
   #resultOf(register: number, value: IValue): number {
     const at = this.recording.sourceOf(register);
-    return at < 0 ? this.#valueOf(value) : this.#made.push({ kind: 'live-in', at }) - 1;
+    return at < 0 ? this.#valueOf(value) : this.#made.push(this.#liveIn(at)) - 1;
   }
 
   #valueOf(value: IValue): number {
@@ -348,9 +401,14 @@ class StretchBuilder {
     return at;
   }
 
+  #liveIn(at: number): MadeValue {
+    this.#outliving.add(this.recording.liveIns[at].storage);
+    return { kind: 'live-in', at };
+  }
+
   #recipeOf(value: IValue & object): MadeValue {
     const liveIn = this.recording.liveInOf(value);
-    if (liveIn >= 0) return { kind: 'live-in', at: liveIn };
+    if (liveIn >= 0) return this.#liveIn(liveIn);
     if (this.recording.isConstant(value)) return { kind: 'same', value };
     if (value instanceof Tensor) {
       const { dtype, sizes, strides, storageOffset: offset, requiresGrad, storage } = value;
@@ -368,7 +426,10 @@ class StretchBuilder {
   /** A storage that is there when the stretch is over. */
   #outlive(storage: Storage, tensorType: ScalarType): number {
     let at = this.#numbers.get(storage);
-    if (at !== undefined) return at;
+    if (at !== undefined) {
+      this.#outliving.add(at);
+      return at;
+    }
     const note = this.recording.storages.get(storage);
     at = this.#sources.push(this.#sourceOf(storage, note, realType(tensorType))) - 1;
     this.#numbers.set(storage, at);
@@ -436,7 +497,8 @@ class StretchBuilder {
         ? this.#numbers.get(storage)!
         : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
       if (copy) this.#copies.push(copy);
-      places.set(storage, bound.push({ storage: number, dtype, stored }) - 1);
+      const transfer = this.#passing.has(number) ? { buffer: null } : null;
+      places.set(storage, bound.push({ storage: number, dtype, stored, transfer }) - 1);
     }
     const { buffers, bufferOf } = planMemory(scratch);
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));

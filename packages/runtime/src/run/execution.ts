@@ -47,6 +47,8 @@ export class Execution {
   running: RunningProgram | null = null;
   /** The operator of a fused group that is being called by itself. */
   member: Node | null = null;
+  /** Where that operator's arguments are among the values of the group: its inputs come first. */
+  memberInputs: readonly number[] | null = null;
   /** How many failures the device had before. */
   readonly #failures: number;
 

@@ -2,8 +2,8 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Code } from '../interpreter/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
-import type { OpenUp, RandomGenerator } from '@cresset/operators';
-import type { Storage } from '@cresset/tensor';
+import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
+import type { IValue, Storage } from '@cresset/tensor';
 import type { Execution } from './execution.ts';
 
 /** What a planner knows of a stretch of a function, for people to read. */
@@ -28,6 +28,18 @@ export interface RecordingNotes {
   watched(generator: RandomGenerator): RandomGenerator;
   /** What has numbers stay open that may be others each time. @param inputs as `LoweringContext` has them */
   openUp(inputs?: readonly number[]): OpenUp;
+  /**
+   * The result of a call on the host that was made ready, undefined where the arguments are not like those. A replay makes the same call,
+   * where it has its arguments and the call writes to none of them.
+   * @param inputs as `Execution.memberInputs`
+   */
+  callOnHost(
+    name: string,
+    call: PreparedCall,
+    args: readonly IValue[],
+    context: HostContext,
+    inputs: readonly number[] | null,
+  ): IValue | undefined;
   /** A storage that kernels note faults in. */
   faultsGoTo(storage: Storage): void;
   /** The program waits for what it will not have to wait for the next time. */

@@ -122,6 +122,7 @@ function joining<Args>(schema: string, prepare: (args: Args) => Join, forms: For
       }
     },
     lower: (args, [output], context) => lowerJoin(prepare(args), output, context),
+    moves: true,
     ...forms,
   });
 }

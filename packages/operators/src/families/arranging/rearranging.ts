@@ -26,6 +26,7 @@ function moving<Args>(schema: string, shown: (args: Args) => Tensor, forms: Form
     },
     host: (args, [output]) => copyPieces(output, shown(args)),
     lower: (args, [output], context) => lowerCopy(output, shown(args), context, schema.slice(0, schema.search(/[.(]/))),
+    moves: true,
     ...forms,
   });
 }
@@ -116,6 +117,7 @@ function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): Opera
       const { target, source } = parts(prepare(args), output);
       lowerCopy(target, source, context, 'aten::repeat');
     },
+    moves: true,
     out: false,
   });
 }
@@ -156,6 +158,7 @@ const repeatInterleave = kernel<RepeatEach>(
       const { target, source } = repeatedEach(args, output);
       lowerCopy(target, source, context, 'aten::repeat_interleave');
     },
+    moves: true,
   },
 );
 

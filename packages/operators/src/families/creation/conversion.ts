@@ -61,6 +61,7 @@ function converting<Args extends Self>(schema: string, request: (args: Args) => 
     },
     host: (args, [output]) => copyPieces(output, args.self),
     lower: (args, [output], context) => lowerCopy(output, args.self, context, schema.slice(0, schema.search(/[.(]/))),
+    moves: true,
   });
 }
 

@@ -175,6 +175,7 @@ function paddingRow<Args>(schema: string, rule: (args: Args) => Padding, out: bo
       const { self, mode, pad, value } = rule(args);
       lowerPad(label, self, mode, bordersOf(self.dim, pad), value, result, context);
     },
+    moves: true,
   });
 }
 

@@ -38,6 +38,7 @@ function reshaping<Args extends Self>(schema: string, sizesOf: (args: Args) => r
     shape: (args) => ({ sizes: inferSize(sizesOf(args), args.self.numel), dtype: args.self.dtype }),
     host: (args, [output]) => copyPieces(target(output, args), args.self),
     lower: (args, [output], context) => lowerCopy(target(output, args), args.self, context, 'aten::reshape'),
+    moves: true,
   });
 }
 
