@@ -1,7 +1,14 @@
 import { evaluateConstruction } from '@cresset/frontend';
 import type { Node } from '@cresset/ir';
-import { isImplemented, runOnHost, type HostContext, type OperatorRow } from '@cresset/operators';
-import { isInstance, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import {
+  computeCallOnHost,
+  isImplemented,
+  OperatorCall,
+  runWithoutData,
+  type HostContext,
+  type OperatorRow,
+} from '@cresset/operators';
+import { isInstance, numelOf, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { toIValue } from '../interpreter/constant-value.ts';
 import { PhiloxGenerator } from '../run/philox.ts';
 
@@ -18,21 +25,26 @@ const silentContext: HostContext = {
 
 /** Runs a node on constants, as constant propagation asks for it; null where it cannot be run, or only with an error. */
 export function evaluateConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
-  const results = evaluateAnyConstant(node, constants);
+  const results = evaluateUpTo(maxElements, node, constants);
   return results?.some((value) => value instanceof Tensor && value.numel > maxElements) === true ? null : results;
 }
 
 /** As {@link evaluateConstant}, whatever the size of the result: where a program is made anew of its constants. */
 export function evaluateAnyConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
+  return evaluateUpTo(Infinity, node, constants);
+}
+
+/** @param most elements of a tensor that is computed, where its size is known before */
+function evaluateUpTo(most: number, node: Node, constants: readonly unknown[]): readonly IValue[] | null {
   try {
-    return evaluate(node, constants.map(toIValue));
+    return evaluate(node, constants.map(toIValue), most);
   } catch {
     // Whether the program ever comes here is not known: the error is raised when it does.
     return null;
   }
 }
 
-function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+function evaluate(node: Node, inputs: readonly IValue[], most: number): readonly IValue[] | null {
   const constructed = evaluateConstruction(node, inputs);
   if (constructed) return constructed;
   switch (node.kind) {
@@ -50,12 +62,15 @@ function evaluate(node: Node, inputs: readonly IValue[]): readonly IValue[] | nu
     case 'prim::isinstance':
       return [node.tys('types').some((type) => isInstance(inputs[0], type))];
     default:
-      return evaluateOperator(node, inputs);
+      return evaluateOperator(node, inputs, most);
   }
 }
 
-function evaluateOperator(node: Node, inputs: readonly IValue[]): readonly IValue[] | null {
+function evaluateOperator(node: Node, inputs: readonly IValue[], most: number): readonly IValue[] | null {
   const row = node.maybeOperator()?.row as OperatorRow | undefined;
   if (!row || !isImplemented(row)) return null;
-  return runOnHost(row, inputs, silentContext);
+  const known = runWithoutData(row, inputs, silentContext);
+  if (known) return known;
+  const call = new OperatorCall(row, inputs);
+  return call.outputs?.some(({ sizes }) => numelOf(sizes) > most) ? null : computeCallOnHost(call, silentContext);
 }
