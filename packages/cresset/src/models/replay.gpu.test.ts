@@ -155,6 +155,45 @@ def f(x: Tensor, s: float, n: int):
     expect(looped.explain('f').stretches.some(({ patched }) => patched.includes('a number of the program'))).toBe(true);
   });
 
+  it('has probabilities, attributes and narrow numbers of the moment', async () => {
+    const source = `
+class Scale:
+    def __init__(self, by: float, plus: int):
+        self.by = by
+        self.plus = plus
+
+def f(x: Tensor, by: float, n: int, scale: Scale):
+    a = torch.dropout(x, by, True)
+    b = torch.softmax(x * scale.by + scale.plus, -1)
+    h = x.half()
+    i = (x * 100).to(torch.uint8)
+    k = (x * 100).to(torch.int16)
+    c = [(h * by + n).float(), (h - by).float(), (h > by).float()]
+    d = (i + n, i * n, i > n % 200, k - n, k // (n % 50 + 1), (k > by).float() * n)
+    e = torch.alpha_dropout(x, by, True)
+    scale.by += 0.25
+    scale.plus = scale.plus * 3 - 1
+    return (a, b, c, d, e)
+
+def make(by: float, plus: int):
+    return Scale(by, plus)
+`;
+    const here = onDevice(source);
+    const there = onHost(source);
+    const scales = [await here.call('make', [0.5, 1n]), await there.call('make', [0.5, 1n])];
+    for (const functions of [here, there]) functions.module.context.generator.manualSeed(7n);
+    const probabilities = [0.5, 0.25, 0.1, 0.7, 0, 0.3, 1, 0.05, 0.9];
+    const outcomes: unknown[][] = [];
+    for (const [run, by] of probabilities.entries()) {
+      const make = (): IValue[] => [tensorOf([6, 5], run), by, BigInt(run * 371 - 500)];
+      const got = await here.call('f', [...make(), scales[0]]);
+      outcomes.push([numbers(got), numbers(await there.call('f', [...make(), scales[1]]))]);
+    }
+    for (const [got, want] of outcomes) expectClose(got, want);
+    expect(here.explain('f').stretches.flatMap(({ patched }) => patched)).toContain('a number of the program');
+    expect(here.module.lastRun!.replayed).toBeGreaterThan(0);
+  });
+
   it('computes the little that is left to the host, anew each time', async () => {
     const source = `
 def f(mask: Tensor, x: Tensor, s: float, state: List[Tensor]):

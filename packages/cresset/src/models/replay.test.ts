@@ -224,6 +224,66 @@ def power(x: Tensor, s: float):
     expect(stretches('power')).toEqual([[3, []]]);
   });
 
+  it('writes numbers of attributes, probabilities and what narrow dtypes make of a number', async () => {
+    const functions = new PythonFunctions(
+      `
+class Scale:
+    def __init__(self, by: float, plus: int):
+        self.by = by
+        self.plus = plus
+
+def make(by: float, plus: int):
+    return Scale(by, plus)
+
+def change(scale: Scale, by: float, plus: int):
+    scale.by = by
+    scale.plus = plus
+
+def scaled(x: Tensor, scale: Scale):
+    return torch.softmax(x * scale.by + scale.plus, -1)
+
+def dropped(x: Tensor, p: float):
+    return torch.softmax(torch.dropout(x, p, True), -1)
+
+def half(x: Tensor, s: float, n: int):
+    return torch.softmax((x.half() * s + n).float(), -1)
+
+def narrow(x: Tensor, n: int):
+    y = (x * 100).to(torch.uint8) + n
+    return torch.softmax((y - n * 2).to(torch.int16).float() + (y > n), -1)
+`,
+      { device },
+    );
+    const scale = await functions.call('make', [1.5, 1n]);
+    const numbers: [string, (run: number) => Promise<IValue[]>, string[]][] = [
+      [
+        'scaled',
+        async (run) => {
+          await functions.call('change', [scale, run / 4, BigInt(run)]);
+          return [scale];
+        },
+        ['a number of the program'],
+      ],
+      ['dropped', (run) => Promise.resolve([1 / (run + 2)]), ['a number of the program', 'random numbers']],
+      ['half', (run) => Promise.resolve([run / 3, BigInt(run)]), ['a number of the program']],
+      ['narrow', (run) => Promise.resolve([BigInt(run * 77)]), ['a number of the program']],
+    ];
+    for (const [name, make, patched] of numbers) {
+      for (let run = 1; run < 5; run++) await once(functions, name, [64, 64], ...(await make(run)));
+      for (const run of [9, 5, 7]) {
+        const given = await make(run);
+        const { dispatches, buffers, prepared } = await counted(() => once(functions, name, [64, 64], ...given));
+        expect([name, buffers, prepared]).toEqual([name, 0, 0]);
+        expect(functions.module.lastRun).toMatchObject({ replayed: dispatches });
+      }
+      expect(functions.explain(name).stretches.map((stretch) => stretch.patched)).toEqual([patched]);
+    }
+    // Outside of it the kernel does not do: the input is the result, and all of it is dropped.
+    await once(functions, 'dropped', [64, 64], 0);
+    await once(functions, 'dropped', [64, 64], 1);
+    expect(functions.module.lastRun).toMatchObject({ dispatches: 1, replayed: 1 });
+  });
+
   it('goes on over random numbers that the device draws', async () => {
     const functions = new PythonFunctions(
       `

@@ -12,6 +12,7 @@ import {
   type Expr,
   type ExprType,
   type LoadExpr,
+  type ParamExpr,
 } from '@cresset/tensorexpr';
 import { boxingOf } from '../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from './broadcast.ts';
@@ -140,16 +141,14 @@ export function pointwiseExpr(
   for (const name of operandNames(row)) {
     const value = args[name] as Argument | undefined;
     if (value === null || value === undefined) continue;
-    const isApart = rule.apart?.includes(name) ?? false;
-    const rounds = (name !== 'other' || !rule.exactOther) && (name !== 'alpha' || isApart);
     if (value instanceof TensorElement) {
-      values[name] = isApart ? value.expr : convert(value.expr, value.dtype, computing, rounds);
+      const isApart = rule.apart?.includes(name);
+      values[name] = isApart ? value.expr : convert(value.expr, value.dtype, computing, isRounded(rule, name));
     } else {
-      const number = rounds ? roundedOperand(name, value as Scalar, computing) : (value as Scalar);
-      values[name] = scalarParam(number, isApart ? scalarDtype(number) : computing);
+      values[name] = numberParam(rule, name, value as Scalar, computing);
     }
   }
-  openUp?.(row, args, values, computing);
+  openUp?.(row, args, values, computing, (name, value) => numberParam(rule, name, value, computing));
   if (!rule.body) throw new TypeError(`${row.schema} has no body`);
   const body = rule.body(values, type, computing);
   return { expr: wrapNarrow(cast(exprTypeOf(result), body), result), dtype: result };
@@ -177,8 +176,18 @@ function roundedOperand(name: string, value: Scalar, computing: ScalarType): Sca
   return isNumber && isHalf(computing) && operandScalars.has(name) ? roundingTo(computing)(Number(value)) : value;
 }
 
+/** Whether an operand takes part as the dtype that is computed in has it. */
+const isRounded = ({ exactOther, apart }: PointwiseRule, name: string): boolean =>
+  (name !== 'other' || !exactOther) && (name !== 'alpha' || apart?.includes(name) === true);
+
+/** A number of the program as an operand. */
+function numberParam(rule: PointwiseRule, name: string, value: Scalar, computing: ScalarType): ParamExpr {
+  const number = isRounded(rule, name) ? roundedOperand(name, value, computing) : value;
+  return scalarParam(number, rule.apart?.includes(name) ? scalarDtype(number) : computing);
+}
+
 /** A Scalar as a run-time number of the dtype. */
-export function scalarParam(value: Scalar, dtype: ScalarType): Expr {
+export function scalarParam(value: Scalar, dtype: ScalarType): ParamExpr {
   const type = exprTypeOf(dtype);
   switch (type) {
     case 'float':

@@ -181,6 +181,11 @@ export interface LoweringContext {
   /** A tensor for an intermediate result, contiguous, contents undefined; freed when the lowering returns. */
   temporary(sizes: readonly number[], dtype: ScalarType): Tensor;
   launch(kernel: Kernel): void;
+  /**
+   * A param for what `of` makes of the float that is argument `at`, where what is recorded serves for all floats that `admits` takes;
+   * null where the number is one like others.
+   */
+  openParam?(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null;
   readonly generator: RandomGenerator;
   /** A store that notes a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
    * the position. Nothing waits for it: it is looked at when results are fetched. */
@@ -189,12 +194,16 @@ export interface LoweringContext {
   fetch(...tensors: readonly Tensor[]): Promise<unknown>;
 }
 
-/** Puts params that stay open in what is recorded in the place of others among the values of a pointwise row's body. */
+/**
+ * Puts params that stay open in what is recorded in the place of others among the values of a pointwise row's body.
+ * @param paramOf the param for another number in the place of the argument of that name
+ */
 export type OpenUp = (
   row: OperatorRow,
   args: PointwiseArguments,
   values: PointwiseArguments,
   computing: ScalarType,
+  paramOf: (name: string, value: Scalar) => ParamExpr,
 ) => void;
 
 /** How an operator's result dtype follows from its arguments; see type-promotion.ts. */

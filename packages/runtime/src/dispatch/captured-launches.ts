@@ -15,6 +15,11 @@ export class CapturedLaunches extends DeviceLaunches {
     return this.execution.context.planner?.recording?.openUp(inputs);
   }
 
+  /** The arguments of a member are not the group's. */
+  override openParam(): null {
+    return null;
+  }
+
   launchNow(kernel: Kernel): void {
     super.launch(kernel);
   }

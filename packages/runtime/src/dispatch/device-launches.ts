@@ -1,6 +1,6 @@
 import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/operators';
 import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
-import type { ComputeDevice, Expr, Kernel, Store } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, Kernel, ParamExpr, Store } from '@cresset/tensorexpr';
 import type { Execution } from '../run/execution.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { countOne } from '../run/run-counters.ts';
@@ -35,6 +35,12 @@ export class DeviceLaunches implements LoweringContext {
     countOne(counters.device, this.name);
     planner?.recording?.labels.push(this.name);
     this.device.launch(kernel);
+  }
+
+  openParam(...number: Parameters<LoweringContext['openParam'] & {}>): ParamExpr | null {
+    const { member, context } = this.execution;
+    // A member of a group that is called by itself has arguments of its own.
+    return (!member && context.planner?.recording?.openParam(...number)) || null;
   }
 
   fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {

@@ -4,7 +4,8 @@ import { DeviceValue, List, OpenNumber, ScriptObject, Tensor, Tuple, type IValue
 /** Where a value comes from that a stretch did not make. */
 export type Origin =
   | { readonly kind: 'register'; readonly register: number }
-  | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number }
+  /** @property register what it is first put in */
+  | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number; readonly register: number }
   /** A result of a step of the stretch that is done anew each time, before anything else. */
   | { readonly kind: 'computed'; readonly step: number; readonly at: number }
   /** What the host computes in this step, each time anew. */
@@ -18,6 +19,8 @@ export abstract class LiveIn {
   storage = -1;
   /** Whether it has to be what it was: something besides those steps goes by it. */
   isGuarded = false;
+  /** What a number has to be like that is another one. */
+  readonly admits: ((value: number) => boolean)[] = [];
   /** Stands for its number, or for where it begins, in launches that serve whatever that is. */
   open: OpenNumber | null = null;
 
@@ -47,7 +50,9 @@ class SameValue extends LiveIn {
   }
 
   matches(value: IValue): boolean {
-    return Object.is(value, this.value) || (this.open?.isRead === false && typeof value === typeof this.value);
+    if (Object.is(value, this.value)) return true;
+    if (this.open?.isRead !== false || typeof value !== typeof this.value) return false;
+    return this.admits.every((admits) => admits(value as number));
   }
 }
 

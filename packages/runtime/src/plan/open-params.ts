@@ -1,6 +1,20 @@
 import { boxingOf, type OperatorRow, type PointwiseArguments } from '@cresset/operators';
-import type { OpenNumber, ScalarType } from '@cresset/tensor';
+import { OpenNumber, type ScalarType } from '@cresset/tensor';
 import type { Expr, ExprType, ParamExpr } from '@cresset/tensorexpr';
+
+/** What is made of a number that stays open. */
+export class DerivedNumber extends OpenNumber {
+  constructor(
+    readonly base: OpenNumber,
+    readonly of: (value: number | bigint) => number | bigint,
+  ) {
+    super(of(base.value));
+  }
+}
+
+/** The number that another one is made of, or is. */
+export const baseOf = (open: OpenNumber | undefined): OpenNumber | undefined =>
+  open instanceof DerivedNumber ? open.base : open;
 
 /** A param that may have another value when its kernel is launched again; who asks for the value settles it. */
 export function openParam(type: ExprType, open: OpenNumber): ParamExpr {
@@ -9,15 +23,15 @@ export function openParam(type: ExprType, open: OpenNumber): ParamExpr {
     type,
     open,
     get value() {
-      open.isRead = true;
+      baseOf(open)!.isRead = true;
       return open.value;
     },
   };
 }
 
 /**
- * Has Scalars of a pointwise row stay open: puts params that do among the values of its body. What the row does with a number besides, and
- * what a param cannot say (narrow types wrap and round it beforehand), settles the number.
+ * Has Scalars of a pointwise row stay open: puts params that do among the values of its body, rounded and wrapped as the row takes them. What
+ * the row does with a number besides settles it.
  *
  * @param openNumber the argument of this number, where it may be another one each time
  */
@@ -26,6 +40,7 @@ export function openScalars(
   args: PointwiseArguments,
   values: PointwiseArguments,
   computing: ScalarType,
+  paramOf: (name: string, value: number | bigint) => ParamExpr,
   openNumber: (at: number) => OpenNumber | null,
 ): void {
   const asked = { ...args };
@@ -34,8 +49,12 @@ export function openScalars(
     const open = openNumber(at);
     if (!open) return;
     const { kind, type } = values[name] as Expr;
-    const made = openParam(type, open);
-    if (kind === 'param' && isExact(type, computing, open)) values[name] = made;
+    const converted = (value: number | bigint): number | bigint => {
+      const { value: number } = paramOf(name, value);
+      return typeof number === 'boolean' ? Number(number) : number;
+    };
+    const made = openParam(type, isExact(type, computing, open) ? open : new DerivedNumber(open, converted));
+    if (kind === 'param') values[name] = made;
     else open.isRead = true;
     Object.defineProperty(asked, name, { get: () => made.value });
   });
@@ -43,7 +62,7 @@ export function openScalars(
   if (typeof dtype === 'function') dtype(computing, asked);
 }
 
-/** Whether a param of the type holds every such number as the row takes it. */
+/** Whether a param of the type holds every such number as it is. */
 function isExact(type: ExprType, computing: ScalarType, { value }: OpenNumber): boolean {
   if (type === 'float') return computing !== 'float16' && computing !== 'bfloat16';
   return typeof value === 'bigint' && (type === 'i64' || computing === 'int32');

@@ -12,13 +12,13 @@ import {
   type ScalarType,
   type Storage,
 } from '@cresset/tensor';
-import type { PreparedLaunch } from '@cresset/tensorexpr';
+import type { ParamExpr, PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
 import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import type { HostStep, StepInput } from './host-step.ts';
-import { openParam, openScalars } from './open-params.ts';
+import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { isImmutable, isPlainTensor, liveInOf, SameLayout, type LiveIn, type Origin } from './live-in.ts';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
@@ -183,8 +183,15 @@ export class Recording implements HostAccessWatch {
   }
 
   openUp(inputs?: readonly number[]): OpenUp {
-    return (row, args, values, computing) =>
-      openScalars(row, args, values, computing, (at) => this.#openNumber(inputs ? inputs[at] : at));
+    return (row, args, values, computing, paramOf) =>
+      openScalars(row, args, values, computing, paramOf, (at) => this.#openNumber(inputs ? inputs[at] : at));
+  }
+
+  openParam(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null {
+    const open = this.#openNumber(at);
+    if (typeof open?.value !== 'number') return null;
+    this.liveIns[this.#sources.get(this.#instruction!.inputs[at])!].admits.push(admits);
+    return openParam('float', new DerivedNumber(open, (value) => of(value as number)));
   }
 
   /** The number that is argument `at` of the operator or group that runs; null where it is not to stay open. */
@@ -387,7 +394,8 @@ export class Recording implements HostAccessWatch {
       if (!liveIn?.open || liveIn instanceof SameLayout) continue;
       const { open } = liveIn;
       if (this.#handedOn.get(open) === usesOf(instruction, register)) continue;
-      if (!launches.some(({ launch }) => launch.params.some((param) => param.open === open))) open.isRead = true;
+      if (!launches.some(({ launch }) => launch.params.some((param) => baseOf(param.open) === open)))
+        open.isRead = true;
     }
   }
 
@@ -423,8 +431,10 @@ export class Recording implements HostAccessWatch {
     }
     if (instruction.op === 'GET_ATTR') {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
-      const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot };
-      made.push(this.#addLiveIn(origin, this.frame.get(outputs[0])));
+      const [register] = outputs;
+      const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot, register };
+      made.push(this.#addLiveIn(origin, this.frame.get(register)));
+      if (this.varyingRegisters.has(register)) this.#varying.add(made[0]);
     }
     if (made.includes(-1)) return this.#end('a value that nothing short tells apart from others');
     if (!outputs.every((register) => this.#canMake(this.frame.get(register)))) {

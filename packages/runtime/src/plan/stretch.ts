@@ -23,6 +23,7 @@ import { storeInPlaces, type InPlaceLaunches } from './in-place-launches.ts';
 import { RepeatedStep } from './host-step.ts';
 import { SameLayout, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
+import { DerivedNumber } from './open-params.ts';
 import type { ContentNote, Draw, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
 
 /** A storage that a replay works with, beside the scratch buffers of its list. */
@@ -52,7 +53,13 @@ interface BoundStorage {
 /** Where a number comes from that a replay writes among the params of its launches. */
 type NumberSource =
   /** A scalar, or where a tensor begins. */
-  | { readonly kind: 'live-in'; readonly at: number; readonly isScalar: boolean }
+  | {
+      readonly kind: 'live-in';
+      readonly at: number;
+      readonly isScalar: boolean;
+      /** What is made of it. */
+      readonly of?: (value: number | bigint) => number | bigint;
+    }
   /** Of the stream with these draws. */
   | { readonly kind: 'draw'; readonly draw: number; readonly part: 'key' | 'first' };
 
@@ -135,7 +142,7 @@ export class Stretch {
       const value = this.#valueOf(liveIn, frame, context);
       if (value === undefined) return false;
       if (liveIn.isGuarded && !liveIn.matches(value)) {
-        if (liveIn.origin.kind === 'register' && typeof value !== 'object') this.mismatch = liveIn.origin.register;
+        if ('register' in liveIn.origin && typeof value !== 'object') this.mismatch = liveIn.origin.register;
         return false;
       }
       values[at] = value;
@@ -268,7 +275,8 @@ export class Stretch {
       if (source.kind === 'draw') this.#numbers[at] = streams[source.draw][source.part];
       else {
         const value = this.#values[source.at];
-        this.#numbers[at] = value instanceof Tensor ? value.handedOnOffset : (value as number | bigint);
+        const number = value instanceof Tensor ? value.handedOnOffset : (value as number | bigint);
+        this.#numbers[at] = source.of ? source.of(number) : number;
       }
     });
   }
@@ -458,7 +466,9 @@ class StretchBuilder {
     const taken = new Set(launches.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
     return [...taken].map((open, index) => {
       open.index = index;
-      return known.get(open)!;
+      return open instanceof DerivedNumber
+        ? ({ ...known.get(open.base)!, of: open.of } as NumberSource)
+        : known.get(open)!;
     });
   }
 

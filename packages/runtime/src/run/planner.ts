@@ -2,7 +2,7 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Code } from '../interpreter/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
-import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
+import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
 import type { Execution } from './execution.ts';
 
@@ -28,6 +28,8 @@ export interface RecordingNotes {
   watched(generator: RandomGenerator): RandomGenerator;
   /** What has numbers stay open that may be others each time. @param inputs as `LoweringContext` has them */
   openUp(inputs?: readonly number[]): OpenUp;
+  /** As `LoweringContext.openParam`. */
+  openParam: LoweringContext['openParam'] & {};
   /**
    * The result of a call on the host that was made ready, undefined where the arguments are not like those. A replay makes the same call,
    * where it has its arguments and the call writes to none of them.

@@ -28,6 +28,9 @@ function checkProbability(p: number): void {
   check(p >= 0 && p <= 1, () => `dropout probability has to be between 0 and 1, but got ${p}`);
 }
 
+/** Whether there is something to decide: 0 keeps all, and the input is the result then. */
+const isInside = (p: number): boolean => p > 0 && p <= 1;
+
 /** Negative saturation of `selu`: what a dropped element becomes. */
 const alphaValue = 1.7580993408473766;
 
@@ -70,7 +73,9 @@ function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[]
   if (input.numel === 0) return;
   const size = widthOf(kind, input);
   const stream = context.generator.stream(input.numel / size);
-  const { scale, shift, dropped } = factorsOf(kind, p);
+  // Another probability makes other numbers of the same kernel.
+  const number = (of: (p: number) => number): Expr => context.openParam?.(1, of, isInside) ?? param('float', of(p));
+  const factor = (name: keyof Factors): Expr => number((value) => factorsOf(kind, value)[name]);
   const [source, target, mask] = [input, ...outs].map((tensor) => new TensorView(tensor));
   const axes = target.axes();
   // One draw an element, or one a feature map: the first two dimensions.
@@ -79,10 +84,14 @@ function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[]
     (sum, stride, dim) => binary('add', sum, binary('mul', axes[dim], param('i32', stride))),
     constant('i32', 0),
   );
-  const isKept = binary('ge', uniformExpr(stream, draw), param('float', p));
-  const scaled = binary('mul', source.at(axes), param('float', scale));
+  const isKept = binary(
+    'ge',
+    uniformExpr(stream, draw),
+    number((value) => value),
+  );
+  const scaled = binary('mul', source.at(axes), factor('scale'));
   const value = kind.alpha
-    ? select(isKept, binary('add', scaled, param('float', shift)), param('float', dropped))
+    ? select(isKept, binary('add', scaled, factor('shift')), factor('dropped'))
     : select(isKept, scaled, constant('float', 0));
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
   if (mask) stores.push({ operand: mask.operand, offset: mask.offsetAt(axes), value: isKept });
