@@ -1,30 +1,44 @@
 import type { Lane, LaneLoop } from './lanes.ts';
 
-const fractions = Float64Array.from({ length: 64 }, (_, at) => 2 ** (at / 64));
+const fractions = Float64Array.from({ length: 256 }, (_, at) => 2 ** (at / 256));
 const wholes = Float64Array.from({ length: 256 }, (_, at) => 2 ** (at - 128));
 
-/** eˣ in steps of a 64th of a power of two, within which a short series gives all digits of a double but the last ones. */
+/** eˣ in steps of a 256th of a power of two, within which a short series gives more digits than single precision has. */
 function exp(out: Lane, x: Lane, _y: Lane, rows: number, columns: number): void {
   const [to, from] = [out.array, x.array] as Float32Array[];
   // An engine takes what is constant here as such, and looks up what is constant elsewhere for each value.
   const [parts, powers] = [fractions, wholes];
-  const step = Math.LN2 / 64;
+  const step = Math.LN2 / 256;
   // Adding and taking off this number leaves a whole one.
   const rounding = 1.5 * 2 ** 52;
   for (let row = 0; row < rows; row++) {
     let at = out.at + row * out.row;
     let i = x.at + row * x.row;
-    for (let n = 0; n < columns; n++, at += out.column, i += x.column) {
-      const value = from[i];
-      // Beyond are infinity and what has fewer digits; NaN fails the comparison too.
-      if (Math.abs(value) < 87) {
-        const steps = value * (1 / step) + rounding - rounding;
-        const rest = value - steps * step;
-        const square = rest * rest;
-        const series = 1 + rest + square * (0.5 + rest * (1 / 6) + square * (1 / 24));
-        to[at] = series * parts[steps & 63] * powers[(steps >> 6) + 128];
-      } else to[at] = Math.exp(value);
+    let n = 1;
+    if (out.column === 1 && x.column === 1) {
+      // Two at a time, which wait for nothing of each other.
+      for (; n < columns; n += 2, at += 2, i += 2) {
+        const value = from[i];
+        const next = from[i + 1];
+        // Beyond are infinity and what has fewer digits; NaN fails the comparison too.
+        if (Math.abs(value) < 87 && Math.abs(next) < 87) {
+          const steps = value * (1 / step) + rounding - rounding;
+          const nextSteps = next * (1 / step) + rounding - rounding;
+          const rest = value - steps * step;
+          const nextRest = next - nextSteps * step;
+          const whole = steps | 0;
+          const nextWhole = nextSteps | 0;
+          const series = 1 + rest + rest * rest * (0.5 + rest * (1 / 6));
+          const nextSeries = 1 + nextRest + nextRest * nextRest * (0.5 + nextRest * (1 / 6));
+          to[at] = series * parts[whole & 255] * powers[(whole >> 8) + 128];
+          to[at + 1] = nextSeries * parts[nextWhole & 255] * powers[(nextWhole >> 8) + 128];
+        } else {
+          to[at] = Math.exp(value);
+          to[at + 1] = Math.exp(next);
+        }
+      }
     }
+    for (n -= 1; n < columns; n++, at += out.column, i += x.column) to[at] = Math.exp(from[i]);
   }
 }
 
