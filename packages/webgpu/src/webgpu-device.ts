@@ -51,8 +51,19 @@ const waitingUploadBytes = 32 * 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
+/** Results that are asked for together come down in one buffer, as far as that reaches. */
+const readbackBytes = 4096;
 /** Of the uniforms of lists that were forgotten. */
 const keptUniformBytes = 1024 * 1024;
+
+/** A buffer that results come down in. */
+interface Readback {
+  readonly staging: PooledBuffer;
+  readonly batch: WorkBatch;
+  used: number;
+  users: number;
+  mapped: Promise<undefined> | null;
+}
 
 /** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
 export class WebGpuDevice implements ComputeDevice {
@@ -75,6 +86,8 @@ export class WebGpuDevice implements ComputeDevice {
   readonly #pipelines: PipelineCache;
   /** Buffers that results are copied to and mapped in. */
   readonly #readbacks: BufferPool;
+  /** That of the results that are asked for now. */
+  #readback: Readback | null = null;
   /** Params of launches that are not listed, batch by batch. */
   #uniformBuffer: PooledBuffer;
   readonly #uniforms: BufferPool;
@@ -161,34 +174,50 @@ export class WebGpuDevice implements ComputeDevice {
     const byteLength = count * deviceElementSize(dtype);
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
-    const staging = this.#readbacks.take(byteLength);
     const { count: failures } = this.#failures;
     const batch = this.#batch;
-    batch.copy(source, staging, byteLength);
-    this.counters.readbacks++;
+    const readback = this.#readbackOf(byteLength, batch);
+    const { staging, used: offset } = readback;
+    readback.used += Math.ceil(byteLength / 8) * 8;
+    readback.users++;
+    batch.copy(source, staging, byteLength, offset);
     this.counters.readbackBytes += byteLength;
     // Results that are asked for together travel together.
     await Promise.resolve();
+    if (readback === this.#readback) this.#readback = null;
     if (batch === this.#batch) this.#submitBatch();
     try {
       // The map waits for the copy by itself; only the submission has to come first.
       if (batch.id > this.#submittedBatch) await batch.done;
       if (batch.failure) throw batch.failure;
-      await staging.gpu.mapAsync(GPUMapMode.READ, 0, byteLength);
+      await (readback.mapped ??= staging.gpu.mapAsync(GPUMapMode.READ, 0, readback.used));
       await batch.done;
       if (batch.failure) throw batch.failure;
       this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
-      return toHostLayout(dtype, staging.gpu.getMappedRange(0, byteLength), count);
+      return toHostLayout(dtype, staging.gpu.getMappedRange(offset, byteLength), count);
     } catch (error) {
       await batch.done;
       throw await this.#reasonOf(error, failures);
     } finally {
-      if (staging.gpu.mapState === 'mapped') staging.gpu.unmap();
-      if (this.#disposed || this.#lost) this.#readbacks.discard(staging);
-      else {
-        this.#readbacks.give(staging);
-        this.#readbacks.trim(Infinity);
-      }
+      if (--readback.users === 0) this.#giveBack(staging);
+    }
+  }
+
+  /** Where bytes come down: small ones that are asked for together lie in one buffer. */
+  #readbackOf(byteLength: number, batch: WorkBatch): Readback {
+    const known = this.#readback;
+    if (known?.batch === batch && known.used + byteLength <= readbackBytes) return known;
+    this.counters.readbacks++;
+    const staging = this.#readbacks.take(Math.max(byteLength, readbackBytes));
+    return (this.#readback = { staging, batch, used: 0, users: 0, mapped: null });
+  }
+
+  #giveBack(staging: PooledBuffer): void {
+    if (staging.gpu.mapState === 'mapped') staging.gpu.unmap();
+    if (this.#disposed || this.#lost) this.#readbacks.discard(staging);
+    else {
+      this.#readbacks.give(staging);
+      this.#readbacks.trim(Infinity);
     }
   }
 
@@ -501,7 +530,8 @@ export class WebGpuDevice implements ComputeDevice {
       if (command.kind === 'copy') {
         pass?.end();
         pass = null;
-        encoder.copyBufferToBuffer(command.source.gpu, 0, command.target.gpu, 0, command.byteLength);
+        const { source, target, offset, byteLength } = command;
+        encoder.copyBufferToBuffer(source.gpu, 0, target.gpu, offset, byteLength);
         continue;
       }
       if (probe?.separatesPasses) pass?.end();

@@ -38,6 +38,8 @@ export interface CopyCommand {
   readonly source: PooledBuffer;
   readonly target: PooledBuffer;
   readonly byteLength: number;
+  /** In the target. */
+  readonly offset: number;
 }
 
 /** Elements that a buffer gets before the commands of a batch run, in device layout. */
@@ -91,8 +93,8 @@ export class WorkBatch {
     this.use(upload.target);
   }
 
-  copy(source: PooledBuffer, target: PooledBuffer, byteLength: number): void {
-    this.commands.push({ kind: 'copy', source, target, byteLength });
+  copy(source: PooledBuffer, target: PooledBuffer, byteLength: number, offset = 0): void {
+    this.commands.push({ kind: 'copy', source, target, byteLength, offset });
     this.use(source);
     this.use(target);
   }

@@ -1,5 +1,6 @@
 import type { RequestHandlers } from '../worker/request-handlers.ts';
 import { bytesOf } from './counted-memory.ts';
+import { forEachStorage } from './reachable-storages.ts';
 
 /** How questions about memory are answered. */
 export const memoryHandlers: RequestHandlers = {
@@ -13,7 +14,11 @@ export const memoryHandlers: RequestHandlers = {
   async 'model-memory'({ model: id }, host) {
     const model = host.model(id);
     return model.enqueue(async () => {
-      const storages = model.runner.storages();
+      const storages = new Set(model.runner.storages());
+      forEachStorage(
+        model.keeps.flatMap((kept) => [...kept()]),
+        (storage) => storages.add(storage),
+      );
       const { budget } = model.runner.context;
       const report = { heldBytes: bytesOf(storages), limitBytes: budget?.limit ?? null };
       return { type: 'model-memory', report } as const;

@@ -24,7 +24,7 @@ export interface RuntimeContextOptions {
 /** What surrounds a run: the device, the random generator, the flags a program can ask for, and where its words go. */
 export class RuntimeContext implements HostContext {
   readonly device: ComputeDevice | null;
-  readonly limits: RuntimeLimits;
+  limits: RuntimeLimits;
   /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
   gradEnabled = false;
   readonly keptStorages = new KeptStorages();

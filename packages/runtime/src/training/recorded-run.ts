@@ -128,9 +128,18 @@ export class RecordedRun {
     }
   }
 
-  /** Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort does not end it half done. */
+  /**
+   * Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort does not end it half done. What the
+   * device can do is done there, however small: work on the host would stand between launches that are replayed as one.
+   */
   async planned(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
-    return new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
+    const { limits } = this.#context;
+    this.#context.limits = { ...limits, smallWork: 0 };
+    try {
+      return await new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
+    } finally {
+      this.#context.limits = limits;
+    }
   }
 
   async #recordedCall(fn: ScriptFunction, args: readonly IValue[], codes: CodeProvider): Promise<IValue> {

@@ -89,7 +89,7 @@ export class Trainer {
     const values = valuesIn(roots);
     const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
-    const held = (): IValue[] => [...left, ...this.#kept()];
+    const held = (): IValue[] => [...left, ...this.kept()];
     const { output, report } = await RecordedRun.of(this.model, { signal, held }, async (run) => {
       const found = known?.graph ? null : await this.#differentiate(run, args, roots, options, known === undefined);
       run.throwIfAborted();
@@ -190,7 +190,7 @@ export class Trainer {
   }
 
   /** What is here from step to step. */
-  *#kept(): Iterable<Tensor> {
+  *kept(): Iterable<Tensor> {
     for (const { tensors, gradient } of this.states) {
       yield* tensors.values();
       if (gradient) yield gradient;
@@ -198,6 +198,6 @@ export class Trainer {
   }
 
   dispose(): void {
-    for (const { storage } of this.#kept()) storage.dispose();
+    for (const { storage } of this.kept()) storage.dispose();
   }
 }

@@ -65,6 +65,9 @@ async function openTrainer(
     const opened = new Map<number, Trainer>();
     trainers.set(model, (known = opened));
     model.ends.push(() => opened.forEach((each) => each.dispose()));
+    model.keeps.push(function* () {
+      for (const each of opened.values()) yield* each.kept();
+    });
   }
   known.set(++lastTrainer, trainer);
   return { type: 'trainer', trainer: lastTrainer, groups: grouped.map((group) => group.map(({ name }) => name)) };

@@ -79,6 +79,8 @@ export class HostedModel {
   /** Objects whose tensors were not there when they could have been made ready. */
   #unprepared: ScriptObject[] = [];
   #queue: Promise<unknown> = Promise.resolve();
+  /** What is kept for it beside what the program holds. */
+  readonly keeps: (() => Iterable<Tensor>)[] = [];
   /** What else ends with it. */
   readonly ends: (() => void)[] = [];
 

@@ -1,0 +1,108 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { memory, optim, script, shutdown, tensor, type ScriptModule, type Tensor } from '../index.ts';
+import { fresh, batches, TOKEN_LOSS } from './training-fixture.ts';
+
+const PROGRAM = `
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(32, 64)
+        self.second = nn.Linear(64, 64)
+        self.third = nn.Linear(64, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.third(torch.relu(self.second(torch.relu(self.first(x)))))
+
+class Pictures(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(1, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 16, 3, padding=1)
+        self.last = nn.Linear(256, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = F.max_pool2d(torch.relu(self.first(x)), 2)
+        x = F.max_pool2d(torch.relu(self.second(x)), 2)
+        return self.last(x.flatten(1))
+`;
+
+const LOSS = `
+def loss(scores, target):
+    return F.cross_entropy(scores, target)
+`;
+
+afterAll(() => shutdown());
+
+const sines = (...shape: number[]): Tensor => {
+  const count = shape.reduce((product, size) => product * size, 1);
+  return tensor(
+    Float32Array.from({ length: count }, (_, at) => Math.sin(0.7 * at)),
+    shape,
+  );
+};
+const labels = (count: number): Tensor =>
+  tensor(
+    Array.from({ length: count }, (_, at) => (3 * at) % 10),
+    { dtype: 'int64' },
+  );
+
+type Made = Readonly<Record<'Mlp' | 'Pictures', () => Promise<ScriptModule>>>;
+
+const made = async (name: keyof Made): Promise<ScriptModule> =>
+  ((await script(PROGRAM, { device: 'webgpu', worker: false })) as unknown as Made)[name]();
+
+const models = {
+  mlp: { open: () => made('Mlp'), loss: LOSS, batch: () => [sines(64, 32), labels(64)] as const },
+  pictures: { open: () => made('Pictures'), loss: LOSS, batch: () => [sines(16, 1, 16, 16), labels(16)] as const },
+  transformer: { open: () => fresh('transformer', 'webgpu'), loss: TOKEN_LOSS, batch: () => batches.transformer(0) },
+};
+
+describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) => {
+  const { open, loss, batch } = models[name];
+  const counted = { mlp: [3, 14], pictures: [5, 26], transformer: [13, 72] }[name];
+
+  test('a step is one submit, one readback and few dispatches, all of them replayed', async () => {
+    const model = await open();
+    const [x, target] = batch();
+    for (let call = 0; call < 4; call++) await model.forward(x);
+    const forward = model.lastRun!.dispatches;
+    const trainer = await model.trainer({ optimizer: optim.AdamW({ lr: 1e-3 }), loss });
+    for (let at = 0; at < 5; at++) await trainer.step(x, target);
+    const { dispatches, replayed, submits, readbacks, hostFallback, hostSmall } = model.lastRun!;
+    expect([forward, dispatches]).toEqual(counted);
+    expect({ replayed, submits, readbacks, hostFallback, hostSmall }).toEqual({
+      replayed: dispatches,
+      submits: 1,
+      readbacks: 1,
+      hostFallback: [],
+      hostSmall: [],
+    });
+    await model.dispose();
+  });
+});
+
+test('the memory of a thousand steps is that of ten', async () => {
+  const model = await made('Mlp');
+  const before = (await model.memory()).heldBytes;
+  const trainer = await model.trainer({ optimizer: optim.Adam({ lr: 1e-3 }), loss: LOSS });
+  const [x, target] = models.mlp.batch();
+  const bytes: unknown[] = [];
+  let last = Infinity;
+  for (let at = 1; at <= 1000; at++) {
+    const { loss } = await trainer.step(x, target);
+    if (at === 10) last = loss;
+    if (at % 330 === 10) {
+      const { deviceBytes, pooledBytes } = await memory();
+      bytes.push({ deviceBytes, pooledBytes, held: (await model.memory()).heldBytes });
+    }
+    if (at === 1000) expect(loss).toBeLessThan(last / 2);
+  }
+  expect(bytes).toHaveLength(4);
+  expect(new Set(bytes.map((each) => JSON.stringify(each))).size).toBe(1);
+  // Two tensors for each parameter are the optimiser's.
+  const parameters = 4 * (32 * 64 + 64 + 64 * 64 + 64 + 64 * 10 + 10);
+  expect((await model.memory()).heldBytes - before).toBe(2 * parameters);
+  await trainer.dispose();
+  expect((await model.memory()).heldBytes).toBe(before);
+  await model.dispose();
+});
