@@ -59,7 +59,7 @@ const models = {
 
 describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) => {
   const { open, loss, batch } = models[name];
-  const counted = { mlp: [3, 14], pictures: [5, 26], transformer: [13, 72] }[name];
+  const counted = { mlp: [3, 14], pictures: [4, 26], transformer: [13, 70] }[name];
 
   test('a step is one submit, one readback and few dispatches, all of them replayed', async () => {
     const model = await open();

@@ -171,18 +171,22 @@ def alignment_loss(steps, labels, blank: int):
   class_loss_slope: `
 def class_loss_slope(grad, self, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
     axis = 0 if self.dim() == 1 else 1
+    along = [-1] + [1] * (self.dim() - 1 - axis)
     labels = target.unsqueeze(axis)
     kept = labels != ignore_index
-    places = torch.where(kept, labels, torch.zeros_like(labels))
-    weights = kept.to(self.dtype)
-    if weight is not None:
-        weights = weights * torch.index_select(weight, 0, places.reshape([-1])).reshape(places.size())
-    given = grad
-    if reduction == 1:
-        given = grad / torch.sum(weights)
-    elif reduction == 0:
-        given = grad.unsqueeze(axis)
-    return torch.scatter(torch.zeros_like(self), axis, places, -weights * given)`,
+    hits = torch.logical_and(kept, labels == torch.arange(self.size(axis)).reshape(along))
+    slopes = -grad
+    if reduction == 0:
+        slopes = slopes.unsqueeze(axis)
+    if weight is None:
+        if reduction == 1:
+            slopes = slopes / torch.sum(kept.to(self.dtype))
+    else:
+        weights = weight.reshape(along)
+        if reduction == 1:
+            slopes = slopes / torch.sum(torch.where(hits, weights, 0.))
+        slopes = slopes * weights
+    return torch.where(hits, slopes, 0.)`,
   multilabel_margins: `
 def multilabel_margins(self, target):
     given = self.unsqueeze(0) if self.dim() < 2 else self

@@ -85,7 +85,7 @@ export class Trainer {
    */
   async step(given: CallToDifferentiate, options: StepOptions, signal: AbortSignal | null): Promise<StepResult> {
     const args = await this.call.argumentsOf(given);
-    const roots = [...args.inputs, ...args.targets, this.model.runner.object];
+    const roots = [...args.inputs, ...args.targets, ...this.model.modules.values()];
     const values = valuesIn(roots);
     const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
