@@ -6,6 +6,7 @@ import { findRow } from '../table/register.ts';
 import { computeCallOnHost, OperatorCall } from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
 import { prepareCall } from './prepared-call.ts';
+import { giveMemory } from './spare-memory.ts';
 
 const context = { gradEnabled: false, generator: fixedGenerator, print: () => undefined, warn: () => undefined };
 const floats = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.from(values), [values.length], 'float32');
@@ -128,6 +129,18 @@ describe('a prepared call', () => {
       // The first two show how.
       expect(got === into).toBe(seed > 2);
       into = got;
+    }
+  });
+
+  it('moves into memory that nobody had before, where that is asked for', () => {
+    const args = [tensors(floats(1, 2), floats(3)), 0n];
+    const call = prepareCall(new OperatorCall(findRow('aten::cat', '')!, args), null)!;
+    for (let round = 0; round < 4; round++) {
+      const spare = floats(0, 0, 0);
+      giveMemory(spare);
+      const got = call.run(args, context) as Tensor;
+      expect(numbers(got)).toEqual([1, 2, 3]);
+      expect(got.storage.serial).toBeGreaterThan(spare.storage.serial);
     }
   });
 

@@ -70,7 +70,7 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   return new Prepared(
     guards,
     (values, context, into) => {
-      if (moves) return moves.run(values, into);
+      if (moves) return moves.run(values, into, newMemory);
       const given = boxing.unbox(values);
       const output = allocateOnHost(meta);
       const begun = host(given as never, [output], context);

@@ -1,7 +1,7 @@
 import { numelOf, Tensor, type HostArray, type IValue, type List, type ScalarType } from '@cresset/tensor';
 import { finish, isInPieces } from '../kernels/pieces.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
-import { takeMemory } from './spare-memory.ts';
+import type { takeMemory } from './spare-memory.ts';
 
 /** Where a tensor stands among the arguments: `item` is its place in a list, -1 where it is an argument itself. */
 interface Place {
@@ -71,11 +71,11 @@ export class Moves {
     return new Moves({ sizes, strides, dtype }, places, Int32Array.from(runs), constants as HostArray | null);
   }
 
-  run(values: readonly IValue[], into: IValue | undefined): Tensor {
+  run(values: readonly IValue[], into: IValue | undefined, newMemory: typeof takeMemory): Tensor {
     const { meta, places, runs, constants } = this;
     const { dtype, sizes, strides } = meta;
     const isNew = !(into instanceof Tensor);
-    const output = isNew ? new Tensor(takeMemory(dtype, numelOf(sizes)), dtype, sizes, strides) : into;
+    const output = isNew ? new Tensor(newMemory(dtype, numelOf(sizes)), dtype, sizes, strides) : into;
     const to = output.storageArrayForWriting();
     if (isNew && constants) to.set(constants as never);
     let place = -1;

@@ -101,7 +101,7 @@ export class Stretch {
     /** What is done anew each time, of live-ins alone. */
     private readonly steps: readonly Step[],
     private readonly hostSteps: readonly RepeatedStep[],
-    /** Live-ins that the host computes and that outlive the stretch. */
+    /** Storages that the host computes and that outlive the stretch. */
     private readonly handedOut: readonly number[],
     private readonly numbers: readonly NumberSource[],
     private readonly draws: readonly Draw[],
@@ -359,11 +359,17 @@ class StretchBuilder {
     const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
     const numbers = this.#numbersOf(fused);
     const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
-    // Which steps' results do, with their places among the storages.
-    const handedOut = new Map<number, number>();
+    // A kernel may give back what it was given.
+    const given = new Set(liveIns.flatMap(({ origin, storage }) => (origin.kind === 'host' ? [] : storage)));
+    const handedOut: number[] = [];
+    const kept = new Set<number>();
     for (const { origin, storage } of liveIns) {
-      if (origin.kind === 'host' && this.#outliving.has(storage)) handedOut.set(origin.step, storage);
-      else if (origin.kind === 'host') this.#passing.add(storage);
+      if (origin.kind !== 'host' || given.has(storage)) continue;
+      if (this.#outliving.has(storage)) handedOut.push(storage);
+      else {
+        kept.add(origin.step);
+        this.#passing.add(storage);
+      }
     }
     const { bound, list } = this.#record(storeInPlaces(fused, isTemporary, dtypeOf, recorder), recorder);
     return new Stretch(
@@ -375,8 +381,8 @@ class StretchBuilder {
       recording.notesFaults ? callers : null,
       liveIns,
       recording.steps,
-      recording.hostSteps.map((step, at) => new RepeatedStep(step, !handedOut.has(at))),
-      [...handedOut.values()],
+      recording.hostSteps.map((step, at) => new RepeatedStep(step, kept.has(at))),
+      handedOut,
       numbers,
       recording.draws,
       contents,
