@@ -1,5 +1,11 @@
 import { checkOptions, CressetError } from '@cresset/ir';
-import type { CallToDifferentiate, OptimizerName, OptimizerState, WireTensor } from '@cresset/runtime';
+import type {
+  CallToDifferentiate,
+  DifferentiatedMethod,
+  OptimizerName,
+  OptimizerState,
+  WireTensor,
+} from '@cresset/runtime';
 import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from '../page/loaded-file.ts';
 import { wireInput, type ModelInput } from '../page/model-input.ts';
 import { Tensor } from '../page/tensor.ts';
@@ -23,6 +29,11 @@ export interface DifferentiateOptions {
    * and more time.
    */
   readonly checkpoint?: readonly string[];
+  /**
+   * Has products, convolutions and attention compute in that dtype, and losses in float32, as within `torch.autocast('cpu', dtype=…)`; gradients are those of that.
+   * Parameters and their gradients stay as they are. Memory is that of float32, which such numbers are kept in on a GPU.
+   */
+  readonly autocast?: 'float16' | 'bfloat16';
 }
 
 export interface TrainerOptions extends DifferentiateOptions {
@@ -77,7 +88,12 @@ export interface Gradients {
   readonly inputGrads: readonly (Tensor | null)[];
 }
 
-const METHOD_RULES = { method: 'string', loss: 'string', checkpoint: 'array' } as const;
+const METHOD_RULES = {
+  method: 'string',
+  loss: 'string',
+  checkpoint: 'array',
+  autocast: ['float16', 'bfloat16'],
+} as const;
 
 /**
  * Trains a module where it runs: parameters, gradients and what the optimiser keeps stay there, and a step is one message. Steps and calls of the model wait for
@@ -269,9 +285,9 @@ export async function requireGrad(file: LoadedFile, module: string, requiresGrad
 
 function methodOf(
   module: string,
-  { method = 'forward', loss, checkpoint = [] }: DifferentiateOptions,
-): { module: string; method: string; loss: string | null; checkpoint: readonly string[] } {
-  return { module, method, loss: loss ?? null, checkpoint };
+  { method = 'forward', loss, checkpoint = [], autocast }: DifferentiateOptions,
+): DifferentiatedMethod {
+  return { module, method, loss: loss ?? null, checkpoint, autocast: autocast ?? null };
 }
 
 function wireCall(

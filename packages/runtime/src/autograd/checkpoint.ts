@@ -2,6 +2,7 @@ import { OperatorError } from '@cresset/operators';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 import { Execution } from '../run/execution.ts';
+import { Autocast, type AutocastDtype } from './autocast.ts';
 import type { FormulaNode, Recomputation } from './formula-node.ts';
 import type { GradNode } from './grad-node.ts';
 import { letGo } from './held-storages.ts';
@@ -28,6 +29,7 @@ export class Checkpoint implements Recomputation {
   private constructor(
     private readonly part: PartOfProgram,
     private readonly module: ScriptObject,
+    private readonly autocast: AutocastDtype | null,
     { context }: Execution,
   ) {
     this.#goBack = context.generator.mark?.();
@@ -41,7 +43,7 @@ export class Checkpoint implements Recomputation {
     recorder: Recorder,
     execution: Execution,
   ): Promise<readonly IValue[]> {
-    const checkpoint = new Checkpoint(part, module, execution);
+    const checkpoint = new Checkpoint(part, module, recorder.autocast?.dtype ?? null, execution);
     const { ledger } = execution;
     const tensors = args.filter((value) => value instanceof Tensor);
     if (ledger) for (const tensor of tensors) recorder.holdOn(tensor, ledger);
@@ -75,7 +77,9 @@ export class Checkpoint implements Recomputation {
   async #runAgain(run: TapeRun): Promise<readonly GradNode[]> {
     const { context, signal, ledger } = run.execution;
     const steps: GradNode[] = [];
-    const execution = new Execution(context, signal, new Recorder((step) => steps.push(step)), ledger);
+    const recorder = new Recorder((step) => steps.push(step));
+    recorder.autocast = this.autocast && new Autocast(this.autocast);
+    const execution = new Execution(context, signal, recorder, ledger);
     // What is written back is nothing that autograd should know of.
     const plain = new TapeRun(new Execution(context, signal, null, ledger), false);
     const attributes = modulesOf(this.module).map((module) => [module, [...module.slots]] as const);
@@ -86,7 +90,9 @@ export class Checkpoint implements Recomputation {
     context.gradEnabled = true;
     this.#goBack?.();
     try {
-      for (const value of await this.part(execution)) if (value instanceof Tensor) run.release(value);
+      const results = await this.part(execution);
+      recorder.autocast?.end(run);
+      for (const value of results) if (value instanceof Tensor) run.release(value);
     } finally {
       goOn?.();
       context.gradEnabled = gradEnabled;

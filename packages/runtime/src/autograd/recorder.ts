@@ -1,13 +1,14 @@
 import type { Node } from '@cresset/ir';
 import { isImplemented, OperatorError } from '@cresset/operators';
 import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
-import { Tensor, type IValue } from '@cresset/tensor';
+import { Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
-import type { Execution, OperatorObserver } from '../run/execution.ts';
+import { Execution, type OperatorObserver } from '../run/execution.ts';
+import type { Autocast } from './autocast.ts';
 import { autogradOperators } from './autograd-operators.ts';
 import { recordGroup } from './differentiable-node.ts';
 import { FormulaNode } from './formula-node.ts';
@@ -58,6 +59,9 @@ export class Recorder implements OperatorObserver {
   /** Takes the steps of a part of the program that is run again for what they need. */
   #unkept: ((step: FormulaNode) => void) | null = null;
 
+  /** What arguments are cast to; null where they are taken as they are. */
+  autocast: Autocast | null = null;
+
   /** @param noteStep told of each step that keeps something */
   constructor(private readonly noteStep: ((step: GradNode) => void) | null = null) {}
 
@@ -91,6 +95,33 @@ export class Recorder implements OperatorObserver {
   }
 
   run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
+    const dtype = this.autocast?.dtypeFor(binding.name, args);
+    return dtype
+      ? this.#runCast(dtype, { binding, args, node }, execution)
+      : this.runAsGiven(binding, args, node, execution);
+  }
+
+  /** Calls an operator with its arguments cast. What it comes to in other operators is not cast again. */
+  async #runCast(
+    dtype: ScalarType,
+    { binding, args, node }: RecordedCall,
+    execution: Execution,
+  ): Promise<readonly IValue[]> {
+    const within = new Execution(execution.context, execution.signal, new WithoutAutocast(this), execution.ledger);
+    within.running = execution.running;
+    const run = new TapeRun(within, true);
+    const cast = await this.autocast!.castTo(dtype, args, run);
+    const results = await this.runAsGiven(binding, cast.args, node, within);
+    const storages = new Set(results.flatMap(tensorsOf).map((tensor) => tensor?.storage));
+    for (const each of cast.made) {
+      if (storages.has(each.storage)) run.handOver([each]);
+      else run.release(each);
+    }
+    return results;
+  }
+
+  /** As {@link run}, whatever the dtypes of the arguments are. */
+  runAsGiven(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
     const { row } = binding;
     const own = autogradOperators[binding.name];
     if (own) return own(args, execution);
@@ -236,6 +267,23 @@ export class Recorder implements OperatorObserver {
     if (isGradientNeeded(args, execution)) this.#hold(recordGroup(group, args, own), execution);
     for (const extra of own.slice(group.resultCount)) if (extra instanceof Tensor) run.release(extra);
     return run.handOver(own.slice(0, group.resultCount));
+  }
+}
+
+/** Records as another recorder does, without its autocast. */
+class WithoutAutocast implements OperatorObserver {
+  constructor(private readonly recorder: Recorder) {}
+
+  get trace(): OperatorTrace | null {
+    return this.recorder.trace;
+  }
+
+  run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
+    return this.recorder.runAsGiven(binding, args, node, execution);
+  }
+
+  runGroup(group: FusionGroup, args: readonly IValue[], node: Node, execution: Execution): Promise<readonly IValue[]> {
+    return this.recorder.runGroup(group, args, node, execution);
   }
 }
 

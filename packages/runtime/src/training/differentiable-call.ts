@@ -1,5 +1,6 @@
 import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/ir';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
+import type { AutocastDtype } from '../autograd/autocast.ts';
 import { CheckpointedCode } from '../autograd/checkpointed-code.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import type { CodeProvider } from '../interpreter/code-compiler.ts';
@@ -18,12 +19,13 @@ export class DifferentiableCall {
     private readonly callee: Callee,
     private readonly loss: GraphFunction | null,
     private readonly codes: CodeProvider,
+    private readonly autocast: AutocastDtype | null,
   ) {}
 
   /** Compiles what is to be differentiated, and fetches the parts of the library that this takes. */
   static async of(
     model: HostedModel,
-    { module, method, loss, checkpoint }: DifferentiatedMethod,
+    { module, method, loss, checkpoint, autocast }: DifferentiatedMethod,
   ): Promise<DifferentiableCall> {
     const callee = model.callee(module, method);
     const compiled = loss === null ? null : await compileLoss(loss, model.parts);
@@ -31,7 +33,7 @@ export class DifferentiableCall {
     if (model.runner.context.device) await model.parts.want('plans', 'training');
     else await model.parts.want('host', 'a call without a device');
     const codes = checkpoint.length === 0 ? tapeCode : new CheckpointedCode(modulesAt(model, module, checkpoint));
-    return new DifferentiableCall(model, callee, compiled, codes);
+    return new DifferentiableCall(model, callee, compiled, codes, autocast);
   }
 
   /** The arguments of one call, without `self`, and what the loss takes beside the result. */
@@ -70,9 +72,11 @@ export class DifferentiableCall {
   /** Runs the method, and the loss of its result. */
   async run(run: RecordedRun, { inputs, targets }: CallArguments): Promise<CallResults> {
     const { fn, receiver } = this.callee;
-    const output = await run.call(fn, receiver, inputs, this.codes);
-    const loss = this.loss ? await run.call(this.loss, null, [output, ...targets]) : output;
-    return { output, loss };
+    return run.autocast(this.autocast, async () => {
+      const output = await run.call(fn, receiver, inputs, this.codes);
+      const loss = this.loss ? await run.call(this.loss, null, [output, ...targets]) : output;
+      return { output, loss };
+    });
   }
 }
 

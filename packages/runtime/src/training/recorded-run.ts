@@ -3,7 +3,9 @@ import { Tuple, type IValue, type ScriptObject, type Storage, type Tensor } from
 import { differentiate } from '../autograd/differentiate.ts';
 import type { Gradient } from '../autograd/grad-node.ts';
 import { Recorder } from '../autograd/recorder.ts';
+import { Autocast, type AutocastDtype } from '../autograd/autocast.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
+import { TapeRun } from '../autograd/tape-run.ts';
 import type { OperatorTrace } from '../autograd/operator-trace.ts';
 import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import type { Code, CodeSource } from '../interpreter/code.ts';
@@ -106,6 +108,18 @@ export class RecordedRun {
       return result;
     } finally {
       this.#context.gradEnabled = false;
+    }
+  }
+
+  /** Calls what `work` calls as within an autocast; gradients are taken outside of it. */
+  async autocast<Result>(dtype: AutocastDtype | null, work: () => Promise<Result>): Promise<Result> {
+    const autocast = dtype && new Autocast(dtype);
+    this.#recorder.autocast = autocast;
+    try {
+      return await work();
+    } finally {
+      this.#recorder.autocast = null;
+      autocast?.end(new TapeRun(this.#recorded, true));
     }
   }
 

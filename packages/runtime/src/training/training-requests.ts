@@ -1,4 +1,5 @@
 import type { SentInput } from '@cresset/archive';
+import type { AutocastDtype } from '../autograd/autocast.ts';
 import type { RunProfile } from '../run/run-profile.ts';
 import type { WireTensor, WireValue } from '../worker/wire-format.ts';
 import type { Hyperparameters, OptimizerName } from './optimizers.ts';
@@ -12,6 +13,8 @@ export interface DifferentiatedMethod {
   readonly loss: string | null;
   /** Paths of submodules from the module on, of whose calls nothing is kept but their arguments. */
   readonly checkpoint: readonly string[];
+  /** What operators of products compute in, as within `torch.autocast('cpu', dtype=…)`; null where nothing is cast. */
+  readonly autocast: AutocastDtype | null;
 }
 
 /** One call of it. */
