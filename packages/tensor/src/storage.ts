@@ -36,6 +36,15 @@ export interface MemoryMeter {
   /** Throws where so many bytes more are too many. */
   take(byteLength: number): void;
   made(storage: Storage): void;
+  /** As `take`, for memory that an operator in progress needs beside its tensors. */
+  takeScratch(byteLength: number): void;
+}
+
+/** What is kept beside a storage because it was made of it. */
+export interface DerivedMemory {
+  readonly byteLength: number;
+  /** Nothing is kept any more. */
+  giveUp(): void;
 }
 
 let watch: HostAccessWatch | null = null;
@@ -52,6 +61,18 @@ export function meterMemory(next: MemoryMeter | null): MemoryMeter | null {
   const before = meter;
   meter = next;
   return before;
+}
+
+/** Counts memory that an operator works in and that is not its own. Throws where it is too much. */
+export const takeScratch = (byteLength: number): void => meter?.takeScratch(byteLength);
+
+/** An array of zeros for an operator to work in. */
+export function scratch<Elements>(
+  type: { new (length: number): Elements; readonly BYTES_PER_ELEMENT: number },
+  length: number,
+): Elements {
+  takeScratch(length * type.BYTES_PER_ELEMENT);
+  return new type(length);
 }
 
 /** The serial number of the storage that was made last. */
@@ -80,6 +101,8 @@ export class Storage {
   #reading: Promise<void> | null = null;
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
+  /** Counts as memory of the storage, and is given up where that is short. */
+  derived: DerivedMemory | null = null;
   /** Storages are numbered as they are made. */
   readonly serial = ++lastSerial;
 
@@ -136,11 +159,11 @@ export class Storage {
     return this.#source !== null && !this.#host && !this.#deviceCopy() && !this.#reading;
   }
 
-  /** Bytes on the host and on a device together; of one that is not read yet, those that it will take. */
+  /** Bytes on the host and on a device together, with what is derived from it; of one that is not read yet, those that it will take. */
   get heldBytes(): number {
     if (this.#disposed) return 0;
     const held = (this.#host?.byteLength ?? 0) + (this.#deviceCopy()?.buffer.byteLength ?? 0);
-    return held || !this.#source ? held : this.byteLength;
+    return (held || !this.#source ? held : this.byteLength) + (this.derived?.byteLength ?? 0);
   }
 
   get isDisposed(): boolean {

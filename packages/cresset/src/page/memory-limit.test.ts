@@ -47,6 +47,21 @@ it('counts the weights of a file, and tells what they take', async () => {
   await narrow.dispose();
 });
 
+it('counts what an operator works in', async () => {
+  const source = 'def order(x: Tensor):\n    return torch.topk(x, 1)[0] + torch.mode(x)[0]\n';
+  const x = tensor(new Float32Array(64 * KILOBYTE), [64 * KILOBYTE]);
+  const wide = await script<'order'>(source, { device: 'cpu', memoryLimit: 2048 * KILOBYTE });
+  expect(((await wide.order(x)) as Tensor).shape).toEqual([1]);
+  await wide.dispose();
+  // The argument takes 256 kB, and its elements as doubles twice that.
+  const narrow = await script<'order'>(source, { device: 'cpu', memoryLimit: 700 * KILOBYTE });
+  const error = (await failure(narrow.order(x))) as TorchScriptError;
+  expect(error.code).toBe('MEMORY_LIMIT');
+  expect(error.reason).toMatch(/tried to allocate 524288 bytes beside 2621\d\d bytes/);
+  expect(error.message).toContain('torch.mode(x)');
+  await narrow.dispose();
+});
+
 it.each([0, -1, Number.NaN])('refuses a limit of %s', async (memoryLimit) => {
   const error = await failure(script(SOURCE, { device: 'cpu', memoryLimit }));
   expect(error.code).toBe('ARGUMENT');

@@ -12,7 +12,7 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import { boxingOf, tensorsOf } from '../table/boxing.ts';
-import { copyInto, lowerCopy } from '../kernels/copy.ts';
+import { copyPieces, lowerCopy } from '../kernels/copy.ts';
 import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
 import { check } from '../kernels/errors.ts';
 import { finish, isInPieces, type Pieces } from '../kernels/pieces.ts';
@@ -101,15 +101,11 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   const boxing = boxingOf(row);
   if (call.isQuantized) {
     const plain = row.derived?.from ?? row;
-    const results =
-      compilerServices<DispatchServices>().quantizedForm?.(row, unboxed, (args) =>
-        finish(computeOnHost(plain, args, outputShapes(plain, args), context)),
-      ) ?? null;
-    check(
-      results !== null,
-      () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`,
+    const form = compilerServices<DispatchServices>().quantizedForm?.(row, unboxed, (args) =>
+      computeOnHost(plain, args, outputShapes(plain, args), context),
     );
-    return boxing.box(results);
+    check(!!form, () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`);
+    return boxing.box(yield* form!);
   }
   checkReadable(row, unboxed);
   if (!row.derived) return boxing.box(yield* computeOnHost(row, unboxed, call.outputs, context));
@@ -128,10 +124,10 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
       return targets;
     }
     const computed = asTensors(yield* computeOnHost(from, args, shapes, context));
-    targets.forEach((target, at) => {
-      prepareTarget(target, computed[at], row, unboxed);
-      copyInto(target, computed[at]);
-    });
+    for (let at = 0; at < targets.length; at++) {
+      prepareTarget(targets[at], computed[at], row, unboxed);
+      yield* copyPieces(targets[at], computed[at]);
+    }
   }
   return targets;
 }
@@ -222,12 +218,12 @@ function functionalArguments(from: OperatorRow, args: Arguments): Arguments {
   );
 }
 
-/** Runs an operator on quantised tensors, whose row knows plain ones; null where PyTorch has no such form of it. */
+/** Runs an operator on quantised tensors, whose row knows plain ones. Throws PyTorch's error where it has no such form. */
 export type QuantizedForm = (
   row: OperatorRow,
   args: Arguments,
-  compute: (args: Arguments) => Results,
-) => Results | null;
+  compute: (args: Arguments) => Pieces<Results>,
+) => Pieces<Results>;
 
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {

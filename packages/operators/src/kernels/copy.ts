@@ -1,10 +1,10 @@
 import { narrowView } from './views.ts';
-import { PIECE_SIZE, type Pieces } from './pieces.ts';
+import { PIECE_SIZE, type Pieces, finish } from './pieces.ts';
 import { isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
-import { deviceViews, evaluateInto, hostLoad } from './pointwise.ts';
+import { deviceViews, evaluationPieces, hostLoad } from './pointwise.ts';
 import type { LoweringContext } from '../table/row.ts';
 import { coalesce, StridedCursor, walkOf } from './tensor-iterator.ts';
 
@@ -39,7 +39,7 @@ export function copyInto(target: Tensor, source: Tensor): void {
   if (copiedRunwise(target, expanded)) return;
   const load = hostLoad(expanded);
   const isDouble = target.dtype === 'float64' || expanded.dtype === 'float64' || expanded.dtype === 'int64';
-  evaluateInto(target, cast(exprTypeOf(target.dtype), load), [load], isDouble);
+  finish(evaluationPieces(target, cast(exprTypeOf(target.dtype), load), [load], isDouble));
 }
 
 /** As `copyInto`, in pieces. */
@@ -95,9 +95,21 @@ export function cloneOf(tensor: Tensor): Tensor {
   return copy;
 }
 
+/** As `cloneOf`, in pieces. */
+export function* cloneInPieces(tensor: Tensor): Pieces<Tensor> {
+  const copy = Tensor.empty(tensor.sizes, tensor.dtype);
+  yield* copyPieces(copy, tensor);
+  return copy;
+}
+
 /** The tensor itself where it is contiguous, a contiguous copy on the host where not. */
 export function contiguousOf(tensor: Tensor): Tensor {
   return tensor.isContiguous() ? tensor : cloneOf(tensor);
+}
+
+/** As `contiguousOf`, in pieces. */
+export function* contiguousInPieces(tensor: Tensor): Pieces<Tensor> {
+  return tensor.isContiguous() ? tensor : yield* cloneInPieces(tensor);
 }
 
 const sameSizes = (a: readonly number[], b: readonly number[]): boolean =>

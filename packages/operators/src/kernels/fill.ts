@@ -2,7 +2,7 @@ import { finish, repeat, type Pieces } from './pieces.ts';
 import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
-import { deviceViews, evaluateInto, scalarParam } from './pointwise.ts';
+import { deviceViews, evaluationPieces, scalarParam } from './pointwise.ts';
 import { checkScalarFits } from './scalar-range.ts';
 import type { LoweringContext, Scalar } from '../table/row.ts';
 import { StridedCursor, walkOf } from './tensor-iterator.ts';
@@ -15,9 +15,14 @@ function valueFor(value: Scalar, dtype: ScalarType): Expr {
 
 /** Writes one value to every element, on the host. */
 export function fillInto(tensor: Tensor, value: Scalar): void {
+  finish(fillPieces(tensor, value));
+}
+
+/** As `fillInto`, in pieces. */
+export function* fillPieces(tensor: Tensor, value: Scalar): Pieces {
   checkScalarFits(value, tensor.dtype);
-  if (isComplex(tensor.dtype)) writeEach(tensor, () => value);
-  else evaluateInto(tensor, valueFor(value, tensor.dtype), [], true);
+  if (isComplex(tensor.dtype)) yield* writeInPieces(tensor, () => value);
+  else yield* evaluationPieces(tensor, valueFor(value, tensor.dtype), [], true);
 }
 
 /** Writes one value to every element, on a device. */
@@ -26,12 +31,7 @@ export function lowerFill(tensor: Tensor, value: Scalar, context: LoweringContex
   lowerGenerated(tensor, () => valueFor(value, tensor.dtype), context, label, true);
 }
 
-/** Writes `value(position)` to every element in C order, on the host. */
-export function writeEach(tensor: Tensor, value: (position: number) => Scalar): void {
-  finish(writeInPieces(tensor, value));
-}
-
-/** As `writeEach`, in pieces. `cost` is that of a value, in operations. */
+/** Writes `value(position)` to every element in C order, on the host. `cost` is that of a value, in operations. */
 export function writeInPieces(tensor: Tensor, value: (position: number) => Scalar, cost = 8): Pieces {
   const write = scalarWriter(tensor);
   const cursor = new StridedCursor(tensor.sizes, walkOf(tensor));

@@ -1,5 +1,13 @@
-import { bitsToNumber, forEachOffset, isComplex, numberToBits, type HostArray, type Tensor } from '@cresset/tensor';
-import type { Pieces } from './pieces.ts';
+import {
+  bitsToNumber,
+  isComplex,
+  newHostArray,
+  numberToBits,
+  scratch,
+  type HostArray,
+  type Tensor,
+} from '@cresset/tensor';
+import { eachOffset, filled, finish, type Pieces } from './pieces.ts';
 
 /** What host kernels of this family compute with: float32 data as it is, everything else converted. */
 export type FloatArray = Float32Array | Float64Array;
@@ -8,26 +16,49 @@ export type FloatArray = Float32Array | Float64Array;
  * The elements of a tensor in C order as numbers; of a complex one the real parts. float32 and float64 that lie contiguous are a window onto the
  * storage (do not write to it); int64 beyond 2^53 is rounded.
  */
-export function readNumbers(tensor: Tensor): FloatArray {
-  const elements = tensor.contiguousArray();
-  const toNumber = isComplex(tensor.dtype) ? undefined : bitsToNumber(tensor.dtype);
-  if (toNumber) return Float32Array.from(elements as Uint16Array, toNumber);
-  switch (tensor.dtype) {
-    case 'float32':
-    case 'float64':
-      return elements as FloatArray;
-    case 'int64':
-      return Float64Array.from(elements as BigInt64Array, Number);
-    case 'complex64':
-    case 'complex128':
-      return Float64Array.from({ length: tensor.numel }, (_, i) => elements[2 * i] as number);
-    default:
-      return Float64Array.from(elements as Int32Array);
+export function* numbersInPieces(tensor: Tensor): Pieces<FloatArray> {
+  const { dtype, numel } = tensor;
+  const elements = yield* elementsInPieces(tensor);
+  const toNumber = isComplex(dtype) ? undefined : bitsToNumber(dtype);
+  if (toNumber) {
+    const bits = elements as Uint16Array;
+    return yield* filled(scratch(Float32Array, numel), 4, (at) => toNumber(bits[at]));
   }
+  if (dtype === 'float32' || dtype === 'float64') return elements as FloatArray;
+  const width = isComplex(dtype) ? 2 : 1;
+  return yield* filled(scratch(Float64Array, numel), 4, (at) => Number(elements[width * at]));
+}
+
+/** As `numbersInPieces`, at once. */
+export const readNumbers = (tensor: Tensor): FloatArray => finish(numbersInPieces(tensor));
+
+/** As `numbersInPieces`, of one's own. */
+export function* copiedNumbers(tensor: Tensor): Pieces<Float64Array> {
+  const numbers = yield* numbersInPieces(tensor);
+  const copy = scratch(Float64Array, numbers.length);
+  copy.set(numbers);
+  return copy;
+}
+
+/** The elements of a tensor in C order: a window onto the storage where they lie in it like that (`Tensor.contiguousArray`). */
+export function* elementsInPieces(tensor: Tensor): Pieces<HostArray> {
+  if (tensor.isContiguous()) return tensor.contiguousArray();
+  const { dtype, sizes, strides, storageOffset, numel } = tensor;
+  const source = tensor.storageArray();
+  const width = isComplex(dtype) ? 2 : 1;
+  const result = newHostArray(dtype, numel);
+  let position = 0;
+  yield* eachOffset(sizes, strides, storageOffset, 2 * width, (offset) => {
+    for (let part = 0; part < width; part++) result[position++] = source[offset * width + part];
+  });
+  return result;
 }
 
 /** Writes numbers, in C order, to a real tensor of any layout, rounded or wrapped to its dtype. */
-export function writeNumbers(out: Tensor, values: ArrayLike<number>): void {
+export const writeNumbers = (out: Tensor, values: ArrayLike<number>): void => finish(storeInPieces(out, values));
+
+/** As `writeNumbers`, in pieces. */
+export function* storeInPieces(out: Tensor, values: ArrayLike<number>): Pieces {
   const target = out.storageArrayForWriting();
   const convert = conversionTo(out, target);
   if (convert === null && out.isContiguous()) {
@@ -35,7 +66,7 @@ export function writeNumbers(out: Tensor, values: ArrayLike<number>): void {
     return;
   }
   let position = 0;
-  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+  yield* eachOffset(out.sizes, out.strides, out.storageOffset, 4, (offset) => {
     const value = values[position++];
     (target as unknown as Record<number, number | bigint>)[offset] = convert ? convert(value) : value;
   });
@@ -55,19 +86,11 @@ function conversionTo(out: Tensor, target: HostArray): ((value: number) => numbe
  * Has `compute` fill an array of `out.numel` zeros in C order, and leaves the values in `out`: for contiguous float32 and
  * float64 the array is the storage itself (with what it held before), for everything else a double array converted after.
  */
-export function fillNumbers(out: Tensor, compute: (values: FloatArray) => void): void {
+export function* fillInPieces(out: Tensor, compute: (values: FloatArray) => Pieces<unknown>): Pieces {
   const inPlace = windowOnto(out);
-  const values = inPlace ?? new Float64Array(out.numel);
-  compute(values);
-  if (!inPlace) writeNumbers(out, values);
-}
-
-/** As `fillNumbers`, in pieces. */
-export function* fillInPieces(out: Tensor, compute: (values: FloatArray) => Pieces): Pieces {
-  const inPlace = windowOnto(out);
-  const values = inPlace ?? new Float64Array(out.numel);
+  const values = inPlace ?? scratch(Float64Array, out.numel);
   yield* compute(values);
-  if (!inPlace) writeNumbers(out, values);
+  if (!inPlace) yield* storeInPieces(out, values);
 }
 
 /** The elements of a tensor that can be written as they are; null where they have to be converted or put in their places. */

@@ -281,10 +281,10 @@ export function hostLoad(tensor: Tensor): LoadExpr {
 }
 
 /** Evaluates an expression over host loads for every element of `output`, to which the loads' tensors broadcast. */
-export function evaluateInto(output: Tensor, expr: Expr, loads: readonly LoadExpr[], double: boolean): void {
+export function* evaluationPieces(output: Tensor, expr: Expr, loads: readonly LoadExpr[], double: boolean): Pieces {
   if (output.numel === 0) return;
   const tensors = loads.map(({ operand }) => operand.tensor);
-  new ElementwiseLoop(output, expr, loads, tensors, double).run(output, tensors);
+  yield* new ElementwiseLoop(output, expr, loads, tensors, double).pieces(output, tensors);
 }
 
 /** One element at a time through the row's function of numbers. */

@@ -20,7 +20,7 @@ import { isDirect } from './elementwise.ts';
 import { readScalar, scalarToNumber, scalarWriter } from './elements.ts';
 import { notImplementedFor } from './errors.ts';
 import type { Lane } from './lanes.ts';
-import { finish, TURN_SIZE, type Pieces } from './pieces.ts';
+import { finish, TURN_SIZE, type Pieces, eachOffset } from './pieces.ts';
 import { hostLoad } from './pointwise.ts';
 import { ReduceAccumulator } from './reduce-accumulator.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, TensorMeta } from '../table/row.ts';
@@ -117,7 +117,7 @@ function keptStrides(output: Tensor, { self, kept }: ReductionPlan): readonly nu
 export function* reductionPieces(row: OperatorRow, args: PointwiseArguments, output: Tensor): Pieces {
   const plan = planOf(row, args);
   if (output.numel === 0) return;
-  if (isComplex(plan.computing) || isComplex(plan.self.dtype)) runComplexReduction(row, args, plan, output);
+  if (isComplex(plan.computing) || isComplex(plan.self.dtype)) yield* complexPieces(row, args, plan, output);
   else yield* makeLoop(row, args, plan, output).pieces(plan.self, output);
 }
 
@@ -294,12 +294,12 @@ export class ReductionLoop {
   }
 }
 
-function runComplexReduction(
+function* complexPieces(
   row: OperatorRow,
   args: PointwiseArguments,
   { self, dims, kept, computing }: ReductionPlan,
   output: Tensor,
-): void {
+): Pieces {
   const apply = row.reduction!.complex;
   if (!apply) throw notImplementedFor(boxingOf(row).signature.name.replace('aten::', ''), dtypeName(computing));
   const write = scalarWriter(output);
@@ -309,18 +309,21 @@ function runComplexReduction(
     { strides: kept.map((dim) => self.strides[dim]), offset: self.storageOffset },
   );
   const targets = new StridedCursor(output.sizes, { strides: output.strides, offset: output.storageOffset });
-  const visitGroup = (base: number): Complex[] => {
-    const elements: Complex[] = [];
-    const cursor = new StridedCursor(within, { strides: dims.map((dim) => self.strides[dim]), offset: base });
-    for (let left = numelOf(within); left > 0; left--) {
-      cursor.advance(1, (offset) => {
-        const value = readScalar(self, offset);
-        elements.push(value instanceof Complex ? value : new Complex(scalarToNumber(value), 0));
-      });
-    }
-    return elements;
-  };
+  const strides = dims.map((dim) => self.strides[dim]);
+  const count = numelOf(within);
+  let [base, target, done] = [0, 0, 0];
   for (let left = output.numel; left > 0; left--) {
-    sources.advance(1, (base) => targets.advance(1, (offset) => write(offset, apply(visitGroup(base), args))));
+    sources.advance(1, (offset) => (base = offset));
+    targets.advance(1, (offset) => (target = offset));
+    const elements: Complex[] = [];
+    yield* eachOffset(within, strides, base, 64, (offset) => {
+      const value = readScalar(self, offset);
+      elements.push(value instanceof Complex ? value : new Complex(scalarToNumber(value), 0));
+    });
+    write(target, apply(elements, args));
+    done += count + 1;
+    if (done < TURN_SIZE) continue;
+    done = 0;
+    yield;
   }
 }

@@ -1,12 +1,12 @@
-import type { Tensor } from '@cresset/tensor';
+import { type Tensor, takeScratch } from '@cresset/tensor';
 import type { Convolution } from '../families/convolution/convolution-geometry.ts';
 import { spatialOf } from '../families/convolution/convolution-host.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
-import { readNumbers } from '../kernels/numbers.ts';
+import { numbersInPieces } from '../kernels/numbers.ts';
 import { PIECE_SIZE, type Pieces } from '../kernels/pieces.ts';
 import { copyOut } from './places.ts';
 import { LEAST_WORK } from './products.ts';
-import { packedBytes, stagedBytes, workspaceOfThread, type Workspace } from './workspace.ts';
+import { packedBytes, stagedBytes, workspaceOfThread, type Workspace, type Lines } from './workspace.ts';
 
 /** Elements of the input that are gathered at once: they stay in the second cache while all filters go over them. */
 const GATHERED = 1 << 17;
@@ -31,6 +31,7 @@ export function wasmConvolutions(workspaceOf: () => Workspace | null = workspace
     const layout = workspace && layoutOf(convolution, depth);
     if (!layout || layout.byteLength > MOST_BYTES) return null;
     try {
+      takeScratch(layout.byteLength);
       workspace.scratch(layout.byteLength);
     } catch {
       return null;
@@ -84,18 +85,29 @@ function* convolve(workspace: Workspace, convolution: Convolution, layout: Layou
   const { groups, inChannels, outChannels, weight } = convolution;
   const { depth, count, width, plane, places } = layout;
   const { memory, functions, kept } = workspace;
-  const input = readNumbers(convolution.input) as Float32Array;
-  const bias = convolution.bias && readNumbers(convolution.bias);
+  const input = (yield* numbersInPieces(convolution.input)) as Float32Array;
+  const bias = convolution.bias && (yield* numbersInPieces(convolution.bias));
+  let filterData: Float32Array | null = null;
+  function* readFilters(): Pieces {
+    filterData ??= (yield* numbersInPieces(weight)) as Float32Array;
+  }
   const target = out.storageArrayForWriting() as Float32Array;
   const ofGroup = packedBytes(outChannels, depth);
-  const packFilters = (to: number): void => {
-    const data = readNumbers(weight) as Float32Array;
-    const staging = workspace.scratch(layout.byteLength) + places.staging;
-    for (let group = 0; group < groups; group++) {
-      const offset = group * outChannels * depth;
-      workspace.pack({ data, offset, lineStride: depth, step: 1 }, outChannels, depth, to + group * ofGroup, staging);
-    }
+  const filtersOf = (group: number): Lines => ({
+    data: filterData!,
+    offset: group * outChannels * depth,
+    lineStride: depth,
+    step: 1,
+  });
+  const packFilters = (to: number, staging: number): void => {
+    for (let group = 0; group < groups; group++)
+      workspace.pack(filtersOf(group), outChannels, depth, to + group * ofGroup, staging);
   };
+  function* keepFilters(to: number): Pieces {
+    yield* readFilters();
+    for (let group = 0; group < groups; group++)
+      yield* workspace.packPieces(filtersOf(group), outChannels, depth, to + group * ofGroup);
+  }
   const filterLayout = ['filters', groups, weight.storageOffset, ...weight.sizes, ...weight.strides].join();
   const contents = {};
   let done = 0;
@@ -103,15 +115,13 @@ function* convolve(workspace: Workspace, convolution: Convolution, layout: Layou
     let isStaged = false;
     for (let group = 0; group < groups; group++) {
       for (let start = 0; start < count; start += width) {
+        const weights = yield* kept.find(weight.storage, filterLayout, groups * ofGroup, keepFilters);
+        if (weights === null) yield* readFilters();
         const at = workspace.scratch(layout.byteLength);
-        const weights = kept.find(weight.storage, filterLayout, groups * ofGroup, (to) => {
-          workspace.contents = null;
-          packFilters(to);
-        });
         if (workspace.contents !== contents) {
           workspace.contents = contents;
           isStaged = false;
-          if (weights === null) packFilters(at + places.filters);
+          if (weights === null) packFilters(at + places.filters, at + places.staging);
           writeTables(memory.integers, (at + places.positions) >> 2, (at + places.depths) >> 2, inChannels, layout);
         }
         if (!isStaged) stageImage(workspace, input, image, at, layout);

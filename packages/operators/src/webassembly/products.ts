@@ -1,4 +1,4 @@
-import { forEachOffset, type Tensor } from '@cresset/tensor';
+import { forEachOffset, type Tensor, takeScratch, type Storage } from '@cresset/tensor';
 import { joinBatch, type ProductTensors } from '../families/products/product-lowering.ts';
 import { realScalar, type Addend } from '../families/products/product.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
@@ -25,8 +25,8 @@ interface MatrixProduct {
   readonly k: number;
   readonly rows: Lines;
   readonly columns: Lines;
-  /** Where the columns lie packed, as of now; null where they are packed for this product. */
-  readonly kept: () => number | null;
+  /** Knows where the columns lie packed, if they are kept; null where they are packed for this product. */
+  readonly weights: Weights | null;
   readonly out: Place;
   /** What is added: `alpha` times the product and `beta` times that. */
   readonly added: Place | null;
@@ -78,14 +78,16 @@ function begin(
   const k = left.sizes[rank - 1];
   const alpha = addend ? realScalar(addend.alpha, false) : 1;
   const beta = addend ? realScalar(addend.beta, false) : 0;
+  const columns = linesOf(right, rank - 1, rank - 2);
+  const weights = rank === 2 ? new Weights(workspace, right, columns, n, k) : null;
+  if (onlyKept && !weights?.isKept()) return null;
   try {
-    workspace.scratch(blocksOf(m, n, k).byteLength);
+    const { byteLength } = blocksOf(m, n, k);
+    takeScratch(byteLength);
+    workspace.scratch(byteLength);
   } catch {
     return null;
   }
-  const columns = linesOf(right, rank - 1, rank - 2);
-  const kept = (): number | null => (rank === 2 ? keptColumns(workspace, right, columns, n, k) : null);
-  if (onlyKept && kept() === null) return null;
   return multiplyBatch();
 
   function* multiplyBatch(): Pieces {
@@ -105,7 +107,7 @@ function begin(
         m,
         n,
         k,
-        kept,
+        weights,
         alpha,
         beta,
         rows: { ...rows, offset: lefts[index] },
@@ -135,13 +137,37 @@ function placeOf(tensor: Tensor, data: Float32Array): Place {
   return { data, offset: tensor.storageOffset, rowStride, columnStride };
 }
 
-/** The address of packed columns that were seen before; null the first time. */
-function keptColumns(workspace: Workspace, { storage }: Tensor, columns: Lines, n: number, k: number): number | null {
-  const { offset, lineStride, step } = columns;
-  return workspace.kept.find(storage, [offset, lineStride, step, n, k].join(), packedBytes(n, k), (to) => {
-    workspace.contents = null;
-    workspace.pack(columns, n, k, to, workspace.scratch(stagedBytes(n, k)));
-  });
+/** Columns of a product that may be a layer's weight. */
+class Weights {
+  readonly #workspace: Workspace;
+  readonly #storage: Storage;
+  readonly #columns: Lines;
+  readonly #count: number;
+  readonly #length: number;
+  readonly #layout: string;
+
+  constructor(workspace: Workspace, { storage }: Tensor, columns: Lines, count: number, length: number) {
+    [this.#workspace, this.#storage, this.#columns, this.#count, this.#length] = [
+      workspace,
+      storage,
+      columns,
+      count,
+      length,
+    ];
+    this.#layout = [columns.offset, columns.lineStride, columns.step, count, length].join();
+  }
+
+  isKept(): boolean {
+    return this.#workspace.kept.isKept(this.#storage, this.#layout, packedBytes(this.#count, this.#length));
+  }
+
+  /** The address of the packed columns, as of now; null the first time. */
+  packed(): Pieces<number | null> {
+    const bytes = packedBytes(this.#count, this.#length);
+    return this.#workspace.kept.find(this.#storage, this.#layout, bytes, (to) =>
+      this.#workspace.packPieces(this.#columns, this.#count, this.#length, to),
+    );
+  }
 }
 
 /** Sizes of the blocks that a product is made of, and where they lie in the scratch memory. */
@@ -157,7 +183,7 @@ function blocksOf(m: number, n: number, k: number, isWhole = false) {
 }
 
 function* multiplyBlocks(workspace: Workspace, product: MatrixProduct): Pieces {
-  const { m, n, k, rows, columns, kept, alpha, beta } = product;
+  const { m, n, k, rows, columns, alpha, beta } = product;
   const { functions } = workspace;
   // A factor is for whole sums.
   const isScaled = alpha !== 1 || (product.added !== null && beta !== 1);
@@ -171,9 +197,9 @@ function* multiplyBlocks(workspace: Workspace, product: MatrixProduct): Pieces {
       const vectors = Math.ceil(count / 4);
       const block = {};
       for (let i = 0; i < m; i += height) {
+        const weights = product.weights && (yield* product.weights.packed());
         const scratch = workspace.scratch(blocks.byteLength);
         const [left, right, out] = [blocks.left, blocks.right, blocks.out].map((at) => scratch + at);
-        const weights = kept();
         if (workspace.contents !== block) {
           workspace.contents = block;
           if (weights === null) workspace.pack(moved(columns, j, d), count, length, right, scratch);

@@ -1,5 +1,6 @@
 import { LinearMemory, loadProducts, type ProductFunctions } from '@cresset/wasm-fuser';
 import { KeptPanels } from './kept-panels.ts';
+import { type Pieces } from '../kernels/pieces.ts';
 
 /** Lines of a matrix, its rows or its columns, in an array: strides in elements. */
 export interface Lines {
@@ -51,6 +52,18 @@ export class Workspace {
       const own = Math.min(atOnce, count - line);
       const [lineStride, step] = this.#stage(moved(lines, line, 0), own, length, staging >> 2);
       this.functions.pack(staging, lineStride, step, own, length, to + 4 * line * length);
+    }
+  }
+
+  /** As `pack`, in pieces, by way of scratch memory that others may use in between. */
+  *packPieces(lines: Lines, count: number, length: number, to: number): Pieces {
+    const atOnce = linesAtOnce(length);
+    for (let line = 0; line < count; line += atOnce) {
+      if (line > 0) yield;
+      const own = Math.min(atOnce, count - line);
+      this.contents = null;
+      const staging = this.scratch(stagedBytes(own, length));
+      this.pack(moved(lines, line, 0), own, length, to + 4 * line * length, staging);
     }
   }
 

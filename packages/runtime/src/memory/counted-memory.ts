@@ -23,6 +23,8 @@ export class CountedMemory implements MemoryBudget {
   #program: RunningProgram | null = null;
   #instruction = -1;
   readonly #ofInstruction: Storage[] = [];
+  /** Bytes that it works in. */
+  #scratch = 0;
 
   constructor(readonly limit: number) {}
 
@@ -35,7 +37,7 @@ export class CountedMemory implements MemoryBudget {
   end(): void {
     this.#execution = this.#program = null;
     this.#held = () => [];
-    this.#ofInstruction.length = 0;
+    this.#ofInstruction.length = this.#scratch = 0;
     this.programs.clear();
   }
 
@@ -45,6 +47,11 @@ export class CountedMemory implements MemoryBudget {
     this.#noteInstruction();
     if (this.#counted + this.#made + byteLength > this.limit) this.#count(byteLength);
     this.#made += byteLength;
+  }
+
+  takeScratch(byteLength: number): void {
+    this.take(byteLength);
+    this.#scratch += byteLength;
   }
 
   made(storage: Storage): void {
@@ -57,7 +64,7 @@ export class CountedMemory implements MemoryBudget {
     if (!running || (running === this.#program && running.instructions === this.#instruction)) return;
     this.#program = running;
     this.#instruction = running.instructions;
-    this.#ofInstruction.length = 0;
+    this.#ofInstruction.length = this.#scratch = 0;
   }
 
   /** @param asked bytes that are to be made */
@@ -75,8 +82,15 @@ export class CountedMemory implements MemoryBudget {
         storage.dispose();
       }
     }
-    this.#counted = bytesOf(live);
+    this.#counted = bytesOf(live) + this.#scratch;
     this.#made = 0;
+    // What was kept to be faster goes before the program does.
+    for (const storage of live) {
+      if (this.#counted + asked <= this.limit) return;
+      if (!storage.derived) continue;
+      this.#counted -= storage.derived.byteLength;
+      storage.derived.giveUp();
+    }
     if (this.#counted + asked <= this.limit) return;
     throw new CressetError(
       'MEMORY_LIMIT',

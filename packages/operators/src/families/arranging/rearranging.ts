@@ -2,14 +2,15 @@ import { contiguousStrides, Tensor } from '@cresset/tensor';
 import { binary, param, TensorView } from '@cresset/tensorexpr';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
-import { contiguousOf, copyInto, copyPieces, lowerCopy } from '../../kernels/copy.ts';
+import { contiguousOf, copyPieces, lowerCopy, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { fillInto, lowerGenerated } from '../../kernels/fill.ts';
+import { lowerGenerated, writeInPieces } from '../../kernels/fill.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { deviceRepeat } from './repeat-lowering.ts';
 import * as views from '../views/view-functions.ts';
+import { type Pieces, inTurn } from '../../kernels/pieces.ts';
 
 /** Elements repeated and put in another order (ATen/native/TensorTransformations.cpp, Repeat.cpp). */
 
@@ -107,10 +108,10 @@ function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): Opera
       );
       return { sizes: repeats.map((count, dim) => count * (self.sizes[dim - lead] ?? 1)), dtype: self.dtype };
     },
-    host: (args, [output]) => {
+    *host(args, [output]) {
       if (output.numel === 0) return;
       const { target, source } = parts(prepare(args), output);
-      copyInto(target, source);
+      yield* copyPieces(target, source);
     },
     lower: (args, [output], context) => {
       if (output.numel === 0) return;
@@ -150,9 +151,9 @@ const repeatInterleave = kernel<RepeatEach>(
   'aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor',
   {
     shape: repeatEachMeta,
-    host: (args, [output]) => {
+    *host(args, [output]) {
       const { target, source } = repeatedEach(args, output);
-      copyInto(target, source);
+      yield* copyPieces(target, source);
     },
     lower: (args, [output], context) => {
       const { target, source } = repeatedEach(args, output);
@@ -197,9 +198,13 @@ function checkRepeats(repeats: Tensor, source: Tensor, at: number): boolean {
 
 const onlyVectors = 'repeat_interleave only accept 1D vector as repeat';
 
-function repeatByTensor({ self, repeats, dim }: RepeatByTensor): Tensor {
+function* repeatByTensor({ self, repeats, dim }: RepeatByTensor): Pieces<Tensor> {
   const source =
-    dim === null ? views.viewed(contiguousOf(self), [-1]) : self.dim === 0 ? self.asStrided([1], [1]) : self;
+    dim === null
+      ? views.viewed(yield* contiguousInPieces(self), [-1])
+      : self.dim === 0
+        ? self.asStrided([1], [1])
+        : self;
   const at = wrapDim(dim ?? 0, source.dim);
   const isOne = checkRepeats(repeats, source, at);
   const counts = countsOf(repeats);
@@ -211,9 +216,9 @@ function repeatByTensor({ self, repeats, dim }: RepeatByTensor): Tensor {
     ),
     source.dtype,
   );
-  views
-    .pieces(output, at, each)
-    .forEach((part, index) => copyInto(part, expand(views.slice(source, at, index, index + 1, 1), part.sizes)));
+  yield* inTurn(views.pieces(output, at, each), (part, index) =>
+    copyPieces(part, expand(views.slice(source, at, index, index + 1, 1), part.sizes)),
+  );
   return output;
 }
 
@@ -256,17 +261,17 @@ function rollViews(
 }
 
 /** Copies the two halves along the first shifted dimension, each rolled along the rest. */
-function copyRolled(to: Tensor, from: Tensor, shifts: readonly number[]): void {
+function* copyRolled(to: Tensor, from: Tensor, shifts: readonly number[]): Pieces {
   const dim = shifts.findIndex((shift) => shift !== 0);
   if (dim === -1) {
-    copyInto(to, from);
+    yield* copyPieces(to, from);
     return;
   }
   const size = from.sizes[dim];
   const shift = shifts[dim];
   const rest = shifts.with(dim, 0);
-  copyRolled(views.slice(to, dim, shift, null, 1), views.slice(from, dim, 0, size - shift, 1), rest);
-  copyRolled(views.slice(to, dim, 0, shift, 1), views.slice(from, dim, size - shift, null, 1), rest);
+  yield* copyRolled(views.slice(to, dim, shift, null, 1), views.slice(from, dim, 0, size - shift, 1), rest);
+  yield* copyRolled(views.slice(to, dim, 0, shift, 1), views.slice(from, dim, size - shift, null, 1), rest);
 }
 
 const roll = kernel<Roll>('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor', {
@@ -274,10 +279,10 @@ const roll = kernel<Roll>('aten::roll(Tensor self, SymInt[1] shifts, int[1] dims
     checkRoll(args);
     return { sizes: args.self.sizes, dtype: args.self.dtype };
   },
-  host: (args, [output]) => {
+  *host(args, [output]) {
     if (output.numel === 0) return;
     const { from, to, shifts } = rollViews(args, output, contiguousOf);
-    copyRolled(to, from, shifts);
+    yield* copyRolled(to, from, shifts);
   },
   lower: (args, [output], context) => {
     if (output.numel === 0) return;
@@ -354,12 +359,16 @@ export const rearrangingRows: readonly OperatorRow[] = [
   // A tensor of repeats is to be that, and not one number.
   repeatInterleave,
   kernel<{ repeats: Tensor }>('aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor', {
-    host: ({ repeats }) => {
+    *host({ repeats }) {
       check(repeats.dim === 1, onlyVectors);
       const counts = countsOf(repeats);
-      const positions = counts.flatMap((count, at) => new Array<number>(count).fill(at));
-      const output = Tensor.empty([positions.length], repeats.dtype);
-      positions.forEach((position, at) => fillInto(views.slice(output, 0, at, at + 1, 1), BigInt(position)));
+      const output = Tensor.empty([counts.reduce((sum, count) => sum + count, 0)], repeats.dtype);
+      let [position, left] = [0, counts[0]];
+      yield* writeInPieces(output, () => {
+        while (left === 0) left = counts[++position];
+        left--;
+        return BigInt(position);
+      });
       return output;
     },
     device: ({ repeats }, context) => {

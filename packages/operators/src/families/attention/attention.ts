@@ -6,13 +6,14 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, floatParam, mul } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import { numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, filled } from '../../kernels/pieces.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces } from '../products/product.ts';
 import { hostSoftmax, lowerSoftmax } from './softmax.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { transposeView } from '../../kernels/views.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 
 /** Scaled dot product attention (ATen/native/transformers/attention.cpp). */
 
@@ -128,27 +129,28 @@ function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], 
   const [length, span] = [q.sizes[q.dim - 2], k.sizes[k.dim - 2]];
   const scoreType = q.dtype === 'float64' ? 'float64' : 'float32';
   const scores = Tensor.empty([...q.sizes.slice(0, -1), span], scoreType);
-  yield* productPieces(asType(q, scoreType), transposeView(asType(k, scoreType), k.dim - 2, k.dim - 1), scores);
+  const keys = transposeView(yield* asType(k, scoreType), k.dim - 2, k.dim - 1);
+  yield* productPieces(yield* asType(q, scoreType), keys, scores);
   const scale = scaleOf(args);
-  const masked = mask && readNumbers(mask);
+  const masked = mask && (yield* numbersInPieces(mask));
   // `_scaled_dot_product_attention_math` adds a mask of any type as numbers.
   const choosing = mask?.dtype === 'bool' && !weights;
-  fillNumbers(scores, (values) => {
-    for (let i = 0; i < values.length; i++) {
+  yield* fillInPieces(scores, (values) =>
+    filled(values, 4, (i) => {
       const row = Math.floor(i / span) % length;
-      if (args.is_causal && i % span > row) values[i] = -Infinity;
-      else if (choosing) values[i] = masked![i] === 0 ? -Infinity : values[i] * scale;
-      else values[i] = values[i] * scale + (masked ? masked[i] : 0);
-    }
-  });
+      if (args.is_causal && i % span > row) return -Infinity;
+      if (choosing) return masked![i] === 0 ? -Infinity : values[i] * scale;
+      return values[i] * scale + (masked ? masked[i] : 0);
+    }),
+  );
   yield* hostSoftmax('safe_softmax', scores, scores.dim - 1, scores);
-  if (weights) fillNumbers(view(weights), (values) => values.set(readNumbers(scores)));
+  if (weights) yield* copyPieces(view(weights), scores);
   if (args.dropout_p > 0) {
-    fillNumbers(scores, (values) => {
-      for (let i = 0; i < values.length; i++) {
-        values[i] = context.generator.nextUniform() < args.dropout_p ? 0 : values[i] / (1 - args.dropout_p);
-      }
-    });
+    yield* fillInPieces(scores, (values) =>
+      filled(values, 32, (i) =>
+        context.generator.nextUniform() < args.dropout_p ? 0 : values[i] / (1 - args.dropout_p),
+      ),
+    );
   }
   const result = view(out);
   if (out.dtype === scoreType) {
@@ -156,15 +158,15 @@ function* hostAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], 
     return;
   }
   const wide = Tensor.empty(result.sizes, scoreType);
-  yield* productPieces(scores, asType(v, scoreType), wide);
-  fillNumbers(result, (values) => values.set(readNumbers(wide)));
+  yield* productPieces(scores, yield* asType(v, scoreType), wide);
+  yield* copyPieces(result, wide);
 }
 
 /** Half precision is widened once; sums and softmax are worked out in float32. */
-function asType(tensor: Tensor, dtype: 'float32' | 'float64'): Tensor {
+function* asType(tensor: Tensor, dtype: 'float32' | 'float64'): Pieces<Tensor> {
   if (tensor.dtype === dtype) return tensor;
   const wide = Tensor.empty(tensor.sizes, dtype);
-  fillNumbers(wide, (values) => values.set(readNumbers(tensor)));
+  yield* copyPieces(wide, tensor);
   return wide;
 }
 

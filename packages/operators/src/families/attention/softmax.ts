@@ -7,7 +7,7 @@ import { notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { div, float, sub } from '../../kernels/expressions.ts';
-import { fillInPieces, readNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
 
 /** Softmax and its logarithm over one dimension (ATen/native/SoftMax.cpp). */
 
@@ -21,11 +21,11 @@ interface SoftmaxArgs {
 }
 
 /** Fills `out` with the softmax of `self` along `dim`; in a safe one, a line of nothing but -inf becomes zeros. */
-export function hostSoftmax(kind: Kind, self: Tensor, dim: number, out: Tensor): Pieces {
-  const input = readNumbers(self);
+export function* hostSoftmax(kind: Kind, self: Tensor, dim: number, out: Tensor): Pieces {
+  const input = yield* numbersInPieces(self);
   const size = self.sizes[dim] ?? 1;
   const inner = self.sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
-  return fillInPieces(out, (values) =>
+  yield* fillInPieces(out, (values) =>
     repeat(size && input.length / size, 4 * size, (line) => {
       const start = Math.floor(line / inner) * size * inner + (line % inner);
       softmaxLine(kind, input, values, start, size, inner);

@@ -1,10 +1,11 @@
-import type { Tensor } from '@cresset/tensor';
+import { type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 
 /**
  * Filters whose every sample needs the one before (libtorchaudio's lfilter.cpp and overdrive.cpp). On the host only: all a device could
@@ -20,7 +21,7 @@ interface FilterArgs {
   readonly padded_output_waveform: Tensor;
 }
 
-function filter(args: FilterArgs): Tensor {
+function* filter(args: FilterArgs): Pieces<Tensor> {
   const { input_signal_windows: input, a_coeff_flipped: coefficients, padded_output_waveform: output } = args;
   const all = [input, coefficients, output];
   check(
@@ -44,20 +45,21 @@ function filter(args: FilterArgs): Tensor {
   );
   check(output.sizes[2] === samples + order - 1, 'lfilter: the output must be as long as the input and its padding');
   const round = roundingTo(dtype);
-  const given = readNumbers(input);
-  const factors = readNumbers(coefficients);
+  const given = yield* numbersInPieces(input);
+  const factors = yield* numbersInPieces(coefficients);
   const length = output.sizes[2];
-  const values = Float64Array.from(readNumbers(output));
+  const values = yield* copiedNumbers(output);
   for (let line = 0; line < batch * channels; line++) {
     const from = line * length;
     const factor = (line % channels) * order;
-    for (let at = 0; at < samples; at++) {
+    yield* repeat(samples, 8 * order, (at) => {
       let sample = given[line * samples + at];
       for (let k = 0; k < order; k++) sample = round(sample - round(values[from + at + k] * factors[factor + k]));
       values[from + at + order - 1] = sample;
-    }
+    });
+    yield;
   }
-  writeNumbers(output, values);
+  yield* storeInPieces(output, values);
   return output;
 }
 
@@ -71,7 +73,7 @@ interface OverdriveArgs {
   readonly output_waveform: Tensor;
 }
 
-function overdrive(args: OverdriveArgs): readonly Tensor[] {
+function* overdrive(args: OverdriveArgs): Pieces<readonly Tensor[]> {
   const { waveform, temp, last_in: lastIn, last_out: lastOut, output_waveform: output } = args;
   const { dtype } = waveform;
   if (dtype !== 'float32' && dtype !== 'float64') throw notImplementedFor('overdrive_cpu', dtypeName(dtype));
@@ -82,19 +84,24 @@ function overdrive(args: OverdriveArgs): readonly Tensor[] {
     [lastIn, lastOut].every(({ dim, sizes }) => dim === 1 && sizes[0] === channels);
   check(fits, 'overdrive: waveforms must have the same channels and samples, states one element a channel');
   const round = roundingTo(dtype);
-  const [given, driven] = [readNumbers(waveform), readNumbers(temp)];
-  const [latestIn, latestOut] = [Float64Array.from(readNumbers(lastIn)), Float64Array.from(readNumbers(lastOut))];
-  const values = new Float64Array(channels * samples);
+  const [given, driven] = [yield* numbersInPieces(waveform), yield* numbersInPieces(temp)];
+  const [latestIn, latestOut] = [
+    Float64Array.from(yield* numbersInPieces(lastIn)),
+    Float64Array.from(yield* numbersInPieces(lastOut)),
+  ];
+  const values = scratch(Float64Array, channels * samples);
   for (let channel = 0; channel < channels; channel++) {
-    for (let at = channel * samples; at < (channel + 1) * samples; at++) {
+    yield* repeat(samples, 16, (index) => {
+      const at = channel * samples + index;
       latestOut[channel] = round(driven[at] - latestIn[channel] + 0.995 * latestOut[channel]);
       latestIn[channel] = driven[at];
       values[at] = round(given[at] * 0.5 + latestOut[channel] * 0.75);
-    }
+    });
+    yield;
   }
-  writeNumbers(lastIn, latestIn);
-  writeNumbers(lastOut, latestOut);
-  writeNumbers(output, values);
+  yield* storeInPieces(lastIn, latestIn);
+  yield* storeInPieces(lastOut, latestOut);
+  yield* storeInPieces(output, values);
   return [lastIn, lastOut, output];
 }
 

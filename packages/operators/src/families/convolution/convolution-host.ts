@@ -3,8 +3,8 @@ import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
-import { fillInPieces, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { fillInPieces, type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
 import { complexParts, writeComplex } from '../products/product.ts';
 
 /** Convolutions on the host, as matrix products over columns of gathered input (im2col), for one to three dimensions. */
@@ -81,8 +81,8 @@ function count(sizes: readonly number[]): number {
 
 function* convolve(convolution: Convolution, values: FloatArray): Pieces {
   const { groups, inChannels, outChannels, bias } = convolution;
-  const input = readNumbers(convolution.input);
-  const weight = readNumbers(convolution.weight);
+  const input = yield* numbersInPieces(convolution.input);
+  const weight = yield* numbersInPieces(convolution.weight);
   const spatial = spatialOf(convolution);
   const inputPositions = count(spatial.input);
   const outputPositions = count(spatial.output);
@@ -99,13 +99,14 @@ function* convolve(convolution: Convolution, values: FloatArray): Pieces {
       else yield* multiplyColumns(plane, filters, target, inChannels, outChannels, spatial);
     }
   }
-  if (bias) addBias(values, readNumbers(bias), outputPositions);
+  if (bias) yield* addBias(values, yield* numbersInPieces(bias), outputPositions);
 }
 
-function addBias(values: FloatArray, bias: FloatArray, positions: number): void {
-  for (let at = 0, channel = 0; at < values.length; at += positions, channel = (channel + 1) % bias.length) {
-    for (let i = at; i < at + positions; i++) values[i] += bias[channel];
-  }
+function addBias(values: FloatArray, bias: FloatArray, positions: number): Pieces {
+  return repeat(values.length / positions, positions, (plane) => {
+    const end = (plane + 1) * positions;
+    for (let i = plane * positions; i < end; i++) values[i] += bias[plane % bias.length];
+  });
 }
 
 function isPointwise({ kernel, stride, padding }: Spatial): boolean {
@@ -217,7 +218,7 @@ function* scatterProducts(
     const width = Math.min(chunk, positions - start);
     const right = { data: plane, offset: start, rowStride: positions, columnStride: 1 };
     yield* gemmPieces(depth, width, inChannels, left, right, columns, 0, width);
-    for (let row = 0; row < depth; row++) {
+    yield* repeat(depth, 16 * width, (row) => {
       const channel = Math.floor(row / taps);
       const kw = row % kernel[2];
       const kh = Math.floor(row / kernel[2]) % kernel[1];
@@ -233,7 +234,7 @@ function* scatterProducts(
         if (od < 0 || od >= output[0] || oh < 0 || oh >= output[1] || ow < 0 || ow >= output[2]) continue;
         sums[((channel * output[0] + od) * output[1] + oh) * output[2] + ow] += columns[row * width + i];
       }
-    }
+    });
     yield;
   }
   if (sums !== target) target.set(sums);

@@ -11,11 +11,11 @@ import {
 } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { kernel, property, view } from '../../table/builders.ts';
-import { copyInto, copyPieces, lowerCopy } from '../../kernels/copy.ts';
+import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { channelsLastStrides, wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
-import { fillInto } from '../../kernels/fill.ts';
+import { fillPieces } from '../../kernels/fill.ts';
 import { resize } from '../../dispatch/invoke.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
@@ -258,15 +258,15 @@ export const conversionRows: readonly OperatorRow[] = [
   }),
   ...['int', 'float'].map((type) =>
     kernel<Self & { other: number }>(`aten::copy_.${type}(Tensor(a!) self, ${type} other) -> Tensor(a!)`, {
-      host: ({ self, other }) => {
-        fillInto(self, other);
+      *host({ self, other }) {
+        yield* fillPieces(self, other);
         return self;
       },
     }),
   ),
   kernel<Self & { other: Tensor }>('aten::copy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
-    host: ({ self, other }) => {
-      copyInto(self, expand(other, self.sizes));
+    *host({ self, other }) {
+      yield* copyPieces(self, expand(other, self.sizes));
       return self;
     },
   }),

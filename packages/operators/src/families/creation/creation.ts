@@ -22,11 +22,11 @@ import {
 } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../../table/builders.ts';
 import { broadcastSizes } from '../../kernels/broadcast.ts';
-import { copyInto, lowerCopy, partOf } from '../../kernels/copy.ts';
+import { lowerCopy, partOf, copyPieces } from '../../kernels/copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { fillInto, lowerFill, lowerGenerated, writeEach } from '../../kernels/fill.ts';
+import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
 import { lowerPointwise, runPointwise, scalarParam } from '../../kernels/pointwise.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
@@ -88,10 +88,10 @@ function filled<Args>(
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape,
-    host: (args, [output]) => {
+    *host(args, [output]) {
       const number = value(args);
       // New memory is zero already.
-      if (number !== 0n) fillInto(output, number);
+      if (number !== 0n) yield* fillPieces(output, number);
     },
     lower: (args, [output], context) => lowerFill(output, value(args), context, schema.slice(0, schema.search(/[.(]/))),
     readsNoData: true,
@@ -158,14 +158,14 @@ function rangeRow(schema: string, inclusive = false): OperatorRow {
   const dtypeOf = (args: Range): ScalarType => (inclusive ? (args.dtype ?? defaultDtype) : rangeDtype(args));
   return kernel<Range>(schema, {
     shape: (args) => ({ sizes: [rangeCount(args, inclusive)], dtype: dtypeOf(args) }),
-    host: (args, [output]) => {
+    *host(args, [output]) {
       if (isIntegral(output.dtype, true)) {
         const from = scalarToBigint(args.start ?? 0n);
         const by = scalarToBigint(args.step ?? 1n);
-        writeEach(output, (at) => from + BigInt(at) * by);
+        yield* writeInPieces(output, (at) => from + BigInt(at) * by);
       } else {
         const { start, step } = rangeBounds(args);
-        writeEach(output, (at) => start + at * step);
+        yield* writeInPieces(output, (at) => start + at * step);
       }
     },
     lower: (args, [output], context) => lowerProgression(output, args.start ?? 0n, args.step ?? 1n, context),
@@ -251,7 +251,7 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
         check(args.steps >= 0, 'number of steps must be non-negative');
         return { sizes: [args.steps], dtype: stepsDtype(args) };
       },
-      host: (args, [output]) => {
+      *host(args, [output]) {
         const [start, end] = boundsOf(args, name);
         const isWhole = isIntegral(output.dtype, true);
         const [a, b] = isWhole ? [start, end].map(scalarToBigint) : [start, end];
@@ -260,7 +260,7 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
           name === 'linspace' && isFloatingPoint(output.dtype)
             ? roundedPoints(Number(a), Number(b), args.steps, output.dtype)
             : (at: number): Scalar => pointAt(a, b, args.steps, at, whole);
-        writeEach(output, (at) => value(point(at), args));
+        yield* writeInPieces(output, (at) => value(point(at), args));
       },
       lower: (args, [output], context) => lowerSteps(name, args, output, context),
       // Whole numbers are cut off points in double precision, those of an `out` argument too.
@@ -318,7 +318,7 @@ const eyeRow = (schema: string): OperatorRow =>
       return { sizes: [n, m], dtype: dtype ?? defaultDtype };
     },
     host: ({ n, m = n }, [output]) =>
-      fillInto(output.asStrided([Math.min(n, m)], [output.strides[0] + output.strides[1]]), 1n),
+      fillPieces(output.asStrided([Math.min(n, m)], [output.strides[0] + output.strides[1]]), 1n),
     lower: (_, [output], context) => lowerGenerated(output, ([i, j]) => binary('eq', i, j), context, 'aten::eye'),
     readsNoData: true,
   });
@@ -336,8 +336,8 @@ function triangleRow(name: 'tril' | 'triu'): OperatorRow {
       check(self.dim >= 2, `${name}: input tensor must have at least 2 dimensions`);
       return { sizes: self.sizes, dtype: self.dtype };
     },
-    host: ({ self, diagonal }, [output]) => {
-      copyInto(output, self);
+    *host({ self, diagonal }, [output]) {
+      yield* copyPieces(output, self);
       const [rows, columns] = output.sizes.slice(-2);
       const array = output.storageArrayForWriting();
       const width = output.dtype.startsWith('complex') ? 2 : 1;
@@ -401,9 +401,9 @@ const triangleIndicesRow = (name: string, isLower: boolean): OperatorRow =>
     `aten::${name}(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor`,
     {
       shape: (args) => ({ sizes: [2, triangleIndices(args, isLower)[0].length], dtype: args.dtype ?? 'int64' }),
-      host: (args, [output]) => {
+      *host(args, [output]) {
         const places = triangleIndices(args, isLower).flat();
-        writeEach(output, (at) => BigInt(places[at]));
+        yield* writeInPieces(output, (at) => BigInt(places[at]));
       },
       readsNoData: true,
     },
@@ -543,9 +543,9 @@ export const creationRows: readonly OperatorRow[] = [
       );
       return { sizes: broadcastSizes(real.sizes, imag.sizes), dtype: complexType(real.dtype) };
     },
-    host: ({ real, imag }, [output]) => {
-      copyInto(partOf(output, 0), real);
-      copyInto(partOf(output, 1), imag);
+    *host({ real, imag }, [output]) {
+      yield* copyPieces(partOf(output, 0), real);
+      yield* copyPieces(partOf(output, 1), imag);
     },
     lower: ({ real, imag }, [output], context) => {
       lowerCopy(partOf(output, 0), real, context, 'aten::complex');

@@ -3,7 +3,7 @@ import { axis, binary, cast, reduce, select, TensorView, type Expr } from '@cres
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
-import { fillInto, lowerFill } from '../../kernels/fill.ts';
+import { lowerFill, fillPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -12,6 +12,7 @@ import { lowerProduct } from '../products/product-lowering.ts';
 import { hostProduct } from '../products/product.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { narrowView, selectView } from '../../kernels/views.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /**
  * Products of groups of rows, columns or inner elements, each with a matrix of its own: mixtures of experts (ATen/native/
@@ -126,7 +127,7 @@ function resultOf(args: GroupedArgs, allocate: (sizes: readonly number[], dtype:
   return allocate([...sizes.slice(0, -1), strides!.at(-2)!], dtype).asStrided(sizes, strides!);
 }
 
-function hostGrouped(args: GroupedArgs): Tensor {
+function* hostGrouped(args: GroupedArgs): Pieces<Tensor> {
   const { self, mat2, offs } = args;
   const out = resultOf(args, Tensor.empty);
   if (!offs) {
@@ -134,7 +135,7 @@ function hostGrouped(args: GroupedArgs): Tensor {
     return out;
   }
   const ends = endsOf(offs);
-  if (!isCovered(args, ends)) fillInto(out, 0n);
+  if (!isCovered(args, ends)) yield* fillPieces(out, 0n);
   for (const { left, right, out: part } of groupProducts(args, out, ends)) {
     if (part.numel > 0) hostProduct(left, right, part);
   }

@@ -6,7 +6,7 @@ import { check } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { positionFault } from '../indexing/position-faults.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, elementsInPieces } from '../../kernels/numbers.ts';
 
 /** Rows of a table by index (ATen/native/Embedding.cpp). */
 
@@ -35,14 +35,14 @@ const embedding = kernel<EmbeddingArgs>(
       checkIndices(indices, 'embedding');
       return { sizes: [...indices.sizes, weight.sizes[1]], dtype: weight.dtype };
     },
-    host({ weight, indices }, [out]) {
+    *host({ weight, indices }, [out]) {
       const [rows, features] = weight.sizes;
       // Rows are copied as they lie in memory, whatever their dtype.
       const width = elementSize(weight.dtype) * features;
-      const table = bytesOf(weight.contiguousArray());
+      const table = bytesOf(yield* elementsInPieces(weight));
       const target = bytesOf(out.storageArrayForWriting());
-      const places = readNumbers(indices);
-      return repeat(places.length, width / 4 + 8, (at) => {
+      const places = yield* numbersInPieces(indices);
+      yield* repeat(places.length, width / 4 + 8, (at) => {
         const row = places[at];
         check(row >= 0 && row < rows, 'index out of range in self');
         target.set(table.subarray(row * width, (row + 1) * width), at * width);

@@ -8,7 +8,7 @@ import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.t
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
 import { mirrorLines, readComplex, resizeLines, transformLines } from './fourier-transform.ts';
-import { writeNumbers } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 
 /** The torch.fft family (ATen/native/SpectralOps.cpp). */
@@ -55,7 +55,7 @@ function computingType(dtype: ScalarType): ScalarType {
 
 function* runTransform(transform: Transform, out: Tensor): Pieces {
   const { self, kind, forward, dims, lengths } = transform;
-  let values = readComplex(self);
+  let values = yield* readComplex(self);
   const last = dims.length - 1;
   for (const [at, dim] of dims.entries()) {
     const halved = kind === 'c2r' && at === last;
@@ -70,7 +70,7 @@ function* runTransform(transform: Transform, out: Tensor): Pieces {
   const { re, im } = values;
   if (scale !== 1) for (let i = 0; i < re.length; i++) [re[i], im[i]] = [re[i] * scale, im[i] * scale];
   if (isComplex(out.dtype)) writeComplex(out, re, im);
-  else writeNumbers(out, re);
+  else yield* storeInPieces(out, re);
 }
 
 function lowerTransform(transform: Transform, out: Tensor, context: LoweringContext): void {
@@ -277,10 +277,10 @@ function frequencies(name: string, bins: (n: number) => number): OperatorRow {
       check(isFloatingPoint(type) || isComplex(type), () => `${name} requires a floating point or complex dtype`);
       return { sizes: [bins(n)], dtype: type };
     },
-    host({ n, d }, [out]) {
+    *host({ n, d }, [out]) {
       const whole = out.numel === n;
       const at = (i: number): number => (whole && i >= Math.ceil(n / 2) ? i - n : i);
-      writeNumbers(
+      yield* storeInPieces(
         out,
         Float64Array.from({ length: out.numel }, (_, i) => at(i) / (n * d)),
       );

@@ -1,6 +1,6 @@
 import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
-import { readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
 
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
 
@@ -214,9 +214,9 @@ export function mirrorLines(source: ComplexArray, dim: number, size: number): Pi
 }
 
 /** The elements of a tensor as complex numbers in C order; real ones have no imaginary part. */
-export function readComplex(tensor: Tensor): ComplexArray {
+export function* readComplex(tensor: Tensor): Pieces<ComplexArray> {
   if (!isComplex(tensor.dtype)) {
-    const re = Float64Array.from(readNumbers(tensor));
+    const re = Float64Array.from(yield* numbersInPieces(tensor));
     return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
   }
   const parts = tensor.contiguousArray() as FloatArray;

@@ -9,7 +9,7 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
-import { writeNumbers } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 import { framing, windowOf, type StftArgs } from './stft.ts';
 
@@ -91,9 +91,9 @@ function istftPlan(args: IstftArgs): IstftPlan {
 function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
   const { self, n_fft: size } = args;
   const { hop, win, batch, bins, frames, start, samples, uncovered } = istftPlan(args);
-  const spectrum = readComplex(self);
+  const spectrum = yield* readComplex(self);
   const real = !(args.return_complex ?? false);
-  const window = windowOf(args.window, size, win);
+  const window = yield* windowOf(args.window, size, win);
   const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
   const plan = fourierPlan(size);
   const total = size + hop * (frames - 1);
@@ -138,7 +138,7 @@ function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
     }
   }
   if (isComplex(out.dtype)) writeComplex(out, re, im);
-  else writeNumbers(out, re);
+  else yield* storeInPieces(out, re);
 }
 
 /** One kernel after the transform: each sample adds up the frames that reach it, and their windows' squares. */

@@ -9,7 +9,7 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { fourierFactors, generateParts, partsOf, partsReader, storeParts, transformedParts } from './fft-lowering.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
-import { writeNumbers } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 
 /** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft). */
@@ -97,11 +97,15 @@ function planOf(args: StftArgs): StftPlan {
 }
 
 /** The window in the middle of a frame, zeros around it; ones where none is given. */
-export function windowOf(window: Tensor | null, size: number, win: number): { re: Float64Array; im: Float64Array } {
+export function* windowOf(
+  window: Tensor | null,
+  size: number,
+  win: number,
+): Pieces<{ re: Float64Array; im: Float64Array }> {
   const re = new Float64Array(size);
   const im = new Float64Array(size);
   const start = Math.floor((size - win) / 2);
-  const values = window && readComplex(window);
+  const values = window && (yield* readComplex(window));
   for (let i = 0; i < win; i++) {
     re[start + i] = values ? values.re[i] : 1;
     im[start + i] = values ? values.im[i] : 0;
@@ -121,8 +125,8 @@ function paddedIndex(at: number, samples: number, mode: string | undefined): num
 function* hostStft(args: StftArgs, out: Tensor): Pieces {
   const { self, n_fft: size } = args;
   const { hop, batch, margin, bins, frames } = planOf(args);
-  const signal = readComplex(self);
-  const window = windowOf(args.window, size, args.win_length ?? size);
+  const signal = yield* readComplex(self);
+  const window = yield* windowOf(args.window, size, args.win_length ?? size);
   const samples = self.sizes[self.dim - 1];
   const scale = args.normalized ? 1 / Math.sqrt(size) : 1;
   const plan = fourierPlan(size);
@@ -147,7 +151,7 @@ function* hostStft(args: StftArgs, out: Tensor): Pieces {
   }
   if (isComplex(out.dtype)) writeComplex(out, re, im);
   else
-    writeNumbers(
+    yield* storeInPieces(
       out,
       Float64Array.from({ length: 2 * re.length }, (_, i) => (i % 2 === 0 ? re : im)[i >> 1]),
     );

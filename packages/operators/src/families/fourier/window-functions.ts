@@ -5,7 +5,7 @@ import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { add, div, float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { writeNumbers } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 
 /** Windows of signals (ATen/native/TensorFactories.cpp); a periodic one is the symmetric one of a point more, without it. */
@@ -107,11 +107,11 @@ function windowRow(name: string, overload: string, parameters: string): Operator
         check(length >= 0, () => `${name}_window requires non-negative window_length, got window_length=${length}`);
         return { sizes: [length], dtype: type };
       },
-      host(args, [out]) {
+      *host(args, [out]) {
         const { window_length: length, periodic = true } = args;
         const last = periodic ? length : length - 1;
         const value = (i: number): number => (length === 1 ? 1 : shapes[name](i / last, args));
-        writeNumbers(
+        yield* storeInPieces(
           out,
           Float64Array.from({ length }, (_, i) => value(i)),
         );

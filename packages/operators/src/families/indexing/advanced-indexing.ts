@@ -1,13 +1,14 @@
-import { repeat } from '../../kernels/pieces.ts';
-import { forEachOffset, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
+import { mapped } from '../../kernels/mapped.ts';
+import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/pieces.ts';
+import { isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../../kernels/broadcast.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
-import { elementCombiner, elementMover, offsetsOf, operandReader } from './element-moves.ts';
+import { elementCombiner, elementMover, operandReader, offsetsInPieces } from './element-moves.ts';
 import { launchCopy } from './launched-copy.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from './gathered-writes.ts';
 import { deviceNonzero, deviceNonzeroColumns, deviceTensor } from './flagged-elements.ts';
@@ -37,24 +38,28 @@ const isMask = ({ dtype }: Tensor): boolean => dtype === 'bool' || dtype === 'ui
 const dependsOnMask = (indices: Indices): boolean => indices.some((index) => index !== null && isMask(index));
 
 /** Positions of the elements that are not zero, one column a dimension (Tensor.nonzero().unbind(1)). */
-export function nonzeroColumns(tensor: Tensor): Tensor[] {
+export function* nonzeroColumns(tensor: Tensor): Pieces<Tensor[]> {
   const rank = Math.max(tensor.dim, 1);
   const found: number[][] = Array.from({ length: rank }, () => []);
   const sizes = tensor.dim === 0 ? [1] : tensor.sizes;
   const position = sizes.map(() => 0);
   const read = numberReader(tensor);
-  forEachOffset(tensor.sizes, tensor.strides, tensor.storageOffset, (offset) => {
+  yield* eachOffset(tensor.sizes, tensor.strides, tensor.storageOffset, 16 + 8 * rank, (offset) => {
     if (read(offset) !== 0) found.forEach((column, dim) => column.push(position[dim]));
     for (let dim = rank - 1; dim >= 0 && ++position[dim] === sizes[dim]; dim--) position[dim] = 0;
   });
-  return found.map((column) => Tensor.fromArray(BigInt64Array.from(column, BigInt), [column.length], 'int64'));
+  return yield* mapped(found, function* (column) {
+    const positions = Tensor.empty([column.length], 'int64');
+    yield* filled(positions.storageArrayForWriting() as BigInt64Array, 4, (at) => BigInt(column[at]));
+    return positions;
+  });
 }
 
-function withoutMasks(self: Tensor, indices: Indices): (Tensor | null)[] {
+function* withoutMasks(self: Tensor, indices: Indices): Pieces<(Tensor | null)[]> {
   const expanded: (Tensor | null)[] = [];
   for (const index of indices) {
     checkIndex(self, index, expanded.length);
-    if (index && isMask(index)) expanded.push(...nonzeroColumns(index));
+    if (index && isMask(index)) expanded.push(...(yield* nonzeroColumns(index)));
     else expanded.push(index);
   }
   return expanded;
@@ -94,7 +99,7 @@ function checkIndex(self: Tensor, index: Tensor | null, at: number): void {
 
 function planIndex(self: Tensor, given: Indices): IndexPlan {
   check(given.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
-  const expanded = withoutMasks(self, given);
+  const expanded = finish(withoutMasks(self, given));
   check(expanded.length <= self.dim, `too many indices for tensor of dimension ${self.dim}`, 'IndexError');
   const tensors = expanded.filter((index) => index !== null);
   const indexSizes = broadcastIndices(tensors);
@@ -128,23 +133,26 @@ function broadcastIndices(tensors: readonly Tensor[]): readonly number[] {
 }
 
 /** Offsets of the named elements in the order of the result. */
-function plannedOffsets(self: Tensor, { indices, lead, indexSizes }: IndexPlan): Float64Array {
+function* plannedOffsets(self: Tensor, { indices, lead, indexSizes }: IndexPlan): Pieces<Float64Array> {
   const kept = self.sizes.flatMap((_, dim) => (indices[dim] ? [] : [dim]));
-  const offsetsAlong = (dims: readonly number[], start: number): Float64Array =>
-    offsetsOf(
+  const offsetsAlong = (dims: readonly number[], start: number): Pieces<Float64Array> =>
+    offsetsInPieces(
       dims.map((dim) => self.sizes[dim]),
       dims.map((dim) => self.strides[dim]),
       start,
     );
-  const before = offsetsAlong(kept.slice(0, lead), self.storageOffset);
-  const after = offsetsAlong(kept.slice(lead), 0);
-  const picked = new Float64Array(indexSizes.reduce((count, size) => count * size, 1));
-  indices.forEach((index, dim) => {
-    if (!index) return;
+  const before = yield* offsetsAlong(kept.slice(0, lead), self.storageOffset);
+  const after = yield* offsetsAlong(kept.slice(lead), 0);
+  const picked = scratch(
+    Float64Array,
+    indexSizes.reduce((count, size) => count * size, 1),
+  );
+  for (const [dim, index] of indices.entries()) {
+    if (!index) continue;
     const read = numberReader(index);
     const size = self.sizes[dim];
     let at = 0;
-    forEachOffset(index.sizes, index.strides, index.storageOffset, (offset) => {
+    yield* eachOffset(index.sizes, index.strides, index.storageOffset, 8, (offset) => {
       const position = read(offset);
       if (position < -size || position >= size) {
         throw new OperatorError(
@@ -154,11 +162,15 @@ function plannedOffsets(self: Tensor, { indices, lead, indexSizes }: IndexPlan):
       }
       picked[at++] += (position < 0 ? position + size : position) * self.strides[dim];
     });
-  });
-  const offsets = new Float64Array(before.length * picked.length * after.length);
+  }
+  const offsets = scratch(Float64Array, before.length * picked.length * after.length);
   let at = 0;
-  for (const first of before)
-    for (const second of picked) for (const third of after) offsets[at++] = first + second + third;
+  for (const first of before) {
+    yield* repeat(picked.length, 4 * after.length, (index) => {
+      for (const last of after) offsets[at++] = first + picked[index] + last;
+    });
+    yield;
+  }
   return offsets;
 }
 
@@ -171,10 +183,10 @@ const indexRule: KernelRule<IndexArguments> = {
   shape: ({ self, indices }) =>
     dependsOnMask(indices) ? null : { sizes: planIndex(self, indices).sizes, dtype: self.dtype },
   *host({ self, indices }, [given]) {
-    const plan = planIndex(self, indices);
+    const plan = planIndex(self, yield* withoutMasks(self, indices));
     const output = given ?? Tensor.empty(plan.sizes, self.dtype);
     const move = elementMover(output, self);
-    const offsets = plannedOffsets(self, plan);
+    const offsets = yield* plannedOffsets(self, plan);
     yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
     return output;
   },
@@ -216,15 +228,15 @@ const indexPutRule: KernelRule<IndexPutArguments> = {
   },
   *host({ self, indices, values, accumulate }, [given]) {
     const output = given ?? Tensor.empty(self.sizes, self.dtype);
-    copyInto(output, self);
+    yield* copyPieces(output, self);
     check(
       values.dtype === self.dtype || values.dim === 0,
       `Index put requires the source and destination dtypes match, got ${indexPutName(self.dtype)} for the destination and ${indexPutName(values.dtype)} for the source.`,
     );
-    const plan = planIndex(output, indices);
-    const source = valuesFor(plan.sizes, convertTo(values, self.dtype));
-    const offsets = plannedOffsets(output, plan);
-    const sources = offsetsOf(source.sizes, source.strides, source.storageOffset);
+    const plan = planIndex(output, yield* withoutMasks(output, indices));
+    const source = valuesFor(plan.sizes, yield* convertTo(values, self.dtype));
+    const offsets = yield* plannedOffsets(output, plan);
+    const sources = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
     if (accumulate) {
       const combine = elementCombiner(output, 'sum');
       const read = operandReader(source);
@@ -345,10 +357,10 @@ const indexPutNames: Partial<Record<ScalarType, string>> = {
 }; // prettier-ignore
 const indexPutName = (dtype: ScalarType): string => indexPutNames[dtype] ?? dtype;
 
-function convertTo(tensor: Tensor, dtype: ScalarType): Tensor {
+function* convertTo(tensor: Tensor, dtype: ScalarType): Pieces<Tensor> {
   if (tensor.dtype === dtype) return tensor;
   const converted = Tensor.empty(tensor.sizes, dtype);
-  copyInto(converted, tensor);
+  yield* copyPieces(converted, tensor);
   return converted;
 }
 
@@ -369,16 +381,13 @@ function valuesFor(sizes: readonly number[], values: Tensor): Tensor {
 }
 
 /** A tensor's positions where it is not zero, `[count, rank]`. */
-function nonzero(self: Tensor): Tensor {
-  const columns = self.dim === 0 ? [] : nonzeroColumns(self);
+function* nonzero(self: Tensor): Pieces<Tensor> {
+  const columns = self.dim === 0 ? [] : yield* nonzeroColumns(self);
   const count = self.dim === 0 ? Number(numberReader(self)(self.storageOffset) !== 0) : columns[0].sizes[0];
-  const positions = new BigInt64Array(count * columns.length);
-  columns.forEach((column, dim) => {
-    (column.storageArray() as BigInt64Array).forEach(
-      (position, at) => (positions[at * columns.length + dim] = position),
-    );
-  });
-  return Tensor.fromArray(positions, [count, columns.length], 'int64');
+  const positions = Tensor.empty([count, columns.length], 'int64');
+  for (const [dim, column] of columns.entries())
+    yield* copyPieces(positions.asStrided([count], [columns.length], dim), column);
+  return positions;
 }
 
 /** What `nonzero_numpy` is given, or `where` with nothing to choose from. */
@@ -391,17 +400,20 @@ interface MaskArguments {
   readonly mask: Tensor;
 }
 
-function maskedSelect({ self, mask }: MaskArguments): Tensor {
+function* maskedSelect({ self, mask }: MaskArguments): Pieces<Tensor> {
   check(mask.dtype === 'bool', 'masked_select: expected BoolTensor for mask');
   const sizes = broadcastAll([self.sizes, mask.sizes]);
   const [source, chosen] = [expand(self, sizes), expand(mask, sizes)];
   const flags = chosen.storageArray();
-  const sources = offsetsOf(sizes, source.strides, source.storageOffset);
-  const flagged = offsetsOf(sizes, chosen.strides, chosen.storageOffset);
-  const picked = sources.filter((_, at) => flags[flagged[at]] !== 0);
-  const output = Tensor.empty([picked.length], self.dtype);
+  const sources = yield* offsetsInPieces(sizes, source.strides, source.storageOffset);
+  const flagged = yield* offsetsInPieces(sizes, chosen.strides, chosen.storageOffset);
+  let count = 0;
+  yield* repeat(sources.length, 4, (at) => {
+    if (flags[flagged[at]] !== 0) sources[count++] = sources[at];
+  });
+  const output = Tensor.empty([count], self.dtype);
   const move = elementMover(output, source);
-  picked.forEach((offset, at) => move(at, offset));
+  yield* repeat(count, 4, (at) => move(at, sources[at]));
   return output;
 }
 
@@ -428,18 +440,19 @@ const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
     checkMaskedScatter(args);
     lowerMaskedScatter(args.self, args.mask, args.source, output, context);
   },
-  host: (args, [output]) => {
+  *host(args, [output]) {
     checkMaskedScatter(args);
     const { self, mask, source } = args;
-    copyInto(output, self);
+    yield* copyPieces(output, self);
     const chosen = expand(mask, output.sizes);
     const flags = chosen.storageArray();
-    const targets = offsetsOf(output.sizes, output.strides, output.storageOffset);
-    const sources = offsetsOf(source.sizes, source.strides, source.storageOffset);
+    const targets = yield* offsetsInPieces(output.sizes, output.strides, output.storageOffset);
+    const sources = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
     const move = elementMover(output, source);
     let used = 0;
-    offsetsOf(chosen.sizes, chosen.strides, chosen.storageOffset).forEach((flag, at) => {
-      if (flags[flag] === 0) return;
+    const flagged = yield* offsetsInPieces(chosen.sizes, chosen.strides, chosen.storageOffset);
+    yield* repeat(flagged.length, 8, (at) => {
+      if (flags[flagged[at]] === 0) return;
       check(used < sources.length, 'Number of elements of source < number of ones in mask');
       move(targets[at], sources[used++]);
     });

@@ -1,6 +1,7 @@
 import { Complex } from '@cresset/ir';
-import { forEachOffset, isComplex, isFloatingPoint, numelOf, type Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, numelOf, scratch, type Tensor } from '@cresset/tensor';
 import { numberReader, numberWriter, readScalar, scalarWriter } from '../../kernels/elements.ts';
+import { eachOffset, finish, type Pieces } from '../../kernels/pieces.ts';
 import type { Scalar } from '../../table/row.ts';
 
 /** Work on single elements by their offsets, which the indexing operators have in common. */
@@ -62,9 +63,17 @@ export function operandReader(tensor: Tensor): (offset: number) => Scalar {
 }
 
 /** The offsets of all elements in C order. */
-export function offsetsOf(sizes: readonly number[], strides: readonly number[], storageOffset: number): Float64Array {
-  const offsets = new Float64Array(numelOf(sizes));
+export function* offsetsInPieces(
+  sizes: readonly number[],
+  strides: readonly number[],
+  storageOffset: number,
+): Pieces<Float64Array> {
+  const offsets = scratch(Float64Array, numelOf(sizes));
   let at = 0;
-  forEachOffset(sizes, strides, storageOffset, (offset) => (offsets[at++] = offset));
+  yield* eachOffset(sizes, strides, storageOffset, 2, (offset) => (offsets[at++] = offset));
   return offsets;
 }
+
+/** As `offsetsInPieces`, at once. */
+export const offsetsOf = (sizes: readonly number[], strides: readonly number[], storageOffset: number): Float64Array =>
+  finish(offsetsInPieces(sizes, strides, storageOffset));

@@ -1,14 +1,14 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { type Pieces, filled, inRuns } from '../../kernels/pieces.ts';
 import type { Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
-import { copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { lowerCopy, copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { launchCopy } from './launched-copy.ts';
-import { elementMover, offsetsOf } from './element-moves.ts';
+import { elementMover, offsetsInPieces } from './element-moves.ts';
 import { positionFault } from './position-faults.ts';
 
 /** Whole slices taken from positions given by a vector (TensorAdvancedIndexing.cpp). */
@@ -33,9 +33,9 @@ const indexSelectRule: KernelRule<Indexed> = {
     return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
   },
   *host({ self, dim, index }, [output]) {
-    if (self.dim === 0) return copyInto(output, self);
+    if (self.dim === 0) return yield* copyPieces(output, self);
     const wrapped = wrapDim(dim, self.dim);
-    const positions = vectorPositions(
+    const positions = yield* vectorPositions(
       index,
       self.sizes[wrapped],
       (position, size) => `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}`,
@@ -65,28 +65,29 @@ function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tens
 }
 
 /** Positions an index vector holds; throws what `complaint` says where one is out of range. */
-export function vectorPositions(
+export function* vectorPositions(
   index: Tensor,
   size: number,
   complaint: (position: number, size: number) => string,
-): number[] {
+): Pieces<number[]> {
   const read = numberReader(index);
-  return Array.from(offsetsOf(index.sizes, index.strides, index.storageOffset), (offset) => {
-    const position = read(offset);
+  const offsets = yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset);
+  return yield* filled(new Array<number>(offsets.length), 8, (at) => {
+    const position = read(offsets[at]);
     if (position < 0 || position >= size) throw new OperatorError(complaint(position, size), 'IndexError');
     return position;
   });
 }
 
 /** Offsets of the slice at `position` along `dim`. */
-export function sliceOffsets(tensor: Tensor, dim: number, position: number): Float64Array {
+export function* sliceOffsets(tensor: Tensor, dim: number, position: number): Pieces<Float64Array> {
   if (tensor.dim === 0) return Float64Array.of(tensor.storageOffset);
   const without = (values: readonly number[]): number[] => values.filter((_, at) => at !== dim);
   const start = tensor.storageOffset + position * tensor.strides[dim];
-  return offsetsOf(without(tensor.sizes), without(tensor.strides), start);
+  return yield* offsetsInPieces(without(tensor.sizes), without(tensor.strides), start);
 }
 
-export function moveSlices(
+export function* moveSlices(
   target: Tensor,
   source: Tensor,
   dim: number,
@@ -94,10 +95,13 @@ export function moveSlices(
   count: number,
 ): Pieces {
   const move = elementMover(target, source);
-  return repeat(count, (8 * source.numel) / (source.sizes[dim] || 1), (slice) => {
+  // Each slice lies as the first one does.
+  const froms = yield* sliceOffsets(source, dim, 0);
+  const places = yield* sliceOffsets(target, dim, 0);
+  const [fromStride, stride] = [source, target].map(({ strides }) => strides[dim] ?? 0);
+  yield* inRuns(count, places.length, 8, (slice, start, end) => {
     const [to, from] = pair(slice);
-    const froms = sliceOffsets(source, dim, from);
-    sliceOffsets(target, dim, to).forEach((offset, at) => move(offset, froms[at]));
+    for (let at = start; at < end; at++) move(places[at] + to * stride, froms[at] + from * fromStride);
   });
 }
 

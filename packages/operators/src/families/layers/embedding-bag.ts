@@ -1,12 +1,12 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
-import { type Tensor } from '@cresset/tensor';
+import { repeat, type Pieces, PIECE_SIZE } from '../../kernels/pieces.ts';
+import { type Tensor, scratch } from '@cresset/tensor';
 import { axis, binary, cast, constant, exprTypeOf, reduce, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import { launchPositionCheck } from '../indexing/position-faults.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, and, div, float, index, indexParam, mul } from '../../kernels/expressions.ts';
-import { fillInPieces, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import { checkIndices } from '../embedding/embedding.ts';
 
 /** Sums, means and maxima of bags of embedding vectors (ATen/native/EmbeddingBag.cpp). */
@@ -70,16 +70,16 @@ function bagShape(args: BagArgs): TensorMeta[] {
 
 function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[]): Pieces {
   const { mode } = args;
-  const weight = readNumbers(args.weight);
+  const weight = yield* numbersInPieces(args.weight);
   const [rows, features] = args.weight.sizes;
-  const indices = readNumbers(args.indices);
-  const offsets = readNumbers(args.offsets);
-  const scales = args.per_sample_weights && readNumbers(args.per_sample_weights);
+  const indices = yield* numbersInPieces(args.indices);
+  const offsets = yield* numbersInPieces(args.offsets);
+  const scales = args.per_sample_weights && (yield* numbersInPieces(args.per_sample_weights));
   const padding = paddingRow(args);
   const bags = bagCount(args);
   const counts = new Float64Array(bags);
-  const bagNumbers = new Float64Array(indices.length);
-  const sources = new Float64Array(largest.numel);
+  const bagNumbers = scratch(Float64Array, indices.length);
+  const sources = scratch(Float64Array, largest.numel);
   check(
     offsets.length === 0 || offsets[0] === 0,
     () =>
@@ -87,17 +87,29 @@ function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[
   );
   yield* fillInPieces(out, (values) => {
     values.fill(0);
-    return repeat(bags, (4 * features * indices.length) / bags, (bag) => {
+    return inBags();
+    function* inBags(): Pieces {
+      let done = 0;
+      for (let bag = 0; bag < bags; bag++) {
+        yield* inBag(bag);
+        done += 8 * features * ((bag + 1 < bags ? offsets[bag + 1] : indices.length) - offsets[bag]) + 64;
+        if (done < PIECE_SIZE) continue;
+        done = 0;
+        yield;
+      }
+    }
+    function* inBag(bag: number): Pieces {
       const end = bag + 1 < bags ? offsets[bag + 1] : indices.length;
       const to = bag * features;
-      for (let i = offsets[bag]; i < end; i++) {
+      yield* repeat(end - offsets[bag], 8 * features, (at) => {
+        const i = offsets[bag] + at;
         const row = indices[i];
         bagNumbers[i] = bag;
         check(
           row >= 0 && row < rows,
           () => `embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be ${row}`,
         );
-        if (row === padding) continue;
+        if (row === padding) return;
         const first = counts[bag]++ === 0;
         for (let j = 0; j < features; j++) {
           const element = weight[row * features + j];
@@ -108,15 +120,15 @@ function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[
             sources[to + j] = row;
           }
         }
-      }
+      });
       if (mode === 1 && counts[bag] > 0) for (let j = 0; j < features; j++) values[to + j] /= counts[bag];
-    });
+    }
   });
-  if (bagOf.numel > 0) writeNumbers(bagOf, bagNumbers);
+  if (bagOf.numel > 0) yield* storeInPieces(bagOf, bagNumbers);
   // A plain sum has no use for sizes, and PyTorch leaves them at zero.
   const shown = mode === 0 ? new Float64Array(sizes.numel) : counts;
-  writeNumbers(sizes, shown);
-  writeNumbers(largest, mode === 2 ? sources : shown);
+  yield* storeInPieces(sizes, shown);
+  yield* storeInPieces(largest, mode === 2 ? sources : shown);
 }
 
 /** Every bag goes over all indices and takes its own: how long a bag is, only the device knows. */

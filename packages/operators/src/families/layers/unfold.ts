@@ -1,4 +1,4 @@
-import { isComplex, isIntegral, type Tensor } from '@cresset/tensor';
+import { isComplex, isIntegral, type Tensor, scratch } from '@cresset/tensor';
 import { axis, binary, cast, constant, exprTypeOf, reduce, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
@@ -7,8 +7,9 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, index, indexParam, mul, sub, where } from '../../kernels/expressions.ts';
 import { windowPosition } from '../convolution/convolution-lowering.ts';
-import { readNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces, storeInPieces, elementsInPieces } from '../../kernels/numbers.ts';
 import { indexOf } from '../products/product-lowering.ts';
+import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
 
 /** Sliding blocks of an image as columns, and columns added up to an image (ATen/native/Im2Col.cpp, Col2Im.cpp). */
 
@@ -86,24 +87,29 @@ function im2colShape(args: BlockArgs): TensorMeta {
 }
 
 /** Calls `visit` with the place of every element of the columns (C order) and of the image element it stands for, -1 in the padding. */
-function forEachElement(
+function* forEachElement(
   { kernel: size, dilation, padding, stride, counts }: Blocks,
   planes: number,
   image: readonly number[],
   visit: (column: number, element: number) => void,
-): void {
+): Pieces {
   let column = 0;
+  let done = 0;
   for (let plane = 0; plane < planes; plane++) {
     for (let kh = 0; kh < size[0]; kh++) {
       for (let kw = 0; kw < size[1]; kw++) {
-        for (let bh = 0; bh < counts[0]; bh++) {
+        yield* repeat(counts[0], 8 * counts[1], (bh) => {
           const h = bh * stride[0] + kh * dilation[0] - padding[0];
           for (let bw = 0; bw < counts[1]; bw++) {
             const w = bw * stride[1] + kw * dilation[1] - padding[1];
             const inside = h >= 0 && h < image[0] && w >= 0 && w < image[1];
             visit(column++, inside ? (plane * image[0] + h) * image[1] + w : -1);
           }
-        }
+        });
+        done += 8 * counts[0] * counts[1] + 16;
+        if (done < PIECE_SIZE) continue;
+        done = 0;
+        yield;
       }
     }
   }
@@ -116,13 +122,13 @@ const im2col = kernel<BlockArgs>(
   {
     out: true,
     shape: im2colShape,
-    host(args, [out]) {
+    *host(args, [out]) {
       const image = args.self.sizes.slice(-2);
-      const source = args.self.contiguousArray() as unknown as Elements;
+      const source = (yield* elementsInPieces(args.self)) as unknown as Elements;
       const target = out.storageArrayForWriting() as unknown as Elements;
       const width = isComplex(out.dtype) ? 2 : 1;
       const planes = args.self.numel / (image[0] * image[1]);
-      forEachElement(blocksOf(args, image), planes, image, (column, element) => {
+      yield* forEachElement(blocksOf(args, image), planes, image, (column, element) => {
         if (element < 0) return;
         for (let part = 0; part < width; part++) target[column * width + part] = source[element * width + part];
       });
@@ -183,18 +189,19 @@ const col2im = kernel<Col2imArgs>(
   {
     out: true,
     shape: col2imShape,
-    host(args, [out]) {
+    *host(args, [out]) {
       const image = pair(args.output_size);
       const planes = out.numel / (image[0] * image[1]);
       const width = isComplex(out.dtype) ? 2 : 1;
-      const source = width === 2 ? (args.self.contiguousArray() as FloatArray) : readNumbers(args.self);
-      const sums = new Float64Array(out.numel * width);
-      forEachElement(blocksOf(args, image), planes, image, (column, element) => {
+      const source =
+        width === 2 ? ((yield* elementsInPieces(args.self)) as FloatArray) : yield* numbersInPieces(args.self);
+      const sums = scratch(Float64Array, out.numel * width);
+      yield* forEachElement(blocksOf(args, image), planes, image, (column, element) => {
         if (element < 0) return;
         for (let part = 0; part < width; part++) sums[element * width + part] += source[column * width + part];
       });
       if (width === 2) (out.storageArrayForWriting() as FloatArray).set(sums);
-      else writeNumbers(out, sums);
+      else yield* storeInPieces(out, sums);
     },
     /** Each image element sums what falls on it: for every kernel element the one block, if any, that has it there. */
     lower(args, [out], context) {

@@ -1,4 +1,4 @@
-import { numelOf, type Tensor } from '@cresset/tensor';
+import { numelOf, type Tensor, scratch } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
@@ -9,7 +9,8 @@ import { unflattened } from '../indexing/masked-elements.ts';
 import { positionFault } from '../indexing/position-faults.ts';
 import { wrappedPlace } from '../indexing/scattered-writes.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 
 /** Pools undone, and pools of windows at random places (ATen/native/MaxUnpooling.cpp, FractionalMaxPool*.cpp). */
 
@@ -44,20 +45,20 @@ function unpoolShape(rank: number, { self, indices, output_size: outputs }: Unpo
 }
 
 /** Every element goes to the place in its plane that its index names; the others are 0. */
-function hostUnpool(rank: number, { self, indices, output_size: outputs }: UnpoolArgs, out: Tensor): void {
-  const values = readNumbers(self);
-  const places = readNumbers(indices);
+function* hostUnpool(rank: number, { self, indices, output_size: outputs }: UnpoolArgs, out: Tensor): Pieces {
+  const values = yield* numbersInPieces(self);
+  const places = yield* numbersInPieces(indices);
   const plane = self.sizes.slice(-rank).reduce((product, size) => product * size, 1);
   const target = outputs.reduce((product, size) => product * size, 1);
-  fillNumbers(out, (result) => {
+  yield* fillInPieces(out, (result) => {
     result.fill(0);
-    for (let i = 0; i < values.length; i++) {
+    return repeat(values.length, 8, (i) => {
       check(
         places[i] >= 0 && places[i] < target,
         () => `Found an invalid max index: ${places[i]} (output volumes are of size ${outputs.join('x')})`,
       );
       result[Math.floor(i / plane) * target + places[i]] = values[i];
-    }
+    });
   });
 }
 
@@ -125,21 +126,23 @@ function intervals(sample: number, input: number, output: number, size: number):
   );
 }
 
-function hostFractional(rank: number, args: FractionalArgs, [out, indices]: readonly Tensor[]): void {
+function* hostFractional(rank: number, args: FractionalArgs, [out, indices]: readonly Tensor[]): Pieces {
   const { self, kernel_size: sizes } = args;
   const spatial = self.sizes.slice(-rank);
   const plane = spatial.reduce((product, size) => product * size, 1);
-  const values = readNumbers(self);
-  const samples = readNumbers(args.random_samples);
-  const [best, places]: [number[], number[]] = [[], []];
+  const values = yield* numbersInPieces(self);
+  const samples = yield* numbersInPieces(args.random_samples);
+  const [best, places] = [scratch(Float64Array, out.numel), scratch(Float64Array, out.numel)];
+  let found = 0;
   for (let at = 0; at * plane < values.length; at++) {
     // Of images the sample for the width comes first, of volumes that for the depth.
     const starts = spatial.map((size, dim) =>
       intervals(samples[at * rank + (rank === 2 ? 1 - dim : dim)], size, args.output_size[dim], sizes[dim]),
     );
-    const visit = (dim: number, windows: readonly number[]): void => {
+    const visit = function* (dim: number, windows: readonly number[]): Pieces {
       if (dim < rank) {
-        for (const start of starts[dim]) visit(dim + 1, [...windows, start]);
+        for (const start of starts[dim]) yield* visit(dim + 1, [...windows, start]);
+        yield;
         return;
       }
       let offsets = [0];
@@ -153,13 +156,13 @@ function hostFractional(rank: number, args: FractionalArgs, [out, indices]: read
         const value = values[at * plane + offset];
         if (value > values[at * plane + winner] || Number.isNaN(value)) winner = offset;
       }
-      best.push(values[at * plane + winner]);
-      places.push(winner);
+      best[found] = values[at * plane + winner];
+      places[found++] = winner;
     };
-    visit(0, []);
+    yield* visit(0, []);
   }
-  writeNumbers(out, best);
-  writeNumbers(indices, places);
+  yield* storeInPieces(out, best);
+  yield* storeInPieces(indices, places);
 }
 
 const unpoolRow = (rank: 2 | 3, extra: string): OperatorRow =>

@@ -1,9 +1,9 @@
-import { repeat } from '../../kernels/pieces.ts';
-import { isIntegral, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
+import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
+import { isIntegral, numelOf, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { axis, cast, constant, param, reduce, TensorView, type AxisExpr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
-import { contiguousOf, copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, numberWriter } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -11,26 +11,28 @@ import { lowerFill } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { launchCopy } from '../indexing/launched-copy.ts';
-import { elementMover, offsetsOf, operandReader } from '../indexing/element-moves.ts';
+import { elementMover, operandReader, offsetsInPieces } from '../indexing/element-moves.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
 import { unflattened } from '../indexing/masked-elements.ts';
 import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import { lowerScatteredWrites, wrappedPlace, type ScatteredWrites } from '../indexing/scattered-writes.ts';
 import { withSize } from '../indexing/index-select.ts';
 import { offsetsThrough, put, sameAsSelf, flatFault } from '../scatter/gather-scatter.ts';
+import { numbersInPieces } from '../../kernels/numbers.ts';
 
 /** Elements taken and put at positions of the flattened tensor, and counts of numbers (TensorAdvancedIndexing.cpp, SummaryOps.cpp). */
 
 /** Offsets of elements by their position in C order, counted from the end where negative. */
-function flatOffsets(self: Tensor, index: Tensor): number[] {
+function* flatOffsets(self: Tensor, index: Tensor): Pieces<Float64Array> {
   const { numel } = self;
-  const places = offsetsOf(self.sizes, self.strides, self.storageOffset);
+  const places = yield* offsetsInPieces(self.sizes, self.strides, self.storageOffset);
   const read = numberReader(index);
-  return Array.from(offsetsOf(index.sizes, index.strides, index.storageOffset), (offset) => {
-    const position = read(offset);
+  const offsets = yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset);
+  return yield* filled(offsets, 8, (at) => {
+    const position = read(offsets[at]);
     check(
       position >= -numel && position < numel,
-      `out of range: tried to access index ${position} on a tensor of ${numel} elements.`,
+      () => `out of range: tried to access index ${position} on a tensor of ${numel} elements.`,
       'IndexError',
     );
     return places[position < 0 ? position + numel : position];
@@ -48,27 +50,34 @@ const checkCounted = (self: Tensor, least: number): void =>
 
 const weightsDtype = ({ dtype }: Tensor): ScalarType => (dtype === 'float32' ? dtype : 'float64');
 
-function bincount({ self, weights, minlength }: Bincount): Tensor {
+function* bincount({ self, weights, minlength }: Bincount): Pieces<Tensor> {
   check(minlength >= 0, 'minlength should be >= 0');
   if (!isIntegral(self.dtype, false)) throw notImplementedFor('bincount_cpu', dtypeName(self.dtype));
-  const values = Array.from(contiguousOf(self).contiguousArray(), Number);
-  checkCounted(self, Math.min(...values, 0));
+  const values = yield* numbersInPieces(self);
+  let [least, size] = [0, minlength];
+  yield* repeat(values.length, 2, (at) => {
+    least = Math.min(least, values[at]);
+    size = Math.max(size, values[at] + 1);
+  });
+  checkCounted(self, least);
   check(
     weights === null || numelOf(weights.sizes) === values.length,
     'weights should be 1-d and have the same length as input',
   );
-  const size = values.reduce((largest, value) => Math.max(largest, value + 1), minlength);
   if (!weights) {
-    const counts = new BigInt64Array(size);
-    for (const value of values) counts[value]++;
-    return Tensor.fromArray(counts, [size], 'int64');
+    const output = Tensor.empty([size], 'int64');
+    const counts = output.storageArrayForWriting() as BigInt64Array;
+    yield* repeat(values.length, 8, (at) => void counts[values[at]]++);
+    return output;
   }
   const output = Tensor.empty([size], weightsDtype(weights));
   const write = numberWriter(output);
-  const sums = new Float64Array(size);
+  const sums = scratch(Float64Array, size);
   const read = numberReader(weights);
-  values.forEach((value, at) => (sums[value] += read(weights.storageOffset + at * weights.strides[0])));
-  sums.forEach((sum, at) => write(at, sum));
+  yield* repeat(values.length, 8, (at) => {
+    sums[values[at]] += read(weights.storageOffset + at * weights.strides[0]);
+  });
+  yield* repeat(size, 4, (at) => write(at, sums[at]));
   return output;
 }
 
@@ -120,9 +129,10 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       check(index.dtype === 'int64', `take(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
       return { sizes: index.sizes, dtype: self.dtype };
     },
-    host: ({ self, index }, [output]) => {
+    *host({ self, index }, [output]) {
       const move = elementMover(output, self);
-      flatOffsets(self, index).forEach((offset, at) => move(at, offset));
+      const offsets = yield* flatOffsets(self, index);
+      yield* repeat(offsets.length, 4, (at) => move(at, offsets[at]));
     },
     lower: ({ self, index }, [output], context) => {
       if (output.numel === 0) return;
@@ -143,10 +153,10 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       { self, index, source, accumulate }: { self: Tensor; index: Tensor; source: Tensor; accumulate: boolean },
       [output],
     ) {
-      copyInto(output, self);
-      const froms = offsetsOf(source.sizes, source.strides, source.storageOffset);
+      yield* copyPieces(output, self);
+      const froms = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
       const read = operandReader(source);
-      yield* put(output, Float64Array.from(flatOffsets(output, index)), (at) => read(froms[at]), {
+      yield* put(output, yield* flatOffsets(output, index), (at) => read(froms[at]), {
         how: accumulate ? 'sum' : null,
         includesSelf: true,
       });
@@ -182,7 +192,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
     *host({ self, indices, dim }, [output]) {
       const move = elementMover(output, self);
       if (dim === null) {
-        flatOffsets(self, indices).forEach((offset, at) => move(at, offset));
+        (yield* flatOffsets(self, indices)).forEach((offset, at) => move(at, offset));
         return;
       }
       const wrapped = wrapDim(dim, self.dim);

@@ -5,7 +5,7 @@ import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerFill } from '../../kernels/fill.ts';
-import { lowerPointwise, pointwiseShape, runPointwise } from '../../kernels/pointwise.ts';
+import { lowerPointwise, pointwiseShape, pointwisePieces } from '../../kernels/pointwise.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { arithmeticRows } from '../pointwise/arithmetic.ts';
 import * as views from '../views/view-functions.ts';
@@ -140,7 +140,7 @@ const kron = kernel<Self & { other: Tensor }>('aten::kron(Tensor self, Tensor ot
     return { sizes: Array.from({ length: sizes.length / 2 }, (_, dim) => sizes[2 * dim] * sizes[2 * dim + 1]), dtype };
   },
   host: (args, [output]) =>
-    runPointwise(
+    pointwisePieces(
       multiplication,
       kronOperands(args),
       views.viewed(output, pointwiseShape(multiplication, kronOperands(args)).sizes),

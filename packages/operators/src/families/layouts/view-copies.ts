@@ -1,6 +1,6 @@
 import { isComplex, Tensor } from '@cresset/tensor';
 import { kernel, view } from '../../table/builders.ts';
-import { cloneOf, copyInto, lowerCopy } from '../../kernels/copy.ts';
+import { lowerCopy, copyPieces, cloneInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
@@ -16,6 +16,7 @@ import {
   type Slice,
   type Strided,
 } from '../views/views.ts';
+import { type Pieces, inTurn } from '../../kernels/pieces.ts';
 
 /** Operators that give views' elements in memory of their own, and the inverses of views (ATen/native/TensorShape.cpp). */
 
@@ -57,7 +58,7 @@ function viewCopy({ schema, view }: OperatorRow): OperatorRow {
     // Those that give a list have another form with `out=`, which takes a list and returns nothing.
     out: !copy.endsWith('[]') && (overload === '' || `${overload}_out`),
     shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
-    host: (args, outputs) => shown(args).forEach((from, at) => copyInto(outputs[at], from)),
+    host: (args, outputs) => inTurn(shown(args), (from, at) => copyPieces(outputs[at], from)),
     lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
   });
 }
@@ -88,8 +89,8 @@ function checkPart(part: Tensor, src: Tensor): void {
 }
 
 /** A copy of all memory that a tensor lies in, seen as it is (PyTorch: clone_preserve_strides): strides say where to write. */
-function cloneWithStrides(self: Tensor): Tensor {
-  if (self.strides.some((stride, dim) => stride === 0 && self.sizes[dim] > 1)) return cloneOf(self);
+function* cloneWithStrides(self: Tensor): Pieces<Tensor> {
+  if (self.strides.some((stride, dim) => stride === 0 && self.sizes[dim] > 1)) return yield* cloneInPieces(self);
   const elements = self.storageArray().slice();
   const length = isComplex(self.dtype) ? elements.length / 2 : elements.length;
   const { storage } = Tensor.fromArray(elements, [length], self.dtype);
@@ -108,9 +109,9 @@ function scattering<Args extends Self & { src: Tensor }>(
   };
   return kernel<Args>(schema, {
     shape: ({ self }) => ({ sizes: self.sizes, dtype: self.dtype }),
-    host: (args, [output]) => {
-      copyInto(output, args.self);
-      copyInto(checkedPart(output, args), args.src);
+    *host(args, [output]) {
+      yield* copyPieces(output, args.self);
+      yield* copyPieces(checkedPart(output, args), args.src);
     },
     lower: (args, [output], context) => {
       lowerCopy(output, args.self, context);
@@ -138,11 +139,11 @@ export const viewCopyRows: readonly OperatorRow[] = [
   kernel<Strided & { src: Tensor }>(
     'aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor',
     {
-      host: (args) => {
-        const output = cloneWithStrides(args.self);
+      *host(args) {
+        const output = yield* cloneWithStrides(args.self);
         const part = strided({ ...args, self: output });
         checkPart(part, args.src);
-        copyInto(part, args.src);
+        yield* copyPieces(part, args.src);
         return output;
       },
     },

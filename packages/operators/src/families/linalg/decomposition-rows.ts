@@ -1,4 +1,3 @@
-import { mapped } from './mapped.ts';
 import { isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -7,6 +6,7 @@ import { checkFloating, checkMatrix, checkSquare } from './checks.ts';
 import { eigen } from './eigen.ts';
 import { completeBasis, hermitianEigen, singularValues } from './jacobi.ts';
 import { batchMeta, batchOf, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
+import { mapped } from '../../kernels/mapped.ts';
 
 /** Singular values and eigenvalues with their vectors (ATen/native/BatchLinearAlgebra.cpp); on the host. */
 

@@ -1,5 +1,5 @@
-import type { Pieces } from '../../kernels/pieces.ts';
-import { mapped } from './mapped.ts';
+import { mapped } from '../../kernels/mapped.ts';
+import { type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, realType, Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';

@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -17,8 +17,9 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { div, float, indexParam, mul } from '../../kernels/expressions.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import { unsqueezeView } from '../../kernels/views.ts';
+import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
 
 /** Losses of scores against classes (ATen/native/LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp). */
 
@@ -67,27 +68,27 @@ function nllShape(args: NllArgs): TensorMeta {
   return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
 }
 
-function hostNll(args: NllArgs, [out, totalWeight]: readonly Tensor[]): void {
+function* hostNll(args: NllArgs, [out, totalWeight]: readonly Tensor[]): Pieces {
   const { scores, classes } = batched(args);
-  const values = readNumbers(scores);
-  const labels = readNumbers(classes);
-  const weights = args.weight && readNumbers(args.weight);
+  const values = yield* numbersInPieces(scores);
+  const labels = yield* numbersInPieces(classes);
+  const weights = args.weight && (yield* numbersInPieces(args.weight));
   const count = scores.sizes[1];
   const positions = classes.numel / Math.max(classes.sizes[0], 1);
-  const losses = new Float64Array(labels.length);
+  const losses = scratch(Float64Array, labels.length);
   let total = 0;
-  for (let i = 0; i < labels.length; i++) {
+  yield* repeat(labels.length, 8, (i) => {
     const label = labels[i];
-    if (label === args.ignore_index) continue;
+    if (label === args.ignore_index) return;
     check(label >= 0 && label < count, () => `Target ${label} is out of bounds.`, 'IndexError');
     const weight = weights ? weights[label] : 1;
     const at = (Math.floor(i / positions) * count + label) * positions + (i % positions);
     losses[i] = -weight * values[at];
     total += weight;
-  }
-  const sum = losses.reduce((a, b) => a + b, 0);
-  writeNumbers(out, args.reduction === 0 ? losses : [args.reduction === 1 ? sum / total : sum]);
-  if (totalWeight) writeNumbers(totalWeight, [args.reduction === 0 ? 0 : total]);
+  });
+  const sum = yield* sumOf(losses);
+  yield* storeInPieces(out, args.reduction === 0 ? losses : [args.reduction === 1 ? sum / total : sum]);
+  if (totalWeight) yield* storeInPieces(totalWeight, [args.reduction === 0 ? 0 : total]);
 }
 
 function lowerNll(label: string, args: NllArgs, [out, totalWeight]: readonly Tensor[], context: LoweringContext): void {
@@ -220,9 +221,16 @@ function rowsOf(self: Tensor): { count: number; classes: number } {
   return self.dim <= 1 ? { count: 1, classes: self.numel } : { count: self.sizes[0], classes: self.sizes[1] };
 }
 
-function reduceRows(out: Tensor, losses: Float64Array, reduction: number): void {
-  const sum = losses.reduce((a, b) => a + b, 0);
-  writeNumbers(out, reduction === 0 ? losses : [reduction === 1 ? sum / losses.length : sum]);
+/** From the first to the last, in double precision. */
+function* sumOf(values: Float64Array): Pieces<number> {
+  let sum = 0;
+  yield* repeat(values.length, 1, (at) => void (sum += values[at]));
+  return sum;
+}
+
+function* reduceRows(out: Tensor, losses: Float64Array, reduction: number): Pieces {
+  const sum = yield* sumOf(losses);
+  yield* storeInPieces(out, reduction === 0 ? losses : [reduction === 1 ? sum / losses.length : sum]);
 }
 
 const multiMargin = kernel<MultiMarginArgs>(
@@ -248,11 +256,13 @@ const multiMargin = kernel<MultiMarginArgs>(
       check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
       return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
     },
-    host({ self, target, p, margin, weight, reduction }, [out]) {
+    *host({ self, target, p, margin, weight, reduction }, [out]) {
       const { count, classes } = rowsOf(self);
-      const scores = readNumbers(self);
-      const weights = weight && readNumbers(weight);
-      const losses = Float64Array.from(readNumbers(target), (label: number, row: number) => {
+      const scores = yield* numbersInPieces(self);
+      const weights = weight && (yield* numbersInPieces(weight));
+      const labels = yield* numbersInPieces(target);
+      const losses = yield* filled(scratch(Float64Array, labels.length), 8 * classes, (row) => {
+        const label = labels[row];
         check(label >= 0 && label < classes, 'target out of range');
         let sum = 0;
         for (let c = 0; c < classes; c++) {
@@ -262,7 +272,7 @@ const multiMargin = kernel<MultiMarginArgs>(
         }
         return sum / classes;
       });
-      reduceRows(out, losses.subarray(0, count), reduction);
+      yield* reduceRows(out, losses.subarray(0, count), reduction);
     },
   },
 );
@@ -286,12 +296,13 @@ function multiLabelShape({ self, target, reduction }: MultiLabelArgs): TensorMet
 }
 
 /** The classes of a row are listed up to the first negative number. */
-function hostMultiLabel({ self, target, reduction }: MultiLabelArgs, [out, isTarget]: readonly Tensor[]): void {
+function* hostMultiLabel({ self, target, reduction }: MultiLabelArgs, [out, isTarget]: readonly Tensor[]): Pieces {
   const { count, classes } = rowsOf(self);
-  const scores = readNumbers(self);
-  const labels = readNumbers(target);
-  const members = new Float64Array(labels.length);
-  const losses = Float64Array.from({ length: count }, (_, row) => {
+  const scores = yield* numbersInPieces(self);
+  const labels = yield* numbersInPieces(target);
+  const members = scratch(Float64Array, labels.length);
+  const losses = scratch(Float64Array, count);
+  for (let row = 0; row < count; row++) {
     const listed: number[] = [];
     for (let i = 0; i < classes && labels[row * classes + i] >= 0; i++) listed.push(labels[row * classes + i]);
     for (const label of labels.subarray(row * classes, (row + 1) * classes)) {
@@ -299,16 +310,18 @@ function hostMultiLabel({ self, target, reduction }: MultiLabelArgs, [out, isTar
     }
     for (const label of listed) members[row * classes + label] = 1;
     let sum = 0;
-    for (const label of listed) {
+    yield* repeat(listed.length, 8 * classes, (at) => {
+      const label = listed[at];
       for (let c = 0; c < classes; c++) {
         if (members[row * classes + c] === 1) continue;
         sum += Math.max(1 - scores[row * classes + label] + scores[row * classes + c], 0);
       }
-    }
-    return sum / classes;
-  });
-  reduceRows(out, losses, reduction);
-  if (isTarget) writeNumbers(isTarget, members);
+    });
+    losses[row] = sum / classes;
+    yield;
+  }
+  yield* reduceRows(out, losses, reduction);
+  if (isTarget) yield* storeInPieces(isTarget, members);
 }
 
 export const classLossRows: readonly OperatorRow[] = [

@@ -3,8 +3,9 @@ import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import { unsqueezeView } from '../../kernels/views.ts';
+import { type Pieces, filled } from '../../kernels/pieces.ts';
 
 /** Connectionist temporal classification (ATen/native/LossCTC.cpp): all ways to say a label sequence in so many steps. */
 
@@ -23,8 +24,8 @@ interface CtcArgs {
 const batchedProbabilities = ({ log_probs: given }: CtcArgs): Tensor =>
   given.dim === 2 ? unsqueezeView(given, 1) : given;
 
-function lengthsOf(lengths: readonly number[] | Tensor): readonly number[] {
-  return Array.isArray(lengths) ? lengths : Array.from(readNumbers(lengths as Tensor));
+function* lengthsOf(lengths: readonly number[] | Tensor): Pieces<readonly number[]> {
+  return Array.isArray(lengths) ? lengths : Array.from(yield* numbersInPieces(lengths as Tensor));
 }
 
 function ctcShape(args: CtcArgs): TensorMeta {
@@ -51,20 +52,23 @@ const logSum = (values: readonly number[]): number => {
 };
 
 /** The negative log likelihood of one sequence: forward variables over labels with blanks between them. */
-function sequenceLoss(
+function* sequenceLoss(
   at: (step: number, label: number) => number,
   steps: number,
   labels: readonly number[],
   blank: number,
-): number {
+): Pieces<number> {
   const extended = [blank, ...labels.flatMap((label) => [label, blank])];
   if (steps === 0) return labels.length === 0 ? 0 : Infinity;
   let alpha = extended.map((label, s) => (s < 2 ? at(0, label) : -Infinity));
   for (let step = 1; step < steps; step++) {
-    alpha = extended.map((label, s) => {
-      const ways = [alpha[s], s > 0 ? alpha[s - 1] : -Infinity];
+    yield;
+    const before = alpha;
+    alpha = yield* filled(new Array<number>(extended.length), 128, (s) => {
+      const label = extended[s];
+      const ways = [before[s], s > 0 ? before[s - 1] : -Infinity];
       // A blank between two labels may be left out, unless they are the same.
-      if (s > 1 && label !== blank && label !== extended[s - 2]) ways.push(alpha[s - 2]);
+      if (s > 1 && label !== blank && label !== extended[s - 2]) ways.push(before[s - 2]);
       return logSum(ways) + at(step, label);
     });
   }
@@ -72,16 +76,17 @@ function sequenceLoss(
   return -logSum(last === 0 ? [alpha[0]] : [alpha[last], alpha[last - 1]]);
 }
 
-function hostCtc(args: CtcArgs, out: Tensor): void {
+function* hostCtc(args: CtcArgs, out: Tensor): Pieces {
   const probabilities = batchedProbabilities(args);
   const [time, batch, classes] = probabilities.sizes;
-  const values = readNumbers(probabilities);
-  const labels = readNumbers(args.targets);
-  const inputLengths = lengthsOf(args.input_lengths);
-  const targetLengths = lengthsOf(args.target_lengths);
+  const values = yield* numbersInPieces(probabilities);
+  const labels = yield* numbersInPieces(args.targets);
+  const inputLengths = yield* lengthsOf(args.input_lengths);
+  const targetLengths = yield* lengthsOf(args.target_lengths);
   const padded = args.targets.dim === 2 ? args.targets.sizes[1] : null;
   let start = 0;
-  const losses = Float64Array.from({ length: batch }, (_, b) => {
+  const losses = new Float64Array(batch);
+  for (let b = 0; b < batch; b++) {
     const [steps, length] = [inputLengths[b], targetLengths[b]];
     check(
       steps >= 0 && steps <= time,
@@ -91,12 +96,14 @@ function hostCtc(args: CtcArgs, out: Tensor): void {
     const from = padded === null ? start : b * padded;
     start += length;
     const own = Array.from(labels.subarray(from, from + length));
-    const loss = sequenceLoss((step, label) => values[(step * batch + b) * classes + label], steps, own, args.blank);
-    return args.zero_infinity && loss === Infinity ? 0 : loss;
-  });
+    const at = (step: number, label: number): number => values[(step * batch + b) * classes + label];
+    const loss = yield* sequenceLoss(at, steps, own, args.blank);
+    losses[b] = args.zero_infinity && loss === Infinity ? 0 : loss;
+    yield;
+  }
   const sum = losses.reduce((a, b) => a + b, 0);
   const mean = losses.reduce((total, loss, b) => total + loss / Math.max(targetLengths[b], 1), 0) / batch;
-  writeNumbers(out, args.reduction === 0 ? losses : [args.reduction === 1 ? mean : sum]);
+  yield* storeInPieces(out, args.reduction === 0 ? losses : [args.reduction === 1 ? mean : sum]);
 }
 
 const ctcRow = (overload: string, lengths: string): OperatorRow =>

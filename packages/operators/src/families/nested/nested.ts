@@ -16,8 +16,9 @@ import type { KernelRule } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow, Results } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, sub, within } from '../../kernels/expressions.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /** Sequences of different lengths between the layers of a transformer encoder (ATen/native/nested). */
 
@@ -47,14 +48,14 @@ const misaligned = 'Mask must be left-aligned without gaps';
 const countOf = (line: ArrayLike<number>): number => Array.from(line).reduce((sum, value) => sum + value, 0);
 
 /** How many vectors each sequence has; a mask's lines need not be left-aligned for it. */
-function lengthsOf(mask: Tensor): number[] {
-  const flags = readNumbers(mask);
+function* lengthsOf(mask: Tensor): Pieces<number[]> {
+  const flags = yield* numbersInPieces(mask);
   const [batch, longest] = mask.sizes;
   return Array.from({ length: batch }, (_, line) => countOf(flags.subarray(line * longest, (line + 1) * longest)));
 }
 
-function isLeftAligned(mask: Tensor): boolean {
-  const flags = readNumbers(mask);
+function* isLeftAligned(mask: Tensor): Pieces<boolean> {
+  const flags = yield* numbersInPieces(mask);
   const longest = mask.sizes[1];
   return flags.every((flag, at) => at % longest === 0 || flag <= flags[at - 1]);
 }
@@ -72,25 +73,25 @@ function nestedOnDevice(dtype: ScalarType, sizes: Sizes, { device }: LoweringCon
 }
 
 /** Copies the vectors of `source`, `[batch, longest, width]`, that count; the others are 0. */
-function fillOnHost(nested: NestedTensor, source: Tensor, counts: ArrayLike<number>): void {
+function* fillOnHost(nested: NestedTensor, source: Tensor, counts: ArrayLike<number>): Pieces {
   const width = nested.paddedSizes[2];
-  const values = readNumbers(source);
-  writeNumbers(nested.counted, counts);
-  writeNumbers(
+  const values = yield* numbersInPieces(source);
+  yield* storeInPieces(nested.counted, counts);
+  yield* storeInPieces(
     nested.padded,
     Float64Array.from(values, (value, at) => (counts[Math.trunc(at / width)] ? value : 0)),
   );
 }
 
-function hostFromMask({ t, mask, mask_check: checksMask }: MaskArgs): NestedTensor {
-  check(!checksMask || isLeftAligned(mask), misaligned);
+function* hostFromMask({ t, mask, mask_check: checksMask }: MaskArgs): Pieces<NestedTensor> {
+  check(!checksMask || (yield* isLeftAligned(mask)), misaligned);
   const nested = nestedOnHost(t.dtype, t.sizes as unknown as Sizes);
-  const lengths = lengthsOf(mask);
+  const lengths = yield* lengthsOf(mask);
   const longest = mask.sizes[1];
   const counts = Float64Array.from({ length: mask.numel }, (_, at) =>
     at % longest < lengths[Math.trunc(at / longest)] ? 1 : 0,
   );
-  fillOnHost(nested, t, counts);
+  yield* fillOnHost(nested, t, counts);
   return nested;
 }
 
@@ -199,16 +200,16 @@ function paddedRequest({ self, output_size: asked }: PaddedArgs): {
   return { nested: self, asked };
 }
 
-function hostPadded(args: PaddedArgs): Tensor {
+function* hostPadded(args: PaddedArgs): Pieces<Tensor> {
   const { nested, asked } = paddedRequest(args);
   const [batch, longest, width] = nested.paddedSizes;
-  const lengths = lengthsOf(nested.counted);
+  const lengths = yield* lengthsOf(nested.counted);
   const needed = Math.max(0, ...lengths);
   check(needed * width > 0, nothingThere);
   const sizes = asked ?? [batch, needed, width];
   check(sizes[1] >= needed, truncates);
   const out = Tensor.empty(sizes, nested.dtype);
-  const values = readNumbers(nested.padded);
+  const values = yield* numbersInPieces(nested.padded);
   const filled = new Float64Array(out.numel).fill(args.padding);
   lengths.forEach((length, line) => {
     for (let place = 0; place < length; place++) {
@@ -216,7 +217,7 @@ function hostPadded(args: PaddedArgs): Tensor {
       filled.set(values.subarray(from, from + width), (line * sizes[1] + place) * sizes[2]);
     }
   });
-  writeNumbers(out, filled);
+  yield* storeInPieces(out, filled);
   return out;
 }
 
@@ -295,9 +296,9 @@ interface ExampleArgs {
 
 export const nestedRows: readonly OperatorRow[] = [
   kernel<MaskArgs>('aten::_nested_tensor_from_mask_left_aligned(Tensor t, Tensor mask) -> bool', {
-    host: (args) => {
+    *host(args) {
       checkMask(args);
-      return isLeftAligned(args.mask);
+      return yield* isLeftAligned(args.mask);
     },
     device: (args, context) => {
       checkMask(args);
@@ -305,9 +306,9 @@ export const nestedRows: readonly OperatorRow[] = [
     },
   }),
   kernel<MaskArgs>('aten::_nested_tensor_from_mask(Tensor t, Tensor mask, bool mask_check=True) -> Tensor', {
-    host: (args) => {
+    *host(args) {
       checkMask(args);
-      return hostFromMask(args);
+      return yield* hostFromMask(args);
     },
     device: (args, context) => {
       checkMask(args);
@@ -315,9 +316,9 @@ export const nestedRows: readonly OperatorRow[] = [
     },
   }),
   kernel<ExampleArgs>('aten::_nested_from_padded_and_nested_example(Tensor padded, Tensor nt_example) -> Tensor', {
-    host: ({ padded, nt_example: example }) => {
+    *host({ padded, nt_example: example }) {
       const nested = nestedOnHost(padded.dtype, padded.sizes as unknown as Sizes);
-      fillOnHost(nested, padded, readNumbers(example.counted));
+      yield* fillOnHost(nested, padded, yield* numbersInPieces(example.counted));
       return nested;
     },
     device: ({ padded, nt_example: example }, context) => {

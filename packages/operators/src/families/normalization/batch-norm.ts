@@ -16,7 +16,8 @@ import {
 } from '@cresset/tensorexpr';
 import { channelGroups, channelsFirst, hasChannelsLast, normalizationRow, refuseIntegers } from './normalization.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /** Batch and instance norms (ATen/native/Normalization.cpp). */
 
@@ -144,20 +145,20 @@ function instanceNormalization({ use_input_stats: training, ...args }: InstanceN
 }
 
 /** Each running value moves towards the mean over the batch of the instances' own. */
-function updateInstanceStatistics(args: InstanceNormArgs, mean: Float64Array, unbiased: Float64Array): void {
+function* updateInstanceStatistics(args: InstanceNormArgs, mean: Float64Array, unbiased: Float64Array): Pieces {
   const { input, running_mean: runningMean, running_var: runningVar, momentum } = args;
   const [batch, channels] = input.sizes;
-  const move = (running: Tensor | null, instances: Float64Array): void => {
+  function* move(running: Tensor | null, instances: Float64Array): Pieces {
     if (!running) return;
-    const moved = Float64Array.from(readNumbers(running), (value, channel) => {
+    const moved = Float64Array.from(yield* numbersInPieces(running), (value, channel) => {
       let sum = 0;
       for (let n = 0; n < batch; n++) sum += instances[n * channels + channel];
       return (1 - momentum) * value + (momentum * sum) / batch;
     });
-    writeNumbers(running, moved);
-  };
-  move(runningMean, mean);
-  move(runningVar, unbiased);
+    yield* storeInPieces(running, moved);
+  }
+  yield* move(runningMean, mean);
+  yield* move(runningVar, unbiased);
 }
 
 /** As `updateInstanceStatistics`, on a device. */
@@ -200,7 +201,7 @@ const instanceNorm = kernel<InstanceNormArgs>(
     shape: instanceNormShape,
     *host(args, [out]) {
       const { mean, unbiased } = yield* hostNormalize(instanceNormalization(args, out));
-      if (args.use_input_stats) updateInstanceStatistics(args, mean, unbiased);
+      if (args.use_input_stats) yield* updateInstanceStatistics(args, mean, unbiased);
     },
     lower: (args, [out], context) => {
       lowerNormalize('aten::instance_norm', instanceNormalization(args, out), context);

@@ -1,10 +1,11 @@
-import { contiguousStrides, type Tensor } from '@cresset/tensor';
+import { contiguousStrides, type Tensor, scratch } from '@cresset/tensor';
 import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
 import type { HostContext, LoweringContext, OperatorRow } from '../../table/row.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, filled } from '../../kernels/pieces.ts';
 
 /**
  * Dropout in its forms (ATen/native/Dropout.cpp). Outside training the input itself is the result; in training the random
@@ -55,18 +56,18 @@ function widthOf({ feature }: Kind, input: Tensor): number {
   return feature ? input.numel / (input.sizes[0] * input.sizes[1]) : 1;
 }
 
-function drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }: HostContext): void {
+function* drop(kind: Kind, input: Tensor, p: number, out: Tensor, { generator }: HostContext): Pieces {
   const size = widthOf(kind, input);
-  const values = readNumbers(input);
+  const values = yield* numbersInPieces(input);
   const stream = generator.stream(values.length / size);
   const threshold = Math.fround(p);
   const { scale, shift, dropped } = factorsOf(kind, p);
-  fillNumbers(out, (result) => {
-    for (let i = 0; i < values.length; i++) {
+  yield* fillInPieces(out, (result) =>
+    filled(result, 64, (i) => {
       const isKept = uniformAt(stream, Math.floor(i / size), 'float32') >= threshold;
-      result[i] = isKept ? values[i] * scale + shift : dropped;
-    }
-  });
+      return isKept ? values[i] * scale + shift : dropped;
+    }),
+  );
 }
 
 function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[], context: LoweringContext): void {
@@ -115,8 +116,8 @@ function dropoutRows(name: string, kind: Kind): OperatorRow[] {
     kernel<DropoutArgs>(`aten::${name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)`, {
       nondeterministic: true,
       view: identity,
-      host({ self, p }, _outputs, context) {
-        drop(kind, self!, p, self!, context);
+      *host({ self, p }, _outputs, context) {
+        yield* drop(kind, self!, p, self!, context);
         return self!;
       },
       device({ self, p }, context) {
@@ -141,17 +142,16 @@ const nativeDropout = kernel<NativeArgs>(
       { sizes: input.sizes, dtype: input.dtype },
       { sizes: input.sizes, dtype: 'bool' },
     ],
-    host({ input, p, train }, [out, mask], { generator }) {
-      const values = readNumbers(input);
+    *host({ input, p, train }, [out, mask], { generator }) {
+      const values = yield* numbersInPieces(input);
       const stream = generator.stream(values.length);
       const threshold = train === false ? 0 : Math.fround(p);
-      const kept = Float64Array.from(values, (_, i) => (uniformAt(stream, i, 'float32') >= threshold ? 1 : 0));
-      const scale = train === false ? 1 : p === 1 ? 0 : 1 / (1 - p);
-      writeNumbers(mask, kept);
-      writeNumbers(
-        out,
-        kept.map((keep, i) => (keep === 1 ? values[i] * scale : 0)),
+      const kept = yield* filled(scratch(Float64Array, values.length), 64, (i) =>
+        uniformAt(stream, i, 'float32') >= threshold ? 1 : 0,
       );
+      const scale = train === false ? 1 : p === 1 ? 0 : 1 / (1 - p);
+      yield* storeInPieces(mask, kept);
+      yield* storeInPieces(out, yield* filled(kept, 4, (i) => (kept[i] === 1 ? values[i] * scale : 0)));
     },
     lower: ({ input, p, train }, outs, context) =>
       lowerDrop({ feature: false, alpha: false }, input, train === false ? 0 : p, outs, context),

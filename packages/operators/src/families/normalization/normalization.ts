@@ -27,7 +27,7 @@ export function normalizationRow<Args extends { readonly input: Tensor }>(
     shape: rule.shape,
     *host(args, outputs) {
       const normalization = rule.normalization(args, outputs);
-      if (isComplex(args.input.dtype)) hostComplexRmsNorm(normalization);
+      if (isComplex(args.input.dtype)) yield* hostComplexRmsNorm(normalization);
       else yield* hostNormalize(normalization);
     },
     lower: (args: Args, outputs: readonly Tensor[], context: LoweringContext) =>

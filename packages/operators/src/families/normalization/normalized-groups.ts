@@ -1,10 +1,16 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { inRuns, type Pieces } from '../../kernels/pieces.ts';
 import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, div, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillInPieces, readNumbers, stridedNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import {
+  fillInPieces,
+  stridedNumbers,
+  type FloatArray,
+  numbersInPieces,
+  storeInPieces,
+} from '../../kernels/numbers.ts';
 import { joinDimensions, offsetsOf } from '../../kernels/views.ts';
 
 /**
@@ -46,8 +52,8 @@ export function* hostNormalize(normalization: Normalization): Pieces<Moments> {
   const { input, out, weight, bias, outer, eps, given, saved, running, statisticsDtype = 'float64' } = normalization;
   const moments = given
     ? {
-        mean: Float64Array.from(readNumbers(given.mean)),
-        variance: Float64Array.from(readNumbers(given.variance)),
+        mean: Float64Array.from(yield* numbersInPieces(given.mean)),
+        variance: Float64Array.from(yield* numbersInPieces(given.variance)),
         unbiased: new Float64Array(),
         count: 0,
       }
@@ -60,17 +66,20 @@ export function* hostNormalize(normalization: Normalization): Pieces<Moments> {
   const shift = bias && reader(bias, outer);
   const inner = x.inner.length;
   yield* fillInPieces(out, (values) =>
-    repeat(mean.length, 2 * inner, (group) => normalizeGroup(values, group, mean[group], rstd[group], x, scale, shift)),
+    inRuns(mean.length, inner, 4, (group, start, end) =>
+      normalizeRun(values, group, mean[group], rstd[group], x, scale, shift, start, end),
+    ),
   );
   if (saved) {
-    if (saved.mean) writeNumbers(saved.mean, mean);
-    writeNumbers(saved.rstd, rstd);
+    if (saved.mean) yield* storeInPieces(saved.mean, mean);
+    yield* storeInPieces(saved.rstd, rstd);
   }
-  if (running) updateRunning(running, moments);
+  if (running) yield* updateRunning(running, moments);
   return moments;
 }
 
-function normalizeGroup(
+/** Elements `start` to `end` of a group. */
+function normalizeRun(
   values: FloatArray,
   group: number,
   mean: number,
@@ -78,11 +87,13 @@ function normalizeGroup(
   x: GroupReader,
   scale: GroupReader | null,
   shift: GroupReader | null,
+  start: number,
+  end: number,
 ): void {
   const inner = x.inner.length;
   const to = group * inner;
   const from = x.outer[group];
-  for (let i = 0; i < inner; i++) {
+  for (let i = start; i < end; i++) {
     let value = (x.data[from + x.inner[i]] - mean) * rstd;
     if (scale) value *= scale.data[scale.outer[group] + scale.inner[i]];
     if (shift) value += shift.data[shift.outer[group] + shift.inner[i]];
@@ -111,17 +122,22 @@ function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalizati
   const count = x.inner.length;
   const mean = new Float64Array(x.outer.length);
   const sums = new Float64Array(x.outer.length);
-  yield* repeat(mean.length, 2 * count, (group) => {
+  if (center) {
+    yield* inRuns(mean.length, count, 2, (group, start, end) => {
+      const base = x.outer[group];
+      let sum = mean[group];
+      for (let i = start; i < end; i++) sum += x.data[base + x.inner[i]];
+      mean[group] = end === count ? sum / count : sum;
+    });
+  }
+  yield* inRuns(mean.length, count, 2, (group, start, end) => {
     const base = x.outer[group];
-    let sum = 0;
-    if (center) for (let i = 0; i < count; i++) sum += x.data[base + x.inner[i]];
-    const middle = center ? sum / count : 0;
-    let squares = 0;
-    for (let i = 0; i < count; i++) {
+    const middle = mean[group];
+    let squares = sums[group];
+    for (let i = start; i < end; i++) {
       const distance = x.data[base + x.inner[i]] - middle;
       squares += distance * distance;
     }
-    mean[group] = middle;
     sums[group] = squares;
   });
   const round = roundingTo(bfloatMoments ? 'bfloat16' : 'float64');
@@ -129,12 +145,12 @@ function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalizati
   return { mean: mean.map(round), variance: over(count), unbiased: over(count - 1), count };
 }
 
-function updateRunning(running: NonNullable<Normalization['running']>, { mean, unbiased }: Moments): void {
+function* updateRunning(running: NonNullable<Normalization['running']>, { mean, unbiased }: Moments): Pieces {
   const { momentum } = running;
   const blend = (old: FloatArray, fresh: Float64Array): Float64Array =>
     Float64Array.from(old, (value, i) => (1 - momentum) * value + momentum * fresh[i]);
-  writeNumbers(running.mean, blend(readNumbers(running.mean), mean));
-  writeNumbers(running.variance, blend(readNumbers(running.variance), unbiased));
+  yield* storeInPieces(running.mean, blend(yield* numbersInPieces(running.mean), mean));
+  yield* storeInPieces(running.variance, blend(yield* numbersInPieces(running.variance), unbiased));
 }
 
 /** One kernel: reductions a group, and the elements stored over the inner axes. */

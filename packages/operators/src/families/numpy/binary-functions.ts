@@ -1,10 +1,10 @@
 import { isFloatingPoint, isIntegral, Complex, type Tensor } from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type Expr, type ExprType } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../../table/builders.ts';
-import { contiguousOf } from '../../kernels/copy.ts';
+import { contiguousInPieces } from '../../kernels/copy.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { writeEach } from '../../kernels/fill.ts';
+import { writeInPieces } from '../../kernels/fill.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { computePointwise, constantOf, wrapNarrow } from '../../kernels/pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
@@ -117,11 +117,11 @@ const frexp = kernel<{ self: Tensor }>('aten::frexp.Tensor(Tensor self) -> (Tens
       { sizes: self.sizes, dtype: 'int32' },
     ];
   },
-  host: ({ self }, [mantissa, exponent]) => {
-    const whole = contiguousOf(self);
+  *host({ self }, [mantissa, exponent]) {
+    const whole = yield* contiguousInPieces(self);
     const read = numberReader(whole);
-    writeEach(mantissa, (at) => splitExponent(read(whole.storageOffset + at)).mantissa);
-    writeEach(exponent, (at) => splitExponent(read(whole.storageOffset + at)).exponent);
+    yield* writeInPieces(mantissa, (at) => splitExponent(read(whole.storageOffset + at)).mantissa);
+    yield* writeInPieces(exponent, (at) => splitExponent(read(whole.storageOffset + at)).exponent);
   },
   out: 'Tensor_out(mantissa, exponent)',
 });

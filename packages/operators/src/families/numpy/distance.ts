@@ -7,7 +7,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillInPieces, readNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
 
 /** Distances of vectors (ATen/native/Distance.cpp). */
 
@@ -49,13 +49,13 @@ function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
   return { sizes: [...batch, x1.sizes[x1.dim - 2], x2.sizes[x2.dim - 2]], dtype: x1.dtype };
 }
 
-function hostCdist({ x1, x2, p }: CdistArgs, out: Tensor): Pieces {
+function* hostCdist({ x1, x2, p }: CdistArgs, out: Tensor): Pieces {
   const batch = out.sizes.slice(0, -2);
   const [rows, columns] = out.sizes.slice(-2);
   const length = x1.sizes[x1.dim - 1];
-  const a = readNumbers(expand(x1, [...batch, rows, length]));
-  const b = readNumbers(expand(x2, [...batch, columns, length]));
-  return fillInPieces(out, (values) =>
+  const a = yield* numbersInPieces(expand(x1, [...batch, rows, length]));
+  const b = yield* numbersInPieces(expand(x2, [...batch, columns, length]));
+  yield* fillInPieces(out, (values) =>
     repeat(values.length, 4 * length + 8, (i) => {
       const left = Math.floor(i / columns) * length;
       const right = (Math.floor(i / (rows * columns)) * columns + (i % columns)) * length;
@@ -104,10 +104,10 @@ const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, floa
     const [rows] = self.sizes;
     return { sizes: [(rows * Math.max(rows - 1, 0)) / 2], dtype: self.dtype };
   },
-  host({ self, p }, [out]) {
+  *host({ self, p }, [out]) {
     const [rows, length] = self.sizes;
-    const x = readNumbers(self);
-    return fillInPieces(out, (values) => {
+    const x = yield* numbersInPieces(self);
+    yield* fillInPieces(out, (values) => {
       let at = 0;
       return repeat(rows, rows * (2 * length + 4), (i) => {
         for (let j = i + 1; j < rows; j++) {

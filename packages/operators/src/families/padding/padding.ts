@@ -1,7 +1,7 @@
 import { Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, constant, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -9,6 +9,7 @@ import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../tab
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, mul, sub, where, within } from '../../kernels/expressions.ts';
 import { narrowView } from '../../kernels/views.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /** Padding at the borders (ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp). */
 
@@ -76,7 +77,7 @@ function runView(source: Tensor, dim: number, first: number, { length, step }: R
 }
 
 /** Copies run by run: along one dimension positions that go to neighbours in the input. */
-function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Scalar, out: Tensor): void {
+function* hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Scalar, out: Tensor): Pieces {
   if (mode === 'constant') {
     const write = scalarWriter(out);
     for (let at = 0; at < out.numel; at++) write(out.storageOffset + at, value);
@@ -88,12 +89,13 @@ function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Sc
       target = narrowView(target, dim, start, Math.max(length, 0));
       source = narrowView(source, dim, Math.max(-before, 0), Math.max(length, 0));
     });
-    copyInto(target, source);
+    yield* copyPieces(target, source);
     return;
   }
   let source = self;
-  borders.forEach(({ before: front, after }, dim) => {
-    if (front === 0 && after === 0) return;
+  for (let dim = 0; dim < borders.length; dim++) {
+    const { before: front, after } = borders[dim];
+    if (front === 0 && after === 0) continue;
     let before = front;
     // What is cropped does not come round again.
     if (mode === 'circular') {
@@ -108,12 +110,13 @@ function hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Sc
     );
     for (let at = 0; at < positions.length;) {
       const run = runAt(positions, at);
-      copyInto(narrowView(padded, dim, at, run.length), runView(source, dim, positions[at], run));
+      yield* copyPieces(narrowView(padded, dim, at, run.length), runView(source, dim, positions[at], run));
       at += run.length;
+      yield;
     }
     source = padded;
-  });
-  copyInto(out, source);
+  }
+  yield* copyPieces(out, source);
 }
 
 function lowerPad(
@@ -167,9 +170,9 @@ function paddingRow<Args>(schema: string, rule: (args: Args) => Padding, out: bo
       checkPadding(self, mode, pad, borders);
       return { sizes: paddedSizes(self, borders), dtype: self.dtype };
     },
-    host(args, [result]) {
+    *host(args, [result]) {
       const { self, mode, pad, value } = rule(args);
-      hostPad(self, mode, bordersOf(self.dim, pad), value, result);
+      yield* hostPad(self, mode, bordersOf(self.dim, pad), value, result);
     },
     lower(args, [result], context) {
       const { self, mode, pad, value } = rule(args);

@@ -3,10 +3,11 @@ import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Exp
 import { kernel, pointwise, through, type Forms } from '../../table/builders.ts';
 import { readScalar } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { cloneOf } from '../../kernels/copy.ts';
+import { cloneInPieces } from '../../kernels/copy.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
 import { checkScalarFits } from '../../kernels/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { finish, repeat, type Pieces } from '../../kernels/pieces.ts';
 
 /** Comparisons, logical and bitwise functions, choices and other functions of two tensors (ATen/native/BinaryOps.cpp,
  * TensorCompare.cpp). */
@@ -156,7 +157,7 @@ const maskedFilling: PointwiseRule & Forms = {
   complex: ({ self, mask, value }) => (mask ? value : self),
 };
 
-function equalTensors({ self, other }: { self: Tensor; other: Tensor }): boolean {
+function* equalTensors({ self, other }: { self: Tensor; other: Tensor }): Pieces<boolean> {
   if (self.sizes.length !== other.sizes.length || self.sizes.some((size, dim) => size !== other.sizes[dim]))
     return false;
   if (self.dtype !== other.dtype) {
@@ -165,12 +166,11 @@ function equalTensors({ self, other }: { self: Tensor; other: Tensor }): boolean
       `Expected object of data type ${self.dtype} but got data type ${other.dtype} for argument #2 'other' in call to equal`,
     );
   }
-  const a = cloneOf(self);
-  const b = cloneOf(other);
-  for (let at = 0; at < a.numel; at++) {
-    if (!equalScalars(readScalar(a, at), readScalar(b, at))) return false;
-  }
-  return true;
+  const a = yield* cloneInPieces(self);
+  const b = yield* cloneInPieces(other);
+  let isEqual = true;
+  yield* repeat(a.numel, 32, (at) => (isEqual = equalScalars(readScalar(a, at), readScalar(b, at))));
+  return isEqual;
 }
 
 async function deviceEqual(args: { self: Tensor; other: Tensor }, context: LoweringContext): Promise<boolean> {
@@ -178,7 +178,7 @@ async function deviceEqual(args: { self: Tensor; other: Tensor }, context: Lower
   const isAlike = self.dim === other.dim && self.sizes.every((size, dim) => size === other.sizes[dim]);
   if (!isAlike || self.numel === 0) return isAlike;
   // What cannot be compared is for the host to refuse.
-  if (self.dtype !== other.dtype) return equalTensors(args);
+  if (self.dtype !== other.dtype) return finish(equalTensors(args));
   const [a, b] = [self, other].map((tensor) => new TensorView(tensor));
   const axes = a.axes();
   const result = context.temporary([], 'bool');

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { type Pieces, PIECE_SIZE } from '../../kernels/pieces.ts';
 import { binary, cast, type Expr } from '@cresset/tensorexpr';
 import { add, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 
@@ -114,21 +114,26 @@ export function pooledSize(
 }
 
 /** Calls `visit` for each output position, C order, with the windows' positions in each dimension; each call goes over all planes. */
-export function forEachWindow(
+export function* forEachWindow(
   windows: readonly PoolWindows[],
   planes: number,
-  visit: (position: number, at: readonly number[]) => void,
+  visit: (position: number, at: readonly number[]) => Pieces,
 ): Pieces {
   const at = new Array<number>(windows.length).fill(0);
   const total = windows.reduce((product, { outputSize }) => product * outputSize, 1);
   const area = windows.reduce((product, { positions }) => product * (positions[0]?.length ?? 0), 1);
-  return repeat(total, (planes + 4) * (area + 1), (position) => {
-    visit(position, at);
+  const atOnce = PIECE_SIZE / (4 * (planes + 4) * (area + 1));
+  for (let position = 0, done = 0; position < total; position++) {
+    if (++done > atOnce) {
+      done = 0;
+      yield;
+    }
+    yield* visit(position, at);
     for (let dim = windows.length - 1; dim >= 0; dim--) {
       if (++at[dim] < windows[dim].outputSize) break;
       at[dim] = 0;
     }
-  });
+  }
 }
 
 /** Offsets within one plane of the input of all elements of the window at `at`, C order. */

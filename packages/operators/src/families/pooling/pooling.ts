@@ -1,5 +1,5 @@
-import type { Pieces } from '../../kernels/pieces.ts';
-import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -18,7 +18,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, floatParam, mul, where } from '../../kernels/expressions.ts';
-import { fillInPieces, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import {
   adaptiveWindows,
   forEachWindow,
@@ -46,12 +46,11 @@ const planesOf = ({ input, windows }: Pool): number => {
 };
 
 /** Runs `pool` on every plane: the trailing dimensions, with all others as a batch. */
-function forEachPlane(pool: Pool, visit: (inputStart: number, outputStart: number) => void): void {
+function forEachPlane(pool: Pool, area: number, visit: (inputStart: number, outputStart: number) => void): Pieces {
   const { windows } = pool;
   const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
   const outputSize = windows.reduce((product, window) => product * window.outputSize, 1);
-  const planes = planesOf(pool);
-  for (let plane = 0; plane < planes; plane++) visit(plane * size, plane * outputSize);
+  return repeat(planesOf(pool), 4 * (area + 1), (plane) => visit(plane * size, plane * outputSize));
 }
 
 /** Axes over the output, and the index of a window's element in the input. */
@@ -83,12 +82,12 @@ function lowest(dtype: ScalarType, type: ExprType): Expr {
 }
 
 function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
-  const input = readNumbers(pool.input);
-  const positions = indices ? new Float64Array(indices.numel) : null;
+  const input = yield* numbersInPieces(pool.input);
+  const positions = indices ? scratch(Float64Array, indices.numel) : null;
   yield* fillInPieces(out, (values) =>
     forEachWindow(pool.windows, planesOf(pool), (position, at) => {
       const offsets = windowOffsets(pool.windows, at);
-      forEachPlane(pool, (inputStart, outputStart) => {
+      return forEachPlane(pool, offsets.length, (inputStart, outputStart) => {
         let best = -Infinity;
         let bestAt = offsets[0] ?? 0;
         for (const offset of offsets) {
@@ -103,7 +102,7 @@ function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
       });
     }),
   );
-  if (positions) writeNumbers(indices, positions);
+  if (positions) yield* storeInPieces(indices, positions);
 }
 
 function lowerMaxPool(label: string, pool: Pool, [out, indices]: readonly Tensor[], context: LoweringContext): void {
@@ -148,7 +147,7 @@ interface Divisor {
 }
 
 function* hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor): Pieces {
-  const input = readNumbers(pool.input);
+  const input = yield* numbersInPieces(pool.input);
   const integral = isIntegral(out.dtype, false);
   yield* fillInPieces(out, (values) =>
     forEachWindow(pool.windows, planesOf(pool), (position, at) => {
@@ -157,7 +156,7 @@ function* hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor
         ? pool.windows.reduce((product, { paddedLengths }, dim) => product * paddedLengths[at[dim]], 1)
         : offsets.length;
       const divisor = override ?? length;
-      forEachPlane(pool, (inputStart, outputStart) => {
+      return forEachPlane(pool, offsets.length, (inputStart, outputStart) => {
         let sum = 0;
         for (const offset of offsets) sum += input[inputStart + offset];
         const average = offsets.length === 0 && override === null ? 0 : sum / divisor;

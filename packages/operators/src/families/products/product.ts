@@ -1,17 +1,17 @@
 import { Complex } from '@cresset/ir';
-import { forEachOffset, isComplex, isIntegral, numelOf, Tensor, type HostArray } from '@cresset/tensor';
+import { forEachOffset, isComplex, isIntegral, numelOf, Tensor, type HostArray, scratch } from '@cresset/tensor';
 import type { Scalar } from '../../table/row.ts';
 import { gemm, gemmPieces } from './gemm.ts';
 import {
   fillInPieces,
-  fillNumbers,
-  readNumbers,
   stridedNumbers,
   type FloatArray,
   type StridedNumbers,
+  numbersInPieces,
+  elementsInPieces,
 } from '../../kernels/numbers.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { finish, PIECE_SIZE, type Pieces, filled, repeat } from '../../kernels/pieces.ts';
 import { StridedCursor, walkOf } from '../../kernels/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
 
@@ -57,7 +57,7 @@ export function* productPieces(
   const left = asMatrices(lhs, dims.rows, dims.inner);
   const right = asMatrices(rhs, dims.inner, dims.columns);
   if (isComplex(out.dtype)) yield* complexProduct(left, right, out, addend);
-  else if (isIntegral(out.dtype, true) && !fitsDouble(left, right, addend))
+  else if (isIntegral(out.dtype, true) && !(yield* fitsDouble(left, right, addend)))
     yield* exactProduct(left, right, out, addend);
   else yield* hostKernels.multiply?.(left, right, out, addend) ?? realProduct(left, right, out, addend);
 }
@@ -88,14 +88,12 @@ function* realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend)
   const alpha = realScalar(addend.alpha, integral);
   const beta = realScalar(addend.beta, integral);
   // `self` may be what is written to: it is read before.
-  const added = beta === 0 ? null : readNumbers(addend.self);
-  const product = new Float64Array(out.numel);
+  const added = beta === 0 ? null : yield* numbersInPieces(addend.self);
+  const product = scratch(Float64Array, out.numel);
   yield* multiplyBatches(left, a, right, b, product);
-  fillNumbers(out, (values) => {
-    for (let i = 0; i < product.length; i++) {
-      values[i] = added === null ? alpha * product[i] : beta * added[i] + alpha * product[i];
-    }
-  });
+  yield* fillInPieces(out, (values) =>
+    filled(values, 2, (i) => (added === null ? alpha * product[i] : beta * added[i] + alpha * product[i])),
+  );
 }
 
 /** A Scalar as the computing type has it: integers take it truncated. */
@@ -146,28 +144,37 @@ function* multiplyBatches(
   }
 }
 
-function largest(tensor: Tensor): number {
+function* largest(tensor: Tensor): Pieces<number> {
   let most = 0;
-  for (const value of readNumbers(tensor)) most = Math.max(most, Math.abs(value));
+  const values = yield* numbersInPieces(tensor);
+  yield* repeat(values.length, 2, (at) => {
+    most = Math.max(most, Math.abs(values[at]));
+  });
   return most;
 }
 
 /** Whether all sums of an integer product are exact in doubles. */
-function fitsDouble(left: Tensor, right: Tensor, addend?: Addend): boolean {
-  let bound = largest(left) * largest(right) * left.sizes[left.dim - 1];
+function* fitsDouble(left: Tensor, right: Tensor, addend?: Addend): Pieces<boolean> {
+  let bound = (yield* largest(left)) * (yield* largest(right)) * left.sizes[left.dim - 1];
   if (addend) {
     bound =
-      bound * Math.abs(realScalar(addend.alpha, true)) + largest(addend.self) * Math.abs(realScalar(addend.beta, true));
+      bound * Math.abs(realScalar(addend.alpha, true)) +
+      (yield* largest(addend.self)) * Math.abs(realScalar(addend.beta, true));
   }
   // Written through 32-bit conversions, sums that leave the type wrap; 64-bit ones must not be rounded before.
   return bound < 2 ** 53;
 }
 
+function* bigintsOf(tensor: Tensor): Pieces<BigInt64Array> {
+  const elements = yield* elementsInPieces(tensor);
+  return yield* filled(scratch(BigInt64Array, tensor.numel), 4, (at) => BigInt(elements[at]));
+}
+
 /** Integers of any size, wrapped to 64 bits. */
 function* exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
-  const a = BigInt64Array.from(left.contiguousArray() as BigInt64Array, BigInt);
-  const b = BigInt64Array.from(right.contiguousArray() as BigInt64Array, BigInt);
-  const added = addend ? BigInt64Array.from(addend.self.contiguousArray() as BigInt64Array, BigInt) : null;
+  const a = yield* bigintsOf(left);
+  const b = yield* bigintsOf(right);
+  const added = addend ? yield* bigintsOf(addend.self) : null;
   const alpha = addend ? BigInt(realScalar(addend.alpha, true)) : 1n;
   const beta = addend ? BigInt(realScalar(addend.beta, true)) : 0n;
   const rank = left.dim;
@@ -198,12 +205,12 @@ function* exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend
 
 function* complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
   const count = numelOf(out.sizes);
-  const re = new Float64Array(count);
-  const im = new Float64Array(count);
-  const part = new Float64Array(count);
+  const re = scratch(Float64Array, count);
+  const im = scratch(Float64Array, count);
+  const part = scratch(Float64Array, count);
   const multiply = function* (a: StridedNumbers, b: StridedNumbers, sum: Float64Array, sign: number): Pieces {
     yield* multiplyBatches(left, a, right, b, part);
-    for (let i = 0; i < count; i++) sum[i] += sign * part[i];
+    yield* filled(sum, 2, (i) => sum[i] + sign * part[i]);
   };
   const [aRe, aIm] = complexParts(left);
   const [bRe, bIm] = complexParts(right);
@@ -214,16 +221,16 @@ function* complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Adde
   if (addend) {
     const alpha = complexScalar(addend.alpha);
     const beta = complexScalar(addend.beta);
-    const added = addend.self.contiguousArray() as FloatArray;
+    const added = (yield* elementsInPieces(addend.self)) as FloatArray;
     const skip = beta.re === 0 && beta.im === 0;
-    for (let i = 0; i < count; i++) {
+    yield* repeat(count, 8, (i) => {
       const x = re[i];
       re[i] = alpha.re * x - alpha.im * im[i];
       im[i] = alpha.re * im[i] + alpha.im * x;
-      if (skip) continue;
+      if (skip) return;
       re[i] += beta.re * added[2 * i] - beta.im * added[2 * i + 1];
       im[i] += beta.re * added[2 * i + 1] + beta.im * added[2 * i];
-    }
+    });
   }
   writeComplex(out, re, im);
 }

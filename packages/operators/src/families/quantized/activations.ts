@@ -1,4 +1,4 @@
-import { forEachOffset, Tensor } from '@cresset/tensor';
+import { scratch, Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, Results, Scalar } from '../../table/row.ts';
@@ -11,6 +11,8 @@ import {
   tensorQuantizer,
   tensorQuantizerOf,
 } from './affine.ts';
+import { type Pieces, eachOffset, filled, repeat } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** Activations of quantised tensors (ATen/native/quantized/cpu); most give a tensor with another quantiser. */
 
@@ -28,83 +30,86 @@ function boundedQuantizer({ dtype }: Tensor, low: number, high: number) {
   return tensorQuantizer(scale, (dtype === 'quint8' ? 0 : -128) - low / scale);
 }
 
-export const sigmoid = (x: Tensor, output = boundedQuantizer(x, 0, 1)): Tensor =>
+export const sigmoid = (x: Tensor, output = boundedQuantizer(x, 0, 1)): Pieces<Tensor> =>
   mapNumbers([x], output, (value) => 1 / (1 + Math.exp(-value)));
 
-export const tanh = (x: Tensor): Tensor => mapNumbers([x], boundedQuantizer(x, -1, 1), Math.tanh);
+export const tanh = (x: Tensor): Pieces<Tensor> => mapNumbers([x], boundedQuantizer(x, -1, 1), Math.tanh);
 
 const relu6Of = (value: number): number => Math.min(Math.max(value, 0), 6);
 
-export const hardsigmoid = (x: Tensor): Tensor =>
+export const hardsigmoid = (x: Tensor): Pieces<Tensor> =>
   mapNumbers([x], boundedQuantizer(x, 0, 1), (value) => Math.fround(relu6Of(Math.fround(value + 3))) / 6);
 
-export const leakyRelu = (x: Tensor, slope: Scalar, output = tensorQuantizerOf(x)): Tensor => {
+export function* leakyRelu(x: Tensor, slope: Scalar, output = tensorQuantizerOf(x)): Pieces<Tensor> {
   const factor = Math.fround(Number(slope));
-  return mapNumbers([x], output, (value) => (value > 0 ? value : value * factor));
-};
+  return yield* mapNumbers([x], output, (value) => (value > 0 ? value : value * factor));
+}
 
-export const threshold = (x: Tensor, limit: Scalar, other: Scalar): Tensor =>
+export const threshold = (x: Tensor, limit: Scalar, other: Scalar): Pieces<Tensor> =>
   mapNumbers([x], tensorQuantizerOf(x), (value) => (value > Math.fround(Number(limit)) ? value : Number(other)));
 
 /** Bounds are integers of the tensor's quantiser. */
-export function clamp(x: Tensor, min: Scalar | null, max: Scalar | null): Tensor {
+export function* clamp(x: Tensor, min: Scalar | null, max: Scalar | null): Pieces<Tensor> {
   check(min !== null || max !== null, 'Both min and max is None');
   const quantizer = tensorQuantizerOf(x);
   const rounding = new Rounding(quantizer, x.dtype);
   const low = min === null ? -Infinity : rounding.single(Math.fround(Number(min)));
   const high = max === null ? Infinity : rounding.single(Math.fround(Number(max)));
-  return mapIntegers(x, quantizer, (value) => Math.min(Math.max(value, low), high));
+  return yield* mapIntegers(x, quantizer, (value) => Math.min(Math.max(value, low), high));
 }
 
-export function relu(x: Tensor): Tensor {
+export function* relu(x: Tensor): Pieces<Tensor> {
   const quantizer = tensorQuantizerOf(x);
-  return mapIntegers(x, quantizer, (value) => Math.max(value, quantizer.zeroPoint));
+  return yield* mapIntegers(x, quantizer, (value) => Math.max(value, quantizer.zeroPoint));
 }
 
-function elu(x: Tensor, output: Output, alpha: number, scale: number, inputScale: number): Tensor {
+function* elu(x: Tensor, output: Output, alpha: number, scale: number, inputScale: number): Pieces<Tensor> {
   const [a, s, i] = [alpha, scale, inputScale].map(Math.fround);
-  return mapNumbers([x], outputOf(output), (value) =>
+  return yield* mapNumbers([x], outputOf(output), (value) =>
     value >= 0 ? value * s : Math.fround(Math.fround(Math.expm1(Math.fround(value * i))) * a) * s,
   );
 }
 
 /** One weight for all, or one for each index of dimension 1. */
-function prelu(x: Tensor, weight: Tensor, output: Output): Tensor {
+function* prelu(x: Tensor, weight: Tensor, output: Output): Pieces<Tensor> {
   check(weight.quantizer !== null, "Could not run 'aten::q_zero_point' with arguments from the 'CPU' backend.");
-  const slopes = dequantized(weight).contiguousArray() as Float32Array;
+  const slopes = (yield* dequantized(weight)).contiguousArray() as Float32Array;
   check(
     slopes.length === 1 || slopes.length === x.sizes[1],
     () =>
       `Mismatch of parameter numbers and input channel size. Found parameter numbers = ${slopes.length} and channel size = ${x.sizes[1]}.`,
   );
-  if (slopes.length === 1) return leakyRelu(x, slopes[0], outputOf(output));
-  const numbers = dequantized(x);
+  if (slopes.length === 1) return yield* leakyRelu(x, slopes[0], outputOf(output));
+  const numbers = yield* dequantized(x);
   const values = numbers.contiguousArray() as Float32Array;
   const inner = numbers.sizes.slice(2).reduce((count, size) => count * size, 1);
-  const results = values.map((value, index) =>
-    value > 0 ? value : value * slopes[Math.floor(index / inner) % slopes.length],
-  );
-  return quantized(Tensor.fromArray(results, x.sizes, 'float32'), outputOf(output), x.dtype);
+  const results = yield* filled(scratch(Float32Array, values.length), 8, (index) => {
+    const value = values[index];
+    return value > 0 ? value : value * slopes[Math.floor(index / inner) % slopes.length];
+  });
+  return yield* quantized(Tensor.fromArray(results, x.sizes, 'float32'), outputOf(output), x.dtype);
 }
 
-function softmax(x: Tensor, dim: number, output: Output): Tensor {
+function* softmax(x: Tensor, dim: number, output: Output): Pieces<Tensor> {
   const { sizes, numel } = x;
   const axis = dim < 0 ? dim + x.dim : dim;
-  const values = (dequantized(x).contiguousArray() as Float32Array).slice();
+  const numbers = yield* dequantized(x);
+  const values = (yield* elementsInPieces(numbers)) as Float32Array;
   const inner = sizes.slice(axis + 1).reduce((count, size) => count * size, 1);
   const width = sizes[axis] ?? 1;
-  for (let first = 0; first < numel; first += first % inner === inner - 1 ? inner * (width - 1) + 1 : 1) {
+  yield* repeat(numel / Math.max(width, 1), 8 * width, (line) => {
+    const first = Math.floor(line / inner) * inner * width + (line % inner);
     let largest = -Infinity;
     let sum = 0;
     for (let at = 0; at < width; at++) largest = Math.max(largest, values[first + at * inner]);
     for (let at = 0; at < width; at++)
       sum += values[first + at * inner] = Math.exp(values[first + at * inner] - largest);
     for (let at = 0; at < width; at++) values[first + at * inner] /= sum;
-  }
-  return quantized(Tensor.fromArray(values, sizes, 'float32'), outputOf(output), x.dtype);
+  });
+  return yield* quantized(Tensor.fromArray(values, sizes, 'float32'), outputOf(output), x.dtype);
 }
 
-const row = <Args>(schema: string, host: (args: Args) => Results): OperatorRow =>
+const row = <Args>(schema: string, host: (args: Args) => Results | Pieces<Results>): OperatorRow =>
   kernel<Args>(`quantized::${schema}`, { takesQuantized: true, host });
 
 const OUTPUT = 'float output_scale, int output_zero_point';
@@ -148,10 +153,10 @@ export const quantizedActivationRows: readonly OperatorRow[] = [
     'clamp(Tensor qx, Scalar? min=None, Scalar? max=None) -> Tensor qy',
     ({ qx, min, max }) => clamp(qx, min, max),
   ),
-  row<{ qx: Tensor; inplace: boolean }>('relu6(Tensor qx, bool inplace=False) -> Tensor', ({ qx, inplace }) => {
-    const result = clamp(qx, 0, 6);
+  row<{ qx: Tensor; inplace: boolean }>('relu6(Tensor qx, bool inplace=False) -> Tensor', function* ({ qx, inplace }) {
+    const result = yield* clamp(qx, 0, 6);
     if (!inplace) return result;
-    writeInto(qx, result);
+    yield* writeInto(qx, result);
     return qx;
   }),
   // Nothing is dropped when a model was converted, and the quantiser stays.
@@ -162,11 +167,11 @@ export const quantizedActivationRows: readonly OperatorRow[] = [
 ];
 
 /** Writes the integers of one tensor to another of the same shape, which gets its quantiser too. */
-export function writeInto(target: Tensor, result: Tensor): void {
+export function* writeInto(target: Tensor, result: Tensor): Pieces {
   const array = target.storageArrayForWriting();
-  const elements = result.contiguousArray();
+  const elements = yield* elementsInPieces(result);
   let index = 0;
-  forEachOffset(target.sizes, target.strides, target.storageOffset, (offset) => {
+  yield* eachOffset(target.sizes, target.strides, target.storageOffset, 2, (offset) => {
     array[offset] = elements[index++];
   });
   target.quantizer = result.quantizer;

@@ -1,9 +1,9 @@
 import { scalarTypeIrName } from '@cresset/ir';
 import {
   contiguousStrides,
-  forEachOffset,
   hostArray,
   numelOf,
+  scratch,
   Storage,
   Tensor,
   type HostArray,
@@ -12,6 +12,8 @@ import {
 } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
 import { numberReader } from '../../kernels/elements.ts';
+import { type Pieces, eachOffset, filled, repeat } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** The integers of a quantised tensor are of this dtype, and within these bounds. */
 const INTEGERS: Partial<Record<ScalarType, readonly [dtype: ScalarType, min: number, max: number]>> = {
@@ -150,7 +152,7 @@ export interface DenseElements {
 }
 
 /** Elements in memory order with the strides they have, where there are no gaps and no overlaps; in C order otherwise. */
-export function denseElements(tensor: Tensor): DenseElements {
+export function* denseElements(tensor: Tensor): Pieces<DenseElements> {
   const { sizes, strides, storageOffset, numel } = tensor;
   let expected = 1;
   const isDense = sizes
@@ -162,7 +164,7 @@ export function denseElements(tensor: Tensor): DenseElements {
       expected *= sizes[dim];
       return fits;
     });
-  if (!isDense || numel === 0) return { elements: tensor.contiguousArray(), strides: contiguousStrides(sizes) };
+  if (!isDense || numel === 0) return { elements: yield* elementsInPieces(tensor), strides: contiguousStrides(sizes) };
   return { elements: tensor.storageArray().subarray(storageOffset, storageOffset + numel) as HostArray, strides };
 }
 
@@ -197,23 +199,26 @@ export function isChannelsLast({ dim, sizes, strides }: Tensor): boolean {
  *
  * @param inputs of one quantiser each, and of equal shapes
  */
-export function mapNumbers(
+export function* mapNumbers(
   inputs: readonly Tensor[],
   output: TensorQuantizer,
   number: (...values: number[]) => number,
-): Tensor {
+): Pieces<Tensor> {
   const [{ sizes, dtype }] = inputs;
-  const dense = inputs.map(denseElements);
+  const dense: DenseElements[] = [];
+  for (const input of inputs) dense.push(yield* denseElements(input));
   const [{ strides }] = dense;
   const inOneOrder = dense.every((each) => each.strides.every((stride, dim) => stride === strides[dim]));
-  const arrays = inOneOrder ? dense.map(({ elements }) => elements) : inputs.map((each) => each.contiguousArray());
+  const arrays: HostArray[] = [];
+  for (let at = 0; at < inputs.length; at++)
+    arrays.push(inOneOrder ? dense[at].elements : yield* elementsInPieces(inputs[at]));
   const readings = inputs.map((each) => new Reading(tensorQuantizerOf(each)));
   const rounding = new Rounding(output, dtype);
   const result = emptyQuantized(sizes, dtype, output, inOneOrder ? strides : undefined);
   const target = result.storageArrayForWriting();
   const inVectors = inOneOrder ? countInVectors(target.length, dtype) : 0;
   const values = new Array<number>(inputs.length);
-  for (let index = 0; index < target.length; index++) {
+  yield* repeat(target.length, 16, (index) => {
     const isVector = index < inVectors;
     for (let at = 0; at < values.length; at++) {
       const integer = arrays[at][index] as number;
@@ -221,33 +226,35 @@ export function mapNumbers(
     }
     const value = Math.fround(number(...values));
     target[index] = isVector ? rounding.inVector(value) : rounding.single(value);
-  }
+  });
   return result;
 }
 
 /** As {@link mapNumbers}, on the integers of one tensor; the bounds of the dtype are kept. */
-export function mapIntegers(input: Tensor, output: TensorQuantizer, integer: (value: number) => number): Tensor {
-  const { elements, strides } = denseElements(input);
+export function* mapIntegers(
+  input: Tensor,
+  output: TensorQuantizer,
+  integer: (value: number) => number,
+): Pieces<Tensor> {
+  const { elements, strides } = yield* denseElements(input);
   const rounding = new Rounding(output, input.dtype);
   const result = emptyQuantized(input.sizes, input.dtype, output, strides);
   const target = result.storageArrayForWriting();
-  for (let index = 0; index < target.length; index++) {
-    target[index] = rounding.clamp(integer(elements[index] as number));
-  }
+  yield* filled(target as Int32Array, 8, (index) => rounding.clamp(integer(elements[index] as number)));
   return result;
 }
 
 /** The numbers of a quantised tensor, in C order; any other tensor is itself (Tensor.dequantize). */
-export function dequantized(self: Tensor): Tensor {
+export function* dequantized(self: Tensor): Pieces<Tensor> {
   if (!self.quantizer) return self;
   const parameters = parametersOf(self.quantizer, self.sizes);
   const result = Tensor.empty(self.sizes, 'float32');
   if (isChannelsLast(self)) result.strides = channelsLastStrides(self.sizes);
   const target = result.storageArrayForWriting();
-  const source = self.contiguousArray();
+  const source = yield* elementsInPieces(self);
   const isFloating = self.quantizer.axis !== null && (self.quantizer.zeroPoint as Tensor).dtype === 'float32';
   let index = 0;
-  forEachOffset(self.sizes, result.strides, 0, (offset) => {
+  yield* eachOffset(self.sizes, result.strides, 0, 16, (offset) => {
     const [scale, zeroPoint] = parameters(index);
     const integer = Number(source[index++]);
     // Zero points that are no integers are multiplied by themselves.
@@ -259,16 +266,16 @@ export function dequantized(self: Tensor): Tensor {
 }
 
 /** A quantised tensor of the numbers of a float32 one, in the memory order of those (quantize_per_tensor and its like). */
-export function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType): Tensor {
+export function* quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType): Pieces<Tensor> {
   check(self.dtype === 'float32', () => `Quantize only works on Float Tensor, got ${scalarTypeIrName(self.dtype)}`);
   const [min, max] = rangeOf(dtype);
   const result = emptyQuantized(self.sizes, dtype, quantizer);
   if (isChannelsLast(self)) result.strides = channelsLastStrides(self.sizes);
-  const values = self.contiguousArray() as Float32Array;
+  const values = (yield* elementsInPieces(self)) as Float32Array;
   const target = result.storageArrayForWriting();
   const parameters = parametersOf(quantizer, self.sizes);
   let index = 0;
-  forEachOffset(self.sizes, result.strides, 0, (offset) => {
+  yield* eachOffset(self.sizes, result.strides, 0, 16, (offset) => {
     const [scale, zeroPoint] = parameters(index);
     // A fused multiplication and addition.
     const integer = roundHalfToEven(Math.fround(values[index++] * Math.fround(1 / scale) + zeroPoint));
@@ -278,9 +285,9 @@ export function quantized(self: Tensor, quantizer: Quantizer, dtype: ScalarType)
 }
 
 /** The integers as a tensor of their own, in the same order (Tensor.int_repr). */
-export function integersOf(self: Tensor): Tensor {
+export function* integersOf(self: Tensor): Pieces<Tensor> {
   const [dtype] = INTEGERS[self.dtype]!;
-  const { elements, strides } = denseElements(self);
+  const { elements, strides } = yield* denseElements(self);
   return new Tensor(Storage.onHost(elements.slice().buffer as ArrayBuffer), dtype, self.sizes, strides);
 }
 
@@ -308,13 +315,13 @@ export function copyAs(tensor: Tensor, dtype: ScalarType): Tensor {
 }
 
 /** Integers less their zero points, in C order. */
-export function centred(tensor: Tensor): Int32Array {
+export function* centred(tensor: Tensor): Pieces<Int32Array> {
   const quantizer = quantizerOf(tensor);
-  const elements = tensor.contiguousArray() as Int32Array;
-  const result = new Int32Array(elements);
+  const elements = (yield* elementsInPieces(tensor)) as Int32Array;
+  const result = scratch(Int32Array, elements.length);
+  result.set(elements);
   if (isSymmetric(quantizer)) return result;
   const parameters = parametersOf(quantizer, tensor.sizes);
   const [, only] = quantizer.axis === null ? parameters(0) : [0, null];
-  for (let index = 0; index < result.length; index++) result[index] -= only ?? parameters(index)[1];
-  return result;
+  return yield* filled(result, 8, (index) => result[index] - (only ?? parameters(index)[1]));
 }

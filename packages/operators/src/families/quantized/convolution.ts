@@ -1,5 +1,5 @@
 import { scalarTypeIrName } from '@cresset/ir';
-import { numelOf, type ScriptObject, type Tensor } from '@cresset/tensor';
+import { numelOf, type ScriptObject, type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
@@ -27,6 +27,7 @@ import {
   Requantization,
   weightOf,
 } from './packed-weights.ts';
+import { type Pieces, PIECE_SIZE, repeat, filled } from '../../kernels/pieces.ts';
 
 /** Convolutions with packed weights (ATen/native/quantized/cpu/qconv*.cpp). One of one dimension is stored as one of two. */
 
@@ -93,7 +94,7 @@ function geometryOf(packed: ScriptObject, sizes: readonly number[], name: string
  * The weight as products take it, which is worked out once. Its rows have all taps of an output channel beside each other; a transposed
  * one is stored with its input channels first.
  */
-export function packedConvolutionWeight(packed: ScriptObject): IntegerWeight {
+export function packedConvolutionWeight(packed: ScriptObject): Pieces<IntegerWeight> {
   const weight = weightOf(packed);
   const [first, perGroup, ...kernelSizes] = weight.sizes;
   if (packed.getAttribute('_transpose') !== true) return integerWeightOf(weight, first);
@@ -101,7 +102,7 @@ export function packedConvolutionWeight(packed: ScriptObject): IntegerWeight {
   const taps = numelOf(kernelSizes);
   const own = first / groups;
   return integerWeightOf(weight, perGroup * groups, (integers) =>
-    integers.map((_, index) => {
+    filled(scratch(Int32Array, integers.length), 16, (index) => {
       const tap = index % taps;
       const input = Math.floor(index / taps) % own;
       const output = Math.floor(index / (taps * own));
@@ -119,7 +120,13 @@ function isForOneDnn(packed: ScriptObject, isSymmetric: boolean, groups: number)
   return isSymmetric && groups <= 100 && packed.getAttribute('_transpose') === false;
 }
 
-function convolve(qx: Tensor, packed: ScriptObject, output: TensorQuantizer, isRelu: boolean, name: string): Tensor {
+function* convolve(
+  qx: Tensor,
+  packed: ScriptObject,
+  output: TensorQuantizer,
+  isRelu: boolean,
+  name: string,
+): Pieces<Tensor> {
   check(
     qx.dtype === 'quint8',
     () => `${name}: Expected activation data type QUInt8 but got ${scalarTypeIrName(qx.dtype)}`,
@@ -127,29 +134,38 @@ function convolve(qx: Tensor, packed: ScriptObject, output: TensorQuantizer, isR
   const { scale } = tensorQuantizerOf(qx);
   const geometry = geometryOf(packed, qx.sizes, name);
   const { inputs, outputs, groups, from, to, kernel: taps } = geometry;
-  const weight = packedConvolutionWeight(packed);
+  const weight = yield* packedConvolutionWeight(packed);
   const requantization = new Requantization(scale, weight, biasOf(packed));
   const min = isRelu ? output.zeroPoint : 0;
   const atOnce = isForOneDnn(packed, weight.isSymmetric, groups);
 
-  const integers = centred(qx);
+  const integers = yield* centred(qx);
   const [batch] = qx.sizes;
   const own = inputs / groups;
   const perGroup = outputs / groups;
   const depth = own * taps[0] * taps[1] * taps[2];
-  const window = new Int32Array(to[2] * depth);
-  const sums = new Int32Array(to[2] * outputs);
+  const window = scratch(Int32Array, to[2] * depth);
+  const sums = scratch(Int32Array, to[2] * outputs);
   const sizes = [batch, outputs, ...to.slice(5 - qx.dim)];
   const result = emptyQuantized(sizes, 'quint8', output, channelsLastStrides(sizes));
   const elements = result.storageArrayForWriting();
   let index = 0;
+  let done = 0;
   for (let line = 0; line < batch * to[0] * to[1]; line++) {
     const y = line % to[1];
     const z = Math.floor(line / to[1]) % to[0];
     const image = Math.floor(line / (to[0] * to[1]));
     for (let group = 0; group < groups; group++) {
-      gather(integers, (image * inputs + group * own) * from[0] * from[1] * from[2], own, geometry, z, y, window);
-      multiplyRows(window, weight.rows, depth, sums, {
+      yield* gather(
+        integers,
+        (image * inputs + group * own) * from[0] * from[1] * from[2],
+        own,
+        geometry,
+        z,
+        y,
+        window,
+      );
+      yield* multiplyRows(window, weight.rows, depth, sums, {
         count: to[2],
         outputs: perGroup,
         rightFirst: group * perGroup * depth,
@@ -157,17 +173,21 @@ function convolve(qx: Tensor, packed: ScriptObject, output: TensorQuantizer, isR
         outputStride: outputs,
       });
     }
-    for (let at = 0; at < sums.length; at++) {
+    yield* repeat(sums.length, 16, (at) => {
       elements[index++] = atOnce
         ? requantization.toIntegerAtOnce(sums[at], at % outputs, output, min)
         : requantization.toInteger(sums[at], at % outputs, output, min);
-    }
+    });
+    done += sums.length * depth;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
   }
   return result;
 }
 
 /** What the taps read for each place of a line of the output: a row for each, with zeros where there is padding. */
-function gather(
+function* gather(
   integers: Int32Array,
   first: number,
   channels: number,
@@ -175,13 +195,13 @@ function gather(
   z: number,
   y: number,
   window: Int32Array,
-): void {
+): Pieces {
   window.fill(0);
   const rowLength = channels * taps0 * taps1 * taps2;
   for (let tapX = 0; tapX < taps2; tapX++) {
-    for (let x = 0; x < to[2]; x++) {
+    yield* repeat(to[2], 4 * channels * taps0 * taps1, (x) => {
       const fromX = source(2, x, tapX);
-      if (fromX < 0 || fromX >= width) continue;
+      if (fromX < 0 || fromX >= width) return;
       for (let tapZ = 0; tapZ < taps0; tapZ++) {
         const fromZ = source(0, z, tapZ);
         if (fromZ < 0 || fromZ >= depth) continue;
@@ -197,7 +217,7 @@ function gather(
           }
         }
       }
-    }
+    });
   }
 }
 
@@ -242,7 +262,7 @@ function prepack(dims: 1 | 2 | 3, isTransposed: boolean, args: Prepack): Results
   }) as unknown as Results;
 }
 
-const row = <Args>(schema: string, host: (args: Args) => Results): OperatorRow =>
+const row = <Args>(schema: string, host: (args: Args) => Results | Pieces<Results>): OperatorRow =>
   kernel<Args>(`quantized::${schema}`, { takesQuantized: true, host });
 
 const OUTPUT = 'float output_scale, int output_zero_point';
@@ -260,14 +280,14 @@ interface Output {
 function convolutionRows(dims: 1 | 2 | 3, isTransposed: boolean): OperatorRow[] {
   const name = `conv${isTransposed ? '_transpose' : ''}${dims}d`;
   const operator = `quantized::${name}`;
-  const run = ({ qx, packed_weight: packed }: Convolution, output: TensorQuantizer, isRelu: boolean): Tensor => {
+  function* run({ qx, packed_weight: packed }: Convolution, output: TensorQuantizer, isRelu: boolean): Pieces<Tensor> {
     check(
       qx.dim === dims + 2,
       () => `Expected activation data to be ${dims + 2} dimensional for ${operator}, but got ${qx.dim}`,
     );
-    if (dims > 1) return convolve(qx, packed, output, isRelu, `${operator} (fbgemm)`);
-    return withoutLine(convolve(withLine(qx), packed, output, isRelu, `${operator} (fbgemm)`));
-  };
+    if (dims > 1) return yield* convolve(qx, packed, output, isRelu, `${operator} (fbgemm)`);
+    return withoutLine(yield* convolve(withLine(qx), packed, output, isRelu, `${operator} (fbgemm)`));
+  }
   const packedArgument = `${classOf(dims)} packed_weight`;
   const overload = dims > 1 && !isTransposed ? '.new' : '';
   return [
@@ -280,9 +300,10 @@ function convolutionRows(dims: 1 | 2 | 3, isTransposed: boolean): OperatorRow[] 
     ),
     row<Convolution & { reduce_range: boolean }>(
       `${name}_dynamic(Tensor qx, ${packedArgument}, bool reduce_range=False) -> Tensor`,
-      ({ qx, packed_weight: packed, reduce_range: reduceRange }) => {
-        const quantizer = chooseQuantizer(qx, 0, reduceRange ? 127 : 255);
-        return dequantized(run({ qx: quantized(qx, quantizer, 'quint8'), packed_weight: packed }, quantizer, false));
+      function* ({ qx, packed_weight: packed, reduce_range: reduceRange }) {
+        const quantizer = yield* chooseQuantizer(qx, 0, reduceRange ? 127 : 255);
+        const integers = yield* quantized(qx, quantizer, 'quint8');
+        return yield* dequantized(yield* run({ qx: integers, packed_weight: packed }, quantizer, false));
       },
     ),
     row<Prepack>(

@@ -6,6 +6,8 @@ import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, Results } from '../../table/row.ts';
 import { quantizerOf, roundHalfToEven } from './affine.ts';
 import { pack, PACKED, weightOf } from './packed-weights.ts';
+import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { elementsInPieces, numbersInPieces } from '../../kernels/numbers.ts';
 
 /**
  * Tables of embeddings whose rows have a scale and a smallest number each (ATen/native/quantized/cpu: qembeddingbag). As plain tensors
@@ -65,7 +67,7 @@ function fusedTable(weight: Tensor, bits: Bits): Table {
 }
 
 /** A table of float32 rows as bytes, each row between its smallest and its largest number. */
-function fuse(weight: Tensor, bits: Bits): Tensor {
+function* fuse(weight: Tensor, bits: Bits): Pieces<Tensor> {
   const [rows, features] = weight.sizes;
   const perByte = 8 / bits;
   check(
@@ -75,9 +77,9 @@ function fuse(weight: Tensor, bits: Bits): Tensor {
   const width = features / perByte + trailerOf(bits);
   const bytes = new Uint8Array(rows * width);
   const view = new DataView(bytes.buffer);
-  const values = weight.contiguousArray() as Float32Array;
+  const values = (yield* elementsInPieces(weight)) as Float32Array;
   const half = (value: number): number => halfToNumber(numberToHalf(value));
-  for (let row = 0; row < rows; row++) {
+  yield* repeat(rows, 32 * features, (row) => {
     const own = values.subarray(row * features, (row + 1) * features);
     const trailer = (row + 1) * width - trailerOf(bits);
     let low = own.reduce((a, b) => Math.min(a, b), Infinity);
@@ -103,32 +105,34 @@ function fuse(weight: Tensor, bits: Bits): Tensor {
       const kept = Math.min(Math.max(integer, 0), 2 ** bits - 1);
       bytes[row * width + Math.floor(feature / perByte)] |= kept << ((feature % perByte) * bits);
     });
-  }
+  });
   return Tensor.fromArray(bytes, [rows, width], 'uint8');
 }
 
-function unfuse(weight: Tensor, bits: Bits): Tensor {
+function* unfuse(weight: Tensor, bits: Bits): Pieces<Tensor> {
   const { rows, features, integer, scale, bias } = fusedTable(weight, bits);
   const result = Tensor.empty([rows, features], 'float32');
-  const values = result.storageArrayForWriting();
-  for (let index = 0; index < values.length; index++) {
+  yield* filled(result.storageArrayForWriting() as Float32Array, 16, (index) => {
     const row = Math.floor(index / features);
-    values[index] = integer(row, index % features) * scale(row) + bias(row);
-  }
+    return integer(row, index % features) * scale(row) + bias(row);
+  });
   return result;
 }
 
 /** Sums of rows, each with a factor. */
-function sumRows(
+function* sumRows(
   { rows, features, integer, scale, bias }: Table,
-  indices: readonly number[],
+  indices: ArrayLike<number>,
   bags: readonly (readonly [from: number, to: number])[],
   factors: ArrayLike<number> | null,
-): Tensor {
+): Pieces<Tensor> {
   const result = Tensor.empty([bags.length, features], 'float32');
   const values = result.storageArrayForWriting();
-  bags.forEach(([from, to], bag) => {
-    for (let at = from; at < to; at++) {
+  let done = 0;
+  for (let bag = 0; bag < bags.length; bag++) {
+    const [from, to] = bags[bag];
+    yield* repeat(to - from, 16 * features, (index) => {
+      const at = from + index;
       const row = indices[at];
       check(row >= 0 && row < rows, 'index out of bounds');
       const factor = factors?.[at] ?? 1;
@@ -137,12 +141,14 @@ function sumRows(
         const place = bag * features + feature;
         values[place] = integer(row, feature) * rowScale + Math.fround((values[place] as number) + rowBias);
       }
-    }
-  });
+    });
+    done += 16 * features * (to - from) + 64;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
+  }
   return result;
 }
-
-const numbersOf = (tensor: Tensor): number[] => Array.from<number | bigint, number>(tensor.contiguousArray(), Number);
 
 function checkIndices(indices: Tensor, name: string): void {
   check(
@@ -159,10 +165,10 @@ interface BagArgs {
   readonly include_last_offset: boolean;
 }
 
-function sumBags(table: Table, args: BagArgs, name: string): Tensor {
+function* sumBags(table: Table, args: BagArgs, name: string): Pieces<Tensor> {
   const { indices, offsets, per_sample_weights: weights, include_last_offset: includesLast } = args;
   checkIndices(indices, name);
-  const rows = numbersOf(indices);
+  const rows = yield* numbersInPieces(indices);
   const factors = weights && (weights.contiguousArray() as Float32Array);
   if (indices.dim === 2) {
     check(
@@ -170,7 +176,7 @@ function sumBags(table: Table, args: BagArgs, name: string): Tensor {
       `${name}: if indices is 2D, then offsets has to be None, as indices is treated is a mini-batch of fixed length sequences.`,
     );
     const [count, length] = indices.sizes;
-    return sumRows(
+    return yield* sumRows(
       table,
       rows,
       Array.from({ length: count }, (_, bag) => [bag * length, (bag + 1) * length]),
@@ -178,26 +184,22 @@ function sumBags(table: Table, args: BagArgs, name: string): Tensor {
     );
   }
   check(offsets !== null, `${name} expects offsets to be set for 1D indices.`);
-  const starts = numbersOf(offsets!);
+  const starts = Array.from(yield* numbersInPieces(offsets!));
   if (!includesLast) starts.push(rows.length);
   const bags = starts.slice(1).map((end, bag) => [starts[bag], end] as const);
-  return sumRows(table, rows, bags, factors);
+  return yield* sumRows(table, rows, bags, factors);
 }
 
-function lookUp(table: Table, indices: Tensor, name: string): Tensor {
+function* lookUp(table: Table, indices: Tensor, name: string): Pieces<Tensor> {
   checkIndices(indices, name);
-  const rows = numbersOf(indices);
-  const found = sumRows(
-    table,
-    rows,
-    rows.map((_, at) => [at, at + 1] as const),
-    null,
-  );
+  const rows = yield* numbersInPieces(indices);
+  const bags = Array.from(rows, (_, at) => [at, at + 1] as const);
+  const found = yield* sumRows(table, rows, bags, null);
   const sizes = [...indices.sizes, table.features];
   return found.asStrided(sizes, Tensor.empty(sizes, 'float32').strides);
 }
 
-const row = <Args>(schema: string, host: (args: Args) => Results): OperatorRow =>
+const row = <Args>(schema: string, host: (args: Args) => Results | Pieces<Results>): OperatorRow =>
   kernel<Args>(`quantized::${schema}`, { takesQuantized: true, host });
 
 const CLASS = `${PACKED}quantized.EmbeddingPackedParamsBase`;

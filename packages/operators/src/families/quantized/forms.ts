@@ -19,6 +19,9 @@ import {
 } from './affine.ts';
 import { join } from './arithmetic.ts';
 import { expand } from '../../kernels/broadcast.ts';
+import { mapped } from '../../kernels/mapped.ts';
+import { type Pieces, filled } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** What operators that know plain tensors do with quantised ones (the kernels that PyTorch registers for QuantizedCPU). */
 
@@ -29,51 +32,54 @@ interface Call {
   /** The first quantised tensor among the arguments, and its quantiser. */
   readonly source: Tensor;
   /** Runs the operator itself, on plain tensors. */
-  compute(args: Arguments): Results;
+  compute(args: Arguments): Pieces<Results>;
 }
 
-type Form = (call: Call) => Results;
+type Form = (call: Call) => Pieces<Results>;
 
 /** Arguments with another tensor in the place of each quantised one. */
-function replaceQuantized(args: Arguments, replace: (tensor: Tensor) => Tensor): Arguments {
-  const replaced = (value: Unboxed): Unboxed => (value instanceof Tensor && value.quantizer ? replace(value) : value);
-  return Object.fromEntries(
-    Object.entries(args).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? (value as Unboxed[]).map(replaced) : replaced(value),
-    ]) as [string, Unboxed][],
-  );
+function* replaceQuantized(args: Arguments, replace: (tensor: Tensor) => Pieces<Tensor>): Pieces<Arguments> {
+  function* replaced(value: Unboxed): Pieces<Unboxed> {
+    if (Array.isArray(value)) return (yield* mapped(value as Unboxed[], replaced)) as Unboxed;
+    return value instanceof Tensor && value.quantizer ? yield* replace(value) : value;
+  }
+  const entries = yield* mapped(Object.entries(args), function* ([name, value]): Pieces<[string, Unboxed]> {
+    return [name, yield* replaced(value)];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Integers as float64 numbers, which every operator takes, in the memory order of the tensor. */
-function integerNumbers(tensor: Tensor): Tensor {
-  const { elements, strides } = denseElements(tensor);
-  const numbers = Tensor.fromArray(Float64Array.from(elements as Int32Array), tensor.sizes, 'float64');
+function* integerNumbers(tensor: Tensor): Pieces<Tensor> {
+  const { elements, strides } = yield* denseElements(tensor);
+  const numbers = Tensor.empty(tensor.sizes, 'float64');
+  yield* filled(numbers.storageArrayForWriting() as Float64Array, 2, (at) => elements[at] as number);
   numbers.strides = strides;
   return numbers;
 }
 
 /** Such numbers as integers again, quantised as the source is. */
-function fromNumbers(numbers: Tensor, source: Tensor): Tensor {
-  const { elements, strides } = denseElements(numbers);
+function* fromNumbers(numbers: Tensor, source: Tensor): Pieces<Tensor> {
+  const { elements, strides } = yield* denseElements(numbers);
   const result = emptyQuantized(numbers.sizes, source.dtype, quantizerOf(source), strides);
-  result.storageArrayForWriting().set(elements as never);
+  yield* filled(result.storageArrayForWriting() as Int32Array, 2, (at) => elements[at] as number);
   return result;
 }
 
 /** Integers that the operator only moves, or of which it takes the largest. */
-const moving: Form = ({ args, source, compute }) => {
-  const wrap = (result: Unboxed): Unboxed =>
-    result instanceof Tensor && result.dtype === 'float64' ? fromNumbers(result, source) : result;
-  const results = compute(replaceQuantized(args, integerNumbers));
-  return Array.isArray(results) ? (results as Unboxed[]).map(wrap) : wrap(results as Unboxed);
-};
+function* moving({ args, source, compute }: Call): Pieces<Results> {
+  function* wrap(result: Unboxed): Pieces<Unboxed> {
+    return result instanceof Tensor && result.dtype === 'float64' ? yield* fromNumbers(result, source) : result;
+  }
+  const results = yield* compute(yield* replaceQuantized(args, integerNumbers));
+  return Array.isArray(results) ? yield* mapped(results as Unboxed[], wrap) : yield* wrap(results as Unboxed);
+}
 
 /** As `moving`, for what keeps the memory format of its argument. */
-const movingInFormat: Form = (call) => {
-  const results = moving(call);
-  return results instanceof Tensor ? inFormatOf(call.source, results) : results;
-};
+function* movingInFormat(call: Call): Pieces<Results> {
+  const results = yield* moving(call);
+  return results instanceof Tensor ? yield* inFormatOf(call.source, results) : results;
+}
 
 /** Another dtype would be one of numbers. */
 const converting: Form = (call) => {
@@ -84,48 +90,51 @@ const converting: Form = (call) => {
 
 /** As `moving`, with a number that becomes an integer of the tensor's quantiser. */
 function movingWith(name: string): Form {
-  return (call) => {
+  return function* (call) {
     const rounding = new Rounding(tensorQuantizerOf(call.source), call.source.dtype);
     const given = call.args[name];
-    const number = given instanceof Tensor ? Number(dequantized(given).contiguousArray()[0]) : Number(given ?? 0);
+    const number =
+      given instanceof Tensor ? Number((yield* dequantized(given)).contiguousArray()[0]) : Number(given ?? 0);
     const value = rounding.single(Math.fround(number));
     const inTensor = (): Tensor => Tensor.fromArray(new Float32Array([value]), [], 'float32');
-    return moving({ ...call, args: { ...call.args, [name]: given instanceof Tensor ? inTensor() : value } });
+    return yield* moving({ ...call, args: { ...call.args, [name]: given instanceof Tensor ? inTensor() : value } });
   };
 }
 
 /** Computed with numbers, which are quantised once more as the first argument is. */
-const computing: Form = ({ args, source, compute }) =>
-  quantized(compute(replaceQuantized(args, dequantized)) as Tensor, tensorQuantizerOf(source), source.dtype);
+function* computing({ args, source, compute }: Call): Pieces<Results> {
+  const numbers = (yield* compute(yield* replaceQuantized(args, dequantized))) as Tensor;
+  return yield* quantized(numbers, tensorQuantizerOf(source), source.dtype);
+}
 
 /** Says something of numbers. */
-const comparing: Form = ({ args, compute }) => compute(replaceQuantized(args, dequantized));
+function* comparing({ args, compute }: Call): Pieces<Results> {
+  return yield* compute(yield* replaceQuantized(args, dequantized));
+}
 
 /** Computed with integers as float64 numbers, less the zero point where `centred`; each result becomes an integer by `round`. */
 function averaging(
   round: (value: number, index: number, result: Tensor, call: Call) => number,
   centred: boolean,
 ): Form {
-  return (call) => {
+  return function* (call) {
     const { args, source, compute } = call;
     const quantizer = tensorQuantizerOf(source);
     const shift = centred ? quantizer.zeroPoint : 0;
-    const result = compute(
-      replaceQuantized(args, (tensor) =>
-        Tensor.fromArray(
-          Float64Array.from(tensor.contiguousArray() as Int32Array, (integer) => integer - shift),
-          tensor.sizes,
-          'float64',
-        ),
-      ),
-    ) as Tensor;
+    const given = yield* replaceQuantized(args, function* (tensor) {
+      const integers = yield* elementsInPieces(tensor);
+      const numbers = Tensor.empty(tensor.sizes, 'float64');
+      yield* filled(numbers.storageArrayForWriting() as Float64Array, 2, (at) => (integers[at] as number) - shift);
+      return numbers;
+    });
+    const result = (yield* compute(given)) as Tensor;
     const rounding = new Rounding(quantizer, source.dtype);
     const integers = emptyQuantized(result.sizes, source.dtype, quantizer);
-    const target = integers.storageArrayForWriting();
-    (result.contiguousArray() as Float64Array).forEach((value, index) => {
-      target[index] = rounding.clamp(round(Math.fround(value), index, result, call));
-    });
-    return inFormatOf(source, integers);
+    const values = yield* elementsInPieces(result);
+    yield* filled(integers.storageArrayForWriting() as Int32Array, 16, (index) =>
+      rounding.clamp(round(Math.fround(values[index] as number), index, result, call)),
+    );
+    return yield* inFormatOf(source, integers);
   };
 }
 
@@ -149,43 +158,45 @@ const interpolating = averaging(
 );
 
 /** The innermost dimensions of a contiguous tensor have a kernel of integers. */
-const mean: Form = (call) => {
+function* mean(call: Call): Pieces<Results> {
   const { args, source } = call;
   const dims = (args.dim as readonly number[] | null | undefined)?.map((dim) => (dim < 0 ? dim + source.dim : dim));
   const isInner =
     dims?.length && [...dims].sort((a, b) => a - b).every((dim, at) => dim === source.dim - dims.length + at);
-  return isInner && source.isContiguous() && (args.dtype ?? null) === null ? averageOf(call) : computing(call);
-};
+  return isInner && source.isContiguous() && (args.dtype ?? null) === null
+    ? yield* averageOf(call)
+    : yield* computing(call);
+}
 
 /** The result in the memory format of the argument, where it has the same number of dimensions. */
-function inFormatOf(source: Tensor, result: Tensor): Tensor {
+function* inFormatOf(source: Tensor, result: Tensor): Pieces<Tensor> {
   if (source.dim !== result.dim || !isChannelsLast(source) || source.isContiguous()) return result;
   const target = emptyQuantized(result.sizes, result.dtype, quantizerOf(result), channelsLastStrides(result.sizes));
-  writeInto(target, result);
+  yield* writeInto(target, result);
   return target;
 }
 
 const self = ({ args }: Call): Tensor => args.self as Tensor;
-const joining: Form = ({ args }) => {
+function* joining({ args }: Call): Pieces<Results> {
   const tensors = args.tensors as readonly Tensor[];
   for (const each of tensors) {
     check(each.quantizer !== null, "Could not run 'aten::qscheme' with arguments from the 'CPU' backend.");
   }
-  return join(tensors, args.dim as number, tensorQuantizerOf(tensors[0]), false);
-};
+  return yield* join(tensors, args.dim as number, tensorQuantizerOf(tensors[0]), false);
+}
 
-const stacking: Form = (call) => {
+function* stacking(call: Call): Pieces<Results> {
   const tensors = call.args.tensors as readonly Tensor[];
   const rank = tensors[0].dim + 1;
   const dim = (((call.args.dim as number) % rank) + rank) % rank;
   const wider = tensors.map((each) =>
     each.asStrided(each.sizes.toSpliced(dim, 0, 1), each.strides.toSpliced(dim, 0, 0)),
   );
-  return joining({ ...call, args: { ...call.args, tensors: wider, dim } });
-};
+  return yield* joining({ ...call, args: { ...call.args, tensors: wider, dim } });
+}
 
 /** Integers of one quantised tensor, or numbers of a plain one, written over another's. */
-const copying: Form = ({ args }) => {
+function* copying({ args }: Call): Pieces<Results> {
   const [target, other] = [args.self, args.src] as Tensor[];
   check(
     target.quantizer !== null,
@@ -195,26 +206,27 @@ const copying: Form = ({ args }) => {
     !other.quantizer || other.dtype === target.dtype,
     'Quantized Copy only works with same data type for both Tensors',
   );
-  return other.quantizer ? other : quantized(expand(other, target.sizes), target.quantizer!, target.dtype);
-};
+  return other.quantizer ? other : yield* quantized(expand(other, target.sizes), target.quantizer!, target.dtype);
+}
 
-const filling: Form = ({ args }) => {
+function* filling({ args }: Call): Pieces<Results> {
   const target = args.self as Tensor;
   const quantizer = tensorQuantizerOf(target);
   const number = args.value instanceof Tensor ? args.value.contiguousArray()[0] : args.value;
   const value = new Rounding(quantizer, target.dtype).single(Math.fround(Number(number)));
-  return mapIntegers(target, quantizer, () => value);
-};
+  return yield* mapIntegers(target, quantizer, () => value);
+}
 
 /** Places that are written get numbers quantised as the tensor is. */
-const putting: Form = (call) => {
+function* putting(call: Call): Pieces<Results> {
   const { self: target, values } = call.args as { self: Tensor; values: Tensor };
-  const written = values.quantizer ? values : quantized(values, tensorQuantizerOf(target), target.dtype);
-  return moving({ ...call, args: { ...call.args, values: written } });
-};
+  const written = values.quantizer ? values : yield* quantized(values, tensorQuantizerOf(target), target.dtype);
+  return yield* moving({ ...call, args: { ...call.args, values: written } });
+}
 
-const emptyLike: Form = ({ source }) =>
-  emptyQuantized(source.sizes, source.dtype, quantizerOf(source), denseElements(source).strides);
+function* emptyLike({ source }: Call): Pieces<Results> {
+  return emptyQuantized(source.sizes, source.dtype, quantizerOf(source), (yield* denseElements(source)).strides);
+}
 
 const windowNames =
   'max_pool1d max_pool2d max_pool3d quantized_max_pool1d quantized_max_pool2d upsample_nearest2d upsample_nearest3d ' +
@@ -277,11 +289,11 @@ const IN_PLACE: ReadonlySet<string> = new Set(
  *
  * @param compute runs the operator on plain tensors
  */
-export function runQuantizedForm(
+export function* runQuantizedForm(
   row: OperatorRow,
   args: Readonly<Arguments>,
-  compute: (args: Arguments) => Results,
-): Results {
+  compute: (args: Arguments) => Pieces<Results>,
+): Pieces<Results> {
   const from = row.derived?.from ?? row;
   const name = boxingOf(from).signature.name.replace('aten::', '');
   const form = FORMS.get(name);
@@ -289,9 +301,9 @@ export function runQuantizedForm(
   const isTaken =
     form !== undefined && (row.derived === undefined || (row.derived.form === 'in-place' && IN_PLACE.has(name)));
   check(isTaken, () => refusal(kernelName(from)));
-  const result = form!({ args: { ...args }, source, compute });
+  const result = yield* form!({ args: { ...args }, source, compute });
   if (!row.derived) return result;
-  writeInto(args.self as Tensor, result as Tensor);
+  yield* writeInto(args.self as Tensor, result as Tensor);
   return args.self;
 }
 

@@ -1,4 +1,4 @@
-import type { ScriptObject } from '@cresset/tensor';
+import { type ScriptObject, scratch } from '@cresset/tensor';
 import { halfToNumber, numberToHalf, Tensor } from '@cresset/tensor';
 import { scalarTypeIrName } from '@cresset/ir';
 import { kernel } from '../../table/builders.ts';
@@ -22,6 +22,8 @@ import {
   Requantization,
   weightOf,
 } from './packed-weights.ts';
+import { type Pieces, filled } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** Products with packed weights of `qint8` or of half precision (ATen/native/quantized/cpu/qlinear*.cpp). */
 
@@ -31,7 +33,7 @@ interface Linear {
 }
 
 /** Sums of products for every element of the output, in C order. */
-function sumsOf(x: Tensor, weight: Tensor, operator: string): Int32Array {
+function* sumsOf(x: Tensor, weight: Tensor, operator: string): Pieces<Int32Array> {
   const [outputs, inputs] = weight.sizes;
   check(x.dim !== 0, 'The dimension of input tensor should be larger than 0');
   check(
@@ -40,94 +42,114 @@ function sumsOf(x: Tensor, weight: Tensor, operator: string): Int32Array {
       `The dimension of the input tensor of ${operator} (${x.sizes.at(-1)}) has to be that of the weight (${inputs})`,
   );
   const count = x.numel / Math.max(inputs, 1);
-  const sums = new Int32Array(count * outputs);
-  multiplyRows(centred(x), integerWeightOf(weight, outputs).rows, inputs, sums, { count, outputs });
+  const sums = scratch(Int32Array, count * outputs);
+  yield* multiplyRows(yield* centred(x), (yield* integerWeightOf(weight, outputs)).rows, inputs, sums, {
+    count,
+    outputs,
+  });
   return sums;
 }
 
-function linear({ X, W_prepack }: Linear, output: TensorQuantizer, isRelu: boolean): Tensor {
+function* linear({ X, W_prepack }: Linear, output: TensorQuantizer, isRelu: boolean): Pieces<Tensor> {
   check(X.dtype === 'quint8', () => `Expected input data type QUInt8 but got ${scalarTypeIrName(X.dtype)}`);
   const weight = weightOf(W_prepack);
   const [outputs] = weight.sizes;
   const requantization = new Requantization(
     tensorQuantizerOf(X).scale,
-    integerWeightOf(weight, outputs),
+    yield* integerWeightOf(weight, outputs),
     biasOf(W_prepack),
   );
   const result = emptyQuantized([...X.sizes.slice(0, -1), outputs], 'quint8', output);
   const elements = result.storageArrayForWriting();
   const min = isRelu ? output.zeroPoint : 0;
-  sumsOf(X, weight, 'quantized::linear').forEach((sum, index) => {
-    elements[index] = requantization.toInteger(sum, index % outputs, output, min);
-  });
+  const sums = yield* sumsOf(X, weight, 'quantized::linear');
+  yield* filled(elements as Uint8Array, 16, (index) =>
+    requantization.toInteger(sums[index], index % outputs, output, min),
+  );
   return result;
 }
 
 /** A product of float32 numbers that are quantised for it. */
-function floatLinear({ X, W_prepack }: Linear, quantizer: TensorQuantizer, isRelu: boolean): Tensor {
+function* floatLinear({ X, W_prepack }: Linear, quantizer: TensorQuantizer, isRelu: boolean): Pieces<Tensor> {
   const weight = weightOf(W_prepack);
   const [outputs] = weight.sizes;
-  const requantization = new Requantization(quantizer.scale, integerWeightOf(weight, outputs), biasOf(W_prepack));
+  const requantization = new Requantization(
+    quantizer.scale,
+    yield* integerWeightOf(weight, outputs),
+    biasOf(W_prepack),
+  );
   const result = Tensor.empty([...X.sizes.slice(0, -1), outputs], 'float32');
   const elements = result.storageArrayForWriting();
-  sumsOf(quantized(X, quantizer, 'quint8'), weight, 'quantized::linear_dynamic').forEach((sum, index) => {
-    const value = requantization.toFloat(sum, index % outputs);
-    elements[index] = isRelu ? Math.max(value, 0) : value;
+  const sums = yield* sumsOf(yield* quantized(X, quantizer, 'quint8'), weight, 'quantized::linear_dynamic');
+  yield* filled(elements as Float32Array, 8, (index) => {
+    const value = requantization.toFloat(sums[index], index % outputs);
+    return isRelu ? Math.max(value, 0) : value;
   });
   return result;
 }
 
 /** Linear layers whose input is quantised as its numbers are found; of half precision where the weight is. */
-export function dynamicLinear(X: Tensor, W_prepack: ScriptObject, reduceRange: boolean, isRelu = false): Tensor {
+export function* dynamicLinear(
+  X: Tensor,
+  W_prepack: ScriptObject,
+  reduceRange: boolean,
+  isRelu = false,
+): Pieces<Tensor> {
   check(X.dtype === 'float32', () => `expected scalar type Float but found ${scalarTypeIrName(X.dtype)}`);
-  if (weightOf(W_prepack).quantizer === null) return halfLinear({ X, W_prepack }, isRelu);
-  return floatLinear({ X, W_prepack }, chooseQuantizer(X, 0, reduceRange ? 127 : 255), isRelu);
+  if (weightOf(W_prepack).quantizer === null) return yield* halfLinear({ X, W_prepack }, isRelu);
+  return yield* floatLinear({ X, W_prepack }, yield* chooseQuantizer(X, 0, reduceRange ? 127 : 255), isRelu);
 }
 
 /** Works out what products take of the weight, so that the first of them does not. */
-export function packLinearWeight(packed: ScriptObject): void {
+export function packLinearWeight(packed: ScriptObject): Pieces<unknown> {
   const weight = weightOf(packed);
-  if (weight.quantizer === null) halfWeight(weight);
-  else integerWeightOf(weight, weight.sizes[0]);
+  return weight.quantizer === null ? halfWeight(weight) : integerWeightOf(weight, weight.sizes[0]);
 }
 
 const halves = new WeakMap<Tensor, Float32Array>();
 
 /** Weights of half precision, kept as the float32 numbers that they are. */
-function halfWeight(weight: Tensor): Float32Array {
+function* halfWeight(weight: Tensor): Pieces<Float32Array> {
   const largest = 65504;
   let known = halves.get(weight);
   if (!known) {
-    known = (weight.contiguousArray() as Float32Array).map((value) =>
-      halfToNumber(numberToHalf(Math.min(Math.max(value, -largest), largest))),
+    const values = (yield* elementsInPieces(weight)) as Float32Array;
+    known = yield* filled(scratch(Float32Array, values.length), 16, (at) =>
+      halfToNumber(numberToHalf(Math.min(Math.max(values[at], -largest), largest))),
     );
     halves.set(weight, known);
   }
   return known;
 }
 
-function halfLinear({ X, W_prepack }: Linear, isRelu: boolean): Tensor {
+function* halfLinear({ X, W_prepack }: Linear, isRelu: boolean): Pieces<Tensor> {
   const weight = weightOf(W_prepack);
-  return floatProduct(X, weight, halfWeight(weight), biasOf(W_prepack), isRelu);
+  return yield* floatProduct(X, weight, yield* halfWeight(weight), biasOf(W_prepack), isRelu);
 }
 
-function floatProduct(X: Tensor, weight: Tensor, right: Float32Array, bias: Tensor | null, isRelu: boolean): Tensor {
+function* floatProduct(
+  X: Tensor,
+  weight: Tensor,
+  right: Float32Array,
+  bias: Tensor | null,
+  isRelu: boolean,
+): Pieces<Tensor> {
   const [outputs, inputs] = weight.sizes;
   check(
     X.sizes.at(-1) === inputs,
     () => `The number of columns in the input (${X.sizes.at(-1)}) has to be that of the weight (${inputs})`,
   );
-  const left = X.contiguousArray() as Float32Array;
+  const left = (yield* elementsInPieces(X)) as Float32Array;
   const added = bias?.contiguousArray();
   const output = Tensor.empty([...X.sizes.slice(0, -1), outputs], 'float32');
   const elements = output.storageArrayForWriting();
-  for (let index = 0; index < elements.length; index++) {
+  yield* filled(elements as Float32Array, inputs, (index) => {
     const [row, channel] = [Math.floor(index / outputs), index % outputs];
     let sum = 0;
     for (let at = 0; at < inputs; at++) sum += left[row * inputs + at] * right[channel * inputs + at];
     const value = Math.fround(Math.fround(sum) + Number(added?.[channel] ?? 0));
-    elements[index] = isRelu ? Math.max(value, 0) : value;
-  }
+    return isRelu ? Math.max(value, 0) : value;
+  });
   return output;
 }
 
@@ -142,7 +164,7 @@ function packLinear(W: Tensor, B: Tensor | null): Results {
 
 const LINEAR = `Tensor X, ${PACKED}quantized.LinearPackedParamsBase W_prepack`;
 
-const row = <Args>(schema: string, host: (args: Args) => Results): OperatorRow =>
+const row = <Args>(schema: string, host: (args: Args) => Results | Pieces<Results>): OperatorRow =>
   kernel<Args>(`quantized::${schema}`, { takesQuantized: true, host });
 
 export const quantizedLinearRows: readonly OperatorRow[] = [
@@ -178,6 +200,8 @@ export const quantizedLinearRows: readonly OperatorRow[] = [
   }),
   row<{ X: Tensor; weight: Tensor; bias: Tensor | null }>(
     'linear_dynamic_fp16_unpacked_weight(Tensor X, Tensor weight, Tensor? bias) -> Tensor Y',
-    ({ X, weight, bias }) => floatProduct(X, weight, halfWeight(weight), bias, false),
+    function* ({ X, weight, bias }) {
+      return yield* floatProduct(X, weight, yield* halfWeight(weight), bias, false);
+    },
   ),
 ];

@@ -12,6 +12,8 @@ import {
   tensorQuantizerOf,
   type TensorQuantizer,
 } from './affine.ts';
+import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** Normalisations of quantised tensors (ATen/native/quantized/cpu: qnormalization and qbatch_norm). */
 
@@ -31,39 +33,44 @@ const floats = (tensor: Tensor | null): Float32Array | null => tensor && (tensor
  *
  * @param affine weight and bias of an element, by its index in all and within its group
  */
-function normalizeGroups(
+function* normalizeGroups(
   input: Tensor,
   groups: number,
   eps: number,
   output: TensorQuantizer,
   affine: (index: number, within: number) => readonly [weight: number, bias: number],
-): Tensor {
+): Pieces<Tensor> {
   const { scale, zeroPoint } = tensorQuantizerOf(input);
   const inputScale = Math.fround(scale);
-  const integers = input.contiguousArray() as Int32Array;
+  const integers = (yield* elementsInPieces(input)) as Int32Array;
   const result = emptyQuantized(input.sizes, input.dtype, output);
   const target = result.storageArrayForWriting();
   const rounding = new Rounding(output, input.dtype);
   const count = integers.length / groups;
+  let done = 0;
   for (let group = 0; group < groups; group++) {
     let [sum, squares] = [0, 0];
-    for (let at = 0; at < count; at++) {
+    yield* repeat(count, 2, (at) => {
       const integer = integers[group * count + at];
       sum += integer;
       squares += integer * integer;
-    }
+    });
     const mean = Math.fround(Math.fround(sum) / count);
     const centre = Math.fround(mean - zeroPoint);
     const variance = Math.max(Math.fround(Math.fround(Math.fround(squares) / count) - Math.fround(mean * mean)), 0);
     const scaledVariance = Math.fround(Math.fround(variance * inputScale) * inputScale);
     const factor = Math.fround(inputScale / Math.fround(Math.sqrt(Math.fround(scaledVariance + Math.fround(eps)))));
-    for (let at = 0; at < count; at++) {
+    yield* repeat(count, 16, (at) => {
       const index = group * count + at;
       const [weight, bias] = affine(index, at);
       const difference = Math.fround(integers[index] - zeroPoint - centre);
       const scaled = Math.fround(Math.fround(difference * factor) * weight);
       target[index] = rounding.inVector(Math.fround(scaled + bias));
-    }
+    });
+    done += 32 * count;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
   }
   return result;
 }
@@ -75,7 +82,7 @@ interface LayerNorm extends Output {
   readonly bias: Tensor | null;
 }
 
-function layerNorm({ input, normalized_shape: shape, weight, bias, ...output }: LayerNorm): Tensor {
+function layerNorm({ input, normalized_shape: shape, weight, bias, ...output }: LayerNorm): Pieces<Tensor> {
   const count = numelOf(shape);
   const [factors, addends] = [floats(weight), floats(bias)];
   return normalizeGroups(input, input.numel / count, output.eps, outputOf(output), (_, at) => [
@@ -91,7 +98,7 @@ interface GroupNorm extends Output {
   readonly bias: Tensor | null;
 }
 
-function groupNorm({ input, num_groups: groups, weight, bias, ...output }: GroupNorm): Tensor {
+function groupNorm({ input, num_groups: groups, weight, bias, ...output }: GroupNorm): Pieces<Tensor> {
   const [batch, channels] = input.sizes;
   check(
     channels % groups === 0,
@@ -115,7 +122,7 @@ interface BatchNorm extends Output {
 }
 
 /** A factor and an addend for each channel, which give integers of the output's quantiser. */
-function batchNorm({ qx, weight, bias, mean, var: variance, ...args }: BatchNorm, isRelu: boolean): Tensor {
+function* batchNorm({ qx, weight, bias, mean, var: variance, ...args }: BatchNorm, isRelu: boolean): Pieces<Tensor> {
   check(weight !== null, 'Weight must be provided');
   check(bias !== null, 'Bias must be provided');
   const input = tensorQuantizerOf(qx);
@@ -129,23 +136,23 @@ function batchNorm({ qx, weight, bias, mean, var: variance, ...args }: BatchNorm
     const shift = Math.fround(Math.fround(means[channel] * each) * weights[channel]);
     return Math.fround(biases[channel] - shift) / outputScale;
   });
-  const { elements, strides } = denseElements(qx);
+  const { elements, strides } = yield* denseElements(qx);
   const result = emptyQuantized(qx.sizes, qx.dtype, output, strides);
   const target = result.storageArrayForWriting();
   const rounding = new Rounding(output, qx.dtype);
   const channels = qx.sizes[1];
   const stride = Math.max(strides[1], 1);
-  for (let index = 0; index < target.length; index++) {
+  yield* repeat(target.length, 16, (index) => {
     const channel = Math.floor(index / stride) % channels;
     // A fused multiplication and addition.
     const value = Math.fround(factors[channel] * ((elements[index] as number) - input.zeroPoint) + addends[channel]);
     const integer = rounding.clamp(roundHalfToEven(value) + output.zeroPoint);
     target[index] = isRelu ? Math.max(integer, output.zeroPoint) : integer;
-  }
+  });
   return result;
 }
 
-const row = <Args>(schema: string, host: (args: Args) => Results): OperatorRow =>
+const row = <Args>(schema: string, host: (args: Args) => Results | Pieces<Results>): OperatorRow =>
   kernel<Args>(`quantized::${schema}`, { takesQuantized: true, host });
 
 const AFFINE = 'Tensor? weight, Tensor? bias';

@@ -10,6 +10,8 @@ import {
   tensorQuantizer,
   type TensorQuantizer,
 } from './affine.ts';
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** Objects that hold the weights of layers, and what all such layers have in common (ATen/native/quantized/PackedParams.h). */
 
@@ -45,19 +47,20 @@ export interface IntegerWeight {
 const weights = new WeakMap<Tensor, IntegerWeight>();
 
 /** What a weight is to products, worked out once. @param channels the output channels, from its integers */
-export function integerWeightOf(
+export function* integerWeightOf(
   weight: Tensor,
   channels: number,
-  arrange = (rows: Int32Array): Int32Array => rows,
-): IntegerWeight {
+  arrange?: (rows: Int32Array) => Pieces<Int32Array>,
+): Pieces<IntegerWeight> {
   let known = weights.get(weight);
   if (!known) {
     const quantizer = quantizerOf(weight);
     const { scale, axis } = quantizer;
     const parameters = parametersOf(quantizer, weight.sizes);
     const inner = axis === null ? 0 : numelOf(weight.sizes.slice(axis + 1));
+    const rows = yield* centred(weight);
     known = {
-      rows: arrange(centred(weight)),
+      rows: arrange ? yield* arrange(rows) : rows,
       scales: Float32Array.from({ length: channels }, (_, channel) =>
         axis === null ? (scale as number) : parameters(channel * inner)[0],
       ),
@@ -115,7 +118,7 @@ export class Requantization {
  *
  * @param sums of `count` rows of `outputs` sums each
  */
-export function multiplyRows(
+export function* multiplyRows(
   left: Int32Array,
   right: Int32Array,
   depth: number,
@@ -134,8 +137,8 @@ export function multiplyRows(
     readonly outputFirst?: number;
     readonly outputStride?: number;
   },
-): void {
-  for (let row = 0; row < count; row++) {
+): Pieces {
+  yield* repeat(count, outputs * depth, (row) => {
     const start = row * depth;
     const target = row * outputStride + outputFirst;
     let channel = 0;
@@ -162,17 +165,18 @@ export function multiplyRows(
       for (let at = 0; at < depth; at++) sum = (sum + Math.imul(left[start + at], right[first + at])) | 0;
       sums[target + channel] = sum;
     }
-  }
+  });
 }
 
 /** A quantiser for the numbers of a tensor as they are found (quant_utils::ChooseQuantizationParams). */
-export function chooseQuantizer(x: Tensor, min: number, max: number): TensorQuantizer {
+export function* chooseQuantizer(x: Tensor, min: number, max: number): Pieces<TensorQuantizer> {
   const SMALLEST_SCALE = Math.fround(6.1e-5);
   let [low, high] = [0, 0];
-  for (const value of x.contiguousArray() as Float32Array) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
+  const values = (yield* elementsInPieces(x)) as Float32Array;
+  yield* repeat(values.length, 4, (at) => {
+    low = Math.min(low, values[at]);
+    high = Math.max(high, values[at]);
+  });
   let scale = (high - low) / (max - min);
   if (Math.fround(scale) === 0 || !Number.isFinite(1 / Math.fround(scale))) scale = 0.1;
   if (scale < SMALLEST_SCALE) {

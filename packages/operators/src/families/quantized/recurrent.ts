@@ -1,7 +1,7 @@
 import type { ScriptObject } from '@cresset/tensor';
 import { List, numelOf, Tensor } from '@cresset/tensor';
 import { TensorType } from '@cresset/ir';
-import { cloneOf } from '../../kernels/copy.ts';
+import { cloneOf, cloneInPieces } from '../../kernels/copy.ts';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import { dropElements } from '../recurrent/recurrent-host.ts';
@@ -9,6 +9,7 @@ import { sequenceOf, type RecurrentArgs, type Sequence, type Step } from '../rec
 import type { HostContext, OperatorRow, Results } from '../../table/row.ts';
 import { dynamicLinear } from './linear.ts';
 import { pack, PACKED } from './packed-weights.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /** Recurrent layers whose products are of packed weights (ATen/native/RNN.cpp: quantized_lstm, quantized_gru and the cells). */
 
@@ -36,8 +37,13 @@ const sigmoid = (x: number): number => Math.fround(1 / (1 + Math.exp(-x)));
 const tanh = (x: number): number => Math.fround(Math.tanh(x));
 
 /** What a step makes of the states of some sequences, given their gates' part from the input. */
-function stepOf(kind: Kind, { hidden: weight, reduceRange }: Cell, projected: Float32Array, before: State): State {
-  const own = numbersOf(dynamicLinear(before.hidden, weight, reduceRange));
+function* stepOf(
+  kind: Kind,
+  { hidden: weight, reduceRange }: Cell,
+  projected: Float32Array,
+  before: State,
+): Pieces<State> {
+  const own = numbersOf(yield* dynamicLinear(before.hidden, weight, reduceRange));
   const [count, size] = before.hidden.sizes;
   const width = own.length / Math.max(count, 1);
   const hidden = Tensor.empty([count, size], 'float32');
@@ -67,18 +73,21 @@ function stepOf(kind: Kind, { hidden: weight, reduceRange }: Cell, projected: Fl
 const firstRows = (state: Tensor, count: number): Tensor => state.asStrided([count, state.sizes[1]], state.strides);
 
 /** A layer in one direction: its outputs are written beside those of the other one. */
-function runDirection(
+function* runDirection(
   kind: Kind,
   cell: Cell,
   { rows, steps, rowStride }: Sequence,
   initial: State,
   outputs: Float32Array,
   { isReverse, column, columns }: { readonly isReverse: boolean; readonly column: number; readonly columns: number },
-): State {
-  const projected = numbersOf(dynamicLinear(rows, cell.input, cell.reduceRange));
+): Pieces<State> {
+  const projected = numbersOf(yield* dynamicLinear(rows, cell.input, cell.reduceRange));
   const width = projected.length / Math.max(rows.sizes[0], 1);
   const size = initial.hidden.sizes[1];
-  const last: State = { hidden: cloneOf(initial.hidden), cell: initial.cell && cloneOf(initial.cell) };
+  const last: State = {
+    hidden: yield* cloneInPieces(initial.hidden),
+    cell: initial.cell && (yield* cloneInPieces(initial.cell)),
+  };
   const stepRow = ({ start }: Step, sequence: number): number => start + sequence * rowStride;
   for (const step of isReverse ? steps.toReversed() : steps) {
     const part = new Float32Array(step.count * width);
@@ -90,7 +99,7 @@ function runDirection(
       hidden: firstRows(last.hidden, step.count),
       cell: last.cell && firstRows(last.cell, step.count),
     };
-    const after = stepOf(kind, cell, part, before);
+    const after = yield* stepOf(kind, cell, part, before);
     for (const [state, values] of [
       [last.hidden, after.hidden],
       [last.cell, after.cell],
@@ -111,7 +120,7 @@ type LayerArgs = Omit<RecurrentArgs, 'params' | 'hx'> & {
   readonly hx: Tensor | readonly Tensor[];
 };
 
-function runLayers(kind: Kind, args: LayerArgs, context: HostContext): Results {
+function* runLayers(kind: Kind, args: LayerArgs, context: HostContext): Pieces<Results> {
   const params = ((args.params as List).items ?? args.params) as readonly ScriptObject[];
   const { num_layers: layers, bidirectional, train, dropout } = args;
   const directions = bidirectional ? 2 : 1;
@@ -136,7 +145,7 @@ function runLayers(kind: Kind, args: LayerArgs, context: HostContext): Results {
           states.storageOffset + slot * states.strides[0],
         );
       const [hidden, cell] = initial.map(stateAt);
-      const last = runDirection(kind, cellOf(params[slot]), sequence, { hidden, cell: cell ?? null }, values, {
+      const last = yield* runDirection(kind, cellOf(params[slot]), sequence, { hidden, cell: cell ?? null }, values, {
         isReverse: direction === 1,
         column: direction * size,
         columns,
@@ -191,11 +200,11 @@ function cellRow(kind: Kind): OperatorRow {
   return kernel<CellArgs>(
     `quantized::quantized_${kind}_cell_dynamic(Tensor input, ${hx}, ${weights}, ${biases}) -> ${result}`,
     {
-      host({ input, hx: states, w_ih: inputWeight, w_hh: hiddenWeight }) {
+      *host({ input, hx: states, w_ih: inputWeight, w_hh: hiddenWeight }) {
         const [hidden, cell] = (Array.isArray(states) ? states : [states]) as Tensor[];
         const weightsOfCell = { input: inputWeight, hidden: hiddenWeight, reduceRange: true };
-        const projected = numbersOf(dynamicLinear(input, inputWeight, true));
-        const after = stepOf(kind, weightsOfCell, projected, { hidden, cell: cell ?? null });
+        const projected = numbersOf(yield* dynamicLinear(input, inputWeight, true));
+        const after = yield* stepOf(kind, weightsOfCell, projected, { hidden, cell: cell ?? null });
         return after.cell ? [after.hidden, after.cell] : after.hidden;
       },
     },

@@ -2,9 +2,10 @@ import type { ScriptObject } from '@cresset/tensor';
 import { packedConvolutionWeight } from './convolution.ts';
 import { packLinearWeight } from './linear.ts';
 import { PACKED } from './packed-weights.ts';
+import { finish, type Pieces } from '../../kernels/pieces.ts';
 
 /** Classes whose weights take another form for products. Tables of embeddings are read as they are, and cells hold linear layers. */
-const PACKINGS: Readonly<Record<string, (packed: ScriptObject) => void>> = {
+const PACKINGS: Readonly<Record<string, (packed: ScriptObject) => Pieces<unknown>>> = {
   [`${PACKED}quantized.LinearPackedParamsBase`]: packLinearWeight,
   [`${PACKED}quantized.Conv2dPackedParamsBase`]: packedConvolutionWeight,
   [`${PACKED}quantized.Conv3dPackedParamsBase`]: packedConvolutionWeight,
@@ -16,5 +17,5 @@ const PACKINGS: Readonly<Record<string, (packed: ScriptObject) => void>> = {
  */
 export function packingOf(object: ScriptObject): (() => void) | undefined {
   const pack = PACKINGS[object.type.qualifiedName];
-  return pack && (() => pack(object));
+  return pack && (() => void finish(pack(object)));
 }

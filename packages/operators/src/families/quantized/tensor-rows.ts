@@ -20,6 +20,7 @@ import {
 } from './affine.ts';
 import { chooseQuantizer } from './packed-weights.ts';
 import type { Quantizer } from '@cresset/tensor';
+import { mapped } from '../../kernels/mapped.ts';
 
 interface Self {
   readonly self: Tensor;
@@ -106,7 +107,7 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
   ...['tensors(Tensor[] tensors)', 'list(Tensor[] qtensors)'].map((form) =>
     kernel<{ tensors?: readonly Tensor[]; qtensors?: readonly Tensor[] }>(`aten::dequantize.${form} -> Tensor[]`, {
       takesQuantized: true,
-      host: ({ tensors, qtensors }) => (tensors ?? qtensors)!.map(dequantized),
+      host: ({ tensors, qtensors }) => mapped((tensors ?? qtensors)!, dequantized),
     }),
   ),
   kernel<Self>('aten::int_repr(Tensor self) -> Tensor', {
@@ -155,7 +156,7 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
     'aten::quantize_per_tensor.tensors(Tensor[] tensors, Tensor scales, Tensor zero_points, ScalarType dtype) -> Tensor[]',
     {
       host: ({ tensors, scales, zero_points: zeroPoints, dtype }) =>
-        tensors.map((each, at) =>
+        mapped(tensors, (each, at) =>
           quantized(each, checkedQuantizer(numberAt(scales, at), numberAt(zeroPoints, at), dtype), dtype),
         ),
     },
@@ -163,15 +164,16 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
   kernel<Self & { dtype: ScalarType; reduce_range: boolean }>(
     'aten::quantize_per_tensor_dynamic(Tensor self, ScalarType dtype, bool reduce_range) -> Tensor',
     {
-      host: ({ self, dtype, reduce_range: reduceRange }) =>
-        quantized(self, chooseQuantizer(self, ...boundsOf(dtype, reduceRange)), dtype),
+      *host({ self, dtype, reduce_range: reduceRange }) {
+        return yield* quantized(self, yield* chooseQuantizer(self, ...boundsOf(dtype, reduceRange)), dtype);
+      },
     },
   ),
   kernel<Self & { reduce_range: boolean }>(
     'aten::_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)',
     {
-      host: ({ self, reduce_range: reduceRange }) => {
-        const { scale, zeroPoint } = chooseQuantizer(self, 0, reduceRange ? 127 : 255);
+      *host({ self, reduce_range: reduceRange }) {
+        const { scale, zeroPoint } = yield* chooseQuantizer(self, 0, reduceRange ? 127 : 255);
         return [scale, zeroPoint];
       },
     },

@@ -3,7 +3,7 @@ import { binary, unary, type Expr } from '@cresset/tensorexpr';
 import { broadcastSizes } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { writeEach } from '../../kernels/fill.ts';
+import { writeInPieces } from '../../kernels/fill.ts';
 import type { OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import {
@@ -122,9 +122,9 @@ export const distributionRows: readonly OperatorRow[] = [
       if (!isFloatingPoint(self.dtype)) throw notImplementedFor('poisson_cpu', dtypeName(self.dtype));
       return ofSelf({ self });
     },
-    host: ({ self }, [output], { generator }) => {
-      const rates = numbersIn(self);
-      writeEach(output, (at) => poisson(rates[at], generator));
+    *host({ self }, [output], { generator }) {
+      const rates = yield* numbersIn(self);
+      yield* writeInPieces(output, (at) => poisson(rates[at], generator), 1024);
     },
     nondeterministic: true,
     out: true,

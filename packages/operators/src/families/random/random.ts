@@ -1,4 +1,4 @@
-import { contiguousStrides, isComplex, isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
+import { contiguousStrides, isComplex, isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -15,15 +15,18 @@ import { kernel } from '../../table/builders.ts';
 import { assertNoInternalOverlap, checkSizes } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { lowerGenerated, writeEach } from '../../kernels/fill.ts';
-import { evaluateInto, hostLoad } from '../../kernels/pointwise.ts';
+import { lowerGenerated, writeInPieces } from '../../kernels/fill.ts';
+import { evaluationPieces, hostLoad } from '../../kernels/pointwise.ts';
 import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
 import { integerAt, integerExpr, normalAt, normalExpr } from './draws.ts';
 import type { LoweringContext, OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
 import { defaultDtype } from '../../kernels/type-promotion.ts';
-import { cloneOf, lowerCopy, viewAsReal } from '../../kernels/copy.ts';
+import { lowerCopy, viewAsReal, cloneInPieces } from '../../kernels/copy.ts';
 import { lowerSort } from '../sorting/sort-lowering.ts';
 import { metaLike } from '../creation/creation.ts';
+import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
+import { readNumbers } from '../../kernels/numbers.ts';
+import { stableOrder } from '../sorting/sort.ts';
 
 /** Random tensors (ATen/native/Distributions.cpp, TensorFactories.cpp). Numbers come from the run's generator, so they are
  * PyTorch's in distribution, not one by one. */
@@ -43,30 +46,30 @@ export interface Distribution<Args> {
   readonly body: (draw: Expr, parameters: readonly Expr[]) => Expr;
 }
 
+/** What a draw takes, in operations. */
+const DRAW = 64;
+
 const leaves = {
   uniform: { at: uniformAt, expr: uniformExpr },
   normal: { at: normalAt, expr: normalExpr },
 } as const;
 
 /** Fills a tensor on the host. */
-function drawInto<Args>(output: Tensor, how: Distribution<Args>, args: Args, generator: RandomGenerator): void {
+function* drawInto<Args>(output: Tensor, how: Distribution<Args>, args: Args, generator: RandomGenerator): Pieces {
   how.refuses?.(args);
   const stream = generator.stream(output.numel);
   const { at } = leaves[how.leaf];
-  const draws = hostLoad(
-    Tensor.fromArray(
-      Float64Array.from({ length: output.numel }, (_, draw) => at(stream, draw, output.dtype)),
-      output.sizes,
-      'float64',
-    ),
-  );
+  const drawn = Tensor.empty(output.sizes, 'float64');
+  yield* filled(drawn.storageArrayForWriting() as Float64Array, DRAW, (draw) => at(stream, draw, output.dtype));
+  const draws = hostLoad(drawn);
   const loads = [draws];
   const parameters = (how.parameters?.(args) ?? []).map((each) => {
     if (!(each instanceof Tensor)) return param('float', each);
     loads.push(hostLoad(each));
     return cast('float', loads.at(-1)!);
   });
-  evaluateInto(output, cast(exprTypeOf(output.dtype), how.body(draws, parameters)), loads, output.dtype === 'float64');
+  const value = cast(exprTypeOf(output.dtype), how.body(draws, parameters));
+  yield* evaluationPieces(output, value, loads, output.dtype === 'float64');
 }
 
 /** The position of an element in C order. */
@@ -112,10 +115,10 @@ export function drawn<Args>(
 ): OperatorRow {
   return kernel<Args>(schema, {
     shape,
-    host: (args, [output], { generator }) => {
-      if (!isComplex(output.dtype)) drawInto(output, how, args, generator);
-      else drawInto(viewAsReal(output), complexParts(how), args, generator);
-    },
+    host: (args, [output], { generator }) =>
+      isComplex(output.dtype)
+        ? drawInto(viewAsReal(output), complexParts(how), args, generator)
+        : drawInto(output, how, args, generator),
     lower: (args, [output], context) => {
       if (!isComplex(output.dtype)) lowerDraws(output, how, args, context, labelOf(schema));
       else lowerDraws(viewAsReal(output), complexParts(how), args, context, labelOf(schema));
@@ -165,12 +168,16 @@ export function drawnIntegers<Args>(
   });
 }
 
-function drawIntegersInto(output: Tensor, { low, range }: Range, generator: RandomGenerator): void {
+function* drawIntegersInto(output: Tensor, { low, range }: Range, generator: RandomGenerator): Pieces {
   const stream = generator.stream(output.numel);
-  writeEach(output, (draw) => {
-    const drawn = integerAt(stream, draw, range);
-    return typeof drawn === 'bigint' ? drawn + BigInt(low) : drawn + low;
-  });
+  yield* writeInPieces(
+    output,
+    (draw) => {
+      const drawn = integerAt(stream, draw, range);
+      return typeof drawn === 'bigint' ? drawn + BigInt(low) : drawn + low;
+    },
+    DRAW,
+  );
 }
 
 interface Options {
@@ -280,10 +287,10 @@ interface Permutation extends Options {
 }
 
 /** The order of as many random keys: what a device that sorts gives too. */
-function shuffled(n: number, generator: RandomGenerator): number[] {
+function* shuffled(n: number, generator: RandomGenerator): Pieces<Int32Array> {
   const stream = generator.stream(n);
-  const keys = Float64Array.from({ length: n }, (_, at) => stream.low(at));
-  return Array.from(keys.keys()).sort((a, b) => keys[a] - keys[b] || a - b);
+  const keys = yield* filled(scratch(Float64Array, n), 32, (at) => stream.low(at));
+  return yield* stableOrder(n, (a, b) => keys[a] < keys[b]);
 }
 
 const permutationRow = (schema: string): OperatorRow =>
@@ -292,9 +299,9 @@ const permutationRow = (schema: string): OperatorRow =>
       check(n >= 0, `n must be non-negative, got${n}`);
       return { sizes: [n], dtype: dtype ?? 'int64' };
     },
-    host: ({ n }, [output], { generator }) => {
-      const order = shuffled(n, generator);
-      writeEach(output, (at) => order[at]);
+    *host({ n }, [output], { generator }) {
+      const order = yield* shuffled(n, generator);
+      yield* writeInPieces(output, (at) => order[at]);
     },
     lower: ({ n }, [output], context) => {
       if (n === 0) return;
@@ -328,11 +335,11 @@ export const distribution = <Args extends OfSelf>(
 /** For distributions whose functional form has other arguments. */
 const filledInPlace = <Args extends OfSelf>(schema: string, how: Distribution<Args>): OperatorRow =>
   kernel<Args>(schema, {
-    host: (args, _, { generator }) => {
+    *host(args, _, { generator }) {
       const { self } = args;
       assertNoInternalOverlap(self);
-      if (!isComplex(self.dtype)) drawInto(self, how, args, generator);
-      else drawInto(viewAsReal(self), complexParts(how), args, generator);
+      if (!isComplex(self.dtype)) yield* drawInto(self, how, args, generator);
+      else yield* drawInto(viewAsReal(self), complexParts(how), args, generator);
       return self;
     },
     device: (args, context) => {
@@ -374,10 +381,9 @@ export function drawnFrom<Args>(
 }
 
 /** All elements in C order. */
-export function numbersIn(tensor: Tensor): Float64Array {
-  const whole = cloneOf(tensor);
-  const read = numberReader(whole);
-  return Float64Array.from({ length: whole.numel }, (_, at) => read(at));
+export function* numbersIn(tensor: Tensor): Pieces<Float64Array> {
+  const whole = yield* cloneInPieces(tensor);
+  return yield* filled(scratch(Float64Array, whole.numel), 4, numberReader(whole));
 }
 
 const decision = (draw: Expr, [p]: readonly Expr[]): Expr => select(binary('lt', draw, p), float(1), float(0));
@@ -391,7 +397,7 @@ const decisionsOf = <Args>(p: (args: Args) => Tensor | number): Distribution<Arg
   refuses: (args) => {
     const given = p(args);
     if (!(given instanceof Tensor)) checkProbability(given);
-    else if (given.storage.isOnHost) numbersIn(given).forEach(checkProbability);
+    else if (given.storage.isOnHost) readNumbers(given).forEach(checkProbability);
   },
   parameters: (args) => [p(args)],
   body: decision,
@@ -414,29 +420,36 @@ function multinomialMeta({ self, num_samples: samples, replacement }: Multinomia
   return { sizes: [...self.sizes.slice(0, -1), samples], dtype: 'int64' };
 }
 
-function sampleRow(weights: Float64Array, samples: number, replacement: boolean, generator: RandomGenerator): number[] {
-  if (samples > 1 && replacement) {
-    for (const weight of weights) {
-      check(!(weight < 0), 'invalid multinomial distribution (encountering probability entry < 0)');
-      check(
-        Number.isFinite(weight),
-        'invalid multinomial distribution (encountering probability entry = infinity or NaN)',
-      );
-    }
-  }
-  check(
-    weights.every((weight) => weight >= 0 && Number.isFinite(weight)),
-    'probability tensor contains either `inf`, `nan` or element < 0',
+/** Draws as many positions as `chosen` has room for. */
+function* sampleRow(
+  weights: Float64Array,
+  replacement: boolean,
+  generator: RandomGenerator,
+  chosen: Float64Array,
+): Pieces {
+  const isRepeated = chosen.length > 1 && replacement;
+  yield* repeat(isRepeated ? weights.length : 0, 4, (at) => {
+    check(!(weights[at] < 0), 'invalid multinomial distribution (encountering probability entry < 0)');
+    check(
+      Number.isFinite(weights[at]),
+      'invalid multinomial distribution (encountering probability entry = infinity or NaN)',
+    );
+  });
+  yield* repeat(weights.length, 4, (at) =>
+    check(
+      weights[at] >= 0 && Number.isFinite(weights[at]),
+      'probability tensor contains either `inf`, `nan` or element < 0',
+    ),
   );
   const left = Float64Array.from(weights);
-  return Array.from({ length: samples }, () => {
+  yield* filled(chosen, 4 * weights.length, () => {
     const total = left.reduce((sum, weight) => sum + weight, 0);
     check(total > 0, 'invalid multinomial distribution (sum of probabilities <= 0)');
     let threshold = generator.nextUniform() * total;
-    let chosen = left.findIndex((weight) => (threshold -= weight) < 0);
-    if (chosen === -1) chosen = left.findLastIndex((weight) => weight > 0);
-    if (!replacement) left[chosen] = 0;
-    return chosen;
+    let place = left.findIndex((weight) => (threshold -= weight) < 0);
+    if (place === -1) place = left.findLastIndex((weight) => weight > 0);
+    if (!replacement) left[place] = 0;
+    return place;
   });
 }
 
@@ -475,13 +488,17 @@ export const randomRows: readonly OperatorRow[] = [
     `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, ${generatorOption}) -> Tensor`,
     {
       shape: multinomialMeta,
-      host: ({ self, num_samples: samples, replacement }, [output], { generator }) => {
+      *host({ self, num_samples: samples, replacement }, [output], { generator }) {
         const width = self.sizes.at(-1)!;
-        const weights = numbersIn(self);
-        const chosen: number[] = [];
-        for (let start = 0; start < weights.length; start += width)
-          chosen.push(...sampleRow(weights.subarray(start, start + width), samples, replacement, generator));
-        writeEach(output, (at) => chosen[at]);
+        const weights = yield* numbersIn(self);
+        const chosen = scratch(Float64Array, output.numel);
+        for (let row = 0; row * width < weights.length; row++) {
+          const own = weights.subarray(row * width, (row + 1) * width);
+          const places = chosen.subarray(row * samples, (row + 1) * samples);
+          yield* sampleRow(own, replacement, generator, places);
+          yield;
+        }
+        yield* writeInPieces(output, (at) => chosen[at]);
       },
       out: true,
       nondeterministic: true,

@@ -1,8 +1,15 @@
 import type { Pieces } from '../../kernels/pieces.ts';
-import { Tensor, type HostArray } from '@cresset/tensor';
+import { Tensor, type HostArray, scratch } from '@cresset/tensor';
 import type { HostContext } from '../../table/row.ts';
 import { gemm, gemmPieces } from '../products/gemm.ts';
-import { readNumbers, stridedNumbers, writeNumbers, type FloatArray, type Matrix } from '../../kernels/numbers.ts';
+import {
+  stridedNumbers,
+  type FloatArray,
+  type Matrix,
+  numbersInPieces,
+  storeInPieces,
+  copiedNumbers,
+} from '../../kernels/numbers.ts';
 import {
   cellsOf,
   gateCount,
@@ -34,9 +41,9 @@ function rowMajor(data: FloatArray, columns: number): Matrix {
 }
 
 /** Adds `bias` to each of `rows` rows. */
-function addRow(values: Float64Array, rows: number, bias: Tensor | null): void {
+function* addRow(values: Float64Array, rows: number, bias: Tensor | null): Pieces {
   if (!bias) return;
-  const own = readNumbers(bias);
+  const own = yield* numbersInPieces(bias);
   for (let row = 0; row < rows; row++) for (let i = 0; i < own.length; i++) values[row * own.length + i] += own[i];
 }
 
@@ -44,20 +51,20 @@ function addRow(values: Float64Array, rows: number, bias: Tensor | null): void {
  * One step of `count` sequences. `projected` holds their gates' part from the input (with its bias), one row each; the
  * first `count` rows of `state` are replaced.
  */
-export function hostStep(
+export function* hostStep(
   kind: RecurrentKind,
   weights: CellWeights,
   projected: Float64Array,
   count: number,
   state: CellState,
-): void {
+): Pieces {
   const hiddenSize = weights.weightHh.sizes[0] / gateCount[kind];
   const width = weights.weightHh.sizes[0];
   const features = weights.weightHh.sizes[1];
   const recurrent = new Float64Array(count * width);
   const hidden = rowMajor(state.hidden, features);
   gemm(count, width, features, hidden, transposedMatrix(weights.weightHh), recurrent, 0, width);
-  addRow(recurrent, count, weights.biasHh);
+  yield* addRow(recurrent, count, weights.biasHh);
   const fresh = weights.weightHr ? new Float64Array(count * hiddenSize) : state.hidden;
   for (let b = 0; b < count; b++) {
     for (let j = 0; j < hiddenSize; j++) {
@@ -93,7 +100,7 @@ export function* projectInput(
   const [width, features] = weightIh.sizes;
   const projected = new Float64Array(count * width);
   yield* gemmPieces(count, width, features, rowMajor(rows, features), transposedMatrix(weightIh), projected, 0, width);
-  addRow(projected, count, biasIh);
+  yield* addRow(projected, count, biasIh);
   return projected;
 }
 
@@ -117,7 +124,7 @@ function* runDirection(
       const row = start + b * rowStride;
       gates.set(projected.subarray(row * width, (row + 1) * width), b * width);
     }
-    hostStep(kind, weights, gates, count, state);
+    yield* hostStep(kind, weights, gates, count, state);
     for (let b = 0; b < count; b++) {
       const to = (start + b * rowStride) * output.width + output.offset;
       output.values.set(state.hidden.subarray(b * features, (b + 1) * features), to);
@@ -140,24 +147,27 @@ export function* hostRecurrent(
   const initial = initialStates(args);
   const rowCount = sequence.rows.sizes[0];
   const [out, finalHidden, finalCell] = outputs;
-  let rows = readNumbers(sequence.rows);
+  let rows = yield* numbersInPieces(sequence.rows);
   for (const [layer, directions] of cells.entries()) {
     const features = directions[0].weightHh.sizes[1];
     const width = directions.length * features;
-    const values = new Float64Array(rowCount * width);
+    const values = scratch(Float64Array, rowCount * width);
     for (const [direction, weights] of directions.entries()) {
-      const stateNumbers = (states: Tensor): Float64Array =>
-        Float64Array.from(readNumbers(stateOf(states, layer, direction, directions.length)));
-      const state = { hidden: stateNumbers(initial.hidden), cell: initial.cell && stateNumbers(initial.cell) };
+      const stateNumbers = (states: Tensor): Pieces<Float64Array> =>
+        copiedNumbers(stateOf(states, layer, direction, directions.length));
+      const state = {
+        hidden: yield* stateNumbers(initial.hidden),
+        cell: initial.cell && (yield* stateNumbers(initial.cell)),
+      };
       const output = { values, width, offset: direction * features };
       yield* runDirection(kind, weights, sequence, rows, rowCount, state, output, direction === 1);
-      writeNumbers(stateOf(finalHidden, layer, direction, directions.length), state.hidden);
-      if (state.cell) writeNumbers(stateOf(finalCell, layer, direction, directions.length), state.cell);
+      yield* storeInPieces(stateOf(finalHidden, layer, direction, directions.length), state.hidden);
+      if (state.cell) yield* storeInPieces(stateOf(finalCell, layer, direction, directions.length), state.cell);
     }
     if (args.train && args.dropout > 0 && layer + 1 < cells.length) dropElements(values, args.dropout, context);
     rows = values;
   }
-  writeNumbers(out, rows);
+  yield* storeInPieces(out, rows);
 }
 
 /** Puts zeros in place of some elements, and makes up for them with the others. */

@@ -4,7 +4,7 @@ import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers.ts';
 import { hostRecurrent, hostStep, projectInput } from './recurrent-host.ts';
 import {
   gateCount,
@@ -14,6 +14,7 @@ import {
   type RecurrentKind,
 } from './recurrent-layers.ts';
 import { cellUpdate, gateSums, lowerRecurrent, storeTo } from './recurrent-lowering.ts';
+import { mapped } from '../../kernels/mapped.ts';
 
 /** Recurrent layers over whole sequences, padded or packed, and single cells (ATen/native/RNN.cpp). */
 
@@ -82,13 +83,13 @@ function cellRow(kind: RecurrentKind): OperatorRow {
     *host(args, outputs) {
       const weights = weightsOf(args);
       const count = args.input.sizes[0];
-      const [hidden, cell] = statesOf(args).map((state) => Float64Array.from(readNumbers(state)));
-      hostStep(kind, weights, yield* projectInput(readNumbers(args.input), count, weights), count, {
+      const [hidden, cell] = yield* mapped(statesOf(args), copiedNumbers);
+      yield* hostStep(kind, weights, yield* projectInput(yield* numbersInPieces(args.input), count, weights), count, {
         hidden,
         cell: cell ?? null,
       });
-      writeNumbers(outputs[0], hidden);
-      if (cell) writeNumbers(outputs[1], cell);
+      yield* storeInPieces(outputs[0], hidden);
+      if (cell) yield* storeInPieces(outputs[1], cell);
     },
     lower(args, outputs, context) {
       if (outputs[0].numel === 0) return;

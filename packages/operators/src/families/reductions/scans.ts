@@ -22,6 +22,9 @@ interface Lines {
   readonly strides: readonly number[];
 }
 
+/** Elements that are gone over between two stops. */
+const LINE_PART = PIECE_SIZE / 8;
+
 /**
  * Calls `visit` with the first offsets of each line, one for every tensor; all have the sizes of the first. Long lines come in parts, one after
  * the other: elements `start` up to `end`.
@@ -44,12 +47,12 @@ export function* forEachLine(
   let done = 0;
   for (let left = numelOf(outer); left > 0; left--) {
     cursors.forEach((cursor, at) => cursor.advance(1, (offset) => (offsets[at] = offset)));
-    for (let start = 0; start < lines.length; start += PIECE_SIZE) {
-      if (done >= PIECE_SIZE) {
+    for (let start = 0; start < lines.length; start += LINE_PART) {
+      if (done >= LINE_PART) {
         done = 0;
         yield;
       }
-      const end = Math.min(lines.length, start + PIECE_SIZE);
+      const end = Math.min(lines.length, start + LINE_PART);
       visit(offsets, lines, start, end);
       done += end - start;
     }

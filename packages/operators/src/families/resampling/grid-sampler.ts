@@ -6,8 +6,9 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, float, floatParam, index, mul, sub, where, within } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
 import { cubicExprs, cubicWeights } from './resampling-weights.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 
 /** Samples of an image at given places (ATen/native/GridSampler.cpp). */
 
@@ -111,34 +112,35 @@ function checkGrid({ input, grid }: GridArgs): void {
   });
 }
 
-function hostSample(rank: number, args: GridArgs, out: Tensor): void {
+function* hostSample(rank: number, args: GridArgs, out: Tensor): Pieces {
   const { input } = args;
   const [batch, channels, ...spatial] = input.sizes;
-  const values = readNumbers(input);
-  const grid = readNumbers(args.grid);
+  const values = yield* numbersInPieces(input);
+  const grid = yield* numbersInPieces(args.grid);
   const plane = spatial.reduce((product, size) => product * size, 1);
   const positions = out.numel / Math.max(batch * channels, 1);
-  fillNumbers(out, (result) => {
-    for (let n = 0; n < batch; n++) {
-      for (let position = 0; position < positions; position++) {
-        const place = (n * positions + position) * rank;
-        let samples: Sample[] = [{ at: 0, weight: 1 }];
-        spatial.forEach((size, dim) => {
-          // The grid lists x first, the sizes last.
-          const own = samplesAt(grid[place + rank - 1 - dim], size, args).filter(({ at }) => at >= 0 && at < size);
-          samples = samples.flatMap((outer) =>
-            own.map(({ at, weight }) => ({ at: outer.at * size + at, weight: outer.weight * weight })),
-          );
-        });
-        for (let c = 0; c < channels; c++) {
-          const from = (n * channels + c) * plane;
-          let sum = 0;
-          for (const { at, weight } of samples) sum += weight * values[from + at];
-          result[(n * channels + c) * positions + position] = sum;
-        }
+  yield* fillInPieces(out, (result) =>
+    repeat(batch * positions, 512 + 8 * channels * 2 ** rank, (at) => {
+      const [n, position] = [Math.floor(at / positions), at % positions];
+      const place = at * rank;
+      let samples: Sample[] = [{ at: 0, weight: 1 }];
+      spatial.forEach((size, dim) => {
+        // The grid lists x first, the sizes last.
+        const own = samplesAt(grid[place + rank - 1 - dim], size, args).filter(
+          (sample) => sample.at >= 0 && sample.at < size,
+        );
+        samples = samples.flatMap((outer) =>
+          own.map((inner) => ({ at: outer.at * size + inner.at, weight: outer.weight * inner.weight })),
+        );
+      });
+      for (let c = 0; c < channels; c++) {
+        const from = (n * channels + c) * plane;
+        let sum = 0;
+        for (const sample of samples) sum += sample.weight * values[from + sample.at];
+        result[(n * channels + c) * positions + position] = sum;
       }
-    }
-  });
+    }),
+  );
 }
 
 interface DeviceSample {

@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
 import { exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -7,8 +7,8 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antialias.ts';
 import { byteTaps } from './byte-resampling.ts';
 import { add, mul } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
-import { PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { PIECE_SIZE, type Pieces, filled } from '../../kernels/pieces.ts';
 import {
   exactPixelScale,
   pixelScale,
@@ -98,7 +98,7 @@ function* resampleDimension(
   inner: number,
 ): Pieces<Float64Array> {
   const planes = input.length / (size * inner);
-  const output = new Float64Array(planes * taps.length * inner);
+  const output = scratch(Float64Array, planes * taps.length * inner);
   let done = 0;
   for (let plane = 0; plane < planes; plane++) {
     for (let o = 0; o < taps.length; o++) {
@@ -106,7 +106,7 @@ function* resampleDimension(
       for (const { at, weight } of taps[o]) {
         const from = (plane * size + at) * inner;
         for (let i = 0; i < inner; i++) output[to + i] += weight * input[from + i];
-        done += inner;
+        done += 4 * inner + 8;
       }
       if (done < PIECE_SIZE) continue;
       done = 0;
@@ -124,7 +124,7 @@ function tapsOf({ antialias }: Method, dimension: ResamplingDimension, scale: nu
 function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces {
   const input = inputOf(args);
   const dimensions = dimensionsOf(method, args);
-  let values = readNumbers(input);
+  let values = yield* numbersInPieces(input);
   if (input.dtype === 'uint8' && !method.mode.startsWith('nearest')) {
     // The last dimension is the first, and one that keeps its size is left alone.
     let inner = 1;
@@ -132,7 +132,8 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
       const { inputSize, outputSize } = dimension;
       if (inputSize !== outputSize) {
         const { taps, round } = byteTaps(tapsOf(method, dimension, exactPixelScale(dimension)));
-        values = (yield* resampleDimension(values, taps, inputSize, inner)).map(round);
+        const exact = yield* resampleDimension(values, taps, inputSize, inner);
+        values = yield* filled(scratch(Float64Array, exact.length), 4, (at) => round(exact[at]));
       }
       inner *= outputSize;
     }
@@ -143,7 +144,7 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
       values = yield* resampleDimension(values, taps, dimension.inputSize, inner);
     }
   }
-  fillNumbers(out, (result) => result.set(values));
+  yield* storeInPieces(out, values);
 }
 
 function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {

@@ -1,8 +1,8 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces, TURN_SIZE } from '../../kernels/pieces.ts';
 import { isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
-import { contiguousOf, copyPieces } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, numberWriter, scalarToBigint, scalarToNumber, scalarWriter } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
@@ -13,15 +13,16 @@ import { launchCopy } from '../indexing/launched-copy.ts';
 import {
   elementCombiner,
   elementMover,
-  offsetsOf,
   operandReader,
   type Combination,
+  offsetsInPieces,
 } from '../indexing/element-moves.ts';
 import { isGatherable, lowerGatheredWrites } from '../indexing/gathered-writes.ts';
 import { launchPositionCheck, outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import type { Indexed } from '../indexing/index-select.ts';
 import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
 import { elementPlaces, elementsAlong, elementWrites } from './writes.ts';
+import { numbersInPieces } from '../../kernels/numbers.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 
@@ -58,8 +59,8 @@ export function* offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowe
   const size = tensor.sizes[dim] ?? 1;
   const along = tensor.strides[dim] ?? 0;
   const others = tensor.strides.slice(0, rank).map((stride, at) => (at === dim ? 0 : stride));
-  const offsets = offsetsOf(index.sizes, others, tensor.storageOffset);
-  const positions = offsetsOf(index.sizes, index.strides, index.storageOffset);
+  const offsets = yield* offsetsInPieces(index.sizes, others, tensor.storageOffset);
+  const positions = yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset);
   const read = numberReader(index);
   yield* repeat(positions.length, 8, (at) => {
     const position = read(positions[at]);
@@ -120,7 +121,7 @@ function scatterRule<Args extends Indexed>(
       if (index.numel === 0) return;
       const wrapped = wrapDim(dim, self.dim);
       const places = yield* offsetsThrough(output, wrapped, index);
-      yield* put(output, places, sourceReader(source(args), index.sizes, output.dtype), {
+      yield* put(output, places, yield* sourceReader(source(args), index.sizes, output.dtype), {
         how: combination(args),
         includesSelf: includesSelf(args),
       });
@@ -176,7 +177,11 @@ function checkScatterSource({ self, dim, index }: Indexed, source: Tensor): void
 }
 
 /** Elements of the source at the places of the index, in C order. */
-function sourceReader(source: Tensor | Scalar, sizes: readonly number[], dtype: ScalarType): (at: number) => Scalar {
+function* sourceReader(
+  source: Tensor | Scalar,
+  sizes: readonly number[],
+  dtype: ScalarType,
+): Pieces<(at: number) => Scalar> {
   if (!(source instanceof Tensor)) {
     // A number is one of the tensor's dtype before it is combined with elements.
     const isTruth = dtype === 'bool';
@@ -187,7 +192,7 @@ function sourceReader(source: Tensor | Scalar, sizes: readonly number[], dtype: 
         : source;
     return () => value;
   }
-  const offsets = offsetsOf(sizes, source.strides.slice(0, sizes.length), source.storageOffset);
+  const offsets = yield* offsetsInPieces(sizes, source.strides.slice(0, sizes.length), source.storageOffset);
   const read = operandReader(source);
   return (at) => read(offsets[at]);
 }
@@ -216,16 +221,18 @@ export function* put(
     else combine(place, read(at));
     counts.set(place, count + 1);
   });
-  if (how === 'mean') divideByCounts(output, counts);
+  if (how === 'mean') yield* divideByCounts(output, counts);
 }
 
-function divideByCounts(output: Tensor, counts: ReadonlyMap<number, number>): void {
+function* divideByCounts(output: Tensor, counts: ReadonlyMap<number, number>): Pieces {
   const read = numberReader(output);
   const write = numberWriter(output);
   const isWhole = !output.dtype.includes('float');
+  let done = 0;
   for (const [place, count] of counts) {
     const mean = read(place) / count;
     write(place, isWhole ? Math.floor(mean) : mean);
+    if (++done % TURN_SIZE === 0) yield;
   }
 }
 
@@ -312,23 +319,23 @@ interface OneHot {
   readonly num_classes: number;
 }
 
-function oneHot({ self, num_classes: given }: OneHot): Tensor {
+function* oneHot({ self, num_classes: given }: OneHot): Pieces<Tensor> {
   check(self.dtype === 'int64', 'one_hot is only applicable to index tensor of type LongTensor.');
-  const classes = Array.from(contiguousOf(self).contiguousArray(), Number);
-  check(
-    classes.every((value) => value >= 0),
-    'Class values must be non-negative.',
-  );
+  const classes = yield* numbersInPieces(self);
+  let [least, most] = [0, 0];
+  yield* repeat(classes.length, 2, (at) => {
+    least = Math.min(least, classes[at]);
+    most = Math.max(most, classes[at]);
+  });
+  check(least >= 0, 'Class values must be non-negative.');
   check(classes.length > 0 || given > 0, 'Can not infer total number of classes from empty tensor.');
-  const count = given === -1 ? classes.reduce((most, value) => Math.max(most, value), 0) + 1 : given;
+  const count = given === -1 ? most + 1 : given;
   check(count >= 1, 'num_classes should be positive');
-  check(
-    classes.every((value) => value < count),
-    'Class values must be smaller than num_classes.',
-  );
-  const flags = new BigInt64Array(classes.length * count);
-  classes.forEach((value, at) => (flags[at * count + value] = 1n));
-  return Tensor.fromArray(flags, [...self.sizes, count], 'int64');
+  check(classes.length === 0 || most < count, 'Class values must be smaller than num_classes.');
+  const result = Tensor.empty([...self.sizes, count], 'int64');
+  const flags = result.storageArrayForWriting();
+  yield* repeat(classes.length, 4, (at) => void (flags[at * count + classes[at]] = 1n));
+  return result;
 }
 
 export const gatherScatterRows: readonly OperatorRow[] = [

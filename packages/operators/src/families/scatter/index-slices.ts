@@ -1,7 +1,7 @@
-import { Complex, Tensor } from '@cresset/tensor';
+import { Complex, Tensor, scratch } from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { copyInto } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, scalarWriter } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
@@ -9,7 +9,7 @@ import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { scalarParam } from '../../kernels/pointwise.ts';
-import { elementCombiner, offsetsOf, operandReader, type Combination } from '../indexing/element-moves.ts';
+import { elementCombiner, operandReader, type Combination, offsetsInPieces } from '../indexing/element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gathered-writes.ts';
 import { launchPositionCheck, outOfBounds as complaintOf } from '../indexing/position-faults.ts';
 import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
@@ -17,6 +17,7 @@ import { elementsAlong, slicePlaces } from './writes.ts';
 import { sameSizes } from '../views/view-functions.ts';
 import { moveSlices, sliceOffsets, vectorPositions, type Indexed } from '../indexing/index-select.ts';
 import { put, reduction, sameAsSelf, text, type Reduced } from './gather-scatter.ts';
+import { type Pieces, filled, PIECE_SIZE, repeat, inRuns } from '../../kernels/pieces.ts';
 
 /** Operators that put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
 
@@ -27,19 +28,22 @@ interface IndexSource extends Indexed {
 const outOfBounds = (dim: number) => (position: number, size: number) =>
   complaintOf(dim, size).replace('%', String(position));
 
-function combineSlices(
+function* combineSlices(
   output: Tensor,
   { dim, index, source }: IndexSource,
   how: Combination,
   scale: (value: Scalar) => Scalar = (value) => value,
-): void {
+): Pieces {
   const wrapped = wrapDim(dim, output.dim);
-  const positions = vectorPositions(index, output.sizes[wrapped] ?? 1, outOfBounds(wrapped));
+  const positions = yield* vectorPositions(index, output.sizes[wrapped] ?? 1, outOfBounds(wrapped));
   const combine = elementCombiner(output, how);
   const read = operandReader(source);
-  positions.forEach((position, slice) => {
-    const froms = sliceOffsets(source, wrapped, slice);
-    sliceOffsets(output, wrapped, position).forEach((offset, at) => combine(offset, scale(read(froms[at]))));
+  const froms = yield* sliceOffsets(source, wrapped, 0);
+  const places = yield* sliceOffsets(output, wrapped, 0);
+  const [fromStride, stride] = [source, output].map(({ strides }) => strides[wrapped] ?? 0);
+  yield* inRuns(positions.length, places.length, 32, (slice, start, end) => {
+    const [to, from] = [positions[slice] * stride, slice * fromStride];
+    for (let at = start; at < end; at++) combine(places[at] + to, scale(read(froms[at] + from)));
   });
 }
 
@@ -111,9 +115,9 @@ export const indexSliceRows: readonly OperatorRow[] = [
       );
       return sameAsSelf(args);
     },
-    host: (args, [output]) => {
-      copyInto(output, args.self);
-      combineSlices(output, args, 'sum', timesScalar(args.alpha));
+    *host(args, [output]) {
+      yield* copyPieces(output, args.self);
+      yield* combineSlices(output, args, 'sum', timesScalar(args.alpha));
     },
     lower: ({ dim, index, alpha, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
@@ -138,10 +142,10 @@ export const indexSliceRows: readonly OperatorRow[] = [
       return sameAsSelf(args);
     },
     *host({ self, dim, index, source }, [output]) {
-      copyInto(output, self);
+      yield* copyPieces(output, self);
       const wrapped = wrapDim(dim, self.dim);
       const complaint = outOfBounds(wrapped);
-      const positions = vectorPositions(
+      const positions = yield* vectorPositions(
         index,
         self.sizes[wrapped] ?? 1,
         (position, size) => `index_copy_(): ${complaint(position, size)}`,
@@ -170,18 +174,25 @@ export const indexSliceRows: readonly OperatorRow[] = [
         );
         return sameAsSelf(args);
       },
-      host: ({ self, dim, index, value }, [output]) => {
-        copyInto(output, self);
+      *host({ self, dim, index, value }, [output]) {
+        yield* copyPieces(output, self);
         const wrapped = wrapDim(dim, self.dim);
         const filling = value instanceof Tensor ? operandReader(value)(value.storageOffset) : value;
         const write = scalarWriter(output);
         const size = self.sizes[wrapped] ?? 1;
         const read = numberReader(index);
-        for (const offset of offsetsOf(index.sizes, index.strides, index.storageOffset)) {
+        const stride = output.strides[wrapped] ?? 0;
+        const slice = yield* sliceOffsets(output, wrapped, 0);
+        let done = 0;
+        for (const offset of yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset)) {
           const position = read(offset);
           check(position >= -size && position < size, () => outOfBounds(wrapped)(position, size), 'IndexError');
-          for (const place of sliceOffsets(output, wrapped, position < 0 ? position + size : position))
-            write(place, filling);
+          const first = (position < 0 ? position + size : position) * stride;
+          yield* repeat(slice.length, 8, (at) => write(slice[at] + first, filling));
+          done += 8 * slice.length + 64;
+          if (done < PIECE_SIZE) continue;
+          done = 0;
+          yield;
         }
       },
       lower: ({ dim, index, value, ...args }, outputs, context) => {
@@ -206,19 +217,22 @@ export const indexSliceRows: readonly OperatorRow[] = [
       },
       *host(args, [output]) {
         const { self, dim, index, source, reduce, include_self: includesSelf } = args;
-        copyInto(output, self);
+        yield* copyPieces(output, self);
         const wrapped = wrapDim(dim, self.dim);
-        const positions = vectorPositions(index, self.sizes[wrapped] ?? 1, outOfBounds(wrapped));
+        const positions = yield* vectorPositions(index, self.sizes[wrapped] ?? 1, outOfBounds(wrapped));
         const read = operandReader(source);
         const how = reduction({ reduce });
-        const places = positions.map((position) => sliceOffsets(output, wrapped, position));
-        const values = positions.map((_, slice) => sliceOffsets(source, wrapped, slice));
-        const width = places[0]?.length ?? 0;
-        const flatPlaces = Float64Array.from(
-          { length: places.length * width },
-          (_, at) => places[Math.floor(at / width)][at % width],
+        const froms = yield* sliceOffsets(source, wrapped, 0);
+        const slice = yield* sliceOffsets(output, wrapped, 0);
+        const [fromStride, stride] = [source, output].map(({ strides }) => strides[wrapped] ?? 0);
+        const width = slice.length;
+        const places = yield* filled(
+          scratch(Float64Array, positions.length * width),
+          8,
+          (at) => slice[at % width] + positions[Math.floor(at / width)] * stride,
         );
-        yield* put(output, flatPlaces, (at) => read(values[Math.floor(at / width)][at % width]), { how, includesSelf });
+        const readAt = (at: number): Scalar => read(froms[at % width] + Math.floor(at / width) * fromStride);
+        yield* put(output, places, readAt, { how, includesSelf });
       },
       lowerable: ({ self, index, reduce }) => {
         const how = reduction({ reduce });

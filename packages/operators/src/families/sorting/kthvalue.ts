@@ -6,14 +6,19 @@ import type { OperatorRow } from '../../table/row.ts';
 import { unsqueeze } from '../views/view-functions.ts';
 import { lowerSort } from './sort-lowering.ts';
 import { isLess, keysOf, linesOf } from './sort.ts';
+import { filled, type Pieces } from '../../kernels/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers.ts';
 
 /** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
+
+/** Elements that are gone over between two stops. */
+const PART = 1 << 16;
 
 /**
  * Puts the position that belongs at `nth` of the sorted order there. Which of several equal elements that is hangs on the algorithm:
  * Hoare's selection with the median of three (Sedgewick, "Implementing Quicksort Programs", 1978), as PyTorch has it.
  */
-function quickSelect(order: Int32Array, nth: number, isAfter: (a: number, b: number) => boolean): void {
+function* quickSelect(order: Int32Array, nth: number, isAfter: (a: number, b: number) => boolean): Pieces {
   const swap = (a: number, b: number): void => {
     [order[a], order[b]] = [order[b], order[a]];
   };
@@ -28,15 +33,18 @@ function quickSelect(order: Int32Array, nth: number, isAfter: (a: number, b: num
     swapIfAfter(left, right);
     swapIfAfter(left + 1, left);
     const pivot = order[left];
-    let low = left + 1;
-    let high = right;
-    for (;;) {
-      do low++;
-      while (isAfter(pivot, order[low]));
-      do high--;
-      while (isAfter(order[high], pivot));
-      if (high < low) break;
-      swap(low, high);
+    let low = left + 2;
+    let high = right - 1;
+    for (let isOver = false; !isOver;) {
+      const [lowEnd, highEnd] = [low + PART, high - PART];
+      for (;;) {
+        while (low < lowEnd && isAfter(pivot, order[low])) low++;
+        while (high > highEnd && isAfter(order[high], pivot)) high--;
+        isOver = low < lowEnd && high > highEnd && high < low;
+        if (isOver || low === lowEnd || high === highEnd) break;
+        swap(low++, high--);
+      }
+      if (!isOver) yield;
     }
     swap(left, high);
     if (high <= nth) left = low;
@@ -70,13 +78,13 @@ const kthvalue = kernel<KthvalueArgs>(
     },
     *host({ self, k, dim }, [values, indices]) {
       const at = wrapDim(dim, self.dim);
-      const keys = keysOf(self);
-      const source = self.contiguousArray() as unknown as number[];
+      const keys = yield* keysOf(self);
+      const source = (yield* elementsInPieces(self)) as unknown as number[];
       const target = values.storageArrayForWriting() as HostArray as unknown as number[];
       const places = indices.storageArrayForWriting() as BigInt64Array;
       for (const [start, step, line] of linesOf(self.sizes, at)) {
-        const order = Int32Array.from({ length: self.sizes[at] ?? 1 }, (_, position) => position);
-        quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
+        const order = yield* filled(new Int32Array(self.sizes[at] ?? 1), 1, (position) => position);
+        yield* quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
         const place = order[k - 1];
         target[line] = source[start + place * step];
         places[line] = BigInt(place);

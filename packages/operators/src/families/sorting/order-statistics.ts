@@ -1,15 +1,18 @@
-import { Tensor } from '@cresset/tensor';
+import { Tensor, scratch } from '@cresset/tensor';
 import { binary, constant, TensorView, unary } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { contiguousOf } from '../../kernels/copy.ts';
+import { contiguousInPieces } from '../../kernels/copy.ts';
 import { reducedSizes, wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { writeEach } from '../../kernels/fill.ts';
+import { writeInPieces } from '../../kernels/fill.ts';
 import type { Lowering, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { sortRange } from './selection.ts';
 import { lowerMedian, lowerQuantile } from './order-statistics-lowering.ts';
 import { movedim } from '../views/view-functions.ts';
+import { mapped } from '../../kernels/mapped.ts';
+import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
+import { isLess, stableOrder } from './sort.ts';
 
 /** Medians, modes and quantiles (ATen/native/Sorting.cpp). */
 
@@ -20,23 +23,21 @@ interface Along {
 }
 
 /** The elements along a dimension, one group for each of the others; all of them in one group where there is none. */
-function groupsOf({ self, dim }: Along): Float64Array[] {
-  const flat = contiguousOf(dim === undefined || dim === null || self.dim === 0 ? self : movedim(self, [dim], [-1]));
+function* groupsOf({ self, dim }: Along): Pieces<Float64Array[]> {
+  const flat = yield* contiguousInPieces(
+    dim === undefined || dim === null || self.dim === 0 ? self : movedim(self, [dim], [-1]),
+  );
   const read = numberReader(flat);
   const size = dim === undefined || dim === null || self.dim === 0 ? flat.numel : flat.sizes.at(-1)!;
   const count = size === 0 ? 0 : flat.numel / size;
-  return Array.from({ length: count }, (_, group) =>
-    Float64Array.from({ length: size }, (__, at) => read(flat.storageOffset + group * size + at)),
-  );
+  const numbers = yield* filled(scratch(Float64Array, flat.numel), 4, (at) => read(flat.storageOffset + at));
+  return Array.from({ length: count }, (_, group) => numbers.subarray(group * size, (group + 1) * size));
 }
 
 function groupSizes({ self, dim, keepdim }: Along): number[] {
   if (dim === undefined || dim === null) return keepdim ? self.sizes.map(() => 1) : [];
   return self.dim === 0 ? [] : reducedSizes(self.sizes, [wrapDim(dim, self.dim)], keepdim === true);
 }
-
-const ascending = (a: number, b: number): number =>
-  Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b;
 
 /** A value of a group and where it is. */
 interface Found {
@@ -45,27 +46,28 @@ interface Found {
 }
 
 /** The lower one of the two in the middle; NaN where there is one, unless those are left out. */
-function medianOf(group: Float64Array, ignoresNaN: boolean): Found {
+function* medianOf(group: Float64Array, ignoresNaN: boolean): Pieces<Found> {
   const firstNaN = group.findIndex(Number.isNaN);
   if (!ignoresNaN && firstNaN !== -1) return { value: NaN, index: firstNaN };
-  const order = Array.from(group.keys()).sort((a, b) => ascending(group[a], group[b]) || a - b);
+  const order = yield* stableOrder(group.length, (a, b) => isLess(group[a], group[b]));
   const count = group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0);
   const index = order[Math.max(Math.floor((count - 1) / 2), 0)] ?? 0;
   return { value: group[index] ?? NaN, index };
 }
 
 /** The smallest of the values that occur most often, and where that one of them is that sorting puts last. */
-function modeOf(group: Float64Array): Found {
-  const order = Int32Array.from(group.keys());
+function* modeOf(group: Float64Array): Pieces<Found> {
+  const order = yield* filled(new Int32Array(group.length), 1, (at) => at);
   // NaN is neither before nor after anything here: runs of one value may be torn apart by it, as they are in PyTorch.
-  sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
+  yield* sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
   let best = { last: 0, count: 0 };
-  for (let at = 0, count = 0; at < order.length; at++) {
+  let count = 0;
+  yield* repeat(order.length, 4, (at) => {
     count++;
-    if (at + 1 < order.length && group[order[at]] === group[order[at + 1]]) continue;
+    if (at + 1 < order.length && group[order[at]] === group[order[at + 1]]) return;
     if (count > best.count) best = { last: at, count };
     count = 0;
-  }
+  });
   const index = order[best.last];
   return { value: group[index], index };
 }
@@ -88,16 +90,16 @@ function alongMeta(name: string, args: Along): TensorMeta[] {
 const alongRow = (
   name: string,
   args: string,
-  find: (group: Float64Array) => Found,
+  find: (group: Float64Array) => Pieces<Found>,
   out: string,
   lower?: Lowering<Along>,
 ): OperatorRow =>
   kernel<Along>(`aten::${name}(Tensor self, ${args}, bool keepdim=False) -> (Tensor values, Tensor indices)`, {
     shape: (given) => alongMeta(name.split('.')[0], given),
-    host: (given, [values, indices]) => {
-      const found = groupsOf(given).map(find);
-      writeEach(values, (at) => found[at].value);
-      writeEach(indices, (at) => found[at].index);
+    *host(given, [values, indices]) {
+      const found = yield* mapped(yield* groupsOf(given), find);
+      yield* writeInPieces(values, (at) => found[at].value);
+      yield* writeInPieces(indices, (at) => found[at].index);
     },
     lower,
     out: `${out}(values, indices)`,
@@ -105,13 +107,14 @@ const alongRow = (
 
 const medianRows = (name: 'median' | 'nanmedian'): OperatorRow[] => {
   const [label, ignoresNaN] = [`aten::${name}`, name === 'nanmedian'];
-  const find = (group: Float64Array): Found => medianOf(group, ignoresNaN);
+  const find = (group: Float64Array): Pieces<Found> => medianOf(group, ignoresNaN);
   return [
     kernel<Along>(`aten::${name}(Tensor self) -> Tensor`, {
       shape: ({ self }) => ({ sizes: [], dtype: self.dtype }),
-      host: (args, [output]) => {
-        const [group] = groupsOf(args);
-        writeEach(output, () => (group ? find(group).value : NaN));
+      *host(args, [output]) {
+        const [group] = yield* groupsOf(args);
+        const found = group && (yield* find(group));
+        yield* writeInPieces(output, () => found?.value ?? NaN);
       },
       lower: ({ self }, outputs, context) => lowerMedian(label, self, null, ignoresNaN, outputs, context),
       lowerable: ({ self }) => self.numel > 0,
@@ -180,16 +183,19 @@ function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): Op
         const lead = args.q instanceof Tensor && args.q.dim === 1 ? [args.q.numel] : [];
         return { sizes: [...lead, ...groupSizes(args)], dtype: args.self.dtype };
       },
-      host: (args, [output]) => {
+      *host(args, [output]) {
         const points = pointsOf(args.q);
         check(
           points.every((point) => point >= 0 && point <= 1),
           () =>
             `${name}() q ${form === '' ? 'values ' : ''}must be in the range [0, 1]${form === '' ? '' : ` but got ${points[0]}`}`,
         );
-        const groups = groupsOf(args).map((group) => group.sort(ascending));
+        const groups = yield* mapped(yield* groupsOf(args), function* (group) {
+          const order = yield* stableOrder(group.length, (a, b) => isLess(group[a], group[b]));
+          return yield* filled(new Float64Array(group.length), 2, (at) => group[order[at]]);
+        });
         const counts = groups.map((group) => group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0));
-        writeEach(output, (at) => {
+        yield* writeInPieces(output, (at) => {
           const group = groups[at % groups.length];
           const count = counts[at % groups.length];
           if (count === 0 || (name === 'quantile' && count < group.length)) return NaN;

@@ -1,23 +1,23 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
-import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
+import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
-import { contiguousOf, copyInto } from '../../kernels/copy.ts';
+import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, readScalar } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { writeEach, writeInPieces } from '../../kernels/fill.ts';
+import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
-import { orderInPieces } from './sort.ts';
+import { stableOrder } from './sort.ts';
 import { movedim, sameSizes, select } from '../views/view-functions.ts';
 
 /** Looking for values among values (ATen/native/Bucketization.cpp, Unique.cpp, TensorCompare.cpp, Histogram.cpp). */
 
 /** The elements in C order as numbers. */
-function numbersOf(tensor: Tensor): Float64Array {
-  const whole = contiguousOf(tensor);
+function* numbersOf(tensor: Tensor): Pieces<Float64Array> {
+  const whole = yield* contiguousInPieces(tensor);
   const read = numberReader(whole);
   return Float64Array.from({ length: whole.numel }, (_, at) => read(whole.storageOffset + at));
 }
@@ -79,10 +79,10 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
   return { sizes: self.sizes, dtype };
 }
 
-function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
-  const sequence = numbersOf(sorted);
-  const order = sorter ? numbersOf(sorter) : null;
-  const values = self instanceof Tensor ? numbersOf(self) : Float64Array.of(Number(self));
+function* runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
+  const sequence = yield* numbersOf(sorted);
+  const order = sorter ? yield* numbersOf(sorter) : null;
+  const values = self instanceof Tensor ? yield* numbersOf(self) : Float64Array.of(Number(self));
   const length = sorted.sizes.at(-1) ?? 1;
   const perRow = sorted.dim === 1 ? values.length : (self as Tensor).sizes.at(-1)!;
   const isRight = right || side === 'right';
@@ -95,7 +95,7 @@ function runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Searc
       isRight,
     );
   };
-  return writeInPieces(output, valueAt, 32);
+  yield* writeInPieces(output, valueAt, 32);
 }
 
 function lowerSearchRow(
@@ -153,11 +153,11 @@ interface IsIn {
 const isInRow = (overload: string, args: string): OperatorRow =>
   kernel<IsIn>(`aten::isin.${overload}(${args}, *, bool assume_unique=False, bool invert=False) -> Tensor`, {
     shape: ({ elements }) => ({ sizes: elements?.sizes ?? [], dtype: 'bool' }),
-    host: (given, [output]) => {
-      const tests = new Set(given.test_elements ? numbersOf(given.test_elements) : [Number(given.test_element)]);
-      const values = given.elements ? numbersOf(given.elements) : [Number(given.element)];
+    *host(given, [output]) {
+      const tests = new Set(given.test_elements ? yield* numbersOf(given.test_elements) : [Number(given.test_element)]);
+      const values = given.elements ? yield* numbersOf(given.elements) : [Number(given.element)];
       // A Set finds NaN, which equals nothing.
-      return writeInPieces(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
+      yield* writeInPieces(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
     },
     lowerable: ({ elements, test_elements: tests }) => elements?.dtype === tests?.dtype && elements !== undefined,
     lower: ({ elements, test_elements: tests, invert }, [output], context) =>
@@ -183,11 +183,11 @@ interface Grouping {
   readonly counts: readonly number[];
 }
 
-function* grouped(order: Int32Array, isSame: (a: number, b: number) => boolean): Pieces<Grouping> {
+function* grouped(order: Int32Array, isSame: (a: number, b: number) => boolean, width = 1): Pieces<Grouping> {
   const representatives: number[] = [];
   const counts: number[] = [];
   const inverse = new Array<number>(order.length);
-  yield* repeat(order.length, 8, (at) => {
+  yield* repeat(order.length, 8 + 2 * width, (at) => {
     const slice = order[at];
     if (at === 0 || !isSame(order[at - 1], slice)) {
       representatives.push(slice);
@@ -206,17 +206,21 @@ function* listTensor(values: readonly number[], sizes: readonly number[], dtype:
 }
 
 /** Positions in the order of what they stand for, equals as they stand. */
-function* sortedPositions(count: number, compare: ((a: number, b: number) => number) | null): Pieces<Int32Array> {
-  if (compare) return yield* orderInPieces(count, (a, b) => compare(a, b) < 0);
-  return Int32Array.from({ length: count }, (_, at) => at);
+function* sortedPositions(
+  count: number,
+  compare: ((a: number, b: number) => number) | null,
+  width = 1,
+): Pieces<Int32Array> {
+  if (compare) return yield* stableOrder(count, (a, b) => compare(a, b) < 0, width);
+  return yield* filled(scratch(Int32Array, count), 1, (at) => at);
 }
 
 function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
-  const values = numbersOf(self);
+  const values = yield* numbersOf(self);
   const compare = (a: number, b: number): number => compareNumbers(values[a], values[b]);
   const order = yield* sortedPositions(values.length, consecutive ? null : compare);
   const { representatives, inverse, counts } = yield* grouped(order, (a, b) => values[a] === values[b]);
-  const whole = contiguousOf(self);
+  const whole = yield* contiguousInPieces(self);
   const output = Tensor.empty([representatives.length], self.dtype);
   yield* writeInPieces(output, (at) => readScalar(whole, whole.storageOffset + representatives[at]));
   return [output, yield* listTensor(inverse, self.sizes, 'int64'), yield* listTensor(counts, [counts.length], 'int64')];
@@ -224,8 +228,8 @@ function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
 
 function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<Tensor[]> {
   const along = wrapDim(dim, self.dim);
-  const rows = contiguousOf(movedim(self, [along], [0]));
-  const values = numbersOf(rows);
+  const rows = yield* contiguousInPieces(movedim(self, [along], [0]));
+  const values = yield* numbersOf(rows);
   const count = rows.sizes[0];
   const width = count === 0 ? 0 : values.length / count;
   const compare = (a: number, b: number): number => {
@@ -235,10 +239,10 @@ function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<
     }
     return 0;
   };
-  const order = yield* sortedPositions(count, consecutive ? null : compare);
-  const { representatives, inverse, counts } = yield* grouped(order, (a, b) => compare(a, b) === 0);
+  const order = yield* sortedPositions(count, consecutive ? null : compare, width);
+  const { representatives, inverse, counts } = yield* grouped(order, (a, b) => compare(a, b) === 0, width);
   const output = Tensor.empty(self.sizes.with(along, representatives.length), self.dtype);
-  yield* repeat(representatives.length, 2 * width + 8, (at) =>
+  yield* repeat(representatives.length, 2 * width + 256, (at) =>
     copyInto(select(output, along, at), select(self, along, representatives[at])),
   );
   return [
@@ -290,7 +294,7 @@ interface Histogram {
 
 /** Counts in bins of equal width; the last one includes its upper end. */
 function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Pieces {
-  const values = numbersOf(self);
+  const values = yield* numbersOf(self);
   let [low, high] = [Number(min), Number(max)];
   if (low === high && values.length > 0) {
     [low, high] = [Infinity, -Infinity];
@@ -311,7 +315,7 @@ function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Piec
     const place = round(round(round(value - low) * bins) / width);
     counts[Math.min(Math.floor(place), bins - 1)]++;
   });
-  writeEach(output, (at) => counts[at]);
+  yield* writeInPieces(output, (at) => counts[at]);
 }
 
 export const searchingRows: readonly OperatorRow[] = [

@@ -1,3 +1,5 @@
+import { filled, repeat, type Pieces } from '../../kernels/pieces.ts';
+
 /**
  * The order in which PyTorch's `topk` leaves equal elements. It hangs on the algorithms of the C++ library that PyTorch is built with
  * (libstdc++: introselect, introsort, heap selection), so these are the same ones: the same comparisons and the same moves.
@@ -5,6 +7,9 @@
 
 /** Whether the element at position `a` of a line comes before the one at `b`. */
 export type IsBefore = (a: number, b: number) => boolean;
+
+/** Elements that a range is parted by between two stops. */
+const PART = 1 << 16;
 
 /** Ranges up to this size are left to insertion sort by `sort`. */
 const insertionSize = 16;
@@ -57,26 +62,41 @@ function popHeap(order: Int32Array, first: number, length: number, to: number, i
 }
 
 /** Makes [first, middle) a heap of what comes first in [first, last), its last one on top. */
-function heapSelect(order: Int32Array, first: number, middle: number, last: number, isBefore: IsBefore): void {
+function* heapSelect(order: Int32Array, first: number, middle: number, last: number, isBefore: IsBefore): Pieces {
   const length = middle - first;
-  for (let parent = (length - 2) >> 1; parent >= 0; parent--) {
+  const parents = length >> 1;
+  yield* repeat(parents, 64, (at) => {
+    const parent = parents - 1 - at;
     adjustHeap(order, first, parent, length, order[first + parent], isBefore);
-  }
-  for (let at = middle; at < last; at++) {
+  });
+  yield* repeat(last - middle, 64, (index) => {
+    const at = middle + index;
     if (isBefore(order[at], order[first])) popHeap(order, first, length, at, isBefore);
-  }
+  });
 }
 
 /** Sorts what comes first in [first, last) to [first, middle). */
-export function partialSort(order: Int32Array, first: number, middle: number, last: number, isBefore: IsBefore): void {
-  heapSelect(order, first, middle, last, isBefore);
-  for (let length = middle - first - 1; length > 0; length--) {
-    popHeap(order, first, length, first + length, isBefore);
-  }
+export function* partialSort(
+  order: Int32Array,
+  first: number,
+  middle: number,
+  last: number,
+  isBefore: IsBefore,
+): Pieces {
+  yield* heapSelect(order, first, middle, last, isBefore);
+  const length = middle - first;
+  yield* repeat(length - 1, 256, (at) => popHeap(order, first, length - 1 - at, first + length - 1 - at, isBefore));
 }
 
-/** Parts [first, last) at the median of three of its elements; gives the first place of the upper part. */
-function partition(order: Int32Array, first: number, last: number, isBefore: IsBefore): number {
+/** A range on its way to be parted: what lies before `low` does not come after the pivot, what lies behind `high` not before. */
+interface Partition {
+  readonly pivot: number;
+  low: number;
+  high: number;
+}
+
+/** Parts [first, last) at the median of three of its elements. */
+function beginPartition(order: Int32Array, first: number, last: number, isBefore: IsBefore): Partition {
   const places = [first + 1, (first + last) >> 1, last - 1];
   const [a, b, c] = places.map((place) => order[place]);
   const median = isBefore(a, b)
@@ -91,21 +111,30 @@ function partition(order: Int32Array, first: number, last: number, isBefore: IsB
         ? 2
         : 1;
   swap(order, first, places[median]);
-  const pivot = order[first];
-  let low = first + 1;
-  let high = last;
+  return { pivot: order[first], low: first + 1, high: last - 1 };
+}
+
+/** Goes on for some elements; true where it came to the end, with the first place of the upper part in `low`. */
+function goOn(order: Int32Array, partition: Partition, isBefore: IsBefore): boolean {
+  const { pivot } = partition;
+  let { low, high } = partition;
+  const [lowEnd, highEnd] = [low + PART, high - PART];
   for (;;) {
-    while (isBefore(order[low], pivot)) low++;
-    high--;
-    while (isBefore(pivot, order[high])) high--;
-    if (low >= high) return low;
-    swap(order, low++, high);
+    while (low < lowEnd && isBefore(order[low], pivot)) low++;
+    while (high > highEnd && isBefore(pivot, order[high])) high--;
+    const isOver = low < lowEnd && high > highEnd;
+    if (!isOver || low >= high) {
+      [partition.low, partition.high] = [low, high];
+      return isOver;
+    }
+    swap(order, low++, high--);
   }
 }
 
 /** What belongs first goes there at once, where `isBefore` is no order (of NaN) as anywhere else; further on nothing should. */
-function insertionSort(order: Int32Array, first: number, last: number, isBefore: IsBefore): void {
-  for (let at = first + 1; at < last; at++) {
+function* insertionSort(order: Int32Array, first: number, last: number, isBefore: IsBefore): Pieces {
+  yield* repeat(last - first - 1, 64, (index) => {
+    const at = first + 1 + index;
     const value = order[at];
     let to = at;
     if (at < first + insertionSize && isBefore(value, order[first])) {
@@ -117,50 +146,64 @@ function insertionSort(order: Int32Array, first: number, last: number, isBefore:
       to--;
     }
     order[to] = value;
-  }
+  });
 }
 
 /** Sorts [first, last); equal elements in no order of their own. */
-export function sortRange(order: Int32Array, first: number, last: number, isBefore: IsBefore): void {
-  quicksort(first, last, depthLimit(last - first));
-  insertionSort(order, first, last, isBefore);
-
-  function quicksort(from: number, to: number, depth: number): void {
+export function* sortRange(order: Int32Array, first: number, last: number, isBefore: IsBefore): Pieces {
+  // Upper parts are sorted before lower ones: where `isBefore` is no order, one part has to do with the other.
+  const lower: (readonly [from: number, to: number, depth: number])[] = [];
+  let [from, to, depth] = [first, last, depthLimit(last - first)];
+  let done = 0;
+  for (;;) {
     while (to - from > insertionSize) {
-      if (depth === 0) return partialSort(order, from, to, to, isBefore);
+      if (depth === 0) {
+        yield* partialSort(order, from, to, to, isBefore);
+        break;
+      }
       depth--;
-      const cut = partition(order, from, to, isBefore);
-      quicksort(cut, to, depth);
-      to = cut;
+      done += to - from;
+      const partition = beginPartition(order, from, to, isBefore);
+      while (!goOn(order, partition, isBefore)) yield;
+      lower.push([from, partition.low, depth]);
+      from = partition.low;
+      if (done < PART) continue;
+      done = 0;
+      yield;
     }
+    const next = lower.pop();
+    if (!next) break;
+    [from, to, depth] = next;
   }
+  yield* insertionSort(order, first, last, isBefore);
 }
 
 /** Puts the element that belongs at `nth` there, those that come before it below, the others above. */
-export function selectNth(order: Int32Array, nth: number, isBefore: IsBefore): void {
+export function* selectNth(order: Int32Array, nth: number, isBefore: IsBefore): Pieces {
   let first = 0;
   let last = order.length;
   for (let depth = depthLimit(last); last - first > 3; depth--) {
     if (depth === 0) {
-      heapSelect(order, first, nth + 1, last, isBefore);
+      yield* heapSelect(order, first, nth + 1, last, isBefore);
       return swap(order, first, nth);
     }
-    const cut = partition(order, first, last, isBefore);
-    if (cut <= nth) first = cut;
-    else last = cut;
+    const partition = beginPartition(order, first, last, isBefore);
+    while (!goOn(order, partition, isBefore)) yield;
+    if (partition.low <= nth) first = partition.low;
+    else last = partition.low;
   }
-  insertionSort(order, first, last, isBefore);
+  yield* insertionSort(order, first, last, isBefore);
 }
 
 /** The positions of the first `k` elements of a line, as `topk` finds them. */
-export function topOf(size: number, k: number, sorted: boolean, isBefore: IsBefore): Int32Array {
-  const order = Int32Array.from({ length: size }, (_, at) => at);
+export function* topOf(size: number, k: number, sorted: boolean, isBefore: IsBefore): Pieces<Int32Array> {
+  const order = yield* filled(new Int32Array(size), 1, (at) => at);
   if (k === 0) return order.subarray(0, 0);
   if (k * 64 <= size) {
-    partialSort(order, 0, k, size, isBefore);
+    yield* partialSort(order, 0, k, size, isBefore);
   } else {
-    selectNth(order, k - 1, isBefore);
-    if (sorted) sortRange(order, 0, k - 1, isBefore);
+    yield* selectNth(order, k - 1, isBefore);
+    if (sorted) yield* sortRange(order, 0, k - 1, isBefore);
   }
   return order.subarray(0, k);
 }

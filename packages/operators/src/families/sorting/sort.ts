@@ -1,11 +1,11 @@
-import { isComplex, type HostArray, type Tensor } from '@cresset/tensor';
+import { isComplex, type HostArray, type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import { numbersInPieces, elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 import { topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 
@@ -15,8 +15,8 @@ import { lowerSort } from './sort-lowering.ts';
 type Keys = ArrayLike<number> | ArrayLike<bigint>;
 
 /** Elements in C order to compare by; int64 stay exact. */
-export function keysOf(self: Tensor): Keys {
-  return self.dtype === 'int64' ? (self.contiguousArray() as BigInt64Array) : readNumbers(self);
+export function* keysOf(self: Tensor): Pieces<Keys> {
+  return self.dtype === 'int64' ? ((yield* elementsInPieces(self)) as BigInt64Array) : yield* numbersInPieces(self);
 }
 
 /** Whether `x` comes before `y` in ascending order; NaN comes last. */
@@ -39,27 +39,28 @@ export function* linesOf(
 }
 
 /** The order of one line, given by which of two positions comes before the other: positions along it, first to last. */
-type LineOrder = (size: number, isBefore: IsBefore) => Int32Array;
+type LineOrder = (size: number, isBefore: IsBefore) => Pieces<Int32Array>;
 
 /** Equal elements in the order they stand in. */
-const stableOrder: LineOrder = (size, isBefore) =>
+const orderAtOnce = (size: number, isBefore: IsBefore): Int32Array =>
   Int32Array.from({ length: size }, (_, at) => at).sort((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : a - b));
 
 /** Longer lines are sorted in parts of this length, which are then merged. */
 const SORTED_PART = 1 << 16;
 
-/** As `orderOf`, in pieces where all equal elements stay in the order they stand in. */
-export function* orderInPieces(size: number, isBefore: IsBefore, orderOf: LineOrder = stableOrder): Pieces<Int32Array> {
-  if (orderOf !== stableOrder || size <= SORTED_PART) return orderOf(size, isBefore);
-  let order = new Int32Array(size);
-  for (let start = 0; start < size; start += SORTED_PART) {
-    const length = Math.min(SORTED_PART, size - start);
-    const part = stableOrder(length, (a, b) => isBefore(start + a, start + b));
+/** As `orderAtOnce`, in pieces. `cost` is that of a comparison, in operations. */
+export function* stableOrder(size: number, isBefore: IsBefore, cost = 1): Pieces<Int32Array> {
+  const atOnce = Math.max(16, Math.floor(SORTED_PART / cost));
+  if (size <= atOnce) return orderAtOnce(size, isBefore);
+  let order = scratch(Int32Array, size);
+  for (let start = 0; start < size; start += atOnce) {
+    const length = Math.min(atOnce, size - start);
+    const part = orderAtOnce(length, (a, b) => isBefore(start + a, start + b));
     for (let at = 0; at < length; at++) order[start + at] = start + part[at];
     yield;
   }
-  let merged = new Int32Array(size);
-  for (let width = SORTED_PART; width < size; width *= 2) {
+  let merged = scratch(Int32Array, size);
+  for (let width = atOnce; width < size; width *= 2) {
     for (let start = 0; start < size; start += 2 * width) {
       const middle = Math.min(start + width, size);
       const end = Math.min(middle + width, size);
@@ -68,7 +69,7 @@ export function* orderInPieces(size: number, isBefore: IsBefore, orderOf: LineOr
       for (let at = start; at < end; at++) {
         const takesRight = left === middle || (right < end && isBefore(order[right], order[left]));
         merged[at] = order[takesRight ? right++ : left++];
-        if (at % SORTED_PART === 0) yield;
+        if (at % atOnce === 0) yield;
       }
     }
     [order, merged] = [merged, order];
@@ -85,8 +86,8 @@ function* hostSort(
   indices: Tensor,
   orderOf: LineOrder = stableOrder,
 ): Pieces {
-  const keys = keysOf(self);
-  const source = self.contiguousArray() as unknown as number[];
+  const keys = yield* keysOf(self);
+  const source = (yield* elementsInPieces(self)) as unknown as number[];
   const size = self.sizes[dim] ?? 1;
   const kept = indices.sizes[dim] ?? 1;
   const places = indices.storageArrayForWriting() as BigInt64Array;
@@ -98,13 +99,13 @@ function* hostSort(
       const y = keys[start + b * step];
       return descending ? isLess(y, x) : isLess(x, y);
     };
-    const order = yield* orderInPieces(size, isBefore, orderOf);
+    const order = yield* orderOf(size, isBefore);
     const outer = Math.floor(line / step);
     const first = outer * kept * step + (line % step);
-    for (let at = 0; at < kept; at++) {
+    yield* repeat(kept, 8, (at) => {
       places[first + at * step] = BigInt(order[at]);
       if (target) target[first + at * step] = source[start + order[at] * step];
-    }
+    });
     done += size;
     if (done < SORTED_PART) continue;
     done = 0;

@@ -1,9 +1,10 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
-import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
+import { mapped } from '../../kernels/mapped.ts';
+import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
+import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { readNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { readNumbers, writeNumbers, type FloatArray, storeInPieces, numbersInPieces } from '../../kernels/numbers.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 
@@ -69,22 +70,23 @@ function checkArguments(self: Tensor, bins: readonly (number | Tensor)[], weight
 }
 
 /** The lowest and highest value of coordinate `dim`, as given or as the points have them; widened where they are equal. */
-function outerEdges(
+function* outerEdges(
   points: FloatArray,
   coordinates: number,
   dim: number,
   range: readonly number[] | null | undefined,
-): [number, number] {
+): Pieces<[number, number]> {
   let [low, high] = [Infinity, -Infinity];
   if (range) [low, high] = [range[2 * dim], range[2 * dim + 1]];
   else if (points.length === 0) [low, high] = [0, 1];
   else {
-    for (let i = dim; i < points.length; i += coordinates) {
+    yield* repeat(points.length / coordinates, 8, (point) => {
+      const value = points[point * coordinates + dim];
       // A minimum that meets a NaN is one, which comparisons would pass over.
-      if (Number.isNaN(points[i])) [low, high] = [NaN, NaN];
-      if (points[i] < low) low = points[i];
-      if (points[i] > high) high = points[i];
-    }
+      if (Number.isNaN(value)) [low, high] = [NaN, NaN];
+      if (value < low) low = value;
+      if (value > high) high = value;
+    });
   }
   const text = (value: number): string =>
     Number.isFinite(value) ? String(value) : String(value).replace('Infinity', 'inf').replace('NaN', 'nan');
@@ -141,14 +143,18 @@ function* histogramOf({
     () =>
       `torch.histogramdd: for a ${coordinates}-dimensional histogram range should have ${2 * coordinates} elements, but got ${range!.length}`,
   );
-  const points = readNumbers(self);
-  const edges = each.map((bin, dim) =>
-    bin instanceof Tensor ? bin : equalEdges(...outerEdges(points, coordinates, dim, range), bin, self.dtype),
-  );
+  const points = yield* numbersInPieces(self);
+  const edges = yield* mapped(each, function* (bin, dim) {
+    if (bin instanceof Tensor) return bin;
+    return equalEdges(...(yield* outerEdges(points, coordinates, dim, range)), bin, self.dtype);
+  });
   const edgeNumbers = edges.map(readNumbers);
   const sizes = edges.map((edge) => edge.numel - 1);
-  const weights = weight && readNumbers(weight);
-  const values = new Float64Array(sizes.reduce((product, size) => product * size, 1));
+  const weights = weight && (yield* numbersInPieces(weight));
+  const values = scratch(
+    Float64Array,
+    sizes.reduce((product, size) => product * size, 1),
+  );
   const count = coordinates === 0 ? 0 : points.length / coordinates;
   yield* repeat(count, 32 * coordinates, (i) => {
     let at = 0;
@@ -158,23 +164,24 @@ function* histogramOf({
     }
     if (at >= 0) values[at] += weights ? weights[i] : 1;
   });
-  if (density) toDensity(values, sizes, edgeNumbers);
+  if (density) yield* toDensity(values, sizes, edgeNumbers);
   const hist = Tensor.empty(sizes, self.dtype);
-  writeNumbers(hist, values);
+  yield* storeInPieces(hist, values);
   return { hist, edges };
 }
 
 /** Divides by the total and by the volume of each bin, so that the integral is one. */
-function toDensity(values: Float64Array, sizes: readonly number[], edges: readonly ArrayLike<number>[]): void {
-  const total = values.reduce((sum, value) => sum + value, 0);
-  values.forEach((value, at) => {
+function* toDensity(values: Float64Array, sizes: readonly number[], edges: readonly ArrayLike<number>[]): Pieces {
+  let total = 0;
+  yield* repeat(values.length, 1, (at) => void (total += values[at]));
+  yield* filled(values, 16, (at) => {
     let volume = 1;
     for (let dim = sizes.length - 1, left = at; dim >= 0; dim--) {
       const bin = left % sizes[dim];
       left = Math.floor(left / sizes[dim]);
       volume *= edges[dim][bin + 1] - edges[dim][bin];
     }
-    values[at] = value / total / volume;
+    return values[at] / total / volume;
   });
 }
 

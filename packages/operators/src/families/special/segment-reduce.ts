@@ -1,12 +1,13 @@
-import { isFloatingPoint, Tensor, type ScalarType } from '@cresset/tensor';
+import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { scalarToNumber } from '../../kernels/elements.ts';
 import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
-import { readNumbers, writeNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { readNumbers, type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/pieces.ts';
 
 /** Reductions over runs of a dimension, whose lengths or boundaries are data (ATen/native/SegmentReduce.cpp). */
 
@@ -39,11 +40,11 @@ function reductionNamed(name: string): Reduction {
 }
 
 /** Sizes of the result and the boundaries of segments: for each row before the axis, one more number than segments. */
-function boundariesOf({ data, lengths, offsets, axis: given, unsafe }: SegmentArgs): {
+function* boundariesOf({ data, lengths, offsets, axis: given, unsafe }: SegmentArgs): Pieces<{
   axis: number;
   count: number;
   starts: Float64Array;
-} {
+}> {
   const axis = wrapDim(given, data.dim);
   check(
     data.numel > 0,
@@ -59,17 +60,18 @@ function boundariesOf({ data, lengths, offsets, axis: given, unsafe }: SegmentAr
     axis === bounds.dim - 1,
     `segment_reduce(): Expected axis to be the last dimension of ${offsets ? 'offsets' : 'lengths'} but got ${axis}.`,
   );
-  const numbers = readNumbers(bounds);
+  const numbers = yield* numbersInPieces(bounds);
   const width = bounds.sizes[axis];
   if (offsets) return { axis, count: width - 1, starts: Float64Array.from(numbers) };
   const rows = numbers.length / Math.max(width, 1);
-  const starts = new Float64Array(rows * (width + 1));
+  const starts = scratch(Float64Array, rows * (width + 1));
   for (let row = 0; row < rows; row++) {
-    for (let i = 0; i < width; i++) {
+    yield* repeat(width, 4, (i) => {
       const length = numbers[row * width + i];
       check(unsafe === true || length >= 0, 'lengths contains negative value!');
       starts[row * (width + 1) + i + 1] = starts[row * (width + 1) + i] + length;
-    }
+    });
+    yield;
     check(
       unsafe === true || starts[row * (width + 1) + width] === data.sizes[axis],
       'segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe.',
@@ -78,19 +80,27 @@ function boundariesOf({ data, lengths, offsets, axis: given, unsafe }: SegmentAr
   return { axis, count: width, starts };
 }
 
-function forEachSegment(args: SegmentArgs, visit: (segment: Segment) => void): { axis: number; count: number } {
-  const { axis, count, starts } = boundariesOf(args);
+function* forEachSegment(
+  args: SegmentArgs,
+  visit: (segment: Segment) => void,
+): Pieces<{ axis: number; count: number }> {
+  const { axis, count, starts } = yield* boundariesOf(args);
   const { sizes } = args.data;
   const inner = sizes.slice(axis + 1).reduce((product, size) => product * size, 1);
   const rows = count < 0 ? 0 : starts.length / (count + 1);
+  let done = 0;
   for (let row = 0; row < rows; row++) {
     for (let segment = 0; segment < count; segment++) {
       const start = starts[row * (count + 1) + segment];
       const length = starts[row * (count + 1) + segment + 1] - start;
-      for (let column = 0; column < inner; column++) {
+      yield* repeat(inner, 8 * Math.max(length, 1), (column) => {
         const first = (row * sizes[axis] + start) * inner + column;
         visit({ first, step: inner, length, at: (row * count + segment) * inner + column });
-      }
+      });
+      done += inner * length + 16;
+      if (done < PIECE_SIZE / 8) continue;
+      done = 0;
+      yield;
     }
   }
   return { axis, count };
@@ -115,18 +125,18 @@ function refuse(kernelName: string, dtype: ScalarType): void {
   if (!isFloatingPoint(dtype)) throw notImplementedFor(kernelName, dtypeName(dtype));
 }
 
-function segmentReduce(args: SegmentArgs): Tensor {
+function* segmentReduce(args: SegmentArgs): Pieces<Tensor> {
   const { data, initial } = args;
   const reduction = reductionNamed(args.reduce);
   const sizes = [...data.sizes];
-  const { axis, count } = boundariesOf(args);
+  const { axis, count } = yield* boundariesOf(args);
   sizes[axis] = count;
   refuse('_segment_reduce_cpu', data.dtype);
   const output = Tensor.empty(sizes, data.dtype);
-  const values = readNumbers(data);
-  const results = new Float64Array(output.numel);
+  const values = yield* numbersInPieces(data);
+  const results = scratch(Float64Array, output.numel);
   const round = roundingTo(data.dtype);
-  forEachSegment(args, ({ first, step, length, at }) => {
+  yield* forEachSegment(args, ({ first, step, length, at }) => {
     let value = initial === null ? neutral[reduction] : round(scalarToNumber(initial));
     for (let i = 0; i < length; i++) value = round(combined(reduction, value, values[first + i * step]));
     if (reduction === 'mean') {
@@ -135,7 +145,7 @@ function segmentReduce(args: SegmentArgs): Tensor {
     }
     results[at] = value;
   });
-  writeNumbers(output, results);
+  yield* storeInPieces(output, results);
   return output;
 }
 
@@ -144,18 +154,18 @@ interface SegmentBackwardArgs extends SegmentArgs {
   readonly output: Tensor;
 }
 
-function segmentReduceBackward(args: SegmentBackwardArgs): Tensor {
+function* segmentReduceBackward(args: SegmentBackwardArgs): Pieces<Tensor> {
   const { data, initial } = args;
   const reduction = reductionNamed(args.reduce);
   refuse('_segment_reduce_cpu', data.dtype);
   const [grads, outputs, values] = [args.grad, args.output, data].map(readNumbers);
-  const gradients = new Float64Array(data.numel);
+  const gradients = scratch(Float64Array, data.numel);
   const start = initial === null ? 1 : scalarToNumber(initial);
-  forEachSegment(args, (segment) => {
+  yield* forEachSegment(args, (segment) => {
     spread(reduction, segment, grads[segment.at], outputs[segment.at], start, values, gradients);
   });
   const result = Tensor.empty(data.sizes, data.dtype);
-  writeNumbers(result, gradients);
+  yield* storeInPieces(result, gradients);
   return result;
 }
 

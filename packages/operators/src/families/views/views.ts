@@ -2,7 +2,7 @@ import { complexType, contiguousStrides, elementSize, isComplex, Tensor, type Sc
 import { TensorView, unary } from '@cresset/tensorexpr';
 import { broadcastAll, expand } from '../../kernels/broadcast.ts';
 import { kernel, view } from '../../table/builders.ts';
-import { copyInto, copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts';
+import { copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts';
 import { inferSize } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
@@ -64,8 +64,8 @@ function conjugating(schema: string, rearranged: (args: Self) => Tensor): Operat
   return kernel<Self>(schema, {
     view: (args) => (isComplex(args.self.dtype) ? null : rearranged(args)),
     shape: (args) => ({ sizes: rearranged(args).sizes, dtype: args.self.dtype }),
-    host: (args, [output]) => {
-      copyInto(output, rearranged(args));
+    *host(args, [output]) {
+      yield* copyPieces(output, rearranged(args));
       const parts = output.storageArrayForWriting() as Float32Array;
       for (let at = 1; at < 2 * output.numel; at += 2) parts[at] = -parts[at];
     },

@@ -1,19 +1,20 @@
 import { numelOf, promoteTypes, Tensor } from '@cresset/tensor';
 import { binary, cast, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
-import { contiguousOf, lowerCopy } from '../../kernels/copy.ts';
+import { lowerCopy, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, float, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { checkScalarType } from '../products/matrix-product.ts';
-import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
-import { hostProduct } from '../products/product.ts';
+import { productPieces } from '../products/product.ts';
 import { narrowView } from '../../kernels/views.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { pixel, roundedTo, zero } from './regions.ts';
+import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
 
 /**
  * Convolutions whose kernel elements are moved, at each place of the result, by offsets that are part of the input (torchvision's
@@ -119,7 +120,11 @@ function checkDtypes({ input, weight, offset, mask }: DeformArgs): void {
 const channelsOfOffset = ({ input, offset_groups: groups }: DeformArgs): number => input.sizes[1] / groups;
 
 /** The samples of one image: `[groups, C / groups × kernel elements, out height × out width]`. */
-function hostColumns(args: DeformArgs, arrays: Record<'input' | 'offset' | 'mask', FloatArray>, image: number): Tensor {
+function* hostColumns(
+  args: DeformArgs,
+  arrays: Record<'input' | 'offset' | 'mask', FloatArray>,
+  image: number,
+): Pieces<Tensor> {
   const { input, weight, groups, use_mask: usesMask } = args;
   const [, channels, inHeight, inWidth] = input.sizes;
   const [kernelHeight, kernelWidth] = weight.sizes.slice(2);
@@ -128,19 +133,19 @@ function hostColumns(args: DeformArgs, arrays: Record<'input' | 'offset' | 'mask
   const round = roundingTo(input.dtype);
   const columns = Tensor.empty([groups, (channels / groups) * taps, places], input.dtype);
   const perOffset = channelsOfOffset(args);
-  fillNumbers(columns, (values) => {
+  yield* fillInPieces(columns, function* (values) {
     for (let group = 0; group < args.offset_groups; group++) {
       const firstTap = (image * args.offset_groups + group) * taps;
       for (let tap = 0; tap < taps; tap++) {
         const moves = (firstTap + tap) * 2 * places;
         const [row, column] = [Math.trunc(tap / kernelWidth) * args.dilation_h, (tap % kernelWidth) * args.dilation_w];
-        for (let place = 0; place < places; place++) {
+        yield* repeat(places, 64 * perOffset + 32, (place) => {
           const top = Math.trunc(place / width) * args.stride_h - args.pad_h + row;
           const left = (place % width) * args.stride_w - args.pad_w + column;
           const y = round(top + arrays.offset[moves + place]);
           const x = round(left + arrays.offset[moves + places + place]);
           const isInside = y > -1 && y < inHeight && x > -1 && x < inWidth;
-          if (!isInside) continue;
+          if (!isInside) return;
           const factor = usesMask ? arrays.mask[(firstTap + tap) * places + place] : 1;
           const [y0, x0] = [Math.floor(y), Math.floor(x)];
           const [dy, dx] = [round(y - y0), round(x - x0)];
@@ -153,7 +158,8 @@ function hostColumns(args: DeformArgs, arrays: Record<'input' | 'offset' | 'mask
             const below = (1 - dx) * at(y0 + 1, x0) + dx * at(y0 + 1, x0 + 1);
             values[(channel * taps + tap) * places + place] = factor * round((1 - dy) * above + dy * below);
           }
-        }
+        });
+        yield;
       }
     }
   });
@@ -167,26 +173,28 @@ function filterMatrices(contiguousWeight: Tensor, groups: number): Tensor {
   return contiguousWeight.asStrided([groups, filters / groups, length], [(filters / groups) * length, length, 1]);
 }
 
-function hostDeform(args: DeformArgs, out: Tensor): void {
+function* hostDeform(args: DeformArgs, out: Tensor): Pieces {
   if (out.numel === 0) return;
   const { input, groups } = args;
   const [batch, filters, height, width] = out.sizes;
   const places = height * width;
   const arrays = {
-    input: readNumbers(input),
-    offset: readNumbers(args.offset),
-    mask: readNumbers(args.mask),
+    input: yield* numbersInPieces(input),
+    offset: yield* numbersInPieces(args.offset),
+    mask: yield* numbersInPieces(args.mask),
   };
-  const matrices = filterMatrices(contiguousOf(args.weight), groups);
+  const matrices = filterMatrices(yield* contiguousInPieces(args.weight), groups);
   const sums = Tensor.empty([batch * groups, filters / groups, places], input.dtype);
   for (let image = 0; image < batch; image++) {
-    hostProduct(matrices, hostColumns(args, arrays, image), narrowView(sums, 0, image * groups, groups));
+    const columns = yield* hostColumns(args, arrays, image);
+    yield* productPieces(matrices, columns, narrowView(sums, 0, image * groups, groups));
+    yield;
   }
-  const products = readNumbers(sums);
-  const bias = readNumbers(args.bias);
-  fillNumbers(out, (values) => {
-    for (let at = 0; at < values.length; at++) values[at] = products[at] + bias[Math.trunc(at / places) % filters];
-  });
+  const products = yield* numbersInPieces(sums);
+  const bias = yield* numbersInPieces(args.bias);
+  yield* fillInPieces(out, (values) =>
+    filled(values, 4, (at) => products[at] + bias[Math.trunc(at / places) % filters]),
+  );
 }
 
 /** A tensor with its elements in C order, on a device. */

@@ -13,11 +13,12 @@ import {
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { float, floatParam, index, mul, sub } from '../../kernels/expressions.ts';
-import { readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, TensorMeta } from '../../table/row.ts';
 import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 
 /** What operators that pool regions of an image have in common (torchvision/csrc/ops): regions and the cells they are cut into. */
 
@@ -79,11 +80,11 @@ export function channelOf(
 }
 
 /** Calls `visit` with every region's image and corners, rounded to the dtype as torchvision scales them. */
-export function forEachRegion(
+export function* forEachRegion(
   { input, rois, spatial_scale: scale }: RegionArgs,
-  visit: (region: number, image: number, corners: Corners) => void,
-): void {
-  const numbers: FloatArray = readNumbers(rois);
+  visit: (region: number, image: number, corners: Corners) => Pieces,
+): Pieces {
+  const numbers: FloatArray = yield* numbersInPieces(rois);
   const round = roundingTo(input.dtype);
   const factor = round(scale);
   for (let region = 0; region < rois.sizes[0]; region++) {
@@ -91,7 +92,8 @@ export function forEachRegion(
     const at = Math.trunc(image);
     check(at >= 0 && at < input.sizes[0], () => outOfBounds(0, input.sizes[0]).replace('%', String(at)), 'IndexError');
     const scaled = (place: number): number => round(place * factor);
-    visit(region, at, { start: [scaled(y1), scaled(x1)], end: [scaled(y2), scaled(x2)] });
+    yield* visit(region, at, { start: [scaled(y1), scaled(x1)], end: [scaled(y2), scaled(x2)] });
+    yield;
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, OperatorRow, Results, TensorMeta } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
@@ -32,6 +32,7 @@ import {
   type RegionArgs,
   type RegionOperator,
 } from './regions.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 
 /**
  * Regions of an image cut into cells, each the average of samples at places between pixels (torchvision's roi_align and
@@ -96,32 +97,32 @@ function tapsOf(args: AlignArgs, dim: 0 | 1, { start, cell, samples }: Line): Ta
   });
 }
 
-function hostAlign(operator: AlignOperator, args: AlignArgs, [out, mapping]: readonly Tensor[]): void {
+function* hostAlign(operator: AlignOperator, args: AlignArgs, [out, mapping]: readonly Tensor[]): Pieces {
   if (out.numel === 0) return;
   const { input, pooled_height: height, pooled_width: width } = args;
-  const values = readNumbers(input);
+  const values = yield* numbersInPieces(input);
   const [, inChannels, inHeight, inWidth] = input.sizes;
   const channels = out.sizes[1];
   const plane = inHeight * inWidth;
-  fillNumbers(out, (result) => {
-    forEachRegion(args, (region, image, corners) => {
+  yield* fillInPieces(out, (result) =>
+    forEachRegion(args, function* (region, image, corners) {
       const lines = [lineOf(args, 0, corners), lineOf(args, 1, corners)];
       const rows = tapsOf(args, 0, lines[0]);
       const columns = tapsOf(args, 1, lines[1]);
       const product = lines[0].samples * lines[1].samples;
       const count = operator.countsOne ? Math.max(product, 1) : product;
-      for (let channel = 0; channel < channels; channel++) {
-        for (let row = 0; row < height; row++) {
-          for (let column = 0; column < width; column++) {
-            const from = (image * inChannels + channelOf(operator, args, channel, row, column)) * plane;
-            const sum = weightedSum(values, from, inWidth, rows[row], columns[column]);
-            result[((region * channels + channel) * height + row) * width + column] = sum / count;
-          }
+      const cost = columns.reduce((sum, taps) => sum + 2 * taps.at.length, 16);
+      yield* repeat(channels * height, cost * (rows[0]?.at.length ?? 1), (line) => {
+        const [channel, row] = [Math.floor(line / height), line % height];
+        for (let column = 0; column < width; column++) {
+          const from = (image * inChannels + channelOf(operator, args, channel, row, column)) * plane;
+          const sum = weightedSum(values, from, inWidth, rows[row], columns[column]);
+          result[((region * channels + channel) * height + row) * width + column] = sum / count;
         }
-      }
-    });
-  });
-  if (mapping) writeNumbers(mapping, channelMapping(out.sizes));
+      });
+    }),
+  );
+  if (mapping) yield* storeInPieces(mapping, channelMapping(out.sizes));
 }
 
 function weightedSum(values: ArrayLike<number>, from: number, rowLength: number, rows: Taps, columns: Taps): number {

@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -13,7 +13,7 @@ import {
 } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
@@ -32,6 +32,7 @@ import {
   type RegionArgs,
   type RegionOperator,
 } from './regions.ts';
+import { type Pieces, repeat } from '../../kernels/pieces.ts';
 
 /**
  * Regions of an image rounded to whole pixels and cut into cells: the largest pixel of each (torchvision's roi_pool), or their average,
@@ -81,36 +82,37 @@ function spansOf({ border }: PoolOperator, args: RegionArgs, dim: 0 | 1, { start
 }
 
 /** Calls `visit` with each element of the result, where its channel starts in the input and which pixels its cell has. */
-function forEachCell(
+function* forEachCell(
   operator: PoolOperator,
   args: RegionArgs,
   channels: number,
   visit: (element: number, plane: number, channel: number, rows: Span, columns: Span) => void,
-): void {
+): Pieces {
   const { input, pooled_height: height, pooled_width: width } = args;
   const [, inChannels, inHeight, inWidth] = input.sizes;
-  forEachRegion(args, (region, image, corners) => {
+  yield* forEachRegion(args, function* (region, image, corners) {
     const rows = spansOf(operator, args, 0, corners);
     const columns = spansOf(operator, args, 1, corners);
-    for (let channel = 0; channel < channels; channel++) {
-      for (let row = 0; row < height; row++) {
-        for (let column = 0; column < width; column++) {
-          const from = channelOf(operator, args, channel, row, column);
-          const element = ((region * channels + channel) * height + row) * width + column;
-          visit(element, (image * inChannels + from) * inHeight * inWidth, from, rows[row], columns[column]);
-        }
+    const cost = columns.reduce((sum, [left, right]) => sum + 2 * (right - left), 16);
+    const tallest = rows.reduce((most, [top, bottom]) => Math.max(most, bottom - top), 1);
+    yield* repeat(channels * height, cost * tallest, (line) => {
+      const [channel, row] = [Math.floor(line / height), line % height];
+      for (let column = 0; column < width; column++) {
+        const from = channelOf(operator, args, channel, row, column);
+        const element = ((region * channels + channel) * height + row) * width + column;
+        visit(element, (image * inChannels + from) * inHeight * inWidth, from, rows[row], columns[column]);
       }
-    }
+    });
   });
 }
 
-function hostPool(operator: PoolOperator, args: RegionArgs, [out, second]: readonly Tensor[]): void {
+function* hostPool(operator: PoolOperator, args: RegionArgs, [out, second]: readonly Tensor[]): Pieces {
   if (out.numel === 0) return;
-  const values = readNumbers(args.input);
+  const values = yield* numbersInPieces(args.input);
   const width = args.input.sizes[3];
-  const places = new Float64Array(second.numel);
+  const places = scratch(Float64Array, second.numel);
   const start = lowest(out.dtype);
-  fillNumbers(out, (result) => {
+  yield* fillInPieces(out, (result) =>
     forEachCell(operator, args, out.sizes[1], (element, plane, channel, [top, bottom], [left, right]) => {
       const isEmpty = bottom <= top || right <= left;
       let sum = 0;
@@ -129,9 +131,9 @@ function hostPool(operator: PoolOperator, args: RegionArgs, [out, second]: reado
       const average = isEmpty ? 0 : sum / ((bottom - top) * (right - left));
       result[element] = operator.byPosition ? average : largest;
       places[element] = operator.byPosition ? channel : place;
-    });
-  });
-  writeNumbers(second, places);
+    }),
+  );
+  yield* storeInPieces(second, places);
 }
 
 /** As `roundAway`, as an index. */

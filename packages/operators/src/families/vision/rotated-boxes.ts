@@ -4,9 +4,11 @@ import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, div, float, index, mul, sub } from '../../kernels/expressions.ts';
-import { fillNumbers, readNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { type FloatArray, fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
+import { mapped } from '../../kernels/mapped.ts';
+import { filled, type Pieces } from '../../kernels/pieces.ts';
 
 /**
  * How much of the area of two turned boxes is common to both (torchvision's box_iou_rotated).
@@ -82,16 +84,16 @@ function iou(first: FloatArray, second: FloatArray): number {
   return common / (w1 * h1 + w2 * h2 - common);
 }
 
-function hostIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor): void {
+function* hostIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor): Pieces {
   if (out.numel === 0) return;
-  const [first, second] = [boxes1, boxes2].map(readNumbers);
+  const [first, second] = yield* mapped([boxes1, boxes2], numbersInPieces);
   const columns = out.sizes[1];
-  fillNumbers(out, (values) => {
-    for (let at = 0; at < values.length; at++) {
+  yield* fillInPieces(out, (values) =>
+    filled(values, 512, (at) => {
       const [row, column] = [Math.trunc(at / columns), at % columns];
-      values[at] = iou(first.subarray(5 * row, 5 * row + 5), second.subarray(5 * column, 5 * column + 5));
-    }
-  });
+      return iou(first.subarray(5 * row, 5 * row + 5), second.subarray(5 * column, 5 * column + 5));
+    }),
+  );
 }
 
 const half = (value: Expr): Expr => mul(value, float(0.5));

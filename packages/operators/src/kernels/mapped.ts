@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from './pieces.ts';
 
 /** What `work` makes of each item, with a stop after each. */
 export function* mapped<Item, Result>(
