@@ -98,6 +98,7 @@ export type {
   DifferentiateOptions,
   GradOptions,
   Gradients,
+  HookHandle,
   OptimizerStateDict,
   StepOptions,
   StepResult,

@@ -64,7 +64,7 @@ class Net(nn.Module):
         return x.square().mean()
 `;
 
-test('gradients of a custom operator, and of layers that are run again, are those of the host', async () => {
+test('gradients of a custom operator, of layers that are run again, and with a hook, are those of the host', async () => {
   await registerOperator('gpu_grad_ns::swish(Tensor x) -> Tensor', {
     lowering: 'x * sigmoid(x)',
     backward:
@@ -76,11 +76,19 @@ test('gradients of a custom operator, and of layers that are run again, are thos
     Float32Array.from({ length: 256 * 64 }, (_, at) => Math.sin(0.7 * at)),
     [256, 64],
   );
-  const train = async (device: 'cpu' | 'webgpu', options: Pick<TrainerOptions, 'checkpoint'>): Promise<number[]> => {
+  const train = async (
+    device: 'cpu' | 'webgpu',
+    options: Pick<TrainerOptions, 'checkpoint'>,
+    hook?: string,
+  ): Promise<number[]> => {
     const model = await load(file, { device, worker: false });
     const trainer = await model.trainer({ optimizer: optim.SGD({ lr: 0.05 }), ...options });
     const losses: number[] = [];
-    for (let at = 0; at < 4; at++) losses.push((await trainer.step(x)).loss);
+    for (let at = 0; at < 4; at++) {
+      // What was known of steps before it is known no more.
+      if (hook !== undefined && at === 2) await trainer.registerHook('layers.1.linear.weight', hook);
+      losses.push((await trainer.step(x)).loss);
+    }
     if (device === 'webgpu') expect(model.lastRun!.hostFallback).toEqual([]);
     await model.dispose();
     return losses;
@@ -88,4 +96,8 @@ test('gradients of a custom operator, and of layers that are run again, are thos
   const expected = await train('cpu', {});
   expect(distance(await train('webgpu', {}), expected)).toBeLessThan(1e-4);
   expect(distance(await train('webgpu', { checkpoint: ['layers.0', 'layers.1'] }), expected)).toBeLessThan(1e-4);
+  const hook = 'def hook(grad):\n    return grad * -20\n';
+  const hooked = await train('cpu', {}, hook);
+  expect(distance(hooked, expected)).toBeGreaterThan(1e-3);
+  expect(distance(await train('webgpu', {}, hook), hooked)).toBeLessThan(1e-4);
 });

@@ -88,6 +88,12 @@ export interface Gradients {
   readonly inputGrads: readonly (Tensor | null)[];
 }
 
+/** A hook that was registered (torch.utils.hooks.RemovableHandle). */
+export interface HookHandle {
+  /** Has gradients pass by it again. */
+  remove(): Promise<void>;
+}
+
 const METHOD_RULES = {
   method: 'string',
   loss: 'string',
@@ -108,6 +114,7 @@ export class Trainer {
   readonly #id: number;
   readonly #optimizer: OptimizerName;
   readonly #options: TrainerOptions;
+  #hooks = 0;
 
   /** Used by `model.trainer`. */
   constructor(
@@ -150,6 +157,25 @@ export class Trainer {
     const answer = await this.#client.request('trained', message, signal ? { signal } : {});
     this.#file.lastProfile = answer.profile;
     return { loss: answer.loss, gradNorm: answer.gradNorm, output: fromWire(answer.output) };
+  }
+
+  /**
+   * Has a function see the gradient of a parameter in each step, before it is added to that of earlier steps, clipped or used (Tensor.register_hook). What it
+   * gives takes the place of the gradient, None leaves that as it is. Hooks of a parameter are called in the order in which they were registered.
+   *
+   * @param hook TorchScript source of a function of the gradient: `def hook(grad): return grad * 0.5`
+   *
+   * Rejects with `NO_PARAMETER`, with PyTorch's error for a parameter that requires no gradient, and with the compiler's. Steps reject where it gives a tensor of
+   * another shape or dtype.
+   */
+  async registerHook(parameter: string, hook: string): Promise<HookHandle> {
+    const number = ++this.#hooks;
+    await this.#client.request('done', { ...this.#message('hook'), hook: number, parameter, source: hook });
+    return {
+      remove: async () => {
+        await this.#client.request('done', { ...this.#message('remove-hook'), hook: number });
+      },
+    };
   }
 
   /** What the optimiser keeps of each parameter, and its groups. */

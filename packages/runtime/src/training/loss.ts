@@ -10,9 +10,14 @@ import type { ProgramParts } from '../worker/program-parts.ts';
 export async function compileLoss(loss: string, parts: ProgramParts): Promise<GraphFunction> {
   const isName = /^\w+$/.test(loss);
   const source = isName ? `def loss(input, target):\n    return F.${loss}(input, target)\n` : loss;
+  return compileSource(source, isName ? `torch.nn.functional.${loss}` : 'loss', parts);
+}
+
+/** Compiles the first function of a source, called by its name in errors. Rejects with the compiler's error. */
+export async function compileSource(source: string, name: string, parts: ProgramParts): Promise<GraphFunction> {
   await needForSource(parts, source);
-  const [fn] = declareScript(source, { filename: isName ? `<torch.nn.functional.${loss}>` : '<loss>' }).functions;
-  if (!fn) throw new CressetError('ARGUMENT', 'the source of the loss defines no function');
+  const [fn] = declareScript(source, { filename: `<${name}>` }).functions;
+  if (!fn) throw new CressetError('ARGUMENT', `the source of the ${name} defines no function`);
   fn.ensureDefined();
   return fn;
 }

@@ -1,8 +1,11 @@
-import type { ScriptFunction } from '@cresset/ir';
-import { Tuple, type IValue, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
+import type { GraphFunction, ScriptFunction } from '@cresset/ir';
+import { OperatorError } from '@cresset/operators';
+import { Tensor, Tuple, type IValue, type ScriptObject, type Storage } from '@cresset/tensor';
 import { differentiate } from '../autograd/differentiate.ts';
 import type { Gradient } from '../autograd/grad-node.ts';
 import { Recorder } from '../autograd/recorder.ts';
+import { unrecorded } from '../autograd/runner.ts';
+import { tensorTypes } from '../autograd/saved-value.ts';
 import { Autocast, type AutocastDtype } from '../autograd/autocast.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import { TapeRun } from '../autograd/tape-run.ts';
@@ -121,6 +124,25 @@ export class RecordedRun {
       this.#recorder.autocast = null;
       autocast?.end(new TapeRun(this.#recorded, true));
     }
+  }
+
+  /** What a hook makes of a gradient; the gradient itself where it gives None. Throws PyTorch's errors. */
+  async hooked(fn: GraphFunction, gradient: Tensor): Promise<Tensor> {
+    const run = unrecorded(this.#recorded);
+    const [made] = await run.run(tapeCode.ofFunction(fn).code([]), [gradient]);
+    if (made === null) return gradient;
+    if (!(made instanceof Tensor)) throw new OperatorError(`hook '${fn.name}' has to return a Tensor or None`);
+    if (made.sizes.join() !== gradient.sizes.join()) {
+      throw new OperatorError(`hook '${fn.name}' has changed the size of value`);
+    }
+    if (made.dtype !== gradient.dtype) {
+      const typeOf = ({ dtype }: Tensor): string => `torch.${tensorTypes[dtype]}Tensor`;
+      throw new OperatorError(
+        `hook '${fn.name}' has changed the type of value (was ${typeOf(gradient)} got ${typeOf(made)})`,
+      );
+    }
+    run.release(gradient);
+    return made;
   }
 
   /** The gradients of outputs by inputs; null for one that they do not depend on. */

@@ -1,3 +1,5 @@
+import { CressetError, type GraphFunction } from '@cresset/ir';
+import { OperatorError } from '@cresset/operators';
 import { Tensor, type IValue } from '@cresset/tensor';
 import { ExecutorCache, GraphExecutor, type RunSpec } from '../executor/graph-executor.ts';
 import type { RunProfile } from '../run/run-profile.ts';
@@ -53,6 +55,8 @@ export class Trainer {
   readonly #executors: ExecutorCache;
   /** Those that were used last stand first. */
   readonly #traced: TracedCall[] = [];
+  /** What sees gradients before they are used, by its number, in the order in which it was added. */
+  readonly #hooks = new Map<number, { readonly state: ParameterState; readonly fn: GraphFunction }>();
   /** Of steps whose gradients the tape takes. */
   readonly #plans = new Map<string, StepPlan>();
 
@@ -77,6 +81,24 @@ export class Trainer {
   /** All that is trained, in the order in which PyTorch numbers it. */
   get states(): readonly ParameterState[] {
     return this.groups.flat();
+  }
+
+  /**
+   * Has `fn` called with the gradient of a parameter, before it is added to earlier ones, clipped or used; what it gives takes its place (Tensor.register_hook).
+   * Throws `NO_PARAMETER` for one that is not trained, and PyTorch's error for one that requires no gradient.
+   */
+  addHook(hook: number, parameter: string, fn: GraphFunction): void {
+    const state = this.states.find((each) => each.parameter.name === parameter);
+    if (!state) throw new CressetError('NO_PARAMETER', `there is no parameter '${parameter}'`);
+    if (!state.parameter.tensor.requiresGrad) {
+      throw new OperatorError("cannot register a hook on a tensor that doesn't require gradient");
+    }
+    this.#hooks.set(hook, { state, fn });
+    this.#traced.splice(0);
+  }
+
+  removeHook(hook: number): void {
+    if (this.#hooks.delete(hook)) this.#traced.splice(0);
   }
 
   /**
@@ -133,7 +155,12 @@ export class Trainer {
       const loss = lossOf(given);
       const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
       const tensors = trained.map(({ parameter }) => parameter.tensor);
-      const found = await run.gradients([loss], [null], tensors);
+      const found = [...(await run.gradients([loss], [null], tensors))];
+      for (const { state, fn } of this.#hooks.values()) {
+        const at = trained.indexOf(state);
+        const gradient = found[at];
+        if (gradient) found[at] = await run.hooked(fn, gradient);
+      }
       const gradients = this.states.map((state) => found[trained.indexOf(state)] ?? null);
       return { loss, output: given.output, gradients };
     });

@@ -4,6 +4,7 @@ import type { RequestHandlers } from '../worker/request-handlers.ts';
 import type { AnswerBody } from '../worker/worker-host.ts';
 import { DifferentiableCall } from './differentiable-call.ts';
 import { takeGradients } from './gradients.ts';
+import { compileSource } from './loss.ts';
 import { loadState, optimizerState, restoreState, saveOptimizer } from './optimizer-state.ts';
 import { groupedParameters, parametersOf } from './trainable-parameters.ts';
 import { Trainer } from './trainer.ts';
@@ -42,6 +43,14 @@ async function answer(request: TrainRequest, model: HostedModel, signal: AbortSi
       const bytes = await saveOptimizer(trainerOf(model, request.trainer), request.hyperparameters);
       return { type: 'saved', bytes: bytes.buffer };
     }
+    case 'hook': {
+      const trainer = trainerOf(model, request.trainer);
+      trainer.addHook(request.hook, request.parameter, await compileSource(request.source, 'hook', model.parts));
+      return { type: 'done' };
+    }
+    case 'remove-hook':
+      trainerOf(model, request.trainer).removeHook(request.hook);
+      return { type: 'done' };
     case 'close':
       trainers.get(model)?.get(request.trainer)?.dispose();
       trainers.get(model)?.delete(request.trainer);

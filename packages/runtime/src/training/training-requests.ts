@@ -81,6 +81,15 @@ export type TrainRequest = { readonly type: 'train'; readonly id: number; readon
   | { readonly what: 'load'; readonly trainer: number; readonly input: SentInput }
   /** Writes the state as `torch.save` writes `optimizer.state_dict()`; answered with `saved`. */
   | { readonly what: 'save'; readonly trainer: number; readonly hyperparameters: readonly Hyperparameters[] }
+  /** Has a function see the gradients of a parameter, by a number of the page's; answered with `done`, as is its end. */
+  | {
+      readonly what: 'hook';
+      readonly trainer: number;
+      readonly hook: number;
+      readonly parameter: string;
+      readonly source: string;
+    }
+  | { readonly what: 'remove-hook'; readonly trainer: number; readonly hook: number }
   | { readonly what: 'close'; readonly trainer: number }
   /** Says of the parameters of a module whether they are trained; answered with `loaded`. */
   | { readonly what: 'require-grad'; readonly module: string; readonly requiresGrad: boolean }
