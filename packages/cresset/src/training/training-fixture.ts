@@ -51,3 +51,9 @@ export function distance(found: ArrayLike<number>, expected: readonly number[]):
   if (found.length !== expected.length) return Infinity;
   return Math.max(...expected.map((value, at) => Math.abs(found[at] - value) / Math.abs(value)));
 }
+
+/** How far losses are from PyTorch's, relative to these: the farthest of the first 50, and the last. */
+export const distances = (found: readonly number[], expected: readonly number[]): { first: number; last: number } => ({
+  first: distance(found.slice(0, 50), expected.slice(0, 50)),
+  last: distance(found.slice(-1), expected.slice(found.length - 1, found.length)),
+});

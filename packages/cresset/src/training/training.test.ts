@@ -47,7 +47,7 @@ describe('losses are those of PyTorch', () => {
     const trainer = await model.trainer({ optimizer: optim.AdamW({ lr: 3e-3 }), loss: TOKEN_LOSS });
     const losses: number[] = [];
     for (let at = 0; at < 50; at++) losses.push((await trainer.step(...batches.transformer(at))).loss);
-    expect(distance(losses, whole.transformer)).toBeLessThan(1e-3);
+    expect(distance(losses, whole.transformer.slice(0, 50))).toBeLessThan(1e-3);
   });
 
   test('of the digit classifier, by another method than forward', async () => {
