@@ -1,4 +1,4 @@
-import { numelOf, Tensor, type HostArray, type IValue, type List, type ScalarType } from '@cresset/tensor';
+import { meterMemory, numelOf, Tensor, type HostArray, type IValue, type List, type ScalarType } from '@cresset/tensor';
 import { finish, isInPieces } from '../kernels/pieces.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import type { takeMemory } from './spare-memory.ts';
@@ -47,7 +47,16 @@ export class Moves {
     if (!tensors.every(({ dtype }) => isExact(dtype, result.dtype))) return null;
     // The row itself moves numbers that say where they come from, and once more larger ones: what stays as it was is a constant.
     const count = tensors.reduce((sum, tensor) => sum + extentOf(tensor), 0);
-    const [first, second] = [1, 1 + count].map((start) => moved(row, names, args, tensors, start, result, context));
+    // That is no memory of the program's.
+    const meter = meterMemory(null);
+    let first: Float64Array;
+    let second: Float64Array;
+    try {
+      first = moved(row, names, args, tensors, 1, result, context);
+      second = moved(row, names, args, tensors, 1 + count, result, context);
+    } finally {
+      meterMemory(meter);
+    }
     const starts: number[] = [];
     let end = 1;
     for (const tensor of tensors) {

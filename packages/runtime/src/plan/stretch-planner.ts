@@ -265,7 +265,7 @@ export class StretchPlanner implements Planner {
     site.stretches.splice(site.stretches.indexOf(stretch), 1);
     for (const other of site.stretches) if (other.next === stretch) other.next = null;
     if (site.last === stretch) site.last = null;
-    stretch.dispose(this.#device, this.#recorder);
+    stretch.dispose(this.#recorder);
   }
 
   clear(): void {

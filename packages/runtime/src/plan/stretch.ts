@@ -36,18 +36,13 @@ type StorageSource =
   /** Made anew on the host, with these elements. */
   | { readonly kind: 'copied'; readonly from: Storage };
 
-/** A buffer of the stretch's own, which takes what the host has computed to its launches. */
-interface Transfer {
-  buffer: DeviceBuffer | null;
-}
-
 /** A storage that launches use, and how. */
 interface BoundStorage {
   readonly storage: number;
   readonly dtype: ScalarType;
   readonly stored: boolean;
   /** Of elements that nobody needs when the stretch is over. */
-  readonly transfer: Transfer | null;
+  readonly isPassing: boolean;
 }
 
 /** Where a number comes from that a replay writes among the params of its launches. */
@@ -236,9 +231,9 @@ export class Stretch {
       }
       for (const at of this.handedOut) ledger?.own(storages[at]);
       for (let at = 0; at < bound.length; at++) {
-        const { storage, dtype, stored, transfer } = bound[at];
-        buffers[at] = transfer
-          ? sent(storages[storage], dtype, transfer, device)
+        const { storage, dtype, stored, isPassing } = bound[at];
+        buffers[at] = isPassing
+          ? sent(storages[storage], dtype, device)
           : stored
             ? storages[storage].deviceBufferForWriting(device, dtype)
             : storages[storage].deviceBuffer(device, dtype);
@@ -258,6 +253,7 @@ export class Stretch {
       sources.forEach(({ kind }, at) => (kind === 'copied' || kind === 'made') && storages[at]?.dispose());
       throw error;
     } finally {
+      for (let at = 0; at < buffers.length; at++) if (bound[at].isPassing) device.release(buffers[at]);
       // What it worked with is not its own: it may be large.
       this.#values.length = storages.length = buffers.length = 0;
       this.#computed.length = this.#computedOnHost.length = 0;
@@ -289,22 +285,17 @@ export class Stretch {
     });
   }
 
-  dispose(device: ComputeDevice, recorder: LaunchRecorder): void {
+  dispose(recorder: LaunchRecorder): void {
     recorder.forget(this.list);
-    for (const { transfer } of this.bound) if (transfer?.buffer) device.release(transfer.buffer);
     for (const copy of this.copies) copy.dispose();
   }
 }
 
-/** Sends a storage's elements to the buffer that is there for them. */
-function sent(storage: Storage, dtype: ScalarType, transfer: Transfer, device: ComputeDevice): DeviceBuffer {
-  if (transfer.buffer?.isLost) {
-    device.release(transfer.buffer);
-    transfer.buffer = null;
-  }
-  transfer.buffer ??= device.allocate((storage.byteLength / elementSize(dtype)) * device.deviceElementSize(dtype));
-  device.upload(transfer.buffer, dtype, new Uint8Array(storage.hostBytes()));
-  return transfer.buffer;
+/** A buffer with a storage's elements, which is none of the storage's. */
+function sent(storage: Storage, dtype: ScalarType, device: ComputeDevice): DeviceBuffer {
+  const buffer = device.allocate((storage.byteLength / elementSize(dtype)) * device.deviceElementSize(dtype));
+  device.upload(buffer, dtype, new Uint8Array(storage.hostBytes()));
+  return buffer;
 }
 
 /** Makes a stretch of what was recorded up to the instruction `end`. */
@@ -513,8 +504,8 @@ class StretchBuilder {
         ? this.#numbers.get(storage)!
         : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
       if (copy) this.#copies.push(copy);
-      const transfer = this.#passing.has(number) ? { buffer: null } : null;
-      places.set(storage, bound.push({ storage: number, dtype, stored, transfer }) - 1);
+      const isPassing = this.#passing.has(number);
+      places.set(storage, bound.push({ storage: number, dtype, stored, isPassing }) - 1);
     }
     const { buffers, bufferOf } = planMemory(scratch);
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
