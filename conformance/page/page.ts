@@ -1,3 +1,5 @@
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { requestWebGpuDevice } from '@cresset/webgpu';
 import { CaseRunner } from '../src/case-runner.ts';
 import type { CaseResult, ProgramCase } from '../src/case.ts';
@@ -12,11 +14,16 @@ declare global {
 
 let runner: Promise<CaseRunner> | null = null;
 
+async function deviceOf({ device, defaultLimits }: RunnerSettings): Promise<ComputeDevice | null> {
+  if (device === 'webassembly') return new WasmDevice();
+  return device === 'webgpu' ? requestWebGpuDevice({ defaultLimits }) : null;
+}
+
 async function makeRunner(settings: RunnerSettings): Promise<CaseRunner> {
-  const { device, checks, smallHost, defaultLimits } = settings;
+  const { checks, smallHost } = settings;
   return new CaseRunner(
     {
-      device: device === 'webgpu' ? await requestWebGpuDevice({ defaultLimits }) : null,
+      device: await deviceOf(settings),
       limits: smallHost ? {} : { smallWork: -1 },
     },
     checks,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
 import type { Check } from './case.ts';
-import { EXECUTOR_SETTINGS, type RunnerSettings } from './runner-settings.ts';
+import { DEVICE_SETTINGS, EXECUTOR_SETTINGS, type RunnerSettings } from './runner-settings.ts';
 
 export interface Options extends RunnerSettings {
   /** A folder or a single `.jsonl` file. */
@@ -29,7 +29,7 @@ export interface Options extends RunnerSettings {
 }
 
 export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
-  --device cpu|webgpu   where programs run (cpu)
+  --device NAME         where programs run: cpu (in TypeScript), webassembly, webgpu (cpu)
   --no-small-host       everything that has a kernel for the device runs there, however little it is
   --default-limits      a device with the limits and features that every WebGPU adapter has
   --dump-shaders DIR    write every distinct shader there
@@ -75,7 +75,8 @@ export function readCommandLine(args: readonly string[]): Options {
     },
   });
   if (values.corpus === undefined) throw new Error('--corpus is missing');
-  if (values.device !== 'cpu' && values.device !== 'webgpu') throw new Error(`no such device: ${values.device}`);
+  const device = DEVICE_SETTINGS.find((name) => name === values.device);
+  if (device === undefined) throw new Error(`no such device: ${values.device}`);
   const wanted = values.check.split(',') as Check[];
   const unknown = wanted.find((check) => !checks.includes(check));
   if (unknown !== undefined) throw new Error(`no such check: ${unknown}`);
@@ -85,7 +86,7 @@ export function readCommandLine(args: readonly string[]): Options {
     corpus: values.corpus,
     executor,
     repeat: Number(values.repeat),
-    device: values.device,
+    device,
     browser: values.browser,
     deno: values.deno,
     suite: values.suite ?? null,

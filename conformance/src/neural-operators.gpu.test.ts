@@ -1,45 +1,4 @@
-import { deviceRefusal, runOnDevice, type LoweringContext } from '@cresset/operators';
-import { Storage, Tensor, contiguousStrides, numelOf, type ScalarType } from '@cresset/tensor';
-import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
-import { afterAll, beforeAll, describe, it } from 'vitest';
-import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
-import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/oracle/oracle-case.ts';
+import { requestWebGpuDevice } from '@cresset/webgpu';
+import { testNeuralOperators } from './neural-operators-fixture.ts';
 
-/** Lowerings of neural network operators as shaders, against what PyTorch's CPU computes. */
-
-let device: WebGpuDevice;
-beforeAll(async () => {
-  device = await requestWebGpuDevice();
-});
-afterAll(() => device.dispose());
-
-const lowered = oracleCases.filter(({ example }) => {
-  const row = rowOf(example);
-  return (
-    example.raises === undefined && !row.decomposition && deviceRefusal(row, argumentsOf(row, example.args)) === null
-  );
-});
-
-describe('lowerings on the device', () => {
-  it.each(lowered)('$name', async ({ example }) => {
-    const row = rowOf(example);
-    const args = argumentsOf(row, example.args);
-    const temporaries: Tensor[] = [];
-    const context: LoweringContext = {
-      device,
-      temporary(sizes: readonly number[], dtype: ScalarType) {
-        const storage = Storage.onDevice(device, dtype, numelOf(sizes));
-        const tensor = new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
-        temporaries.push(tensor);
-        return tensor;
-      },
-      launch: (kernel) => device.launch(kernel),
-      ...fixedLowering,
-    };
-    const results = await runOnDevice(row, args, context);
-    const tensors = [...results, ...args].flat().filter((value) => value instanceof Tensor);
-    await Promise.all(tensors.map((tensor) => tensor.storage.toHost()));
-    expectResults(results, args, row, example);
-    for (const tensor of [...tensors, ...temporaries]) tensor.dispose();
-  });
-});
+testNeuralOperators(() => requestWebGpuDevice());

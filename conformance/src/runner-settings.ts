@@ -3,7 +3,7 @@ import type { Check } from './case.ts';
 
 /** What a worker process or page has to know to run cases; travels as JSON. */
 export interface RunnerSettings {
-  readonly device: 'cpu' | 'webgpu';
+  readonly device: DeviceSetting;
   readonly checks: readonly Check[];
   /** Small work on data that lies on the host is done there, as in real runs. */
   readonly smallHost: boolean;
@@ -14,6 +14,10 @@ export interface RunnerSettings {
   /** Calls are made so often, then with other shapes, and have to give what they give with the JIT off; 1 makes them once. */
   readonly repeat: number;
 }
+
+export const DEVICE_SETTINGS = ['cpu', 'webassembly', 'webgpu'] as const;
+
+export type DeviceSetting = (typeof DEVICE_SETTINGS)[number];
 
 export const EXECUTOR_SETTINGS = ['default', 'simple', 'profiling', 'bailouts', 'off'] as const;
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { CaseRunner } from './case-runner.ts';
 import { openNodeDevice } from './node-device.ts';
 import type { WorkerReply, WorkerRequest } from './process-pool.ts';
@@ -8,10 +9,11 @@ import { ShaderFolder } from './shader-folder.ts';
 
 const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;
-const device = settings.device === 'webgpu' ? await openNodeDevice(settings.defaultLimits) : null;
+const gpu = settings.device === 'webgpu' ? await openNodeDevice(settings.defaultLimits) : null;
+const device = settings.device === 'webassembly' ? new WasmDevice() : gpu;
 const limits = settings.smallHost ? {} : { smallWork: -1 };
 const runner = new CaseRunner({ device, limits }, settings.checks, settings);
-const shaders = shaderPath && device ? new ShaderFolder(shaderPath, device) : null;
+const shaders = shaderPath && gpu ? new ShaderFolder(shaderPath, gpu) : null;
 
 // Corpora are large and cases of one file come one after the other: keep the lines of the last file.
 let loaded: { file: string; lines: string[] } | null = null;

@@ -6,6 +6,6 @@ const path = (relative) => fileURLToPath(new URL(`../../${relative}`, import.met
 export const aliases = [
   { find: /^cresset$/, replacement: path('packages/cresset/src/index.ts') },
   { find: /^cresset\/full$/, replacement: path('packages/cresset/src/full.ts') },
-  { find: /^@cresset\/([a-z]+)\/parts\/([a-z-]+)$/, replacement: path('packages/$1/src/parts/$2.ts') },
+  { find: /^@cresset\/([a-z-]+)\/parts\/([a-z-]+)$/, replacement: path('packages/$1/src/parts/$2.ts') },
   { find: /^@cresset\/([a-z-]+)$/, replacement: path('packages/$1/src/index.ts') },
 ];

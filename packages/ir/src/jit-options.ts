@@ -28,6 +28,8 @@ export interface JitOptions {
   readonly bailouts?: boolean | undefined;
   /** `true` has it form the groups of PyTorch's TensorExpr fuser on the host, where they run operator by operator (`_jit_override_can_fuse_on_cpu`). */
   readonly fuseOnCpu?: boolean | undefined;
+  /** `false` has models that are loaded from now on compute on the host in TypeScript alone (`CRESSET_WEBASSEMBLY`). */
+  readonly webAssembly?: boolean | undefined;
   /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
@@ -73,6 +75,7 @@ export function setJitOptions(changed: JitOptions): void {
     fusionStrategy: 'array',
     bailouts: 'boolean',
     fuseOnCpu: 'boolean',
+    webAssembly: 'boolean',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',
@@ -139,6 +142,7 @@ function readOptions(): JitOptions {
   return {
     enabled: flag('PYTORCH_JIT'),
     executor: read('CRESSET_JIT_EXECUTOR') as ExecutorKind | undefined,
+    webAssembly: flag('CRESSET_WEBASSEMBLY'),
     logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
     typeVerbosity: verbosity === undefined ? undefined : Number.parseInt(verbosity, 10),
     optLimit: read('PYTORCH_JIT_OPT_LIMIT'),

@@ -14,6 +14,8 @@ export interface DeviceCapabilities {
   readonly immediates: boolean;
   /** A software adapter: workgroup memory and barriers cost more than they save. */
   readonly software: boolean;
+  /** The thread itself computes: a launch costs next to nothing. */
+  readonly host?: boolean;
   readonly maxWorkgroupSize: number;
   readonly maxWorkgroupStorage: number;
   readonly maxStorageBuffers: number;

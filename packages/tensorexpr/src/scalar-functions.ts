@@ -36,6 +36,7 @@ function gaussian(x: number): number {
 }
 
 export function erf(x: number): number {
+  if (x === 0) return x;
   const magnitude = Math.abs(x);
   if (magnitude > 1) return Math.sign(x) * (1 - erfc(magnitude));
   // Σ (−1)ⁿ x²ⁿ⁺¹ / (n! (2n+1)) · 2/√π converges quickly here.

@@ -18,6 +18,13 @@ export function signed(value: number): Code {
   return [...bytes, value & 127];
 }
 
+/** A signed 64-bit number as LEB128. */
+function signedLong(value: bigint): Code {
+  const bytes: number[] = [];
+  for (; value < -64n || value > 63n; value >>= 7n) bytes.push(Number(value & 127n) | 128);
+  return [...bytes, Number(value & 127n)];
+}
+
 type One = (x: Code) => Code;
 type Two = (x: Code, y: Code) => Code;
 type Load = (address: Code, offset?: number) => Code;
@@ -40,48 +47,192 @@ const store =
 /** The prefix of the instructions of 128 bits. */
 const simd = (opcode: number): Code => [0xfd, unsigned(opcode)];
 
+/** The instructions that integers of both sizes have; `zero` is the first of their comparisons, `sum` that of their arithmetic. */
+const integers = (zero: number, sum: number) => ({
+  eqz: one(zero),
+  eq: two(zero + 1),
+  ne: two(zero + 2),
+  lt: two(zero + 3),
+  /** As numbers without a sign. */
+  ltUnsigned: two(zero + 4),
+  gt: two(zero + 5),
+  le: two(zero + 7),
+  ge: two(zero + 9),
+  add: two(sum),
+  sub: two(sum + 1),
+  mul: two(sum + 2),
+  /** Traps where `y` is 0, and where the quotient is none of the type. */
+  div: two(sum + 3),
+  divUnsigned: two(sum + 4),
+  /** Traps where `y` is 0. */
+  rem: two(sum + 5),
+  remUnsigned: two(sum + 6),
+  and: two(sum + 7),
+  or: two(sum + 8),
+  xor: two(sum + 9),
+  shiftLeft: two(sum + 10),
+  shiftRight: two(sum + 11),
+  shiftRightUnsigned: two(sum + 12),
+});
+
 export const i32 = {
+  ...integers(0x45, 0x6a),
   const: (value: number): Code => [0x41, signed(value)],
   load: load(0x28),
-  add: two(0x6a),
-  sub: two(0x6b),
-  mul: two(0x6c),
-  and: two(0x71),
+  loadByte: load(0x2d),
+  loadSignedByte: load(0x2c),
+  loadHalf: load(0x2f),
+  loadSignedHalf: load(0x2e),
+  store: store(0x36),
+  storeByte: store(0x3a),
+  storeHalf: store(0x3b),
   shl: (x: Code, bits: number): Code => [x, i32.const(bits), 0x74],
-  eqz: one(0x45),
-  eq: two(0x46),
-  lt: two(0x48),
-  gt: two(0x4a),
   /** `x` where it is smaller than `y`, `y` elsewhere; both are read twice. */
   min: (x: Code, y: Code): Code => [x, y, i32.lt(x, y), 0x1b],
+  ofLong: one(0xa7),
 };
 
-export const f32 = { load: load(0x2a), store: store(0x38) };
+export const i64 = {
+  ...integers(0x50, 0x7c),
+  const: (value: bigint): Code => [0x42, signedLong(value)],
+  load: load(0x29),
+  store: store(0x37),
+  ofInteger: one(0xac),
+  ofUnsigned: one(0xad),
+  /** Towards zero; 0 for NaN, and the nearest number where it is out of range. */
+  ofFloat: one([0xfc, 4]),
+};
+
+export const f32 = {
+  load: load(0x2a),
+  store: store(0x38),
+  ofLong: one(0xb4),
+  ofDouble: one(0xb6),
+};
+
+export const f64 = { load: load(0x2b), store: store(0x39), ofFloat: one(0xbb) };
+
+const toLane =
+  (opcode: number) =>
+  (address: Code, vector: Code, lane: number): Code => [address, vector, simd(opcode), 0, 0, lane];
 
 export const v128 = {
   load: load(simd(0)),
+  /** Four numbers of 16 bits as numbers of 32. */
+  loadSignedHalves: load(simd(3)),
+  loadHalves: load(simd(4)),
   store: store(simd(11)),
   /** One value in all four lanes. */
   loadSplat: load(simd(9)),
+  /** 32 bits, and zeros. */
+  loadWord: load(simd(0x5c)),
   /** The four 32-bit lanes of `x` (0 to 3) and `y` (4 to 7) that are named. */
-  shuffle: (x: Code, y: Code, lanes: readonly number[]): Code => [
-    x,
-    y,
-    simd(13),
-    lanes.map((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte)),
-  ],
+  shuffle: (x: Code, y: Code, lanes: readonly number[]): Code =>
+    v128.shuffleBytes(
+      x,
+      y,
+      lanes.flatMap((lane) => [0, 1, 2, 3].map((byte) => 4 * lane + byte)),
+    ),
+  shuffleBytes: (x: Code, y: Code, bytes: readonly number[]): Code => [x, y, simd(13), bytes],
   /** `vector` with one lane from memory. */
-  loadLane: (address: Code, vector: Code, lane: number): Code => [address, vector, simd(0x54 + 2), 0, 0, lane],
+  loadLane: toLane(0x56),
+  storeLane: toLane(0x5a),
+  storeTwoLanes: toLane(0x5b),
   zero: [simd(12), new Array<number>(16).fill(0)] as Code,
+  words: (...words: readonly number[]): Code => [
+    simd(12),
+    words.map((word) => [word & 255, (word >> 8) & 255, (word >> 16) & 255, (word >> 24) & 255]),
+  ],
+  not: one(simd(0x4d)),
+  and: two(simd(0x4e)),
+  /** `x` without the bits of `y`. */
+  andNot: two(simd(0x4f)),
+  or: two(simd(0x50)),
+  xor: two(simd(0x51)),
+  /** Bits of `x` where those of `mask` are set, of `y` elsewhere. */
+  select: (x: Code, y: Code, mask: Code): Code => [x, y, mask, simd(0x52)],
+  anyTrue: one(simd(0x53)),
 };
 
+export const i32x4 = {
+  splat: one(simd(17)),
+  extract: (x: Code, lane: number): Code => [x, simd(27), lane],
+  replace: (x: Code, lane: number, value: Code): Code => [x, value, simd(28), lane],
+  eq: two(simd(0x37)),
+  ne: two(simd(0x38)),
+  lt: two(simd(0x39)),
+  gt: two(simd(0x3b)),
+  gtUnsigned: two(simd(0x3c)),
+  le: two(simd(0x3d)),
+  ge: two(simd(0x3f)),
+  extendBytes: one([simd(0x89), simd(0xa9)]),
+  extendSignedBytes: one([simd(0x87), simd(0xa7)]),
+  abs: one(simd(0xa0)),
+  neg: one(simd(0xa1)),
+  allTrue: one(simd(0xa3)),
+  shiftLeft: two(simd(0xab)),
+  shiftRight: two(simd(0xac)),
+  shiftRightUnsigned: two(simd(0xad)),
+  add: two(simd(0xae)),
+  sub: two(simd(0xb1)),
+  mul: two(simd(0xb5)),
+  min: two(simd(0xb6)),
+  max: two(simd(0xb8)),
+  /** Towards zero; 0 for NaN, and the nearest number where it is out of range. */
+  ofFloats: one(simd(0xf8)),
+};
+
+const floatBits = new DataView(new ArrayBuffer(4));
+
 export const f32x4 = {
+  const: (value: number): Code => {
+    floatBits.setFloat32(0, value);
+    const word = floatBits.getInt32(0);
+    return v128.words(word, word, word, word);
+  },
+  splat: one(simd(19)),
+  extract: (x: Code, lane: number): Code => [x, simd(31), lane],
+  replace: (x: Code, lane: number, value: Code): Code => [x, value, simd(32), lane],
+  eq: two(simd(0x41)),
+  ne: two(simd(0x42)),
+  lt: two(simd(0x43)),
+  gt: two(simd(0x44)),
+  le: two(simd(0x45)),
+  ge: two(simd(0x46)),
+  ceil: one(simd(0x67)),
+  floor: one(simd(0x68)),
+  trunc: one(simd(0x69)),
+  /** Halves go to even numbers. */
+  nearest: one(simd(0x6a)),
+  abs: one(simd(0xe0)),
+  neg: one(simd(0xe1)),
+  sqrt: one(simd(0xe3)),
   add: two(simd(0xe4)),
+  sub: two(simd(0xe5)),
   mul: two(simd(0xe6)),
+  div: two(simd(0xe7)),
+  /** NaN where either is. */
+  min: two(simd(0xe8)),
+  max: two(simd(0xe9)),
+  ofIntegers: one(simd(0xfa)),
   /** `x · y + sum`, rounded once where the engine has an instruction for that. */
   multiplyAdd: (x: Code, y: Code, sum: Code, isRelaxed: boolean): Code =>
     isRelaxed ? [x, y, sum, simd(0x105)] : f32x4.add(sum, f32x4.mul(x, y)),
 };
+
+/** `x` where the condition is not 0, else `y`: both are computed. */
+export const choose = (condition: Code, x: Code, y: Code): Code => [x, y, condition, 0x1b];
+
+/** As `when`, for code that gives four lanes. */
+export const whenVector = (condition: Code, then: Code, otherwise: Code): Code => [
+  condition,
+  0x04,
+  0x7b,
+  then,
+  0x05,
+  otherwise,
+  0x0b,
+];
 
 /** Runs `then` where the condition is not 0, else `otherwise`. */
 export const when = (condition: Code, then: Code, otherwise?: Code): Code => [

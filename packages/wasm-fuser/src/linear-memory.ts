@@ -1,4 +1,6 @@
 const PAGE = 1 << 16;
+/** Two gigabytes: code compares addresses as numbers with a sign. */
+const MOST_PAGES = 1 << 15;
 
 /** Free bytes from `at` on. */
 interface Gap {
@@ -8,12 +10,13 @@ interface Gap {
 
 /** One WebAssembly memory, which grows as it is asked for more, and who has what of it. */
 export class LinearMemory {
-  readonly memory = new WebAssembly.Memory({ initial: 1 });
+  readonly memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES });
   /** In order, with something taken between any two. */
   readonly #gaps: Gap[] = [{ at: 0, size: PAGE }];
   readonly #taken = new Map<number, number>();
   #floats = new Float32Array(this.memory.buffer);
   #integers = new Int32Array(this.memory.buffer);
+  #view = new DataView(this.memory.buffer);
 
   /** All of it, until it grows: to be asked for again after `take`. */
   get floats(): Float32Array {
@@ -24,6 +27,11 @@ export class LinearMemory {
   get integers(): Int32Array {
     if (this.#integers.buffer !== this.memory.buffer) this.#integers = new Int32Array(this.memory.buffer);
     return this.#integers;
+  }
+
+  get view(): DataView {
+    if (this.#view.buffer !== this.memory.buffer) this.#view = new DataView(this.memory.buffer);
+    return this.#view;
   }
 
   /** Bytes that somebody has. */

@@ -1,22 +1,29 @@
 import { Local, unsigned, type Code } from './code.ts';
 
+/** Types of values, by their codes in a module. */
+export const valueTypes = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const;
+export type ValueType = keyof typeof valueTypes;
+
 /** What a function is made of while its code is written: its parameters come as locals, and it may have more. */
 export class FunctionBody {
-  readonly #vectors: Local[] = [];
-  readonly #integers: Local[] = [];
-  #count: number;
+  readonly #types: ValueType[] = [];
+  readonly #parameters: number;
 
   constructor(parameters: number) {
-    this.#count = parameters;
+    this.#parameters = parameters;
+  }
+
+  local(type: ValueType): Local {
+    return new Local(this.#parameters + this.#types.push(type) - 1);
   }
 
   /** A local for four floats, or four integers. */
   vector(): Local {
-    return this.#keep(this.#vectors);
+    return this.local('v128');
   }
 
   integer(): Local {
-    return this.#keep(this.#integers);
+    return this.local('i32');
   }
 
   vectors(count: number): Local[] {
@@ -27,24 +34,15 @@ export class FunctionBody {
     return Array.from({ length: count }, () => this.integer());
   }
 
-  #keep(locals: Local[]): Local {
-    const local = new Local(this.#count++);
-    locals.push(local);
-    return local;
-  }
-
   /** How many locals of which type stand one after another, in the order in which they were asked for. */
   declarations(): Code {
-    const types = new Map<number, number>();
-    for (const { index } of this.#vectors) types.set(index, 0x7b);
-    for (const { index } of this.#integers) types.set(index, 0x7f);
-    const runs: { type: number; count: number }[] = [];
-    for (const [, type] of [...types].sort(([a], [b]) => a - b)) {
+    const runs: { type: ValueType; count: number }[] = [];
+    for (const type of this.#types) {
       const last = runs.at(-1);
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
     }
-    return vector(runs.map(({ type, count }) => [unsigned(count), type]));
+    return vector(runs.map(({ type, count }) => [unsigned(count), valueTypes[type]]));
   }
 }
 
@@ -54,9 +52,26 @@ interface DefinedFunction {
   readonly code: Code;
 }
 
+/** A function that a module is given as `host.<name>`. */
+export interface ImportedFunction {
+  readonly name: string;
+  readonly parameters: readonly ValueType[];
+  readonly result: ValueType;
+}
+
 /** A module of functions that take integers and return nothing, over one memory that it is given as `host.memory`. */
 export class ModuleBuilder {
   readonly #functions: DefinedFunction[] = [];
+  readonly #imports: readonly ImportedFunction[];
+
+  constructor(imports: readonly ImportedFunction[] = []) {
+    this.#imports = imports;
+  }
+
+  /** Code that calls what the module is given. */
+  imported(name: string, ...values: Code[]): Code {
+    return [values, 0x10, unsigned(this.#imports.findIndex((each) => each.name === name))];
+  }
 
   /**
    * Adds a function; those with a name are exported.
@@ -69,24 +84,38 @@ export class ModuleBuilder {
   ): (...values: Code[]) => Code {
     const body = new FunctionBody(parameters);
     const code = write(body, ...Array.from({ length: parameters }, (_, index) => new Local(index)));
-    const index = this.#functions.length;
+    const index = this.#imports.length + this.#functions.length;
     this.#functions.push({ name, parameters, code: [body.declarations(), code, 0x0b] });
     return (...values) => [values, 0x10, unsigned(index)];
   }
 
   bytes(): Uint8Array<ArrayBuffer> {
     const functions = this.#functions;
-    const exported = functions.flatMap(({ name }, index) => (name === null ? [] : [[text(name), 0, unsigned(index)]]));
+    const imports = this.#imports;
+    const exported = functions.flatMap(({ name }, index) =>
+      name === null ? [] : [[text(name), 0, unsigned(imports.length + index)]],
+    );
     const code: Code = [
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-      section(
-        1,
-        functions.map(({ parameters }) => [0x60, vector(new Array<Code>(parameters).fill(0x7f)), 0]),
-      ),
-      section(2, [[text('host'), text('memory'), 2, 0, 0]]),
+      section(1, [
+        ...imports.map(({ parameters, result }) => [
+          0x60,
+          vector(parameters.map((type) => valueTypes[type])),
+          vector([valueTypes[result]]),
+        ]),
+        ...functions.map(({ parameters }) => [
+          0x60,
+          vector(new Array<Code>(parameters).fill(valueTypes.i32)),
+          vector([]),
+        ]),
+      ]),
+      section(2, [
+        [text('host'), text('memory'), 2, 0, 0],
+        ...imports.map(({ name }, index) => [text('host'), text(name), 0, unsigned(index)]),
+      ]),
       section(
         3,
-        functions.map((_, index) => unsigned(index)),
+        functions.map((_, index) => unsigned(imports.length + index)),
       ),
       section(7, exported),
       section(
@@ -98,7 +127,16 @@ export class ModuleBuilder {
   }
 }
 
-const flat = (code: Code): number[] => [code].flat(Infinity as 1) as number[];
+/** Bytes in order: what is nested deeply is much. */
+function flat(code: Code): number[] {
+  const bytes: number[] = [];
+  const visit = (each: Code): void => {
+    if (typeof each === 'number') bytes.push(each);
+    else for (const inner of each) visit(inner);
+  };
+  visit(code);
+  return bytes;
+}
 
 /** Bytes after their number. */
 function sized(code: Code): Code {

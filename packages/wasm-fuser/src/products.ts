@@ -196,7 +196,7 @@ function tile(module: ModuleBuilder, rows: number, vectors: number, isRelaxed: b
 }
 
 /** The code for a number from 1 on, the last first: most tiles are whole. */
-const choose = (value: Local, cases: readonly Code[]): Code =>
+const byNumber = (value: Local, cases: readonly Code[]): Code =>
   cases.reduce((otherwise, code, at) => when(i32.eq(value.get, i32.const(at + 1)), code, otherwise), []);
 
 function multiplyTiles(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
@@ -206,9 +206,9 @@ function multiplyTiles(body: FunctionBody, parameters: readonly Local[], tiles: 
     own(target.get, cStride.get, left.get, right.get, bStride.get, depth.get, accumulate.get);
   const rowsOfTiles = [
     takenRows.set(i32.min(restRows.get, i32.const(TILE_ROWS))),
-    choose(
+    byNumber(
       takenRows,
-      tiles.map((own) => choose(taken, own.map(call))),
+      tiles.map((own) => byNumber(taken, own.map(call))),
     ),
     left.advance(aStride.get),
     target.advance(i32.mul(i32.const(TILE_ROWS), cStride.get)),

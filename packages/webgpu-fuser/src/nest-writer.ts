@@ -1,25 +1,13 @@
 import {
   expressionsOf,
-  FreeAxes,
+  splitStores,
   type KernelSignature,
   type LoopNest,
   type PointSchedule,
   type RowSchedule,
-  type Store,
 } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
 import { ShaderWriter, type ShaderText } from './shader-writer.ts';
-
-/** Stores made once for each point of the nest's axes, and those made for each value of the inner axes too. */
-function splitStores(nest: LoopNest): { once: Store[]; inner: Store[] } {
-  const freeAxes = new FreeAxes();
-  const mentionsInner = (store: Store): boolean =>
-    nest.innerAxes.some((axis) => expressionsOf(store).some((expr) => freeAxes.of(expr).has(axis)));
-  return {
-    once: nest.stores.filter((store) => !mentionsInner(store)),
-    inner: nest.stores.filter(mentionsInner),
-  };
-}
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
   writer.announce(nest.stores.flatMap(expressionsOf));

@@ -1,11 +1,17 @@
 import { setJitLogSink } from '@cresset/ir';
 import { WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
+import type { ComputeDevice } from '@cresset/tensorexpr';
 import { openWebGpuDevice } from '@cresset/webgpu';
 import { parts } from './parts.ts';
 
 /** Makes this thread a host that talks through `port`, and says that it is ready. */
 export function serve(port: Port<Request, FromHost>): WorkerHost {
-  const host = new WorkerHost(port, { openDevice: () => openWebGpuDevice(), parts });
+  const openHost = (): Promise<ComputeDevice | null> =>
+    import('@cresset/wasm-fuser/parts/device').then(
+      ({ openWasmDevice }) => openWasmDevice(),
+      () => null,
+    );
+  const host = new WorkerHost(port, { openDevice: () => openWebGpuDevice(), openHost, parts });
   host.listen();
   return host;
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { load, memory, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from '../index.ts';
+import { load, memory, setJitOptions, setWorker, shutdown, tensor, TorchScriptError, type Tensor } from '../index.ts';
 import { failure } from '../../../../test-setup/failure.ts';
 
 const shared = new URL('../../../../../shared/models/', import.meta.url);
@@ -37,6 +37,28 @@ it('outside of browsers a model is named by its path, or its `file:` address', a
   const error = await failure(load('no such folder/model.pt', { device: 'cpu' }));
   expect(error.code).toBe('FILE_UNREADABLE');
   expect(error.message).toContain('no%20such%20folder/model.pt cannot be read: ENOENT');
+});
+
+it('computes on the host in WebAssembly, and in JavaScript where that is asked for', async () => {
+  const answers: number[][] = [];
+  for (const webAssembly of [true, false]) {
+    setJitOptions({ webAssembly });
+    await using model = await load(readFileSync(digits), { device: 'cpu' });
+    expect(model.place.description).toMatch(webAssembly ? /^WebAssembly/ : /^host$/);
+    for (let run = 0; run < 3; run++) {
+      const answer = (await model.forward(
+        tensor(
+          Float32Array.from({ length: 784 }, (_, at) => Math.sin(at)),
+          [1, 1, 28, 28],
+        ),
+      )) as Tensor;
+      answers.push([...(answer.data as Float32Array)]);
+    }
+    expect(model.lastRun!.dispatches > 0).toBe(webAssembly);
+  }
+  setJitOptions({ webAssembly: undefined });
+  const exact = answers.at(-1)!;
+  for (const answer of answers) answer.forEach((value, at) => expect(value).toBeCloseTo(exact[at], 4));
 });
 
 describe('shutdown', () => {

@@ -10,7 +10,9 @@ import { verifyCall } from './verification.ts';
 export const inspectionHandlers: RequestHandlers = {
   async estimate({ input, device: choice }, host, signal) {
     const { device } = await host.chooseDevice(choice);
-    return { type: 'estimated', estimate: await estimateMemory(input, device, { signal }) };
+    // What a WebAssembly memory has no room for, the host has.
+    const gpu = device?.capabilities.host ? null : device;
+    return { type: 'estimated', estimate: await estimateMemory(input, gpu, { signal }) };
   },
 
   async verify(request, host, signal) {

@@ -33,7 +33,8 @@ export async function verifyCall(
 ): Promise<VerificationReport> {
   const { runner } = model;
   await model.loadDebugTables();
-  const device = runner.context.device ?? (await host.chooseDevice('webgpu')).device!;
+  const own = runner.context.device;
+  const device = own && !own.capabilities.host ? own : (await host.chooseDevice('webgpu')).device!;
   const { fn, receiver } = model.callee(request.module, request.method);
   const { schema } = fn;
   const reader = model.reader();

@@ -1,3 +1,4 @@
+import type { DeviceMemoryUse } from '@cresset/tensorexpr';
 import type { RequestHandlers } from '../worker/request-handlers.ts';
 import { bytesOf } from './counted-memory.ts';
 import { forEachStorage } from './reachable-storages.ts';
@@ -5,8 +6,9 @@ import { forEachStorage } from './reachable-storages.ts';
 /** How questions about memory are answered. */
 export const memoryHandlers: RequestHandlers = {
   async memory(_request, host) {
-    const device = await host.openedDevice();
-    const { live, pooled, peak } = device?.memory() ?? { live: 0, pooled: 0, peak: 0 };
+    const uses = (await host.openedDevices()).map((device) => device.memory());
+    const sum = (of: (use: DeviceMemoryUse) => number): number => uses.reduce((bytes, use) => bytes + of(use), 0);
+    const [live, pooled, peak] = [sum((use) => use.live), sum((use) => use.pooled), sum((use) => use.peak)];
     const report = { models: host.models.size, deviceBytes: live, pooledBytes: pooled, peakBytes: peak };
     return { type: 'memory', report };
   },

@@ -210,8 +210,8 @@ export class HostedModel {
 
   /** A method that is called once more may be called often: what records its runs on a device comes then. What the host is faster with comes at once. */
   async #expectRepetition(method: string): Promise<void> {
-    if (!this.#device) await this.parts.want('host', 'a call without a device');
-    else if (this.#called.has(method)) {
+    if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
+    if (this.#device && this.#called.has(method)) {
       await this.parts.want('plans', 'a method that is called again');
       if (this.runner.lastRun?.hostSmall.length) await this.parts.want('host', 'small work that is done again');
     }

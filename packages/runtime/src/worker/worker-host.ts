@@ -39,6 +39,8 @@ import { tensorToWire } from './wire-value.ts';
 export interface HostEnvironment {
   /** Opens the GPU. Rejects with a CressetError that says why there is none. */
   openDevice(): Promise<ComputeDevice>;
+  /** Makes a device of the host; null where it cannot be one, as under a policy that forbids to compile WebAssembly. */
+  openHost?(): Promise<ComputeDevice | null>;
   /** Where the parts of the library come from that a program may need; without it, there is what was registered before. */
   readonly parts?: PartLoader;
 }
@@ -74,6 +76,7 @@ export class WorkerHost {
   /** One a request that is under way. */
   readonly #aborts = new Map<number, AbortController>();
   #device: Promise<ComputeDevice> | null = null;
+  #hostDevice: Promise<ComputeDevice | null> | undefined;
 
   constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
     initializeRuntime();
@@ -175,7 +178,7 @@ export class WorkerHost {
     const opened = performance.now();
     const loaded = await readModule(source, options);
     const read = performance.now();
-    const place = this.#placeOf(loaded, await opening, request.device);
+    const place = await this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, await this.limited(place, request), this.output, parts);
     try {
       await model.prepare(signal);
@@ -261,20 +264,25 @@ export class WorkerHost {
   async close(): Promise<void> {
     for (const abort of this.#aborts.values()) abort.abort();
     await Promise.all([...this.models.keys()].map((id) => this.#dispose(id)));
-    const device = await this.openedDevice();
+    const devices = await this.openedDevices();
     this.#device = null;
-    device?.dispose();
+    this.#hostDevice = undefined;
+    for (const device of devices) device.dispose();
   }
 
-  /** The GPU, where it was opened. */
-  async openedDevice(): Promise<ComputeDevice | null> {
-    return (await this.#device?.catch(() => null)) ?? null;
+  /** The GPU and the host, where they were opened. */
+  async openedDevices(): Promise<ComputeDevice[]> {
+    const opened = await Promise.all([this.#device?.catch(() => null), this.#hostDevice]);
+    return opened.filter((device) => device != null);
   }
 
   /** A place with the limit that a request sets to memory there. */
   async limited(place: ModelPlace, { memoryLimit }: Pick<LoadRequest, 'memoryLimit'>): Promise<ModelPlace> {
-    if (memoryLimit) await this.#environment.parts?.need('memory');
-    return { ...place, memoryLimit };
+    if (!memoryLimit) return { ...place, memoryLimit };
+    await this.#environment.parts?.need('memory');
+    // What comes and goes between JavaScript and a memory of the host lies in both: a limit counts it once.
+    const isHost = place.device?.capabilities.host;
+    return isHost ? { device: null, report: cpuReport(place.report.reason), memoryLimit } : { ...place, memoryLimit };
   }
 
   /** Throws where there is none of that number. */
@@ -285,7 +293,7 @@ export class WorkerHost {
   }
 
   async chooseDevice(choice: DeviceChoice): Promise<ModelPlace> {
-    if (choice === 'cpu') return { device: null, report: cpuReport("device 'cpu' was asked for") };
+    if (choice === 'cpu') return this.#onHost("device 'cpu' was asked for");
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
       const found = device.capabilities.software ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
@@ -294,15 +302,23 @@ export class WorkerHost {
     } catch (error) {
       this.#device = null;
       if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
-      return { device: null, report: cpuReport(`there is no GPU to compute on (${error.message})`) };
+      return this.#onHost(`there is no GPU to compute on (${error.message})`);
     }
   }
 
+  async #onHost(reason: string): Promise<ModelPlace> {
+    const isWanted = jitOptions().webAssembly !== false;
+    const device = isWanted ? await (this.#hostDevice ??= this.#environment.openHost?.()) : null;
+    return { device: device ?? null, report: cpuReport(reason, device?.description) };
+  }
+
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
-  #placeOf({ module, weights }: LoadedModule, place: ModelPlace, choice: DeviceChoice): ModelPlace {
+  async #placeOf({ module, weights }: LoadedModule, place: ModelPlace, choice: DeviceChoice): Promise<ModelPlace> {
     const complaint = place.device && oversizedWeight(collectModules(module), place.device);
     if (!complaint) return place;
-    if (choice === 'auto') return { device: null, report: cpuReport(complaint) };
+    if (place.device!.capabilities.host) return { device: null, report: cpuReport(complaint) };
+    if (choice === 'auto')
+      return this.#placeOf({ module, weights } as LoadedModule, await this.#onHost(complaint), choice);
     weights?.close();
     throw new CressetError('DEVICE_BUFFER_TOO_LARGE', `${complaint}; with device 'cpu' the model runs on the host`);
   }
@@ -330,8 +346,8 @@ export class WorkerHost {
   }
 }
 
-function cpuReport(reason: string): DeviceReport {
-  return { device: 'cpu', description: 'host', reason };
+function cpuReport(reason: string, description = 'host'): DeviceReport {
+  return { device: 'cpu', description, reason };
 }
 
 /** However a run was ended, who aborted it sees the web's name for that. */

@@ -1,0 +1,4 @@
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { testNeuralOperators } from './neural-operators-fixture.ts';
+
+testNeuralOperators(() => Promise.resolve(new WasmDevice()));

@@ -1,0 +1,118 @@
+import { childrenOf, type Expr, type NormalContraction } from '@cresset/tensorexpr';
+import type { ListHost } from './list-host.ts';
+import type { KeptLines, Place } from './launches.ts';
+import type { PreparedContraction, PreparedKernel } from './programs.ts';
+import type { WasmBuffer } from './wasm-buffer.ts';
+
+/** Bytes of packed weights that are kept at most. */
+const MOST_BYTES = 512 << 20;
+
+interface KeptSide {
+  readonly side: 'left' | 'right';
+  /** Bindings that it reads, and where among those given they come from. */
+  readonly given: readonly number[];
+  readonly lines: number;
+  readonly byteLength: number;
+  /** The buffers and counts of writes that it was seen with. */
+  seen: (WasmBuffer | number)[];
+  /** Where its lines lie packed; null where they do not, or not yet. */
+  at: number | null;
+}
+
+/**
+ * Sides of a recorded product that are weights: what comes a second time as it was, of buffers that nobody has written since, stays packed as
+ * long as that is so.
+ */
+export class KeptSides implements KeptLines {
+  readonly #sides: KeptSide[];
+
+  private constructor(
+    private readonly device: ListHost,
+    private readonly prepared: PreparedContraction,
+    private readonly block: number,
+    sides: KeptSide[],
+  ) {
+    this.#sides = sides;
+  }
+
+  /** Null where no side can be kept: what lies in scratch memory is another one each time. */
+  static of(
+    device: ListHost,
+    prepared: PreparedKernel,
+    block: number,
+    places: readonly number[],
+    given: number,
+  ): KeptSides | null {
+    if (prepared.kind !== 'contraction') return null;
+    const { normal, signature, batch, k } = prepared;
+    const sides = (['left', 'right'] as const).flatMap((side): KeptSide[] => {
+      const bindings = bindingsIn(normal, side, prepared);
+      const lines = side === 'left' ? prepared.m : prepared.n;
+      const byteLength = 16 * Math.ceil(lines / 4) * k * batch;
+      const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
+      if (!isGiven || byteLength > MOST_BYTES) return [];
+      return [{ side, given: bindings.map((binding) => places[binding]), lines, byteLength, seen: [], at: null }];
+    });
+    return sides.length > 0 ? new KeptSides(device, prepared, block, sides) : null;
+  }
+
+  get byteLength(): number {
+    return this.#sides.reduce((sum, { at, byteLength }) => sum + (at === null ? 0 : byteLength), 0);
+  }
+
+  /** Looks whether the sides are as they were, and packs those that are so for the second time. */
+  see(given: readonly WasmBuffer[], places: readonly Place[]): void {
+    for (const side of this.#sides) {
+      const now = side.given.flatMap((at) => [given[at], given[at].writes]);
+      const isSame = side.seen.length === now.length && now.every((each, at) => each === side.seen[at]);
+      if (!isSame) {
+        side.seen = now;
+        this.#drop(side);
+      } else if (side.at === null) this.#pack(side, places);
+    }
+  }
+
+  at(side: 'left' | 'right', batch: number): number | null {
+    const kept = this.#sides.find((each) => each.side === side);
+    if (!kept || kept.at === null) return null;
+    return kept.at + (kept.byteLength / this.prepared.batch) * batch;
+  }
+
+  #pack(side: KeptSide, places: readonly Place[]): void {
+    const { device, prepared, block } = this;
+    if (device.keptBytes + side.byteLength > MOST_BYTES) return;
+    try {
+      side.at = device.linear.take(side.byteLength);
+    } catch {
+      return;
+    }
+    device.keptBytes += side.byteLength;
+    for (let batch = 0; batch < prepared.batch; batch++) {
+      device.launches.packLines(prepared, side.side, block, places, batch, 0, side.lines, this.at(side.side, batch)!);
+    }
+  }
+
+  #drop(side: KeptSide): void {
+    if (side.at === null) return;
+    this.device.linear.give(side.at);
+    this.device.keptBytes -= side.byteLength;
+    side.at = null;
+  }
+
+  dispose(): void {
+    this.#sides.forEach((side) => this.#drop(side));
+  }
+}
+
+function bindingsIn(kernel: NormalContraction, side: 'left' | 'right', { signature }: PreparedContraction): number[] {
+  const found = new Set<number>();
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    if (expr.kind === 'load') found.add(signature.bindingOf(expr.operand));
+    childrenOf(expr).forEach(visit);
+  };
+  visit(kernel[side]);
+  return [...found];
+}

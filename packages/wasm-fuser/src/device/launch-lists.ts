@@ -1,0 +1,141 @@
+import type { DeviceBuffer } from '@cresset/tensor';
+import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import { paramPlace, writeParam } from '../nests/launch-block.ts';
+import { KeptSides } from './kept-sides.ts';
+import type { ListHost } from './list-host.ts';
+import { bytesOfBlock, writeParams, writePlaces, type Place } from './launches.ts';
+import type { PreparedKernel } from './programs.ts';
+import type { Work } from './turns.ts';
+import type { WasmBuffer } from './wasm-buffer.ts';
+
+interface ListedLaunch {
+  readonly prepared: PreparedKernel;
+  readonly places: readonly number[];
+  readonly block: number;
+  /** Where its bindings lay the last time. */
+  readonly last: Place[];
+  /** Params that come with each replay: which of its own they are, and which of those given. */
+  readonly open: readonly { readonly param: number; readonly number: number }[];
+  /** Sides that are the same from replay to replay; null where none can be. */
+  readonly kept: KeptSides | null;
+}
+
+class WasmLaunchList implements CommandList {
+  constructor(
+    readonly launches: readonly ListedLaunch[],
+    readonly given: number,
+    /** Where scratch buffers lie among those of all lists, and how many bytes they have. */
+    readonly scratch: readonly Place[],
+    readonly scratchBytes: number,
+    readonly blocks: number,
+    readonly blockBytes: number,
+  ) {}
+
+  get byteLength(): number {
+    return this.blockBytes + this.launches.reduce((sum, { kept }) => sum + (kept?.byteLength ?? 0), 0);
+  }
+}
+
+/** Launches as lists: params that are written once, scratch memory for all lists, and packed weights that stay. */
+export class LaunchLists implements LaunchRecorder {
+  listener: ((launch: PreparedLaunch) => void) | null = null;
+  #scratch = 0;
+  #scratchBytes = 0;
+
+  constructor(private readonly device: ListHost) {}
+
+  /** Bytes that lists share. */
+  get scratchBytes(): number {
+    return this.#scratchBytes;
+  }
+
+  prepare(kernel: Kernel): PreparedLaunch {
+    return this.device.prepare(kernel);
+  }
+
+  record(recorded: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList {
+    const { linear: memory } = this.device;
+    let byteLength = 0;
+    const starts = recorded.map(({ launch }) => {
+      const start = byteLength;
+      byteLength += bytesOfBlock((launch as PreparedKernel).signature);
+      return start;
+    });
+    const blocks = memory.take(byteLength);
+    const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
+      const prepared = launch as PreparedKernel;
+      const block = blocks + starts[at];
+      writeParams(memory, block, prepared.signature);
+      const open = prepared.params.flatMap(({ open: number }, param) =>
+        number ? [{ param, number: number.index }] : [],
+      );
+      const kept = open.length === 0 ? KeptSides.of(this.device, prepared, block, places, given) : null;
+      return { prepared, places, block, last: [], open, kept };
+    });
+    let end = 0;
+    const laid = scratch.map((bytes): Place => {
+      const place = { address: end, byteLength: bytes };
+      end += Math.ceil(bytes / 64) * 64 + 64;
+      return place;
+    });
+    return new WasmLaunchList(launches, given, laid, end, blocks, byteLength);
+  }
+
+  replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
+    const list = listed as WasmLaunchList;
+    for (const { prepared, places } of list.launches) {
+      prepared.bindings.forEach(({ stored }, binding) => {
+        const place = places[binding];
+        if (stored && place < list.given) (given[place] as WasmBuffer).writes++;
+      });
+    }
+    this.device.counters.dispatches += list.launches.length;
+    this.device.turns.take(this.#run(list, (given as readonly WasmBuffer[]).slice(0, list.given), [...open]));
+  }
+
+  *#run(list: WasmLaunchList, given: readonly WasmBuffer[], numbers: readonly (number | bigint)[]): Work {
+    const scratch = this.#takeScratch(list.scratchBytes);
+    const bound: Place[] = [...given];
+    for (const { address, byteLength } of list.scratch) bound.push({ address: scratch + address, byteLength });
+    const { launches, linear: memory } = this.device;
+    for (const { prepared, places, block, last, open, kept } of list.launches) {
+      let isMoved = false;
+      for (let at = 0; at < places.length; at++) {
+        const place = bound[places[at]];
+        isMoved ||= last[at]?.address !== place.address || last[at].byteLength !== place.byteLength;
+        last[at] = place;
+      }
+      if (isMoved) writePlaces(memory, block, last);
+      for (const { param, number } of open) {
+        const { bindings, params } = prepared.signature;
+        writeParam(memory.view, block + paramPlace(bindings.length, param), params[param], numbers[number]);
+      }
+      if (launches.isShort(prepared)) {
+        prepared.functions.run(block, 0, prepared.points);
+      } else {
+        kept?.see(given, last);
+        yield* launches.run(prepared, block, last, kept);
+        yield;
+      }
+    }
+  }
+
+  forget(listed: CommandList): void {
+    const { launches, blocks } = listed as WasmLaunchList;
+    this.device.turns.after(() => {
+      this.device.linear.give(blocks);
+      for (const { kept } of launches) kept?.dispose();
+    });
+  }
+
+  #takeScratch(byteLength: number): number {
+    const { linear: memory } = this.device;
+    if (byteLength > this.#scratchBytes) {
+      if (this.#scratchBytes > 0) memory.give(this.#scratch);
+      this.#scratchBytes = 0;
+      this.#scratch = memory.take(byteLength);
+      this.#scratchBytes = byteLength;
+    }
+    return this.#scratch;
+  }
+}

@@ -1,0 +1,174 @@
+import { CressetError } from '@cresset/ir';
+import {
+  extentOf,
+  normalise,
+  pointsOf,
+  reduce,
+  binary,
+  cast,
+  mapStore,
+  Rewriter,
+  signatureOf,
+  workOf,
+  type Contraction,
+  type Kernel,
+  type KernelSignature,
+  type LoopNest,
+  type NormalContraction,
+  type NormalKernel,
+  type PreparedLaunch,
+} from '@cresset/tensorexpr';
+import { NeedsSingleSteps } from '../nests/expression-writer.ts';
+import {
+  instantiate,
+  kernelBytes,
+  lengthsKey,
+  type ContractionFunctions,
+  type NestFunctions,
+} from '../nests/kernel-module.ts';
+import { joinDigits } from '../nests/join-digits.ts';
+import { pointsOfNest } from '../nests/nest-writer.ts';
+import type { LinearMemory } from '../linear-memory.ts';
+import { plainLines, type PlainLines } from './plain-lines.ts';
+
+/** Steps of `workOf` between two stops. */
+export const PIECE_STEPS = 1 << 22;
+
+interface Prepared extends PreparedLaunch {
+  readonly label: string;
+  readonly signature: KernelSignature;
+}
+
+/** A nest that is ready to run: `points` points, of which some make a piece. */
+export interface PreparedNest extends Prepared {
+  readonly kind: 'nest';
+  readonly functions: NestFunctions;
+  readonly points: number;
+  readonly pointsAtOnce: number;
+}
+
+/** A contraction that is ready to run as a packed product. */
+export interface PreparedContraction extends Prepared {
+  readonly kind: 'contraction';
+  readonly normal: NormalContraction;
+  readonly functions: ContractionFunctions;
+  readonly batch: number;
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly left: PlainLines | null;
+  readonly right: PlainLines | null;
+}
+
+export type PreparedKernel = PreparedNest | PreparedContraction;
+
+/** Lines of either side, and elements of a line, below which packing takes longer than it saves. */
+const LEAST_LINES = 4;
+const LEAST_DEPTH = 4;
+
+/** Makes kernels ready; those of the same structure share a module. */
+export class Programs {
+  readonly #functions = new Map<string, NestFunctions | ContractionFunctions>();
+  readonly #unpacked = new Set<string>();
+
+  constructor(private readonly memory: LinearMemory) {}
+
+  /** Modules that were compiled. */
+  get size(): number {
+    return this.#functions.size;
+  }
+
+  prepare(kernel: Kernel): PreparedKernel {
+    if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
+    const { batch, m, n, k } = kernel;
+    const isSmall = Math.min(extentOf(m), extentOf(n)) < LEAST_LINES || extentOf(k) < LEAST_DEPTH;
+    if (isSmall || pointsOf(batch) === 0) return this.#nest(asNest(kernel), kernel);
+    const normal = joinDigits(normalise(kernel) as NormalContraction);
+    const signature = signatureOf(normal);
+    const key = keyOf(normal, signature);
+    if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
+    let functions;
+    try {
+      functions = this.#find<ContractionFunctions>(key, normal, signature);
+    } catch (error) {
+      if (!(error instanceof NeedsSingleSteps)) throw error;
+      this.#unpacked.add(key);
+      return this.#nest(asNest(kernel), kernel);
+    }
+    return {
+      kind: 'contraction',
+      normal,
+      label: kernel.label,
+      signature,
+      bindings: signature.bindings,
+      params: signature.params,
+      kernel,
+      functions,
+      batch: pointsOf(normal.batch),
+      m: extentOf(m),
+      n: extentOf(n),
+      k: pointsOf(normal.k),
+      left: plainLines(normal, normal.m, normal.left),
+      right: plainLines(normal, normal.n, normal.right),
+    };
+  }
+
+  #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
+    const normal = normalise(nest) as LoopNest;
+    const signature = signatureOf(normal);
+    const isEmpty = pointsOf(normal.axes) === 0;
+    const points = pointsOf(pointsOfNest(normal).axes);
+    const steps = isEmpty ? 1 : workOf(normal).total / Math.max(points, 1);
+    // Stretches of elements begin where four of them do.
+    const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
+    return {
+      kind: 'nest',
+      label: kernel.label,
+      signature,
+      bindings: signature.bindings,
+      params: signature.params,
+      kernel,
+      functions: this.#find<NestFunctions>(keyOf(normal, signature), normal, signature),
+      points: isEmpty ? 0 : points,
+      pointsAtOnce: atOnce,
+    };
+  }
+
+  #find<Functions extends NestFunctions | ContractionFunctions>(
+    key: string,
+    normal: NormalKernel,
+    signature: KernelSignature,
+  ): Functions {
+    let functions = this.#functions.get(key);
+    if (!functions) {
+      functions = this.#compile<Functions>(normal, signature);
+      this.#functions.set(key, functions);
+    }
+    return functions as Functions;
+  }
+
+  #compile<Functions>(normal: NormalKernel, signature: KernelSignature): Functions {
+    const bytes = kernelBytes(normal, signature);
+    try {
+      return instantiate<Functions>(new WebAssembly.Module(bytes), this.memory);
+    } catch (error) {
+      throw new CressetError('DEVICE_SHADER', `${normal.label} does not compile: ${String(error)}`, { cause: error });
+    }
+  }
+}
+
+const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;
+
+/** A contraction as loops with a sum inside. */
+export function asNest({ label, batch, m, n, k, left, right, stores }: Contraction): LoopNest {
+  const product = binary('mul', cast('float', left), cast('float', right));
+  const sum = reduce('sum', [k], product);
+  const rewriter = new Rewriter((expr) => (expr.kind === 'accumulator' ? sum : null));
+  return {
+    kind: 'nest',
+    label,
+    axes: [...batch, m, n],
+    innerAxes: [],
+    stores: stores.map((store) => mapStore(store, (expr) => rewriter.rewrite(expr))),
+  };
+}

@@ -1,0 +1,134 @@
+import { Tensor } from '@cresset/tensor';
+import { accumulator, axis, binary, param, TensorView, type Kernel, type LaunchRecorder } from '@cresset/tensorexpr';
+import { afterEach, expect, test, vi } from 'vitest';
+import { openWasmDevice } from '../parts/device.ts';
+import { WasmDevice } from './wasm-device.ts';
+import type { WasmBuffer } from './wasm-buffer.ts';
+
+afterEach(() => vi.restoreAllMocks());
+
+const floats = (...values: number[]): Tensor => Tensor.fromArray(Float32Array.from(values), [values.length], 'float32');
+
+function matrix(rows: number, columns: number, value: (row: number, column: number) => number): Tensor {
+  const data = Float32Array.from({ length: rows * columns }, (_, at) => value(Math.floor(at / columns), at % columns));
+  return Tensor.fromArray(data, [rows, columns], 'float32');
+}
+
+function product(a: Tensor, b: Tensor, c: Tensor): Kernel {
+  const [m, n, k] = [
+    axis('m', param('i32', a.sizes[0])),
+    axis('n', param('i32', b.sizes[1])),
+    axis('k', param('i32', a.sizes[1])),
+  ];
+  const [left, right, out] = [a, b, c].map((tensor) => new TensorView(tensor));
+  return {
+    kind: 'contraction',
+    label: 'product',
+    batch: [],
+    m,
+    n,
+    k,
+    left: left.at([m, k]),
+    right: right.at([k, n]),
+    stores: [{ operand: out.operand, offset: out.offsetAt([m, n]), value: binary('add', accumulator, accumulator) }],
+  };
+}
+
+const bufferOf = (tensor: Tensor, device: WasmDevice): WasmBuffer =>
+  tensor.storage.deviceBuffer(device, tensor.dtype) as WasmBuffer;
+
+async function read(tensor: Tensor): Promise<number[]> {
+  await tensor.storage.toHost();
+  return Array.from(tensor.contiguousArray() as Float32Array);
+}
+
+/** Has a recorded product read other buffers. */
+function replay(
+  device: WasmDevice,
+  recorder: LaunchRecorder,
+  list: ReturnType<LaunchRecorder['record']>,
+  tensors: Tensor[],
+): void {
+  const out = tensors.at(-1)!;
+  out.storage.deviceBufferForWriting(device, out.dtype);
+  recorder.replay(
+    list,
+    tensors.map((tensor) => bufferOf(tensor, device)),
+    [],
+  );
+}
+
+test('a recorded product follows its buffers, and keeps what does not change packed', async () => {
+  const device = new WasmDevice();
+  const a = matrix(8, 16, (row, column) => row - column);
+  const b = matrix(16, 12, (row, column) => row * column);
+  const c = matrix(8, 12, () => 0);
+  const launch = device.recorder.prepare(product(a, b, c));
+  const list = device.recorder.record([{ launch, places: [0, 1, 2] }], 3, []);
+  const expected = (left: Tensor): number[] =>
+    Array.from({ length: 96 }, (_, at) => {
+      const row = (left.storageArray() as Float32Array).subarray(
+        16 * Math.floor(at / 12),
+        16 * Math.floor(at / 12) + 16,
+      );
+      return 2 * row.reduce((sum, value, k) => sum + value * k * (at % 12), 0);
+    });
+  for (let run = 0; run < 3; run++) {
+    replay(device, device.recorder, list, [a, b, c]);
+    expect(await read(c)).toEqual(expected(a));
+  }
+  expect(device.keptBytes).toBe(4 * (8 * 16 + 12 * 16));
+  const other = matrix(8, 16, (row, column) => row * column - 3);
+  replay(device, device.recorder, list, [other, b, c]);
+  expect(await read(c)).toEqual(expected(other));
+  expect(device.keptBytes).toBe(4 * 12 * 16);
+  // Written to on the device: what was packed is what it was.
+  const zero = matrix(8, 16, () => 0);
+  device.launch(
+    product(
+      zero,
+      matrix(16, 12, () => 0),
+      matrix(8, 12, () => 0),
+    ),
+  );
+  device.recorder.forget(list);
+  expect(device.keptBytes).toBe(0);
+});
+
+test('memory that is given back is used again', () => {
+  const device = new WasmDevice();
+  const first = device.allocate(1000) as WasmBuffer;
+  device.release(first);
+  device.release(first);
+  expect(device.counters.liveBytes).toBe(0);
+  expect((device.allocate(1000) as WasmBuffer).address).toBe(first.address);
+});
+
+test('a kernel of the same structure is compiled once', async () => {
+  const device = new WasmDevice();
+  const twice = (x: Tensor, y: Tensor): Kernel => {
+    const i = axis('i', param('i32', x.numel));
+    const [from, to] = [new TensorView(x), new TensorView(y)];
+    const value = binary('add', from.at([i]), from.at([i]));
+    return {
+      kind: 'nest',
+      label: 'twice',
+      axes: [i],
+      innerAxes: [],
+      stores: [{ operand: to.operand, offset: to.offsetAt([i]), value }],
+    };
+  };
+  const outputs = [floats(0, 0, 0, 0, 0), floats(0, 0, 0)];
+  device.launch(twice(floats(1, 2, 3, 4, 5), outputs[0]));
+  device.launch(twice(floats(6, 7, 8), outputs[1]));
+  expect(await read(outputs[0])).toEqual([2, 4, 6, 8, 10]);
+  expect(await read(outputs[1])).toEqual([12, 14, 16]);
+  expect(device.counters).toMatchObject({ shaders: 1, dispatches: 2, prepared: 2 });
+});
+
+test('there is no device under a policy that forbids to compile WebAssembly', () => {
+  vi.spyOn(WebAssembly, 'Module').mockImplementation(() => {
+    throw new WebAssembly.CompileError('blocked by Content Security Policy');
+  });
+  expect(openWasmDevice()).toBeNull();
+});

@@ -1,0 +1,200 @@
+import { CressetError } from '@cresset/ir';
+import { elementSize, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import type { ComputeDevice, DeviceCapabilities, DeviceCounters, DeviceMemoryUse, Kernel } from '@cresset/tensorexpr';
+import { hasRelaxedSimd } from '../engine-features.ts';
+import { LinearMemory } from '../linear-memory.ts';
+import { loadProducts } from '../load.ts';
+import { LaunchLists } from './launch-lists.ts';
+import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
+import { Programs, type PreparedKernel } from './programs.ts';
+import { Turns, type Work } from './turns.ts';
+import { WasmBuffer } from './wasm-buffer.ts';
+
+/** Bytes behind each buffer that belong to nobody: four lanes may be read where one is wanted. */
+const MARGIN = 64;
+
+/**
+ * The host as a device: tensors lie in one WebAssembly memory, in which elements are as they are everywhere else, and kernels are functions
+ * that are emitted and compiled here. A launch is done when it is made, unless the event loop has waited long enough for its turn.
+ */
+export class WasmDevice implements ComputeDevice {
+  readonly description: string;
+  readonly capabilities: DeviceCapabilities = {
+    f16: false,
+    subgroupSize: 0,
+    immediates: false,
+    software: false,
+    host: true,
+    maxWorkgroupSize: 1,
+    maxWorkgroupStorage: 0,
+    maxStorageBuffers: 32,
+    maxBindingBytes: 2 ** 31 - 2 ** 20,
+    maxWorkgroupsPerDimension: 2 ** 31 - 1,
+  };
+  readonly counters: DeviceCounters = {
+    prepared: 0,
+    dispatches: 0,
+    submits: 0,
+    uploads: 0,
+    uploadedBytes: 0,
+    readbacks: 0,
+    readbackBytes: 0,
+    shaders: 0,
+    buffersAllocated: 0,
+    liveBytes: 0,
+    failures: 0,
+  };
+  readonly linear = new LinearMemory();
+  readonly launches: Launches;
+  readonly recorder = new LaunchLists(this);
+  readonly turns = new Turns((error) => this.#fail(error));
+  /** Bytes of packed weights. */
+  keptBytes = 0;
+  #peak = 0;
+  readonly #programs = new Programs(this.linear);
+  #prepared = new WeakMap<Kernel, PreparedKernel>();
+  readonly #failures: CressetError[] = [];
+  #toldFailures = 0;
+  #disposed = false;
+
+  /**
+   * @param isRelaxed whether products and sums are rounded once; only where the engine has that
+   * @throws where an engine has no WebAssembly, or a page's policy forbids to compile it
+   */
+  constructor(isRelaxed = hasRelaxedSimd()) {
+    this.launches = new Launches(this.linear, loadProducts(this.linear, isRelaxed));
+    this.description = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
+    // Nothing lies before the first buffer either.
+    this.linear.take(MARGIN);
+  }
+
+  deviceElementSize(dtype: ScalarType): number {
+    return elementSize(dtype);
+  }
+
+  allocate(byteLength: number): DeviceBuffer {
+    this.#checkUsable();
+    const buffer = new WasmBuffer(byteLength, this.#take(byteLength + MARGIN));
+    this.counters.buffersAllocated++;
+    this.counters.liveBytes += byteLength;
+    this.#peak = Math.max(this.#peak, this.counters.liveBytes);
+    return buffer;
+  }
+
+  #take(byteLength: number): number {
+    try {
+      return this.linear.take(byteLength);
+    } catch (error) {
+      throw new CressetError(
+        'DEVICE_BUFFER_TOO_LARGE',
+        `a WebAssembly memory has no room for ${byteLength} bytes more`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  release(handle: DeviceBuffer): void {
+    const buffer = handle as WasmBuffer;
+    if (buffer.isReleased) return;
+    buffer.isReleased = true;
+    this.counters.liveBytes -= buffer.byteLength;
+    this.turns.after(() => this.linear.give(buffer.address));
+  }
+
+  upload(handle: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
+    this.#checkUsable();
+    // A buffer that is filled is a new one: no work that waits knows it.
+    const { address } = handle as WasmBuffer;
+    new Uint8Array(this.linear.memory.buffer, address, elements.byteLength).set(elements);
+    this.counters.uploads++;
+    this.counters.uploadedBytes += elements.byteLength;
+  }
+
+  async download(handle: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
+    this.#checkUsable();
+    const { failures } = this.counters;
+    while (this.turns.idle) await this.turns.idle;
+    const failure = this.failureSince(failures);
+    if (failure) throw failure;
+    const { address } = handle as WasmBuffer;
+    const byteLength = count * elementSize(dtype);
+    this.counters.readbacks++;
+    this.counters.readbackBytes += byteLength;
+    return this.linear.memory.buffer.slice(address, address + byteLength);
+  }
+
+  prepare(kernel: Kernel): PreparedKernel {
+    const known = this.#prepared.get(kernel);
+    if (known) return known;
+    this.counters.prepared++;
+    const prepared = this.#programs.prepare(kernel);
+    this.counters.shaders = this.#programs.size;
+    this.#prepared.set(kernel, prepared);
+    return prepared;
+  }
+
+  launch(kernel: Kernel): void {
+    this.#checkUsable();
+    const prepared = this.prepare(kernel);
+    if (prepared.kind === 'nest' && prepared.points === 0) return;
+    this.recorder.listener?.(prepared);
+    const buffers = prepared.bindings.map(({ operand, stored }) => {
+      const { storage, dtype } = operand.tensor;
+      const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
+      if (stored) (buffer as WasmBuffer).writes++;
+      return buffer as WasmBuffer;
+    });
+    this.counters.dispatches++;
+    this.turns.take(this.#run(prepared, buffers));
+  }
+
+  *#run(prepared: PreparedKernel, buffers: readonly WasmBuffer[]): Work {
+    const { linear: memory, launches } = this;
+    const block = memory.take(bytesOfBlock(prepared.signature));
+    try {
+      writeParams(memory, block, prepared.signature);
+      writePlaces(memory, block, buffers);
+      yield* launches.run(prepared, block, buffers, null);
+    } finally {
+      memory.give(block);
+    }
+  }
+
+  memory(): DeviceMemoryUse {
+    return { live: this.counters.liveBytes, pooled: this.recorder.scratchBytes + this.keptBytes, peak: this.#peak };
+  }
+
+  async flush(failures = this.#toldFailures): Promise<void> {
+    while (this.turns.idle) await this.turns.idle;
+    this.#toldFailures = this.#failures.length;
+    const failure = this.failureSince(failures);
+    if (failure) throw failure;
+  }
+
+  failureSince(failures: number): CressetError | null {
+    return this.#failures[failures] ?? null;
+  }
+
+  room(): Promise<void> | null {
+    return this.turns.idle;
+  }
+
+  dispose(): void {
+    this.#disposed = true;
+    this.turns.clear();
+    this.#prepared = new WeakMap();
+  }
+
+  #fail(error: unknown): void {
+    this.#failures.push(
+      error instanceof CressetError ? error : new CressetError('DEVICE_ERROR', String(error), { cause: error }),
+    );
+    this.counters.failures = this.#failures.length;
+  }
+
+  #checkUsable(): void {
+    if (this.#disposed) throw new CressetError('DEVICE_DISPOSED', 'this device was disposed of');
+  }
+}

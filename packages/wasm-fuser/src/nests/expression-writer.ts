@@ -1,0 +1,499 @@
+import { CressetError } from '@cresset/ir';
+import {
+  binary,
+  childrenOf,
+  constant,
+  FreeAxes,
+  type AxisExpr,
+  type BinaryExpr,
+  type Expr,
+  type ExprType,
+  type KernelSignature,
+  type LoadExpr,
+  type UnaryExpr,
+} from '@cresset/tensorexpr';
+import {
+  countUp,
+  choose,
+  f32,
+  f32x4,
+  i32,
+  i32x4,
+  i64,
+  v128,
+  when,
+  whenVector,
+  type Code,
+  type Local,
+} from '../code.ts';
+import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
+import { floatBinary, floatUnary, LARGEST_ANGLE, type Keep } from './float-functions.ts';
+import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
+import { elementShift, loadOne, loadSide, gather } from './elements.ts';
+import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
+import { LaunchBlock } from './launch-block.ts';
+import { philox } from './philox.ts';
+import { RareCalls } from './rare-functions.ts';
+import { writeReduction } from './reductions.ts';
+import { inForm, valueType, type Form, type Lanes, type Scope, type Value } from './scope.ts';
+
+/** Thrown where four steps of a loop cannot be taken at once: values of 64 bits differ in it. */
+export class NeedsSingleSteps extends Error {
+  constructor(readonly axis: AxisExpr) {
+    super(`the loop over ${axis.name} goes one by one`);
+  }
+}
+
+/** Elements that lie along lanes of an index: its values in each, and whether they are neighbours. */
+interface LanePlaces {
+  readonly lanes: readonly Code[];
+  readonly areBeside: Code;
+}
+
+const LANES = [0, 1, 2, 3] as const;
+
+/**
+ * Writes expressions as code of one function. A value goes to the outermost block in which everything it depends on is known, so what does
+ * not change in a loop is worked out before it. Floats are four lanes always, all the same where nothing in a loop over lanes makes them
+ * differ; integers and truth values are one number as long as they can be.
+ */
+export class ExpressionWriter {
+  readonly freeAxes = new FreeAxes();
+  readonly #uses = new Map<Expr, number>();
+  readonly #conditional = new Set<Expr>();
+  readonly #unconditional = new Set<Expr>();
+  readonly #risky = new Set<LoadExpr>();
+  readonly #block: LaunchBlock;
+  readonly #rare: RareCalls;
+
+  /**
+   * @param singleSteps loops that go one by one
+   * @param isChecked whether every address is looked at, since lanes may lie beyond the ends of tensors
+   */
+  constructor(
+    module: ModuleBuilder,
+    readonly body: FunctionBody,
+    private readonly signature: KernelSignature,
+    pointer: Local,
+    readonly root: Scope,
+    readonly singleSteps: ReadonlySet<AxisExpr>,
+    private readonly isChecked = false,
+  ) {
+    this.#rare = new RareCalls(module);
+    this.#block = new LaunchBlock(signature, pointer, (type, code) => this.keep(root, type, code));
+  }
+
+  announce(roots: readonly Expr[]): void {
+    for (const root of roots) {
+      const uses = this.#uses.get(root) ?? 0;
+      this.#uses.set(root, uses + 1);
+      if (uses === 0) this.announce(childrenOf(root));
+    }
+  }
+
+  /** Puts what code gives into a local of its own; code that reads it. */
+  keep(scope: Scope, type: ValueType, code: Code): Code {
+    const local = this.body.local(type);
+    scope.code.push(local.set(code));
+    return local.get;
+  }
+
+  /** Whether the lanes of an expression differ in a scope. */
+  differs(expr: Expr, { lanes }: Scope): boolean {
+    return lanes !== null && this.freeAxes.of(expr).has(lanes.axis);
+  }
+
+  /** The value of an expression, readable as often as one likes. */
+  value(expr: Expr, scope: Scope): Value {
+    if (expr.kind === 'const') return this.#constant(expr.type, expr.value);
+    if (expr.kind === 'param') return this.#block.param(expr);
+    const known = scope.valueOf(expr);
+    if (known) return known;
+    if (expr.kind === 'axis') return this.#axisInLanes(expr, scope);
+    if (expr.kind === 'accumulator') throw new TypeError('an accumulator is used where it has no value');
+    const home = this.#homeOf(expr, scope);
+    const value = this.#compute(expr, home);
+    const kept = { form: value.form, code: this.keep(home, valueType(expr.type, value.form), value.code) };
+    home.bind(expr, kept);
+    return kept;
+  }
+
+  /** As `value`, in a form. */
+  valueIn(form: Form, expr: Expr, scope: Scope): Code {
+    return inForm(form, expr.type, this.value(expr, scope));
+  }
+
+  /** An index in the first lane. */
+  first(expr: Expr, scope: Scope): Code {
+    if (!this.differs(expr, scope)) return this.valueIn('scalar', expr, scope);
+    const known = scope.firstOf(expr);
+    if (known !== undefined) return known;
+    if (expr.kind === 'axis') return scope.lanes!.first.get;
+    const home = this.#homeOf(expr, scope);
+    const code = this.keep(home, 'i32', this.#firstOf(expr, home));
+    home.bindFirst(expr, code);
+    return code;
+  }
+
+  #firstOf(expr: Expr, scope: Scope): Code {
+    const keep: Keep = (code) => this.keep(scope, 'i32', code);
+    if (expr.kind === 'unary') return integers.unary[expr.fn]!(this.first(expr.x, scope), keep);
+    if (expr.kind === 'binary')
+      return integers.binary[expr.fn]!(this.first(expr.x, scope), this.first(expr.y, scope), keep);
+    throw new TypeError(`an index has a ${expr.kind} in it`);
+  }
+
+  #homeOf(expr: Expr, scope: Scope): Scope {
+    const free = this.freeAxes.of(expr);
+    let home = scope;
+    if (scope.isGuard && (this.#uses.get(expr) ?? 0) < 2) return scope;
+    while (home.parent) {
+      let depends = false;
+      for (const axis of home.axes) depends ||= free.has(axis);
+      if (depends) break;
+      home = home.parent;
+    }
+    return home;
+  }
+
+  #constant(type: ExprType, value: number | bigint | boolean): Value {
+    switch (type) {
+      case 'float':
+        return { form: 'lanes', code: f32x4.const(Number(value)) };
+      case 'i64':
+        return { form: 'scalar', code: i64.const(BigInt(value)) };
+      default:
+        return { form: 'scalar', code: i32.const(Number(value)) };
+    }
+  }
+
+  #axisInLanes(axis: AxisExpr, scope: Scope): Value {
+    const { lanes } = scope;
+    if (lanes?.axis !== axis) throw new TypeError(`the axis ${axis.name} is used where it has no value`);
+    const home = this.#homeOf(axis, scope);
+    const code = i32x4.add(i32x4.splat(lanes.first.get), v128.words(0, 1, 2, 3));
+    const value: Value = { form: 'lanes', code: this.keep(home, 'v128', code) };
+    home.bind(axis, value);
+    return value;
+  }
+
+  #compute(expr: Exclude<Expr, { kind: 'const' | 'param' | 'axis' | 'accumulator' }>, scope: Scope): Value {
+    if (expr.type === 'i64' && this.differs(expr, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+    switch (expr.kind) {
+      case 'load':
+        return this.#load(expr, scope);
+      case 'unary':
+        return this.#unary(expr, scope);
+      case 'binary':
+        return this.#binary(expr, scope);
+      case 'select':
+        return this.#select(expr, scope);
+      case 'cast':
+        return this.#cast(expr.x, expr.type, scope);
+      case 'reduce':
+        return writeReduction(this, expr, scope);
+    }
+  }
+
+  // ---- elements
+
+  #load(expr: LoadExpr, scope: Scope): Value {
+    const { operand, offset, type } = expr;
+    const { dtype } = operand;
+    const shift = elementShift(dtype);
+    const buffer = this.address(expr);
+    const at = (index: Code): Code => i32.add(buffer, shift === 0 ? index : i32.shl(index, shift));
+    const keep: Keep = (code) => this.keep(scope, 'v128', code);
+    const isRisky = this.isChecked || this.#risky.has(expr);
+    const checked = (address: Code): Code => (isRisky ? this.#within(address, scope) : address);
+    if (!this.differs(expr, scope))
+      return loadOne(dtype, type, checked(at(this.valueIn('scalar', offset, scope))), keep);
+    const stride = strideOf(offset, scope.lanes!.axis, this.freeAxes);
+    if (stride && isOne(stride)) {
+      return { form: 'lanes', code: loadSide(dtype, checked(at(this.first(offset, scope))), keep) };
+    }
+    if (stride) {
+      const first = this.first(offset, scope);
+      const step = this.valueIn('scalar', stride, scope);
+      const lanes = LANES.map((lane) =>
+        checked(at(lane === 0 ? first : i32.add(first, lane === 1 ? step : i32.mul(step, i32.const(lane))))),
+      );
+      return { form: 'lanes', code: gather(dtype, lanes, keep) };
+    }
+    return { form: 'lanes', code: this.#gatherAnywhere(expr, scope, at, checked, keep) };
+  }
+
+  /** Elements of which the places are not linear in the lanes, such as those of windows: neighbours more often than not. */
+  #gatherAnywhere(
+    { operand: { dtype }, offset }: LoadExpr,
+    scope: Scope,
+    at: (index: Code) => Code,
+    checked: (address: Code) => Code,
+    keep: Keep,
+  ): Code {
+    const terms = termsOf(offset);
+    const sum = (some: readonly Expr[]): Expr => some.reduce((x, y) => binary('add', x, y), constant('i32', 0) as Expr);
+    const { lanes, areBeside } = this.placesOf(sum(terms.filter((term) => this.differs(term, scope))), scope);
+    const shared = this.valueIn('scalar', sum(terms.filter((term) => !this.differs(term, scope))), scope);
+    const addresses = lanes.map((lane) => checked(at(i32.add(shared, lane))));
+    if (dtype !== 'float32') return gather(dtype, addresses, keep);
+    return whenVector(
+      areBeside,
+      loadSide(dtype, checked(at(i32.add(shared, lanes[0]))), keep),
+      gather(dtype, addresses, keep),
+    );
+  }
+
+  /** An index in each of the lanes, and whether it goes up by one from lane to lane. */
+  placesOf(index: Expr, scope: Scope): LanePlaces {
+    const vector = this.valueIn('lanes', index, scope);
+    const home = this.#homeOf(index, scope);
+    const lanes = LANES.map((lane) => this.keep(home, 'i32', i32x4.extract(vector, lane)));
+    const expected = i32x4.add(i32x4.splat(lanes[0]), v128.words(0, 1, 2, 3));
+    return { lanes, areBeside: this.keep(home, 'i32', i32x4.allTrue(i32x4.eq(vector, expected))) };
+  }
+
+  /** The first byte of an operand's elements. */
+  address({ operand }: Pick<LoadExpr, 'operand'>): Code {
+    return this.#block.address(this.signature.bindingOf(operand));
+  }
+
+  byteLength({ operand }: Pick<LoadExpr, 'operand'>): Code {
+    return this.#block.byteLength(this.signature.bindingOf(operand));
+  }
+
+  /** An address that the memory has: what is read elsewhere is thrown away. */
+  #within(address: Code, scope: Scope): Code {
+    const kept = this.keep(scope, 'i32', address);
+    return choose(i32.ltUnsigned(kept, this.#block.limit), kept, i32.const(0));
+  }
+
+  /** Has the loads below a condition, or at places that were loaded, be looked at: they may lie outside their tensor. */
+  markRisky(roots: readonly Expr[], isConditional = false): void {
+    const seen = isConditional ? this.#conditional : this.#unconditional;
+    for (const root of roots) {
+      if (seen.has(root)) continue;
+      seen.add(root);
+      if (root.kind === 'load' && (isConditional || hasLoad(root.offset))) this.#risky.add(root);
+      if (root.kind === 'select') {
+        this.markRisky([root.condition], isConditional);
+        this.markRisky([root.x, root.y], true);
+      } else this.markRisky(childrenOf(root), isConditional);
+    }
+  }
+
+  // ---- functions
+
+  #unary({ fn, x }: UnaryExpr, scope: Scope): Value {
+    const value = this.value(x, scope);
+    const { form } = value;
+    const keep: Keep = (code) => this.keep(scope, valueType(x.type, form), code);
+    const { code } = value;
+    if (x.type === 'float') {
+      const lanes = scope.lanes && this.differs(x, scope) ? 4 : 1;
+      const known = floatUnary[fn];
+      const rare = (): Code => this.#rare.unary(fn, code, lanes);
+      if (!known) return this.#floatResult(fn, rare(), scope, x);
+      if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep), scope, x);
+      const isLarge = v128.anyTrue(v128.not(f32x4.le(f32x4.abs(code), f32x4.const(LARGEST_ANGLE))));
+      const near = keep(known(code, keep));
+      return { form, code: whenVector(isLarge, rare(), near) };
+    }
+    if (fn === 'floor' || fn === 'ceil' || fn === 'round' || fn === 'trunc') return value;
+    if (fn === 'isnan' || fn === 'isinf' || fn === 'isfinite') return this.#constant('bool', fn === 'isfinite');
+    if (x.type === 'bool') {
+      if (fn === 'not') return { form, code: truthFunctions(form === 'lanes').not(code) };
+      if (fn === 'abs' || fn === 'sign') return value;
+      if (fn === 'signbit') return this.#constant('bool', false);
+      throw undefinedFunction(fn, x.type);
+    }
+    const table = x.type === 'i64' ? longs.unary : integers.unary;
+    if (form === 'lanes') {
+      const known = integerLanesUnary[fn];
+      if (known) return { form, code: known(code, keep) };
+      const scalar = table[fn];
+      if (!scalar) throw undefinedFunction(fn, x.type);
+      const one: Keep = (each) => this.keep(scope, 'i32', each);
+      return { form, code: perLane((lane) => scalar(one(i32x4.extract(code, lane)), one)) };
+    }
+    const known = table[fn];
+    if (!known) throw undefinedFunction(fn, x.type);
+    return { form, code: known(code, keep) };
+  }
+
+  /** A predicate of floats that are one and the same is one truth value. */
+  #floatResult(fn: string, code: Code, scope: Scope, ...operands: readonly Expr[]): Value {
+    if (!predicates.has(fn) || operands.some((operand) => this.differs(operand, scope))) return { form: 'lanes', code };
+    return { form: 'scalar', code: i32.and(i32x4.extract(code, 0), i32.const(1)) };
+  }
+
+  #binary({ fn, x, y }: BinaryExpr, scope: Scope): Value {
+    const { type } = x;
+    const differs = this.differs(x, scope) || this.differs(y, scope);
+    const form: Form = type === 'float' || differs ? 'lanes' : 'scalar';
+    const keep: Keep = (code) => this.keep(scope, valueType(type, form), code);
+    const left = this.#readable(form, x, scope);
+    const right = this.#readable(form, y, scope);
+    if (type === 'float') {
+      const known = floatBinary[fn];
+      if (known) return this.#floatResult(fn, known(left, right, keep), scope, x, y);
+      const rare = (): Code => this.#rare.binary(fn, left, right, differs ? 4 : 1);
+      if (fn !== 'pow' || this.differs(y, scope)) return { form, code: rare() };
+      // The commonest power is one product.
+      const isSquare = i32x4.allTrue(f32x4.eq(right, f32x4.const(2)));
+      return { form, code: whenVector(isSquare, f32x4.mul(left, left), rare()) };
+    }
+    if (type === 'bool') {
+      const known = truthFunctions(form === 'lanes').binary[fn];
+      if (!known) throw undefinedFunction(fn, type);
+      return { form, code: known(left, right) };
+    }
+    if (form === 'lanes') {
+      const known = integerLanesBinary[fn];
+      if (known) return { form, code: known(left, right, keep) };
+      const one: Keep = (each) => this.keep(scope, 'i32', each);
+      const ofLane = (lane: number): Code => {
+        const operands = [left, right].map((each) => one(i32x4.extract(each, lane)));
+        return integers.binary[fn]?.(operands[0], operands[1], one) ?? this.#rare.integer(fn, operands[0], operands[1]);
+      };
+      return { form, code: perLane(ofLane) };
+    }
+    if (type === 'i64') {
+      if (fn === 'philox') return { form, code: philox(left, right, keep) };
+      return { form, code: longs.binary[fn]?.(left, right, keep) ?? this.#rare.long(fn, left, right) };
+    }
+    return { form, code: integers.binary[fn]?.(left, right, keep) ?? this.#rare.integer(fn, left, right) };
+  }
+
+  /** A value in a form, to be read more than once. */
+  #readable(form: Form, expr: Expr, scope: Scope): Code {
+    const value = this.value(expr, scope);
+    const code = inForm(form, expr.type, value);
+    return value.form === form || expr.kind === 'const' ? code : this.keep(scope, valueType(expr.type, form), code);
+  }
+
+  #select({ type, condition, x, y }: Extract<Expr, { kind: 'select' }>, scope: Scope): Value {
+    const chosen = this.value(condition, scope);
+    const differs = chosen.form === 'lanes' || this.differs(x, scope) || this.differs(y, scope);
+    const form: Form = type === 'float' || differs ? 'lanes' : 'scalar';
+    const [left, right] = [x, y].map((each) => this.valueIn(form, each, scope));
+    if (chosen.form === 'lanes') return { form, code: v128.select(left, right, chosen.code) };
+    return { form, code: choose(chosen.code, left, right) };
+  }
+
+  #cast(x: Expr, to: ExprType, scope: Scope): Value {
+    const value = this.value(x, scope);
+    const { form, code } = value;
+    const keep: Keep = (each) => this.keep(scope, valueType(x.type, form), each);
+    if (to === 'float') {
+      if (x.type === 'i64') return { form: 'lanes', code: f32x4.splat(f32.ofLong(code)) };
+      if (x.type === 'bool' && form === 'lanes') return { form, code: v128.and(code, f32x4.const(1)) };
+      return { form: 'lanes', code: f32x4.ofIntegers(form === 'lanes' ? code : i32x4.splat(code)) };
+    }
+    if (x.type === 'float') {
+      if (to === 'bool') return this.#floatResult('ne', f32x4.ne(code, f32x4.const(0)), scope, x);
+      if (to === 'i64') {
+        if (this.differs(x, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+        return { form: 'scalar', code: longOfFloat(f32x4.extract(code, 0), code) };
+      }
+      const inRange = f32x4.lt(f32x4.abs(code), f32x4.const(2 ** 31));
+      const least = -0x80000000;
+      const whole = v128.select(i32x4.ofFloats(code), v128.words(least, least, least, least), inRange);
+      return this.differs(x, scope) ? { form, code: whole } : { form: 'scalar', code: i32x4.extract(whole, 0) };
+    }
+    if (to === 'bool') {
+      if (form === 'lanes') return { form, code: i32x4.ne(code, v128.zero) };
+      return { form, code: x.type === 'i64' ? i64.ne(code, i64.const(0n)) : i32.ne(code, i32.const(0)) };
+    }
+    if (form === 'lanes') {
+      if (to === 'i64') throw new NeedsSingleSteps(scope.lanes!.axis);
+      return { form, code: x.type === 'bool' ? v128.and(code, v128.words(1, 1, 1, 1)) : keep(code) };
+    }
+    if (to === 'i64') return { form, code: x.type === 'bool' ? i64.ofUnsigned(code) : i64.ofInteger(code) };
+    return { form, code: x.type === 'i64' ? i32.ofLong(code) : code };
+  }
+
+  // ---- loops
+
+  /** Runs `body` for all values of `axes`, one loop in the other, one step at a time. */
+  loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void {
+    if (axes.length === 0) {
+      body(scope);
+      return;
+    }
+    const [axis, ...rest] = axes;
+    this.steps(axis, i32.const(0), this.valueIn('scalar', axis.extent, scope), scope, (inner) =>
+      this.loops(rest, inner, body),
+    );
+  }
+
+  /** One step at a time from `start` to `end`. */
+  steps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void {
+    const index = this.body.integer();
+    const inner = scope.open();
+    inner.bind(axis, { form: 'scalar', code: index.get });
+    body(inner);
+    scope.code.push(countUp(index, start, end, 1, inner.code));
+  }
+
+  /** Four steps at a time, as long as there are four; where the rest begins. */
+  laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): Code {
+    const lanes: Lanes = { axis, first: this.body.integer() };
+    const whole = this.keep(scope, 'i32', i32.add(start, i32.and(i32.sub(end, start), i32.const(-4))));
+    const inner = scope.openLanes(lanes);
+    body(inner);
+    scope.code.push(countUp(lanes.first, start, whole, 4, inner.code));
+    return whole;
+  }
+
+  /** Whether a loop goes over four steps at once. */
+  takesLanes(axis: AxisExpr, scope: Scope): boolean {
+    return !this.singleSteps.has(axis) && scope.lanes === null;
+  }
+
+  /** Runs `body` for all steps of an axis, four at a time where that goes. */
+  allSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void {
+    let from = start;
+    if (this.takesLanes(axis, scope)) from = this.laneSteps(axis, start, end, scope, body);
+    this.steps(axis, from, end, scope, body);
+  }
+
+  /** Gives `axes` their values from a flat position, the last axis running fastest. */
+  unflatten(axes: readonly AxisExpr[], flat: Code, scope: Scope): void {
+    let rest = flat;
+    for (let position = axes.length - 1; position >= 0; position--) {
+      const axis = axes[position];
+      let code = rest;
+      if (position > 0) {
+        const extent = this.valueIn('scalar', axis.extent, scope);
+        const next = this.keep(scope, 'i32', i32.divUnsigned(rest, extent));
+        code = this.keep(scope, 'i32', i32.sub(rest, i32.mul(next, extent)));
+        rest = next;
+      }
+      scope.bind(axis, { form: 'scalar', code });
+    }
+  }
+
+  /** Runs `body` where a condition holds. */
+  guarded(condition: Code, scope: Scope, body: (scope: Scope) => void): void {
+    const inner = scope.openGuard();
+    body(inner);
+    scope.code.push(when(condition, inner.code));
+  }
+}
+
+const predicates = new Set(['isnan', 'isinf', 'isfinite', 'signbit', 'eq', 'ne', 'lt', 'le', 'gt', 'ge']);
+
+function perLane(value: (lane: number) => Code): Code {
+  return LANES.slice(1).reduce((vector, lane) => i32x4.replace(vector, lane, value(lane)), i32x4.splat(value(0)));
+}
+
+/** The least integer where a float is beyond the range, as a processor gives it. */
+function longOfFloat(single: Code, lanes: Code): Code {
+  const inRange = i32x4.allTrue(f32x4.lt(f32x4.abs(lanes), f32x4.const(2 ** 63)));
+  return choose(inRange, i64.ofFloat(single), i64.const(-(2n ** 63n)));
+}
+
+function undefinedFunction(fn: string, type: ExprType): CressetError {
+  return new CressetError('DEVICE_FUNCTION', `the function ${fn} is not defined for values of type ${type}`);
+}

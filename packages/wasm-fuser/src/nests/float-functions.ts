@@ -1,0 +1,241 @@
+import type { BinaryFunction, UnaryFunction } from '@cresset/tensorexpr';
+import { f32x4, i32x4, v128, i32, type Code } from '../code.ts';
+
+/** Puts a value where it can be read as often as one likes. */
+export type Keep = (vector: Code) => Code;
+
+type Unary = (x: Code, keep: Keep) => Code;
+type Binary = (x: Code, y: Code, keep: Keep) => Code;
+
+const { add, sub, mul, div } = f32x4;
+const number = f32x4.const;
+const sized = (size: number): Code => v128.words(size, size, size, size);
+const signs = sized(-0x80000000);
+const sizes = sized(0x7fffffff);
+const infinity = number(Infinity);
+
+/** `c₀ + x (c₁ + x (c₂ + …))`. */
+const polynomial = (x: Code, coefficients: readonly number[]): Code =>
+  coefficients
+    .slice(0, -1)
+    .reduceRight<Code>((sum, coefficient) => add(number(coefficient), mul(x, sum)), number(coefficients.at(-1)!));
+
+const withSign = (size: Code, of: Code): Code => v128.select(size, of, sizes);
+const isNan = (x: Code): Code => f32x4.ne(x, x);
+const ones = number(1);
+
+/** 2ⁿ of whole numbers from −126 to 127. */
+const powerOfTwo = (n: Code): Code => i32x4.shiftLeft(i32x4.add(n, sized(127)), i32.const(23));
+
+/** Cephes' reduction by ln 2 in two parts, and a polynomial; 2ⁿ in two factors, so that the borders of the range are right. */
+const exp: Unary = (x, keep) => {
+  const within = keep(f32x4.min(f32x4.max(x, number(-104)), number(89)));
+  const n = keep(f32x4.nearest(mul(within, number(1.442695))));
+  const r = keep(add(sub(within, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
+  const tail = polynomial(r, [0.5, 0.16666667, 0.041665796, 0.008333452, 0.0013982, 0.00019875691]);
+  const mantissa = add(ones, add(r, mul(mul(r, r), tail)));
+  const exponent = keep(i32x4.ofFloats(n));
+  const half = keep(i32x4.shiftRight(exponent, i32.const(1)));
+  return mul(mul(mantissa, powerOfTwo(half)), powerOfTwo(i32x4.sub(exponent, half)));
+};
+
+/** Near 0 the series, since the difference would lose the digits. */
+const expm1: Unary = (x, keep) => {
+  const series = mul(
+    x,
+    polynomial(x, [1, 0.5, 0.16666667, 0.041666668, 0.008333334, 0.0013888889, 0.0001984127, 0.000024801588]),
+  );
+  const isSmall = f32x4.le(f32x4.abs(x), number(0.5));
+  return v128.select(series, sub(exp(x, keep), ones), isSmall);
+};
+
+/**
+ * `x = m 2ᵉ` with `m` between √½ and √2: what `finish` makes of ln m, as a large and a small part, and e. NaN below 0, infinities at the ends.
+ */
+const logarithm =
+  (finish: (large: Code, small: Code, exponent: Code) => Code): Unary =>
+  (x, keep) => {
+    const isTiny = keep(f32x4.lt(x, number(2 ** -126)));
+    const scaled = keep(v128.select(mul(x, number(2 ** 23)), x, isTiny));
+    // The bits of √½: what is above it belongs to the next power of two.
+    const moved = keep(i32x4.sub(scaled, sized(0x3f3504f3)));
+    const whole = i32x4.sub(i32x4.shiftRight(moved, i32.const(23)), v128.and(isTiny, sized(23)));
+    const exponent = keep(f32x4.ofIntegers(whole));
+    const f = keep(sub(i32x4.add(v128.and(moved, sized(0x7fffff)), sized(0x3f3504f3)), ones));
+    const square = keep(mul(f, f));
+    const tail = polynomial(
+      f,
+      [
+        3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
+        1.167699874e-1, -1.151461031e-1, 7.0376836292e-2,
+      ],
+    );
+    const small = keep(sub(mul(mul(f, square), tail), mul(square, number(0.5))));
+    const finite = keep(finish(f, small, exponent));
+    const known = keep(v128.select(x, finite, f32x4.eq(x, infinity)));
+    const positive = keep(v128.select(number(-Infinity), known, f32x4.eq(x, number(0))));
+    return v128.select(positive, number(NaN), f32x4.ge(x, number(0)));
+  };
+
+const log = logarithm((large, small, exponent) =>
+  add(add(large, add(small, mul(exponent, number(-2.1219444e-4)))), mul(exponent, number(0.693359375))),
+);
+const log2 = logarithm((large, small, exponent) => add(mul(add(large, small), number(Math.LOG2E)), exponent));
+const log10 = logarithm((large, small, exponent) =>
+  add(
+    add(mul(add(large, small), number(Math.LOG10E)), mul(exponent, number(4.6050390665e-6))),
+    mul(exponent, number(0.301025390625)),
+  ),
+);
+
+/** The logarithm of 1 + x as it is rounded, and what the rounding took away. */
+const log1p: Unary = (x, keep) => {
+  const sum = keep(add(x, ones));
+  const logOfSum = keep(log(sum, keep));
+  const rest = div(sub(x, sub(sum, ones)), sum);
+  const isPlain = v128.and(f32x4.gt(sum, number(0)), f32x4.lt(sum, infinity));
+  return v128.select(x, v128.select(add(logOfSum, rest), logOfSum, isPlain), f32x4.eq(x, number(0)));
+};
+
+const tanh: Unary = (x, keep) => {
+  const size = keep(f32x4.min(f32x4.abs(x), number(10)));
+  const e = keep(expm1(keep(add(size, size)), keep));
+  return withSign(div(e, add(e, number(2))), x);
+};
+
+/** A rational function of x² between −4 and 4, beyond which the value is ±1 in single precision. */
+const erf: Unary = (x, keep) => {
+  const within = keep(f32x4.min(f32x4.max(x, number(-4)), number(4)));
+  const square = keep(mul(within, within));
+  const above = polynomial(
+    square,
+    [
+      -1.60960333262415e-2, -2.95459980854025e-3, -7.34990630326855e-4, -5.69250639462346e-5, -2.10102402082508e-6,
+      2.77068142495902e-8, -2.72614225801306e-10,
+    ],
+  );
+  const below = polynomial(
+    square,
+    [-1.42647390514189e-2, -7.37332916720468e-3, -1.68282697438203e-3, -2.13374055278905e-4, -1.45660718464996e-5],
+  );
+  return mul(within, div(above, below));
+};
+
+/** What sines and cosines are to a quadrant and what is left of the angle, in [−π/4, π/4]; |x| ≤ `LARGEST_ANGLE`. */
+const ofAngle =
+  (shift: number): Unary =>
+  (x, keep) => {
+    const quadrant = keep(f32x4.nearest(mul(x, number(0.63661975))));
+    // π/2 in three parts, of which the products with the first two are exact.
+    const rest = [1.5703125, 0.0004837512969970703, 0.00000007549789954891882].reduce<Code>(
+      (left, part) => sub(left, mul(quadrant, number(part))),
+      x,
+    );
+    const angle = keep(rest);
+    const square = keep(mul(angle, angle));
+    const sine = add(angle, mul(mul(angle, square), polynomial(square, [-0.16666654, 0.008332161, -0.00019515296])));
+    const cosine = add(
+      sub(ones, mul(square, number(0.5))),
+      mul(mul(square, square), polynomial(square, [0.041666646, -0.0013887316, 0.000024433157])),
+    );
+    const turn = keep(i32x4.add(i32x4.ofFloats(quadrant), sized(shift)));
+    const isOdd = i32x4.ne(v128.and(turn, sized(1)), v128.zero);
+    const sign = i32x4.shiftLeft(v128.and(turn, sized(2)), i32.const(30));
+    return v128.xor(v128.select(cosine, sine, isOdd), sign);
+  };
+
+/** Beyond, the parts of π/2 have too few digits. */
+export const LARGEST_ANGLE = 8000;
+
+/** To the nearest half: by its last place where that is normal, by an addition that rounds at the place where it is not. */
+const half: Unary = (x, keep) => {
+  const size = keep(v128.and(x, sizes));
+  const lastPlace = v128.and(i32x4.shiftRightUnsigned(size, i32.const(13)), sized(1));
+  const normal = v128.and(i32x4.add(i32x4.add(size, sized(0xfff)), lastPlace), sized(-0x2000));
+  const shifted = i32x4.sub(add(size, number(0.5)), sized(0x3f000000));
+  const subnormal = mul(f32x4.ofIntegers(shifted), number(2 ** -24));
+  const rounded = keep(v128.select(subnormal, normal, i32x4.lt(size, sized(0x38800000))));
+  const inRange = keep(v128.select(infinity, rounded, i32x4.ge(size, sized(0x477ff000))));
+  return withSign(v128.select(x, inRange, isNan(x)), x);
+};
+
+const bfloat: Unary = (x) => {
+  const lastPlace = v128.and(i32x4.shiftRightUnsigned(x, i32.const(16)), sized(1));
+  const rounded = v128.and(i32x4.add(i32x4.add(x, sized(0x7fff)), lastPlace), sized(-0x10000));
+  return v128.select(x, rounded, isNan(x));
+};
+
+/** Halves as floats, of their bits. */
+export const ofHalfBits: Unary = (bits, keep) => {
+  const size = keep(i32x4.shiftLeft(v128.and(bits, sized(0x7fff)), i32.const(13)));
+  const finite = mul(size, number(2 ** 112));
+  const special = v128.or(size, infinity);
+  const value = v128.select(special, finite, i32x4.ge(size, sized(0x0f800000)));
+  return v128.or(value, i32x4.shiftLeft(v128.and(bits, sized(0x8000)), i32.const(16)));
+};
+
+/** The bits of floats that are rounded to halves here. */
+export const toHalfBits: Unary = (x, keep) => {
+  const rounded = keep(half(x, keep));
+  const size = keep(v128.and(rounded, sizes));
+  const subnormal = i32x4.ofFloats(mul(size, number(2 ** 24)));
+  const normal = i32x4.shiftRightUnsigned(i32x4.sub(size, sized(112 << 23)), i32.const(13));
+  const finite = keep(v128.select(subnormal, normal, i32x4.lt(size, sized(0x38800000))));
+  const inRange = keep(v128.select(sized(0x7c00), finite, f32x4.eq(size, infinity)));
+  const bits = v128.select(sized(0x7e00), inRange, isNan(rounded));
+  return v128.or(bits, i32x4.shiftRightUnsigned(v128.and(rounded, signs), i32.const(16)));
+};
+
+/** The bits of floats that are rounded to bfloat16 here. */
+export const toBfloatBits: Unary = (x, keep) =>
+  v128.select(sized(0x7fc0), i32x4.shiftRightUnsigned(keep(bfloat(x, keep)), i32.const(16)), isNan(x));
+
+/** Functions of four floats; those that are missing are worked out lane by lane. Predicates give masks. */
+export const floatUnary: Partial<Record<UnaryFunction, Unary>> = {
+  neg: f32x4.neg,
+  abs: f32x4.abs,
+  sign: (x) => v128.or(v128.and(f32x4.gt(x, number(0)), ones), v128.and(f32x4.lt(x, number(0)), number(-1))),
+  not: (x) => v128.and(f32x4.eq(x, number(0)), ones),
+  exp,
+  expm1,
+  log,
+  log2,
+  log10,
+  log1p,
+  sqrt: f32x4.sqrt,
+  rsqrt: (x) => div(ones, f32x4.sqrt(x)),
+  sin: ofAngle(0),
+  cos: ofAngle(1),
+  tanh,
+  erf,
+  floor: f32x4.floor,
+  ceil: f32x4.ceil,
+  round: f32x4.nearest,
+  trunc: f32x4.trunc,
+  isnan: isNan,
+  isinf: (x) => f32x4.eq(f32x4.abs(x), infinity),
+  isfinite: (x) => f32x4.lt(f32x4.abs(x), infinity),
+  signbit: (x) => i32x4.shiftRight(x, i32.const(31)),
+  half,
+  bfloat,
+};
+
+/** Functions of two times four floats; comparisons give masks. */
+export const floatBinary: Partial<Record<BinaryFunction, Binary>> = {
+  add,
+  sub,
+  mul,
+  div,
+  truncdiv: (x, y) => f32x4.trunc(div(x, y)),
+  copysign: (x, y) => withSign(x, y),
+  max: f32x4.max,
+  min: f32x4.min,
+  fmax: (x, y) => v128.select(y, v128.select(x, f32x4.max(x, y), isNan(y)), isNan(x)),
+  fmin: (x, y) => v128.select(y, v128.select(x, f32x4.min(x, y), isNan(y)), isNan(x)),
+  eq: f32x4.eq,
+  ne: f32x4.ne,
+  lt: f32x4.lt,
+  le: f32x4.le,
+  gt: f32x4.gt,
+  ge: f32x4.ge,
+};

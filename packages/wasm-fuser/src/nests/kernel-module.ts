@@ -1,0 +1,59 @@
+import {
+  extentOf,
+  reductionsIn,
+  expressionsOf,
+  type AxisExpr,
+  type KernelSignature,
+  type NormalKernel,
+} from '@cresset/tensorexpr';
+import type { LinearMemory } from '../linear-memory.ts';
+import { ModuleBuilder } from '../module.ts';
+import { writeContraction } from './contraction-writer.ts';
+import { writeNest } from './nest-writer.ts';
+import { REDUCTION_BORDERS } from './reductions.ts';
+import { rareFunctions, rareImports } from './rare-functions.ts';
+
+/** A nest as functions of the address of its launch block and the points to go over. */
+export interface NestFunctions {
+  run(block: number, from: number, to: number): void;
+}
+
+/** What a contraction is made of, beside the product of what was packed. */
+export interface ContractionFunctions {
+  packLeft(block: number, batch: number, from: number, to: number, target: number): void;
+  packRight(block: number, batch: number, from: number, to: number, target: number): void;
+  store(
+    block: number,
+    batch: number,
+    m: number,
+    mEnd: number,
+    n: number,
+    nEnd: number,
+    sums: number,
+    stride: number,
+  ): void;
+}
+
+/** The bytes of a kernel's module. Throws a CressetError where it has functions for values they are not defined for. */
+export function kernelBytes(kernel: NormalKernel, signature: KernelSignature): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder(rareImports);
+  if (kernel.kind === 'nest') writeNest(module, kernel, signature);
+  else writeContraction(module, kernel, signature);
+  return module.bytes();
+}
+
+/** The exports of a module over a memory. */
+export function instantiate<Functions>(module: WebAssembly.Module, { memory }: LinearMemory): Functions {
+  const { exports } = new WebAssembly.Instance(module, { host: { memory, ...rareFunctions } });
+  return exports as Functions;
+}
+
+/** What decides, beside its structure, how a kernel is written: how long its loops are, about. */
+export function lengthsKey(kernel: NormalKernel): string {
+  const axes: AxisExpr[] =
+    kernel.kind === 'nest' ? [...kernel.axes, ...kernel.innerAxes] : [...kernel.batch, kernel.m, kernel.n, ...kernel.k];
+  const roots = kernel.stores.flatMap(expressionsOf);
+  if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
+  for (const reduction of reductionsIn(roots)) axes.push(...reduction.axes);
+  return axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
+}

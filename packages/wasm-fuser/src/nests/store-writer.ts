@@ -1,0 +1,84 @@
+import { cast, exprTypeOf, type Expr, type Store } from '@cresset/tensorexpr';
+import { i32, when, type Code } from '../code.ts';
+import { elementShift, loadOne, scatter, storeOne, storeSide } from './elements.ts';
+import { NeedsSingleSteps, type ExpressionWriter } from './expression-writer.ts';
+import { hasLoad, isOne, strideOf } from './index-steps.ts';
+import { combination } from './reductions.ts';
+import { valueType, type Scope } from './scope.ts';
+
+/** Writes a store. Where its place was loaded, it is looked at: what lies outside the tensor is left out. */
+export function writeStore(writer: ExpressionWriter, store: Store, scope: Scope): void {
+  const { guard, offset } = store;
+  if (guard) {
+    if (writer.differs(guard, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+    writer.guarded(writer.valueIn('scalar', guard, scope), scope, (inner) =>
+      writeStore(writer, { ...store, guard: undefined }, inner),
+    );
+    return;
+  }
+  if (!hasLoad(offset)) {
+    writeElements(writer, store, scope);
+    return;
+  }
+  if (writer.differs(offset, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+  const count = i32.shiftRightUnsigned(writer.byteLength(store), i32.const(elementShift(store.operand.dtype)));
+  writer.guarded(i32.ltUnsigned(writer.valueIn('scalar', offset, scope), count), scope, (inner) =>
+    writeElements(writer, store, inner),
+  );
+}
+
+function writeElements(writer: ExpressionWriter, store: Store, scope: Scope): void {
+  const { operand, offset, combine } = store;
+  const { dtype } = operand;
+  const type = exprTypeOf(dtype);
+  const value: Expr = cast(type, store.value);
+  const shift = elementShift(dtype);
+  const at = (index: Code): Code => i32.add(writer.address(store), shift === 0 ? index : i32.shl(index, shift));
+  const keep = (code: Code): Code => writer.keep(scope, 'v128', code);
+  if (!writer.differs(offset, scope)) {
+    if (writer.differs(value, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+    const address = writer.keep(scope, 'i32', at(writer.valueIn('scalar', offset, scope)));
+    const own = writer.value(value, scope);
+    if (!combine) {
+      scope.code.push(storeOne(dtype, address, own, keep));
+      return;
+    }
+    const before = loadOne(dtype, type, address, keep);
+    const form = own.form;
+    const earlier = writer.keep(scope, valueType(type, form), before.code);
+    const joined = writer.keep(scope, valueType(type, form), combination(combine, type, form)(earlier, own.code));
+    scope.code.push(storeOne(dtype, address, { form, code: joined }, keep));
+    return;
+  }
+  const { lanes } = scope;
+  const stride = strideOf(offset, lanes!.axis, writer.freeAxes);
+  if (combine || (!stride && type === 'i64')) throw new NeedsSingleSteps(lanes!.axis);
+  if (!stride) {
+    const { lanes: indices, areBeside } = writer.placesOf(offset, scope);
+    const own = keep(writer.valueIn('lanes', value, scope));
+    const [side, apart] = [scope.openGuard(), scope.openGuard()];
+    const keepIn =
+      (inner: Scope) =>
+      (code: Code): Code =>
+        writer.keep(inner, 'v128', code);
+    side.code.push(storeSide(dtype, at(indices[0]), own, keepIn(side)));
+    apart.code.push(scatter(dtype, indices.map(at), own, keepIn(apart)));
+    scope.code.push(when(areBeside, side.code, apart.code));
+    return;
+  }
+  const first = writer.first(offset, scope);
+  const isSide = isOne(stride);
+  const step = isSide ? i32.const(1) : writer.valueIn('scalar', stride, scope);
+  const places = (): Code[] =>
+    [0, 1, 2, 3].map((lane) =>
+      writer.keep(scope, 'i32', at(lane === 0 ? first : i32.add(first, i32.mul(step, i32.const(lane))))),
+    );
+  if (type === 'i64') {
+    const own = writer.value(value, scope);
+    scope.code.push(places().map((place) => storeOne(dtype, place, own, keep)));
+    return;
+  }
+  const own = keep(writer.valueIn('lanes', value, scope));
+  if (isSide) scope.code.push(storeSide(dtype, writer.keep(scope, 'i32', at(first)), own, keep));
+  else scope.code.push(scatter(dtype, places(), own, keep));
+}
