@@ -126,6 +126,30 @@ test('a kernel of the same structure is compiled once', async () => {
   expect(device.counters).toMatchObject({ shaders: 1, dispatches: 2, prepared: 2 });
 });
 
+test('what a store needs is read before another one writes there', async () => {
+  const device = new WasmDevice();
+  const [x, y] = [floats(1, 2, 3, 4, 5), floats(0, 0, 0, 0, 0)];
+  const i = axis('i', param('i32', 5));
+  const [from, to] = [new TensorView(x), new TensorView(y)];
+  const [own, other] = [from.at([i]), from.at([i])];
+  device.launch({
+    kind: 'nest',
+    label: 'both',
+    axes: [i],
+    innerAxes: [],
+    stores: [
+      {
+        operand: from.operand,
+        offset: from.offsetAt([i]),
+        value: binary('add', param('float', 10), param('float', 1)),
+      },
+      { operand: to.operand, offset: to.offsetAt([i]), value: binary('add', own, other) },
+    ],
+  });
+  expect(await read(y)).toEqual([2, 4, 6, 8, 10]);
+  expect(await read(x)).toEqual([11, 11, 11, 11, 11]);
+});
+
 test('there is no device under a policy that forbids to compile WebAssembly', () => {
   vi.spyOn(WebAssembly, 'Module').mockImplementation(() => {
     throw new WebAssembly.CompileError('blocked by Content Security Policy');

@@ -105,9 +105,11 @@ export class WasmDevice implements ComputeDevice {
 
   upload(handle: DeviceBuffer, _dtype: ScalarType, elements: Uint8Array): void {
     this.#checkUsable();
-    // A buffer that is filled is a new one: no work that waits knows it.
-    const { address } = handle as WasmBuffer;
-    new Uint8Array(this.linear.memory.buffer, address, elements.byteLength).set(elements);
+    const buffer = handle as WasmBuffer;
+    buffer.writes++;
+    // Work that waits may read what is there.
+    const bytes = this.turns.idle ? elements.slice() : elements;
+    this.turns.after(() => new Uint8Array(this.linear.memory.buffer, buffer.address, bytes.byteLength).set(bytes));
     this.counters.uploads++;
     this.counters.uploadedBytes += elements.byteLength;
   }

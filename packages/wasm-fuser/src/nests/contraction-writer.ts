@@ -11,7 +11,7 @@ import { countUp, i32, v128, type Code, type Local } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
 import { ExpressionWriter } from './expression-writer.ts';
 import { Scope } from './scope.ts';
-import { writeStore } from './store-writer.ts';
+import { writeStores } from './store-writer.ts';
 
 /**
  * Defines what a packed product needs of a contraction: `packLeft` and `packRight(block, batch, from, to, target)`, which work out lines of
@@ -33,7 +33,7 @@ export function writeContraction(module: ModuleBuilder, kernel: NormalContractio
       row.code.push(from.set(i32.add(sums.get, i32.mul(i32.sub(first(writer, kernel.m, row), m.get), stride.get))));
       const each = (scope: Scope): void => {
         bindSum(writer, kernel, scope, from, n);
-        for (const store of kernel.stores) writeStore(writer, store, scope);
+        writeStores(writer, kernel.stores, scope);
       };
       writer.allSteps(kernel.n, n.get, nEnd.get, row, each);
     });

@@ -15,7 +15,7 @@ import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
 import { strideOf } from './index-steps.ts';
 import { prefersLanes } from './reductions.ts';
 import { Scope } from './scope.ts';
-import { writeStore } from './store-writer.ts';
+import { writeStores } from './store-writer.ts';
 
 /** How a nest is cut into pieces of work: by its only axis, or by points of all axes but the one that lanes go along. */
 export interface NestPoints {
@@ -75,9 +75,7 @@ function loopsOfSingleSteps(nest: LoopNest): Set<AxisExpr> {
 function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from: Code, to: Code): void {
   const { once, inner } = splitStores(nest);
   const { axes, along } = pointsOfNest(nest);
-  const stores = (some: readonly Store[], scope: Scope): void => {
-    for (const store of some) writeStore(writer, store, scope);
-  };
+  const stores = (some: readonly Store[], scope: Scope): void => writeStores(writer, some, scope);
   if (nest.innerAxes.length === 0 && axes.length < 2 && along.length === 0) {
     const [axis] = axes;
     if (axis) writer.allSteps(axis, from, to, root, (scope) => stores(once, scope));

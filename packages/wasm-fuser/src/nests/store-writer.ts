@@ -6,8 +6,14 @@ import { hasLoad, isOne, strideOf } from './index-steps.ts';
 import { combination } from './reductions.ts';
 import { valueType, type Scope } from './scope.ts';
 
+/** Writes the stores of a point: what they store is known before any of them is made, since it may be read where another one writes. */
+export function writeStores(writer: ExpressionWriter, stores: readonly Store[], scope: Scope): void {
+  for (const { value, guard } of stores) if (!guard) writer.value(value, scope);
+  for (const store of stores) writeStore(writer, store, scope);
+}
+
 /** Writes a store. Where its place was loaded, it is looked at: what lies outside the tensor is left out. */
-export function writeStore(writer: ExpressionWriter, store: Store, scope: Scope): void {
+function writeStore(writer: ExpressionWriter, store: Store, scope: Scope): void {
   const { guard, offset } = store;
   if (guard) {
     if (writer.differs(guard, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
