@@ -184,7 +184,7 @@ class ScriptProgram implements Resolver {
 
 /** Declares what a text of the library defines. */
 const compileLibrary: LibraryCompiler = (unit, namespace, source) => {
-  const definitions = parseProgram(source, 'python');
+  const definitions = parseProgram(source, 'library');
   const meanings = new Map<string, () => SugaredValue>();
   const resolver: Resolver = {
     resolveValue: (name) => {

@@ -240,7 +240,8 @@ export class ExpressionParser {
       // What PyTorch's Python frontend says of it, which has no unary plus.
       throw new ErrorReport(undefined, "'UnaryOp' object has no attribute 'range'");
     }
-    if (op === '-' && operand.kind === 'const') {
+    // PyTorch's parser makes one number of it; what Python has parsed for PyTorch is an operation.
+    if (op === '-' && operand.kind === 'const' && stream.dialect !== 'library') {
       return { kind: 'const', range: stream.range(token.start, operand.range.end), value: negateNumber(operand.value) };
     }
     return { kind: 'unary', range: stream.mark(token, token.start, operand.range.end), op, operand };

@@ -223,3 +223,9 @@ describe('printed code', () => {
     );
   });
 });
+
+it('leaves the sign of a number in the library an operation, as Python does', () => {
+  const signed = (dialect: Dialect): string => show(new Parser(new Source('-1'), dialect).parseSingleExpression());
+  expect(signed('library')).toBe('(- 1)');
+  expect(signed('python')).toBe('-1');
+});

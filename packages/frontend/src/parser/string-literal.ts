@@ -2,9 +2,10 @@ import { toByteString } from '@cresset/tensor';
 
 /**
  * Which Python a text is. The Python that archives hold is PyTorch's own printing: strings are bytes, written with octal
- * escapes. A user's source is what the Python interpreter takes: escapes name characters.
+ * escapes. A user's source is what the Python interpreter takes: escapes name characters. PyTorch's own library is such source that Python
+ * has parsed, for which `-1` is an operation on 1.
  */
-export type Dialect = 'python' | 'serialized';
+export type Dialect = 'python' | 'library' | 'serialized';
 
 const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',

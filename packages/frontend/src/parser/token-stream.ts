@@ -27,17 +27,15 @@ export class TokenStream {
   readonly lexed: LexedSource;
   /** Whether it is Python as people write it, rather than as PyTorch prints it. */
   readonly isPython: boolean;
+  readonly dialect: Dialect;
   #index = 0;
 
   /** Throws an ErrorReport for text that has no tokens; `start` and `end` are those of a part of the source. */
   constructor(source: Source, dialect: Dialect, start?: number, end?: number) {
     this.source = source;
     this.lexed = lex(source, start, end);
-    this.isPython = dialect === 'python';
-  }
-
-  get dialect(): Dialect {
-    return this.isPython ? 'python' : 'serialized';
+    this.dialect = dialect;
+    this.isPython = dialect !== 'serialized';
   }
 
   get cur(): Token {
