@@ -117,7 +117,7 @@ export function pooledSize(
 export function* forEachWindow(
   windows: readonly PoolWindows[],
   planes: number,
-  visit: (position: number, at: readonly number[]) => Pieces,
+  visit: (position: number, at: readonly number[]) => Pieces | null,
 ): Pieces {
   const at = new Array<number>(windows.length).fill(0);
   const total = windows.reduce((product, { outputSize }) => product * outputSize, 1);
@@ -128,7 +128,8 @@ export function* forEachWindow(
       done = 0;
       yield;
     }
-    yield* visit(position, at);
+    const work = visit(position, at);
+    if (work) yield* work;
     for (let dim = windows.length - 1; dim >= 0; dim--) {
       if (++at[dim] < windows[dim].outputSize) break;
       at[dim] = 0;

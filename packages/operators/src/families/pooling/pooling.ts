@@ -1,4 +1,4 @@
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, repeat, PIECE_SIZE } from '../../kernels/pieces.ts';
 import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
@@ -46,11 +46,19 @@ const planesOf = ({ input, windows }: Pool): number => {
 };
 
 /** Runs `pool` on every plane: the trailing dimensions, with all others as a batch. */
-function forEachPlane(pool: Pool, area: number, visit: (inputStart: number, outputStart: number) => void): Pieces {
+function forEachPlane(
+  pool: Pool,
+  area: number,
+  visit: (inputStart: number, outputStart: number) => void,
+): Pieces | null {
   const { windows } = pool;
   const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
   const outputSize = windows.reduce((product, window) => product * window.outputSize, 1);
-  return repeat(planesOf(pool), 4 * (area + 1), (plane) => visit(plane * size, plane * outputSize));
+  const planes = planesOf(pool);
+  const cost = 4 * (area + 1);
+  if (planes * cost > PIECE_SIZE) return repeat(planes, cost, (plane) => visit(plane * size, plane * outputSize));
+  for (let plane = 0; plane < planes; plane++) visit(plane * size, plane * outputSize);
+  return null;
 }
 
 /** Axes over the output, and the index of a window's element in the input. */
