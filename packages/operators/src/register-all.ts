@@ -1,5 +1,6 @@
 import { commonRows } from './families/common.ts';
 import { rareRows } from './families/rare.ts';
+import { register as arranging } from './parts/arranging.ts';
 import { register as attention } from './parts/attention.ts';
 import { register as complex } from './parts/complex.ts';
 import { register as einsum } from './parts/einsum.ts';
@@ -19,6 +20,7 @@ import { register as random } from './parts/random.ts';
 import { register as recurrent } from './parts/recurrent.ts';
 import { register as resampling } from './parts/resampling.ts';
 import { register as scalarFunctions } from './parts/scalar-functions.ts';
+import { register as scans } from './parts/scans.ts';
 import { register as scatter } from './parts/scatter.ts';
 import { register as sorting } from './parts/sorting.ts';
 import { register as special } from './parts/special.ts';
@@ -31,6 +33,7 @@ import type { OperatorRow } from './table/row.ts';
 export function registerAllOperators(): void {
   registerCommonOperators();
   for (const register of [
+    arranging,
     attention,
     complex,
     einsum,
@@ -50,6 +53,7 @@ export function registerAllOperators(): void {
     recurrent,
     resampling,
     scalarFunctions,
+    scans,
     scatter,
     sorting,
     special,

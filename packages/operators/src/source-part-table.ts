@@ -1,13 +1,14 @@
 /** What needs parts in a Python source beside operators; `pnpm docs:operators` writes it. */
 // prettier-ignore
 export const SOURCE_NAMES: Readonly<Record<string, string>> = {
+  'arranging complex fourier': 'fft',
+  'arranging linalg': 'symeig',
   'attention padding': 'multi_head_attention_forward',
   'complex': 'cdouble cfloat chalf complex128 complex32 complex64 rect',
-  'complex fourier': 'fft',
-  'complex layouts linalg numpy': 'linalg',
+  'complex layouts linalg numpy scans': 'linalg',
   'layers': 'fold max_unpool1d unfold',
   'layers random': '_fractional_max_pool2d _fractional_max_pool3d fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices',
-  'linalg': '_lu_impl _lu_no_infos _lu_with_infos basis lu norm normalize symeig',
+  'linalg': '_lu_impl _lu_no_infos _lu_with_infos basis lu norm normalize',
   'linalg random': '_svd_lowrank get_approximate_basis svd_lowrank',
   'losses': 'cross_entropy',
   'numpy special': 'special',

@@ -1,3 +1,4 @@
+import * as arranging from '@cresset/operators/parts/arranging';
 import * as attention from '@cresset/operators/parts/attention';
 import * as complex from '@cresset/operators/parts/complex';
 import * as einsum from '@cresset/operators/parts/einsum';
@@ -16,6 +17,7 @@ import * as random from '@cresset/operators/parts/random';
 import * as recurrent from '@cresset/operators/parts/recurrent';
 import * as resampling from '@cresset/operators/parts/resampling';
 import * as scalarFunctions from '@cresset/operators/parts/scalar-functions';
+import * as scans from '@cresset/operators/parts/scans';
 import * as scatter from '@cresset/operators/parts/scatter';
 import * as sorting from '@cresset/operators/parts/sorting';
 import * as special from '@cresset/operators/parts/special';
@@ -35,6 +37,7 @@ import * as plans from './plans.ts';
 import { parts, type PartName } from './parts.ts';
 
 const ALL = {
+  arranging,
   attention,
   authoring,
   autocast,
@@ -63,6 +66,7 @@ const ALL = {
   resampling,
   saving,
   'scalar-functions': scalarFunctions,
+  scans,
   scatter,
   sorting,
   special,

@@ -2,6 +2,7 @@ import { PartLoader, type Part } from '@cresset/runtime';
 
 /** The parts of the library that the engine fetches when something first needs them. */
 const PARTS = {
+  arranging: () => import('@cresset/operators/parts/arranging'),
   attention: () => import('@cresset/operators/parts/attention'),
   autocast: () => import('@cresset/runtime/parts/autocast'),
   authoring: () => import('@cresset/runtime/parts/authoring'),
@@ -30,6 +31,7 @@ const PARTS = {
   resampling: () => import('@cresset/operators/parts/resampling'),
   saving: () => import('@cresset/runtime/parts/saving'),
   'scalar-functions': () => import('@cresset/operators/parts/scalar-functions'),
+  scans: () => import('@cresset/operators/parts/scans'),
   scatter: () => import('@cresset/operators/parts/scatter'),
   sorting: () => import('@cresset/operators/parts/sorting'),
   special: () => import('@cresset/operators/parts/special'),

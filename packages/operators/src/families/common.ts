@@ -1,6 +1,6 @@
 import type { OperatorRow } from '../table/row.ts';
 import { joiningRows } from './arranging/joining.ts';
-import { rearrangingRows } from './arranging/rearranging.ts';
+import { repeatingRows } from './arranging/repeating.ts';
 import { softmaxRows } from './attention/softmax.ts';
 import { convolutionRows } from './convolution/convolution.ts';
 import { conversionRows } from './creation/conversion.ts';
@@ -19,7 +19,6 @@ import { unaryRows } from './pointwise/unary.ts';
 import { poolingRows } from './pooling/pooling.ts';
 import { matrixProductRows } from './products/matrix-product.ts';
 import { reductionRows } from './reductions/reductions.ts';
-import { scanRows } from './reductions/scans.ts';
 import { scalarRows } from './scalar/rows.ts';
 import { viewRows } from './views/views.ts';
 
@@ -33,11 +32,10 @@ export const commonRows: readonly OperatorRow[] = [
   ...conversionRows,
   ...creationRows,
   ...literalRows,
-  ...scanRows,
   ...reductionRows,
   ...viewRows,
   ...joiningRows,
-  ...rearrangingRows,
+  ...repeatingRows,
   ...indexSelectRows,
   ...matrixProductRows,
   ...convolutionRows,

@@ -1,5 +1,6 @@
 import type { PartName } from '../part-table.ts';
 import type { OperatorRow } from '../table/row.ts';
+import { arrangingRows } from './arranging/rows.ts';
 import { attentionRows } from './attention/attention.ts';
 import { audioRows } from './audio/rows.ts';
 import { contractionRows } from './einsum/rows.ts';
@@ -16,6 +17,7 @@ import { paddingRows } from './padding/padding.ts';
 import { quantizedRows } from './quantized/rows.ts';
 import { randomFamilyRows } from './random/rows.ts';
 import { recurrentFamilyRows } from './recurrent/rows.ts';
+import { scanRows } from './reductions/scans.ts';
 import { resamplingFamilyRows } from './resampling/rows.ts';
 import { scalarFunctionRows } from './scalar-functions/rows.ts';
 import { scatterFamilyRows } from './scatter/rows.ts';
@@ -25,6 +27,7 @@ import { visionRows } from './vision/rows.ts';
 
 /** Rows that few models use, by the part of the library that brings them; for whoever looks at all operators at once. */
 export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
+  arranging: arrangingRows,
   attention: attentionRows,
   einsum: contractionRows,
   fourier: [...fourierRows, ...audioRows],
@@ -42,6 +45,7 @@ export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
   recurrent: recurrentFamilyRows,
   resampling: resamplingFamilyRows,
   'scalar-functions': scalarFunctionRows,
+  scans: scanRows,
   scatter: scatterFamilyRows,
   sorting: sortingFamilyRows,
   special: specialRows,

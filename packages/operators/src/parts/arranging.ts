@@ -1,0 +1,7 @@
+import { arrangingRows } from '../families/arranging/rows.ts';
+import { registerFamily } from '../table/register.ts';
+
+/** Registers the operators of this part. */
+export function register(): void {
+  registerFamily(arrangingRows);
+}
