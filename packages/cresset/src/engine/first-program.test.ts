@@ -36,7 +36,8 @@ describe('the first file that a page loads', () => {
 describe('the first source that a page compiles', () => {
   const x = [0.5, 0.25, 2, 4];
   it.each([
-    ['x.sort(-1)[0].flip([0])', ['sorting']],
+    ['x.sort(-1)[0].flip([0])', ['arranging', 'sorting']],
+    ['x.cumsum(0)', ['scans']],
     ['torch.fft.fft(x).abs()', ['complex', 'fourier']],
     ['F.cross_entropy(x.view(1, 4), torch.zeros(1, dtype=torch.long))', ['losses']],
     ['F.interpolate(x.view(1, 1, 4), scale_factor=2.0, mode="linear")', ['resampling', 'sorting']],

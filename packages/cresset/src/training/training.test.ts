@@ -72,7 +72,8 @@ describe('a trained module', () => {
     const [x] = batches.mlp(9);
     const expected = numbers(await model.forward(x));
     const loaded = await load(await model.save(), { device: 'cpu', worker: false });
-    expect(numbers(await loaded.forward(x))).toEqual(expected);
+    // Kernels that were made for the shapes of the steps round otherwise than those of a first call.
+    expect(distance(numbers(await loaded.forward(x)), expected)).toBeLessThan(1e-4);
     expect(loaded.namedParameters().every(({ requiresGrad }) => requiresGrad)).toBe(true);
   });
 

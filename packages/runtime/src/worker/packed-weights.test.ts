@@ -37,7 +37,7 @@ async function open(bytes: Uint8Array) {
     { print: () => {}, warn: () => {} },
     new ProgramParts(null),
   );
-  const read = vi.spyOn(Tensor.prototype, 'contiguousArray');
+  const read = vi.spyOn(Tensor.prototype, 'storageArray');
   const plan = vi.spyOn(GraphExecutor.prototype, 'makePlan');
   const packed = loaded.pendingStates.map(({ object }) => object).filter(({ type }) => /Linear|Conv/.test(type.str()));
   const done = (): { packed: number; plans: number; restoring: number } => {

@@ -54,17 +54,19 @@ export class OperatorRecorder implements OperatorObserver {
     const callsBefore = hostCalls(counters);
     const notedBefore = this.runs.length;
     const firstDispatch = this.dispatches() - this.#dispatchesBefore;
+    // What a launch on the host takes is the operator's own time.
+    const gpu = device?.capabilities.host ? null : device;
     const begin = performance.now();
     const results = await call();
     const end = performance.now();
-    const endDispatch = this.dispatches() - this.#dispatchesBefore;
+    const endDispatch = gpu ? this.dispatches() - this.#dispatchesBefore : firstDispatch;
     const tensors = tensorsIn([...args, ...results]);
     // A group whose operators ran one by one has been noted as those.
     if (this.runs.length === notedBefore && tensors.length > 0) {
       const calls = hostCalls(counters);
-      const computedOnHost = device ? calls.host > callsBefore.host : results.some((value) => !isView(value, args));
+      const computedOnHost = gpu ? calls.host > callsBefore.host : results.some((value) => !isView(value, args));
       const place =
-        calls.fallback > callsBefore.fallback
+        gpu && calls.fallback > callsBefore.fallback
           ? 'fallback'
           : endDispatch > firstDispatch
             ? 'device'
