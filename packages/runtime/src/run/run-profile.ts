@@ -6,6 +6,7 @@ export interface RunProfile {
   /** From taking up the call to its result being there (on the device, where it is made there). */
   readonly milliseconds: number;
   readonly instructions: number;
+  /** Launches of kernels: dispatches on a GPU, calls of WebAssembly functions on the host. */
   readonly dispatches: number;
   /** Those of them that were made from a recording. */
   readonly replayed: number;
