@@ -47,8 +47,8 @@ test('a transformer trains on the device as in PyTorch, a submit and a readback 
   expect(last).toBeLessThan(0.02);
   const { submits, readbacks, hostFallback } = model.lastRun!;
   expect({ submits, readbacks, hostFallback }).toEqual({ submits: 1, readbacks: 1, hostFallback: [] });
-  // What a step needs is given up with it.
-  expect(bytes.at(-1)).toBe(bytes[10]);
+  // What a step needs is given up with it; what the first one recorded is given up when it is collected, which may be later.
+  expect(bytes.at(-1)).toBeLessThanOrEqual(bytes[10]);
   await model.dispose();
 });
 
