@@ -1,9 +1,9 @@
 import { IntType, TensorType } from '@cresset/ir';
-import { findRow, registerAllOperators, runOnDevice, runOnHost, type LoweringContext } from '@cresset/operators';
-import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { findRow, registerAllOperators, runOnDevice, runOnHost } from '@cresset/operators';
+import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixedGenerator, fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
+import { fixedGenerator, loweringOn } from '../../packages/operators/src/operator-fixture.ts';
 
 /** Operators at the limits of devices, on one with no more than every WebGPU adapter has. */
 
@@ -29,14 +29,7 @@ const host = { gradEnabled: false, print: () => undefined, warn: () => undefined
 
 async function onDevice(name: string, args: readonly IValue[]): Promise<Tensor[]> {
   const [operator, overload = ''] = name.split('.');
-  const context: LoweringContext = {
-    ...fixedLowering,
-    device,
-    temporary: (sizes, dtype) =>
-      new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
-    launch: (kernel) => device.launch(kernel),
-  };
-  const results = (await runOnDevice(findRow(operator, overload)!, args, context)) as Tensor[];
+  const results = (await runOnDevice(findRow(operator, overload)!, args, loweringOn(device))) as Tensor[];
   await Promise.all(results.map(({ storage }) => storage.toHost()));
   return results;
 }

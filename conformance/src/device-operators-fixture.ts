@@ -1,10 +1,10 @@
 import { IntType, TensorType } from '@cresset/ir';
-import { findRow, registerAllOperators, runOnDevice, runOnHost, type LoweringContext } from '@cresset/operators';
+import { findRow, registerAllOperators, runOnDevice, runOnHost } from '@cresset/operators';
 import { PhiloxGenerator } from '@cresset/runtime';
-import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
+import { loweringOn } from '../../packages/operators/src/operator-fixture.ts';
 
 /** Operators that take another way where there is much to do, on a device against the host. */
 export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
@@ -167,14 +167,7 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
         const generator = new PhiloxGenerator();
         const host = { gradEnabled: false, print: () => undefined, warn: () => undefined, generator };
         const expected = runOnHost(row, args, host);
-        const context: LoweringContext = {
-          ...fixedLowering,
-          device,
-          temporary: (sizes, dtype) =>
-            new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
-          launch: (kernel) => device.launch(kernel),
-        };
-        const got = await runOnDevice(row, args, context);
+        const got = await runOnDevice(row, args, loweringOn(device));
         for (const [at, result] of got.entries()) {
           const [a, b] = [result as Tensor, expected[at] as Tensor];
           await a.storage.toHost();

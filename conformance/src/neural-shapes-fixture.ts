@@ -1,8 +1,8 @@
 import { IntType, TensorType } from '@cresset/ir';
 import { findRow, registerAllOperators, runOnDevice, runOnHost, type HostContext } from '@cresset/operators';
-import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { fixedGenerator, fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
+import { fixedGenerator, loweringOn } from '../../packages/operators/src/operator-fixture.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** Lowerings against host kernels at sizes that fill no tile evenly. */
@@ -109,13 +109,7 @@ export function testNeuralShapes(open: () => Promise<ComputeDevice>): void {
         const row = findRow(`aten::${name}`, overload)!;
         const args = make();
         const expected = runOnHost(row, args, host) as Tensor[];
-        const results = (await runOnDevice(row, args, {
-          device,
-          temporary: (sizes, dtype) =>
-            new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
-          launch: (kernel) => device.launch(kernel),
-          ...fixedLowering,
-        })) as Tensor[];
+        const results = (await runOnDevice(row, args, loweringOn(device))) as Tensor[];
         await Promise.all(results.map((result) => result.storage.toHost()));
         results.forEach((result, at) => {
           const [got, want] = [result, expected[at]].map((tensor) => Array.from(tensor.contiguousArray(), Number));

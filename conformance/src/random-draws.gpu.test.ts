@@ -1,10 +1,10 @@
-import { findRow, registerAllOperators, runOnDevice, runOnHost, type LoweringContext } from '@cresset/operators';
+import { findRow, registerAllOperators, runOnDevice, runOnHost } from '@cresset/operators';
 import { PhiloxGenerator } from '@cresset/runtime';
-import { contiguousStrides, List, numelOf, Storage, Tensor, type IValue } from '@cresset/tensor';
+import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import { IntType } from '@cresset/ir';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
+import { loweringOn } from '../../packages/operators/src/operator-fixture.ts';
 
 /** Random operators draw the same numbers on a device as on the host. */
 
@@ -49,14 +49,7 @@ describe('the same draws on both', () => {
     const row = findRow(operator, overload)!;
     const host = { gradEnabled: false, print: () => undefined, warn: () => undefined };
     const expected = runOnHost(row, make(), { ...host, generator: new PhiloxGenerator(11n) });
-    const context: LoweringContext = {
-      ...fixedLowering,
-      device,
-      generator: new PhiloxGenerator(11n),
-      temporary: (sizes, dtype) =>
-        new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
-      launch: (kernel) => device.launch(kernel),
-    };
+    const context = { ...loweringOn(device), generator: new PhiloxGenerator(11n) };
     const got = await runOnDevice(row, make(), context);
     expect(got.length).toBe(expected.length);
     for (const [at, result] of got.entries()) {

@@ -1,15 +1,18 @@
 import { IntType, TensorType } from '@cresset/ir';
 import {
+  contiguousStrides,
   forEachOffset,
   halfToNumber,
   List,
   numberToHalf,
+  numelOf,
+  Storage,
   Tensor,
   type HostArray,
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
-import { constant } from '@cresset/tensorexpr';
+import { constant, type ComputeDevice } from '@cresset/tensorexpr';
 import { runOnHost } from './dispatch/invoke.ts';
 import { registerAllOperators } from './register-all.ts';
 import { findRow } from './table/register.ts';
@@ -35,6 +38,15 @@ export const fixedLowering: Pick<LoweringContext, 'generator' | 'fault' | 'fetch
   },
   fetch: (...tensors) => Promise.all(tensors.map(({ storage }) => storage.toHost())),
 };
+
+/** What lowerings are given for a device. */
+export const loweringOn = (device: ComputeDevice): LoweringContext => ({
+  ...fixedLowering,
+  device,
+  temporary: (sizes, dtype) =>
+    new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
+  launch: (kernel) => device.launch(kernel),
+});
 
 const context: HostContext = {
   gradEnabled: false,

@@ -1,5 +1,12 @@
 import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
-import { normalise, signatureOf, type ComputeDevice, type DeviceMemoryUse, type Kernel } from '@cresset/tensorexpr';
+import {
+  noCounts,
+  normalise,
+  signatureOf,
+  type ComputeDevice,
+  type DeviceMemoryUse,
+  type Kernel,
+} from '@cresset/tensorexpr';
 
 const MEGABYTE = 2 ** 20;
 
@@ -17,19 +24,7 @@ export class CountingDevice implements ComputeDevice {
     maxBindingBytes: 2 ** 31,
     maxWorkgroupsPerDimension: 65535,
   };
-  readonly counters = {
-    prepared: 0,
-    dispatches: 0,
-    submits: 0,
-    uploads: 0,
-    uploadedBytes: 0,
-    readbacks: 0,
-    readbackBytes: 0,
-    shaders: 0,
-    buffersAllocated: 0,
-    liveBytes: 0,
-    failures: 0,
-  };
+  readonly counters = noCounts();
   readonly recorder = null;
   /** First elements of what came up. */
   readonly seen: number[] = [];

@@ -1,33 +1,14 @@
-import { Tensor, type Storage } from '@cresset/tensor';
+import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { appendConsumer } from './append-consumer.ts';
-import { accumulator, axis, binary, constant, param } from './builders.ts';
-import type { AxisExpr, Expr } from './expr.ts';
+import { accumulator, binary, constant, param } from './builders.ts';
+import type { Expr } from './expr.ts';
 import { joinNests } from './join-nests.ts';
-import type { Contraction, Kernel, LoopNest } from './kernel.ts';
+import type { Kernel, LoopNest } from './kernel.ts';
+import { axes, product, tensor } from './kernel-fixture.ts';
 import { TensorView } from './operand.ts';
 
-const tensor = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
-
-const axes = (...extents: number[]): AxisExpr[] => extents.map((extent, at) => axis(`i${at}`, param('i32', extent)));
-
 const storedBy = ({ stores }: Kernel): Storage[] => stores.map(({ operand }) => operand.tensor.storage);
-
-function product(left: Tensor, right: Tensor, out: Tensor): Contraction {
-  const [m, n, k] = axes(left.sizes[0], right.sizes[1], left.sizes[1]);
-  const target = new TensorView(out);
-  return {
-    kind: 'contraction',
-    label: 'aten::mm',
-    batch: [],
-    m,
-    n,
-    k,
-    left: new TensorView(left).at([m, k]),
-    right: new TensorView(right).at([k, n]),
-    stores: [{ operand: target.operand, offset: target.offsetAt([m, n]), value: accumulator }],
-  };
-}
 
 /** The sum of two tensors of one shape, to a third. */
 function sum(a: Tensor, b: Tensor, out: Tensor): LoopNest {

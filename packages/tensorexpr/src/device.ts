@@ -42,6 +42,20 @@ export interface DeviceCounters {
   failures: number;
 }
 
+export const noCounts = (): DeviceCounters => ({
+  prepared: 0,
+  dispatches: 0,
+  submits: 0,
+  uploads: 0,
+  uploadedBytes: 0,
+  readbacks: 0,
+  readbackBytes: 0,
+  shaders: 0,
+  buffersAllocated: 0,
+  liveBytes: 0,
+  failures: 0,
+});
+
 /** Memory of a device, in bytes. */
 export interface DeviceMemoryUse {
   /** What storages hold. */

@@ -1,18 +1,15 @@
-import { Tensor, type Storage } from '@cresset/tensor';
+import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { accumulator, axis, binary, constant, param, reduce, unary } from './builders.ts';
+import { axis, binary, constant, reduce, unary } from './builders.ts';
 import { childrenOf } from './expr-children.ts';
-import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
+import type { Expr, LoadExpr } from './expr.ts';
 import { inlineProducer } from './inline-producer.ts';
 import { joinContractions } from './join-contractions.ts';
 import { nodesOf } from './kernel-work.ts';
 import type { Contraction, Kernel, LoopNest } from './kernel.ts';
 import { expressionsOf } from './kernel.ts';
+import { axes, product, tensor } from './kernel-fixture.ts';
 import { TensorView } from './operand.ts';
-
-const tensor = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
-
-const axes = (...extents: number[]): AxisExpr[] => extents.map((extent, at) => axis(`i${at}`, param('i32', extent)));
 
 /** The storages that a kernel reads. */
 function readBy({ stores, ...kernel }: LoopNest | Contraction): Set<Storage> {
@@ -38,22 +35,6 @@ function rowMaximum(given: Tensor, out: Tensor): LoopNest {
   const target = new TensorView(out);
   const store = { operand: target.operand, offset: target.offsetAt(own), value: binary('sub', view.at(own), most) };
   return { kind: 'nest', label: 'aten::row', axes: own.slice(0, -1), innerAxes: own.slice(-1), stores: [store] };
-}
-
-function product(left: Tensor, right: Tensor, out: Tensor): Contraction {
-  const [m, n, k] = axes(left.sizes[0], right.sizes[1], left.sizes[1]);
-  const target = new TensorView(out);
-  return {
-    kind: 'contraction',
-    label: 'aten::mm',
-    batch: [],
-    m,
-    n,
-    k,
-    left: new TensorView(left).at([m, k]),
-    right: new TensorView(right).at([k, n]),
-    stores: [{ operand: target.operand, offset: target.offsetAt([m, n]), value: accumulator }],
-  };
 }
 
 function doubled(given: Tensor, out: Tensor): LoopNest {

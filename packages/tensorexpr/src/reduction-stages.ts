@@ -2,9 +2,10 @@ import type { ScalarType, Tensor } from '@cresset/tensor';
 import { axis, binary, cast, constant, param, reduce, select } from './builders.ts';
 import type { DeviceCapabilities } from './device.ts';
 import { FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr, ExprType, ReduceExpr, ReduceFunction } from './expr.ts';
+import type { AxisExpr, Expr, ExprType, ReduceExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, mapStore, type LoopNest, type Store } from './kernel.ts';
+import { neutralElement } from './neutral-element.ts';
 import { normaliseNest, reductionsIn } from './normalise.ts';
 import { TensorView } from './operand.ts';
 import { Rewriter, substitute } from './substitute.ts';
@@ -89,34 +90,6 @@ function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporar
 function replaced(store: Store, reduction: ReduceExpr, replacement: ReduceExpr): Store {
   const map = new Map<Expr, Expr>([[reduction, replacement]]);
   return mapStore(store, (expr) => substitute(expr, map));
-}
-
-function neutralElement(fn: ReduceFunction, type: ExprType): Expr {
-  switch (fn) {
-    case 'any':
-      return constant('bool', false);
-    case 'all':
-      return constant('bool', true);
-    case 'sum':
-      return constant(type, type === 'i64' ? 0n : 0);
-    case 'prod':
-      return constant(type, type === 'i64' ? 1n : 1);
-    default:
-      return extreme(type, fn === 'min');
-  }
-}
-
-function extreme(type: ExprType, largest: boolean): Expr {
-  switch (type) {
-    case 'float':
-      return constant(type, largest ? Infinity : -Infinity);
-    case 'i32':
-      return constant(type, largest ? 2147483647 : -2147483648);
-    case 'i64':
-      return constant(type, largest ? 2n ** 63n - 1n : -(2n ** 63n));
-    case 'bool':
-      return constant(type, largest);
-  }
 }
 
 /** Steps after which a float sum starts a new partial sum: the error grows with the length of one, not of all. */

@@ -1,6 +1,5 @@
 import { CressetError } from '@cresset/ir';
 import type { BinaryFunction, ExprType, ReduceFunction, UnaryFunction } from '@cresset/tensorexpr';
-import { literal } from './wgsl-type.ts';
 
 type Unary = (x: string) => string;
 type Binary = (x: string, y: string) => string;
@@ -218,39 +217,6 @@ const casts: Record<ExprType, Partial<Record<ExprType, Unary>>> = {
 /** Conversion by value between computing types. */
 export function castCode(from: ExprType, to: ExprType, x: string): string {
   return from === to ? x : casts[from][to]!(x);
-}
-
-/** What a reduction over nothing gives; argmax and argmin keep their best value and a position beside it. */
-export function neutralElement(fn: ReduceFunction, type: ExprType): string {
-  switch (fn) {
-    case 'sum':
-      return literal(type, type === 'i64' ? 0n : 0);
-    case 'prod':
-      return literal(type, type === 'i64' ? 1n : 1);
-    case 'any':
-      return 'false';
-    case 'all':
-      return 'true';
-    case 'max':
-    case 'argmax':
-      return extreme(type, false);
-    case 'min':
-    case 'argmin':
-      return extreme(type, true);
-  }
-}
-
-function extreme(type: ExprType, largest: boolean): string {
-  switch (type) {
-    case 'float':
-      return literal(type, largest ? Infinity : -Infinity);
-    case 'i32':
-      return literal(type, largest ? 2147483647 : -2147483648);
-    case 'i64':
-      return literal(type, largest ? 2n ** 63n - 1n : -(2n ** 63n));
-    case 'bool':
-      return literal(type, largest);
-  }
 }
 
 /** One step of a reduction that keeps a single value. */

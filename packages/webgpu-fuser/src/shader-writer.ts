@@ -1,8 +1,8 @@
 import {
   cast,
-  childrenOf,
   exprTypeOf,
-  FreeAxes,
+  neutralElement,
+  ValueHomes,
   type AxisExpr,
   type Expr,
   type KernelSignature,
@@ -12,7 +12,7 @@ import {
   type Store,
 } from '@cresset/tensorexpr';
 import { libraryFunctionsIn } from './function-library.ts';
-import { betterCode, binaryCode, castCode, combineCode, neutralElement, unaryCode } from './scalar-functions.ts';
+import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
 import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
@@ -38,8 +38,7 @@ export interface Cooperation {
 export class ShaderWriter {
   readonly uniforms: UniformLayout;
   readonly #signature: KernelSignature;
-  readonly #freeAxes = new FreeAxes();
-  readonly #uses = new Map<Expr, number>();
+  readonly #homes = new ValueHomes();
   readonly #taken = new Map<string, number>();
   readonly #workgroupFunctions = new Map<string, string>();
   /** Buffers that stores combine with. */
@@ -53,19 +52,13 @@ export class ShaderWriter {
 
   /** Tells the writer of everything it will be asked to write, so that it knows what is used more than once. */
   announce(roots: readonly Expr[]): void {
-    for (const root of roots) this.#use(root);
+    this.#homes.announce(roots);
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
   bindAccumulator(expr: Expr, name: string, axes: readonly AxisExpr[], scope: Scope): void {
-    this.#freeAxes.declare(expr, axes);
+    this.#homes.freeAxes.declare(expr, axes);
     scope.names.set(expr, name);
-  }
-
-  #use(expr: Expr): void {
-    const uses = this.#uses.get(expr) ?? 0;
-    this.#uses.set(expr, uses + 1);
-    if (uses === 0) for (const child of childrenOf(expr)) this.#use(child);
   }
 
   /** A name nobody has yet. */
@@ -99,9 +92,9 @@ export class ShaderWriter {
     }
     const known = scope.nameOf(expr);
     if (known !== undefined) return known;
-    const home = this.#homeOf(expr, scope);
+    const home = this.#homes.homeOf(expr, scope);
     const text = this.#compute(expr, home);
-    if (home === scope && (this.#uses.get(expr) ?? 0) < 2) return text;
+    if (home === scope && !this.#homes.isShared(expr)) return text;
     return this.#name(expr, text, home);
   }
 
@@ -109,7 +102,7 @@ export class ShaderWriter {
   named(expr: Expr, scope: Scope): string {
     const text = this.value(expr, scope);
     if (/^[a-z_][\w.]*$/i.test(text)) return text;
-    return this.#name(expr, text, this.#homeOf(expr, scope));
+    return this.#name(expr, text, this.#homes.homeOf(expr, scope));
   }
 
   #name(expr: Expr, text: string, scope: Scope): string {
@@ -118,19 +111,6 @@ export class ShaderWriter {
     if (name !== text) scope.line(`let ${name} = ${text};`);
     scope.names.set(expr, name);
     return name;
-  }
-
-  #homeOf(expr: Expr, scope: Scope): Scope {
-    const free = this.#freeAxes.of(expr);
-    let home = scope;
-    if (scope.isGuard && (this.#uses.get(expr) ?? 0) < 2) return scope;
-    while (home.parent) {
-      let depends = false;
-      for (const axis of home.axes) depends ||= free.has(axis);
-      if (depends) break;
-      home = home.parent;
-    }
-    return home;
   }
 
   #compute(expr: Expr, scope: Scope): string {
@@ -219,7 +199,7 @@ export class ShaderWriter {
     const type = expr.fn === 'any' || expr.fn === 'all' ? 'bool' : expr.body.type;
     const body = cast(type, expr.body);
     const total = this.fresh(expr.fn);
-    scope.line(`var ${total} = ${neutralElement(expr.fn, type)};`);
+    scope.line(`var ${total} = ${this.value(neutralElement(expr.fn, type), scope)};`);
     const step = (inner: Scope): void =>
       inner.line(`${total} = ${combineCode(expr.fn, type, total, this.value(body, inner))};`);
     if (!shared) {
@@ -237,7 +217,7 @@ export class ShaderWriter {
     const { type } = expr.body;
     const best = this.fresh('best');
     const position = this.fresh('position');
-    scope.line(`var ${best} = ${neutralElement(fn, type)};`);
+    scope.line(`var ${best} = ${this.value(neutralElement(fn, type), scope)};`);
     scope.line(`var ${position} = -1;`);
     const step = (inner: Scope, flat: string): void => {
       const candidate = this.named(expr.body, inner);

@@ -6,9 +6,9 @@ import {
   reductionStages,
   scheduleKey,
   signatureOf,
+  noCounts,
   type ComputeDevice,
   type DeviceCapabilities,
-  type DeviceCounters,
   type DeviceMemoryUse,
   type DeviceProfiler,
   type Kernel,
@@ -67,19 +67,7 @@ interface Readback {
 
 /** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
 export class WebGpuDevice implements ComputeDevice {
-  readonly counters: DeviceCounters = {
-    prepared: 0,
-    dispatches: 0,
-    submits: 0,
-    uploads: 0,
-    uploadedBytes: 0,
-    readbacks: 0,
-    readbackBytes: 0,
-    shaders: 0,
-    buffersAllocated: 0,
-    liveBytes: 0,
-    failures: 0,
-  };
+  readonly counters = noCounts();
   /** Who watches; null unless a run is being profiled. */
   probe: WorkProbe | null = null;
   readonly #pool: BufferPool;

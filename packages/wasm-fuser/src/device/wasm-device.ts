@@ -1,6 +1,12 @@
 import { CressetError } from '@cresset/ir';
 import { elementSize, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
-import type { ComputeDevice, DeviceCapabilities, DeviceCounters, DeviceMemoryUse, Kernel } from '@cresset/tensorexpr';
+import {
+  noCounts,
+  type ComputeDevice,
+  type DeviceCapabilities,
+  type DeviceMemoryUse,
+  type Kernel,
+} from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory } from '../linear-memory.ts';
 import { loadProducts } from '../load.ts';
@@ -31,19 +37,7 @@ export class WasmDevice implements ComputeDevice {
     maxBindingBytes: 2 ** 31 - 2 ** 20,
     maxWorkgroupsPerDimension: 2 ** 31 - 1,
   };
-  readonly counters: DeviceCounters = {
-    prepared: 0,
-    dispatches: 0,
-    submits: 0,
-    uploads: 0,
-    uploadedBytes: 0,
-    readbacks: 0,
-    readbackBytes: 0,
-    shaders: 0,
-    buffersAllocated: 0,
-    liveBytes: 0,
-    failures: 0,
-  };
+  readonly counters = noCounts();
   readonly linear = new LinearMemory();
   readonly launches: Launches;
   readonly recorder = new LaunchLists(this);

@@ -3,7 +3,6 @@ import {
   binary,
   childrenOf,
   constant,
-  FreeAxes,
   type AxisExpr,
   type BinaryExpr,
   type Expr,
@@ -11,6 +10,7 @@ import {
   type KernelSignature,
   type LoadExpr,
   type UnaryExpr,
+  ValueHomes,
 } from '@cresset/tensorexpr';
 import {
   countUp,
@@ -58,8 +58,8 @@ const LANES = [0, 1, 2, 3] as const;
  * differ; integers and truth values are one number as long as they can be.
  */
 export class ExpressionWriter {
-  readonly freeAxes = new FreeAxes();
-  readonly #uses = new Map<Expr, number>();
+  readonly #homes = new ValueHomes();
+  readonly freeAxes = this.#homes.freeAxes;
   readonly #conditional = new Set<Expr>();
   readonly #unconditional = new Set<Expr>();
   readonly #risky = new Set<LoadExpr>();
@@ -84,11 +84,7 @@ export class ExpressionWriter {
   }
 
   announce(roots: readonly Expr[]): void {
-    for (const root of roots) {
-      const uses = this.#uses.get(root) ?? 0;
-      this.#uses.set(root, uses + 1);
-      if (uses === 0) this.announce(childrenOf(root));
-    }
+    this.#homes.announce(roots);
   }
 
   /** Puts what code gives into a local of its own; code that reads it. */
@@ -111,7 +107,7 @@ export class ExpressionWriter {
     if (known) return known;
     if (expr.kind === 'axis') return this.#axisInLanes(expr, scope);
     if (expr.kind === 'accumulator') throw new TypeError('an accumulator is used where it has no value');
-    const home = this.#homeOf(expr, scope);
+    const home = this.#homes.homeOf(expr, scope);
     const value = this.#compute(expr, home);
     const kept = { form: value.form, code: this.keep(home, valueType(expr.type, value.form), value.code) };
     home.bind(expr, kept);
@@ -129,7 +125,7 @@ export class ExpressionWriter {
     const known = scope.firstOf(expr);
     if (known !== undefined) return known;
     if (expr.kind === 'axis') return scope.lanes!.first.get;
-    const home = this.#homeOf(expr, scope);
+    const home = this.#homes.homeOf(expr, scope);
     const code = this.keep(home, 'i32', this.#firstOf(expr, home));
     home.bindFirst(expr, code);
     return code;
@@ -141,19 +137,6 @@ export class ExpressionWriter {
     if (expr.kind === 'binary')
       return integers.binary[expr.fn]!(this.first(expr.x, scope), this.first(expr.y, scope), keep);
     throw new TypeError(`an index has a ${expr.kind} in it`);
-  }
-
-  #homeOf(expr: Expr, scope: Scope): Scope {
-    const free = this.freeAxes.of(expr);
-    let home = scope;
-    if (scope.isGuard && (this.#uses.get(expr) ?? 0) < 2) return scope;
-    while (home.parent) {
-      let depends = false;
-      for (const axis of home.axes) depends ||= free.has(axis);
-      if (depends) break;
-      home = home.parent;
-    }
-    return home;
   }
 
   #constant(type: ExprType, value: number | bigint | boolean): Value {
@@ -170,7 +153,7 @@ export class ExpressionWriter {
   #axisInLanes(axis: AxisExpr, scope: Scope): Value {
     const { lanes } = scope;
     if (lanes?.axis !== axis) throw new TypeError(`the axis ${axis.name} is used where it has no value`);
-    const home = this.#homeOf(axis, scope);
+    const home = this.#homes.homeOf(axis, scope);
     const code = i32x4.add(i32x4.splat(lanes.first.get), v128.words(0, 1, 2, 3));
     const value: Value = { form: 'lanes', code: this.keep(home, 'v128', code) };
     home.bind(axis, value);
@@ -247,7 +230,7 @@ export class ExpressionWriter {
   /** An index in each of the lanes, and whether it goes up by one from lane to lane. */
   placesOf(index: Expr, scope: Scope): LanePlaces {
     const vector = this.valueIn('lanes', index, scope);
-    const home = this.#homeOf(index, scope);
+    const home = this.#homes.homeOf(index, scope);
     const lanes = LANES.map((lane) => this.keep(home, 'i32', i32x4.extract(vector, lane)));
     const expected = i32x4.add(i32x4.splat(lanes[0]), v128.words(0, 1, 2, 3));
     return { lanes, areBeside: this.keep(home, 'i32', i32x4.allTrue(i32x4.eq(vector, expected))) };

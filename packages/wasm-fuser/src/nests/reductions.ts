@@ -1,13 +1,12 @@
 import {
   cast,
-  constant,
   extentOf,
+  neutralElement,
   type AxisExpr,
   type Expr,
   type ExprType,
   type FreeAxes,
   type ReduceExpr,
-  type ReduceFunction,
 } from '@cresset/tensorexpr';
 import { countUp, f32x4, i32, i32x4, i64, v128, when, type Code, type Local } from '../code.ts';
 import { floatBinary } from './float-functions.ts';
@@ -59,28 +58,6 @@ export function combination(fn: keyof typeof operations, type: ExprType, form: F
           ? integerLanesBinary
           : integers.binary;
   return (x, y) => table[name]!(x, y, never);
-}
-
-/** What a reduction over nothing gives. */
-function neutralValue(fn: ReduceFunction, type: ExprType): Expr {
-  const whole = (value: number | bigint): Expr => constant(type, type === 'i64' ? BigInt(value) : Number(value));
-  switch (fn) {
-    case 'any':
-      return constant('bool', false);
-    case 'all':
-      return constant('bool', true);
-    case 'sum':
-      return type === 'bool' ? constant(type, false) : whole(0);
-    case 'prod':
-      return type === 'bool' ? constant(type, true) : whole(1);
-    default: {
-      const isLeast = fn === 'max' || fn === 'argmax';
-      if (type === 'bool') return constant(type, !isLeast);
-      if (type === 'float') return constant(type, isLeast ? -Infinity : Infinity);
-      const bits = type === 'i64' ? 63n : 31n;
-      return whole(isLeast ? -(2n ** bits) : 2n ** bits - 1n);
-    }
-  }
 }
 
 /** A reduction in the block that everything it depends on is known in. */
@@ -157,7 +134,7 @@ class Reduction {
   #begun(scope: Scope): Local {
     const { type } = this.body;
     const local = this.writer.body.local(valueType(type, this.form));
-    scope.code.push(local.set(this.writer.valueIn(this.form, neutralValue(this.fn, type), scope)));
+    scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
     return local;
   }
 
@@ -267,7 +244,7 @@ function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'arg
   const best = writer.body.local(valueType(type, form));
   const [position, step] = [writer.body.integer(), writer.body.integer()];
   scope.code.push(
-    best.set(writer.valueIn(form, neutralValue(fn, type), scope)),
+    best.set(writer.valueIn(form, neutralElement(fn, type), scope)),
     position.set(i32.const(-1)),
     step.set(i32.const(0)),
   );

@@ -1,0 +1,44 @@
+import { childrenOf, FreeAxes } from './expr-children.ts';
+import type { AxisExpr, Expr } from './expr.ts';
+
+/** A block of code in which values are worked out. */
+interface Block<Self> {
+  readonly parent: Self | null;
+  /** Axes that have a value from here on. */
+  readonly axes: ReadonlySet<AxisExpr>;
+  /** A condition, not a loop: what is used once in it needs no working out before it. */
+  readonly isGuard: boolean;
+}
+
+/** Where values of expressions are worked out: in the outermost block in which everything they depend on is known. */
+export class ValueHomes {
+  readonly freeAxes = new FreeAxes();
+  readonly #uses = new Map<Expr, number>();
+
+  /** Tells of everything that will be written, so that it is known what is used more than once. */
+  announce(roots: readonly Expr[]): void {
+    for (const root of roots) {
+      const uses = this.#uses.get(root) ?? 0;
+      this.#uses.set(root, uses + 1);
+      if (uses === 0) this.announce(childrenOf(root));
+    }
+  }
+
+  isShared(expr: Expr): boolean {
+    return (this.#uses.get(expr) ?? 0) >= 2;
+  }
+
+  /** The block for a value that is asked for in `block`. */
+  homeOf<Self extends Block<Self>>(expr: Expr, block: Self): Self {
+    if (block.isGuard && !this.isShared(expr)) return block;
+    const free = this.freeAxes.of(expr);
+    let home = block;
+    while (home.parent && !hasOneOf(home.axes, free)) home = home.parent;
+    return home;
+  }
+}
+
+function hasOneOf(axes: ReadonlySet<AxisExpr>, wanted: ReadonlySet<AxisExpr>): boolean {
+  for (const axis of axes) if (wanted.has(axis)) return true;
+  return false;
+}
