@@ -1,9 +1,9 @@
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { requestWebGpuDevice } from '@cresset/webgpu';
-import { CaseRunner } from '../src/case-runner.ts';
-import type { CaseResult, ProgramCase } from '../src/case.ts';
-import type { RunnerSettings } from '../src/runner-settings.ts';
+import { CaseRunner } from '../src/cases/case-runner.ts';
+import type { CaseResult, ProgramCase } from '../src/cases/case.ts';
+import type { RunnerSettings } from '../src/runner/runner-settings.ts';
 
 /** Called by the runner, which drives this page, once for each case. */
 declare global {

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { findCases, sampleOf } from './corpus.ts';
-import { readCommandLine, usage, type Options } from './command-line.ts';
-import { runInBrowser } from './browser-pool.ts';
-import { runInProcesses } from './process-pool.ts';
-import { report } from './report.ts';
-import { mostUsedFallbacks } from './usage-report.ts';
+import { findCases, sampleOf } from './cases/corpus.ts';
+import { readCommandLine, usage, type Options } from './runner/command-line.ts';
+import { runInBrowser } from './runner/browser-pool.ts';
+import { runInProcesses } from './runner/process-pool.ts';
+import { report } from './runner/report.ts';
+import { mostUsedFallbacks } from './runner/usage-report.ts';
 
 let options: Options;
 try {

@@ -1,9 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { CaseReference, ProgramCase } from './case.ts';
-import { findCases } from './corpus.ts';
-import { checkRoundTrip, type CaseOfFile } from './round-trip-check.ts';
+import type { CaseReference, ProgramCase } from './cases/case.ts';
+import { findCases } from './cases/corpus.ts';
+import { checkRoundTrip, type CaseOfFile } from './checks/round-trip-check.ts';
 
 /**
  * Takes the file of every case of some corpora through `checkRoundTrip` and prints what is wrong. Leaves what was saved in a folder,

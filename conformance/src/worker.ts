@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
-import { CaseRunner } from './case-runner.ts';
-import { openNodeDevice } from './node-device.ts';
-import type { WorkerReply, WorkerRequest } from './process-pool.ts';
-import type { RunnerSettings } from './runner-settings.ts';
-import { ShaderFolder } from './shader-folder.ts';
+import { CaseRunner } from './cases/case-runner.ts';
+import { openNodeDevice } from './runner/node-device.ts';
+import type { WorkerReply, WorkerRequest } from './runner/process-pool.ts';
+import type { RunnerSettings } from './runner/runner-settings.ts';
+import { ShaderFolder } from './runner/shader-folder.ts';
 
 const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;

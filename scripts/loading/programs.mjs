@@ -13,7 +13,7 @@ function casesOf(path) {
 
 /**
  * Programs below a folder, or in one file: `.pt` files, each with the first case that a `.jsonl` beside it has for it, and sources in such
- * cases. See conformance/src/case.ts for what a case is.
+ * cases. See conformance/src/cases/case.ts for what a case is.
  */
 export function programsIn(root) {
   const files = statSync(root).isDirectory()

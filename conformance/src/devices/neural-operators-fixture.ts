@@ -2,8 +2,8 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { deviceRefusal, runOnDevice, type LoweringContext } from '@cresset/operators';
 import { Storage, Tensor, contiguousStrides, numelOf, type ScalarType } from '@cresset/tensor';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { fixedLowering } from '../../packages/operators/src/operator-fixture.ts';
-import { argumentsOf, expectResults, oracleCases, rowOf } from '../../packages/operators/src/oracle/oracle-case.ts';
+import { fixedLowering } from '../../../packages/operators/src/operator-fixture.ts';
+import { argumentsOf, expectResults, oracleCases, rowOf } from '../../../packages/operators/src/oracle/oracle-case.ts';
 
 /** Lowerings of neural network operators as shaders, against what PyTorch's CPU computes. */
 export function testNeuralOperators(open: () => Promise<ComputeDevice>): void {

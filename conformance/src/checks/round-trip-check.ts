@@ -1,9 +1,9 @@
 import { readModule } from '@cresset/archive';
 import { TorchScriptError } from '@cresset/runtime';
-import type { Call, FileReader, ProgramCase } from './case.ts';
+import type { Call, FileReader, ProgramCase } from '../cases/case.ts';
 import { fingerprint } from './fingerprint.ts';
-import { decodeIValue } from './ivalue-json.ts';
-import { openProgram, type Program } from './program.ts';
+import { decodeIValue } from '../cases/ivalue-json.ts';
+import { openProgram, type Program } from '../cases/program.ts';
 
 /** A case whose program is the file that is looked at. */
 export interface CaseOfFile {

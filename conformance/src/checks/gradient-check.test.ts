@@ -1,8 +1,8 @@
 import { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import type { ProgramCase } from './case.ts';
+import type { ProgramCase } from '../cases/case.ts';
 import { checkGradients } from './gradient-check.ts';
-import type { Program } from './program.ts';
+import type { Program } from '../cases/program.ts';
 
 const bytes = (values: readonly number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64');
 

@@ -1,5 +1,5 @@
 import type { JitOptions } from '@cresset/ir';
-import type { Check } from './case.ts';
+import type { Check } from '../cases/case.ts';
 
 /** What a worker process or page has to know to run cases; travels as JSON. */
 export interface RunnerSettings {

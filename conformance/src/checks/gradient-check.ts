@@ -1,8 +1,8 @@
 import { isComplex, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { isPyTorchsRefusal } from '@cresset/operators/parts/derivatives';
-import type { Call, FileReader, ProgramCase } from './case.ts';
-import { decodeIValue } from './ivalue-json.ts';
-import type { Program } from './program.ts';
+import type { Call, FileReader, ProgramCase } from '../cases/case.ts';
+import { decodeIValue } from '../cases/ivalue-json.ts';
+import type { Program } from '../cases/program.ts';
 import { isOfHermitian, isSkipped } from './gradient-samples.ts';
 import { floatsIn, withReplaced } from './tensors-within.ts';
 

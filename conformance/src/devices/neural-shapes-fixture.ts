@@ -2,7 +2,7 @@ import { IntType, TensorType } from '@cresset/ir';
 import { findRow, registerAllOperators, runOnDevice, runOnHost, type HostContext } from '@cresset/operators';
 import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
-import { fixedGenerator, loweringOn } from '../../packages/operators/src/operator-fixture.ts';
+import { fixedGenerator, loweringOn } from '../../../packages/operators/src/operator-fixture.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** Lowerings against host kernels at sizes that fill no tile evenly. */

@@ -4,7 +4,7 @@ import { PhiloxGenerator } from '@cresset/runtime';
 import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loweringOn } from '../../packages/operators/src/operator-fixture.ts';
+import { loweringOn } from '../../../packages/operators/src/operator-fixture.ts';
 
 /** Operators that take another way where there is much to do, on a device against the host. */
 export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
-import type { Check } from './case.ts';
+import type { Check } from '../cases/case.ts';
 import { DEVICE_SETTINGS, EXECUTOR_SETTINGS, type RunnerSettings } from './runner-settings.ts';
 
 export interface Options extends RunnerSettings {

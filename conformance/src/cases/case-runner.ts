@@ -2,15 +2,15 @@ import { applyJitOptions, CressetError } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
 import { Tensor } from '@cresset/tensor';
 import type { Call, CaseResult, Check, FileReader, GradientCase, JsonIValue, ProgramCase } from './case.ts';
-import { difference, type Tolerance } from './compare.ts';
+import { difference, type Tolerance } from '../checks/compare.ts';
 import { differenceOfGraph, FREEZE_STAGES, openFrozen, type FreezeCase } from './freeze-case.ts';
-import { checkGradients } from './gradient-check.ts';
+import { checkGradients } from '../checks/gradient-check.ts';
 import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
 import { differenceWhenRepeated } from './repeated-runs.ts';
-import { jitOptionsOf, type RunnerSettings } from './runner-settings.ts';
+import { jitOptionsOf, type RunnerSettings } from '../runner/runner-settings.ts';
 
 /** Longest reason that is printed; equal beginnings count as one reason. */
 const reasonLength = 110;

@@ -18,8 +18,8 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
-import type { FileReader, JsonIValue, JsonTensor } from './case.ts';
-import { decodeFloat, tensorBytes } from './ivalue-json.ts';
+import type { FileReader, JsonIValue, JsonTensor } from '../cases/case.ts';
+import { decodeFloat, tensorBytes } from '../cases/ivalue-json.ts';
 
 export interface Tolerance {
   readonly rtol: number;

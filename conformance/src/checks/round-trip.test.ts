@@ -10,12 +10,12 @@ import {
   type Tuple,
 } from '@cresset/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { JsonIValue, ProgramCase } from './case.ts';
-import { openProgram } from './program.ts';
+import type { JsonIValue, ProgramCase } from '../cases/case.ts';
+import { openProgram } from '../cases/program.ts';
 import { checkRoundTrip, type CaseOfFile, type RoundTrip } from './round-trip-check.ts';
 
-const fixtures = new URL('../../packages/archive/fixtures/', import.meta.url);
-const models = new URL('../../../shared/models/', import.meta.url);
+const fixtures = new URL('../../../packages/archive/fixtures/', import.meta.url);
+const models = new URL('../../../../shared/models/', import.meta.url);
 const read = (name: string, folder = fixtures): Uint8Array => new Uint8Array(readFileSync(new URL(name, folder)));
 
 const image: JsonIValue = { tensor: { dtype: 'float32', shape: [1, 1, 4, 4], data: btoa('\0\0\x80?'.repeat(16)) } };

@@ -1,4 +1,4 @@
-import type { CaseResult, Check } from './case.ts';
+import type { CaseResult, Check } from '../cases/case.ts';
 
 /** The table of suites, the commonest reasons, and the closing line that scripts read. */
 export function report(results: readonly CaseResult[], checks: readonly Check[] = []): string {

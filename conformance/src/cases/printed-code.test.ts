@@ -11,8 +11,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ProgramCase } from './case.ts';
 
 /** Cases and models made by PyTorch lie beside the repository; where they do not, there is nothing to compare with. */
-const shared = fileURLToPath(new URL('../../../shared/', import.meta.url));
-const digits = fileURLToPath(new URL('../../apps/playground/public/models/digits.pt', import.meta.url));
+const shared = fileURLToPath(new URL('../../../../shared/', import.meta.url));
+const digits = fileURLToPath(new URL('../../../apps/playground/public/models/digits.pt', import.meta.url));
 
 beforeAll(() => {
   registerAllOperators();

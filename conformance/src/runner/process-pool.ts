@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { denoPath, vulkanEnvironment } from '../../scripts/machine/gpu-lanes.mjs';
-import type { CaseReference, CaseResult } from './case.ts';
+import { denoPath, vulkanEnvironment } from '../../../scripts/machine/gpu-lanes.mjs';
+import type { CaseReference, CaseResult } from '../cases/case.ts';
 import type { Options } from './command-line.ts';
 import { settingsOf } from './runner-settings.ts';
 

@@ -20,7 +20,7 @@ import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresse
 import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 import { argumentFromPython } from './python-argument.ts';
-import { floatsIn, withReplaced } from './tensors-within.ts';
+import { floatsIn, withReplaced } from '../checks/tensors-within.ts';
 
 /** What was asked of the results of a call. */
 export interface WeightedGradients {

@@ -1,7 +1,7 @@
 import { Tensor } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openProgram } from './program.ts';
+import { openProgram } from '../cases/program.ts';
 
 /** Positions out of range on a device: PyTorch's errors, without a wait of their own. */
 

@@ -2,10 +2,10 @@ import { FloatType } from '@cresset/ir';
 import { List, Tensor, Tuple } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
 import { difference, type Tolerance } from './compare.ts';
-import type { JsonIValue } from './case.ts';
-import { decodeIValue } from './ivalue-json.ts';
-import { report } from './report.ts';
-import { withCanonicalNames } from './graph-text.ts';
+import type { JsonIValue } from '../cases/case.ts';
+import { decodeIValue } from '../cases/ivalue-json.ts';
+import { report } from '../runner/report.ts';
+import { withCanonicalNames } from '../cases/graph-text.ts';
 
 const tolerance: Tolerance = { rtol: 1e-3, atol: 1e-6, shapeOnly: false };
 const noFiles = (path: string): Promise<Uint8Array> => Promise.reject(new Error(`no file ${path}`));

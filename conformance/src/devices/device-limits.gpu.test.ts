@@ -3,7 +3,7 @@ import { findRow, registerAllOperators, runOnDevice, runOnHost } from '@cresset/
 import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixedGenerator, loweringOn } from '../../packages/operators/src/operator-fixture.ts';
+import { fixedGenerator, loweringOn } from '../../../packages/operators/src/operator-fixture.ts';
 
 /** Operators at the limits of devices, on one with no more than every WebGPU adapter has. */
 

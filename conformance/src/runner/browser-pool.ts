@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { dirname, extname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Page } from 'playwright';
-import { launchOptions } from '../../scripts/machine/gpu-lanes.mjs';
-import type { CaseReference, CaseResult } from './case.ts';
+import { launchOptions } from '../../../scripts/machine/gpu-lanes.mjs';
+import type { CaseReference, CaseResult } from '../cases/case.ts';
 import type { Options } from './command-line.ts';
 import { settingsOf } from './runner-settings.ts';
 

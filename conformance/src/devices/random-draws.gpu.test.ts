@@ -4,7 +4,7 @@ import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import { IntType } from '@cresset/ir';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loweringOn } from '../../packages/operators/src/operator-fixture.ts';
+import { loweringOn } from '../../../packages/operators/src/operator-fixture.ts';
 
 /** Random operators draw the same numbers on a device as on the host. */
 

@@ -1,4 +1,4 @@
-import type { CaseResult } from './case.ts';
+import type { CaseResult } from '../cases/case.ts';
 
 /** The most used operators of a table (`name<TAB>…`, by falling use) that ran on the host for want of a kernel, with why. */
 export function mostUsedFallbacks(results: readonly CaseResult[], table: string, count = 200): string {
