@@ -47,7 +47,7 @@ function publishedFiles(engineFiles, ownFiles) {
     async resolveId(id, importer, options) {
       if (!importer || !id.startsWith('.')) return null;
       const resolved = await this.resolve(id, importer, { ...options, skipSelf: true });
-      if (resolved?.id === source('page/engine-files.ts')) return source(`page/${engineFiles}`);
+      if (resolved?.id === source('page/placing/engine-files.ts')) return source(`page/placing/${engineFiles}`);
       // They do something when they are run, as the files do that the package says so of.
       if (ACTING.some((module) => resolved?.id === source(module))) resolved.moduleSideEffects = true;
       const file = resolved && external.get(resolved.id);

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { failure } from '../../../test-setup/failure.ts';
-import type { Tensor as OtherTensor } from './page/tensor.ts';
+import type { Tensor as OtherTensor } from './page/values/tensor.ts';
 
 /** Two copies of the library, as a page has them that gets it from two bundles: nothing is shared. */
 async function twoCopies() {

@@ -10,19 +10,19 @@ import {
   type ScriptFunction,
 } from './page/compilation-unit.ts';
 import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
-import { engineFiles } from './page/engine-files.ts';
+import { engineFiles } from './page/placing/engine-files.ts';
 import type { FreezeOptions } from './page/freeze.ts';
 import type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
 import { Library, type CheckpointOptions, type LoadOptions, type MemoryReport } from './page/library.ts';
-import type { ModelInput } from './page/model-input.ts';
+import type { ModelInput } from './page/values/model-input.ts';
 import { withMethods, type ModelMethod, type ScriptModule } from './page/script-module.ts';
-import type { Tensor } from './page/tensor.ts';
+import type { Tensor } from './page/values/tensor.ts';
 import type { TraceOptions } from './page/trace.ts';
 import type { TraceableFunction } from './tracing/recording.ts';
 import type { TraceableModule } from './tracing/traced-module.ts';
 
 export * from './public-names.ts';
-export { provideEngine } from './page/placement.ts';
+export { provideEngine } from './page/placing/placement.ts';
 
 const operators = new Map<string, CustomOperator>();
 

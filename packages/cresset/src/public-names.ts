@@ -35,7 +35,7 @@ export type { CheckpointOptions, LoadOptions, MemoryReport } from './page/librar
 export type { ProfileOptions, VerifyOptions } from './page/inspection.ts';
 export type { SaveOptions, StateDictOptions } from './page/module-state.ts';
 export type { ArgumentOptions, CallOptions } from './page/loaded-file.ts';
-export type { ModelInput } from './page/model-input.ts';
+export type { ModelInput } from './page/values/model-input.ts';
 export {
   ScriptModule,
   type GraphOptions,
@@ -54,8 +54,8 @@ export {
   type TensorInput,
   type TensorJson,
   type TensorOptions,
-} from './page/tensor.ts';
-export type { ComplexNumber, EnumMember, Input, Output } from './page/value.ts';
+} from './page/values/tensor.ts';
+export type { ComplexNumber, EnumMember, Input, Output } from './page/values/value.ts';
 export { version } from './page/version.ts';
 export {
   AuthoredModule,
@@ -71,7 +71,7 @@ export type { ProgramOptions, ScriptClass, ScriptFunction, ScriptObject } from '
 export type { OperatorImplementation, OperatorShape } from './page/custom-operator.ts';
 export type { EstimateOptions, ModelEstimate } from './page/estimate.ts';
 export type { FreezeOptions } from './page/freeze.ts';
-export { TensorList } from './page/tensor-list.ts';
+export { TensorList } from './page/values/tensor-list.ts';
 export { torch, type TraceOptions } from './page/trace.ts';
 export type { TraceableFunction } from './tracing/recording.ts';
 export type { TraceableModule } from './tracing/traced-module.ts';

@@ -1,7 +1,7 @@
 import { addLocalOperator } from './engine.ts';
 import { CustomOperator, type OperatorImplementation } from './page/custom-operator.ts';
 
-export { Tensor, tensor } from './page/tensor.ts';
+export { Tensor, tensor } from './page/values/tensor.ts';
 
 /**
  * As `registerOperator` of `cresset`, for a worker's module of one's own, which imports this one and is handed to `setWorker` on the

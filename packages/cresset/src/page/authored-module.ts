@@ -1,8 +1,8 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { Registration, WireModule } from '@cresset/runtime';
 import { ScriptModule, withMethods } from './script-module.ts';
-import type { Tensor } from './tensor.ts';
-import { inMessages, WireArguments, type Input } from './value.ts';
+import type { Tensor } from './values/tensor.ts';
+import { inMessages, WireArguments, type Input } from './values/value.ts';
 
 /** Modules by name, in one that is gone through when a program is compiled. */
 export interface ModuleContainer {

@@ -4,7 +4,7 @@ import { PLACE_RULES, type LoadOptions, type Library } from './library.ts';
 import { ARGUMENT_RULES, LoadedFile, type ArgumentOptions, type CallOptions } from './loaded-file.ts';
 import type { VerifyOptions } from './inspection.ts';
 import { ScriptModule, withMethods, type GraphOptions } from './script-module.ts';
-import { WireArguments, type Input, type Output } from './value.ts';
+import { WireArguments, type Input, type Output } from './values/value.ts';
 import { DEFINE_RULES, type DefineOptions } from './authored-module.ts';
 
 export interface ProgramOptions {

@@ -7,8 +7,8 @@ import {
   type ScalarForm,
   type WireTensor,
 } from '@cresset/runtime';
-import { Tensor } from './tensor.ts';
-import { fromWire, WireArguments, type Input, type Output } from './value.ts';
+import { Tensor } from './values/tensor.ts';
+import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
 /** Sizes of the result, or of each of several. */
 export type OperatorShape = readonly number[] | readonly (readonly number[])[];

@@ -1,7 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { MemoryEstimate } from '@cresset/runtime';
 import { DEVICE_RULES, type Library, type LoadOptions } from './library.ts';
-import { wireInput, type ModelInput } from './model-input.ts';
+import { wireInput, type ModelInput } from './values/model-input.ts';
 
 export interface EstimateOptions {
   readonly device?: LoadOptions['device'];

@@ -2,7 +2,7 @@ import { checkOptions } from '@cresset/ir';
 import type { Library } from './library.ts';
 import { LoadedFile } from './loaded-file.ts';
 import { ScriptModule, withMethods } from './script-module.ts';
-import { inMessages } from './value.ts';
+import { inMessages } from './values/value.ts';
 
 export interface FreezeOptions {
   /** Attributes and methods to be kept beside `forward` and what it writes to, those of modules below with dots (`preserved_attrs`). */

@@ -1,7 +1,7 @@
 import { checkOptions } from '@cresset/ir';
 import type { CallProfile, CallRequest, InputExpectations, PassStep, VerificationReport } from '@cresset/runtime';
 import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from './loaded-file.ts';
-import { WireArguments, type Input } from './value.ts';
+import { WireArguments, type Input } from './values/value.ts';
 
 export interface VerifyOptions extends ArgumentOptions {
   /** The method to run; `forward` by default. */

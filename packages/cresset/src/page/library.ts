@@ -1,11 +1,17 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import { LoadedFile } from './loaded-file.ts';
-import { wireInput, type ModelInput } from './model-input.ts';
-import type { Tensor } from './tensor.ts';
-import { fromWire } from './value.ts';
+import { wireInput, type ModelInput } from './values/model-input.ts';
+import type { Tensor } from './values/tensor.ts';
+import { fromWire } from './values/value.ts';
 import { ScriptModule, withMethods } from './script-module.ts';
-import type { EngineFiles } from './engine-files.ts';
-import { startInPage, startInWorker, type Placement, type PlacementListener, type StartWorker } from './placement.ts';
+import type { EngineFiles } from './placing/engine-files.ts';
+import {
+  startInPage,
+  startInWorker,
+  type Placement,
+  type PlacementListener,
+  type StartWorker,
+} from './placing/placement.ts';
 
 export interface LoadOptions {
   /**

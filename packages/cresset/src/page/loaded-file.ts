@@ -1,7 +1,7 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
 import type { CallResult, ModelSummary, RunProfile } from '@cresset/runtime';
-import type { Placement } from './placement.ts';
-import { fromWire, WireArguments, type Input, type Output } from './value.ts';
+import type { Placement } from './placing/placement.ts';
+import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
 /** What is given to a run beside its positional arguments. */
 export interface ArgumentOptions {

@@ -1,8 +1,8 @@
 import { checkOptions } from '@cresset/ir';
 import type { StateDictReport, WireTensor } from '@cresset/runtime';
 import type { LoadedFile } from './loaded-file.ts';
-import type { Tensor } from './tensor.ts';
-import { fromWire, WireArguments, type Input, type Output } from './value.ts';
+import type { Tensor } from './values/tensor.ts';
+import { fromWire, WireArguments, type Input, type Output } from './values/value.ts';
 
 export interface StateDictOptions {
   /** `false` leaves out what does not fit by name, and the report says what that was. Sizes have to fit in any case. */

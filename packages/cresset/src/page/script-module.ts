@@ -22,8 +22,8 @@ import type * as State from './module-state.ts';
 import type { SaveOptions, StateDictOptions } from './module-state.ts';
 import type { CallOptions, LoadedFile } from './loaded-file.ts';
 import type { GradOptions, Gradients, Trainer, TrainerOptions } from '../training/training.ts';
-import type { Tensor } from './tensor.ts';
-import { fromWire, inMessages, type Input, type Output } from './value.ts';
+import type { Tensor } from './values/tensor.ts';
+import { fromWire, inMessages, type Input, type Output } from './values/value.ts';
 
 export type PreloadOptions = Pick<CallOptions, 'signal' | 'onProgress'>;
 

@@ -2,11 +2,11 @@ import { checkOptions } from '@cresset/ir';
 import type { TraceableFunction } from '../tracing/recording.ts';
 import type { TraceableModule } from '../tracing/traced-module.ts';
 import { PLACE_RULES, type Library } from './library.ts';
-import { engineHere } from './placement.ts';
+import { engineHere } from './placing/placement.ts';
 import type { ScriptModule } from './script-module.ts';
-import { TensorList } from './tensor-list.ts';
+import { TensorList } from './values/tensor-list.ts';
 import { withTorch, type TraceOptions } from './trace.ts';
-import type { Input } from './value.ts';
+import type { Input } from './values/value.ts';
 
 /**
  * Records what a function or module does on example inputs and loads it. It runs in this thread, where its function is, so the engine

@@ -1,5 +1,5 @@
 import { Tensor } from '@cresset/tensor';
-import type { Tensor as PageTensor } from '../page/tensor.ts';
+import type { Tensor as PageTensor } from '../page/values/tensor.ts';
 
 /** A page's tensor as programs have it; the elements are copied. */
 export function runtimeTensor({ data, shape, dtype }: PageTensor): Tensor {

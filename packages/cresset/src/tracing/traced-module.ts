@@ -2,7 +2,7 @@ import { tracedFunction, traceError, type AttributePlace, type TracedModule } fr
 import { CompilationUnit, TensorType, type ClassType, type Graph } from '@cresset/ir';
 import { newModule } from '@cresset/runtime';
 import type { ScriptObject, Tensor, IValue } from '@cresset/tensor';
-import { Tensor as PageTensor } from '../page/tensor.ts';
+import { Tensor as PageTensor } from '../page/values/tensor.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 import type { TracedTensor, TracedValues } from './traced-tensor.ts';
 

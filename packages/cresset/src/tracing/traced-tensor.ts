@@ -1,8 +1,8 @@
 import { type PythonValue, traceError, type TracedArgument, type Tracer } from '@cresset/frontend';
 import { IntType, operatorsFor, StringType, TensorType, type Symbol as OperatorName } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type DictKey, type IValue } from '@cresset/tensor';
-import { fromInt64, Tensor as PageTensor } from '../page/tensor.ts';
-import { TensorList } from '../page/tensor-list.ts';
+import { fromInt64, Tensor as PageTensor } from '../page/values/tensor.ts';
+import { TensorList } from '../page/values/tensor-list.ts';
 import { runtimeTensor } from './runtime-tensor.ts';
 
 /**

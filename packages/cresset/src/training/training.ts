@@ -7,9 +7,9 @@ import type {
   WireTensor,
 } from '@cresset/runtime';
 import { ARGUMENT_RULES, type ArgumentOptions, type LoadedFile } from '../page/loaded-file.ts';
-import { wireInput, type ModelInput } from '../page/model-input.ts';
-import { Tensor } from '../page/tensor.ts';
-import { fromWire, WireArguments, type Input, type Output } from '../page/value.ts';
+import { wireInput, type ModelInput } from '../page/values/model-input.ts';
+import { Tensor } from '../page/values/tensor.ts';
+import { fromWire, WireArguments, type Input, type Output } from '../page/values/value.ts';
 import { openScheduler, type LRScheduler } from './lr-scheduler.ts';
 import type { Optimizer, Schedule } from './optim.ts';
 import { hyperparametersOf, openOptimizer, takeHyperparameters, type ParamGroup } from './optimizer-groups.ts';

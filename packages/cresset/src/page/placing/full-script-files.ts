@@ -1,4 +1,4 @@
-import * as engine from '../engine-full.ts';
+import * as engine from '../../engine-full.ts';
 import type { EngineFiles } from './engine-files.ts';
 import { scriptAddress } from './script-address.ts';
 

@@ -1,4 +1,4 @@
-import type * as Engine from '../engine.ts';
+import type * as Engine from '../../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
 
 /**
@@ -23,7 +23,7 @@ function unbundled(address: string): string {
 }
 
 async function engineText(): Promise<string> {
-  return (await import('../engine-text.ts')).default;
+  return (await import('../../engine-text.ts')).default;
 }
 
 async function importEngine(): Promise<typeof Engine> {

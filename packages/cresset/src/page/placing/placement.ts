@@ -7,9 +7,9 @@ import {
   type Request,
   type RunOperatorNotice,
 } from '@cresset/runtime';
-import type * as Engine from '../engine.ts';
+import type * as Engine from '../../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
-import { version } from './version.ts';
+import { version } from '../version.ts';
 
 /** Starts a Worker with the engine in it; throws where that is not possible. */
 export type StartWorker = () => Worker;

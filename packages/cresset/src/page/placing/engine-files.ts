@@ -1,4 +1,4 @@
-import type * as Engine from '../engine.ts';
+import type * as Engine from '../../engine.ts';
 
 /** The library's other files, seen from the page. */
 export interface EngineFiles {
@@ -16,10 +16,10 @@ export interface EngineFiles {
 
 /** As they are in the source; in what is published, `published-files.ts` takes the place of this. */
 export const engineFiles: EngineFiles = {
-  startWorker: () => new Worker(new URL('../engine.ts', import.meta.url), { type: 'module' }),
+  startWorker: () => new Worker(new URL('../../engine.ts', import.meta.url), { type: 'module' }),
   engineAddress: () => null,
   engineText: null,
-  importEngine: () => import('../engine.ts'),
+  importEngine: () => import('../../engine.ts'),
   // The engine's own imports lead there.
   partAddresses: () => ({}),
 };
