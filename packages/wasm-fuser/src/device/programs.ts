@@ -114,7 +114,7 @@ export class Programs {
   }
 
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
-    const normal = normalise(nest) as LoopNest;
+    const normal = joinDigits(normalise(nest) as LoopNest);
     const signature = signatureOf(normal);
     const isEmpty = pointsOf(normal.axes) === 0;
     const points = pointsOf(pointsOfNest(normal).axes);

@@ -1,26 +1,97 @@
-import { binary, constant, indexValue, mapStore, param, type Expr, type NormalContraction } from '@cresset/tensorexpr';
+import {
+  binary,
+  constant,
+  extentOf,
+  indexValue,
+  mapStore,
+  param,
+  Rewriter,
+  type Expr,
+  type NormalKernel,
+} from '@cresset/tensorexpr';
 
 interface Term {
   readonly factor: number;
   readonly of: Expr;
 }
 
-/**
- * A contraction whose stores go straight along its positions where the dimensions that these were taken apart into lie one after the
- * other: `x / c · (c · s) + x % c · s` is `x · s`.
- */
-export function joinDigits(kernel: NormalContraction): NormalContraction {
-  return {
-    ...kernel,
-    stores: kernel.stores.map((store) => {
-      const offset = joined(store.offset);
-      return offset === store.offset ? store : mapStore(store, (expr) => (expr === store.offset ? offset : expr));
-    }),
-  };
+interface Range {
+  readonly low: number;
+  readonly high: number;
 }
 
-function joined(index: Expr): Expr {
-  const terms = termsOf(index, 1);
+/**
+ * A kernel whose indices go straight along positions where these were taken apart and put together again, with the numbers of this
+ * launch: `x / c · (c · s) + x % c · s` is `x · s`, and of `(x · c + y) / c` and `(x · c + y) % c` there is `x` and `y` left where `y` is
+ * below `c`. So what goes by channel does not change from column to column.
+ */
+export function joinDigits<K extends NormalKernel>(kernel: K): K {
+  const digits = new Digits();
+  const rewriter = new Rewriter((expr, self) =>
+    expr.kind === 'load' ? { ...expr, offset: digits.joined(self.rewrite(expr.offset)) } : null,
+  );
+  const inside = (expr: Expr): Expr => rewriter.rewrite(expr);
+  const stores = kernel.stores.map((store) => {
+    const inner = mapStore(store, inside);
+    return { ...inner, offset: digits.joined(inner.offset) };
+  });
+  if (kernel.kind === 'nest') return { ...kernel, stores };
+  return { ...kernel, left: inside(kernel.left), right: inside(kernel.right), stores };
+}
+
+class Digits {
+  readonly #known = new Map<Expr, Expr>();
+  /** How many were found to be terms. */
+  #found = 0;
+
+  joined(index: Expr): Expr {
+    let joined = this.#known.get(index);
+    if (joined === undefined) {
+      const before = this.#found;
+      const terms = this.#termsOf(index, 1);
+      joined = joinTerms(terms) || this.#found > before ? sumOf(terms) : index;
+      this.#known.set(index, joined);
+    }
+    return joined;
+  }
+
+  /** What an index is the sum of, with numbers of this launch in front. */
+  #termsOf(index: Expr, factor: number): Term[] {
+    if (index.kind !== 'binary') return [{ factor, of: index }];
+    const { fn, x, y } = index;
+    if (fn === 'add') return [...this.#termsOf(x, factor), ...this.#termsOf(y, factor)];
+    if (fn === 'mul') {
+      for (const [one, other] of [
+        [x, y],
+        [y, x],
+      ]) {
+        const value = indexValue(other);
+        if (value !== null) return this.#termsOf(one, factor * value);
+      }
+    }
+    if (fn !== 'truncdiv' && fn !== 'fmod') return [{ factor, of: index }];
+    const rest = this.#withoutMultiples(fn, x, indexValue(y) ?? 0);
+    return rest?.map((term) => ({ ...term, factor: term.factor * factor })) ?? [{ factor, of: index }];
+  }
+
+  /** The digits of a number whose terms are either multiples of the base or smaller than it in all; null for others. */
+  #withoutMultiples(fn: 'truncdiv' | 'fmod', index: Expr, base: number): Term[] | null {
+    if (base <= 0) return null;
+    const terms = this.#termsOf(index, 1);
+    joinTerms(terms);
+    const [multiples, others]: [Term[], Term[]] = [[], []];
+    for (const term of terms) (term.factor % base === 0 ? multiples : others).push(term);
+    if (multiples.length === 0) return null;
+    const rest = rangeOfSum(others);
+    const whole = rangeOfSum(multiples);
+    if (!rest || !whole || rest.low < 0 || rest.high >= base || whole.low < 0) return null;
+    this.#found++;
+    return fn === 'fmod' ? others : multiples.map(({ factor, of }) => ({ factor: factor / base, of }));
+  }
+}
+
+/** Joins digits among terms where both have what belongs together in front; whether there were any. */
+function joinTerms(terms: Term[]): boolean {
   let isOther = false;
   for (let at = 0; at < terms.length; at++) {
     const { of, factor } = terms[at];
@@ -41,7 +112,10 @@ function joined(index: Expr): Expr {
     // What was joined may be a digit itself.
     at = -1;
   }
-  if (!isOther) return index;
+  return isOther;
+}
+
+function sumOf(terms: readonly Term[]): Expr {
   return terms.reduce<Expr>(
     (sum, { factor, of }) => {
       const value = indexValue(of);
@@ -53,19 +127,27 @@ function joined(index: Expr): Expr {
   );
 }
 
-/** What an index is the sum of, with numbers of this launch in front. */
-function termsOf(index: Expr, factor: number): Term[] {
-  if (index.kind === 'binary') {
-    if (index.fn === 'add') return [...termsOf(index.x, factor), ...termsOf(index.y, factor)];
-    if (index.fn === 'mul') {
-      for (const [x, y] of [
-        [index.x, index.y],
-        [index.y, index.x],
-      ]) {
-        const value = indexValue(y);
-        if (value !== null) return termsOf(x, factor * value);
-      }
-    }
+function rangeOfSum(terms: readonly Term[]): Range | null {
+  let [low, high] = [0, 0];
+  for (const { factor, of } of terms) {
+    const range = rangeOf(of);
+    if (!range) return null;
+    const ends = [factor * range.low, factor * range.high];
+    low += Math.min(...ends);
+    high += Math.max(...ends);
   }
-  return [{ factor, of: index }];
+  return { low, high };
+}
+
+/** The least and the greatest value of an index; null where that is not known. */
+function rangeOf(index: Expr): Range | null {
+  if (index.kind === 'axis') return { low: 0, high: Math.max(0, extentOf(index) - 1) };
+  const value = indexValue(index);
+  if (value !== null) return { low: value, high: value };
+  if (index.kind !== 'binary' || (index.fn !== 'truncdiv' && index.fn !== 'fmod')) return null;
+  const base = indexValue(index.y);
+  const range = rangeOf(index.x);
+  if (!base || base < 0 || !range || range.low < 0) return null;
+  if (index.fn === 'fmod') return { low: 0, high: Math.min(range.high, base - 1) };
+  return { low: Math.floor(range.low / base), high: Math.floor(range.high / base) };
 }
