@@ -27,6 +27,15 @@ def hoard(x: Tensor):
     return kept
 `;
 
+/** A program without any choice: from its second run on all of it is enqueued at once. */
+const STRAIGHT = `
+def straight(x: Tensor):
+${'    x = torch.tanh(x @ x * 0.01 + 1)\n'.repeat(20)}    return x
+
+def short(x: Tensor):
+    return torch.tanh(x @ x * 0.01 + 1)
+`;
+
 async function open(page: Page): Promise<void> {
   await page.goto(`${pagesAddress}module.html`);
   await page.waitForFunction(() => 'cresset' in globalThis);
@@ -78,6 +87,44 @@ for (const worker of [true, false]) {
       ]);
       // e^A of a matrix of 0.1 throughout is I + (e^0.4 - 1)/4 throughout.
       expect(result.small).toBeCloseTo(4 + 4 * (Math.exp(0.4) - 1), 6);
+    });
+
+    test(`an abort ends what was enqueued at once, and the next call is right, ${place}`, async ({ page }) => {
+      await open(page);
+      const { times, code, isRight } = await page.evaluate(
+        async ([source, options]) => {
+          const { script, tensor, CressetError } = globalThis.cresset;
+          const unit = await script<'straight' | 'short'>(source, options);
+          const side = options.device === 'cpu' ? 1024 : 640;
+          const data = Float32Array.from({ length: side * side }, (_, at) => ((at * 37) % 101) / 101);
+          const x = tensor(data, { shape: [side, side] });
+          const small = tensor(data.slice(0, 16), { shape: [4, 4] });
+          const numbers = async (): Promise<string> =>
+            JSON.stringify(((await unit.short(small)) as Cresset.Tensor).tolist());
+          const want = await numbers();
+          const whole: number[] = [];
+          for (let run = 0; run < 3; run++) {
+            const start = performance.now();
+            await unit.straight(x);
+            whole.push(performance.now() - start);
+          }
+          const controller = new AbortController();
+          const outcome = unit.straight.run([x], { signal: controller.signal }).catch((thrown: unknown) => thrown);
+          await new Promise((resolve) => setTimeout(resolve, whole[2] / 10));
+          const aborted = performance.now();
+          controller.abort();
+          const error = await outcome;
+          const answered = performance.now() - aborted;
+          const isRight = (await numbers()) === want;
+          await unit.dispose();
+          const code = error instanceof CressetError ? error.code : String(error);
+          return { times: { whole: whole[2], answered }, code, isRight };
+        },
+        [STRAIGHT, { worker, device }] as const,
+      );
+      expect([code, isRight]).toEqual(['ABORTED', true]);
+      // Whatever else the machine does meanwhile, it does in both.
+      expect(times.answered).toBeLessThan(times.whole / 3);
     });
 
     test(`a limit to memory ends a program that keeps everything, and the next call is right, ${place}`, async ({

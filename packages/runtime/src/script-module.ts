@@ -211,13 +211,20 @@ export class ScriptModule {
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await Promise.all([...readbacks, resultToHost ? context.faults.check() : null, execution.flush()]);
+      await execution.untilAborted(
+        Promise.all([...readbacks, resultToHost ? context.faults.check() : null, execution.flush()]),
+      );
       execution.ledger?.sweep([value, ...given, ...(observer?.kept ?? [])], objects);
       return value;
     } catch (error) {
       execution.ledger?.sweep(given, objects);
       // What else fails of it comes to light before the next run begins, and is not told as that one's.
       if (execution.deviceFailure()) await execution.flush().catch(() => {});
+      // Nobody waits for what the device still does of a run that was ended, nor for what it notes.
+      if (error instanceof InterruptedError) {
+        context.faults.dispose();
+        throw error;
+      }
       const fault = await context.faults.check().then(
         () => null,
         (found: unknown) => found,

@@ -83,6 +83,7 @@ export class FaultLog {
 
   /** Begins anew: what was noted is forgotten. */
   dispose(): void {
+    this.#isPending = false;
     for (const { tensor } of this.#notes.splice(0)) tensor.dispose();
   }
 }

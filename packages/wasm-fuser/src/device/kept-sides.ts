@@ -1,7 +1,8 @@
 import { childrenOf, type Expr, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
 import type { KeptLines, Place } from './launches.ts';
-import type { PreparedContraction, PreparedKernel } from './programs.ts';
+import { PIECE_STEPS, type PreparedContraction, type PreparedKernel } from './programs.ts';
+import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
 
 /** Bytes of packed weights that are kept at most. */
@@ -61,14 +62,14 @@ export class KeptSides implements KeptLines {
   }
 
   /** Looks whether the sides are as they were, and packs those that are so for the second time. */
-  see(given: readonly WasmBuffer[], places: readonly Place[]): void {
+  *see(given: readonly WasmBuffer[], places: readonly Place[]): Work {
     for (const side of this.#sides) {
       const now = side.given.flatMap((at) => [given[at], given[at].writes]);
       const isSame = side.seen.length === now.length && now.every((each, at) => each === side.seen[at]);
       if (!isSame) {
         side.seen = now;
         this.#drop(side);
-      } else if (side.at === null) this.#pack(side, places);
+      } else if (side.at === null) yield* this.#pack(side, places);
     }
   }
 
@@ -78,18 +79,42 @@ export class KeptSides implements KeptLines {
     return kept.at + (kept.byteLength / this.prepared.batch) * batch;
   }
 
-  #pack(side: KeptSide, places: readonly Place[]): void {
+  *#pack(side: KeptSide, places: readonly Place[]): Work {
     const { device, prepared, block } = this;
-    if (device.keptBytes + side.byteLength > MOST_BYTES) return;
+    const { lines, byteLength } = side;
+    if (device.keptBytes + byteLength > MOST_BYTES) return;
+    let start;
     try {
-      side.at = device.linear.take(side.byteLength);
+      start = device.linear.take(byteLength);
     } catch {
       return;
     }
-    device.keptBytes += side.byteLength;
-    for (let batch = 0; batch < prepared.batch; batch++) {
-      device.launches.packLines(prepared, side.side, block, places, batch, 0, side.lines, this.at(side.side, batch)!);
+    let isPacked = false;
+    try {
+      const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(prepared.k, 1) / 4) * 4);
+      for (let batch = 0; batch < prepared.batch; batch++) {
+        const own = start + (byteLength / prepared.batch) * batch;
+        for (let from = 0; from < lines; from += atOnce) {
+          const count = Math.min(atOnce, lines - from);
+          device.launches.packLines(
+            prepared,
+            side.side,
+            block,
+            places,
+            batch,
+            from,
+            count,
+            own + 4 * from * prepared.k,
+          );
+          yield;
+        }
+      }
+      isPacked = true;
+    } finally {
+      if (!isPacked) device.linear.give(start);
     }
+    side.at = start;
+    device.keptBytes += byteLength;
   }
 
   #drop(side: KeptSide): void {

@@ -4,7 +4,7 @@ import { paramPlace, writeParam } from '../nests/launch-block.ts';
 import { KeptSides } from './kept-sides.ts';
 import type { ListHost } from './list-host.ts';
 import { bytesOfBlock, writeParams, writePlaces, type Place } from './launches.ts';
-import type { PreparedKernel } from './programs.ts';
+import { PIECE_STEPS, type PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
 
@@ -24,6 +24,8 @@ class WasmLaunchList implements CommandList {
   constructor(
     readonly launches: readonly ListedLaunch[],
     readonly given: number,
+    /** Which of those given are written. */
+    readonly stored: readonly number[],
     /** Where scratch buffers lie among those of all lists, and how many bytes they have. */
     readonly scratch: readonly Place[],
     readonly scratchBytes: number,
@@ -78,19 +80,22 @@ export class LaunchLists implements LaunchRecorder {
       end += Math.ceil(bytes / 64) * 64 + 64;
       return place;
     });
-    return new WasmLaunchList(launches, given, laid, end, blocks, byteLength);
+    const stored = new Set(
+      launches.flatMap(({ prepared, places }) => places.filter((_, binding) => prepared.bindings[binding].stored)),
+    );
+    const storedOfGiven = [...stored].filter((place) => place < given);
+    return new WasmLaunchList(launches, given, storedOfGiven, laid, end, blocks, byteLength);
   }
 
   replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
     const list = listed as WasmLaunchList;
-    for (const { prepared, places } of list.launches) {
-      prepared.bindings.forEach(({ stored }, binding) => {
-        const place = places[binding];
-        if (stored && place < list.given) (given[place] as WasmBuffer).writes++;
-      });
-    }
+    const buffers = (given as readonly WasmBuffer[]).slice(0, list.given);
+    for (const place of list.stored) buffers[place].writes++;
     this.device.counters.dispatches += list.launches.length;
-    this.device.turns.take(this.#run(list, (given as readonly WasmBuffer[]).slice(0, list.given), [...open]));
+    this.device.turns.take(this.#run(list, buffers, [...open]), () => ({
+      reads: buffers,
+      stores: list.stored.map((place) => buffers[place]),
+    }));
   }
 
   *#run(list: WasmLaunchList, given: readonly WasmBuffer[], numbers: readonly (number | bigint)[]): Work {
@@ -98,6 +103,7 @@ export class LaunchLists implements LaunchRecorder {
     const bound: Place[] = [...given];
     for (const { address, byteLength } of list.scratch) bound.push({ address: scratch + address, byteLength });
     const { launches, linear: memory } = this.device;
+    let steps = 0;
     for (const { prepared, places, block, last, open, kept } of list.launches) {
       let isMoved = false;
       for (let at = 0; at < places.length; at++) {
@@ -112,11 +118,14 @@ export class LaunchLists implements LaunchRecorder {
       }
       if (launches.isShort(prepared)) {
         prepared.functions.run(block, 0, prepared.points);
+        steps += prepared.steps;
+        if (steps < PIECE_STEPS) continue;
       } else {
-        kept?.see(given, last);
+        if (kept) yield* kept.see(given, last);
         yield* launches.run(prepared, block, last, kept);
-        yield;
       }
+      steps = 0;
+      yield;
     }
   }
 

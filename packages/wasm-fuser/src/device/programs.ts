@@ -45,6 +45,8 @@ export interface PreparedNest extends Prepared {
   readonly functions: NestFunctions;
   readonly points: number;
   readonly pointsAtOnce: number;
+  /** Steps of all points. */
+  readonly steps: number;
 }
 
 /** A contraction that is ready to run as a packed product. */
@@ -131,6 +133,7 @@ export class Programs {
       functions: this.#find<NestFunctions>(keyOf(normal, signature), normal, signature),
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
+      steps: isEmpty ? 0 : points * steps,
     };
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Turns, type Work } from './turns.ts';
+import { Turns, type Uses, type Work } from './turns.ts';
 
 const busy = (milliseconds: number): void => {
   const end = performance.now() + milliseconds;
@@ -14,6 +14,8 @@ function* pieces(log: string[], name: string, count: number, milliseconds: numbe
   }
 }
 
+const wanted = (): Uses => ({ reads: [], stores: [{ isReleased: false }] });
+
 const noFailure = (error: unknown): never => {
   throw error;
 };
@@ -21,7 +23,7 @@ const noFailure = (error: unknown): never => {
 test('short work is done at once', () => {
   const turns = new Turns(noFailure);
   const log: string[] = [];
-  turns.take(pieces(log, 'a', 3, 0));
+  turns.take(pieces(log, 'a', 3, 0), wanted);
   turns.after(() => log.push('end'));
   expect(log).toEqual(['a0', 'a1', 'a2', 'end']);
   expect(turns.idle).toBeNull();
@@ -30,8 +32,8 @@ test('short work is done at once', () => {
 test('long work lets others have a turn, and what comes later waits for it', async () => {
   const turns = new Turns(noFailure);
   const log: string[] = [];
-  turns.take(pieces(log, 'a', 5, 30));
-  turns.take(pieces(log, 'b', 1, 0));
+  turns.take(pieces(log, 'a', 5, 30), wanted);
+  turns.take(pieces(log, 'b', 1, 0), wanted);
   turns.after(() => log.push('end'));
   expect(log.at(-1)).not.toBe('end');
   expect(log).not.toContain('a4');
@@ -46,12 +48,37 @@ test('what fails later is told, and the rest is done', async () => {
   const errors: unknown[] = [];
   const turns = new Turns((error) => errors.push(error));
   const log: string[] = [];
-  turns.take(pieces(log, 'a', 3, 50));
+  turns.take(pieces(log, 'a', 3, 50), wanted);
   turns.after(() => {
     throw new Error('no');
   });
-  turns.take(pieces(log, 'b', 1, 0));
+  turns.take(pieces(log, 'b', 1, 0), wanted);
   await turns.idle;
   expect(errors).toHaveLength(1);
   expect(log.at(-1)).toBe('b0');
+});
+
+test('what nobody is going to see is not done', async () => {
+  const turns = new Turns(noFailure);
+  const log: string[] = [];
+  const [passing, result] = [{ isReleased: false }, { isReleased: false }];
+  turns.take(pieces(log, 'a', 20, 15), () => ({ reads: [], stores: [passing] }));
+  turns.take(pieces(log, 'b', 2, 0), () => ({ reads: [passing], stores: [result] }));
+  turns.after(() => log.push('end'));
+  const begun = log.length;
+  expect(begun).toBeLessThan(20);
+  passing.isReleased = result.isReleased = true;
+  await turns.idle;
+  expect(log.slice(begun)).toEqual(['end']);
+});
+
+test('what wanted work reads is done, though nobody else wants it', async () => {
+  const turns = new Turns(noFailure);
+  const log: string[] = [];
+  const passing = { isReleased: false };
+  turns.take(pieces(log, 'a', 3, 30), () => ({ reads: [], stores: [passing] }));
+  turns.take(pieces(log, 'b', 2, 0), () => ({ reads: [passing], stores: [{ isReleased: false }] }));
+  passing.isReleased = true;
+  await turns.idle;
+  expect(log).toEqual(['a0', 'a1', 'a2', 'b0', 'b1']);
 });

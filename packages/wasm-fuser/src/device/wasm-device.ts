@@ -111,6 +111,7 @@ export class WasmDevice implements ComputeDevice {
   async download(handle: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
     this.#checkUsable();
     const { failures } = this.counters;
+    // A buffer that is released meanwhile holds anything: nobody looks at what comes of it.
     while (this.turns.idle) await this.turns.idle;
     const failure = this.failureSince(failures);
     if (failure) throw failure;
@@ -143,7 +144,10 @@ export class WasmDevice implements ComputeDevice {
       return buffer as WasmBuffer;
     });
     this.counters.dispatches++;
-    this.turns.take(this.#run(prepared, buffers));
+    this.turns.take(this.#run(prepared, buffers), () => ({
+      reads: buffers,
+      stores: buffers.filter((_, at) => prepared.bindings[at].stored),
+    }));
   }
 
   *#run(prepared: PreparedKernel, buffers: readonly WasmBuffer[]): Work {
