@@ -1,13 +1,33 @@
-// Times products on the host, by the kernel of every page and by WebAssembly: `pnpm bench:host [part of a name]`.
-import { fileURLToPath } from 'node:url';
-import { createServer } from 'vite';
+// Times the host, in TypeScript and in WebAssembly: products, and programs that are all loops: `pnpm bench:host [part of a name]`.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'vite';
 
-const server = await createServer({
-  configFile: fileURLToPath(new URL('../vite.config.ts', import.meta.url)),
-  server: { middlewareMode: true, hmr: false, ws: false, watch: null },
-  optimizeDeps: { noDiscovery: true },
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const outDir = mkdtempSync(join(tmpdir(), 'cresset-host-'));
+process.on('exit', () => rmSync(outDir, { recursive: true, force: true }));
+// One bundle, as what is published: modules that a development server serves are slower.
+await build({
+  configFile: path('../vite.config.ts'),
   logLevel: 'error',
+  build: {
+    outDir,
+    ssr: true,
+    target: 'node20',
+    rolldownOptions: {
+      input: {
+        products: path('../packages/operators/bench/products.ts'),
+        loops: path('../packages/cresset/bench/host-loops.ts'),
+      },
+    },
+  },
+  ssr: { noExternal: true },
 });
-const { main } = await server.ssrLoadModule('/packages/operators/bench/products.ts');
-main(process.argv[2] ?? '');
-await server.close();
+for (const file of ['products.js', 'loops.js']) {
+  const { main } = await import(pathToFileURL(join(outDir, file)).href);
+  await main(process.argv[2] ?? '');
+  console.log();
+}
+process.exit(0);

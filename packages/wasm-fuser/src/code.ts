@@ -214,6 +214,9 @@ export const f32x4 = {
   /** NaN where either is. */
   min: two(simd(0xe8)),
   max: two(simd(0xe9)),
+  /** `y < x ? y : x` and `x < y ? y : x`: one instruction each, which gives `x` where either is NaN or both are zeros. */
+  lesser: two(simd(0xea)),
+  greater: two(simd(0xeb)),
   ofIntegers: one(simd(0xfa)),
   /** `x · y + sum`, rounded once where the engine has an instruction for that. */
   multiplyAdd: (x: Code, y: Code, sum: Code, isRelaxed: boolean): Code =>

@@ -84,12 +84,12 @@ function writeSide(
     writer.announce([element]);
     writer.markRisky([element]);
     writer.unflatten(kernel.batch, batch.get, root);
-    const lanes = { axis: line, first: body.integer() };
+    const lanes = { axis: line, firsts: body.integers(1) };
     const scope = root.openLanes(lanes);
     writer.loops(kernel.k, scope, (inner) => {
       inner.code.push(v128.store(target.get, writer.valueIn('lanes', element, inner)), target.advance(16));
     });
-    root.code.push(countUp(lanes.first, from.get, to.get, 4, scope.code));
+    root.code.push(countUp(lanes.firsts[0], from.get, to.get, 4, scope.code));
     return root.code;
   });
 }

@@ -27,7 +27,7 @@ import {
   type Local,
 } from '../code.ts';
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
-import { floatBinary, floatUnary, LARGEST_ANGLE, type Keep } from './float-functions.ts';
+import { floatBeforeConstant, floatBinary, floatUnary, LARGEST_ANGLE, type Keep } from './float-functions.ts';
 import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
 import { elementShift, loadOne, loadSide, gather } from './elements.ts';
 import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
@@ -35,7 +35,7 @@ import { LaunchBlock } from './launch-block.ts';
 import { philox } from './philox.ts';
 import { RareCalls } from './rare-functions.ts';
 import { writeReduction } from './reductions.ts';
-import { inForm, valueType, type Form, type Lanes, type Scope, type Value } from './scope.ts';
+import { Groups, inForm, valueType, type Form, type Lanes, type Scope, type Value } from './scope.ts';
 
 /** Thrown where four steps of a loop cannot be taken at once: values of 64 bits differ in it. */
 export class NeedsSingleSteps extends Error {
@@ -65,6 +65,7 @@ export class ExpressionWriter {
   readonly #risky = new Set<LoadExpr>();
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
+  readonly groups = new Groups();
 
   /**
    * @param singleSteps loops that go one by one
@@ -108,10 +109,24 @@ export class ExpressionWriter {
     if (expr.kind === 'axis') return this.#axisInLanes(expr, scope);
     if (expr.kind === 'accumulator') throw new TypeError('an accumulator is used where it has no value');
     const home = this.#homes.homeOf(expr, scope);
-    const value = this.#compute(expr, home);
-    const kept = { form: value.form, code: this.keep(home, valueType(expr.type, value.form), value.code) };
-    home.bind(expr, kept);
-    return kept;
+    let value: Value;
+    if (expr.kind === 'reduce') value = writeReduction(this, expr, home);
+    else {
+      let form: Form = 'scalar';
+      const codes = this.groups.each(this.groupsOf(expr, home), () => {
+        const one = this.#compute(expr, home);
+        form = one.form;
+        return this.keep(home, valueType(expr.type, form), one.code);
+      });
+      value = codes.length > 1 ? this.groups.value(form, codes) : { form, code: codes[0] };
+    }
+    home.bind(expr, value);
+    return value;
+  }
+
+  /** How many groups have a value of their own. */
+  groupsOf(expr: Expr, scope: Scope): number {
+    return this.differs(expr, scope) ? scope.lanes!.firsts.length : 1;
   }
 
   /** As `value`, in a form. */
@@ -122,13 +137,14 @@ export class ExpressionWriter {
   /** An index in the first lane. */
   first(expr: Expr, scope: Scope): Code {
     if (!this.differs(expr, scope)) return this.valueIn('scalar', expr, scope);
+    const { current } = this.groups;
+    if (expr.kind === 'axis') return scope.lanes!.firsts[current].get;
     const known = scope.firstOf(expr);
-    if (known !== undefined) return known;
-    if (expr.kind === 'axis') return scope.lanes!.first.get;
+    if (known !== undefined) return known[current];
     const home = this.#homes.homeOf(expr, scope);
-    const code = this.keep(home, 'i32', this.#firstOf(expr, home));
-    home.bindFirst(expr, code);
-    return code;
+    const codes = this.groups.each(scope.lanes!.firsts.length, () => this.keep(home, 'i32', this.#firstOf(expr, home)));
+    home.bindFirst(expr, codes);
+    return codes[current];
   }
 
   #firstOf(expr: Expr, scope: Scope): Code {
@@ -154,14 +170,21 @@ export class ExpressionWriter {
     const { lanes } = scope;
     if (lanes?.axis !== axis) throw new TypeError(`the axis ${axis.name} is used where it has no value`);
     const home = this.#homes.homeOf(axis, scope);
-    const code = i32x4.add(i32x4.splat(lanes.first.get), v128.words(0, 1, 2, 3));
-    const value: Value = { form: 'lanes', code: this.keep(home, 'v128', code) };
+    const codes = this.groups.each(lanes.firsts.length, (group) =>
+      this.keep(home, 'v128', i32x4.add(i32x4.splat(lanes.firsts[group].get), v128.words(0, 1, 2, 3))),
+    );
+    const value = this.groups.value('lanes', codes);
     home.bind(axis, value);
     return value;
   }
 
-  #compute(expr: Exclude<Expr, { kind: 'const' | 'param' | 'axis' | 'accumulator' }>, scope: Scope): Value {
-    if (expr.type === 'i64' && this.differs(expr, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
+  #compute(expr: Exclude<Expr, { kind: 'const' | 'param' | 'axis' | 'accumulator' | 'reduce' }>, scope: Scope): Value {
+    // Positions are the only ones of 64 bits that lanes have, to be stored or converted.
+    const isOfLongs =
+      expr.type === 'i64' ||
+      ((expr.kind === 'unary' || expr.kind === 'binary') && expr.x.type === 'i64') ||
+      (expr.kind === 'cast' && expr.x.type === 'i64' && expr.type === 'bool');
+    if (isOfLongs && this.differs(expr, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
     switch (expr.kind) {
       case 'load':
         return this.#load(expr, scope);
@@ -173,8 +196,6 @@ export class ExpressionWriter {
         return this.#select(expr, scope);
       case 'cast':
         return this.#cast(expr.x, expr.type, scope);
-      case 'reduce':
-        return writeReduction(this, expr, scope);
     }
   }
 
@@ -318,7 +339,7 @@ export class ExpressionWriter {
     const left = this.#readable(form, x, scope);
     const right = this.#readable(form, y, scope);
     if (type === 'float') {
-      const known = floatBinary[fn];
+      const known = y.kind === 'const' ? (floatBeforeConstant(fn, y.value) ?? floatBinary[fn]) : floatBinary[fn];
       if (known) return this.#floatResult(fn, known(left, right, keep), scope, x, y);
       const rare = (): Code => this.#rare.binary(fn, left, right, differs ? 4 : 1);
       if (fn !== 'pow' || this.differs(y, scope)) return { form, code: rare() };
@@ -369,7 +390,7 @@ export class ExpressionWriter {
     const { form, code } = value;
     const keep: Keep = (each) => this.keep(scope, valueType(x.type, form), each);
     if (to === 'float') {
-      if (x.type === 'i64') return { form: 'lanes', code: f32x4.splat(f32.ofLong(code)) };
+      if (x.type === 'i64' && form === 'scalar') return { form: 'lanes', code: f32x4.splat(f32.ofLong(code)) };
       if (x.type === 'bool' && form === 'lanes') return { form, code: v128.and(code, f32x4.const(1)) };
       return { form: 'lanes', code: f32x4.ofIntegers(form === 'lanes' ? code : i32x4.splat(code)) };
     }
@@ -419,13 +440,16 @@ export class ExpressionWriter {
     scope.code.push(countUp(index, start, end, 1, inner.code));
   }
 
-  /** Four steps at a time, as long as there are four; where the rest begins. */
-  laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): Code {
-    const lanes: Lanes = { axis, first: this.body.integer() };
-    const whole = this.keep(scope, 'i32', i32.add(start, i32.and(i32.sub(end, start), i32.const(-4))));
+  /** Four steps of so many groups at a time, as long as there are as many; where the rest begins. */
+  laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code {
+    const lanes: Lanes = { axis, firsts: this.body.integers(groups) };
+    const size = 4 * groups;
+    const whole = this.keep(scope, 'i32', i32.add(start, i32.and(i32.sub(end, start), i32.const(-size))));
     const inner = scope.openLanes(lanes);
+    const [first, ...others] = lanes.firsts;
+    others.forEach((other, at) => inner.code.push(other.set(i32.add(first.get, i32.const(4 * (at + 1))))));
     body(inner);
-    scope.code.push(countUp(lanes.first, start, whole, 4, inner.code));
+    scope.code.push(countUp(first, start, whole, size, inner.code));
     return whole;
   }
 
@@ -434,10 +458,13 @@ export class ExpressionWriter {
     return !this.singleSteps.has(axis) && scope.lanes === null;
   }
 
-  /** Runs `body` for all steps of an axis, four at a time where that goes. */
-  allSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void {
+  /** Runs `body` for all steps of an axis, four at a time where that goes, or so many groups of four. */
+  allSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void, groups = 1): void {
     let from = start;
-    if (this.takesLanes(axis, scope)) from = this.laneSteps(axis, start, end, scope, body);
+    if (this.takesLanes(axis, scope)) {
+      if (groups > 1) from = this.laneSteps(axis, from, end, scope, groups, body);
+      from = this.laneSteps(axis, from, end, scope, 1, body);
+    }
     this.steps(axis, from, end, scope, body);
   }
 

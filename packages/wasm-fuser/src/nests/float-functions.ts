@@ -27,14 +27,23 @@ const ones = number(1);
 /** 2ⁿ of whole numbers from −126 to 127. */
 const powerOfTwo = (n: Code): Code => i32x4.shiftLeft(i32x4.add(n, sized(127)), i32.const(23));
 
+/** `x` between two numbers; NaN where it is. */
+const within = (x: Code, least: number, most: number): Code =>
+  f32x4.lesser(f32x4.greater(x, number(least)), number(most));
+
+/** 1.5 · 2²³: what is added to it is rounded to a whole number, which is then in its last bits. */
+const ROUNDING = 12582912;
+const ROUNDING_BITS = 0x4b400000;
+
 /** Cephes' reduction by ln 2 in two parts, and a polynomial; 2ⁿ in two factors, so that the borders of the range are right. */
 const exp: Unary = (x, keep) => {
-  const within = keep(f32x4.min(f32x4.max(x, number(-104)), number(89)));
-  const n = keep(f32x4.nearest(mul(within, number(1.442695))));
-  const r = keep(add(sub(within, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
+  const finite = keep(within(x, -104, 89));
+  const rounded = keep(add(mul(finite, number(1.442695)), number(ROUNDING)));
+  const n = keep(sub(rounded, number(ROUNDING)));
+  const r = keep(add(sub(finite, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
   const tail = polynomial(r, [0.5, 0.16666667, 0.041665796, 0.008333452, 0.0013982, 0.00019875691]);
   const mantissa = add(ones, add(r, mul(mul(r, r), tail)));
-  const exponent = keep(i32x4.ofFloats(n));
+  const exponent = keep(i32x4.sub(rounded, sized(ROUNDING_BITS)));
   const half = keep(i32x4.shiftRight(exponent, i32.const(1)));
   return mul(mul(mantissa, powerOfTwo(half)), powerOfTwo(i32x4.sub(exponent, half)));
 };
@@ -97,16 +106,25 @@ const log1p: Unary = (x, keep) => {
   return v128.select(x, v128.select(add(logOfSum, rest), logOfSum, isPlain), f32x4.eq(x, number(0)));
 };
 
+/** A rational function between the numbers beyond which the value is ±1 in single precision, and `x` near 0. */
 const tanh: Unary = (x, keep) => {
-  const size = keep(f32x4.min(f32x4.abs(x), number(10)));
-  const e = keep(expm1(keep(add(size, size)), keep));
-  return withSign(div(e, add(e, number(2))), x);
+  const inside = keep(within(x, -7.905311, 7.905311));
+  const square = keep(mul(inside, inside));
+  const above = polynomial(
+    square,
+    [
+      4.89352455891786e-3, 6.37261928875436e-4, 1.48572235717979e-5, 5.12229709037114e-8, -8.60467152213735e-11,
+      2.00018790482477e-13, -2.76076847742355e-16,
+    ],
+  );
+  const below = polynomial(square, [4.89352518554385e-3, 2.268434632439e-3, 1.18534705686654e-4, 1.19825839466702e-6]);
+  return v128.select(x, div(mul(inside, above), below), f32x4.lt(f32x4.abs(x), number(0.0004)));
 };
 
 /** A rational function of x² between −4 and 4, beyond which the value is ±1 in single precision. */
 const erf: Unary = (x, keep) => {
-  const within = keep(f32x4.min(f32x4.max(x, number(-4)), number(4)));
-  const square = keep(mul(within, within));
+  const inside = keep(within(x, -4, 4));
+  const square = keep(mul(inside, inside));
   const above = polynomial(
     square,
     [
@@ -118,7 +136,7 @@ const erf: Unary = (x, keep) => {
     square,
     [-1.42647390514189e-2, -7.37332916720468e-3, -1.68282697438203e-3, -2.13374055278905e-4, -1.45660718464996e-5],
   );
-  return mul(within, div(above, below));
+  return mul(inside, div(above, below));
 };
 
 /** What sines and cosines are to a quadrant and what is left of the angle, in [−π/4, π/4]; |x| ≤ `LARGEST_ANGLE`. */
@@ -239,3 +257,9 @@ export const floatBinary: Partial<Record<BinaryFunction, Binary>> = {
   gt: f32x4.gt,
   ge: f32x4.ge,
 };
+
+/** One instruction where the second of two values is a known number: a NaN stays, and so does the first of two zeros, as PyTorch's `relu` has it. */
+export function floatBeforeConstant(fn: BinaryFunction, value: number | bigint | boolean): Binary | undefined {
+  if (Number.isNaN(Number(value))) return undefined;
+  return fn === 'max' ? f32x4.greater : fn === 'min' ? f32x4.lesser : undefined;
+}

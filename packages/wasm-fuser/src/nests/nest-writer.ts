@@ -12,22 +12,39 @@ import {
 import { countUp, i32, type Code } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
 import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
-import { strideOf } from './index-steps.ts';
-import { prefersLanes } from './reductions.ts';
+import { isOne, strideOf } from './index-steps.ts';
+import { GROUPS, prefersLanes } from './reductions.ts';
 import { Scope } from './scope.ts';
 import { writeStores } from './store-writer.ts';
 
-/** How a nest is cut into pieces of work: by its only axis, or by points of all axes but the one that lanes go along. */
+/** How a nest is cut into pieces of work, and which of its loops takes four steps at once. */
 export interface NestPoints {
+  /** A function goes over as many points of these axes at a time as it is told. */
   readonly axes: readonly AxisExpr[];
-  /** Stores and loops within a point. */
-  readonly along: readonly AxisExpr[];
+  /** The loop over lanes; the points themselves where it is their only axis. */
+  readonly lanes: AxisExpr | undefined;
 }
 
-/** The points of a nest: a function goes over as many of them at a time as it is told. */
-export function pointsOfNest({ axes, innerAxes }: LoopNest): NestPoints {
-  if (innerAxes.length > 0 || axes.length < 2) return { axes, along: innerAxes };
-  return { axes: axes.slice(0, -1), along: axes.slice(-1) };
+/** The points of a nest: of all axes, but for the one that lanes go along where there are others. */
+export function pointsOfNest(nest: LoopNest): NestPoints {
+  const { axes, innerAxes } = nest;
+  if (innerAxes.length > 0 && !liesAcross(nest)) return { axes, lanes: innerAxes.at(-1) };
+  return { axes: axes.length < 2 ? axes : axes.slice(0, -1), lanes: axes.at(-1) };
+}
+
+/** Whether neighbours among what a nest stores are along its axes, and not along the loops within a point: columns, not rows. */
+function liesAcross({ axes, innerAxes, stores }: LoopNest): boolean {
+  const freeAxes = new FreeAxes();
+  const [across, along] = [axes.at(-1), innerAxes.at(-1)!];
+  if (!across) return false;
+  const isBeside = ({ offset }: Store, axis: AxisExpr): boolean => {
+    const stride = strideOf(offset, axis, freeAxes);
+    return stride !== null && isOne(stride);
+  };
+  return (
+    stores.every((store) => isBeside(store, across) && !isBeside(store, along)) &&
+    stores.some(({ value }) => prefersLanes(value, across, freeAxes))
+  );
 }
 
 /**
@@ -58,7 +75,7 @@ export function writeNest(module: ModuleBuilder, nest: LoopNest, signature: Kern
 /** Loops of which steps cannot be taken at once, or are better not. */
 function loopsOfSingleSteps(nest: LoopNest): Set<AxisExpr> {
   const freeAxes = new FreeAxes();
-  const last = nest.innerAxes.at(-1) ?? nest.axes.at(-1);
+  const { lanes: last } = pointsOfNest(nest);
   if (!last) return new Set();
   const isLocal = (store: Store): boolean => {
     const has = (expr: Expr | undefined): boolean => expr !== undefined && freeAxes.of(expr).has(last);
@@ -74,12 +91,27 @@ function loopsOfSingleSteps(nest: LoopNest): Set<AxisExpr> {
 
 function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from: Code, to: Code): void {
   const { once, inner } = splitStores(nest);
-  const { axes, along } = pointsOfNest(nest);
-  const stores = (some: readonly Store[], scope: Scope): void => writeStores(writer, some, scope);
-  if (nest.innerAxes.length === 0 && axes.length < 2 && along.length === 0) {
-    const [axis] = axes;
-    if (axis) writer.allSteps(axis, from, to, root, (scope) => stores(once, scope));
-    else stores(once, root);
+  const { axes, lanes } = pointsOfNest(nest);
+  const write = (some: readonly Store[], scope: Scope): void => writeStores(writer, some, scope);
+  const isInside = lanes !== undefined && nest.innerAxes.includes(lanes);
+  /** All that is done for a point, of which `innermost` writes the stores in the last of the inner loops. */
+  const within = (scope: Scope, innermost: (outer: Scope, axis: AxisExpr) => void): void => {
+    write(once, scope);
+    const axis = nest.innerAxes.at(-1);
+    if (axis && inner.length > 0) writer.loops(nest.innerAxes.slice(0, -1), scope, (outer) => innermost(outer, axis));
+  };
+  const oneByOne = (scope: Scope): void =>
+    within(scope, (outer, axis) => writer.loops([axis], outer, (each) => write(inner, each)));
+  const fours = (axis: AxisExpr, start: Code, end: Code, scope: Scope, some: readonly Store[]): void => {
+    const body = isInside ? (each: Scope): void => write(some, each) : oneByOne;
+    writer.allSteps(axis, start, end, scope, body, groupsAlong(axis, some));
+  };
+  if (lanes && axes.length === 1 && axes[0] === lanes) {
+    fours(lanes, from, to, root, nest.stores);
+    return;
+  }
+  if (axes.length === 0 && nest.innerAxes.length === 0) {
+    write(once, root);
     return;
   }
   const point = writer.body.integer();
@@ -87,18 +119,14 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
   // What a point changes stays within the loop over points.
   for (const axis of axes) scope.axes.add(axis);
   writer.unflatten(axes, point.get, scope);
-  const innermost = along.at(-1)!;
-  if (nest.innerAxes.length === 0) {
-    const extent = writer.valueIn('scalar', innermost.extent, root);
-    writer.allSteps(innermost, i32.const(0), extent, scope, (each) => stores(once, each));
-  } else {
-    stores(once, scope);
-    if (inner.length > 0) {
-      writer.loops(along.slice(0, -1), scope, (outer) => {
-        const extent = writer.valueIn('scalar', innermost.extent, root);
-        writer.allSteps(innermost, i32.const(0), extent, outer, (each) => stores(inner, each));
-      });
-    }
-  }
+  const extent = (axis: AxisExpr): Code => writer.valueIn('scalar', axis.extent, root);
+  if (isInside) within(scope, (outer, axis) => fours(axis, i32.const(0), extent(axis), outer, inner));
+  else if (lanes) fours(lanes, i32.const(0), extent(lanes), scope, nest.stores);
   root.code.push(countUp(point, from, to, 1, scope.code));
+}
+
+/** Several fours of results at once where each is a reduction, or made of one. */
+function groupsAlong(axis: AxisExpr, stores: readonly Store[]): number {
+  const freeAxes = new FreeAxes();
+  return reductionsIn(stores.flatMap(expressionsOf)).some((reduction) => freeAxes.of(reduction).has(axis)) ? GROUPS : 1;
 }

@@ -13,15 +13,15 @@ import { floatBinary } from './float-functions.ts';
 import { integerLanesBinary, integers, longs, truthFunctions } from './integer-functions.ts';
 import type { FunctionBody, ValueType } from '../module.ts';
 import { isOne, strideOf } from './index-steps.ts';
-import { inForm, valueType, type Form, type Scope, type Value } from './scope.ts';
+import { inForm, valueType, type Form, type Groups, type Scope, type Value } from './scope.ts';
 
 /** Steps after which a sum of floats is added to others: the error grows with the length of one, not of all. */
 const SUM_STEPS = 64;
 /** Steps from which four at a time pay. */
 const LEAST_STEPS = 8;
-/** Sums that are made beside each other where four steps are taken at a time: one addition waits for another. */
-const COPIES = 4;
-const LONG_STEPS = 4 * COPIES * SUM_STEPS;
+/** Fours that are reduced beside each other: one addition waits for another, and where rows lie apart whole lines of memory are used. */
+export const GROUPS = 4;
+const LONG_STEPS = 4 * GROUPS * SUM_STEPS;
 
 /** Extents from which a reduction is written in another way. */
 export const REDUCTION_BORDERS: readonly number[] = [LEAST_STEPS, SUM_STEPS + 1, LONG_STEPS + 1];
@@ -30,6 +30,8 @@ export const REDUCTION_BORDERS: readonly number[] = [LEAST_STEPS, SUM_STEPS + 1,
 interface LoopWriter {
   readonly body: FunctionBody;
   readonly freeAxes: FreeAxes;
+  readonly groups: Groups;
+  groupsOf(expr: Expr, scope: Scope): number;
   differs(expr: Expr, scope: Scope): boolean;
   value(expr: Expr, scope: Scope): Value;
   valueIn(form: Form, expr: Expr, scope: Scope): Code;
@@ -37,7 +39,7 @@ interface LoopWriter {
   takesLanes(axis: AxisExpr, scope: Scope): boolean;
   loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void;
   steps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void;
-  laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): Code;
+  laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code;
 }
 
 type Combine = (x: Code, y: Code) => Code;
@@ -71,14 +73,16 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   if (!last) return writer.value(body, scope);
   const goesAlong = !differs && takesLanesAlong(writer, body, last, scope);
   const form: Form = type === 'float' || differs || goesAlong ? 'lanes' : 'scalar';
-  const reduction = new Reduction(writer, fn, body, form, scope);
+  const reduction = new Reduction(writer, fn, body, form, writer.groupsOf(expr, scope), scope);
   writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
     if (goesAlong) reduction.fourByFour(last, inner);
     else reduction.oneByOne(last, inner);
   });
-  const total = reduction.total.get;
-  if (!goesAlong || type === 'float') return { form, code: total };
-  return { form: 'scalar', code: inForm('scalar', type, { form: 'lanes', code: total }) };
+  const totals = reduction.totals.map((total) => total.get);
+  if (totals.length > 1) return writer.groups.value(form, totals);
+  const [code] = totals;
+  if (!goesAlong || type === 'float') return { form, code };
+  return { form: 'scalar', code: writer.keep(scope, 'i32', inForm('scalar', type, { form: 'lanes', code })) };
 }
 
 /** Whether four steps along a loop are worth taking at once: elements lie side by side there. */
@@ -110,19 +114,24 @@ export function prefersLanes(body: Expr, axis: AxisExpr, freeAxes: FreeAxes): bo
   return beside > apart && extentOf(axis) >= LEAST_STEPS;
 }
 
-/** What one reduction has come to. */
+/** What a reduction has come to, in each group of lanes. */
+type Totals = readonly Local[];
+
 class Reduction {
-  readonly total: Local;
+  readonly totals: Totals;
   readonly #combine: Combine;
+  /** Of totals of floats' extremes, where a NaN was met: the instruction that takes the greater of two numbers knows nothing of it. */
+  readonly #unordered = new Map<Local, Local>();
 
   constructor(
     private readonly writer: LoopWriter,
     private readonly fn: keyof typeof operations,
     private readonly body: Expr,
     private readonly form: Form,
+    groups: number,
     scope: Scope,
   ) {
-    this.total = this.#begun(scope);
+    this.totals = this.#begun(scope, groups);
     this.#combine = combination(fn, body.type, form);
   }
 
@@ -130,16 +139,43 @@ class Reduction {
     return this.fn === 'sum' && this.body.type === 'float';
   }
 
-  /** A local with what nothing comes to. */
-  #begun(scope: Scope): Local {
+  /** Locals with what nothing comes to. */
+  #begun(scope: Scope, count: number): Totals {
     const { type } = this.body;
-    const local = this.writer.body.local(valueType(type, this.form));
-    scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
-    return local;
+    return Array.from({ length: count }, () => {
+      const local = this.writer.body.local(valueType(type, this.form));
+      scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
+      if (type === 'float' && (this.fn === 'max' || this.fn === 'min')) {
+        const unordered = this.writer.body.vector();
+        scope.code.push(unordered.set(v128.zero));
+        this.#unordered.set(local, unordered);
+      }
+      return local;
+    });
   }
 
-  #add(to: Local, scope: Scope): void {
-    scope.code.push(to.set(this.#combine(to.get, this.#value(scope))));
+  #add(to: Totals, scope: Scope): void {
+    this.writer.groups.each(to.length, (group) => {
+      const value = this.#value(scope);
+      this.#join(to[group], value, f32x4.ne(value, value), scope);
+    });
+  }
+
+  #join(total: Local, value: Code, isUnordered: Code, scope: Scope): void {
+    const unordered = this.#unordered.get(total);
+    if (!unordered) scope.code.push(total.set(this.#combine(total.get, value)));
+    else {
+      const extreme = this.fn === 'max' ? f32x4.greater : f32x4.lesser;
+      scope.code.push(total.set(extreme(total.get, value)), unordered.set(v128.or(unordered.get, isUnordered)));
+    }
+  }
+
+  /** Makes totals NaN where one was met. */
+  #settle(totals: Totals, scope: Scope): void {
+    for (const total of totals) {
+      const unordered = this.#unordered.get(total);
+      if (unordered) scope.code.push(total.set(v128.or(total.get, unordered.get)));
+    }
   }
 
   #value(scope: Scope): Code {
@@ -150,17 +186,18 @@ class Reduction {
   }
 
   oneByOne(axis: AxisExpr, scope: Scope): void {
-    const { writer } = this;
+    const { writer, totals } = this;
     const end = writer.valueIn('scalar', axis.extent, scope);
     if (!this.#isLongSum || extentOf(axis) <= SUM_STEPS) {
-      writer.steps(axis, i32.const(0), end, scope, (inner) => this.#add(this.total, inner));
+      writer.steps(axis, i32.const(0), end, scope, (inner) => this.#add(totals, inner));
+      this.#settle(totals, scope);
       return;
     }
-    const lost = this.#begun(scope);
+    const lost = this.#begun(scope, totals.length);
     this.#inStretches(end, SUM_STEPS, scope, (start, stop, inner) => {
-      const part = this.#begun(inner);
-      writer.steps(axis, start, stop, inner, (innermost) => this.#add(part, innermost));
-      this.#addPart(this.total, part, inner, lost);
+      const parts = this.#begun(inner, totals.length);
+      writer.steps(axis, start, stop, inner, (innermost) => this.#add(parts, innermost));
+      parts.forEach((part, group) => this.#addPart(totals[group], part, inner, lost[group]));
     });
   }
 
@@ -183,19 +220,20 @@ class Reduction {
     scope.code.push(countUp(start, i32.const(0), end, steps, inner.code));
   }
 
-  /** Four steps at a time, several times beside each other; all lanes of the total are the same then. */
+  /** Four steps at a time, in several groups; all lanes of the total are the same then. */
   fourByFour(axis: AxisExpr, scope: Scope): void {
-    const { writer } = this;
+    const { writer, totals } = this;
     const end = writer.valueIn('scalar', axis.extent, scope);
-    const lanes = this.#begun(scope);
+    const [lanes] = this.#begun(scope, 1);
     const isLong = this.#isLongSum && extentOf(axis) > LONG_STEPS;
-    const lost = isLong ? this.#begun(scope) : null;
+    const lost = isLong ? this.#begun(scope, 1)[0] : null;
     const whole = (start: Code, stop: Code, inner: Scope): Code => {
-      const parts = Array.from({ length: COPIES }, () => this.#begun(inner));
-      const rest = this.#copies(axis, start, stop, inner, parts);
-      const after = writer.laneSteps(axis, rest, stop, inner, (innermost) => this.#add(parts[0], innermost));
+      const parts = this.#begun(inner, GROUPS);
+      const rest = writer.laneSteps(axis, start, stop, inner, GROUPS, (innermost) => this.#add(parts, innermost));
       const [first, ...others] = parts;
-      for (const part of others) inner.code.push(first.set(this.#combine(first.get, part.get)));
+      const after = writer.laneSteps(axis, rest, stop, inner, 1, (innermost) => this.#add([first], innermost));
+      for (const part of others) this.#join(first, part.get, this.#unordered.get(part)?.get ?? v128.zero, inner);
+      this.#settle([first], inner);
       if (lost) this.#addPart(lanes, first, inner, lost);
       else inner.code.push(lanes.set(this.#combine(lanes.get, first.get)));
       return after;
@@ -215,54 +253,64 @@ class Reduction {
     ]) {
       scope.code.push(lanes.set(this.#combine(lanes.get, v128.shuffle(lanes.get, lanes.get, order))));
     }
-    scope.code.push(this.total.set(this.#combine(this.total.get, lanes.get)));
-    writer.steps(axis, rest, end, scope, (inner) => this.#add(this.total, inner));
-  }
-
-  #copies(axis: AxisExpr, start: Code, stop: Code, scope: Scope, parts: readonly Local[]): Code {
-    const { writer } = this;
-    const first = writer.body.integer();
-    const size = 4 * COPIES;
-    const whole = writer.keep(scope, 'i32', i32.add(start, i32.and(i32.sub(stop, start), i32.const(-size))));
-    const inner = scope.open();
-    parts.forEach((part, copy) => {
-      const own = writer.body.integer();
-      inner.code.push(own.set(i32.add(first.get, i32.const(4 * copy))));
-      const lanes = inner.openLanes({ axis, first: own });
-      this.#add(part, lanes);
-      inner.code.push(lanes.code);
-    });
-    scope.code.push(countUp(first, start, whole, size, inner.code));
-    return whole;
+    const [total] = totals;
+    scope.code.push(total.set(this.#combine(total.get, lanes.get)));
+    writer.steps(axis, rest, end, scope, (inner) => this.#add(totals, inner));
+    this.#settle(totals, scope);
   }
 }
 
-/** The position of the first winner, in C order of the reduced axes; the first NaN wins. */
+/** The position of the first winner, in C order of the reduced axes; the first NaN wins. In lanes it is one of 32 bits. */
 function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'argmin', scope: Scope): Value {
   const { type } = expr.body;
-  const form: Form = type === 'float' ? 'lanes' : 'scalar';
-  const best = writer.body.local(valueType(type, form));
-  const [position, step] = [writer.body.integer(), writer.body.integer()];
-  scope.code.push(
-    best.set(writer.valueIn(form, neutralElement(fn, type), scope)),
-    position.set(i32.const(-1)),
-    step.set(i32.const(0)),
-  );
+  const inLanes = writer.differs(expr, scope);
+  const form: Form = type === 'float' || inLanes ? 'lanes' : 'scalar';
+  const all = Array.from({ length: writer.groupsOf(expr, scope) }, () => ({
+    best: writer.body.local(valueType(type, form)),
+    position: writer.body.local(inLanes ? 'v128' : 'i32'),
+  }));
+  const step = writer.body.integer();
+  scope.code.push(step.set(i32.const(0)));
+  for (const { best, position } of all) {
+    scope.code.push(
+      best.set(writer.valueIn(form, neutralElement(fn, type), scope)),
+      position.set(inLanes ? v128.zero : i32.const(0)),
+    );
+  }
   writer.loops(expr.axes, scope, (inner) => {
-    const candidate = writer.keep(inner, valueType(type, form), writer.valueIn(form, expr.body, inner));
-    const wins = i32.or(i32.lt(position.get, i32.const(0)), isBetter(fn, type, candidate, best.get));
-    inner.code.push(when(wins, [best.set(candidate), position.set(step.get)]), step.advance(1));
+    writer.groups.each(all.length, (group) => {
+      const { best, position } = all[group];
+      const candidate = writer.keep(inner, valueType(type, form), writer.valueIn(form, expr.body, inner));
+      const wins = isBetter(fn, type, form, candidate, best.get);
+      if (inLanes) {
+        const mask = writer.keep(inner, 'v128', wins);
+        inner.code.push(
+          best.set(v128.select(candidate, best.get, mask)),
+          position.set(v128.select(i32x4.splat(step.get), position.get, mask)),
+        );
+      } else {
+        const one = form === 'lanes' ? i32.and(i32x4.extract(wins, 0), i32.const(1)) : wins;
+        inner.code.push(when(one, [best.set(candidate), position.set(step.get)]));
+      }
+    });
+    inner.code.push(step.advance(1));
   });
-  return { form: 'scalar', code: i64.ofInteger(position.get) };
+  if (inLanes) {
+    return writer.groups.value(
+      'lanes',
+      all.map(({ position }) => position.get),
+    );
+  }
+  return { form: 'scalar', code: writer.keep(scope, 'i64', i64.ofInteger(all[0].position.get)) };
 }
 
-function isBetter(fn: 'argmax' | 'argmin', type: ExprType, x: Code, best: Code): Code {
-  if (type === 'bool') return i32.and(x, i32.eqz(best));
+function isBetter(fn: 'argmax' | 'argmin', type: ExprType, form: Form, x: Code, best: Code): Code {
+  if (type === 'bool') return form === 'lanes' ? v128.andNot(x, best) : i32.and(x, i32.eqz(best));
   if (type !== 'float') {
-    const own = type === 'i64' ? i64 : i32;
+    const own = type === 'i64' ? i64 : form === 'lanes' ? i32x4 : i32;
     return fn === 'argmax' ? own.gt(x, best) : own.lt(x, best);
   }
   const isNan = (value: Code): Code => f32x4.ne(value, value);
   const better = fn === 'argmax' ? f32x4.gt(x, best) : f32x4.lt(x, best);
-  return i32.and(i32x4.extract(v128.or(better, v128.andNot(isNan(x), isNan(best))), 0), i32.const(1));
+  return v128.or(better, v128.andNot(isNan(x), isNan(best)));
 }

@@ -27,10 +27,50 @@ export function inForm(form: Form, type: ExprType, value: Value): Code {
   return type === 'bool' ? i32.and(one, i32.const(1)) : one;
 }
 
-/** A loop that takes four steps at once: its axis is that of the first of them, in a local. */
+/**
+ * A loop that takes four steps at once, or several times four: groups, which share all that does not change along the loop. Of each group
+ * the axis of its first step is in a local.
+ */
 export interface Lanes {
   readonly axis: AxisExpr;
-  readonly first: Local;
+  readonly firsts: readonly Local[];
+}
+
+/** Which group of a loop over lanes code is written for. */
+export class Groups {
+  #current = 0;
+
+  get current(): number {
+    return this.#current;
+  }
+
+  /** What `write` gives for each of so many groups. */
+  each<Result>(count: number, write: (group: number) => Result): Result[] {
+    const before = this.#current;
+    const results = Array.from({ length: count }, (_, group) => {
+      this.#current = group;
+      return write(group);
+    });
+    this.#current = before;
+    return results;
+  }
+
+  /** A value that has other code in each group. */
+  value(form: Form, codes: readonly Code[]): Value {
+    return new GroupedValue(form, codes, this);
+  }
+}
+
+class GroupedValue implements Value {
+  constructor(
+    readonly form: Form,
+    private readonly codes: readonly Code[],
+    private readonly groups: Groups,
+  ) {}
+
+  get code(): Code {
+    return this.codes[this.groups.current];
+  }
 }
 
 /** A block of code, the axes that have their values in it, and the values that are known in it. */
@@ -38,8 +78,8 @@ export class Scope {
   readonly code: Code[] = [];
   readonly axes = new Set<AxisExpr>();
   readonly #values = new Map<Expr, Value>();
-  /** Values in the first lane alone, of indices. */
-  readonly #first = new Map<Expr, Code>();
+  /** Values in the first lane alone, of indices, in each group. */
+  readonly #first = new Map<Expr, readonly Code[]>();
 
   private constructor(
     readonly parent: Scope | null,
@@ -72,15 +112,15 @@ export class Scope {
     this.#values.set(expr, value);
   }
 
-  bindFirst(expr: Expr, code: Code): void {
-    this.#first.set(expr, code);
+  bindFirst(expr: Expr, codes: readonly Code[]): void {
+    this.#first.set(expr, codes);
   }
 
   valueOf(expr: Expr): Value | undefined {
     return this.#values.get(expr) ?? this.parent?.valueOf(expr);
   }
 
-  firstOf(expr: Expr): Code | undefined {
+  firstOf(expr: Expr): readonly Code[] | undefined {
     return this.#first.get(expr) ?? this.parent?.firstOf(expr);
   }
 }

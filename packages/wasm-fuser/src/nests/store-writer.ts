@@ -1,5 +1,5 @@
 import { cast, exprTypeOf, type Expr, type Store } from '@cresset/tensorexpr';
-import { i32, when, type Code } from '../code.ts';
+import { i32, i32x4, i64, when, type Code } from '../code.ts';
 import { elementShift, loadOne, scatter, storeOne, storeSide } from './elements.ts';
 import { NeedsSingleSteps, type ExpressionWriter } from './expression-writer.ts';
 import { hasLoad, isOne, strideOf } from './index-steps.ts';
@@ -34,10 +34,16 @@ function writeStore(writer: ExpressionWriter, store: Store, scope: Scope): void 
 }
 
 function writeElements(writer: ExpressionWriter, store: Store, scope: Scope): void {
+  const value = cast(exprTypeOf(store.operand.dtype), store.value);
+  writer.value(value, scope);
+  writer.groups.each(writer.groupsOf(store.offset, scope), () => writeGroup(writer, store, value, scope));
+}
+
+/** Writes what one group of lanes stores. */
+function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: Scope): void {
   const { operand, offset, combine } = store;
   const { dtype } = operand;
   const type = exprTypeOf(dtype);
-  const value: Expr = cast(type, store.value);
   const shift = elementShift(dtype);
   const at = (index: Code): Code => i32.add(writer.address(store), shift === 0 ? index : i32.shl(index, shift));
   const keep = (code: Code): Code => writer.keep(scope, 'v128', code);
@@ -80,8 +86,11 @@ function writeElements(writer: ExpressionWriter, store: Store, scope: Scope): vo
       writer.keep(scope, 'i32', at(lane === 0 ? first : i32.add(first, i32.mul(step, i32.const(lane))))),
     );
   if (type === 'i64') {
-    const own = writer.value(value, scope);
-    scope.code.push(places().map((place) => storeOne(dtype, place, own, keep)));
+    const { form, code } = writer.value(value, scope);
+    const elements = (lane: number): Code => (form === 'lanes' ? i64.ofInteger(i32x4.extract(code, lane)) : code);
+    scope.code.push(
+      places().map((place, lane) => storeOne(dtype, place, { form: 'scalar', code: elements(lane) }, keep)),
+    );
     return;
   }
   const own = keep(writer.valueIn('lanes', value, scope));
