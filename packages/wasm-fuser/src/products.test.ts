@@ -23,6 +23,9 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
       [3, 5, 1],
       [4, 12, 8],
       [5, 17, 2],
+      [6, 9, 5],
+      [18, 8, 3],
+      [23, 20, 4],
       [7, 16, 65],
       [9, 31, 513],
       [4, 13, 1025],
@@ -70,6 +73,54 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
         depths.flatMap((depth) => positions.slice(4 * line, 4 * line + 4).map((position) => value(position + depth))),
       ).flat();
       expect([...memory.floats.subarray(a >> 2, (a >> 2) + expected.length)]).toEqual(expected);
+    });
+
+    it.each([
+      [1, 1, 4, 1, 3],
+      [2, 5, 9, 3, 4],
+      [3, 14, 13, 2, 700],
+    ])('multiplies %i images with %i rows, over columns that lie beside each other', (groups, m, n, lines, k) => {
+      const vectors = Math.ceil(n / 4);
+      const [lineLength, imageLength] = [n + 5, lines * (n + 5) + 3];
+      const offset = (at: number): number => (at * 7) % 11;
+      const [image, table] = [a + 4 * groups * k * (m + 4), b];
+      for (let group = 0; group < groups; group++) {
+        write(m * k, group);
+        functions.pack(raw, 4 * k, 4, m, k, a + 16 * k * Math.ceil(m / 4) * group);
+      }
+      for (let at = 0; at < groups * imageLength + 32; at++) memory.floats[(image >> 2) + at] = value(at + 3);
+      for (let at = 0; at < k; at++) memory.integers[(table >> 2) + at] = 4 * offset(at);
+      const sums = 16 * m * lines * vectors;
+      functions.multiplyImage(
+        groups,
+        m,
+        lines,
+        vectors,
+        k,
+        a,
+        16 * k * Math.ceil(m / 4),
+        image,
+        4 * imageLength,
+        4 * lineLength,
+        table,
+        c,
+        sums,
+      );
+      for (let group = 0; group < groups; group++) {
+        for (let row = 0; row < m; row++) {
+          for (let line = 0; line < lines; line++) {
+            for (let column = 0; column < n; column++) {
+              let sum = 0;
+              for (let at = 0; at < k; at++) {
+                const place = group * imageLength + line * lineLength + offset(at) + column;
+                sum += value(row * k + at + group) * value(place + 3);
+              }
+              const at = (c + sums * group) / 4 + (row * lines + line) * 4 * vectors + column;
+              expect(memory.floats[at]).toBe(sum);
+            }
+          }
+        }
+      }
     });
 
     it('copies rows', () => {

@@ -30,13 +30,43 @@ export interface ProductFunctions {
     cStride: number,
     accumulate: number,
   ): void;
+  /**
+   * Products with images, one after the other: `c[row][line][column] = Σ a[row][i] · b[line · bStride + table[i] + 4 · column]`, for `rows` rows,
+   * `lines` lines of an image and four times `vectors` columns. The table is of 32-bit integers, offsets in bytes; `aGroup`, `bGroup` and
+   * `cGroup` lead from one product to the next.
+   */
+  multiplyImage(
+    groups: number,
+    rows: number,
+    lines: number,
+    vectors: number,
+    length: number,
+    a: number,
+    aGroup: number,
+    b: number,
+    bGroup: number,
+    bStride: number,
+    table: number,
+    c: number,
+    cGroup: number,
+  ): void;
   /** Copies `rows` rows of `byteLength` bytes. */
   copyRows(from: number, fromStride: number, to: number, toStride: number, rows: number, byteLength: number): void;
 }
 
-/** Rows that a tile has at most, and columns in vectors: twelve sums, three vectors of columns and an element of a row are all registers there are. */
-const TILE_ROWS = 4;
-const TILE_VECTORS = 3;
+/** The tiles that a module has: their rows by the fours of lines that these come from, and their columns in vectors. */
+interface TileShapes {
+  readonly rows: readonly (readonly number[])[];
+  readonly vectors: number;
+}
+
+/**
+ * Twelve sums, columns and an element of a row are all the registers there are. Engines keep the sixteenth for themselves, which an engine that
+ * adds a product in one instruction has to do without: it takes six rows of two vectors, and six rows and six more are three fours. Another needs
+ * a register for each product too, and is faster with four rows of three vectors.
+ */
+const relaxedTiles: TileShapes = { rows: [[1], [2], [3], [4], [4, 2]], vectors: 2 };
+const plainTiles: TileShapes = { rows: [[1], [2], [3], [4]], vectors: 3 };
 /** Elements that are summed up in a tile before they are added to others: columns of a tile stay in the innermost cache, and sums stay precise. */
 const DEPTH = 512;
 
@@ -44,10 +74,13 @@ export function defineProducts(module: ModuleBuilder, isRelaxed: boolean): void 
   module.define('pack', 6, packLines);
   module.define('gather', 6, gatherLines);
   module.define('copyRows', 6, copyRows);
-  const tiles = Array.from({ length: TILE_ROWS }, (_, rows) =>
-    Array.from({ length: TILE_VECTORS }, (_, vectors) => tile(module, rows + 1, vectors + 1, isRelaxed)),
-  );
-  module.define('multiply', 10, (body, ...parameters) => multiplyTiles(body, parameters, tiles));
+  const { rows, vectors } = isRelaxed ? relaxedTiles : plainTiles;
+  const tilesOf = (side: Columns): Tile[][] =>
+    rows.map((panels) => Array.from({ length: vectors }, (_, at) => tile(module, panels, at + 1, side, isRelaxed)));
+  const packed = tilesOf('packed');
+  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, packed));
+  const image = tilesOf('image');
+  module.define('multiplyImage', 13, (body, ...parameters) => multiplyImage(body, parameters, image));
 }
 
 /** Four elements side by side of four addresses. */
@@ -142,26 +175,50 @@ function copyRows(body: FunctionBody, ...parameters: Local[]): Code {
   ]);
 }
 
+/** How the columns of a tile lie: in packed fours, or beside each other in an image, at the offsets of a table. */
+type Columns = 'packed' | 'image';
 type Tile = ReturnType<ModuleBuilder['define']>;
 
-/** A function for `rows` rows and `vectors` vectors of columns: `c`, `cStride`, `a`, `b`, `bStride`, `length`, `accumulate`. */
-function tile(module: ModuleBuilder, rows: number, vectors: number, isRelaxed: boolean): Tile {
+/**
+ * A function for rows of one or two fours of lines and `vectors` vectors of columns: `c`, `aside`, `cStride`, `a`, `beside`, `b`, `next`,
+ * `length`, `accumulate`. The rows of the second four are at `beside`, their sums at `aside`; `next` leads from a vector of packed columns to
+ * the next, or is where the table of offsets lies.
+ */
+function tile(
+  module: ModuleBuilder,
+  panels: readonly number[],
+  vectors: number,
+  side: Columns,
+  isRelaxed: boolean,
+): Tile {
+  const rows = panels.reduce((sum, count) => sum + count, 0);
   // An addition waits for the one before it: small tiles have several sums of the same thing, of which each takes every other element.
   const sets = Math.min(4, Math.floor(12 / (rows * vectors)));
-  return module.define(null, 7, (body, c, cStride, a, b, bStride, length, accumulate) => {
+  return module.define(null, 9, (body, c, aside, cStride, a, beside, b, next, length, accumulate) => {
     const sums = Array.from({ length: sets }, () => body.vectors(rows * vectors));
     const columns = body.vectors(vectors);
     const element = body.vector();
-    const right = [b, ...body.integers(vectors - 1)];
+    const lefts = [a, beside].slice(0, panels.length);
+    const isPacked = side === 'packed';
+    const right = isPacked ? [b, ...body.integers(vectors - 1)] : [body.integer()];
+    const loadColumns = (at: number): Code =>
+      isPacked
+        ? columns.map((column, vector) => column.set(v128.load(right[vector].get, 16 * at)))
+        : [
+            right[0].set(i32.add(b.get, i32.load(next.get, 4 * at))),
+            columns.map((column, vector) => column.set(v128.load(right[0].get, 16 * vector))),
+          ];
     const step = (at: number, sum: readonly Local[]): Code => [
-      columns.map((column, vector) => column.set(v128.load(right[vector].get, 16 * at))),
-      Array.from({ length: rows }, (_, row) => [
-        element.set(v128.loadSplat(a.get, 16 * at + 4 * row)),
-        columns.map((column, vector) => {
-          const own = sum[row * vectors + vector];
-          return own.set(f32x4.multiplyAdd(element.get, column.get, own.get, isRelaxed));
-        }),
-      ]),
+      loadColumns(at),
+      panels.map((count, panel) =>
+        Array.from({ length: count }, (_, row) => [
+          element.set(v128.loadSplat(lefts[panel].get, 16 * at + 4 * row)),
+          columns.map((column, vector) => {
+            const own = sum[(4 * panel + row) * vectors + vector];
+            return own.set(f32x4.multiplyAdd(element.get, column.get, own.get, isRelaxed));
+          }),
+        ]),
+      ),
     ];
     const whileLength = (count: number): Code =>
       when(
@@ -169,27 +226,33 @@ function tile(module: ModuleBuilder, rows: number, vectors: number, isRelaxed: b
         repeatWhile(
           [
             Array.from({ length: count }, (_, at) => step(at, sums[at % sets])),
-            [a, ...right].map((address) => address.advance(16 * count)),
+            [...lefts, ...(isPacked ? right : [])].map((address) => address.advance(16 * count)),
+            isPacked ? [] : next.advance(4 * count),
             length.advance(-count),
           ],
           i32.gt(length.get, i32.const(count - 1)),
         ),
       );
     const total = sums[0].map((sum, at) => sums.slice(1).map((other) => sum.set(f32x4.add(sum.get, other[at].get))));
-    const perPlace = (each: (sum: Local, offset: number) => Code): Code =>
-      Array.from({ length: rows }, (_, row) => [
-        sums[0].slice(row * vectors, (row + 1) * vectors).map((sum, vector) => each(sum, 16 * vector)),
-        c.advance(cStride.get),
-      ]);
+    const perPlace = (each: (sum: Local, address: Code, offset: number) => Code): Code =>
+      panels.map((count, panel) => {
+        const place = [c, aside][panel];
+        return Array.from({ length: count }, (_, row) => [
+          sums[0]
+            .slice((4 * panel + row) * vectors, (4 * panel + row + 1) * vectors)
+            .map((sum, vector) => each(sum, place.get, 16 * vector)),
+          place.advance(cStride.get),
+        ]);
+      });
     return [
-      right.slice(1).map((address, at) => address.set(i32.add(right[at].get, bStride.get))),
+      isPacked ? right.slice(1).map((address, at) => address.set(i32.add(right[at].get, next.get))) : [],
       whileLength(Math.max(sets, 2)),
       whileLength(1),
       total,
       when(
         accumulate.get,
-        perPlace((sum, offset) => v128.store(c.get, f32x4.add(sum.get, v128.load(c.get, offset)), offset)),
-        perPlace((sum, offset) => v128.store(c.get, sum.get, offset)),
+        perPlace((sum, place, offset) => v128.store(place, f32x4.add(sum.get, v128.load(place, offset)), offset)),
+        perPlace((sum, place, offset) => v128.store(place, sum.get, offset)),
       ),
     ];
   });
@@ -199,45 +262,156 @@ function tile(module: ModuleBuilder, rows: number, vectors: number, isRelaxed: b
 const byNumber = (value: Local, cases: readonly Code[]): Code =>
   cases.reduce((otherwise, code, at) => when(i32.eq(value.get, i32.const(at + 1)), code, otherwise), []);
 
-function multiplyTiles(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
-  const [rows, vectors, length, a, aStride, b, bStride, c, cStride, accumulate] = parameters;
-  const [depth, restVectors, restRows, taken, takenRows, left, right, target, column] = body.integers(9);
-  const call = (own: Tile): Code =>
-    own(target.get, cStride.get, left.get, right.get, bStride.get, depth.get, accumulate.get);
-  const rowsOfTiles = [
-    takenRows.set(i32.min(restRows.get, i32.const(TILE_ROWS))),
+/** What a block of tiles is made of. */
+interface TileBlock {
+  readonly rows: Local;
+  readonly vectors: Local;
+  /** Elements of a line in this block. */
+  readonly depth: Local;
+  readonly a: Local;
+  readonly aStride: Local;
+  readonly b: Local;
+  /** Leads from a vector of columns to the next. */
+  readonly bStride: Code;
+  /** As tiles take it. */
+  readonly next: Code;
+  readonly c: Local;
+  readonly cStride: Local;
+  readonly accumulate: Local;
+}
+
+/** All tiles of a block: those of the same columns after each other. */
+function overTiles(body: FunctionBody, block: TileBlock, tiles: readonly (readonly Tile[])[]): Code {
+  const { rows, vectors, depth, a, aStride, b, bStride, next, c, cStride, accumulate } = block;
+  const [restVectors, restRows, taken, takenRows, left, right, target, column] = body.integers(8);
+  const after = (address: Local, stride: Local, times: number): Code =>
+    i32.add(address.get, i32.mul(stride.get, i32.const(times)));
+  /** `first` and `second` say by how many rows the fours of lines are from here, and their sums. */
+  const call = (own: readonly Tile[], [first, second]: readonly [number, number] = [0, 4]): Code => {
+    const lines = (row: number): Code => i32.add(after(left, aStride, row >> 2), i32.const(4 * (row & 3)));
+    return byNumber(
+      taken,
+      own.map((tile) =>
+        tile(
+          after(target, cStride, first),
+          after(target, cStride, second),
+          cStride.get,
+          lines(first),
+          lines(second),
+          right.get,
+          next,
+          depth.get,
+          accumulate.get,
+        ),
+      ),
+    );
+  };
+  const goOn = (lines: number): Code => [
+    left.set(after(left, aStride, lines >> 2)),
+    target.set(after(target, cStride, lines)),
+    restRows.advance(-lines),
+  ];
+  const [six] = tiles.slice(4);
+  const fours = [
+    takenRows.set(i32.min(restRows.get, i32.const(4))),
     byNumber(
       takenRows,
-      tiles.map((own) => byNumber(taken, own.map(call))),
+      tiles.slice(0, 4).map((own) => call(own)),
     ),
-    left.advance(aStride.get),
-    target.advance(i32.mul(i32.const(TILE_ROWS), cStride.get)),
-    restRows.advance(-TILE_ROWS),
+    goOn(4),
   ];
-  const columnsOfTiles = [
-    // Two tiles of two vectors take less time than one of three and one of one.
-    taken.set(i32.min(restVectors.get, i32.const(TILE_VECTORS))),
-    when(i32.eq(restVectors.get, i32.const(4)), taken.set(i32.const(2))),
-    left.set(a.get),
-    target.set(column.get),
-    restRows.set(rows.get),
-    repeatWhile(rowsOfTiles, i32.gt(restRows.get, i32.const(0))),
-    right.advance(i32.mul(taken.get, bStride.get)),
-    column.advance(i32.shl(taken.get, 4)),
-    restVectors.set(i32.sub(restVectors.get, taken.get)),
+  const rowsOfTiles = six
+    ? when(
+        i32.gt(restRows.get, i32.const(11)),
+        [call(six), call(six, [8, 6]), goOn(12)],
+        when(i32.eq(restRows.get, i32.const(6)), [call(six), restRows.set(i32.const(0))], fours),
+      )
+    : fours;
+  const most = tiles[0].length;
+  return [
+    right.set(b.get),
+    column.set(c.get),
+    restVectors.set(vectors.get),
+    repeatWhile(
+      [
+        taken.set(i32.min(restVectors.get, i32.const(most))),
+        // Two tiles of two vectors take less time than one of three and one of one.
+        when(i32.eq(restVectors.get, i32.const(4)), taken.set(i32.const(2))),
+        left.set(a.get),
+        target.set(column.get),
+        restRows.set(rows.get),
+        repeatWhile(rowsOfTiles, i32.gt(restRows.get, i32.const(0))),
+        right.advance(i32.mul(taken.get, bStride)),
+        column.advance(i32.shl(taken.get, 4)),
+        restVectors.set(i32.sub(restVectors.get, taken.get)),
+      ],
+      i32.gt(restVectors.get, i32.const(0)),
+    ),
   ];
-  return repeatWhile(
+}
+
+/** Runs `block` for `DEPTH` elements after the other, with so many of them in `depth`. */
+const byDepth = (depth: Local, rest: Local, accumulate: Local, block: Code): Code =>
+  repeatWhile(
     [
-      depth.set(i32.min(length.get, i32.const(DEPTH))),
-      right.set(b.get),
-      column.set(c.get),
-      restVectors.set(vectors.get),
-      repeatWhile(columnsOfTiles, i32.gt(restVectors.get, i32.const(0))),
-      a.advance(16 * DEPTH),
-      b.advance(16 * DEPTH),
+      depth.set(i32.min(rest.get, i32.const(DEPTH))),
+      block,
       accumulate.set(i32.const(1)),
-      length.advance(-DEPTH),
+      rest.advance(-DEPTH),
     ],
-    i32.gt(length.get, i32.const(0)),
+    i32.gt(rest.get, i32.const(0)),
   );
+
+function multiplyPacked(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
+  const [rows, vectors, length, a, aStride, b, bStride, c, cStride, accumulate] = parameters;
+  const depth = body.integer();
+  const block = { rows, vectors, depth, a, aStride, b, bStride: bStride.get, next: bStride.get, c, cStride, accumulate };
+  return byDepth(depth, length, accumulate, [
+    overTiles(body, block, tiles),
+    a.advance(16 * DEPTH),
+    b.advance(16 * DEPTH),
+  ]);
+}
+
+function multiplyImage(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
+  const [groups, rows, lines, vectors, length, a, aGroup, b, bGroup, bStride, table, c, cGroup] = parameters;
+  const [group, line, depth, rest, left, right, column, offsets, aStride, cStride, cLine, accumulate] = body.integers(12);
+  const block: TileBlock = {
+    rows,
+    vectors,
+    depth,
+    a: left,
+    aStride,
+    b: right,
+    bStride: i32.const(16),
+    next: offsets.get,
+    c: column,
+    cStride,
+    accumulate,
+  };
+  return [
+    aStride.set(i32.shl(length.get, 4)),
+    cLine.set(i32.shl(vectors.get, 4)),
+    cStride.set(i32.mul(cLine.get, lines.get)),
+    countUp(group, i32.const(0), groups.get, 1, [
+      left.set(a.get),
+      offsets.set(table.get),
+      rest.set(length.get),
+      accumulate.set(i32.const(0)),
+      byDepth(depth, rest, accumulate, [
+        right.set(b.get),
+        column.set(c.get),
+        countUp(line, i32.const(0), lines.get, 1, [
+          overTiles(body, block, tiles),
+          right.advance(bStride.get),
+          column.advance(cLine.get),
+        ]),
+        left.advance(16 * DEPTH),
+        offsets.advance(4 * DEPTH),
+      ]),
+      a.advance(aGroup.get),
+      b.advance(bGroup.get),
+      c.advance(cGroup.get),
+    ]),
+  ];
 }
