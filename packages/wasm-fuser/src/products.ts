@@ -353,19 +353,26 @@ function overTiles(body: FunctionBody, block: TileBlock, tiles: readonly (readon
 /** Runs `block` for `DEPTH` elements after the other, with so many of them in `depth`. */
 const byDepth = (depth: Local, rest: Local, accumulate: Local, block: Code): Code =>
   repeatWhile(
-    [
-      depth.set(i32.min(rest.get, i32.const(DEPTH))),
-      block,
-      accumulate.set(i32.const(1)),
-      rest.advance(-DEPTH),
-    ],
+    [depth.set(i32.min(rest.get, i32.const(DEPTH))), block, accumulate.set(i32.const(1)), rest.advance(-DEPTH)],
     i32.gt(rest.get, i32.const(0)),
   );
 
 function multiplyPacked(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
   const [rows, vectors, length, a, aStride, b, bStride, c, cStride, accumulate] = parameters;
   const depth = body.integer();
-  const block = { rows, vectors, depth, a, aStride, b, bStride: bStride.get, next: bStride.get, c, cStride, accumulate };
+  const block = {
+    rows,
+    vectors,
+    depth,
+    a,
+    aStride,
+    b,
+    bStride: bStride.get,
+    next: bStride.get,
+    c,
+    cStride,
+    accumulate,
+  };
   return byDepth(depth, length, accumulate, [
     overTiles(body, block, tiles),
     a.advance(16 * DEPTH),
@@ -375,7 +382,8 @@ function multiplyPacked(body: FunctionBody, parameters: readonly Local[], tiles:
 
 function multiplyImage(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
   const [groups, rows, lines, vectors, length, a, aGroup, b, bGroup, bStride, table, c, cGroup] = parameters;
-  const [group, line, depth, rest, left, right, column, offsets, aStride, cStride, cLine, accumulate] = body.integers(12);
+  const [group, line, depth, rest, left, right, column, offsets, aStride, cStride, cLine, accumulate] =
+    body.integers(12);
   const block: TileBlock = {
     rows,
     vectors,

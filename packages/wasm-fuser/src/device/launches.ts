@@ -2,6 +2,7 @@ import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
 import { bindingPlace, blockBytes, paramPlace, writeParam } from '../nests/launch-block.ts';
 import type { ProductFunctions } from '../products.ts';
+import type { ImageLayout } from './image-layout.ts';
 import type { PlainLines } from './plain-lines.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel, type PreparedNest } from './programs.ts';
 import type { Work } from './turns.ts';
@@ -61,7 +62,11 @@ export class Launches {
   /** Does a launch, with its block written. */
   *run(prepared: PreparedKernel, block: number, places: readonly Place[], kept: KeptLines | null): Work {
     if (prepared.kind === 'contraction') {
-      yield* this.#multiply(prepared, block, places, kept);
+      // A right side that stays packed is not worked out at all.
+      const { image } = prepared;
+      if (image && (kept?.at('right', 0) ?? null) === null) {
+        yield* this.#multiplyImage(prepared, image, block, places, kept);
+      } else yield* this.#multiply(prepared, block, places, kept);
       return;
     }
     const { functions, points, pointsAtOnce } = prepared;
@@ -98,13 +103,100 @@ export class Launches {
             this.packLines(prepared, 'left', block, places, b, i, rows, own);
           const left = keptLeft === null ? own : keptLeft + 4 * i * k;
           this.products.multiply(rows, vectors, k, left, 16 * k, right, 16 * k, sums, 16 * vectors, 0);
-          functions.store(block, b, i, i + rows, j, j + columns, sums, 16 * vectors);
+          functions.store(block, b, b + 1, i, i + rows, j, j + columns, sums, 16 * vectors, 0);
           done += rows * columns * depth;
           if (done < PIECE_STEPS) continue;
           done = 0;
           yield;
         }
       }
+    }
+  }
+
+  *#multiplyImage(
+    prepared: PreparedContraction,
+    layout: ImageLayout,
+    block: number,
+    places: readonly Place[],
+    kept: KeptLines | null,
+  ): Work {
+    const { batch, m, k, functions } = prepared;
+    const { lines, bandLines, planeLines, pitch, vectors, imageBytes, leftBytes, table } = layout;
+    const together = layout.groups;
+    const sizes = [table.byteLength, together * leftBytes, together * imageBytes, together * layout.sumBytes];
+    const scratch = this.#take(sizes.reduce((sum, size) => sum + Math.ceil(size / 16) * 16, 0));
+    let end = scratch;
+    const [tableAt, leftAt, imageAt, sums] = sizes.map(
+      (size) => (end += Math.ceil(size / 16) * 16) - Math.ceil(size / 16) * 16,
+    );
+    this.memory.integers.set(table, tableAt >> 2);
+    let done = 0;
+    for (let b = 0; b < batch; b += together) {
+      const groups = Math.min(together, batch - b);
+      const keptLeft = kept?.at('left', b) ?? null;
+      for (let group = 0; keptLeft === null && group < groups; group++) {
+        this.packLines(prepared, 'left', block, places, b + group, 0, m, leftAt + group * leftBytes);
+      }
+      for (let line = 0; line < lines; line += bandLines) {
+        const band = Math.min(bandLines, lines - line);
+        functions.image!(block, b, b + groups, line, line + planeLines, pitch, imageAt);
+        for (let i = 0; i < m; i += layout.rows) {
+          const rows = Math.min(layout.rows, m - i);
+          const left = (keptLeft ?? leftAt) + 4 * i * k;
+          const sumStride = 16 * vectors * band;
+          const sumGroup = rows * sumStride;
+          this.products.multiplyImage(
+            groups,
+            rows,
+            band,
+            vectors,
+            k,
+            left,
+            leftBytes,
+            imageAt,
+            imageBytes,
+            4 * pitch,
+            tableAt,
+            sums,
+            sumGroup,
+          );
+          this.#storeLines(prepared, layout, block, [b, b + groups], [i, i + rows], [line, band], sums);
+          done += groups * rows * band * vectors * 4 * k;
+          if (done < PIECE_STEPS) continue;
+          done = 0;
+          yield;
+        }
+      }
+    }
+  }
+
+  /** Stores lines of windows: all at once where their sums lie without gaps. */
+  #storeLines(
+    { functions }: PreparedContraction,
+    { width, vectors }: ImageLayout,
+    block: number,
+    [batch, batchEnd]: readonly [number, number],
+    [row, rowEnd]: readonly [number, number],
+    [line, count]: readonly [number, number],
+    sums: number,
+  ): void {
+    const stride = 16 * vectors * count;
+    const isDense = width === 4 * vectors;
+    const step = isDense ? count : 1;
+    for (let at = 0; at < count; at += step) {
+      const from = (line + at) * width;
+      functions.store(
+        block,
+        batch,
+        batchEnd,
+        row,
+        rowEnd,
+        from,
+        from + step * width,
+        sums + 16 * vectors * at,
+        stride,
+        (rowEnd - row) * stride,
+      );
     }
   }
 

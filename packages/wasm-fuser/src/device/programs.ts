@@ -29,6 +29,8 @@ import {
 import { joinDigits } from '../nests/join-digits.ts';
 import { pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
+import { windowsOf, type Windows } from '../nests/windows.ts';
+import { imageLayout, type ImageLayout } from './image-layout.ts';
 import { plainLines, type PlainLines } from './plain-lines.ts';
 
 /** Steps of `workOf` between two stops. */
@@ -60,6 +62,8 @@ export interface PreparedContraction extends Prepared {
   readonly k: number;
   readonly left: PlainLines | null;
   readonly right: PlainLines | null;
+  /** How columns lie in an image; null where they are no windows, or too few of them lie beside each other. */
+  readonly image: ImageLayout | null;
 }
 
 export type PreparedKernel = PreparedNest | PreparedContraction;
@@ -83,15 +87,18 @@ export class Programs {
   prepare(kernel: Kernel): PreparedKernel {
     if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
     const { batch, m, n, k } = kernel;
-    const isSmall = Math.min(extentOf(m), extentOf(n)) < LEAST_LINES || extentOf(k) < LEAST_DEPTH;
-    if (isSmall || pointsOf(batch) === 0) return this.#nest(asNest(kernel), kernel);
+    if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
+    const windows = windowsOf(normal);
+    const image = windows && imageLayout(normal, windows);
+    const isSmall = Math.min(extentOf(m), extentOf(n)) < LEAST_LINES;
+    if (isSmall && !image) return this.#nest(asNest(kernel), kernel);
     const signature = signatureOf(normal);
-    const key = keyOf(normal, signature);
+    const key = keyOf(normal, signature) + (windows?.key ?? '');
     if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
     let functions;
     try {
-      functions = this.#find<ContractionFunctions>(key, normal, signature);
+      functions = this.#find<ContractionFunctions>(key, normal, signature, windows);
     } catch (error) {
       if (!(error instanceof NeedsSingleSteps)) throw error;
       this.#unpacked.add(key);
@@ -112,6 +119,7 @@ export class Programs {
       k: pointsOf(normal.k),
       left: plainLines(normal, normal.m, normal.left),
       right: plainLines(normal, normal.n, normal.right),
+      image,
     };
   }
 
@@ -141,17 +149,18 @@ export class Programs {
     key: string,
     normal: NormalKernel,
     signature: KernelSignature,
+    windows: Windows | null = null,
   ): Functions {
     let functions = this.#functions.get(key);
     if (!functions) {
-      functions = this.#compile<Functions>(normal, signature);
+      functions = this.#compile<Functions>(normal, signature, windows);
       this.#functions.set(key, functions);
     }
     return functions as Functions;
   }
 
-  #compile<Functions>(normal: NormalKernel, signature: KernelSignature): Functions {
-    const bytes = kernelBytes(normal, signature);
+  #compile<Functions>(normal: NormalKernel, signature: KernelSignature, windows: Windows | null): Functions {
+    const bytes = kernelBytes(normal, signature, windows);
     try {
       return instantiate<Functions>(new WebAssembly.Module(bytes), this.memory);
     } catch (error) {

@@ -12,30 +12,40 @@ import type { ModuleBuilder } from '../module.ts';
 import { ExpressionWriter } from './expression-writer.ts';
 import { Scope } from './scope.ts';
 import { writeStores } from './store-writer.ts';
+import type { Windows } from './windows.ts';
 
 /**
- * Defines what a packed product needs of a contraction: `packLeft` and `packRight(block, batch, from, to, target)`, which work out lines of
- * either side in fours whose elements are interleaved, and `store(block, batch, m, mEnd, n, nEnd, sums, stride)`, which makes the stores
- * of a block of finished sums, in rows `stride` bytes apart.
+ * Defines what a product needs of a contraction: `packLeft` and `packRight(block, batch, from, to, target)`, which work out lines of either side
+ * in fours whose elements are interleaved, and `store(block, batch, batchEnd, m, mEnd, n, nEnd, sums, stride, group)`, which makes the stores
+ * of blocks of finished sums, in rows `stride` bytes apart and blocks `group` bytes apart. Where columns are windows of an image,
+ * `image(block, batch, batchEnd, line, lineEnd, columns, target)` works out lines of all its planes.
  */
-export function writeContraction(module: ModuleBuilder, kernel: NormalContraction, signature: KernelSignature): void {
+export function writeContraction(
+  module: ModuleBuilder,
+  kernel: NormalContraction,
+  windows: Windows | null,
+  signature: KernelSignature,
+): void {
   writeSide(module, 'packLeft', kernel, kernel.m, kernel.left, signature);
   writeSide(module, 'packRight', kernel, kernel.n, kernel.right, signature);
-  module.define('store', 8, (body, pointer, batch, m, mEnd, n, nEnd, sums, stride) => {
+  if (windows) writeImage(module, kernel, windows, signature);
+  module.define('store', 10, (body, pointer, batch, batchEnd, m, mEnd, n, nEnd, sums, stride, group) => {
     const root = Scope.root();
     const writer = new ExpressionWriter(module, body, signature, pointer, root, new Set());
     const roots = kernel.stores.flatMap(expressionsOf);
     writer.announce(roots);
     writer.markRisky(roots);
-    writer.unflatten(kernel.batch, batch.get, root);
-    writer.steps(kernel.m, m.get, mEnd.get, root, (row) => {
-      const from = body.integer();
-      row.code.push(from.set(i32.add(sums.get, i32.mul(i32.sub(first(writer, kernel.m, row), m.get), stride.get))));
-      const each = (scope: Scope): void => {
-        bindSum(writer, kernel, scope, from, n);
-        writeStores(writer, kernel.stores, scope);
-      };
-      writer.allSteps(kernel.n, n.get, nEnd.get, row, each);
+    writer.points(kernel.batch, batch.get, batchEnd.get, root, (block) => {
+      writer.steps(kernel.m, m.get, mEnd.get, block, (row) => {
+        const from = body.integer();
+        row.code.push(from.set(i32.add(sums.get, i32.mul(i32.sub(first(writer, kernel.m, row), m.get), stride.get))));
+        const each = (scope: Scope): void => {
+          bindSum(writer, kernel, scope, from, n);
+          writeStores(writer, kernel.stores, scope);
+        };
+        writer.allSteps(kernel.n, n.get, nEnd.get, row, each);
+      });
+      block.code.push(sums.advance(group.get));
     });
     return root.code;
   });
@@ -66,6 +76,32 @@ function accumulatorsIn(roots: readonly Expr[]): Set<Expr> {
   };
   roots.forEach(visit);
   return found;
+}
+
+/** Lines of the image, from `line` on, of one plane after the other, each in so many columns. */
+function writeImage(
+  module: ModuleBuilder,
+  kernel: NormalContraction,
+  { planes, line, column, element }: Windows,
+  signature: KernelSignature,
+): void {
+  module.define('image', 7, (body, pointer, batch, batchEnd, from, to, columns, target) => {
+    const root = Scope.root();
+    // Lines and columns go on beyond the ends of the image.
+    const writer = new ExpressionWriter(module, body, signature, pointer, root, new Set(), true);
+    writer.announce([element]);
+    writer.points(kernel.batch, batch.get, batchEnd.get, root, (block) =>
+      writer.loops(planes, block, (plane) =>
+        writer.steps(line, from.get, to.get, plane, (row) => {
+          const lanes = { axis: column, firsts: body.integers(1) };
+          const scope = row.openLanes(lanes);
+          scope.code.push(v128.store(target.get, writer.valueIn('lanes', element, scope)), target.advance(16));
+          row.code.push(countUp(lanes.firsts[0], i32.const(0), columns.get, 4, scope.code));
+        }),
+      ),
+    );
+    return root.code;
+  });
 }
 
 function writeSide(

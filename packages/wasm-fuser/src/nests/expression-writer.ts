@@ -468,6 +468,17 @@ export class ExpressionWriter {
     this.steps(axis, from, end, scope, body);
   }
 
+  /** Runs `body` for the points of `axes` from `from` to `to`, one after the other. */
+  points(axes: readonly AxisExpr[], from: Code, to: Code, scope: Scope, body: (scope: Scope) => void): void {
+    const point = this.body.integer();
+    const inner = scope.open();
+    // What a point changes stays within the loop over points.
+    for (const axis of axes) inner.axes.add(axis);
+    this.unflatten(axes, point.get, inner);
+    body(inner);
+    scope.code.push(countUp(point, from, to, 1, inner.code));
+  }
+
   /** Gives `axes` their values from a flat position, the last axis running fastest. */
   unflatten(axes: readonly AxisExpr[], flat: Code, scope: Scope): void {
     let rest = flat;

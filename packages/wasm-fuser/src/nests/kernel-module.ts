@@ -12,6 +12,7 @@ import { writeContraction } from './contraction-writer.ts';
 import { writeNest } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './rare-functions.ts';
+import type { Windows } from './windows.ts';
 
 /** A nest as functions of the address of its launch block and the points to go over. */
 export interface NestFunctions {
@@ -22,23 +23,39 @@ export interface NestFunctions {
 export interface ContractionFunctions {
   packLeft(block: number, batch: number, from: number, to: number, target: number): void;
   packRight(block: number, batch: number, from: number, to: number, target: number): void;
+  /** Only where columns are windows of an image. */
+  image?(
+    block: number,
+    batch: number,
+    batchEnd: number,
+    line: number,
+    lineEnd: number,
+    columns: number,
+    target: number,
+  ): void;
   store(
     block: number,
     batch: number,
+    batchEnd: number,
     m: number,
     mEnd: number,
     n: number,
     nEnd: number,
     sums: number,
     stride: number,
+    group: number,
   ): void;
 }
 
 /** The bytes of a kernel's module. Throws a CressetError where it has functions for values they are not defined for. */
-export function kernelBytes(kernel: NormalKernel, signature: KernelSignature): Uint8Array<ArrayBuffer> {
+export function kernelBytes(
+  kernel: NormalKernel,
+  signature: KernelSignature,
+  windows: Windows | null,
+): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(rareImports);
   if (kernel.kind === 'nest') writeNest(module, kernel, signature);
-  else writeContraction(module, kernel, signature);
+  else writeContraction(module, kernel, windows, signature);
   return module.bytes();
 }
 

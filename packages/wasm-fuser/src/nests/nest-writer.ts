@@ -9,7 +9,7 @@ import {
   type LoopNest,
   type Store,
 } from '@cresset/tensorexpr';
-import { countUp, i32, type Code } from '../code.ts';
+import { i32, type Code } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
 import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
 import { isOne, strideOf } from './index-steps.ts';
@@ -114,15 +114,11 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
     write(once, root);
     return;
   }
-  const point = writer.body.integer();
-  const scope = root.open();
-  // What a point changes stays within the loop over points.
-  for (const axis of axes) scope.axes.add(axis);
-  writer.unflatten(axes, point.get, scope);
   const extent = (axis: AxisExpr): Code => writer.valueIn('scalar', axis.extent, root);
-  if (isInside) within(scope, (outer, axis) => fours(axis, i32.const(0), extent(axis), outer, inner));
-  else if (lanes) fours(lanes, i32.const(0), extent(lanes), scope, nest.stores);
-  root.code.push(countUp(point, from, to, 1, scope.code));
+  writer.points(axes, from, to, root, (scope) => {
+    if (isInside) within(scope, (outer, axis) => fours(axis, i32.const(0), extent(axis), outer, inner));
+    else if (lanes) fours(lanes, i32.const(0), extent(lanes), scope, nest.stores);
+  });
 }
 
 /** Several fours of results at once where each is a reduction, or made of one. */

@@ -57,8 +57,8 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
   const finish = (sum: Expr): Expr => (bias ? binary('add', sum, cast(type, bias.at([outChannel]))) : sum);
   const outer = group ? [batch, group] : [batch];
 
-  if (outChannels < 4 || !isFloatingPoint(out.dtype)) {
-    // Too few filters to share input elements between (depthwise), or sums that are not float.
+  if ((outChannels < 4 && !context.device.capabilities.host) || !isFloatingPoint(out.dtype)) {
+    // Too few filters for threads to share input elements between (depthwise), or sums that are not float.
     const channel = axis('c', indexParam(inChannels));
     const tap = taps.map((size, dim) => axis(`k${dim}`, size));
     const sum = reduce('sum', [channel, ...tap], binary('mul', filterElement(channel, tap), gather(channel, tap)));
