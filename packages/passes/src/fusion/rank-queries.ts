@@ -2,22 +2,27 @@ import type { Graph, Node, Value } from '@cresset/ir';
 import { rowOf } from './fusable.ts';
 
 /**
- * Asks for the number of dimensions further up where operators in between keep it: `dim(relu(conv(x)))` is `dim(x)`. A result that
- * nothing but the next operator uses can be fused with it.
+ * Asks for the number of dimensions further up where operators in between keep it: `dim(relu(conv(x)))` is `dim(x)`, and so is
+ * `dim(x + conv(x))`. A result that nothing but the next operator uses can be fused with it.
  */
 export function hoistRankQueries(graph: Graph): boolean {
   let changed = false;
+  // The first value that has as many dimensions as another.
+  const sources = new Map<Value, Value>();
   for (const node of graph.allNodes()) {
-    if (node.kind !== 'aten::dim') continue;
-    const source = sameRank(node.input());
-    if (source === node.input()) continue;
-    node.replaceInput(0, source);
-    changed = true;
+    const [first, ...others] = deciding(node).map((value) => sources.get(value) ?? value);
+    if (!first || node.outputs.length !== 1 || others.some((other) => other !== first)) continue;
+    if (node.kind !== 'aten::dim') sources.set(node.output(), first);
+    else if (first !== node.input()) {
+      node.replaceInput(0, first);
+      changed = true;
+    }
   }
   return changed;
 }
 
 const keepingRank: ReadonlySet<string> = new Set([
+  'aten::dim',
   'aten::conv1d',
   'aten::conv2d',
   'aten::conv3d',
@@ -31,16 +36,16 @@ const keepingRank: ReadonlySet<string> = new Set([
   'aten::dropout',
 ]);
 
-function sameRank(value: Value): Value {
-  const { node } = value;
-  const source = node.inputs[0];
-  return keepsRank(node) && source.type.kind === 'TensorType' ? sameRank(source) : value;
-}
-
-/** Convolutions, pools and the like, and pointwise functions of one tensor. */
-function keepsRank(node: Node): boolean {
-  if (keepingRank.has(node.kind)) return true;
+/**
+ * The tensors that have as many dimensions as a node's result, if they all have as many: the first of convolutions, pools and the like, all of
+ * pointwise functions.
+ */
+function deciding(node: Node): Value[] {
+  const { inputs } = node;
+  if (keepingRank.has(node.kind)) return inputs[0].type.kind === 'TensorType' ? [inputs[0]] : [];
   const row = rowOf(node);
   const source = row?.derived?.from ?? row;
-  return source?.pointwise !== undefined && node.inputs.filter(({ type }) => type.kind === 'TensorType').length === 1;
+  // One that may be there or not could have more.
+  if (!source?.pointwise || inputs.some(({ type }) => type.kind === 'OptionalType')) return [];
+  return inputs.filter(({ type }) => type.kind === 'TensorType');
 }

@@ -21,14 +21,16 @@ import type { LaunchNote } from './recording.ts';
  * depends on the device.
  *
  * @param isTemporary whether nobody reads a storage after the last launch
+ * @param lighten gives a kernel without what it need not work out each time
  */
 export function fuseLaunches(
   launches: readonly LaunchNote[],
   isTemporary: (storage: Storage) => boolean,
   capabilities: DeviceCapabilities,
   recorder: LaunchRecorder,
+  lighten: (kernel: Kernel) => Kernel,
 ): LaunchNote[] {
-  return new LaunchFuser(launches, isTemporary, capabilities, recorder).run();
+  return new LaunchFuser(launches, isTemporary, capabilities, recorder, lighten).run();
 }
 
 /** How much more two kernels may do as one, in steps of {@link workOf}: that is about what a launch costs. */
@@ -63,6 +65,7 @@ class LaunchFuser {
     private readonly isTemporary: (storage: Storage) => boolean,
     capabilities: DeviceCapabilities,
     private readonly recorder: LaunchRecorder,
+    private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
     this.#notes = [...launches];
     this.#allowance = capabilities.host ? onHost : capabilities.software ? inSoftware : onGpu;
@@ -143,9 +146,8 @@ class LaunchFuser {
     const reader = this.#onlyReader(written[0], at);
     const consumer = reader === null ? null : this.#notes[reader]!.launch.kernel;
     if (reader === null || !consumer || !this.#mayMove(producer, at, reader)) return;
-    const merged = inlineProducer(consumer, kernel);
-    if (!merged || !this.#pays(merged, consumer, kernel)) return;
-    const launch = this.recorder.prepare(merged);
+    const merged = this.#merge(consumer, kernel);
+    const launch = merged && this.recorder.prepare(merged);
     if (launch) this.#replace([at, reader], reader, launch);
   }
 
@@ -176,8 +178,15 @@ class LaunchFuser {
   #inlined(note: LaunchNote, producer: LoopNest, at: number, reader: number): PreparedLaunch | null {
     const consumer = this.#notes[reader]!.launch.kernel;
     if (!consumer || !this.#mayMove(note, at, reader)) return null;
+    const merged = this.#merge(consumer, producer);
+    return merged && this.recorder.prepare(merged);
+  }
+
+  /** Two kernels as one that works out what the second reads; null where that is not possible, or does not pay. */
+  #merge(consumer: Kernel, producer: LoopNest): Kernel | null {
     const merged = inlineProducer(consumer, producer);
-    return merged && this.#pays(merged, consumer, producer) ? this.recorder.prepare(merged) : null;
+    const light = merged && this.lighten(merged);
+    return light && this.#pays(light, consumer, producer) ? light : null;
   }
 
   /** Kernels of equally long loops that have nothing to do with each other are one. */
@@ -193,7 +202,7 @@ class LaunchFuser {
       if (!joined || nodesOf(joined) > maxNodes) continue;
       const [one, first, second] = [joined, kernel, later.launch.kernel].map(workOf);
       if (one.longest > Math.max(first.longest, second.longest) + this.#allowance.longest) continue;
-      const launch = this.recorder.prepare(joined);
+      const launch = this.recorder.prepare(this.lighten(joined));
       if (!launch) continue;
       this.#replace([at, other], place, launch);
       return place === at ? this.#joinAlike(at) : undefined;
@@ -233,7 +242,7 @@ class LaunchFuser {
       const place =
         !isReadLater && this.#mayBeAt(producer, from, at) ? at : this.#mayBeAt(reader, at, from) ? from : -1;
       const merged = place < 0 ? null : appendConsumer(kernel, consumer, storage, isReadLater);
-      const launch = merged && nodesOf(merged) <= maxNodes ? this.recorder.prepare(merged) : null;
+      const launch = merged && nodesOf(merged) <= maxNodes ? this.recorder.prepare(this.lighten(merged)) : null;
       if (!launch) continue;
       this.#replace([from, at], place, launch);
       // What it makes of them may be gone over in turn.

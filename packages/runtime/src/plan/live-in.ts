@@ -4,14 +4,21 @@ import { DeviceValue, List, OpenNumber, ScriptObject, Tensor, Tuple, type IValue
 /** Where a value comes from that a stretch did not make. */
 export type Origin =
   | { readonly kind: 'register'; readonly register: number }
-  /** @property register what it is first put in */
-  | { readonly kind: 'attribute'; readonly object: ScriptObject; readonly slot: number; readonly register: number }
+  | AttributeOrigin
   /** A result of a step of the stretch that is done anew each time, before anything else. */
   | { readonly kind: 'computed'; readonly step: number; readonly at: number }
   /** What the host computes in this step, each time anew. */
   | { readonly kind: 'host'; readonly step: number }
   /** An item of the list or tuple that is the live-in of this number. */
   | { readonly kind: 'item'; readonly of: number; readonly at: number };
+
+/** @property register what it is first put in */
+export interface AttributeOrigin {
+  readonly kind: 'attribute';
+  readonly object: ScriptObject;
+  readonly slot: number;
+  readonly register: number;
+}
 
 /** What a stretch found at its beginning, and what has to be found there again for its recording to hold. */
 export abstract class LiveIn {

@@ -19,7 +19,15 @@ import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import type { HostStep, StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
-import { isImmutable, isPlainTensor, liveInOf, SameLayout, type LiveIn, type Origin } from './live-in.ts';
+import {
+  isImmutable,
+  isPlainTensor,
+  liveInOf,
+  SameLayout,
+  type AttributeOrigin,
+  type LiveIn,
+  type Origin,
+} from './live-in.ts';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
 export interface LaunchNote {
@@ -145,7 +153,7 @@ export class Recording implements HostAccessWatch {
   reads(storage: Storage): void {
     const liveIn = this.#given.get(storage);
     if (liveIn === undefined && storage.serial > this.firstSerial) return;
-    if (liveIn !== undefined && !this.#isOfAttribute(liveIn))
+    if (liveIn !== undefined && !this.#attributeOf(liveIn))
       return this.refuse('elements of a value that the host looks at');
     if (!this.contents.some((known) => known.storage === storage)) {
       this.contents.push({ storage, writes: storage.writes });
@@ -498,9 +506,16 @@ export class Recording implements HostAccessWatch {
 
   // ---- values
 
-  #isOfAttribute(at: number): boolean {
+  #attributeOf(at: number): AttributeOrigin | null {
     const { origin } = this.liveIns[at];
-    return origin.kind === 'attribute' || (origin.kind === 'item' && this.#isOfAttribute(origin.of));
+    if (origin.kind === 'item') return this.#attributeOf(origin.of);
+    return origin.kind === 'attribute' ? origin : null;
+  }
+
+  /** The attribute that a storage of live-ins was found in; null where it was elsewhere. */
+  attributeOf(storage: Storage): AttributeOrigin | null {
+    const liveIn = this.#given.get(storage);
+    return liveIn === undefined ? null : this.#attributeOf(liveIn);
   }
 
   /** The number of a live-in for this value; -1 where there is none. */

@@ -8,6 +8,7 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { Planner, StretchReport } from '../run/planner.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
+import { KeptValues } from './kept-values.ts';
 import { maxLaunches, Recording } from './recording.ts';
 import { refusalOf } from './recordable.ts';
 import { makeStretch, type Stretch } from './stretch.ts';
@@ -51,6 +52,8 @@ export class StretchPlanner implements Planner {
   readonly #recorder: LaunchRecorder;
   readonly #codes = new WeakMap<Code, PlannedCode>();
   readonly #stretches = new Map<Stretch, Site>();
+  /** What recordings have made of parameters; a program with a limit to its memory keeps nothing. */
+  readonly #kept: KeptValues;
   #launches = 0;
   #clock = 0;
   #code: Code | null = null;
@@ -68,6 +71,7 @@ export class StretchPlanner implements Planner {
   ) {
     this.#device = device;
     this.#recorder = recorder;
+    this.#kept = new KeptValues(device, recorder);
   }
 
   before(frame: Frame, execution: Execution, callers: () => CallInProgress[]): number {
@@ -150,6 +154,8 @@ export class StretchPlanner implements Planner {
       frame.programCounter--;
       return 0;
     }
+    for (const { object, slot } of stretch.varying) this.#kept.noteVarying(object, slot);
+    if (stretch.varying.length > 0) this.#forget(stretch);
     return stretch.instructions;
   }
 
@@ -222,7 +228,9 @@ export class StretchPlanner implements Planner {
     }
     const site = this.#siteAt(frame.code, start);
     site.end = { at: end, instruction, reason };
-    const stretch = makeStretch(recording, end, this.#callers!().slice(0, -1), this.#device, this.#recorder);
+    const callers = this.#callers!().slice(0, -1);
+    const kept = this.context.budget ? null : this.#kept;
+    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, kept);
     recording.close();
     stretch.lastUse = ++this.#clock;
     if (site.last) site.last.next = stretch;
@@ -265,7 +273,7 @@ export class StretchPlanner implements Planner {
     site.stretches.splice(site.stretches.indexOf(stretch), 1);
     for (const other of site.stretches) if (other.next === stretch) other.next = null;
     if (site.last === stretch) site.last = null;
-    stretch.dispose(this.#recorder);
+    stretch.dispose(this.#recorder, this.#kept);
   }
 
   clear(): void {

@@ -19,9 +19,11 @@ import type { Execution } from '../run/execution.ts';
 import { countOne } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { fuseLaunches } from './fused-launches.ts';
+import { KeptLaunches } from './kept-launches.ts';
+import type { KeptValue, KeptValues } from './kept-values.ts';
 import { storeInPlaces, type InPlaceLaunches } from './in-place-launches.ts';
 import { RepeatedStep } from './host-step.ts';
-import { SameLayout, type LiveIn } from './live-in.ts';
+import { SameLayout, type AttributeOrigin, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
 import { DerivedNumber } from './open-params.ts';
 import type { ContentNote, Draw, LaunchNote, Recording, Step, StorageNote } from './recording.ts';
@@ -31,6 +33,8 @@ type StorageSource =
   /** The storage of live-ins. */
   | { readonly kind: 'given' }
   | { readonly kind: 'fixed'; readonly storage: Storage }
+  /** Made of parameters; `inputs` are those before it that it is made of. */
+  | { readonly kind: 'kept'; readonly value: KeptValue; readonly inputs: readonly number[] }
   /** Made anew on the device for each replay: it outlives the stretch. */
   | { readonly kind: 'made'; readonly dtype: ScalarType; readonly count: number }
   /** Made anew on the host, with these elements. */
@@ -154,11 +158,16 @@ export class Stretch {
     }
     if (areOthers && !this.#areDistinct(found)) return false;
     for (const { storage, writes } of this.contents) if (storage.writes !== writes) return false;
+    for (let at = 0; at < this.sources.length; at++) {
+      const source = this.sources[at];
+      if (source.kind === 'fixed') storages[at] = source.storage;
+      if (source.kind !== 'kept') continue;
+      if (!source.value.canReachDevice(source.inputs, storages)) return false;
+      storages[at] = source.value.storage;
+    }
     return this.bound.every(({ storage, dtype }) => {
-      const source = this.sources[storage];
-      if (source.kind === 'made' || source.kind === 'copied') return true;
-      const known = source.kind === 'given' ? storages[storage] : source.storage;
-      return known.canReachDevice(device, dtype);
+      const { kind } = this.sources[storage];
+      return (kind !== 'given' && kind !== 'fixed') || storages[storage].canReachDevice(device, dtype);
     });
   }
 
@@ -224,10 +233,11 @@ export class Stretch {
       for (let at = 0; at < sources.length; at++) {
         const source = sources[at];
         if (source.kind === 'fixed') storages[at] = source.storage;
+        else if (source.kind === 'kept') storages[at] = source.value.storageOf(source.inputs, storages);
         else if (source.kind === 'copied') storages[at] = source.from.copyOnHost();
         else if (source.kind === 'made') storages[at] = Storage.onDevice(device, source.dtype, source.count);
         else continue;
-        if (source.kind !== 'fixed') ledger?.own(storages[at]);
+        if (source.kind === 'copied' || source.kind === 'made') ledger?.own(storages[at]);
       }
       for (const at of this.handedOut) ledger?.own(storages[at]);
       for (let at = 0; at < bound.length; at++) {
@@ -285,9 +295,24 @@ export class Stretch {
     });
   }
 
-  dispose(recorder: LaunchRecorder): void {
+  /** Attributes that other tensors come in more often than not: they are no parameters. */
+  get varying(): AttributeOrigin[] {
+    return this.sources.flatMap((source) => {
+      if (source.kind !== 'kept' || source.value.varying < 0) return [];
+      const storage = source.inputs[source.value.varying];
+      return this.liveIns.flatMap((liveIn) => (liveIn.storage === storage ? (this.#attributeOf(liveIn) ?? []) : []));
+    });
+  }
+
+  #attributeOf({ origin }: LiveIn): AttributeOrigin | null {
+    if (origin.kind === 'item') return this.#attributeOf(this.liveIns[origin.of]);
+    return origin.kind === 'attribute' ? origin : null;
+  }
+
+  dispose(recorder: LaunchRecorder, kept: KeptValues): void {
     recorder.forget(this.list);
     for (const copy of this.copies) copy.dispose();
+    for (const source of this.sources) if (source.kind === 'kept') kept.release(source.value);
   }
 }
 
@@ -298,15 +323,16 @@ function sent(storage: Storage, dtype: ScalarType, device: ComputeDevice): Devic
   return buffer;
 }
 
-/** Makes a stretch of what was recorded up to the instruction `end`. */
+/** Makes a stretch of what was recorded up to the instruction `end`. @param kept null where it is to keep nothing */
 export function makeStretch(
   recording: Recording,
   end: number,
   callers: readonly CallInProgress[],
   device: ComputeDevice,
   recorder: LaunchRecorder,
+  kept: KeptValues | null,
 ): Stretch {
-  return new StretchBuilder(recording, device).build(end, callers, recorder);
+  return new StretchBuilder(recording, device, kept).build(end, callers, recorder);
 }
 
 class StretchBuilder {
@@ -324,6 +350,7 @@ class StretchBuilder {
   constructor(
     private readonly recording: Recording,
     private readonly device: ComputeDevice,
+    private readonly kept: KeptValues | null,
   ) {}
 
   build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch {
@@ -347,7 +374,7 @@ class StretchBuilder {
     }
     const isTemporary = (storage: Storage): boolean =>
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
-    const fused = fuseLaunches(launches, isTemporary, this.device.capabilities, recorder);
+    const fused = this.#fuse(launches, isTemporary, recorder);
     const numbers = this.#numbersOf(fused);
     const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
     // A kernel may give back what it was given.
@@ -449,6 +476,42 @@ class StretchBuilder {
   }
 
   // ---- launches
+
+  #fuse(
+    launches: readonly LaunchNote[],
+    isTemporary: (storage: Storage) => boolean,
+    recorder: LaunchRecorder,
+  ): LaunchNote[] {
+    const { capabilities } = this.device;
+    if (!this.kept) return fuseLaunches(launches, isTemporary, capabilities, recorder, (kernel) => kernel);
+    const kept = new KeptLaunches(this.kept, launches, (storage) => this.#isParameter(storage), recorder);
+    const needed = kept.without(launches, isTemporary);
+    const fused = fuseLaunches(needed, isTemporary, capabilities, recorder, (kernel) => kept.lighten(kernel));
+    const storages: Storage[] = [];
+    const numberOf = (storage: Storage): number => {
+      const known = this.#numbers.get(storage);
+      const at = known ?? this.#sources.push({ kind: 'fixed', storage }) - 1;
+      this.#numbers.set(storage, at);
+      storages[at] ??= storage;
+      return at;
+    };
+    kept.take(fused, (stands, value, of) => {
+      const inputs = of.map(numberOf);
+      const at = this.#sources.push({ kind: 'kept', value, inputs }) - 1;
+      this.#numbers.set(stands, at);
+      this.recording.storages.set(stands, { kind: 'fixed', dtype: value.made.dtype, copy: null, writes: 0 });
+      // Now rather than with the first replay: those are all alike.
+      storages[at] = value.storageOf(inputs, storages);
+    });
+    return fused;
+  }
+
+  /** Whether what a storage holds is likely to be the same each time. */
+  #isParameter(storage: Storage): boolean {
+    const kind = this.recording.storages.get(storage)?.kind;
+    const attribute = kind === 'given' ? this.recording.attributeOf(storage) : null;
+    return attribute ? !this.kept!.isVarying(attribute.object, attribute.slot) : kind === 'fixed';
+  }
 
   /** Numbers what launches take along. */
   #numbersOf(launches: readonly LaunchNote[]): NumberSource[] {

@@ -1,6 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import {
   extentOf,
+  joinDigits,
   normalise,
   pointsOf,
   reduce,
@@ -26,7 +27,6 @@ import {
   type ContractionFunctions,
   type NestFunctions,
 } from '../nests/kernel-module.ts';
-import { joinDigits } from '../nests/join-digits.ts';
 import { pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';

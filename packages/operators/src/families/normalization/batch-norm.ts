@@ -231,11 +231,13 @@ export const batchNormRows: readonly OperatorRow[] = [
       dtype: (_, { input }) => ({ computing: input.dtype === 'float64' ? 'float64' : 'float32', result: input.dtype }),
       refuses: (_, args) =>
         void (args.input instanceof Tensor && batchNormShape({ ...(args as BatchNormArgs), training: false })),
+      // As PyTorch has it on a CPU: what is made of the parameters is a factor and a shift for each channel.
       body: ({ input, weight, bias, running_mean: mean, running_var: variance, eps }) => {
-        const scale = unary('rsqrt', binary('add', variance, param('float', eps)));
-        const normal = binary('mul', binary('sub', input, mean), scale);
-        const scaled = weight ? binary('mul', normal, weight) : normal;
-        return bias ? binary('add', scaled, bias) : scaled;
+        const deviation = unary('rsqrt', binary('add', variance, param('float', eps)));
+        const factor = weight ? binary('mul', deviation, weight) : deviation;
+        const moved = binary('mul', mean, factor);
+        const shift = bias ? binary('sub', bias, moved) : unary('neg', moved);
+        return binary('add', binary('mul', input, factor), shift);
       },
       inPlace: false,
       out: false,

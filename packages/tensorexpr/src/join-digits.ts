@@ -1,14 +1,9 @@
-import {
-  binary,
-  constant,
-  extentOf,
-  indexValue,
-  mapStore,
-  param,
-  Rewriter,
-  type Expr,
-  type NormalKernel,
-} from '@cresset/tensorexpr';
+import { binary, constant, param } from './builders.ts';
+import type { Expr } from './expr.ts';
+import { extentOf, indexValue } from './index-value.ts';
+import { mapStore, type Kernel } from './kernel.ts';
+import type { NormalKernel } from './normalise.ts';
+import { Rewriter } from './substitute.ts';
 
 interface Term {
   readonly factor: number;
@@ -25,18 +20,30 @@ interface Range {
  * launch: `x / c · (c · s) + x % c · s` is `x · s`, and of `(x · c + y) / c` and `(x · c + y) % c` there is `x` and `y` left where `y` is
  * below `c`. So what goes by channel does not change from column to column.
  */
-export function joinDigits<K extends NormalKernel>(kernel: K): K {
-  const digits = new Digits();
-  const rewriter = new Rewriter((expr, self) =>
-    expr.kind === 'load' ? { ...expr, offset: digits.joined(self.rewrite(expr.offset)) } : null,
-  );
-  const inside = (expr: Expr): Expr => rewriter.rewrite(expr);
+export function joinDigits<K extends Kernel | NormalKernel>(kernel: K): K {
+  const digits = new DigitsInLoads();
   const stores = kernel.stores.map((store) => {
-    const inner = mapStore(store, inside);
-    return { ...inner, offset: digits.joined(inner.offset) };
+    const inner = mapStore(store, (expr) => digits.joined(expr));
+    return { ...inner, offset: digits.joinedIndex(inner.offset) };
   });
   if (kernel.kind === 'nest') return { ...kernel, stores };
-  return { ...kernel, left: inside(kernel.left), right: inside(kernel.right), stores };
+  return { ...kernel, left: digits.joined(kernel.left), right: digits.joined(kernel.right), stores };
+}
+
+/** As {@link joinDigits}, of expressions that have the indices of what they load in common. */
+export class DigitsInLoads {
+  readonly #digits = new Digits();
+  readonly #rewriter: Rewriter = new Rewriter((expr) =>
+    expr.kind === 'load' ? { ...expr, offset: this.joinedIndex(this.joined(expr.offset)) } : null,
+  );
+
+  joined(expr: Expr): Expr {
+    return this.#rewriter.rewrite(expr);
+  }
+
+  joinedIndex(index: Expr): Expr {
+    return this.#digits.joined(index);
+  }
 }
 
 class Digits {

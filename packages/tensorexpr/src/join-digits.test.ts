@@ -1,15 +1,9 @@
 import { Tensor } from '@cresset/tensor';
-import {
-  axis,
-  binary,
-  indexValue,
-  param,
-  TensorView,
-  type AxisExpr,
-  type Expr,
-  type LoadExpr,
-  type LoopNest,
-} from '@cresset/tensorexpr';
+import { axis, binary, param } from './builders.ts';
+import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
+import { indexValue } from './index-value.ts';
+import type { LoopNest } from './kernel.ts';
+import { TensorView } from './operand.ts';
 import { expect, test } from 'vitest';
 import { joinDigits } from './join-digits.ts';
 

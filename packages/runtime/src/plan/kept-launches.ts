@@ -1,0 +1,117 @@
+import { elementSize, Tensor, type Storage } from '@cresset/tensor';
+import {
+  withoutKnownValues,
+  type Kernel,
+  type LaunchRecorder,
+  type LoopNest,
+  type PreparedLaunch,
+} from '@cresset/tensorexpr';
+import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from './kept-values.ts';
+import type { LaunchNote } from './recording.ts';
+
+/** A kernel that a recording leaves out, since what it makes is kept. */
+interface KeptLaunch {
+  readonly launch: PreparedLaunch;
+  readonly kernel: Kernel;
+  readonly made: KeptTensor;
+}
+
+/** Finds what the launches of one recording make of parameters alone. */
+export class KeptLaunches {
+  /** By the storages that stand for what they make, in the order in which they can be worked out. */
+  readonly #launches = new Map<Storage, KeptLaunch>();
+  readonly #written = new Set<Storage>();
+  readonly #writtenTwice = new Set<Storage>();
+  #room: number;
+
+  constructor(
+    private readonly values: KeptValues,
+    launches: readonly LaunchNote[],
+    private readonly isParameter: (storage: Storage) => boolean,
+    private readonly recorder: LaunchRecorder,
+  ) {
+    this.#room = values.room;
+    for (const { launch, storages } of launches) {
+      storages.forEach((storage, binding) => {
+        if (!launch.bindings[binding].stored) return;
+        if (this.#written.has(storage)) this.#writtenTwice.add(storage);
+        this.#written.add(storage);
+      });
+    }
+  }
+
+  readonly #isKnown = (storage: Storage): boolean =>
+    this.#launches.has(storage) || (this.isParameter(storage) && !this.#written.has(storage));
+
+  /**
+   * The launches that do not work with parameters alone.
+   *
+   * @param isTemporary whether nobody reads a storage after the last launch
+   */
+  without(launches: readonly LaunchNote[], isTemporary: (storage: Storage) => boolean): LaunchNote[] {
+    return launches.filter(({ launch, storages }) => {
+      const { kernel, bindings, params } = launch;
+      if (!kernel || params.some(({ open }) => open)) return true;
+      let read = 0;
+      let made: Storage | null = null;
+      for (const [binding, { operand, stored }] of bindings.entries()) {
+        const storage = storages[binding];
+        if (operand.tensor.storage !== storage) return true;
+        if (!stored && !this.#isKnown(storage)) return true;
+        if (!stored) read += storage.byteLength;
+        else if (made || !isTemporary(storage) || this.#writtenTwice.has(storage)) return true;
+        else made = storage;
+      }
+      if (!made || made.byteLength > Math.min(read, this.#room)) return true;
+      const { dtype } = bindings.find(({ stored }) => stored)!.operand.tensor;
+      this.#keep(made, { launch, kernel, made: { dtype, count: made.byteLength / elementSize(dtype) } });
+      return false;
+    });
+  }
+
+  /** A kernel without what it would work out of parameters alone. */
+  lighten(kernel: Kernel): Kernel {
+    const found = withoutKnownValues(kernel, this.#isKnown, (sizes) => {
+      const tensor = Tensor.empty(sizes, 'float32');
+      // It stands for the tensors of the values that there will be.
+      tensor.storage.dispose();
+      return tensor.storage.byteLength <= this.#room ? tensor : null;
+    });
+    const launches = found?.producers.map((producer) => this.recorder.prepare(producer));
+    if (!found || !launches?.every((launch) => launch !== null)) return kernel;
+    found.producers.forEach((producer, at) => this.#keepNest(producer, launches[at]!));
+    return found.kernel;
+  }
+
+  #keepNest(kernel: LoopNest, launch: PreparedLaunch): void {
+    const { tensor } = kernel.stores[0].operand;
+    this.#keep(tensor.storage, { launch, kernel, made: { dtype: tensor.dtype, count: tensor.numel } });
+  }
+
+  #keep(storage: Storage, kept: KeptLaunch): void {
+    this.#launches.set(storage, kept);
+    this.#room -= bytesOf(kept.made);
+  }
+
+  /**
+   * The values that launches use after all, each after those that it is made of.
+   *
+   * @param use what becomes of each: the storage that stands for it, the value, and the storages that it is made of
+   */
+  take(launches: readonly LaunchNote[], use: (stands: Storage, value: KeptValue, inputs: Storage[]) => void): void {
+    const taken = new Map<Storage, KeptValue>();
+    const used = new Set(launches.flatMap(({ storages }) => storages));
+    const order = [...this.#launches];
+    for (const [storage, { launch }] of order.toReversed()) {
+      if (used.has(storage)) for (const { operand } of inputsOf(launch)) used.add(operand.tensor.storage);
+    }
+    for (const [storage, { launch, kernel, made }] of order) {
+      if (!used.has(storage)) continue;
+      const inputs = inputsOf(launch).map(({ operand }) => operand.tensor.storage);
+      const names = inputs.map((input) => taken.get(input)?.key ?? String(input.serial));
+      const value = this.values.take(launch, kernel, made, names);
+      taken.set(storage, value);
+      use(storage, value, inputs);
+    }
+  }
+}
