@@ -94,6 +94,11 @@ export interface LaunchRecorder {
   /** Makes a kernel ready without launching it; null where the device would make several launches of it, or none at all. */
   prepare(kernel: Kernel): PreparedLaunch | null;
   /**
+   * Launches that have nothing to do with each other as one, whose workgroups are those of all; null where they are no less work that way, or
+   * cannot be bound together.
+   */
+  together(launches: readonly PreparedLaunch[]): PreparedLaunch | null;
+  /**
    * A list of these launches.
    *
    * Of params that are open, the value comes with each replay: at the place that they name.

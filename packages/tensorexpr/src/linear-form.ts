@@ -61,10 +61,13 @@ function isNumber(form: LinearForm): boolean {
 
 /** Whether two forms are the same number at every point; false where what is not linear in them may differ. */
 export function areSameForms(a: LinearForm, b: LinearForm): boolean {
-  if (a.rest || b.rest || a.base !== b.base || a.terms.size !== b.terms.size) return false;
-  for (const [axis, coefficient] of a.terms) if (b.terms.get(axis) !== coefficient) return false;
-  return true;
+  if (a.rest || b.rest || a.base !== b.base) return false;
+  return hasTermsOf(a, b) && hasTermsOf(b, a);
 }
+
+/** Whether a form goes along the axes of another in the same way: all but those that have one point. */
+const hasTermsOf = ({ terms }: LinearForm, other: LinearForm): boolean =>
+  [...other.terms].every(([axis, coefficient]) => extentOf(axis) <= 1 || terms.get(axis) === coefficient);
 
 export function sum(x: LinearForm, y: LinearForm): LinearForm {
   const terms = new Map(x.terms);

@@ -54,6 +54,24 @@ export function scheduleKey(schedule: Schedule): string {
   }
 }
 
+/** Threads of one workgroup. */
+export function threadsOf(schedule: Schedule): number {
+  return schedule.kind === 'tile' ? schedule.threadsM * schedule.threadsN : schedule.workgroupSize;
+}
+
+/** Launches dealt out to workgroups of one size, so that one grid can have those of all; tiles may leave threads of them idle. */
+export function withEqualWorkgroups(launches: readonly Launch[]): Launch[] {
+  const tiles = launches.filter(({ schedule }) => schedule.kind === 'tile');
+  const size = Math.max(...(tiles.length > 0 ? tiles : launches).map(({ schedule }) => threadsOf(schedule)));
+  return launches.map((launch) => {
+    const { kernel, schedule } = launch;
+    if (schedule.kind === 'tile' || kernel.kind !== 'nest') return launch;
+    return schedule.kind === 'row'
+      ? { ...launch, schedule: { kind: 'row', workgroupSize: size } }
+      : points(kernel, size, schedule.pointsPerThread);
+  });
+}
+
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
 export function chooseSchedule(kernel: NormalKernel, capabilities: DeviceCapabilities): Launch {
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);

@@ -158,9 +158,21 @@ class SignatureWalk {
   }
 }
 
-/** Reads off a kernel's structure, in one walk over its expressions. */
-export function signatureOf(kernel: NormalKernel): KernelSignature {
+/** Reads off the structure of a kernel, or of several that are one shader, in one walk over the expressions. */
+export function signatureOf(...kernels: readonly NormalKernel[]): KernelSignature {
   const walk = new SignatureWalk();
+  for (const kernel of kernels) walkKernel(walk, kernel);
+  // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
+  for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);
+  return {
+    key: walk.key,
+    params: walk.params,
+    bindings: walk.bindings,
+    bindingOf: (operand) => walk.bindingOf(operand),
+  };
+}
+
+function walkKernel(walk: SignatureWalk, kernel: NormalKernel): void {
   walk.text(kernel.kind);
   if (kernel.kind === 'nest') {
     walk.mix(kernel.axes.length);
@@ -184,12 +196,4 @@ export function signatureOf(kernel: NormalKernel): KernelSignature {
     walk.mix(store.guard ? 1 : 0);
     if (store.guard) walk.expr(store.guard);
   }
-  // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
-  for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);
-  return {
-    key: walk.key,
-    params: walk.params,
-    bindings: walk.bindings,
-    bindingOf: (operand) => walk.bindingOf(operand),
-  };
 }

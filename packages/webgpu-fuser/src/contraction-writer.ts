@@ -9,23 +9,21 @@ import {
   substitute,
   type AxisExpr,
   type Expr,
-  type KernelSignature,
   type NormalContraction,
   type Store,
   type TileSchedule,
 } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
-import { ShaderWriter, type ShaderText } from './shader-writer.ts';
+import type { KernelCode, ShaderWriter } from './shader-writer.ts';
 
 /** A contraction where each thread keeps a tile of results in registers. */
 export function writeTiledContraction(
+  writer: ShaderWriter,
   kernel: NormalContraction,
   schedule: TileSchedule,
-  signature: KernelSignature,
   wide: boolean,
-): ShaderText {
+): KernelCode {
   const { tileM, tileN, threadsM, threadsN } = schedule;
-  const writer = new ShaderWriter(signature);
   const rows = instances(kernel.m, tileM);
   const columns = instances(kernel.n, tileN);
   const left = rows.map((row) => cast('float', substitute(kernel.left, new Map([[kernel.m, row]]))));
@@ -101,7 +99,7 @@ export function writeTiledContraction(
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);
-  return writer.assemble(kernel.label, builtins, size, body);
+  return { builtins, workgroupSize: size, body };
 }
 
 /** What a thread's columns are multiplied with: one value each, or one of two such sets for the whole of a batch's product. */

@@ -1,13 +1,6 @@
-import {
-  expressionsOf,
-  splitStores,
-  type KernelSignature,
-  type LoopNest,
-  type PointSchedule,
-  type RowSchedule,
-} from '@cresset/tensorexpr';
+import { expressionsOf, splitStores, type LoopNest, type PointSchedule, type RowSchedule } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
-import { ShaderWriter, type ShaderText } from './shader-writer.ts';
+import type { KernelCode, ShaderWriter } from './shader-writer.ts';
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
   writer.announce(nest.stores.flatMap(expressionsOf));
@@ -15,12 +8,11 @@ function announceNest(writer: ShaderWriter, nest: LoopNest): void {
 
 /** A nest whose points are dealt out to threads. */
 export function writePointNest(
+  writer: ShaderWriter,
   nest: LoopNest,
   schedule: PointSchedule,
-  signature: KernelSignature,
   wide: boolean,
-): ShaderText {
-  const writer = new ShaderWriter(signature);
+): KernelCode {
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
   const { workgroupSize, pointsPerThread } = schedule;
@@ -43,7 +35,7 @@ export function writePointNest(
     writePoint(writer, nest, inner);
     body.close(`for (var point = first + i32(lane); point < end; point += ${workgroupSize})`, inner);
   }
-  return writer.assemble(nest.label, builtins, workgroupSize, body);
+  return { builtins, workgroupSize, body };
 }
 
 function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
@@ -54,13 +46,7 @@ function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
 }
 
 /** A nest with one workgroup for each point of its axes. */
-export function writeRowNest(
-  nest: LoopNest,
-  schedule: RowSchedule,
-  signature: KernelSignature,
-  wide: boolean,
-): ShaderText {
-  const writer = new ShaderWriter(signature);
+export function writeRowNest(writer: ShaderWriter, nest: LoopNest, schedule: RowSchedule, wide: boolean): KernelCode {
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
   body.line('let lane = i32(thread);');
@@ -81,5 +67,5 @@ export function writeRowNest(
   }
   const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  return writer.assemble(nest.label, builtins, schedule.workgroupSize, body);
+  return { builtins, workgroupSize: schedule.workgroupSize, body };
 }

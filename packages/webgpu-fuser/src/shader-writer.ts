@@ -24,6 +24,14 @@ export interface ShaderText {
   readonly isComplete: boolean;
 }
 
+/** The code of one kernel: what it takes of the GPU's numbers, as parameters of an entry point, and what it does. */
+export interface KernelCode {
+  readonly builtins: readonly string[];
+  /** Threads, in one or two dimensions. */
+  readonly workgroupSize: number | string;
+  readonly body: Scope;
+}
+
 /** How threads of a workgroup work on a reduction together; null where each thread is by itself. */
 export interface Cooperation {
   readonly workgroupSize: number;
@@ -41,6 +49,8 @@ export class ShaderWriter {
   readonly #homes = new ValueHomes();
   readonly #taken = new Map<string, number>();
   readonly #workgroupFunctions = new Map<string, string>();
+  /** Kernels that the entry point calls. */
+  readonly #functions: string[] = [];
   /** Buffers that stores combine with. */
   readonly #atomic = new Set<string>();
   cooperation: Cooperation | null = null;
@@ -342,8 +352,16 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
     );
   }
 
+  /** Has a kernel as a function, which takes its builtins. */
+  addFunction(name: string, code: KernelCode): KernelCode {
+    const parameters = code.builtins.map((builtin) => builtin.replace(/^@builtin\(\w+\) /, ''));
+    this.#functions.push(`fn ${name}(${parameters.join(', ')}) {\n${code.body.lines.join('\n')}\n}`);
+    this.cooperation = null;
+    return code;
+  }
+
   /** The whole shader around the body of its entry point. */
-  assemble(label: string, builtins: readonly string[], workgroupSize: number | string, body: Scope): ShaderText {
+  assemble(label: string, { builtins, workgroupSize, body }: KernelCode): ShaderText {
     const parts = [`// ${label}`];
     let binding = 0;
     if (this.uniforms.byteLength > 0) {
@@ -365,7 +383,7 @@ ${builtins.map((builtin) => `  ${builtin},`).join('\n')}
 ) {
 ${body.lines.join('\n')}
 }`;
-    const own = [...this.#workgroupFunctions.values()];
+    const own = [...this.#workgroupFunctions.values(), ...this.#functions];
     const { sources, areMissing } = libraryFunctionsIn([...own, main].join('\n'));
     parts.push(...sources, ...own, main);
     return { code: `${parts.join('\n\n')}\n`, uniforms: this.uniforms, isComplete: !areMissing };

@@ -33,7 +33,7 @@ const gpu: DeviceCapabilities = {
 
 function shader(kernel: Kernel, capabilities = gpu): string {
   const launch = chooseSchedule(normalise(kernel), capabilities);
-  return writeShader(launch.kernel, launch.schedule, signatureOf(launch.kernel), false).code;
+  return writeShader(launch, signatureOf(launch.kernel), false).code;
 }
 
 const view = (sizes: number[], dtype: 'float32' | 'int64' = 'float32') => new TensorView(Tensor.empty(sizes, dtype));
@@ -360,7 +360,7 @@ test('a shader that calls functions few programs call is complete once they were
     normalise({ kind: 'nest', label: 'aten::atanh', axes, innerAxes: [], stores: [store] }),
     gpu,
   );
-  const write = (): ShaderText => writeShader(launch.kernel, launch.schedule, signatureOf(launch.kernel), false);
+  const write = (): ShaderText => writeShader(launch, signatureOf(launch.kernel), false);
   expect(write()).toMatchObject({ isComplete: false, code: expect.not.stringContaining('fn area_tangent') as string });
   await fetchRareFunctions();
   const { code, isComplete } = write();

@@ -2,16 +2,10 @@ import type { DeviceBuffer } from '@cresset/tensor';
 import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { Program } from './pipeline-cache.ts';
+import type { PreparedKernel } from './prepared-kernel.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
 import type { WebGpuDevice } from './webgpu-device.ts';
 import { commandOf, type DispatchCommand, type WorkBatch } from './work-batch.ts';
-
-/** A kernel made ready: everything about a launch but its place in a batch. */
-export interface PreparedKernel extends PreparedLaunch {
-  readonly program: Program;
-  readonly x: number;
-  readonly y: number;
-}
 
 /** What command lists ask of their device. */
 export interface CommandListHost {
@@ -30,6 +24,7 @@ export interface CommandListHost {
   bufferOf(handle: DeviceBuffer): PooledBuffer;
   /** A kernel made ready, where it is one launch. */
   prepare(kernel: Kernel): PreparedKernel | null;
+  together(launches: readonly PreparedKernel[]): PreparedKernel | null;
 }
 
 /** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
@@ -80,6 +75,10 @@ export class CommandLists implements LaunchRecorder {
     return this.host.prepare(kernel);
   }
 
+  together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {
+    return this.host.together(launches as readonly PreparedKernel[]);
+  }
+
   record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {
     const { uniformAlignment } = this.host;
     let byteLength = 0;
@@ -93,6 +92,7 @@ export class CommandLists implements LaunchRecorder {
     const floats = new Float32Array(words.buffer);
     const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
       const { program, params, x, y } = launch as PreparedKernel;
+      void program.compile();
       program.uniforms.write(params, words, floats, starts[at] / 4);
       const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
       const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));

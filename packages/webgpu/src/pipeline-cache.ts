@@ -1,11 +1,11 @@
 import { CressetError } from '@cresset/ir';
-import type { KernelSignature, NormalKernel, Schedule } from '@cresset/tensorexpr';
-import { fetchRareFunctions, writeShader, type UniformLayout } from '@cresset/webgpu-fuser';
+import type { KernelSignature } from '@cresset/tensorexpr';
+import { fetchRareFunctions, type ShaderText, type UniformLayout } from '@cresset/webgpu-fuser';
 
-/** A kernel's shader on this device, compiled or on its way. */
+/** A kernel's shader on this device; it is compiled when somebody is about to run it. */
 export interface Program {
   readonly label: string;
-  /** The shader's text, as far as it is there: whole when `ready` resolves. */
+  /** The shader's text, as far as it is there: whole when it is compiled. */
   code: string;
   readonly uniforms: UniformLayout;
   /** What is bound of the uniform buffer, bytes: as much for every program of a layout; 0 without uniforms. */
@@ -13,72 +13,79 @@ export interface Program {
   readonly bindGroupLayout: GPUBindGroupLayout;
   /** What bind groups for this program are keyed by, beside their buffers. */
   readonly layoutKey: string;
-  /** Null until `ready` resolves. */
+  /** Null until it is compiled. */
   pipeline: GPUComputePipeline | null;
   /** When its compilation began and ended, by `performance.now()`. */
-  readonly begin: number;
+  begin: number;
   end: number;
-  /** Rejects with a CressetError where the shader does not compile. */
-  readonly ready: Promise<void>;
+  /** Compiles it in the background, once; rejects with a CressetError where the shader does not compile. */
+  compile(): Promise<void>;
 }
 
-/** Compiles shaders in the background, each structure once. */
+/** Knows shaders by their structure, and compiles each once. */
 export class PipelineCache {
   readonly #device: GPUDevice;
   readonly #programs = new Map<string, Program>();
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
 
-  constructor(device: GPUDevice) {
+  /** @param began told of each shader that begins to be compiled */
+  constructor(
+    device: GPUDevice,
+    private readonly began: () => void,
+  ) {
     this.#device = device;
   }
 
-  /** Shaders compiled or being compiled. */
-  get size(): number {
-    return this.#programs.size;
+  /** Those that were compiled, or are being compiled. */
+  get programs(): Program[] {
+    return [...this.#programs.values()].filter(({ begin }) => !Number.isNaN(begin));
   }
 
-  get programs(): Iterable<Program> {
-    return this.#programs.values();
-  }
-
-  find(key: string, kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
+  /** @param write gives the shader; again once all functions are there that it calls */
+  find(key: string, label: string, signature: KernelSignature, write: () => ShaderText): Program {
     const known = this.#programs.get(key);
     if (known) return known;
-    const program = this.#compile(kernel, schedule, signature, wide);
+    const program = this.#make(label, signature, write);
     this.#programs.set(key, program);
     return program;
   }
 
-  #compile(kernel: NormalKernel, schedule: Schedule, signature: KernelSignature, wide: boolean): Program {
-    const write = () => writeShader(kernel, schedule, signature, wide);
+  #make(label: string, signature: KernelSignature, write: () => ShaderText): Program {
     const { code, uniforms, isComplete } = write();
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
     const uniformWindow = windowOf(uniforms.byteLength);
     const layoutKey = `${accesses}${uniformWindow}`;
     const { group, pipeline: layout } = this.#layout(layoutKey, accesses, uniformWindow);
-    const program = {
-      label: kernel.label,
+    let compiled: Promise<void> | null = null;
+    const program: Program = {
+      label,
       code,
       uniforms,
       uniformWindow,
       bindGroupLayout: group,
       layoutKey,
       pipeline: null,
-      begin: performance.now(),
+      begin: NaN,
       end: NaN,
+      compile: () => {
+        if (compiled) return compiled;
+        compiled = isComplete ? this.#build(program, layout) : complete();
+        // Whoever submits work with this program awaits it; until then a failure is nobody's.
+        compiled.catch(() => {});
+        program.begin = performance.now();
+        this.began();
+        return compiled;
+      },
     };
     const complete = async (): Promise<void> => {
       await fetchRareFunctions();
       program.code = write().code;
       await this.#build(program, layout);
     };
-    const ready = isComplete ? this.#build(program, layout) : complete();
-    // Whoever submits work with this program awaits it; until then a failure is nobody's.
-    ready.catch(() => {});
-    return Object.assign(program, { ready });
+    return program;
   }
 
-  async #build(program: Omit<Program, 'ready'>, layout: GPUPipelineLayout): Promise<void> {
+  async #build(program: Program, layout: GPUPipelineLayout): Promise<void> {
     const { label, code } = program;
     // The module's own error says the same as the pipeline's, which is the one that is reported.
     this.#device.pushErrorScope('validation');

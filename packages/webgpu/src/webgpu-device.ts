@@ -1,11 +1,8 @@
 import { CressetError } from '@cresset/ir';
 import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
 import {
-  chooseSchedule,
   normalise,
   reductionStages,
-  scheduleKey,
-  signatureOf,
   noCounts,
   type ComputeDevice,
   type DeviceCapabilities,
@@ -16,11 +13,12 @@ import {
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
-import type { CommandListHost, CommandLists, PreparedKernel } from './command-lists.ts';
+import type { CommandListHost, CommandLists } from './command-lists.ts';
 import { deviceElementSize, toHostLayout } from './element-layout.ts';
 import { FailureLog } from './failure-log.ts';
 import { kernelBindings, storagesRead } from './kernel-bindings.ts';
 import { PipelineCache } from './pipeline-cache.ts';
+import { prepareKernel, prepareTogether, type PreparedKernel } from './prepared-kernel.ts';
 import { Uploads, type UploadHost } from './uploads.ts';
 import { commandOf, WorkBatch, type DispatchCommand } from './work-batch.ts';
 import type { WorkProbe } from './work-probe.ts';
@@ -115,7 +113,7 @@ export class WebGpuDevice implements ComputeDevice {
     this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { ...ofPool, keptBytes });
     this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { ...ofPool, keptBytes: keptReadbackBytes });
     this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { ...ofPool, keptBytes: keptUniformBytes });
-    this.#pipelines = new PipelineCache(gpuDevice);
+    this.#pipelines = new PipelineCache(gpuDevice, () => this.counters.shaders++);
     this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
     this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
     this.host = this.#makeHost();
@@ -241,7 +239,7 @@ export class WebGpuDevice implements ComputeDevice {
         return temporaries.at(-1)!;
       });
       if (stages.length > 1) {
-        for (const stage of stages) this.#enqueue(this.#prepare(stage, null));
+        for (const stage of stages) this.#enqueue(this.#prepare(stage, stage));
         for (const temporary of temporaries) temporary.dispose();
         return;
       }
@@ -323,22 +321,7 @@ export class WebGpuDevice implements ComputeDevice {
 
   #prepare(normal: NormalKernel, whole: Kernel | null): PreparedKernel {
     this.counters.prepared++;
-    const { kernel, schedule, workgroups } = chooseSchedule(normal, this.capabilities);
-    const signature = signatureOf(kernel);
-    const { maxStorageBuffers, maxWorkgroupsPerDimension } = this.capabilities;
-    if (signature.bindings.length > maxStorageBuffers) {
-      throw new CressetError(
-        'DEVICE_BINDING_LIMIT',
-        `${kernel.label} uses ${signature.bindings.length} tensors at once, but this GPU allows ${maxStorageBuffers}`,
-      );
-    }
-    const wide = workgroups > maxWorkgroupsPerDimension;
-    const y = wide ? Math.ceil(workgroups / maxWorkgroupsPerDimension) : 1;
-    const x = Math.ceil(workgroups / y);
-    const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
-    const program = this.#pipelines.find(key, kernel, schedule, signature, wide);
-    this.counters.shaders = this.#pipelines.size;
-    return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y };
+    return prepareKernel(normal, whole, this.capabilities, this.#pipelines);
   }
 
   #makeHost(): UploadHost & CommandListHost {
@@ -364,6 +347,7 @@ export class WebGpuDevice implements ComputeDevice {
       enqueue: (commands) => this.#enqueueAll(commands),
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
       prepare: (kernel) => this.#prepareWhole(kernel),
+      together: (launches) => prepareTogether(launches, this.capabilities, this.#pipelines),
     };
   }
 
@@ -481,7 +465,7 @@ export class WebGpuDevice implements ComputeDevice {
   async #submitLater(batch: WorkBatch, before: Promise<void> | null): Promise<{ checked: Promise<void> }> {
     await before;
     try {
-      await Promise.all([...batch.uncompiled].map((program) => program.ready));
+      await Promise.all([...batch.uncompiled].map((program) => program.compile()));
     } catch (error) {
       batch.failure = asCressetError(error);
       this.#fail(batch.failure);

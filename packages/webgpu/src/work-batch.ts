@@ -103,7 +103,10 @@ export class WorkBatch {
     const { program, buffers, bindGroup } = command;
     this.commands.push(command);
     this.dispatches++;
-    if (!program.pipeline) this.uncompiled.add(program);
+    if (!program.pipeline) {
+      void program.compile();
+      this.uncompiled.add(program);
+    }
     if (!bindGroup) for (const buffer of buffers) this.use(buffer);
   }
 

@@ -92,7 +92,7 @@ test('the memory of a thousand steps is that of ten', async () => {
 
 describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) => {
   const { open, loss, batch } = models[name];
-  const counted = { mlp: [3, 14], pictures: [4, 26], transformer: [13, 70] }[name];
+  const counted = { mlp: [3, 6, 10], pictures: [4, 9, 11], transformer: [13, 33, 55] }[name];
 
   test('a step is one submit, one readback and few dispatches, all of them replayed', async () => {
     const model = await open();
@@ -102,7 +102,9 @@ describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) =>
     const trainer = await model.trainer({ optimizer: optim.AdamW({ lr: 1e-3 }), loss });
     for (let at = 0; at < 5; at++) await trainer.step(x, target);
     const { dispatches, replayed, submits, readbacks, hostFallback, hostSmall } = model.lastRun!;
-    expect([forward, dispatches]).toEqual(counted);
+    const { maxStorageBuffersPerShaderStage: buffers } = (await navigator.gpu.requestAdapter())!.limits;
+    const areFew = process.env.GPU_LIMITS === 'default' || buffers <= 8;
+    expect([forward, dispatches]).toEqual([counted[0], counted[areFew ? 2 : 1]]);
     expect({ replayed, submits, readbacks, hostFallback, hostSmall }).toEqual({
       replayed: dispatches,
       submits: 1,

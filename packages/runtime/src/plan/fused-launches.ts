@@ -34,7 +34,7 @@ export function fuseLaunches(
 }
 
 /** How much more two kernels may do as one, in steps of {@link workOf}: that is about what a launch costs. */
-interface Allowance {
+export interface Allowance {
   readonly total: number;
   /** As a part of what they do as two. */
   readonly ratio: number;
@@ -46,6 +46,22 @@ interface Allowance {
 const onHost: Allowance = { total: 1e4, ratio: 0.1, longest: Infinity };
 const inSoftware: Allowance = { total: 1.2e7, ratio: 0.25, longest: Infinity };
 const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
+
+export const allowanceOf = ({ host, software }: DeviceCapabilities): Allowance =>
+  host ? onHost : software ? inSoftware : onGpu;
+
+/** Whether a kernel may do what two did: the one reads what the other made. */
+export function pays(
+  merged: Kernel,
+  consumer: Kernel,
+  producer: LoopNest,
+  { total, ratio, longest }: Allowance,
+): boolean {
+  if (nodesOf(merged) > maxNodes) return false;
+  const [one, first, second] = [merged, producer, consumer].map(workOf);
+  const apart = first.total + second.total;
+  return one.total <= apart + Math.max(total, ratio * apart) && one.longest <= first.longest + second.longest + longest;
+}
 
 /** A kernel of more nodes takes long to compile: chains are cut here. */
 const maxNodes = 400;
@@ -68,7 +84,7 @@ class LaunchFuser {
     private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
     this.#notes = [...launches];
-    this.#allowance = capabilities.host ? onHost : capabilities.software ? inSoftware : onGpu;
+    this.#allowance = allowanceOf(capabilities);
     this.#notes.forEach((note, at) => this.#register(note!, at));
   }
 
@@ -186,7 +202,7 @@ class LaunchFuser {
   #merge(consumer: Kernel, producer: LoopNest): Kernel | null {
     const merged = inlineProducer(consumer, producer);
     const light = merged && this.lighten(merged);
-    return light && this.#pays(light, consumer, producer) ? light : null;
+    return light && pays(light, consumer, producer, this.#allowance) ? light : null;
   }
 
   /** Kernels of equally long loops that have nothing to do with each other are one. */
@@ -259,16 +275,6 @@ class LaunchFuser {
       if (isBetween(this.#writers.get(storage))) return false;
       return !launch.bindings[binding].stored || !isBetween(this.#readers.get(storage));
     });
-  }
-
-  #pays(merged: Kernel, consumer: Kernel, producer: LoopNest): boolean {
-    if (nodesOf(merged) > maxNodes) return false;
-    const [one, first, second] = [merged, producer, consumer].map(workOf);
-    const apart = first.total + second.total;
-    const { total, ratio, longest } = this.#allowance;
-    return (
-      one.total <= apart + Math.max(total, ratio * apart) && one.longest <= first.longest + second.longest + longest
-    );
   }
 
   /** Puts one launch in the place of several, where one of them was. */

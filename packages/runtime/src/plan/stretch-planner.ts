@@ -230,7 +230,8 @@ export class StretchPlanner implements Planner {
     site.end = { at: end, instruction, reason };
     const callers = this.#callers!().slice(0, -1);
     const kept = this.context.budget ? null : this.#kept;
-    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, kept);
+    const { joinedNodes } = this.context.limits;
+    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
     recording.close();
     stretch.lastUse = ++this.#clock;
     if (site.last) site.last.next = stretch;

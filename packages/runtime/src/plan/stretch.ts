@@ -18,10 +18,10 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import { countOne } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
+import { arrangeLaunches, type ArrangedLaunches } from './arranged-launches.ts';
 import { fuseLaunches } from './fused-launches.ts';
 import { KeptLaunches } from './kept-launches.ts';
 import type { KeptValue, KeptValues } from './kept-values.ts';
-import { storeInPlaces, type InPlaceLaunches } from './in-place-launches.ts';
 import { RepeatedStep } from './host-step.ts';
 import { SameLayout, type AttributeOrigin, type LiveIn } from './live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
@@ -323,16 +323,24 @@ function sent(storage: Storage, dtype: ScalarType, device: ComputeDevice): Devic
   return buffer;
 }
 
-/** Makes a stretch of what was recorded up to the instruction `end`. @param kept null where it is to keep nothing */
+/** What a stretch may be made of its recording. */
+export interface StretchLimits {
+  /** Null where it is to keep nothing. */
+  readonly kept: KeptValues | null;
+  /** How much is done in one launch at most (`RuntimeLimits`). */
+  readonly joinedNodes: number;
+}
+
+/** Makes a stretch of what was recorded up to the instruction `end`. */
 export function makeStretch(
   recording: Recording,
   end: number,
   callers: readonly CallInProgress[],
   device: ComputeDevice,
   recorder: LaunchRecorder,
-  kept: KeptValues | null,
+  limits: StretchLimits,
 ): Stretch {
-  return new StretchBuilder(recording, device, kept).build(end, callers, recorder);
+  return new StretchBuilder(recording, device, limits).build(end, callers, recorder);
 }
 
 class StretchBuilder {
@@ -350,7 +358,7 @@ class StretchBuilder {
   constructor(
     private readonly recording: Recording,
     private readonly device: ComputeDevice,
-    private readonly kept: KeptValues | null,
+    private readonly limits: StretchLimits,
   ) {}
 
   build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch {
@@ -375,7 +383,6 @@ class StretchBuilder {
     const isTemporary = (storage: Storage): boolean =>
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
     const fused = this.#fuse(launches, isTemporary, recorder);
-    const numbers = this.#numbersOf(fused);
     const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
     // A kernel may give back what it was given.
     const given = new Set(liveIns.flatMap(({ origin, storage }) => (origin.kind === 'host' ? [] : storage)));
@@ -389,11 +396,15 @@ class StretchBuilder {
         this.#passing.add(storage);
       }
     }
-    const { bound, list } = this.#record(storeInPlaces(fused, isTemporary, dtypeOf, recorder), recorder);
+    const { capabilities } = this.device;
+    const { joinedNodes } = this.limits;
+    const arranged = arrangeLaunches(fused, { capabilities, recorder, joinedNodes, isTemporary, dtypeOf });
+    const numbers = this.#numbersOf(arranged.launches);
+    const { bound, list } = this.#record(arranged, recorder);
     return new Stretch(
       end,
       instructions,
-      fused.length,
+      arranged.launches.length,
       countsOf(recording.labels),
       gradEnabled,
       recording.notesFaults ? callers : null,
@@ -483,8 +494,9 @@ class StretchBuilder {
     recorder: LaunchRecorder,
   ): LaunchNote[] {
     const { capabilities } = this.device;
-    if (!this.kept) return fuseLaunches(launches, isTemporary, capabilities, recorder, (kernel) => kernel);
-    const kept = new KeptLaunches(this.kept, launches, (storage) => this.#isParameter(storage), recorder);
+    const { kept: values } = this.limits;
+    if (!values) return fuseLaunches(launches, isTemporary, capabilities, recorder, (kernel) => kernel);
+    const kept = new KeptLaunches(values, launches, (storage) => this.#isParameter(storage), recorder);
     const needed = kept.without(launches, isTemporary);
     const fused = fuseLaunches(needed, isTemporary, capabilities, recorder, (kernel) => kept.lighten(kernel));
     const storages: Storage[] = [];
@@ -510,7 +522,7 @@ class StretchBuilder {
   #isParameter(storage: Storage): boolean {
     const kind = this.recording.storages.get(storage)?.kind;
     const attribute = kind === 'given' ? this.recording.attributeOf(storage) : null;
-    return attribute ? !this.kept!.isVarying(attribute.object, attribute.slot) : kind === 'fixed';
+    return attribute ? !this.limits.kept!.isVarying(attribute.object, attribute.slot) : kind === 'fixed';
   }
 
   /** Numbers what launches take along. */
@@ -533,14 +545,10 @@ class StretchBuilder {
   }
 
   #record(
-    { launches, homes }: InPlaceLaunches,
+    { launches, homeOf }: ArrangedLaunches,
     recorder: LaunchRecorder,
   ): { bound: BoundStorage[]; list: CommandList } {
     const { storages } = this.recording;
-    const homeOf = (storage: Storage): Storage => {
-      const home = homes.get(storage);
-      return home ? homeOf(home) : storage;
-    };
     const uses = new Map<Storage, { first: number; last: number; stored: boolean }>();
     launches.forEach(({ launch: { bindings }, storages: used }, at) =>
       used.map(homeOf).forEach((storage, binding) => {

@@ -7,6 +7,14 @@ export interface RuntimeLimits {
   /** Up to this many elements in every tensor, work on data that lies on the host is done there: a launch costs more.
    * Below zero, everything that has a kernel runs on the device. */
   readonly smallWork: number;
+  /** How much recordings do in one launch that nothing but the launch has in common, in nodes of its expressions: each such shader is
+   * another one to compile. Zero: nothing. */
+  readonly joinedNodes: number;
 }
 
-export const defaultLimits: RuntimeLimits = { maxCallDepth: 1000, maxInstructions: Infinity, smallWork: 1000 };
+export const defaultLimits: RuntimeLimits = {
+  maxCallDepth: 1000,
+  maxInstructions: Infinity,
+  smallWork: 1000,
+  joinedNodes: 0,
+};

@@ -21,6 +21,9 @@ import type { RuntimeContext } from '../run/runtime-context.ts';
 import { firstCause } from '../script-module.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
 
+/** More in one shader takes seconds to compile on software adapters. */
+const joinedNodes = 400;
+
 /** What outlives a run beside what the model holds. */
 export interface RunBounds {
   readonly signal: AbortSignal | null;
@@ -166,11 +169,12 @@ export class RecordedRun {
 
   /**
    * Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort does not end it half done. What the
-   * device can do is done there, however small: work on the host would stand between launches that are replayed as one.
+   * device can do is done there, however small: work on the host would stand between launches that are replayed as one. What can be done at the same
+   * time is one launch: a step is taken so often that shaders of its own pay.
    */
   async planned(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
     const { limits } = this.#context;
-    this.#context.limits = { ...limits, smallWork: 0 };
+    this.#context.limits = { ...limits, smallWork: 0, joinedNodes };
     try {
       return await new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
     } finally {

@@ -55,6 +55,11 @@ export class LaunchLists implements LaunchRecorder {
     return this.device.prepare(kernel);
   }
 
+  /** The thread does one after the other anyway. */
+  together(): null {
+    return null;
+  }
+
   record(recorded: readonly RecordedLaunch[], given: number, scratch: readonly number[]): CommandList {
     const { linear: memory } = this.device;
     let byteLength = 0;

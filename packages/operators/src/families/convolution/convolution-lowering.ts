@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, numelOf, type Tensor } from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -53,7 +53,11 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
         convolution.transposed ? [inGroup(channel, inChannels), filter, ...tap] : [outChannel, channel, ...tap],
       ),
     );
-  const offset = target.offsetAt([batch, outChannel, ...position.index]);
+  // Positions that lie like one dimension need no index in each: what comes after goes over them in the same way.
+  const flat = reshapeView(out, [...out.sizes.slice(0, 2), numelOf(out.sizes.slice(2))]);
+  const offset = flat
+    ? new TensorView(flat).offsetAt([batch, outChannel, position.axis])
+    : target.offsetAt([batch, outChannel, ...position.index]);
   const finish = (sum: Expr): Expr => (bias ? binary('add', sum, cast(type, bias.at([outChannel]))) : sum);
   const outer = group ? [batch, group] : [batch];
 

@@ -308,14 +308,15 @@ if output_mask[1]:
     # What is moved over what: of the two, the larger one is the image.
     image, kernel = (grad_output, input) if transposed else (input, grad_output)
     parts: List[Tensor] = []
+    width, depth = image.size(1) // groups, kernel.size(1) // groups
     for g in range(groups):
-        own = torch.chunk(image, groups, 1)[g].transpose(0, 1)
-        moved = torch.chunk(kernel, groups, 1)[g].transpose(0, 1)
+        own = torch.narrow(image, 1, g * width, width).transpose(0, 1)
+        moved = torch.narrow(kernel, 1, g * depth, depth).transpose(0, 1)
         part = torch.convolution(own, moved, None, spread, margins, steps, False, [0] * rank, 1)
         for d in range(rank):
             part = torch.narrow(part, d + 2, 0, weight.size(d + 2))
         parts.append(part.transpose(0, 1))
-    grad_weight = torch.cat(parts, 0)
+    grad_weight = parts[0] if groups == 1 else torch.cat(parts, 0)
 if output_mask[2]:
     grad_bias = torch.sum(grad_output, [0] + [d + 2 for d in range(rank)])
 return grad_input, grad_weight, grad_bias`,

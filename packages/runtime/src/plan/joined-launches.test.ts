@@ -1,0 +1,125 @@
+import { Tensor, type Storage } from '@cresset/tensor';
+import {
+  axis,
+  binary,
+  normalise,
+  param,
+  reduce,
+  signatureOf,
+  TensorView,
+  unary,
+  type Kernel,
+  type LaunchRecorder,
+  type LoopNest,
+  type PreparedLaunch,
+} from '@cresset/tensorexpr';
+import { expect, test } from 'vitest';
+import { joinLaunches } from './joined-launches.ts';
+import type { LaunchNote } from './recording.ts';
+import { shortenChains } from './shortened-chains.ts';
+
+const prepared = (kernels: readonly Kernel[]): PreparedLaunch => {
+  const { bindings, params } = signatureOf(...kernels.map(normalise));
+  return { bindings, params, kernel: kernels.length === 1 ? kernels[0] : null };
+};
+
+/** Joins whatever it is given. */
+const recorder = {
+  prepare: (kernel: Kernel) => prepared([kernel]),
+  together: (launches: readonly PreparedLaunch[]) => prepared(launches.map(({ kernel }) => kernel!)),
+} as unknown as LaunchRecorder;
+
+const capabilities = {
+  f16: false,
+  subgroupSize: 0,
+  immediates: false,
+  software: false,
+  maxWorkgroupSize: 256,
+  maxWorkgroupStorage: 16384,
+  maxStorageBuffers: 8,
+  maxBindingBytes: 2 ** 27,
+  maxWorkgroupsPerDimension: 65535,
+};
+
+const note = (kernel: Kernel): LaunchNote => {
+  const launch = prepared([kernel]);
+  return { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
+};
+
+const made = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+
+/** `out[i, j] = exp(x[i, j]) / Σ exp(x[i, :])` */
+function normalised(x: Tensor, out: Tensor): LoopNest {
+  const [from, to] = [x, out].map((tensor) => new TensorView(tensor));
+  const [row, column] = to.axes();
+  const each = axis('r', param('i32', x.sizes[1]));
+  const total = reduce('sum', [each], unary('exp', from.at([row, each])));
+  const value = binary('div', unary('exp', from.at([row, column])), total);
+  const stores = [{ operand: to.operand, offset: to.offsetAt([row, column]), value }];
+  return { kind: 'nest', label: 'normalised', axes: [row], innerAxes: [column], stores };
+}
+
+function sum(x: Tensor, out: Tensor): LoopNest {
+  const [from, to] = [x, out].map((tensor) => new TensorView(tensor));
+  const [row] = to.axes();
+  const each = axis('r', param('i32', x.sizes[1]));
+  const stores = [
+    { operand: to.operand, offset: to.offsetAt([row]), value: reduce('sum', [each], from.at([row, each])) },
+  ];
+  return { kind: 'nest', label: 'sum', axes: [row], innerAxes: [], stores };
+}
+
+const limits = { joinedNodes: 400, maxStorageBuffers: 8 };
+/** How many things each launch stores. */
+const storesOf = (notes: readonly LaunchNote[]): number[] =>
+  notes.map(({ launch }) => launch.bindings.filter(({ stored }) => stored).length);
+const own = (storage: Storage): Storage => storage;
+
+test('what nothing waits for is done along with the launches of the longest chain', () => {
+  const [x, a, b, c, d] = [made(4, 8), made(4, 8), made(4, 8), made(4, 8), made(4)];
+  // a → b → c is the longest chain; the sum of a is free from then on.
+  const notes = [normalised(x, a), normalised(a, b), normalised(b, c), sum(a, d)].map(note);
+  const joined = joinLaunches(notes, own, limits, recorder);
+  expect(storesOf(joined)).toEqual([1, 2, 1]);
+  expect(joined[1].storages).toEqual([a, b, d].map(({ storage }) => storage));
+});
+
+test('a launch comes after all that reads what it writes over', () => {
+  const [x, a, b] = [made(4, 8), made(4, 8), made(4)];
+  const notes = [normalised(x, a), sum(a, b), normalised(x, a)].map(note);
+  expect(joinLaunches(notes, own, limits, recorder)).toEqual(notes);
+  // The same of memory that two storages share.
+  const [c, d] = [made(4, 8), made(4, 8)];
+  const shared = [sum(c, b), normalised(x, d)].map(note);
+  const homeOf = (storage: Storage): Storage => (storage === d.storage ? c.storage : storage);
+  expect(joinLaunches(shared, own, limits, recorder)).toHaveLength(1);
+  expect(joinLaunches(shared, homeOf, limits, recorder)).toEqual(shared);
+});
+
+test('no more is joined than can be bound, or than one shader should have', () => {
+  const sums = Array.from({ length: 8 }, () => note(sum(made(4, 8), made(4))));
+  expect(storesOf(joinLaunches(sums, own, limits, recorder))).toEqual([4, 4]);
+  expect(joinLaunches(sums, own, { ...limits, joinedNodes: 5 }, recorder)).toEqual(sums);
+});
+
+test('a launch of the longest chain works out what others need too', () => {
+  const [x, a, b, c] = [made(4, 8), made(4, 8), made(4, 8), made(4)];
+  const notes = [normalised(x, a), normalised(a, b), sum(a, c)].map(note);
+  const isTemporary = (storage: Storage): boolean => storage === a.storage;
+  const shortened = shortenChains(notes, isTemporary, capabilities, recorder);
+  // Nobody reads the first any more.
+  const read = (at: number): Storage[] => {
+    const { launch, storages } = shortened[at];
+    return storages.filter((_, binding) => !launch.bindings[binding].stored);
+  };
+  expect(shortened.length).toBe(2);
+  expect([read(0), read(1)]).toEqual([[x.storage], [x.storage]]);
+});
+
+test('a chain stays as it is where what it reads is changed in between, or outlives it', () => {
+  const [x, a, b] = [made(4, 8), made(4, 8), made(4, 8)];
+  const notes = [normalised(x, a), normalised(made(4, 8), x), normalised(a, b)].map(note);
+  expect(shortenChains(notes, (storage) => storage === a.storage, capabilities, recorder)).toBe(notes);
+  const plain = [normalised(x, a), normalised(a, b)].map(note);
+  expect(shortenChains(plain, () => false, capabilities, recorder)).toBe(plain);
+});
