@@ -151,4 +151,14 @@ describe('a convolution', () => {
     await out.storage.toHost();
     expect(Array.from(out.contiguousArray() as Float32Array)).toEqual(expected);
   });
+
+  test('of few windows works each of them out once', async () => {
+    const device = new WasmDevice();
+    const setting = { channels: 9, filters: 8, size: [3, 4], kernel: [3, 3], padding: 0 } as const;
+    const { kernel, out, expected } = convolution(setting);
+    expect(device.prepare(kernel)).toMatchObject({ kind: 'contraction', n: 2, image: null });
+    device.launch(kernel);
+    await out.storage.toHost();
+    expect(Array.from(out.contiguousArray() as Float32Array)).toEqual(expected);
+  });
 });

@@ -91,7 +91,9 @@ export class Programs {
     const normal = joinDigits(normalise(kernel) as NormalContraction);
     const windows = windowsOf(normal);
     const image = windows && imageLayout(normal, windows);
-    const isSmall = Math.min(extentOf(m), extentOf(n)) < LEAST_LINES;
+    const right = plainLines(normal, normal.n, normal.right);
+    // Few columns that have to be worked out are worked out once, and not for each row.
+    const isSmall = extentOf(m) < LEAST_LINES || (extentOf(n) < LEAST_LINES && right !== null);
     if (isSmall && !image) return this.#nest(asNest(kernel), kernel);
     const signature = signatureOf(normal);
     const key = keyOf(normal, signature) + (windows?.key ?? '');
@@ -118,7 +120,7 @@ export class Programs {
       n: extentOf(n),
       k: pointsOf(normal.k),
       left: plainLines(normal, normal.m, normal.left),
-      right: plainLines(normal, normal.n, normal.right),
+      right,
       image,
     };
   }

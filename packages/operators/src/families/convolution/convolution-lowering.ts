@@ -19,71 +19,87 @@ import { reshapeView } from '../../kernels/views.ts';
 /**
  * Describes a convolution to a device: one product a group of filters (`[out channels, in channels × kernel]`) with input
  * elements gathered by their position. Kernel, stride and dilation are part of the kernel's structure (divisions by them
- * are by constants), sizes and padding are not.
+ * are by constants), sizes and padding are not. Where a transposed one has no overlaps, each element of its filters is a row,
+ * which is stored apart from the others.
  */
 export function lowerConvolution(label: string, convolution: Convolution, out: Tensor, context: LoweringContext): void {
   if (out.numel === 0) return;
   if (isMatrixProduct(convolution) && lowerPointwise(label, convolution, out, context)) return;
-  const { groups, inChannels, outChannels, kernel } = convolution;
+  const { groups, inChannels, outChannels, kernel, transposed, stride } = convolution;
   const type = exprTypeOf(out.dtype);
   const target = new TensorView(out);
   const input = new TensorView(convolution.input);
   const weight = new TensorView(convolution.weight);
   const bias = convolution.bias && new TensorView(convolution.bias);
+  const isSpread = spreads(convolution);
 
   const batch = axis('b', target.sizes[0]);
   const group = groups === 1 ? null : axis('g', indexParam(groups));
-  const filter = axis('m', indexParam(outChannels));
   const taps = kernel.map(index);
-  const position = indexOf('n', target.sizes.slice(2));
+  const rows = indexOf('m', [indexParam(outChannels), ...(isSpread ? taps : [])]);
+  const [filter, ...spread] = rows.index;
+  const position = indexOf('n', (isSpread ? input : target).sizes.slice(2));
+  const place = isSpread
+    ? position.index.map((own, dim) => add(mul(own, index(stride[dim])), spread[dim]))
+    : position.index;
   const inGroup = (channel: Expr, channels: number): Expr =>
     group ? add(mul(group, indexParam(channels)), channel) : channel;
   const outChannel = inGroup(filter, outChannels);
   const gather = (channel: Expr, tap: readonly Expr[]): Expr => {
-    const at = convolution.transposed
-      ? transposedPosition(convolution, position.index, tap, input.sizes.slice(2))
-      : windowPosition(convolution, position.index, tap, input.sizes.slice(2));
-    const element = cast(type, input.at([batch, inGroup(channel, inChannels), ...at.index]));
-    return where(at.conditions, element, constant(type, type === 'i64' ? 0n : 0));
+    const sizes = input.sizes.slice(2);
+    const { index: at, conditions } = isSpread
+      ? { index: position.index, conditions: [] }
+      : transposed
+        ? transposedPosition(convolution, position.index, tap, sizes)
+        : windowPosition(convolution, position.index, tap, sizes);
+    const element = cast(type, input.at([batch, inGroup(channel, inChannels), ...at]));
+    return where(conditions, element, constant(type, type === 'i64' ? 0n : 0));
   };
   const filterElement = (channel: Expr, tap: readonly Expr[]): Expr =>
     cast(
       type,
-      weight.at(
-        convolution.transposed ? [inGroup(channel, inChannels), filter, ...tap] : [outChannel, channel, ...tap],
-      ),
+      weight.at(transposed ? [inGroup(channel, inChannels), filter, ...tap, ...spread] : [outChannel, channel, ...tap]),
     );
   // Positions that lie like one dimension need no index in each: what comes after goes over them in the same way.
-  const flat = reshapeView(out, [...out.sizes.slice(0, 2), numelOf(out.sizes.slice(2))]);
+  const flat = isSpread ? null : reshapeView(out, [...out.sizes.slice(0, 2), numelOf(out.sizes.slice(2))]);
   const offset = flat
     ? new TensorView(flat).offsetAt([batch, outChannel, position.axis])
-    : target.offsetAt([batch, outChannel, ...position.index]);
+    : target.offsetAt([batch, outChannel, ...place]);
   const finish = (sum: Expr): Expr => (bias ? binary('add', sum, cast(type, bias.at([outChannel]))) : sum);
   const outer = group ? [batch, group] : [batch];
+  const summed = [indexParam(inChannels), ...(isSpread ? [] : taps)];
 
-  if ((outChannels < 4 && !context.device.capabilities.host) || !isFloatingPoint(out.dtype)) {
+  if ((rows.count < 4 && !context.device.capabilities.host) || !isFloatingPoint(out.dtype)) {
     // Too few filters for threads to share input elements between (depthwise), or sums that are not float.
-    const channel = axis('c', indexParam(inChannels));
-    const tap = taps.map((size, dim) => axis(`k${dim}`, size));
+    const [channel, ...tap] = summed.map((size, at) => axis(at === 0 ? 'c' : `k${at - 1}`, size));
     const sum = reduce('sum', [channel, ...tap], binary('mul', filterElement(channel, tap), gather(channel, tap)));
-    const axes = [...outer, filter, position.axis];
+    const axes = [...outer, rows.axis, position.axis];
     const stores = [{ operand: target.operand, offset, value: finish(sum) }];
     context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
     return;
   }
-  const inner = indexOf('k', [indexParam(inChannels), ...taps]);
+  const inner = indexOf('k', summed);
   const [channel, ...tap] = inner.index;
   context.launch({
     kind: 'contraction',
     label,
     batch: outer,
-    m: filter,
+    m: rows.axis,
     n: position.axis,
     k: inner.axis,
     left: filterElement(channel, tap),
     right: gather(channel, tap),
     stores: [{ operand: target.operand, offset, value: finish(accumulator) }],
   });
+}
+
+/** Whether each output element of a transposed convolution comes of one input element alone. */
+function spreads({ transposed, kernel, stride, padding, dilation, output_padding }: Convolution): boolean {
+  return (
+    transposed &&
+    kernel.every((size, dim) => size === stride[dim] && (size === 1 || dilation[dim] === 1)) &&
+    [...padding, ...output_padding].every((size) => size === 0)
+  );
 }
 
 /** Where in the input a kernel element falls, and what must hold for it to be inside. */
