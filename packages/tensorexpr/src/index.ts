@@ -1,4 +1,5 @@
 export { appendConsumer } from './append-consumer.ts';
+export { asNest } from './as-nest.ts';
 export * from './builders.ts';
 export * from './device.ts';
 export * from './expr.ts';
@@ -13,9 +14,12 @@ export { isReduced, nodesOf, tallTile, workOf, type Work } from './kernel-work.t
 export * from './kernel.ts';
 export { withoutKnownValues, type WithoutKnownValues } from './known-values.ts';
 export { neutralElement } from './neutral-element.ts';
-export { normalise, reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
+export { normalise, type NormalContraction, type NormalForm, type NormalKernel } from './normalise.ts';
 export * from './operand.ts';
 export { reductionStages, type TemporaryTensor } from './reduction-stages.ts';
+export { reductionsIn } from './reductions-in.ts';
+export { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
+export { keepsRunningSoftmax, sharedTiles } from './running-softmax-schedule.ts';
 export * from './scalar-functions.ts';
 export * from './schedule.ts';
 export * from './signature.ts';

@@ -3,9 +3,9 @@ import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf } from './expr-children.ts';
 import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
 import { extentOf } from './index-value.ts';
-import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from './kernel.ts';
+import { expressionsOf, mapStore, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
 import { linearExpr, LinearForms, type LinearForm } from './linear-form.ts';
-import { reductionsIn } from './normalise.ts';
+import { reductionsIn } from './reductions-in.ts';
 import { Rewriter, substitute } from './substitute.ts';
 
 /** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
@@ -21,8 +21,9 @@ export interface Dimension {
  *
  * What else the producer stores (a note of a bad index) is stored by the one kernel too, if that comes by each of the elements.
  */
-export function inlineProducer(consumer: Kernel, { label: name, ...whole }: LoopNest): Kernel | null {
+export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNest): Kernel | null {
   const producer = withoutDivisions(whole);
+  const consumer = reader.kind === 'contraction' ? withBatchInDimensions(reader) : reader;
   const written = producer.stores.filter(({ operand, guard }) => operand.dtype === 'float32' && !guard);
   const [store] = written;
   if (written.length !== 1 || store.combine || consumer.stores.some(({ combine }) => combine)) return null;
@@ -78,6 +79,19 @@ function withoutDivisions({ axes, innerAxes, stores }: Omit<LoopNest, 'label'>):
   return {
     axes: splitting.loops(axes),
     innerAxes: splitting.loops(innerAxes),
+    stores: stores.map((store) => mapStore(store, (expr) => splitting.rewrite(expr))),
+  };
+}
+
+/** A contraction whose flattened batch is a loop for each dimension: what was inlined before may have taken it apart. */
+function withBatchInDimensions(kernel: Contraction): Contraction {
+  const { batch, left, right, stores } = kernel;
+  const splitting = new AxisSplitting(batch, [left, right, ...stores.flatMap(expressionsOf)]);
+  return {
+    ...kernel,
+    batch: splitting.loops(batch),
+    left: splitting.rewrite(left),
+    right: splitting.rewrite(right),
     stores: stores.map((store) => mapStore(store, (expr) => splitting.rewrite(expr))),
   };
 }

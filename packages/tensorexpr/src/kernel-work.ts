@@ -2,6 +2,7 @@ import { childrenOf, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, Expr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, type Kernel } from './kernel.ts';
+import { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
 
 /** What a kernel costs, in steps of about one addition: in all, and for the thread that has most to do. */
 export interface Work {
@@ -10,6 +11,9 @@ export interface Work {
 }
 
 const cheap: ReadonlySet<string> = new Set(['neg', 'abs', 'not', 'floor', 'ceil', 'trunc', 'round', 'half', 'bfloat']);
+
+/** To find a row's greatest score so far, and what a position counts by it. */
+const powerSteps = 12;
 
 /** The results of a contraction that a thread works out along one side, about. */
 const tile = 4;
@@ -23,6 +27,8 @@ export function workOf(kernel: Kernel): Work {
     const longest = steps.over(roots, kernel.innerAxes);
     return { total: points * longest, longest };
   }
+  const attention = runningSoftmaxOf(kernel);
+  if (attention) return workOfRows(attention, steps);
   const { left, right, m, n, k, batch, stores } = kernel;
   const isTall = isReduced(right);
   const height = isTall ? tallTile(extentOf(m)) : Math.min(tile, extentOf(m));
@@ -32,6 +38,21 @@ export function workOf(kernel: Kernel): Work {
     height * steps.over([left], [k]) +
     width * steps.over([right], [k]) +
     height * width * (2 * extentOf(k) + steps.over(stores.flatMap(expressionsOf), []));
+  return { total: threads * longest, longest };
+}
+
+/** Of attention, where a thread takes as many rows as a tile has. */
+function workOfRows({ batch, m, n, k, depth, left, right, score, values, stores }: RunningSoftmax, steps: Steps): Work {
+  const threads = pointsOf(batch) * Math.ceil(extentOf(m) / tile);
+  const columns = extentOf(n);
+  const positions = extentOf(k);
+  // A row of the left side is read for each tile of positions.
+  const sums = Math.ceil(positions / tile) * tile * steps.over([left], depth) + positions * steps.over([right], depth);
+  const powers = tile * positions * (2 * pointsOf(depth) + steps.over([score], []) + powerSteps);
+  const results =
+    columns *
+    (positions * (steps.over([values], []) + 2 * tile) + tile * steps.over(stores.flatMap(expressionsOf), []));
+  const longest = sums + powers + results;
   return { total: threads * longest, longest };
 }
 

@@ -1,10 +1,12 @@
 import { axis, constant, param } from './builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, BinaryExpr, Expr, LoadExpr, ReduceExpr } from './expr.ts';
+import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, mapStore, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
 import { linearExpr, LinearForms, scale, sum, type LinearForm } from './linear-form.ts';
+import { reductionsIn } from './reductions-in.ts';
+import type { RunningSoftmax } from './running-softmax.ts';
 import { Rewriter } from './substitute.ts';
 
 /** A Contraction whose sum may run over several loops, the outermost first. */
@@ -14,6 +16,9 @@ export interface NormalContraction extends Omit<Contraction, 'k'> {
 
 /** A kernel in the form that schedules and emitters take. */
 export type NormalKernel = LoopNest | NormalContraction;
+
+/** One of these, or attention where it was made out. */
+export type NormalForm = NormalKernel | RunningSoftmax;
 
 /**
  * Brings a kernel to a form in which kernels that do the same work for the same class of layouts are the same:
@@ -25,8 +30,17 @@ export type NormalKernel = LoopNest | NormalContraction;
  * - offsets become sums of products in loop order, with params for all strides but 0 and 1;
  * - the same element of the same operand is one node.
  */
-export function normalise(kernel: Kernel): NormalKernel {
-  return kernel.kind === 'nest' ? normaliseNest(kernel) : normaliseContraction(kernel);
+export function normalise(kernel: Kernel): NormalKernel;
+export function normalise(kernel: Kernel | RunningSoftmax): NormalForm;
+export function normalise(kernel: Kernel | RunningSoftmax): NormalForm {
+  switch (kernel.kind) {
+    case 'nest':
+      return normaliseNest(kernel);
+    case 'contraction':
+      return normaliseContraction(kernel);
+    case 'running-softmax':
+      return normaliseRunningSoftmax(kernel);
+  }
 }
 
 export function normaliseNest(nest: LoopNest): LoopNest {
@@ -84,26 +98,33 @@ function normaliseContraction(kernel: Contraction): NormalContraction {
   };
 }
 
+function normaliseRunningSoftmax(kernel: RunningSoftmax): RunningSoftmax {
+  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return kernel;
+  const sides = [kernel.left, kernel.right, kernel.score, kernel.values];
+  const splitting = new AxisSplitting([...kernel.depth, ...kernel.batch], [...sides, ...rootsOf(kernel.stores)]);
+  const [left, right, score, values] = sides.map((side) => splitting.rewrite(side));
+  const stores = kernel.stores.map((store) => split(store, splitting));
+  const space = new IterationSpace([left, right, score, values], stores);
+  const batch = space.simplify(splitting.loops(kernel.batch));
+  space.keep([kernel.m, kernel.k, kernel.n]);
+  return {
+    ...kernel,
+    batch,
+    depth: space.simplify(splitting.loops(kernel.depth)),
+    left: space.rewrite(left),
+    right: space.rewrite(right),
+    score: space.rewrite(score),
+    values: space.rewrite(values),
+    stores: stores.map((store) => space.store(store)),
+  };
+}
+
 function rootsOf(stores: readonly Store[]): Expr[] {
   return stores.flatMap(expressionsOf);
 }
 
 function split(store: Store, splitting: AxisSplitting): Store {
   return mapStore(store, (expr) => splitting.rewrite(expr));
-}
-
-/** The reductions among the expressions below `roots`. */
-export function reductionsIn(roots: readonly Expr[]): ReduceExpr[] {
-  const seen = new Set<Expr>();
-  const found: ReduceExpr[] = [];
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'reduce') found.push(expr);
-    for (const child of childrenOf(expr)) visit(child);
-  };
-  for (const root of roots) visit(root);
-  return found;
 }
 
 /** The loops of a kernel while they are dropped, reordered and merged, and the rewriting of its expressions to match. */

@@ -6,8 +6,9 @@ import type { AxisExpr, Expr, ExprType, ReduceExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, mapStore, type LoopNest, type Store } from './kernel.ts';
 import { neutralElement } from './neutral-element.ts';
-import { normaliseNest, reductionsIn } from './normalise.ts';
+import { normaliseNest } from './normalise.ts';
 import { TensorView } from './operand.ts';
+import { reductionsIn } from './reductions-in.ts';
 import { Rewriter, substitute } from './substitute.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */

@@ -4,8 +4,10 @@ import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
 import { expressionsOf, type LoopNest } from './kernel.ts';
 import { isReduced, tallTile } from './kernel-work.ts';
-import { reductionsIn, type NormalContraction, type NormalKernel } from './normalise.ts';
+import type { NormalContraction, NormalForm } from './normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
+import { reductionsIn } from './reductions-in.ts';
+import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
 
 /** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */
 export interface PointSchedule {
@@ -33,11 +35,39 @@ export interface TileSchedule {
   readonly rolled: boolean;
 }
 
-export type Schedule = PointSchedule | RowSchedule | TileSchedule;
+/**
+ * Every thread of a RunningSoftmax has `rows` of the result, `columns` of each, and takes `positions` at a time: nothing is worked out
+ * twice, and nobody waits for anybody.
+ */
+export interface OwnRowsSchedule {
+  readonly kind: 'own rows';
+  readonly workgroupSize: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly positions: number;
+}
+
+/**
+ * A workgroup of a RunningSoftmax has a block of rows. Its threads bring positions into workgroup memory, `positions` for each column of
+ * threads at a time, and share them.
+ */
+export interface SharedRowsSchedule {
+  readonly kind: 'shared rows';
+  readonly threadsM: number;
+  readonly threadsN: number;
+  /** Of each thread, `threadsM` and `threadsN` apart. */
+  readonly rows: number;
+  readonly columns: number;
+  readonly positions: number;
+  /** Steps of the sum over depth that are in workgroup memory at a time. */
+  readonly depth: number;
+}
+
+export type Schedule = PointSchedule | RowSchedule | TileSchedule | OwnRowsSchedule | SharedRowsSchedule;
 
 /** A kernel as its schedule has it, with the size of its grid. No workgroups at all: there is nothing to do. */
 export interface Launch {
-  readonly kernel: NormalKernel;
+  readonly kernel: NormalForm;
   readonly schedule: Schedule;
   readonly workgroups: number;
 }
@@ -51,12 +81,18 @@ export function scheduleKey(schedule: Schedule): string {
       return `r${schedule.workgroupSize}`;
     case 'tile':
       return `t${schedule.threadsN},${schedule.threadsM},${schedule.tileM},${schedule.tileN}${schedule.rolled ? 'r' : ''}`;
+    case 'own rows':
+      return `o${schedule.workgroupSize},${schedule.rows},${schedule.columns},${schedule.positions}`;
+    case 'shared rows': {
+      const { threadsM, threadsN, rows, columns, positions, depth } = schedule;
+      return `s${threadsN},${threadsM},${rows},${columns},${positions},${depth}`;
+    }
   }
 }
 
 /** Threads of one workgroup. */
 export function threadsOf(schedule: Schedule): number {
-  return schedule.kind === 'tile' ? schedule.threadsM * schedule.threadsN : schedule.workgroupSize;
+  return 'threadsM' in schedule ? schedule.threadsM * schedule.threadsN : schedule.workgroupSize;
 }
 
 /** Launches dealt out to workgroups of one size, so that one grid can have those of all; tiles may leave threads of them idle. */
@@ -65,16 +101,17 @@ export function withEqualWorkgroups(launches: readonly Launch[]): Launch[] {
   const size = Math.max(...(tiles.length > 0 ? tiles : launches).map(({ schedule }) => threadsOf(schedule)));
   return launches.map((launch) => {
     const { kernel, schedule } = launch;
-    if (schedule.kind === 'tile' || kernel.kind !== 'nest') return launch;
-    return schedule.kind === 'row'
-      ? { ...launch, schedule: { kind: 'row', workgroupSize: size } }
-      : points(kernel, size, schedule.pointsPerThread);
+    if (schedule.kind === 'row') return { ...launch, schedule: { kind: 'row', workgroupSize: size } };
+    return schedule.kind === 'point' && kernel.kind === 'nest'
+      ? points(kernel, size, schedule.pointsPerThread)
+      : launch;
   });
 }
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
-export function chooseSchedule(kernel: NormalKernel, capabilities: DeviceCapabilities): Launch {
+export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilities): Launch {
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
+  if (kernel.kind === 'running-softmax') return scheduleRunningSoftmax(kernel, capabilities);
   return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
 }
 

@@ -1,7 +1,7 @@
 import type { Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from './expr.ts';
-import type { NormalKernel } from './normalise.ts';
+import type { NormalForm } from './normalise.ts';
 import type { Operand } from './operand.ts';
 
 /** One storage as a kernel uses it, whatever the number of tensors over it. */
@@ -159,7 +159,7 @@ class SignatureWalk {
 }
 
 /** Reads off the structure of a kernel, or of several that are one shader, in one walk over the expressions. */
-export function signatureOf(...kernels: readonly NormalKernel[]): KernelSignature {
+export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature {
   const walk = new SignatureWalk();
   for (const kernel of kernels) walkKernel(walk, kernel);
   // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
@@ -172,7 +172,7 @@ export function signatureOf(...kernels: readonly NormalKernel[]): KernelSignatur
   };
 }
 
-function walkKernel(walk: SignatureWalk, kernel: NormalKernel): void {
+function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
   walk.text(kernel.kind);
   if (kernel.kind === 'nest') {
     walk.mix(kernel.axes.length);
@@ -182,10 +182,16 @@ function walkKernel(walk: SignatureWalk, kernel: NormalKernel): void {
   } else {
     walk.mix(kernel.batch.length);
     for (const axis of kernel.batch) walk.expr(axis);
-    walk.mix(kernel.k.length);
-    for (const axis of [kernel.m, kernel.n, ...kernel.k]) walk.expr(axis);
+    const sums = kernel.kind === 'contraction' ? kernel.k : [kernel.k, ...kernel.depth];
+    walk.mix(sums.length);
+    for (const axis of [kernel.m, kernel.n, ...sums]) walk.expr(axis);
     walk.expr(kernel.left);
     walk.expr(kernel.right);
+    if (kernel.kind === 'running-softmax') {
+      walk.mix(kernel.isSafe ? 1 : 0);
+      walk.expr(kernel.score);
+      walk.expr(kernel.values);
+    }
   }
   for (const store of kernel.stores) {
     // Values first: what is read is bound before what is written.

@@ -4,15 +4,13 @@ import {
   cast,
   expressionsOf,
   FreeAxes,
-  mapStore,
-  Rewriter,
   substitute,
   type AxisExpr,
   type Expr,
   type NormalContraction,
-  type Store,
   type TileSchedule,
 } from '@cresset/tensorexpr';
+import { bindInstance, instances, inTile, times } from './instances.ts';
 import { Scope } from './scope.ts';
 import type { KernelCode, ShaderWriter } from './shader-writer.ts';
 
@@ -118,29 +116,4 @@ function rightSides({ right, n, m, k }: NormalContraction, columns: readonly Axi
 
 function valuesIn(side: RightSide): Expr[] {
   return Array.isArray(side) ? side : [side.condition, ...valuesIn(side.chosen), ...valuesIn(side.otherwise)];
-}
-
-function instances(original: AxisExpr, count: number): AxisExpr[] {
-  return Array.from({ length: count }, () => axis(original.name, original.extent));
-}
-
-function times(factor: string, count: number): string {
-  return count === 1 ? factor : `${factor} * ${count}`;
-}
-
-function bindInstance(
-  writer: ShaderWriter,
-  scope: Scope,
-  instance: AxisExpr,
-  first: string,
-  offset: number | string,
-): void {
-  const name = writer.axisName(instance);
-  scope.line(`let ${name} = ${first}${offset === 0 ? '' : ` + ${offset}`};`);
-  scope.bind(instance, name);
-}
-
-function inTile(store: Store, sum: Expr, axes: ReadonlyMap<Expr, Expr>): Store {
-  const rewriter = new Rewriter((node) => (node.kind === 'accumulator' ? sum : (axes.get(node) ?? null)));
-  return mapStore(store, (expr) => rewriter.rewrite(expr));
 }

@@ -1,4 +1,3 @@
-export { fetchRareFunctions } from './function-library.ts';
 export type { ShaderText } from './shader-writer.ts';
 export * from './shader.ts';
 export * from './uniform-layout.ts';

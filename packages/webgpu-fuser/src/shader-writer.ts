@@ -11,7 +11,7 @@ import {
   type ReduceFunction,
   type Store,
 } from '@cresset/tensorexpr';
-import { libraryFunctionsIn } from './function-library.ts';
+import { fetchRareFunctions, libraryFunctionsIn } from './function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
 import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
@@ -20,8 +20,8 @@ import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from
 export interface ShaderText {
   readonly code: string;
   readonly uniforms: UniformLayout;
-  /** False where it calls functions that `fetchRareFunctions` brings: it is written again then. */
-  readonly isComplete: boolean;
+  /** Fetches what it is not whole without: it is written again then. Null where nothing is missing. */
+  readonly missing: (() => Promise<void>) | null;
 }
 
 /** The code of one kernel: what it takes of the GPU's numbers, as parameters of an entry point, and what it does. */
@@ -63,6 +63,11 @@ export class ShaderWriter {
   /** Tells the writer of everything it will be asked to write, so that it knows what is used more than once. */
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
+  }
+
+  /** Declares an array of floats in workgroup memory. */
+  shared(name: string, elements: number): void {
+    this.#workgroupFunctions.set(name, `var<workgroup> ${name}: array<f32, ${elements}>;`);
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
@@ -386,6 +391,10 @@ ${body.lines.join('\n')}
     const own = [...this.#workgroupFunctions.values(), ...this.#functions];
     const { sources, areMissing } = libraryFunctionsIn([...own, main].join('\n'));
     parts.push(...sources, ...own, main);
-    return { code: `${parts.join('\n\n')}\n`, uniforms: this.uniforms, isComplete: !areMissing };
+    return {
+      code: `${parts.join('\n\n')}\n`,
+      uniforms: this.uniforms,
+      missing: areMissing ? fetchRareFunctions : null,
+    };
   }
 }

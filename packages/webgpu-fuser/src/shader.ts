@@ -1,4 +1,5 @@
 import { threadsOf, type KernelSignature, type Launch, type TileSchedule } from '@cresset/tensorexpr';
+import type * as attentionWriters from './attention-writers.ts';
 import { writeTiledContraction } from './contraction-writer.ts';
 import { writePointNest, writeRowNest } from './nest-writer.ts';
 import { Scope } from './scope.ts';
@@ -6,6 +7,13 @@ import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.
 
 /** A kernel with its schedule. */
 type ScheduledKernel = Pick<Launch, 'kernel' | 'schedule'>;
+
+/** What writes attention; null until a program has some. */
+let attention: typeof attentionWriters | null = null;
+
+async function fetchAttention(): Promise<void> {
+  attention = await import('./attention-writers.ts');
+}
 
 /**
  * Writes a kernel as a WGSL compute shader with the entry point `main`. Binding 0 is the uniform buffer with the kernel's
@@ -19,6 +27,9 @@ export function writeShader(
   wide: boolean,
 ): ShaderText {
   const writer = new ShaderWriter(signature);
+  if (kernel.kind === 'running-softmax' && !attention) {
+    return { code: '', uniforms: writer.uniforms, missing: fetchAttention };
+  }
   return writer.assemble(kernel.label, writeKernel(writer, { kernel, schedule }, wide));
 }
 
@@ -67,6 +78,9 @@ function valueOf(builtin: string, { schedule }: Launch, first: number, size: num
 function writeKernel(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel, wide: boolean): KernelCode {
   if (kernel.kind === 'contraction') {
     if (schedule.kind === 'tile') return writeTiledContraction(writer, kernel, schedule, wide);
+  } else if (kernel.kind === 'running-softmax') {
+    if (schedule.kind === 'own rows') return attention!.writeOwnRows(writer, kernel, schedule, wide);
+    if (schedule.kind === 'shared rows') return attention!.writeSharedRows(writer, kernel, schedule, wide);
   } else {
     if (schedule.kind === 'point') return writePointNest(writer, kernel, schedule, wide);
     if (schedule.kind === 'row') return writeRowNest(writer, kernel, schedule, wide);

@@ -1,6 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import type { KernelSignature } from '@cresset/tensorexpr';
-import { fetchRareFunctions, type ShaderText, type UniformLayout } from '@cresset/webgpu-fuser';
+import type { ShaderText, UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device; it is compiled when somebody is about to run it. */
 export interface Program {
@@ -51,7 +51,7 @@ export class PipelineCache {
   }
 
   #make(label: string, signature: KernelSignature, write: () => ShaderText): Program {
-    const { code, uniforms, isComplete } = write();
+    const { code, uniforms, missing } = write();
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
     const uniformWindow = windowOf(uniforms.byteLength);
     const layoutKey = `${accesses}${uniformWindow}`;
@@ -69,7 +69,7 @@ export class PipelineCache {
       end: NaN,
       compile: () => {
         if (compiled) return compiled;
-        compiled = isComplete ? this.#build(program, layout) : complete();
+        compiled = missing ? complete() : this.#build(program, layout);
         // Whoever submits work with this program awaits it; until then a failure is nobody's.
         compiled.catch(() => {});
         program.begin = performance.now();
@@ -78,8 +78,9 @@ export class PipelineCache {
       },
     };
     const complete = async (): Promise<void> => {
-      await fetchRareFunctions();
-      program.code = write().code;
+      let text = write();
+      for (; text.missing; text = write()) await text.missing();
+      program.code = text.code;
       await this.#build(program, layout);
     };
     return program;

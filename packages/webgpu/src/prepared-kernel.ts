@@ -7,7 +7,7 @@ import {
   type DeviceCapabilities,
   type Kernel,
   type Launch,
-  type NormalKernel,
+  type NormalForm,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
 import { writeJoinedShader, writeShader } from '@cresset/webgpu-fuser';
@@ -24,7 +24,7 @@ export interface PreparedKernel extends PreparedLaunch {
 
 /** Throws a CressetError where it binds more than the GPU can. */
 export function prepareKernel(
-  normal: NormalKernel,
+  normal: NormalForm,
   whole: Kernel | null,
   capabilities: DeviceCapabilities,
   pipelines: PipelineCache,
@@ -47,12 +47,13 @@ export function prepareKernel(
   return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y, launches: [launch] };
 }
 
-/** Launches as one, with the workgroups of all of them; null where that binds too much, or makes a grid of two dimensions. */
+/** Launches as one, with the workgroups of all of them; null where that binds too much, makes a grid of two dimensions, or one is attention. */
 export function prepareTogether(
   prepared: readonly PreparedKernel[],
   { maxStorageBuffers, maxWorkgroupsPerDimension }: DeviceCapabilities,
   pipelines: PipelineCache,
 ): PreparedKernel | null {
+  if (prepared.some((each) => each.launches.some(({ kernel }) => kernel.kind === 'running-softmax'))) return null;
   const launches = withEqualWorkgroups(prepared.flatMap((each) => each.launches));
   const signature = signatureOf(...launches.map(({ kernel }) => kernel));
   const { bindings, params } = signature;

@@ -3,13 +3,14 @@ import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type Sc
 import {
   normalise,
   reductionStages,
+  runningSoftmaxOf,
   noCounts,
   type ComputeDevice,
   type DeviceCapabilities,
   type DeviceMemoryUse,
   type DeviceProfiler,
   type Kernel,
-  type NormalKernel,
+  type NormalForm,
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
@@ -230,7 +231,7 @@ export class WebGpuDevice implements ComputeDevice {
       for (const part of separate) this.launch(part);
       return;
     }
-    const normal = normalise(kernel);
+    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     if (normal.kind === 'nest') {
       const temporaries: Tensor[] = [];
       const stages = reductionStages(normal, this.capabilities, (sizes, dtype) => {
@@ -252,7 +253,7 @@ export class WebGpuDevice implements ComputeDevice {
   /** As {@link launch}, up to the point where buffers are needed. */
   #prepareWhole(kernel: Kernel): PreparedKernel | null {
     if (kernelBindings(kernel) > this.capabilities.maxStorageBuffers) return null;
-    const normal = normalise(kernel);
+    const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
     if (normal.kind === 'nest') {
@@ -319,7 +320,7 @@ export class WebGpuDevice implements ComputeDevice {
     return this.#batch;
   }
 
-  #prepare(normal: NormalKernel, whole: Kernel | null): PreparedKernel {
+  #prepare(normal: NormalForm, whole: Kernel | null): PreparedKernel {
     this.counters.prepared++;
     return prepareKernel(normal, whole, this.capabilities, this.#pipelines);
   }

@@ -1,13 +1,20 @@
 import type { Storage } from '@cresset/tensor';
 import {
   appendConsumer,
+  asNest,
+  childrenOf,
+  extentOf,
   inlineProducer,
   joinContractions,
   joinNests,
+  keepsRunningSoftmax,
   nodesOf,
+  reductionsIn,
+  runningSoftmaxOf,
   workOf,
   type Contraction,
   type DeviceCapabilities,
+  type Expr,
   type Kernel,
   type LaunchRecorder,
   type LoopNest,
@@ -67,6 +74,8 @@ export function pays(
 const maxNodes = 400;
 /** What more kernels read is made once. */
 const maxReaders = 3;
+/** From a product with probabilities back to that with scores there are no more launches than this. */
+const maxAttention = 6;
 /** So far behind a launch is looked for one like it. */
 const maxDistance = 256;
 
@@ -79,7 +88,7 @@ class LaunchFuser {
   constructor(
     launches: readonly LaunchNote[],
     private readonly isTemporary: (storage: Storage) => boolean,
-    capabilities: DeviceCapabilities,
+    private readonly capabilities: DeviceCapabilities,
     private readonly recorder: LaunchRecorder,
     private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
@@ -90,6 +99,7 @@ class LaunchFuser {
 
   run(): LaunchNote[] {
     for (let at = 0; at < this.#notes.length; at++) this.#joinSiblings(at);
+    for (let at = 0; at < this.#notes.length; at++) this.#joinAttention(at);
     // From the first on: what took in its producer may be taken in itself.
     for (let at = 0; at < this.#notes.length; at++) this.#inlineInReader(at);
     for (let at = 0; at < this.#notes.length; at++) this.#workOutInReaders(at);
@@ -129,6 +139,41 @@ class LaunchFuser {
       const launch = this.recorder.prepare(joinContractions(parts)!);
       if (launch) return this.#replace([at, ...siblings], at, launch);
     }
+  }
+
+  /** A product with the softmax of another one: as one kernel they need no scores. */
+  #joinAttention(at: number): void {
+    const note = this.#notes[at];
+    const kernel = note?.launch.kernel;
+    if (kernel?.kind !== 'contraction' || !keepsRunningSoftmax(extentOf(kernel.n), this.capabilities)) return;
+    const taken = [at];
+    let whole: Kernel = kernel;
+    while (taken.length < maxAttention) {
+      const step = this.#scoresBefore(whole, taken);
+      if (!step) return;
+      taken.push(step.from);
+      whole = step.merged;
+      if (!runningSoftmaxOf(whole)) continue;
+      const launch = this.recorder.prepare(whole);
+      if (launch) this.#replace(taken, at, launch);
+      return;
+    }
+  }
+
+  /** The launch that makes scores, or powers of them, for those that were taken, and the kernel with it. */
+  #scoresBefore(whole: Kernel, taken: readonly number[]): { from: number; merged: Kernel } | null {
+    for (const storage of scoresIn(whole)) {
+      const [from, ...others] = this.#writers.get(storage) ?? [];
+      const readers = [...(this.#readers.get(storage) ?? [])];
+      if (from === undefined || others.length > 0 || !this.isTemporary(storage)) continue;
+      if (!readers.every((reader) => taken.includes(reader)) || from >= Math.min(...taken)) continue;
+      const note = this.#notes[from]!;
+      const { kernel } = note.launch;
+      const producer = kernel?.kind === 'contraction' ? asNest(kernel) : kernel;
+      const merged = producer && this.#mayMove(note, from, taken[0], taken) ? inlineProducer(whole, producer) : null;
+      if (merged && nodesOf(merged) <= maxNodes && greatestIn(merged).length > 0) return { from, merged };
+    }
+    return null;
   }
 
   #readersAfter({ launch, storages }: LaunchNote, at: number): number[] {
@@ -232,12 +277,16 @@ class LaunchFuser {
     return reader > writer ? reader : null;
   }
 
-  /** Whether a launch may be as late as another: nothing it reads changes until then, and the other does not change it either. */
-  #mayMove({ launch, storages }: LaunchNote, from: number, to: number): boolean {
+  /**
+   * Whether a launch may be as late as another: nothing it reads changes until then, and the other does not change it either.
+   *
+   * @param taken launches that come with it
+   */
+  #mayMove({ launch, storages }: LaunchNote, from: number, to: number, taken: readonly number[] = []): boolean {
     return storages.every((storage, binding) => {
       // Where faults are noted, what comes first counts wherever it comes from.
       const others = launch.bindings[binding].stored ? this.#readers : this.#writers;
-      for (const at of others.get(storage) ?? []) if (at > from && at < to) return false;
+      for (const at of others.get(storage) ?? []) if (at > from && at < to && !taken.includes(at)) return false;
       return launch.bindings[binding].stored || !this.#writers.get(storage)?.has(to);
     });
   }
@@ -292,6 +341,30 @@ class LaunchFuser {
     }
     this.#notes[at] = null;
   }
+}
+
+/** What lies where a product's probabilities may come from; once they are worked out, where their scores do. */
+function scoresIn(kernel: Kernel): Set<Storage> {
+  const greatest = greatestIn(kernel);
+  return loadedIn(greatest.length > 0 ? greatest : sidesOf(kernel));
+}
+
+const sidesOf = (kernel: Kernel): Expr[] => (kernel.kind === 'contraction' ? [kernel.left, kernel.right] : []);
+
+/** The greatest scores of rows, where a side of a product is worked out by them. */
+const greatestIn = (kernel: Kernel): Expr[] => reductionsIn(sidesOf(kernel)).filter(({ fn }) => fn === 'max');
+
+function loadedIn(roots: readonly Expr[]): Set<Storage> {
+  const found = new Set<Storage>();
+  const seen = new Set<Expr>();
+  const visit = (expr: Expr): void => {
+    if (seen.has(expr)) return;
+    seen.add(expr);
+    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
+    childrenOf(expr).forEach(visit);
+  };
+  roots.forEach(visit);
+  return found;
 }
 
 /** Whether neither of two launches stores what the other uses. */

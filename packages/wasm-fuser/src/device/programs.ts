@@ -1,17 +1,12 @@
 import { CressetError } from '@cresset/ir';
 import {
+  asNest,
   extentOf,
   joinDigits,
   normalise,
   pointsOf,
-  reduce,
-  binary,
-  cast,
-  mapStore,
-  Rewriter,
   signatureOf,
   workOf,
-  type Contraction,
   type Kernel,
   type KernelSignature,
   type LoopNest,
@@ -172,17 +167,3 @@ export class Programs {
 }
 
 const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;
-
-/** A contraction as loops with a sum inside. */
-export function asNest({ label, batch, m, n, k, left, right, stores }: Contraction): LoopNest {
-  const product = binary('mul', cast('float', left), cast('float', right));
-  const sum = reduce('sum', [k], product);
-  const rewriter = new Rewriter((expr) => (expr.kind === 'accumulator' ? sum : null));
-  return {
-    kind: 'nest',
-    label,
-    axes: [...batch, m, n],
-    innerAxes: [],
-    stores: stores.map((store) => mapStore(store, (expr) => rewriter.rewrite(expr))),
-  };
-}

@@ -1,5 +1,18 @@
 import { Tensor, type ScalarType } from '@cresset/tensor';
-import { binary, cast, constant, exprTypeOf, select, TensorView, type Expr } from '@cresset/tensorexpr';
+import {
+  accumulator,
+  axis,
+  binary,
+  cast,
+  constant,
+  exprTypeOf,
+  keepsRunningSoftmax,
+  reduce,
+  select,
+  TensorView,
+  type Contraction,
+  type Expr,
+} from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
@@ -10,7 +23,7 @@ import { numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
 import { type Pieces, filled } from '../../kernels/pieces.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces } from '../products/product.ts';
-import { hostSoftmax, lowerSoftmax } from './softmax.ts';
+import { hostSoftmax, lowerSoftmax, softmaxExpr } from './softmax.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { transposeView } from '../../kernels/views.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -170,29 +183,66 @@ function* asType(tensor: Tensor, dtype: 'float32' | 'float64'): Pieces<Tensor> {
   return wide;
 }
 
-/** Scores, softmax and weighted sum: three kernels, scaling and masking in the store of the first. */
-function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: LoweringContext): void {
-  if (out.numel === 0) return;
-  const label = 'aten::scaled_dot_product_attention';
-  const { q, k, v, mask, view } = headsOf(args);
-  const scores = context.temporary([...q.sizes.slice(0, -1), k.sizes[k.dim - 2]], q.dtype);
+const label = 'aten::scaled_dot_product_attention';
+
+/** The score of a sum of products, at an index of the scores. */
+function scoreOf(
+  args: AttentionArgs,
+  mask: Tensor | null,
+  isMath: boolean,
+): (sum: Expr, index: readonly Expr[]) => Expr {
   const scale = floatParam(scaleOf(args));
   const maskView = mask && new TensorView(mask);
   const lowest = constant('float', -Infinity);
-  const finish = (sum: Expr, index: readonly Expr[]): Expr => {
+  return (sum, index) => {
     const scaled = mul(sum, scale);
     if (args.is_causal) return select(binary('le', index[index.length - 1], index[index.length - 2]), scaled, lowest);
     if (!maskView) return scaled;
     const element = maskView.at(index);
-    return element.type === 'bool' && !weights ? select(element, scaled, lowest) : add(scaled, cast('float', element));
+    return element.type === 'bool' && !isMath ? select(element, scaled, lowest) : add(scaled, cast('float', element));
   };
-  lowerProduct(
+}
+
+/** One kernel where the device keeps a running softmax and nobody wants the weights. */
+function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: LoweringContext): void {
+  if (out.numel === 0) return;
+  const isOne = !weights && keepsRunningSoftmax(out.sizes[out.dim - 1], context.device.capabilities);
+  if (isOne) context.launch(wholeAttention(args, out));
+  else lowerInSteps(args, out, weights, context);
+}
+
+function wholeAttention(args: AttentionArgs, out: Tensor): Contraction {
+  const { q, k, v, mask, view } = headsOf(args);
+  const [target, queries, keys, values] = [view(out), q, k, v].map((tensor) => new TensorView(tensor));
+  const all = target.axes();
+  const batch = all.slice(0, -2);
+  const [m, n] = all.slice(-2);
+  const score = scoreOf(args, mask, false);
+  const scoreAt = (position: Expr): Expr => {
+    const depth = axis('e', queries.sizes.at(-1)!);
+    const [x, y] = [queries.at([...batch, m, depth]), keys.at([...batch, position, depth])];
+    return score(reduce('sum', [depth], mul(cast('float', x), cast('float', y))), [...batch, m, position]);
+  };
+  const position = axis('s', keys.sizes.at(-2)!);
+  return {
+    kind: 'contraction',
     label,
-    { left: q, right: transposeView(k, k.dim - 2, k.dim - 1), out: scores },
-    context,
-    undefined,
-    finish,
-  );
+    batch,
+    m,
+    n,
+    k: position,
+    left: softmaxExpr(mask ? 'safe_softmax' : 'softmax', scoreAt, position),
+    right: cast('float', values.at([...batch, position, n])),
+    stores: [{ operand: target.operand, offset: target.offsetAt(all), value: accumulator }],
+  };
+}
+
+/** Scores, softmax and weighted sum: three kernels, scaling and masking in the store of the first. */
+function lowerInSteps(args: AttentionArgs, out: Tensor, weights: Tensor | undefined, context: LoweringContext): void {
+  const { q, k, v, mask, view } = headsOf(args);
+  const scores = context.temporary([...q.sizes.slice(0, -1), k.sizes[k.dim - 2]], q.dtype);
+  const product = { left: q, right: transposeView(k, k.dim - 2, k.dim - 1), out: scores };
+  lowerProduct(label, product, context, undefined, scoreOf(args, mask, !!weights));
   const probabilities = weights ? view(weights) : context.temporary(scores.sizes, q.dtype);
   lowerSoftmax(label, mask ? 'safe_softmax' : 'softmax', scores, scores.dim - 1, probabilities, context);
   lowerProduct(label, { left: probabilities, right: v, out: view(out) }, context);

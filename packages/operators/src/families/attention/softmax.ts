@@ -1,6 +1,17 @@
 import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
-import { axis, binary, cast, constant, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import {
+  axis,
+  binary,
+  cast,
+  constant,
+  reduce,
+  select,
+  TensorView,
+  unary,
+  type AxisExpr,
+  type Expr,
+} from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { notImplementedFor } from '../../kernels/errors.ts';
@@ -82,16 +93,20 @@ export function lowerSoftmax(
   const all = target.axes();
   const line = all[dim];
   const at = (position: Expr): Expr => cast('float', input.at(all.map((own, d) => (d === dim ? position : own))));
-  const reduced = (name: string) => axis(name, line.extent);
-  const r = reduced('r');
-  const most = reduce('max', [r], at(r));
-  const s = reduced('s');
-  const sum = reduce('sum', [s], unary('exp', sub(at(s), most)));
-  const shifted = sub(at(line), most);
-  let value = kind === 'log_softmax' ? sub(shifted, unary('log', sum)) : div(unary('exp', shifted), sum);
-  if (kind === 'safe_softmax') value = select(binary('eq', most, constant('float', -Infinity)), float(0), value);
+  const value = softmaxExpr(kind, at, line);
   const stores = [{ operand: target.operand, offset: target.offsetAt(all), value }];
   context.launch({ kind: 'nest', label, axes: all.filter((own) => own !== line), innerAxes: [line], stores });
+}
+
+/** The softmax along an axis of the line that `at` gives the elements of, where it stands on that axis. */
+export function softmaxExpr(kind: Kind, at: (position: Expr) => Expr, line: AxisExpr): Expr {
+  const [r, s] = ['r', 's'].map((name) => axis(name, line.extent));
+  const most = reduce('max', [r], at(r));
+  const sum = reduce('sum', [s], unary('exp', sub(at(s), most)));
+  const shifted = sub(at(line), most);
+  if (kind === 'log_softmax') return sub(shifted, unary('log', sum));
+  const value = div(unary('exp', shifted), sum);
+  return kind === 'safe_softmax' ? select(binary('eq', most, constant('float', -Infinity)), float(0), value) : value;
 }
 
 function resultType({ self, dtype, half_to_float: widen }: SoftmaxArgs): ScalarType {

@@ -5,9 +5,11 @@ import {
   expressionsOf,
   FreeAxes,
   pointsOf,
+  runningSoftmaxOf,
   type AxisExpr,
   type Expr,
   type Kernel,
+  type RunningSoftmax,
 } from '@cresset/tensorexpr';
 
 /** What a kernel has to do, whatever its schedule. */
@@ -26,13 +28,32 @@ export function kernelCost(kernel: Kernel): KernelCost {
     for (const store of kernel.stores) counter.store(store, [...kernel.axes, ...kernel.innerAxes], kernel.axes);
     return counter.cost();
   }
+  const attention = runningSoftmaxOf(kernel);
+  if (attention) return attentionCost(attention, counter);
   const { batch, m, n, k } = kernel;
   const points = [...batch, m, n];
-  counter.accumulatesOver(points);
+  counter.accumulatesOver(accumulator, points);
   counter.expression(kernel.left, [...batch, m, k]);
   counter.expression(kernel.right, [...batch, k, n]);
   counter.flops += 2 * pointsOf(points) * pointsOf([k]);
   for (const store of kernel.stores) counter.store(store, points, points);
+  return counter.cost();
+}
+
+/** Each score is made once, and is then a power and a part of the row's greatest score and sum. */
+function attentionCost({ batch, m, n, k, depth, stores, ...made }: RunningSoftmax, counter: CostCounter): KernelCost {
+  const [scores, points] = [
+    [...batch, m, k],
+    [...batch, m, n],
+  ];
+  counter.accumulatesOver(made.sum, scores);
+  counter.accumulatesOver(accumulator, points);
+  counter.expression(made.left, [...batch, m, ...depth]);
+  counter.expression(made.right, [...batch, k, ...depth]);
+  counter.expression(made.score, scores);
+  counter.expression(made.values, [...batch, k, n]);
+  counter.flops += 2 * pointsOf([...scores, ...depth]) + 4 * pointsOf(scores) + 2 * pointsOf([...points, k]);
+  for (const store of stores) counter.store(store, points, points);
   return counter.cost();
 }
 
@@ -44,9 +65,9 @@ class CostCounter {
   readonly #freeAxes = new FreeAxes();
   readonly #seen = new Set<Expr>();
 
-  /** The finished sum of products, which names no axis, is another one at each of these points. */
-  accumulatesOver(axes: readonly AxisExpr[]): void {
-    this.#freeAxes.declare(accumulator, axes);
+  /** A finished sum of products, which names no axis, is another one at each of these points. */
+  accumulatesOver(sum: Expr, axes: readonly AxisExpr[]): void {
+    this.#freeAxes.declare(sum, axes);
   }
 
   store(store: Kernel['stores'][number], axes: readonly AxisExpr[], outerAxes: readonly AxisExpr[]): void {

@@ -1,0 +1,66 @@
+import type { DeviceCapabilities } from './device.ts';
+import { extentOf, pointsOf } from './index-value.ts';
+import type { RunningSoftmax } from './running-softmax.ts';
+import type { Launch, OwnRowsSchedule, SharedRowsSchedule } from './schedule.ts';
+
+/** How attention is spread over threads: on a software adapter, whose barriers are dear, by rows; else by blocks of rows. */
+export function scheduleRunningSoftmax(kernel: RunningSoftmax, capabilities: DeviceCapabilities): Launch {
+  const [m, n, k] = [kernel.m, kernel.n, kernel.k].map(extentOf);
+  const batch = pointsOf(kernel.batch);
+  if (!capabilities.software) {
+    const schedule = sharedRows(m, n, k, capabilities);
+    const tiles =
+      Math.ceil(m / (schedule.threadsM * schedule.rows)) * Math.ceil(n / (schedule.threadsN * schedule.columns));
+    return { kernel, schedule, workgroups: batch * tiles };
+  }
+  const schedule = ownRows(n);
+  const threads = batch * Math.ceil(m / schedule.rows) * Math.ceil(n / schedule.columns);
+  return { kernel, schedule, workgroups: Math.ceil(threads / schedule.workgroupSize) };
+}
+
+/** Values with more columns are better off with scores in memory: those in workgroup memory serve so many at a time. */
+const maxColumns = 512;
+
+/** Whether attention to values of so many columns pays as one kernel on a device. */
+export function keepsRunningSoftmax(columns: number, { host }: DeviceCapabilities): boolean {
+  return !host && columns <= maxColumns;
+}
+
+/** Of four rows of a thread, these are half of what a shader may have in variables. */
+const maxOwnColumns = 256;
+
+function ownRows(n: number): OwnRowsSchedule {
+  return { kind: 'own rows', workgroupSize: 8, rows: 4, columns: powerOfTwoFrom(n, 8, maxOwnColumns), positions: 4 };
+}
+
+const maxSharedColumns = 128;
+
+function sharedRows(m: number, n: number, k: number, capabilities: DeviceCapabilities): SharedRowsSchedule {
+  const { maxWorkgroupSize, maxWorkgroupStorage } = capabilities;
+  const threads = maxWorkgroupSize >= 256 ? 16 : 8;
+  const ofThread = powerOfTwoFrom(Math.ceil(n / threads), 1, maxSharedColumns / threads);
+  const block = { kind: 'shared rows', threadsM: threads, threadsN: threads, columns: ofThread, depth: 16 } as const;
+  const large: SharedRowsSchedule = { ...block, rows: 2, positions: 2 };
+  const isLarge = m >= 2 * threads && k >= 2 * threads && 4 * sharedElements(large) <= maxWorkgroupStorage;
+  return isLarge ? large : { ...block, rows: 1, positions: 1 };
+}
+
+/** Where in workgroup memory the tiles of a block of rows lie, in elements. */
+export function sharedTiles({ threadsM, threadsN, rows, columns, positions, depth }: SharedRowsSchedule) {
+  const [height, length] = [threadsM * rows, threadsN * positions];
+  // Elements that are written side by side and read one below the other lie in lines that are one longer.
+  return {
+    left: height * depth,
+    right: (length + 1) * depth,
+    powers: height * length,
+    values: length * threadsN * columns,
+  };
+}
+
+function sharedElements(schedule: SharedRowsSchedule): number {
+  return Object.values(sharedTiles(schedule)).reduce((sum, elements) => sum + elements, 0);
+}
+
+function powerOfTwoFrom(extent: number, least: number, most: number): number {
+  return Math.min(most, Math.max(least, 2 ** Math.ceil(Math.log2(Math.max(extent, 1)))));
+}

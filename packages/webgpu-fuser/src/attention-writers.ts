@@ -1,0 +1,2 @@
+export { writeOwnRows } from './own-rows-writer.ts';
+export { writeSharedRows } from './shared-rows-writer.ts';
