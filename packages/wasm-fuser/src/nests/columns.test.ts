@@ -3,16 +3,20 @@ import {
   axis,
   binary,
   constant,
+  normalise,
   param,
   reduce,
+  signatureOf,
   TensorView,
   unary,
   type AxisExpr,
   type Expr,
+  type LoopNest,
   type ReduceFunction,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import { WasmDevice } from '../device/wasm-device.ts';
+import { kernelBytes } from './kernel-module.ts';
 
 /** Columns for several fours at once, one four, and some left over. */
 const [ROWS, COLUMNS] = [19, 39];
@@ -116,4 +120,42 @@ test('the greater of a NaN, or of a zero with a sign, and a known number is the 
   });
   await to.storage.toHost();
   expect(Array.from(to.contiguousArray() as Float32Array)).toEqual([NaN, -0, 0, 1, 6, -0, NaN]);
+});
+
+/** Loops in a module's code. */
+function loopsIn(nest: LoopNest): number {
+  const normal = normalise(nest);
+  const bytes = kernelBytes(normal, signatureOf(normal));
+  return bytes.filter((byte, at) => byte === 0x03 && bytes[at + 1] === 0x40).length;
+}
+
+test.each([37, 3000])('sums of %d elements that meet the same row are made in one loop', async (length) => {
+  const rows = 5;
+  const weights = Float32Array.from({ length: 3 * rows * length }, (_, at) => Math.cos(at * 0.37));
+  const row = Float32Array.from({ length }, (_, at) => Math.sin(at * 1.7));
+  const w = new TensorView(Tensor.fromArray(weights, [3, rows, length], 'float32'));
+  const v = new TensorView(Tensor.fromArray(row, [length], 'float32'));
+  const out = Tensor.empty([rows], 'float32');
+  const to = new TensorView(out);
+  const [r, k] = [axis('r', param('i32', rows)), axis('k', param('i32', length))];
+  const sumOf = (gate: number): Expr =>
+    reduce('sum', [k], binary('mul', w.at([constant('i32', gate), r, k]), v.at([k])));
+  const nestOf = (value: Expr): LoopNest => ({
+    kind: 'nest',
+    label: 'gates',
+    axes: [r],
+    innerAxes: [],
+    stores: [{ operand: to.operand, offset: to.offsetAt([r]), value }],
+  });
+  const gates = nestOf(binary('sub', binary('mul', sumOf(0), sumOf(1)), sumOf(2)));
+  device.launch(gates);
+  await out.storage.toHost();
+  const results = out.contiguousArray() as Float32Array;
+  for (let at = 0; at < rows; at++) {
+    const [x, y, z] = [0, 1, 2].map((gate) =>
+      row.reduce((sum, value, j) => sum + value * weights[(gate * rows + at) * length + j], 0),
+    );
+    expect(results[at] / (x * y - z)).toBeCloseTo(1, 3);
+  }
+  expect(loopsIn(gates)).toBeLessThanOrEqual(loopsIn(nestOf(sumOf(0))));
 });

@@ -9,6 +9,8 @@ import {
   type ExprType,
   type KernelSignature,
   type LoadExpr,
+  type ReduceExpr,
+  reductionsIn,
   type UnaryExpr,
   ValueHomes,
 } from '@cresset/tensorexpr';
@@ -34,7 +36,7 @@ import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
 import { LaunchBlock } from './launch-block.ts';
 import { philox } from './philox.ts';
 import { RareCalls } from './rare-functions.ts';
-import { writeReduction } from './reductions.ts';
+import { isSumAlong, writeReduction, writeSums } from './reductions.ts';
 import { Groups, inForm, valueType, type Form, type Lanes, type Scope, type Value } from './scope.ts';
 
 /** Thrown where four steps of a loop cannot be taken at once: values of 64 bits differ in it. */
@@ -66,6 +68,7 @@ export class ExpressionWriter {
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
   readonly groups = new Groups();
+  #reductions: readonly ReduceExpr[] = [];
 
   /**
    * @param singleSteps loops that go one by one
@@ -86,6 +89,7 @@ export class ExpressionWriter {
 
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
+    this.#reductions = reductionsIn(roots);
   }
 
   /** Puts what code gives into a local of its own; code that reads it. */
@@ -110,8 +114,15 @@ export class ExpressionWriter {
     if (expr.kind === 'accumulator') throw new TypeError('an accumulator is used where it has no value');
     const home = this.#homes.homeOf(expr, scope);
     let value: Value;
-    if (expr.kind === 'reduce') value = writeReduction(this, expr, home);
-    else {
+    if (expr.kind === 'reduce') {
+      const sums = this.#sumsBeside(expr, home);
+      if (sums.length > 1) {
+        const values = writeSums(this, sums, home);
+        sums.forEach((sum, at) => home.bind(sum, values[at]));
+        return home.valueOf(expr)!;
+      }
+      value = writeReduction(this, expr, home);
+    } else {
       let form: Form = 'scalar';
       const codes = this.groups.each(this.groupsOf(expr, home), () => {
         const one = this.#compute(expr, home);
@@ -122,6 +133,20 @@ export class ExpressionWriter {
     }
     home.bind(expr, value);
     return value;
+  }
+
+  /** A sum and others that can be made in the same loop; none where it is no such sum. */
+  #sumsBeside(expr: ReduceExpr, scope: Scope): readonly ReduceExpr[] {
+    if (scope.isGuard || !isSumAlong(this, expr, scope)) return [];
+    const sums = [expr];
+    for (const other of this.#reductions) {
+      const isAlike =
+        other !== expr && other.axes.length === expr.axes.length && other.axes.every((axis, at) => axis === expr.axes[at]);
+      if (!isAlike || scope.valueOf(other) || this.#homes.homeOf(other, scope) !== scope) continue;
+      if (!isSumAlong(this, other, scope) || sums.some((sum) => isWithin(sum, other) || isWithin(other, sum))) continue;
+      sums.push(other);
+    }
+    return sums;
   }
 
   /** How many groups have a value of their own. */
@@ -502,6 +527,8 @@ export class ExpressionWriter {
     scope.code.push(when(condition, inner.code));
   }
 }
+
+const isWithin = (inner: ReduceExpr, outer: ReduceExpr): boolean => reductionsIn([outer.body]).includes(inner);
 
 const predicates = new Set(['isnan', 'isinf', 'isfinite', 'signbit', 'eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 

@@ -73,7 +73,7 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   if (!last) return writer.value(body, scope);
   const goesAlong = !differs && takesLanesAlong(writer, body, last, scope);
   const form: Form = type === 'float' || differs || goesAlong ? 'lanes' : 'scalar';
-  const reduction = new Reduction(writer, fn, body, form, writer.groupsOf(expr, scope), scope);
+  const reduction = new Reduction(writer, fn, [body], form, writer.groupsOf(expr, scope), scope);
   writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
     if (goesAlong) reduction.fourByFour(last, inner);
     else reduction.oneByOne(last, inner);
@@ -83,6 +83,21 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   const [code] = totals;
   if (!goesAlong || type === 'float') return { form, code };
   return { form: 'scalar', code: writer.keep(scope, 'i32', inForm('scalar', type, { form: 'lanes', code })) };
+}
+
+/** Sums of floats over the same axes, in one loop: what they have in common, a row that meets several others, is read once. */
+export function writeSums(writer: LoopWriter, sums: readonly ReduceExpr[], scope: Scope): readonly Value[] {
+  const [{ axes }] = sums;
+  const bodies = sums.map(({ body }) => body);
+  const reduction = new Reduction(writer, 'sum', bodies, 'lanes', 1, scope);
+  writer.loops(axes.slice(0, -1), scope, (inner) => reduction.fourByFour(axes.at(-1)!, inner));
+  return reduction.totals.map((total) => ({ form: 'lanes', code: total.get }));
+}
+
+/** Whether a reduction is a sum that can be made beside others, along elements that lie side by side. */
+export function isSumAlong(writer: LoopWriter, { fn, body, axes }: ReduceExpr, scope: Scope): boolean {
+  const last = axes.at(-1);
+  return fn === 'sum' && body.type === 'float' && last !== undefined && takesLanesAlong(writer, body, last, scope);
 }
 
 /** Whether four steps along a loop are worth taking at once: elements lie side by side there. */
@@ -114,7 +129,7 @@ export function prefersLanes(body: Expr, axis: AxisExpr, freeAxes: FreeAxes): bo
   return beside > apart && extentOf(axis) >= LEAST_STEPS;
 }
 
-/** What a reduction has come to, in each group of lanes. */
+/** What a reduction has come to, in each group of lanes; one body after the other, where there are several. */
 type Totals = readonly Local[];
 
 class Reduction {
@@ -126,23 +141,27 @@ class Reduction {
   constructor(
     private readonly writer: LoopWriter,
     private readonly fn: keyof typeof operations,
-    private readonly body: Expr,
+    private readonly bodies: readonly Expr[],
     private readonly form: Form,
     groups: number,
     scope: Scope,
   ) {
     this.totals = this.#begun(scope, groups);
-    this.#combine = combination(fn, body.type, form);
+    this.#combine = combination(fn, this.#type, form);
+  }
+
+  get #type(): ExprType {
+    return this.bodies[0].type;
   }
 
   get #isLongSum(): boolean {
-    return this.fn === 'sum' && this.body.type === 'float';
+    return this.fn === 'sum' && this.#type === 'float';
   }
 
-  /** Locals with what nothing comes to. */
-  #begun(scope: Scope, count: number): Totals {
-    const { type } = this.body;
-    return Array.from({ length: count }, () => {
+  /** Locals with what nothing comes to, so many for each body. */
+  #begun(scope: Scope, groups: number): Totals {
+    const type = this.#type;
+    return Array.from({ length: groups * this.bodies.length }, () => {
       const local = this.writer.body.local(valueType(type, this.form));
       scope.code.push(local.set(this.writer.valueIn(this.form, neutralElement(this.fn, type), scope)));
       if (type === 'float' && (this.fn === 'max' || this.fn === 'min')) {
@@ -155,9 +174,12 @@ class Reduction {
   }
 
   #add(to: Totals, scope: Scope): void {
-    this.writer.groups.each(to.length, (group) => {
-      const value = this.#value(scope);
-      this.#join(to[group], value, f32x4.ne(value, value), scope);
+    const groups = to.length / this.bodies.length;
+    this.writer.groups.each(groups, (group) => {
+      this.bodies.forEach((body, at) => {
+        const value = this.#value(body, scope);
+        this.#join(to[at * groups + group], value, f32x4.ne(value, value), scope);
+      });
     });
   }
 
@@ -178,11 +200,11 @@ class Reduction {
     }
   }
 
-  #value(scope: Scope): Code {
-    const value = this.writer.value(this.body, scope);
+  #value(body: Expr, scope: Scope): Code {
+    const value = this.writer.value(body, scope);
     return value.form === this.form
       ? value.code
-      : this.writer.keep(scope, valueType(this.body.type, this.form), inForm(this.form, this.body.type, value));
+      : this.writer.keep(scope, valueType(body.type, this.form), inForm(this.form, body.type, value));
   }
 
   oneByOne(axis: AxisExpr, scope: Scope): void {
@@ -224,19 +246,26 @@ class Reduction {
   fourByFour(axis: AxisExpr, scope: Scope): void {
     const { writer, totals } = this;
     const end = writer.valueIn('scalar', axis.extent, scope);
-    const [lanes] = this.#begun(scope, 1);
+    const all = this.#begun(scope, 1);
     const isLong = this.#isLongSum && extentOf(axis) > LONG_STEPS;
-    const lost = isLong ? this.#begun(scope, 1)[0] : null;
+    const lost = isLong ? this.#begun(scope, 1) : null;
+    const groups = Math.max(1, GROUPS / 2 ** Math.ceil(Math.log2(this.bodies.length)));
     const whole = (start: Code, stop: Code, inner: Scope): Code => {
-      const parts = this.#begun(inner, GROUPS);
-      const rest = writer.laneSteps(axis, start, stop, inner, GROUPS, (innermost) => this.#add(parts, innermost));
-      const [first, ...others] = parts;
-      const after = writer.laneSteps(axis, rest, stop, inner, 1, (innermost) => this.#add([first], innermost));
-      for (const part of others) this.#join(first, part.get, this.#unordered.get(part)?.get ?? v128.zero, inner);
-      this.#settle([first], inner);
-      if (lost) this.#addPart(lanes, first, inner, lost);
-      else inner.code.push(lanes.set(this.#combine(lanes.get, first.get)));
-      return after;
+      const parts = this.#begun(inner, groups);
+      const firsts = this.bodies.map((_, at) => parts[at * groups]);
+      let rest = start;
+      if (groups > 1)
+        rest = writer.laneSteps(axis, rest, stop, inner, groups, (innermost) => this.#add(parts, innermost));
+      rest = writer.laneSteps(axis, rest, stop, inner, 1, (innermost) => this.#add(firsts, innermost));
+      firsts.forEach((first, at) => {
+        for (const part of parts.slice(at * groups + 1, (at + 1) * groups))
+          this.#join(first, part.get, this.#unordered.get(part)?.get ?? v128.zero, inner);
+        this.#settle([first], inner);
+        const lanes = all[at];
+        if (lost) this.#addPart(lanes, first, inner, lost[at]);
+        else inner.code.push(lanes.set(this.#combine(lanes.get, first.get)));
+      });
+      return rest;
     };
     let rest: Code = i32.const(0);
     if (isLong) {
@@ -246,15 +275,16 @@ class Reduction {
       });
       rest = after.get;
     } else rest = whole(i32.const(0), end, scope);
-    // Halves, then neighbours.
-    for (const order of [
-      [2, 3, 0, 1],
-      [1, 0, 3, 2],
-    ]) {
-      scope.code.push(lanes.set(this.#combine(lanes.get, v128.shuffle(lanes.get, lanes.get, order))));
-    }
-    const [total] = totals;
-    scope.code.push(total.set(this.#combine(total.get, lanes.get)));
+    all.forEach((lanes, at) => {
+      // Halves, then neighbours.
+      for (const order of [
+        [2, 3, 0, 1],
+        [1, 0, 3, 2],
+      ]) {
+        scope.code.push(lanes.set(this.#combine(lanes.get, v128.shuffle(lanes.get, lanes.get, order))));
+      }
+      scope.code.push(totals[at].set(this.#combine(totals[at].get, lanes.get)));
+    });
     writer.steps(axis, rest, end, scope, (inner) => this.#add(totals, inner));
     this.#settle(totals, scope);
   }
