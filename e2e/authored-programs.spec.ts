@@ -87,10 +87,10 @@ test('a module is authored, changed in place on the GPU, verified, saved and loa
   const result = await page.evaluate(async () => {
     const { createModule, load, moduleList, tensor } = globalThis.cresset;
     type Elements = { readonly data: ArrayLike<number> };
-    const scale = await createModule('Scale');
+    const scale = await createModule('Scale', { device: 'webgpu' });
     await scale.registerParameter('weight', tensor(new Float32Array(2000).fill(2)));
     await scale.define('def forward(self, x):\n    return x * self.weight\n');
-    const net = await createModule<'step'>('Net');
+    const net = await createModule<'step'>('Net', { device: 'webgpu' });
     await net.registerModule('layers', moduleList([scale, scale]));
     await net.define(`
 def step(self, by: float):
@@ -108,7 +108,7 @@ def forward(self, x):
     const report = await net.verify([x]);
     const bytes = await net.save({ extraFiles: { 'about.txt': 'made here' } });
     const blob = await net.save({ as: 'blob' });
-    const again = await load(new Blob([bytes]));
+    const again = await load(new Blob([bytes]), { device: 'webgpu' });
     const after = ((await again.forward(x)) as unknown as Elements).data[1999];
     return {
       before,

@@ -39,7 +39,7 @@ export interface DigitsRun {
 export async function runDigits(
   page: Page,
   address: string,
-  device: Cresset.LoadOptions['device'] = 'auto',
+  device: Cresset.LoadOptions['device'] = 'webgpu',
   cache = false,
 ) {
   await page.waitForFunction(() => 'cresset' in globalThis);

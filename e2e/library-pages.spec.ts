@@ -28,6 +28,38 @@ for (const { name, address } of pages) {
   });
 }
 
+test('the host computes in WebAssembly where a policy allows to compile it, and in JavaScript where it does not', async ({
+  page,
+}) => {
+  const run = async (folder: string) => {
+    await page.goto(`${pagesAddress}${folder}module.html`);
+    const done = await runDigits(page, new URL('models/digits.pt', pagesAddress).href, 'cpu');
+    expectPyTorchsAnswer(done);
+    return { description: done.place.description, isCompiled: done.profile.dispatches > 0 };
+  };
+  expect(await run('compiling/')).toEqual({
+    description: expect.stringMatching(/^WebAssembly/),
+    isCompiled: true,
+  });
+  expect(await run('strict/')).toEqual({ description: 'host', isCompiled: false });
+});
+
+test('a software adapter is left alone where WebAssembly may be compiled', async ({ page }) => {
+  const placeOn = async (folder: string) => {
+    await page.goto(`${pagesAddress}${folder}module.html`);
+    return (await runDigits(page, new URL('models/digits.pt', pagesAddress).href, 'auto')).place;
+  };
+  expect(await placeOn('compiling/')).toMatchObject({
+    device: 'cpu',
+    description: expect.stringMatching(/^WebAssembly/),
+    reason: expect.stringContaining('software adapter'),
+  });
+  expect(await placeOn('strict/')).toMatchObject({
+    device: 'webgpu',
+    reason: 'WebGPU is there, on a software adapter',
+  });
+});
+
 test('a warm run of the digits is one upload, one submit, one readback and few dispatches', async ({ page }) => {
   await page.goto(`${pagesAddress}module.html`);
   const { profile } = await runDigits(page, 'models/digits.pt');
@@ -41,7 +73,7 @@ test('a profile and the passes come with parts of the library', async ({ page })
   await page.waitForFunction(() => 'cresset' in globalThis);
   const { kernels, call, trace, steps } = await page.evaluate(async () => {
     const { load, tensor } = globalThis.cresset;
-    const model = await load('models/digits.pt');
+    const model = await load('models/digits.pt', { device: 'webgpu' });
     const picture = tensor(
       Float32Array.from({ length: 784 }, (_, at) => (at % 5 === 0 ? 1 : 0)),
       [1, 1, 28, 28],

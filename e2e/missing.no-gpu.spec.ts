@@ -4,7 +4,7 @@ import { expectPyTorchsAnswer, runDigits } from './digits.ts';
 
 test('without a GPU the host device gives the answer and says why it was taken', async ({ page }) => {
   await page.goto(`${pagesAddress}module.html`);
-  const run = await runDigits(page, 'models/digits.pt');
+  const run = await runDigits(page, 'models/digits.pt', 'auto');
   expectPyTorchsAnswer(run);
   expect(run.place).toMatchObject({ device: 'cpu', thread: 'worker' });
   expect(run.place.reason).not.toBe('');

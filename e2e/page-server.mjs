@@ -3,7 +3,8 @@
 //   /models/...     the playground's bundled model and its expected answer
 //   /shared/...     ../shared beside this project, where that folder exists
 //   /...            e2e/pages
-// `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only.
+// `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only, `/compiling` one that
+// allows to compile WebAssembly besides.
 // `?ranges=no` answers a range request with the whole file, as simple servers do.
 // POST /report hands what a page found to who started the server.
 import { createReadStream, statSync } from 'node:fs';
@@ -48,9 +49,9 @@ function requestedRange(header, size) {
 
 function answer(request, response) {
   const address = new URL(request.url, 'http://localhost');
-  const strict = address.pathname.startsWith('/strict/');
-  const path = decodeURIComponent(strict ? address.pathname.slice('/strict'.length) : address.pathname);
-  if (strict) response.setHeader('Content-Security-Policy', "script-src 'self'; worker-src 'self'");
+  const [, strictness, path] = /^(\/strict|\/compiling|)(\/.*)$/.exec(decodeURIComponent(address.pathname));
+  const scripts = strictness === '/compiling' ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'";
+  if (strictness) response.setHeader('Content-Security-Policy', `${scripts}; worker-src 'self'`);
   response.setHeader('Cache-Control', 'no-store');
 
   const found = fileFor(path);

@@ -3,6 +3,7 @@ import { expect, test, type Page } from '@playwright/test';
 
 async function profile(page: Page): Promise<void> {
   await page.goto('/');
+  await page.getByLabel('device').selectOption('webgpu');
   await page.getByRole('tab', { name: 'Call' }).click();
   await page.getByRole('button', { name: 'Profile' }).click();
   await expect(page.getByRole('region', { name: 'Profile' })).toBeVisible();

@@ -47,7 +47,7 @@ test('speech probabilities on WebGPU are those of PyTorch', async ({ page }) => 
       fetch(`${files}cases.jsonl`).then((response) => response.text()),
       fetch(`${files}cases.bin`).then((response) => response.arrayBuffer()),
     ]);
-    const model = await load(`${files}silero_vad.pt`);
+    const model = await load(`${files}silero_vad.pt`, { device: 'webgpu' });
 
     const elements = ({ tensor: { data, shape, offset } }: TensorJson): Float32Array => {
       const count = shape.reduce((product, size) => product * size, 1);
@@ -117,7 +117,7 @@ test('a recording heard chunk after chunk gives what PyTorch hears in it', async
     const header = 44;
     const samples = Float32Array.from(new Int16Array(recording, header), (sample) => sample / 32768);
     const chunkLength = 512;
-    const model = await load(`${files}silero_vad.pt`);
+    const model = await load(`${files}silero_vad.pt`, { device: 'webgpu' });
     await model.call('reset_states', []);
     const heard: number[] = [];
     for (let start = 0; start + chunkLength <= samples.length; start += chunkLength) {

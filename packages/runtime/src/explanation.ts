@@ -3,6 +3,7 @@ import { isImplemented, type OperatorRow } from '@cresset/operators';
 import type { ScriptObject } from '@cresset/tensor';
 import type { StretchReport } from './run/planner.ts';
 import type { ScriptModule } from './script-module.ts';
+import type { DeviceReport } from './worker/core-requests.ts';
 import type { PartUse } from './worker/part-loader.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface MethodExplanation {
 export interface Explanation extends MethodExplanation {
   /** Parts of the library that the program needs beside the engine, and what needs each. */
   readonly parts: readonly PartUse[];
+  /** Where it runs, and why there. */
+  readonly place: DeviceReport;
 }
 
 /**

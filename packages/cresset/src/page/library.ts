@@ -15,8 +15,8 @@ import {
 
 export interface LoadOptions {
   /**
-   * Where to compute. `auto` (the default) takes the GPU where there is one, else the CPU; `model.place` says which and why.
-   * `webgpu` rejects where there is no GPU.
+   * Where to compute. `auto` (the default) takes the GPU where there is one that is no software, for models with enough to do; others run on the
+   * CPU. `model.place` says which and why. `webgpu` rejects where there is no GPU.
    */
   readonly device?: 'auto' | 'webgpu' | 'cpu';
   /** `false` runs the program in this thread, which it keeps busy. By default it runs in a worker that all models share. */

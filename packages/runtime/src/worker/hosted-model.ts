@@ -302,7 +302,7 @@ export class HostedModel {
   async explain(module: string, method: string): Promise<Explanation> {
     const { explainFunction } = await import('../explanation.ts');
     const { fn, receiver } = this.callee(module, method);
-    return { ...explainFunction(this.runner, fn, receiver), parts: this.parts.uses };
+    return { ...explainFunction(this.runner, fn, receiver), parts: this.parts.uses, place: this.deviceReport };
   }
 
   async tensor(module: string, name: string): Promise<WireTensor> {

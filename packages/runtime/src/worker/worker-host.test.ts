@@ -1,7 +1,7 @@
 import { registerAllOperators } from '@cresset/operators';
 import { readFileSync } from 'node:fs';
 import { CressetError } from '@cresset/ir';
-import type { ComputeDevice } from '@cresset/tensorexpr';
+import type { ComputeDevice, DeviceCapabilities } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
 import { register as registerMemory } from '../parts/memory.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
@@ -14,14 +14,15 @@ import { WorkerHost } from './worker-host.ts';
 import { failure } from '../../../../test-setup/failure.ts';
 
 const digits = readFileSync(new URL('../../../../apps/playground/public/models/digits.pt', import.meta.url));
+const little = readFileSync(new URL('../../../archive/fixtures/frozen.pt', import.meta.url));
 
 const noDevice = (): Promise<ComputeDevice> =>
   Promise.reject(new CressetError('WEBGPU_NO_API', 'this browser has no WebGPU'));
 
 /** A client and a host within this thread; no GPU, unless one is given. */
-function connect(openDevice = noDevice): WorkerClient {
+function connect(openDevice = noDevice, openHost?: () => Promise<ComputeDevice | null>): WorkerClient {
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  new WorkerHost(hostPort, { openDevice }).listen();
+  new WorkerHost(hostPort, openHost ? { openDevice, openHost } : { openDevice }).listen();
   return new WorkerClient(clientPort);
 }
 
@@ -82,6 +83,72 @@ describe('WorkerHost', () => {
     expect(error.message).toMatch(/'[\w.]+\.weight' takes \d{4,} bytes .* allows 4096 bytes in one buffer/);
     const { summary } = await load('auto');
     expect(summary.device).toMatchObject({ device: 'cpu', reason: expect.stringContaining('4096 bytes') });
+  });
+
+  const deviceOf = (capabilities: Partial<DeviceCapabilities>, description: string): ComputeDevice =>
+    ({
+      description,
+      capabilities: { software: false, maxBindingBytes: 2 ** 31, ...capabilities },
+      deviceElementSize: () => 4,
+    }) as unknown as ComputeDevice;
+
+  it.each([
+    [
+      'a software adapter is left alone',
+      digits,
+      'auto',
+      { software: true },
+      'WebAssembly',
+      /^the GPU is a software adapter \(GPU\)$/,
+    ],
+    [
+      'a GPU is not woken for little',
+      little,
+      'auto',
+      {},
+      'WebAssembly',
+      /^a call .* some [\d.e-]+ million multiplications, fewer/,
+    ],
+    [
+      'a GPU has what is much',
+      digits,
+      'auto',
+      {},
+      'GPU',
+      /^WebGPU is there, and a call .* some \d\d+ million multiplications$/,
+    ],
+    ['what is asked for is done', little, 'webgpu', {}, 'GPU', /^device 'webgpu' was asked for$/],
+    [
+      'a software adapter may be asked for',
+      digits,
+      'webgpu',
+      { software: true },
+      'GPU',
+      /^device 'webgpu' was asked for$/,
+    ],
+    ['the host may be asked for', digits, 'cpu', {}, 'WebAssembly', /^device 'cpu' was asked for$/],
+  ] as const)('%s', async (_, file, device, capabilities, description, reason) => {
+    const host = deviceOf({ host: true }, 'WebAssembly');
+    const client = connect(
+      () => Promise.resolve(deviceOf(capabilities, 'GPU')),
+      () => Promise.resolve(host),
+    );
+    const load = { type: 'load', model: 1, input: new Uint8Array(file).buffer, device } as const;
+    const { summary } = await client.request('loaded', load);
+    expect(summary.device).toMatchObject({ description, reason: expect.stringMatching(reason) });
+    const about = { type: 'query', model: 1, module: '', method: 'forward', about: 'explain' } as const;
+    const { explanation } = await client.request('explained', about);
+    expect(explanation.place).toEqual(summary.device);
+  });
+
+  it('takes any adapter before JavaScript', async () => {
+    const client = connect(
+      () => Promise.resolve(deviceOf({ software: true }, 'GPU')),
+      () => Promise.resolve(null),
+    );
+    const load = { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'auto' } as const;
+    const { summary } = await client.request('loaded', load);
+    expect(summary.device).toMatchObject({ device: 'webgpu', reason: 'WebGPU is there, on a software adapter' });
   });
 
   it('says which part answers a request where it is not there', async () => {

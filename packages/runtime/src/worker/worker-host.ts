@@ -6,6 +6,7 @@ import {
   type TransferProgress,
 } from '@cresset/archive';
 import { applyJitOptions, CressetError, jitOptions } from '@cresset/ir';
+import type { ScriptObject } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { initializeRuntime } from '../initialize.ts';
 import { InterruptedError } from '../interpreter/script-error.ts';
@@ -32,6 +33,7 @@ import type { PartLoader } from './part-loader.ts';
 import { ProgramParts } from './program-parts.ts';
 import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
 import { oversizedWeight } from './weight-sizes.ts';
+import { expectedWork } from './device-choice.ts';
 import { toWireError } from './wire-error.ts';
 import { tensorToWire } from './wire-value.ts';
 
@@ -296,9 +298,13 @@ export class WorkerHost {
     if (choice === 'cpu') return this.#onHost("device 'cpu' was asked for");
     try {
       const device = await (this.#device ??= this.#environment.openDevice());
-      const found = device.capabilities.software ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
+      const { description } = device;
+      const isSoftware = choice === 'auto' && device.capabilities.software;
+      const host = isSoftware ? await this.#onHost(`the GPU is a software adapter (${description})`) : null;
+      if (host?.device) return host;
+      const found = isSoftware ? 'WebGPU is there, on a software adapter' : 'WebGPU is there';
       const reason = choice === 'webgpu' ? "device 'webgpu' was asked for" : found;
-      return { device, report: { device: 'webgpu', description: device.description, reason } };
+      return { device, report: { device: 'webgpu', description, reason } };
     } catch (error) {
       this.#device = null;
       if (choice === 'webgpu' || !(error instanceof CressetError)) throw error;
@@ -314,13 +320,25 @@ export class WorkerHost {
 
   /** A model with a weight that the GPU cannot hold in one buffer runs on the host, unless the GPU was asked for. */
   async #placeOf({ module, weights }: LoadedModule, place: ModelPlace, choice: DeviceChoice): Promise<ModelPlace> {
-    const complaint = place.device && oversizedWeight(collectModules(module), place.device);
-    if (!complaint) return place;
+    const modules = collectModules(module);
+    const complaint = place.device && oversizedWeight(modules, place.device);
+    if (!complaint) return choice === 'auto' ? this.#fasterPlace(modules, place) : place;
     if (place.device!.capabilities.host) return { device: null, report: cpuReport(complaint) };
     if (choice === 'auto')
       return this.#placeOf({ module, weights } as LoadedModule, await this.#onHost(complaint), choice);
     weights?.close();
     throw new CressetError('DEVICE_BUFFER_TOO_LARGE', `${complaint}; with device 'cpu' the model runs on the host`);
+  }
+
+  /** The host, where WebAssembly will have answered before a GPU could. */
+  async #fasterPlace(modules: ReadonlyMap<string, ScriptObject>, place: ModelPlace): Promise<ModelPlace> {
+    const { device, report } = place;
+    if (!device || device.capabilities.host || device.capabilities.software) return place;
+    const { multiplications, isSmall } = expectedWork(modules);
+    const work = `a call is expected to do some ${Number((multiplications / 1e6).toPrecision(2))} million multiplications`;
+    const host = isSmall ? await this.#onHost(`${work}, fewer than pay for a GPU's answer`) : null;
+    if (host?.device && !oversizedWeight(modules, host.device)) return host;
+    return { ...place, report: { ...report, reason: `${report.reason}, and ${work}` } };
   }
 
   /** The next model that is loaded gets a new device; those on the lost one go on saying that it is lost. */

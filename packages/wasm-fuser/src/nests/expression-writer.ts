@@ -141,7 +141,9 @@ export class ExpressionWriter {
     const sums = [expr];
     for (const other of this.#reductions) {
       const isAlike =
-        other !== expr && other.axes.length === expr.axes.length && other.axes.every((axis, at) => axis === expr.axes[at]);
+        other !== expr &&
+        other.axes.length === expr.axes.length &&
+        other.axes.every((axis, at) => axis === expr.axes[at]);
       if (!isAlike || scope.valueOf(other) || this.#homes.homeOf(other, scope) !== scope) continue;
       if (!isSumAlong(this, other, scope) || sums.some((sum) => isWithin(sum, other) || isWithin(other, sum))) continue;
       sums.push(other);
