@@ -1,5 +1,15 @@
 import { Tensor } from '@cresset/tensor';
-import { accumulator, axis, binary, param, TensorView, type Kernel, type LaunchRecorder } from '@cresset/tensorexpr';
+import {
+  accumulator,
+  axis,
+  binary,
+  cast,
+  param,
+  TensorView,
+  type Contraction,
+  type Kernel,
+  type LaunchRecorder,
+} from '@cresset/tensorexpr';
 import { afterEach, expect, test, vi } from 'vitest';
 import { openWasmDevice } from '../parts/device.ts';
 import { WasmDevice } from './wasm-device.ts';
@@ -143,6 +153,30 @@ test('what a store needs is read before another one writes there', async () => {
   });
   expect(await read(y)).toEqual([2, 4, 6, 8, 10]);
   expect(await read(x)).toEqual([11, 11, 11, 11, 11]);
+});
+
+test('rows that 64-bit integers choose are packed one by one, and multiplied like others', async () => {
+  const device = new WasmDevice();
+  const chosen = [3, 0, 5, 5, 1, 2];
+  const rows = Tensor.fromArray(BigInt64Array.from(chosen, BigInt), [6], 'int64');
+  const table = matrix(7, 8, (row, column) => row * column - 3);
+  const b = matrix(8, 5, (row, column) => row - 2 * column);
+  const c = matrix(6, 5, () => 0);
+  const whole = product(
+    matrix(6, 8, () => 0),
+    b,
+    c,
+  ) as Contraction;
+  const row = cast('i32', new TensorView(rows).at([whole.m]));
+  const kernel = { ...whole, left: new TensorView(table).at([row, whole.k]) };
+  expect(device.prepare(kernel).kind).toBe('contraction');
+  device.launch(kernel);
+  const expected = chosen.flatMap((own) =>
+    [0, 1, 2, 3, 4].map(
+      (column) => 2 * Array.from({ length: 8 }, (_, k) => (own * k - 3) * (k - 2 * column)).reduce((x, y) => x + y),
+    ),
+  );
+  expect(await read(c)).toEqual(expected);
 });
 
 test('there is no device under a policy that forbids to compile WebAssembly', () => {

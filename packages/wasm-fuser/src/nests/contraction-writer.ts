@@ -9,7 +9,7 @@ import {
 } from '@cresset/tensorexpr';
 import { countUp, i32, v128, type Code, type Local } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
-import { ExpressionWriter } from './expression-writer.ts';
+import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
 import { Scope } from './scope.ts';
 import { writeStores } from './store-writer.ts';
 import type { Windows } from './windows.ts';
@@ -104,6 +104,7 @@ function writeImage(
   });
 }
 
+/** Lines of a side, four at a time, or one by one where integers of 64 bits tell what is in them, as in an embedding that is multiplied. */
 function writeSide(
   module: ModuleBuilder,
   name: string,
@@ -112,20 +113,44 @@ function writeSide(
   side: Expr,
   signature: KernelSignature,
 ): void {
-  module.define(name, 5, (body, pointer, batch, from, to, target) => {
-    const root = Scope.root();
-    // Lines that are missing in the last four may lie anywhere.
-    const writer = new ExpressionWriter(module, body, signature, pointer, root, new Set(), true);
-    const element = cast('float', side);
-    writer.announce([element]);
-    writer.markRisky([element]);
-    writer.unflatten(kernel.batch, batch.get, root);
-    const lanes = { axis: line, firsts: body.integers(1) };
-    const scope = root.openLanes(lanes);
-    writer.loops(kernel.k, scope, (inner) => {
-      inner.code.push(v128.store(target.get, writer.valueIn('lanes', element, inner)), target.advance(16));
+  const element = cast('float', side);
+  const define = (write: (writer: ExpressionWriter, from: Local, to: Local, target: Local) => void): void => {
+    module.define(name, 5, (body, pointer, batch, from, to, target) => {
+      // Lines that are missing in the last four may lie anywhere.
+      const writer = new ExpressionWriter(module, body, signature, pointer, Scope.root(), new Set(), true);
+      writer.announce([element]);
+      writer.markRisky([element]);
+      writer.unflatten(kernel.batch, batch.get, writer.root);
+      write(writer, from, to, target);
+      return writer.root.code;
     });
-    root.code.push(countUp(lanes.firsts[0], from.get, to.get, 4, scope.code));
-    return root.code;
-  });
+  };
+  try {
+    define((writer, from, to, target) => {
+      const lanes = { axis: line, firsts: writer.body.integers(1) };
+      const scope = writer.root.openLanes(lanes);
+      writer.loops(kernel.k, scope, (inner) => {
+        inner.code.push(v128.store(target.get, writer.valueIn('lanes', element, inner)), target.advance(16));
+      });
+      writer.root.code.push(countUp(lanes.firsts[0], from.get, to.get, 4, scope.code));
+    });
+  } catch (error) {
+    if (!(error instanceof NeedsSingleSteps)) throw error;
+    define((writer, from, to, target) => {
+      const { root, body } = writer;
+      const depth = kernel.k.map((axis) => writer.valueIn('scalar', axis.extent, root)).reduce(i32.mul, i32.const(1));
+      const fourBytes = writer.keep(root, 'i32', i32.mul(depth, i32.const(16)));
+      writer.steps(line, from.get, to.get, root, (scope) => {
+        const at = body.integer();
+        const own = writer.keep(scope, 'i32', i32.sub(first(writer, line, scope), from.get));
+        const lane = i32.shl(i32.and(own, i32.const(3)), 2);
+        const four = i32.mul(i32.shiftRightUnsigned(own, i32.const(2)), fourBytes);
+        scope.code.push(at.set(i32.add(i32.add(target.get, four), lane)));
+        writer.loops(kernel.k, scope, (inner) => {
+          const value = writer.valueIn('lanes', element, inner);
+          inner.code.push(v128.storeLane(at.get, value, 0), at.advance(16));
+        });
+      });
+    });
+  }
 }
