@@ -24,7 +24,8 @@ def pattern(shape, seed, scale):
     return torch.from_numpy(values.astype(numpy.float32)).reshape(shape)
 
 
-def answer(program):
+def module_of(program):
+    """The module, and its inputs."""
     seed = 0
     holder = torch.nn.Module()
     inputs = []
@@ -32,13 +33,38 @@ def answer(program):
         inputs.append(pattern(spec["shape"], seed, spec["scale"]))
         seed += 1
     for spec in program["weights"]:
-        holder.register_buffer(spec["name"], pattern(spec["shape"], seed, spec["scale"]))
+        weight = pattern(spec["shape"], seed, spec["scale"])
+        if "steps" in program:
+            holder.register_parameter(spec["name"], torch.nn.Parameter(weight))
+        else:
+            holder.register_buffer(spec["name"], weight)
         seed += 1
     # A module without `forward`, as ScriptModule.define wants it.
     module = torch.jit._recursive.create_script_module(holder, lambda _: [], share_types=False)
     module.define(program["torch"] + "\n")
-    with torch.no_grad():
-        output = module.forward(*inputs)
+    return module, inputs
+
+
+def trained(program):
+    """The loss of the last step."""
+    module, (pictures,) = module_of(program)
+    labels = 3 * torch.arange(pictures.shape[0]) % program["classes"]
+    optimizer = torch.optim.SGD(module.parameters(), lr=program["learningRate"])
+    for _ in range(program["steps"]):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(module.forward(pictures), labels)
+        loss.backward()
+        optimizer.step()
+    return loss.detach()
+
+
+def answer(program):
+    if "steps" in program:
+        output = trained(program)
+    else:
+        module, inputs = module_of(program)
+        with torch.no_grad():
+            output = module.forward(*inputs)
     flat = output.flatten()
     # Odd, so that the samples are not all of one column.
     step = -(-flat.numel() // SAMPLES) | 1

@@ -1,6 +1,7 @@
-import { init, tensor, Tensor, version, type Input, type Output } from 'cresset';
+import { init, optim, tensor, Tensor, version, type Input, type Output, type ScriptModule } from 'cresset';
+import type { TrainingModel } from '../models/bench-model.ts';
 import type { BenchTensor } from '../values.ts';
-import type { Contestant } from './contestant.ts';
+import type { Contestant, OpenedModel } from './contestant.ts';
 
 /** Cresset in this thread, where the other libraries run too. */
 export function cresset(device: 'webgpu' | 'cpu'): Contestant {
@@ -17,6 +18,7 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
     },
     async open(model) {
       const module = await model.load({ device, worker: false });
+      if (model.training) return opened(module, model.training);
       const given = model.calls ?? [{ method: 'forward', inputs: Object.values(model.inputs) }];
       const calls = given.map(({ method, inputs }) => ({ method, inputs: inputs.map(inputOf) }));
       return {
@@ -28,6 +30,20 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
         dispose: () => module.dispose(),
       };
     },
+  };
+}
+
+/** A module whose runs are steps of training. */
+async function opened(module: ScriptModule, { x, labels, learningRate }: TrainingModel): Promise<OpenedModel> {
+  const batch = tensor(x.data, [...x.shape]);
+  const classes = tensor(labels.data, [...labels.shape]);
+  const trainer = await module.trainer({ optimizer: optim.SGD({ lr: learningRate }), loss: 'cross_entropy' });
+  return {
+    run: async () => {
+      const { loss } = await trainer.step(batch, classes);
+      return { tensors: () => [{ dtype: 'float32', shape: [], data: Float32Array.of(loss) }] };
+    },
+    dispose: () => module.dispose(),
   };
 }
 

@@ -1,6 +1,7 @@
 import type * as Jax from '@jax-js/jax';
 import type { BenchTensor } from '../values.ts';
-import type { Contestant } from './contestant.ts';
+import type { TrainingModel } from '../models/bench-model.ts';
+import type { Contestant, OpenedModel } from './contestant.ts';
 
 /** jax-js with its own reader of ONNX files, under `jit`. */
 export function jax(device: 'webgpu' | 'wasm'): Contestant {
@@ -18,6 +19,7 @@ export function jax(device: 'webgpu' | 'wasm'): Contestant {
     async open(model) {
       const { ONNXModel } = await import('@jax-js/onnx');
       library.defaultDevice(device);
+      if (model.training) return trained(library, device, model.training);
       const { bytes, chain } = await model.onnx();
       if (chain) throw new Error('has not been written down for jax-js');
       const onnx = new ONNXModel(bytes);
@@ -45,6 +47,40 @@ export function jax(device: 'webgpu' | 'wasm'): Contestant {
           onnx.dispose();
         },
       };
+    },
+  };
+}
+
+/** A model whose runs are steps of training: gradients and the update are one jitted function. */
+function trained(library: typeof Jax, device: Jax.Device, training: TrainingModel): OpenedModel {
+  const { x, oneHot, learningRate } = training;
+  type Weights = Record<string, Jax.Array>;
+  const map = (weights: Weights, change: (value: Jax.Array, name: string) => Jax.Array): Weights =>
+    Object.fromEntries(Object.entries(weights).map(([name, value]) => [name, change(value, name)]));
+  const lossOf = (weights: Weights, pictures: Jax.Array, labels: Jax.Array): Jax.Array =>
+    labels
+      .mul(library.nn.logSoftmax(training.jax(library, pictures, weights), -1))
+      .sum()
+      .mul(-1 / x.shape[0]);
+  const step = library.jit((weights: Weights, pictures: Jax.Array, labels: Jax.Array): [Jax.Array, Weights] => {
+    const kept = map(weights, (value) => value.ref);
+    const [loss, gradients] = library.valueAndGrad(lossOf)(weights, pictures, labels);
+    return [loss, map(kept, (value, name) => value.sub(gradients[name].mul(learningRate)))];
+  });
+  let weights: Weights = Object.fromEntries(
+    Object.entries(training.weights).map(([name, value]) => [name, upload(library, value)]),
+  );
+  return {
+    run: async () => {
+      library.defaultDevice(device);
+      const [loss, changed] = step(weights, upload(library, x), upload(library, oneHot));
+      weights = changed;
+      const data = await loss.data();
+      return { tensors: () => [{ dtype: 'float32', shape: [], data } as unknown as BenchTensor] };
+    },
+    dispose() {
+      step.dispose();
+      for (const value of Object.values(weights)) value.dispose();
     },
   };
 }

@@ -52,6 +52,8 @@ declare module '@tensorflow/tfjs-core' {
   export = tensorflow;
 }
 
+declare module '@tensorflow/tfjs-core/dist/register_all_gradients.js' {}
+
 declare module '@tensorflow/tfjs-backend-webgpu' {}
 
 declare module '@tensorflow/tfjs-backend-wasm' {
@@ -61,17 +63,37 @@ declare module '@tensorflow/tfjs-backend-wasm' {
 declare module '@jax-js/jax' {
   export interface Array {
     readonly shape: number[];
+    /** The same array, for one more use: functions take their arguments over. */
+    readonly ref: Array;
+    add(other: Array): Array;
+    sub(other: Array): Array;
+    mul(other: Array | number): Array;
+    sum(): Array;
+    reshape(shape: readonly number[]): Array;
     data(): Promise<ArrayBufferView>;
+    dispose(): void;
   }
   export type Device = 'wasm' | 'webgpu';
   export const numpy: {
     array(data: ArrayBufferView, options: { readonly shape: readonly number[]; readonly dtype?: string }): Array;
+    matmul(a: Array, b: Array): Array;
   };
+  export const nn: { relu(x: Array): Array; logSoftmax(x: Array, axis?: number): Array };
+  export const lax: {
+    convWithGeneralPadding(
+      x: Array,
+      filter: Array,
+      strides: readonly number[],
+      padding: readonly (readonly [number, number])[],
+    ): Array;
+  };
+  /** What a function gives, and its gradients by the first argument. */
+  export function valueAndGrad<Weights, Others extends readonly unknown[]>(
+    fn: (weights: Weights, ...others: Others) => Array,
+  ): (weights: Weights, ...others: Others) => [value: Array, gradients: Weights];
   export function init(...devices: Device[]): Promise<Device[]>;
   export function defaultDevice(device: Device): Device;
-  export function jit<Fn extends (inputs: Record<string, Array>) => Record<string, Array>>(
-    fn: Fn,
-  ): Fn & { dispose(): void };
+  export function jit<Fn extends (...inputs: never[]) => unknown>(fn: Fn): Fn & { dispose(): void };
 }
 
 declare module '@jax-js/onnx' {

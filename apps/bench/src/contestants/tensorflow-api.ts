@@ -6,6 +6,10 @@ export interface TensorFlowTensor {
   dispose(): void;
 }
 
+export interface TensorFlowVariable extends TensorFlowTensor {
+  readonly name: string;
+}
+
 type Unary = (x: TensorFlowTensor) => TensorFlowTensor;
 type Binary = (a: TensorFlowTensor, b: TensorFlowTensor | number) => TensorFlowTensor;
 
@@ -31,6 +35,19 @@ export interface TensorFlow {
   slice(x: TensorFlowTensor, begin: readonly number[], size: readonly number[]): TensorFlowTensor;
   split(x: TensorFlowTensor, parts: number, axis: number): TensorFlowTensor[];
   stack(values: readonly TensorFlowTensor[], axis: number): TensorFlowTensor;
+  variable(value: TensorFlowTensor): TensorFlowVariable;
+  readonly train: {
+    sgd(learningRate: number): {
+      /** Changes variables, and gives what was minimised. */
+      minimize(
+        loss: () => TensorFlowTensor,
+        returnCost: true,
+        variables: readonly TensorFlowVariable[],
+      ): TensorFlowTensor;
+      dispose(): void;
+    };
+  };
+  readonly losses: { softmaxCrossEntropy(labels: TensorFlowTensor, scores: TensorFlowTensor): TensorFlowTensor };
   zeros(shape: readonly number[]): TensorFlowTensor;
   readonly add: Binary;
   readonly sub: Binary;

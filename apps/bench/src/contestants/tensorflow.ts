@@ -1,6 +1,7 @@
 import { permuted, type BenchTensor, type NamedTensors } from '../values.ts';
 import type { TensorFlow, TensorFlowTensor } from './tensorflow-api.ts';
-import type { Contestant } from './contestant.ts';
+import type { TrainingModel } from '../models/bench-model.ts';
+import type { Contestant, OpenedModel } from './contestant.ts';
 
 /** TensorFlow.js, for the models that were written down for it. */
 export function tensorFlow(backend: 'webgpu' | 'wasm'): Contestant {
@@ -11,18 +12,20 @@ export function tensorFlow(backend: 'webgpu' | 'wasm'): Contestant {
     device: backend === 'webgpu' ? 'WebGPU' : 'host',
     async start() {
       tf = await import('@tensorflow/tfjs-core');
+      // What knows derivatives is not among what the package imports itself, and cannot be imported in Node.
+      if (!import.meta.env.SSR) await import('@tensorflow/tfjs-core/dist/register_all_gradients.js');
       if (backend === 'webgpu') await import('@tensorflow/tfjs-backend-webgpu');
       else await startWasm();
       if (!(await tf.setBackend(backend))) throw new Error(`TensorFlow.js has no ${backend} here`);
       await tf.ready();
       return tf.version_core;
     },
-    async open({ inputs, tensorflow: twin }) {
-      if (!twin) throw new Error('has not been written down for TensorFlow.js');
+    async open({ inputs, training, tensorflow: twin }) {
       await tf.setBackend(backend);
+      if (training) return trained(tf, backend, training);
+      if (!twin) throw new Error('has not been written down for TensorFlow.js');
       const given = arranged(inputs, twin.layout);
-      const upload = ({ data, shape }: BenchTensor): TensorFlowTensor =>
-        tf.tensor(data as Float32Array, shape, 'float32');
+      const upload = uploadTo(tf);
       const weights = mapped(arranged(twin.weights, twin.layout), upload);
       return {
         run: async () => {
@@ -39,6 +42,45 @@ export function tensorFlow(backend: 'webgpu' | 'wasm'): Contestant {
     },
   };
 }
+
+/** A model whose runs are steps of training. */
+function trained(
+  tf: TensorFlow,
+  backend: string,
+  { x, oneHot, weights, learningRate, tensorflow: { layout, scores } }: TrainingModel,
+): OpenedModel {
+  const upload = uploadTo(tf);
+  const batch = arranged({ x }, layout).x;
+  const variables = mapped(arranged(weights, layout), (value) => {
+    const start = upload(value);
+    const variable = tf.variable(start);
+    start.dispose();
+    return variable;
+  });
+  const optimizer = tf.train.sgd(learningRate);
+  return {
+    run: async () => {
+      await tf.setBackend(backend);
+      const loss = tf.tidy(() => {
+        const [pictures, labels] = [upload(batch), upload(oneHot)];
+        const lossOf = (): TensorFlowTensor => tf.losses.softmaxCrossEntropy(labels, scores(tf, pictures, variables));
+        return optimizer.minimize(lossOf, true, Object.values(variables));
+      });
+      const data = await loss.data();
+      loss.dispose();
+      return { tensors: () => [{ dtype: 'float32', shape: [], data }] };
+    },
+    dispose() {
+      optimizer.dispose();
+      for (const variable of Object.values(variables)) variable.dispose();
+    },
+  };
+}
+
+const uploadTo =
+  (tf: TensorFlow) =>
+  ({ data, shape }: BenchTensor): TensorFlowTensor =>
+    tf.tensor(data as Float32Array, shape, 'float32');
 
 function mapped<Value, Result>(
   values: Readonly<Record<string, Value>>,

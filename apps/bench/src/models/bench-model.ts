@@ -1,5 +1,6 @@
 import type { LoadOptions, ScriptModule } from 'cresset';
 import type { TensorFlowTwin } from '../programs/program.ts';
+import type { TrainingProgram } from '../programs/training.ts';
 import type { BenchTensor, NamedTensors } from '../values.ts';
 
 /** An answer of PyTorch's: all elements of each tensor, or every so many. */
@@ -33,6 +34,16 @@ export interface TensorFlowModel extends TensorFlowTwin {
   readonly weights: NamedTensors;
 }
 
+/** A classifier that is trained: each run is a step on the same batch. */
+export interface TrainingModel extends Pick<TrainingProgram, 'learningRate' | 'tensorflow' | 'jax'> {
+  readonly x: BenchTensor;
+  /** The class of each picture. */
+  readonly labels: BenchTensor;
+  /** The same as float32: 1 in the column of the class. */
+  readonly oneHot: BenchTensor;
+  readonly weights: NamedTensors;
+}
+
 /** One model with one call's inputs, as every library is given it. */
 export interface BenchModel {
   readonly name: string;
@@ -40,6 +51,10 @@ export interface BenchModel {
   readonly inputs: NamedTensors;
   /** Of a model with state: what a run is, in place of one call with the inputs. */
   readonly calls?: readonly MethodCall[];
+  /** Where a run is a step of training; libraries that do not train have no time. */
+  readonly training?: TrainingModel;
+  /** The answer that is expected is that of this run, where each has another one. */
+  readonly expectedRun?: number;
   readonly expected: Expectation;
   /** Loads it in Cresset, from the bytes of a `.pt`. */
   load(options: LoadOptions): Promise<ScriptModule>;

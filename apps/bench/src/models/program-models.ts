@@ -3,6 +3,7 @@ import { OnnxGraph } from '../onnx/onnx-model.ts';
 import expected from '../programs/expected.json' with { type: 'json' };
 import { tensorsOf, type Program } from '../programs/program.ts';
 import { programs } from '../programs/programs.ts';
+import { trainingPrograms, type TrainingProgram } from '../programs/training.ts';
 import type { BenchTensor, NamedTensors } from '../values.ts';
 import type { BenchModel, ExpectedTensor, ModelEntry } from './bench-model.ts';
 
@@ -15,6 +16,42 @@ export const programModels: readonly ModelEntry[] = programs.map((program) => ({
   about: program.about,
   open: async () => openProgram(program),
 }));
+
+export const trainingModels: readonly ModelEntry[] = trainingPrograms.map((program) => ({
+  name: program.name,
+  about: program.about,
+  open: async () => openTraining(program),
+}));
+
+function openTraining(program: TrainingProgram): BenchModel {
+  const { name, about, classes, learningRate, steps, tensorflow, jax } = program;
+  const { inputs, weights } = tensorsOf({ inputs: { x: program.x }, weights: program.weights });
+  const { x } = inputs;
+  const [pictures] = x.shape;
+  const classOf = (picture: number): number => (3 * picture) % classes;
+  const labels = BigInt64Array.from({ length: pictures }, (_, picture) => BigInt(classOf(picture)));
+  const oneHot = new Float32Array(pictures * classes);
+  for (let picture = 0; picture < pictures; picture++) oneHot[picture * classes + classOf(picture)] = 1;
+  return {
+    name,
+    about,
+    inputs,
+    training: {
+      x,
+      labels: { dtype: 'int64', shape: [pictures], data: labels },
+      oneHot: { dtype: 'float32', shape: [pictures, classes], data: oneHot },
+      weights,
+      learningRate,
+      tensorflow,
+      jax,
+    },
+    expectedRun: steps,
+    expected: { tensors: [answers[name]], rtol: 1e-3, atol: 0 },
+    load: async (options) => load(await torchScript(program, weights, true), options),
+    onnx: () => Promise.reject(new Error('is trained, which a graph of ONNX does not say')),
+    tensorflow: null,
+  };
+}
 
 export function openProgram(program: Program): BenchModel {
   const { name, about, rtol, atol, tensorflow } = program;
@@ -30,14 +67,16 @@ export function openProgram(program: Program): BenchModel {
   };
 }
 
-/** The program as a `.pt` file. */
+/** The program as a `.pt` file, its weights parameters or buffers. */
 async function torchScript(
-  { name, torch }: Program,
+  { name, torch }: Pick<Program, 'name' | 'torch'>,
   weights: Readonly<Record<string, BenchTensor>>,
+  areTrained = false,
 ): Promise<Uint8Array> {
   const module = await createModule(name, { worker: false, device: 'cpu' });
   for (const [weight, { data, shape }] of Object.entries(weights)) {
-    await module.registerBuffer(weight, tensor(data as Float32Array<ArrayBuffer>, [...shape]));
+    const value = tensor(data as Float32Array<ArrayBuffer>, [...shape]);
+    await (areTrained ? module.registerParameter(weight, value) : module.registerBuffer(weight, value));
   }
   await module.define(torch);
   const bytes = await module.save();

@@ -35,7 +35,10 @@ export interface Program {
 }
 
 /** The tensors of a program: its inputs and weights in their order, each with a seed of its own. */
-export function tensorsOf(program: Program): { readonly inputs: NamedTensors; readonly weights: NamedTensors } {
+export function tensorsOf(program: Pick<Program, 'inputs' | 'weights'>): {
+  readonly inputs: NamedTensors;
+  readonly weights: NamedTensors;
+} {
   let seed = 0;
   const tensors = (specs: Readonly<Record<string, PatternSpec>>): Record<string, BenchTensor> =>
     Object.fromEntries(

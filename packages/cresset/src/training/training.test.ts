@@ -108,8 +108,9 @@ describe('a trained module', () => {
     const next = (await trainer.step(...batches.mlp(2))).loss;
     for (const other of others) {
       expect(other.lr).toBe(0.03);
-      expect((await other.step(...batches.mlp(1))).loss).toBe(loss);
-      expect((await other.step(...batches.mlp(2))).loss).toBe(next);
+      // As close as rounding lets them be.
+      expect((await other.step(...batches.mlp(1))).loss).toBeCloseTo(loss, 6);
+      expect((await other.step(...batches.mlp(2))).loss).toBeCloseTo(next, 5);
     }
     await expect(trainer.loadStateDict({ ...state, state: { 9: state.state[0] } })).rejects.toMatchObject({
       code: 'STATE_DICT',

@@ -27,7 +27,8 @@ export interface Arrangement {
 /** Decides which launches store over what they read, and which are one because they wait for nothing of each other. */
 export function arrangeLaunches(notes: readonly LaunchNote[], arrangement: Arrangement): ArrangedLaunches {
   const { capabilities, recorder, joinedNodes, isTemporary, dtypeOf } = arrangement;
-  const areJoined = joinedNodes > 0;
+  // The host does one launch after the other.
+  const areJoined = joinedNodes > 0 && !capabilities.host;
   const chained = areJoined ? shortenChains(notes, isTemporary, capabilities, recorder) : notes;
   const { homes, launches } = storeInPlaces(chained, isTemporary, dtypeOf, recorder);
   const homeOf = (storage: Storage): Storage => (homes.has(storage) ? homeOf(homes.get(storage)!) : storage);

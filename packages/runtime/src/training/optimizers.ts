@@ -15,6 +15,8 @@ export interface UpdateRule {
   readonly update: string;
   /** Tensors of the parameter's shape that it keeps from step to step, zeros before the first. */
   state(group: Hyperparameters): readonly string[];
+  /** Whether it changes real and imaginary parts of a complex parameter as elements of their own. */
+  readonly takesParts: boolean;
   /** Whether a checkpoint of PyTorch's has the number of steps among the state. */
   readonly countsSteps: boolean;
   /** What the groups of a checkpoint of PyTorch's have beside the hyperparameters. */
@@ -24,6 +26,7 @@ export interface UpdateRule {
 const adam: UpdateRule = {
   update: 'adam',
   state: ({ amsgrad }) => ['exp_avg', 'exp_avg_sq', ...(amsgrad ? ['max_exp_avg_sq'] : [])],
+  takesParts: true,
   countsSteps: true,
   others: { foreach: null, capturable: false, differentiable: false, fused: null },
 };
@@ -32,6 +35,7 @@ export const UPDATE_RULES: Readonly<Record<OptimizerName, UpdateRule>> = {
   SGD: {
     update: 'sgd',
     state: ({ momentum }) => (momentum ? ['momentum_buffer'] : []),
+    takesParts: false,
     countsSteps: false,
     others: { foreach: null, differentiable: false, fused: null },
   },
@@ -44,6 +48,7 @@ export const UPDATE_RULES: Readonly<Record<OptimizerName, UpdateRule>> = {
       ...(momentum ? ['momentum_buffer'] : []),
       ...(centered ? ['grad_avg'] : []),
     ],
+    takesParts: true,
     countsSteps: true,
     others: { capturable: false, foreach: null, differentiable: false },
   },

@@ -1,5 +1,5 @@
 import { FloatType, Graph, insertGraph, IntType, OptionalType, TensorType, type Type, type Value } from '@cresset/ir';
-import type { IValue, Tensor } from '@cresset/tensor';
+import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
 import type { GraphExecutor } from '../executor/graph-executor.ts';
 import { optimizerUnit, type Hyperparameters, type UpdateRule } from './optimizers.ts';
 import type { TracedCall } from './traced-call.ts';
@@ -205,9 +205,11 @@ export class StepGraph {
       for (const state of group) {
         const grad = gradients.get(state);
         if (!grad) continue;
-        const given = names.map((name) =>
-          name === 'grad' ? grad : this.#argument(name, state, at, hyperparameters[at]),
-        );
+        const isInParts = rule.takesParts && isComplex(state.parameter.tensor.dtype);
+        const given = names.map((name) => {
+          const value = name === 'grad' ? grad : this.#argument(name, state, at, hyperparameters[at]);
+          return isInParts && value.type === tensorType ? this.graph.insert('aten::view_as_real', [value]) : value;
+        });
         const results = this.#call(rule.update, given);
         changed.forEach(({ name }, result) => {
           if (name !== 'param' && !state.tensors.has(name)) return;

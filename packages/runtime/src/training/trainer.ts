@@ -9,7 +9,7 @@ import { reachableTensors, toWire } from '../worker/wire-value.ts';
 import { lossOf, type CallArguments, type DifferentiableCall } from './differentiable-call.ts';
 import { UPDATE_RULES, type Hyperparameters, type OptimizerName, type UpdateRule } from './optimizers.ts';
 import { RecordedRun } from './recorded-run.ts';
-import { keyOf, StepGraph, StepPlan, type StepInputs, type StepShape } from './step-plan.ts';
+import { keyOf, StepGraph, StepPlan, type StepInputs, type StepOutputs, type StepShape } from './step-plan.ts';
 import { CallTracer, TracedCall, type DifferentiatedResults } from './traced-call.ts';
 import type { Parameter } from './trainable-parameters.ts';
 import type { CallToDifferentiate, Clipping } from './training-requests.ts';
@@ -118,10 +118,7 @@ export class Trainer {
       const traced = found ? null : known!;
       const gradients = this.states.map((_, at) => found?.gradients[at] ?? null);
       const inputs: StepInputs = { ...options, values, gradients, loss: found?.loss ?? null };
-      const plan = this.#planOf(inputs, traced, options);
-      const outputs = plan.outputsOf(
-        await run.planned(plan.executor.planFor(this.#spec()).code, plan.argumentsFor(inputs)),
-      );
+      const outputs = await this.#change(run, inputs, traced, options);
       for (const state of this.states) this.#keepGradient(state, outputs.gradients.get(state), options);
       const result = found ? found.output : known!.outputOf(outputs.output);
       left.push(result, outputs.told);
@@ -169,6 +166,24 @@ export class Trainer {
       this.#traced.splice(MAX_TRACED);
     }
     return results;
+  }
+
+  /** Runs what a step does behind the gradients. Where that ends with an error no parameter was changed, and none counts as changed. */
+  async #change(
+    run: RecordedRun,
+    inputs: StepInputs,
+    traced: TracedCall | null,
+    options: StepOptions,
+  ): Promise<StepOutputs> {
+    const counts = this.states.map(({ steps }) => steps);
+    try {
+      const plan = this.#planOf(inputs, traced, options);
+      const { code } = plan.executor.planFor(this.#spec());
+      return plan.outputsOf(await run.planned(code, plan.argumentsFor(inputs)));
+    } catch (error) {
+      for (const [at, state] of this.states.entries()) state.steps = counts[at];
+      throw error;
+    }
   }
 
   /** What a step like this one does behind the gradients, or altogether where the call is a graph. */
