@@ -1,7 +1,7 @@
 import type { Storage } from '@cresset/tensor';
 import { cast } from './builders.ts';
 import { childrenOf } from './expr-children.ts';
-import type { Expr, LoadExpr } from './expr.ts';
+import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
 import { pointsOf } from './index-value.ts';
 import { dimensionsOf, indicesOf } from './inline-producer.ts';
 import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from './kernel.ts';
@@ -45,9 +45,10 @@ export function appendConsumer(
   const appended = consumer.stores.map((each) => mapStore(each, (expr) => rewriter.rewrite(expr)));
   const mayStore = ({ operand, offset }: Store): boolean => {
     const target = operand.tensor.storage;
-    return (
-      !made.has(target) && isReadOnlyAt(producer, target, (load) => areSameForms(forms.of(load), forms.of(offset)))
-    );
+    // What a step reads, a later one may read again.
+    const isAtPlace = (load: Expr): boolean =>
+      producer.kind !== 'recurrence' && areSameForms(forms.of(load), forms.of(offset));
+    return !made.has(target) && isReadOnlyAt(producer, target, isAtPlace);
   };
   if (!appended.every(mayStore)) return null;
   const own = producer.stores.filter((each) => each !== store || isReadLater);
@@ -57,11 +58,12 @@ export function appendConsumer(
 
 const isPlain = ({ guard, combine }: Store): boolean => !guard && !combine;
 
-/** So many times a store is made. */
+/** So many elements a store makes. */
 function pointsIn(kernel: Kernel, { offset }: Store): number {
   if (kernel.kind === 'contraction') return pointsOf([...kernel.batch, kernel.m, kernel.n]);
-  const isInner = kernel.innerAxes.some((axis) => contains(offset, (expr) => expr === axis));
-  return pointsOf(isInner ? [...kernel.axes, ...kernel.innerAxes] : kernel.axes);
+  const isMentioned = (axis: AxisExpr): boolean => contains(offset, (expr) => expr === axis);
+  const axes = kernel.innerAxes.some(isMentioned) ? [...kernel.axes, ...kernel.innerAxes] : kernel.axes;
+  return pointsOf(kernel.kind === 'recurrence' && isMentioned(kernel.time) ? [kernel.time, ...axes] : axes);
 }
 
 /** Whether a kernel reads a storage nowhere but in the values of its stores, outside of reductions, at that place. */

@@ -6,13 +6,13 @@ import type { Expr, LoadExpr } from './expr.ts';
 import { inlineProducer } from './inline-producer.ts';
 import { joinContractions } from './join-contractions.ts';
 import { nodesOf } from './kernel-work.ts';
-import type { Contraction, Kernel, LoopNest } from './kernel.ts';
+import type { Kernel, LoopNest } from './kernel.ts';
 import { expressionsOf } from './kernel.ts';
 import { axes, product, tensor } from './kernel-fixture.ts';
 import { TensorView } from './operand.ts';
 
 /** The storages that a kernel reads. */
-function readBy({ stores, ...kernel }: LoopNest | Contraction): Set<Storage> {
+function readBy({ stores, ...kernel }: Kernel): Set<Storage> {
   const found = new Set<Storage>();
   const seen = new Set<Expr>();
   const visit = (expr: Expr): void => {

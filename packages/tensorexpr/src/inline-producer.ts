@@ -59,9 +59,9 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
   const stores = consumer.stores.map((each) => mapStore(each, rewrite));
   const label = joinLabels(name, consumer.label);
   const merged: Kernel =
-    consumer.kind === 'nest'
-      ? { ...consumer, label, stores }
-      : { ...consumer, label, left: rewrite(consumer.left), right: rewrite(consumer.right), stores };
+    consumer.kind === 'contraction'
+      ? { ...consumer, label, left: rewrite(consumer.left), right: rewrite(consumer.right), stores }
+      : { ...consumer, label, stores };
   if (!isKnown || places.size === 0) return null;
   const others = producer.stores.filter((each) => each !== store);
   if (others.length === 0) return merged;

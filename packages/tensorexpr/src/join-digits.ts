@@ -26,7 +26,7 @@ export function joinDigits<K extends Kernel | NormalKernel>(kernel: K): K {
     const inner = mapStore(store, (expr) => digits.joined(expr));
     return { ...inner, offset: digits.joinedIndex(inner.offset) };
   });
-  if (kernel.kind === 'nest') return { ...kernel, stores };
+  if (kernel.kind !== 'contraction') return { ...kernel, stores };
   return { ...kernel, left: digits.joined(kernel.left), right: digits.joined(kernel.right), stores };
 }
 

@@ -21,10 +21,11 @@ const tile = 4;
 /** An estimate: what a loop does not change counts once for the loop, indices and addresses for nothing. */
 export function workOf(kernel: Kernel): Work {
   const steps = new Steps();
-  if (kernel.kind === 'nest') {
+  if (kernel.kind !== 'contraction') {
     const points = pointsOf(kernel.axes);
     const roots = kernel.stores.flatMap(expressionsOf);
-    const longest = steps.over(roots, kernel.innerAxes);
+    const once = steps.over(roots, kernel.innerAxes);
+    const longest = kernel.kind === 'recurrence' ? once * extentOf(kernel.time) : once;
     return { total: points * longest, longest };
   }
   const attention = runningSoftmaxOf(kernel);

@@ -60,4 +60,16 @@ export interface Contraction {
   readonly stores: readonly Store[];
 }
 
-export type Kernel = LoopNest | Contraction;
+/**
+ * A nest whose steps are taken one after the other: for each value of `time` all points of `axes` and `innerAxes`, which may load what
+ * earlier steps stored. Recurrent layers and scans are this.
+ *
+ * Points of `axes` have nothing to do with each other: none loads what another one stores. Within a step an element that is stored is loaded
+ * at the same point or not at all.
+ */
+export interface Recurrence extends Omit<LoopNest, 'kind'> {
+  readonly kind: 'recurrence';
+  readonly time: AxisExpr;
+}
+
+export type Kernel = LoopNest | Contraction | Recurrence;

@@ -58,9 +58,9 @@ export function withoutKnownValues(
   const rewrite = (expr: Expr): Expr => rewriter.rewrite(expr);
   const stores = kernel.stores.map((store) => mapStore(store, rewrite));
   const rest: Kernel =
-    kernel.kind === 'nest'
-      ? { ...kernel, stores }
-      : { ...kernel, left: rewrite(kernel.left), right: rewrite(kernel.right), stores };
+    kernel.kind === 'contraction'
+      ? { ...kernel, left: rewrite(kernel.left), right: rewrite(kernel.right), stores }
+      : { ...kernel, stores };
   return { kernel: rest, producers };
 }
 

@@ -3,7 +3,15 @@ import { AxisSplitting } from './axis-splitting.ts';
 import { childrenOf, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import { expressionsOf, mapStore, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
+import {
+  expressionsOf,
+  mapStore,
+  type Contraction,
+  type Kernel,
+  type LoopNest,
+  type Recurrence,
+  type Store,
+} from './kernel.ts';
 import { linearExpr, LinearForms, scale, sum, type LinearForm } from './linear-form.ts';
 import { reductionsIn } from './reductions-in.ts';
 import type { RunningSoftmax } from './running-softmax.ts';
@@ -15,7 +23,7 @@ export interface NormalContraction extends Omit<Contraction, 'k'> {
 }
 
 /** A kernel in the form that schedules and emitters take. */
-export type NormalKernel = LoopNest | NormalContraction;
+export type NormalKernel = LoopNest | NormalContraction | Recurrence;
 
 /** One of these, or attention where it was made out. */
 export type NormalForm = NormalKernel | RunningSoftmax;
@@ -36,6 +44,8 @@ export function normalise(kernel: Kernel | RunningSoftmax): NormalForm {
   switch (kernel.kind) {
     case 'nest':
       return normaliseNest(kernel);
+    case 'recurrence':
+      return normaliseRecurrence(kernel);
     case 'contraction':
       return normaliseContraction(kernel);
     case 'running-softmax':
@@ -65,6 +75,20 @@ export function normaliseNest(nest: LoopNest): LoopNest {
     stores.find((store) => space.mentions(store, innerAxes)),
   );
   return { ...nest, axes: outer, innerAxes: inner, stores: stores.map((store) => space.store(store)) };
+}
+
+/** Loops of a step are simplified among themselves: what is a step, and what is by itself, stays so. */
+function normaliseRecurrence(kernel: Recurrence): Recurrence {
+  if (pointsOf([...kernel.axes, kernel.time]) === 0) return kernel;
+  const roots = rootsOf(kernel.stores);
+  const reduced = reductionsIn(roots).flatMap(({ axes }) => axes);
+  const splitting = new AxisSplitting([...kernel.axes, ...kernel.innerAxes, ...reduced], roots);
+  const stores = kernel.stores.map((store) => split(store, splitting));
+  const space = new IterationSpace([], stores);
+  space.keep([kernel.time]);
+  const axes = space.simplify(splitting.loops(kernel.axes), stores[0]);
+  const innerAxes = space.simplify(splitting.loops(kernel.innerAxes), stores[0]);
+  return { ...kernel, axes, innerAxes, stores: stores.map((store) => space.store(store)) };
 }
 
 /** Whether something is worked out once for all values of the inner axes, or stored outside them. */

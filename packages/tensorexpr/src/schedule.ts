@@ -2,7 +2,7 @@ import type { DeviceCapabilities } from './device.ts';
 import { FreeAxes } from './expr-children.ts';
 import type { AxisExpr } from './expr.ts';
 import { extentOf, pointsOf } from './index-value.ts';
-import { expressionsOf, type LoopNest } from './kernel.ts';
+import { expressionsOf, type LoopNest, type Recurrence } from './kernel.ts';
 import { isReduced, tallTile } from './kernel-work.ts';
 import type { NormalContraction, NormalForm } from './normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
@@ -20,6 +20,12 @@ export interface PointSchedule {
 /** One workgroup for each point of the nest's axes: its threads share reductions and inner axes. */
 export interface RowSchedule {
   readonly kind: 'row';
+  readonly workgroupSize: number;
+}
+
+/** One workgroup for each point of a Recurrence's axes: its threads share the points of a step, and wait for each other after it. */
+export interface StepsSchedule {
+  readonly kind: 'steps';
   readonly workgroupSize: number;
 }
 
@@ -63,7 +69,13 @@ export interface SharedRowsSchedule {
   readonly depth: number;
 }
 
-export type Schedule = PointSchedule | RowSchedule | TileSchedule | OwnRowsSchedule | SharedRowsSchedule;
+export type Schedule =
+  | PointSchedule
+  | RowSchedule
+  | StepsSchedule
+  | TileSchedule
+  | OwnRowsSchedule
+  | SharedRowsSchedule;
 
 /** A kernel as its schedule has it, with the size of its grid. No workgroups at all: there is nothing to do. */
 export interface Launch {
@@ -79,6 +91,8 @@ export function scheduleKey(schedule: Schedule): string {
       return `p${schedule.workgroupSize},${schedule.pointsPerThread}`;
     case 'row':
       return `r${schedule.workgroupSize}`;
+    case 'steps':
+      return `q${schedule.workgroupSize}`;
     case 'tile':
       return `t${schedule.threadsN},${schedule.threadsM},${schedule.tileM},${schedule.tileN}${schedule.rolled ? 'r' : ''}`;
     case 'own rows':
@@ -101,9 +115,9 @@ export function withEqualWorkgroups(launches: readonly Launch[]): Launch[] {
   const size = Math.max(...(tiles.length > 0 ? tiles : launches).map(({ schedule }) => threadsOf(schedule)));
   return launches.map((launch) => {
     const { kernel, schedule } = launch;
-    if (schedule.kind === 'row') return { ...launch, schedule: { kind: 'row', workgroupSize: size } };
-    return schedule.kind === 'point' && kernel.kind === 'nest'
-      ? points(kernel, size, schedule.pointsPerThread)
+    if (schedule.kind === 'point' && kernel.kind === 'nest') return points(kernel, size, schedule.pointsPerThread);
+    return schedule.kind === 'row' || schedule.kind === 'steps'
+      ? { ...launch, schedule: { ...schedule, workgroupSize: size } }
       : launch;
   });
 }
@@ -112,6 +126,7 @@ export function withEqualWorkgroups(launches: readonly Launch[]): Launch[] {
 export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilities): Launch {
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
   if (kernel.kind === 'running-softmax') return scheduleRunningSoftmax(kernel, capabilities);
+  if (kernel.kind === 'recurrence') return scheduleRecurrence(kernel, capabilities);
   return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
 }
 
@@ -148,6 +163,14 @@ function scheduleNestInSoftware(nest: LoopNest): Launch {
   }
   if (row >= 64) return points(nest, 8, 1);
   return count >= 8192 ? points(nest, 64, 16) : points(nest, count <= 8 ? 8 : 64, 1);
+}
+
+/** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. */
+function scheduleRecurrence(kernel: Recurrence, { software, maxWorkgroupSize }: DeviceCapabilities): Launch {
+  const wanted = software ? 8 : Math.max(32, powerOfTwoFrom(pointsOf(kernel.innerAxes)));
+  const workgroupSize = Math.min(wanted, 256, maxWorkgroupSize);
+  const isEmpty = extentOf(kernel.time) === 0;
+  return { kernel, schedule: { kind: 'steps', workgroupSize }, workgroups: isEmpty ? 0 : pointsOf(kernel.axes) };
 }
 
 /** How many steps a point of the nest takes: its inner axes, or a reduction that is worked out once for the point. */

@@ -174,7 +174,8 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
 
 function walkKernel(walk: SignatureWalk, kernel: NormalForm): void {
   walk.text(kernel.kind);
-  if (kernel.kind === 'nest') {
+  if (kernel.kind === 'nest' || kernel.kind === 'recurrence') {
+    if (kernel.kind === 'recurrence') walk.expr(kernel.time);
     walk.mix(kernel.axes.length);
     for (const axis of kernel.axes) walk.expr(axis);
     walk.mix(kernel.innerAxes.length);

@@ -2,7 +2,7 @@ import type { Storage } from '@cresset/tensor';
 import { childrenOf } from './expr-children.ts';
 import type { Expr, LoadExpr } from './expr.ts';
 import { pointsOf } from './index-value.ts';
-import { expressionsOf, type Kernel, type Store } from './kernel.ts';
+import { expressionsOf, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
 import { areSameForms, LinearForms } from './linear-form.ts';
 
 /**
@@ -12,6 +12,7 @@ import { areSameForms, LinearForms } from './linear-form.ts';
  * @param count elements of either
  */
 export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, count: number): Kernel | null {
+  if (kernel.kind === 'recurrence') return null;
   const [store, ...others] = kernel.stores.filter(({ operand }) => operand.tensor.storage === output);
   if (!store || others.length > 0 || store.guard || store.combine || pointsIn(kernel) !== count) return null;
   const loads = new Set<LoadExpr>();
@@ -32,7 +33,7 @@ export function storeInPlace(kernel: Kernel, output: Storage, input: Storage, co
 }
 
 /** The points of a kernel's loops, so many times a store that mentions all of them is made. */
-function pointsIn(kernel: Kernel): number {
+function pointsIn(kernel: LoopNest | Contraction): number {
   return kernel.kind === 'nest'
     ? pointsOf([...kernel.axes, ...kernel.innerAxes])
     : pointsOf([...kernel.batch, kernel.m, kernel.n]);

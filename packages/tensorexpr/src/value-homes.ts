@@ -1,5 +1,6 @@
 import { childrenOf, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, Expr } from './expr.ts';
+import { expressionsOf, type Recurrence } from './kernel.ts';
 
 /** A block of code in which values are worked out. */
 interface Block<Self> {
@@ -22,6 +23,20 @@ export class ValueHomes {
       this.#uses.set(root, uses + 1);
       if (uses === 0) this.announce(childrenOf(root));
     }
+  }
+
+  /** Tells, before anything is announced, that elements which a recurrence stores are others in each of its steps. */
+  changeOverTime({ time, stores }: Recurrence): void {
+    const stored = new Set(stores.map(({ operand }) => operand.tensor.storage));
+    const seen = new Set<Expr>();
+    const visit = (expr: Expr): void => {
+      if (seen.has(expr)) return;
+      seen.add(expr);
+      childrenOf(expr).forEach(visit);
+      if (expr.kind === 'load' && stored.has(expr.operand.tensor.storage))
+        this.freeAxes.declare(expr, [...this.freeAxes.of(expr.offset), time]);
+    };
+    stores.flatMap(expressionsOf).forEach(visit);
   }
 
   isShared(expr: Expr): boolean {

@@ -7,12 +7,14 @@ import {
   type Expr,
   type KernelSignature,
   type Operand,
+  type Recurrence,
   type ReduceExpr,
   type ReduceFunction,
   type Store,
 } from '@cresset/tensorexpr';
 import { fetchRareFunctions, libraryFunctionsIn } from './function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
+import { ReductionGroups } from './reduction-groups.ts';
 import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
@@ -47,6 +49,7 @@ export class ShaderWriter {
   readonly uniforms: UniformLayout;
   readonly #signature: KernelSignature;
   readonly #homes = new ValueHomes();
+  readonly #reductions = new ReductionGroups();
   readonly #taken = new Map<string, number>();
   readonly #workgroupFunctions = new Map<string, string>();
   /** Kernels that the entry point calls. */
@@ -63,6 +66,12 @@ export class ShaderWriter {
   /** Tells the writer of everything it will be asked to write, so that it knows what is used more than once. */
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
+    this.#reductions.announce(roots);
+  }
+
+  /** Tells the writer, before anything else, of what changes from step to step of a recurrence. */
+  changeOverTime(kernel: Recurrence): void {
+    this.#homes.changeOverTime(kernel);
   }
 
   /** Declares an array of floats in workgroup memory. */
@@ -210,22 +219,36 @@ export class ShaderWriter {
 
   #reduce(expr: ReduceExpr, scope: Scope): string {
     const shared = this.cooperation !== null && this.cooperation.scope === scope;
-    if (expr.fn === 'argmax' || expr.fn === 'argmin') return this.#reduceToPosition(expr, expr.fn, scope, shared);
-    const type = expr.fn === 'any' || expr.fn === 'all' ? 'bool' : expr.body.type;
-    const body = cast(type, expr.body);
-    const total = this.fresh(expr.fn);
-    scope.line(`var ${total} = ${this.value(neutralElement(expr.fn, type), scope)};`);
-    const step = (inner: Scope): void =>
-      inner.line(`${total} = ${combineCode(expr.fn, type, total, this.value(body, inner))};`);
-    if (!shared) {
-      this.loops(expr.axes, scope, step);
-      return total;
-    }
-    const { workgroupSize } = this.cooperation!;
-    this.sharedLoop(expr.axes, scope, workgroupSize, step);
-    const combined = this.fresh(expr.fn);
-    scope.line(`let ${combined} = ${this.#workgroupFunction(expr.fn, wgslTypes[type], type)}(${total}, lane);`);
-    return combined;
+    if (isPosition(expr.fn)) return this.#reduceToPosition(expr, expr.fn, scope, shared);
+    const others = this.#reductions.besides(expr, (other) => !isPosition(other.fn) && this.#isNextIn(other, scope));
+    const sums = [expr, ...others].map((each) => {
+      const type = each.fn === 'any' || each.fn === 'all' ? 'bool' : each.body.type;
+      const total = this.fresh(each.fn);
+      scope.line(`var ${total} = ${this.value(neutralElement(each.fn, type), scope)};`);
+      return { each, type, total, body: cast(type, each.body) };
+    });
+    const step = (inner: Scope): void => {
+      for (const { each, type, total, body } of sums)
+        inner.line(`${total} = ${combineCode(each.fn, type, total, this.value(body, inner))};`);
+    };
+    if (shared) this.sharedLoop(expr.axes, scope, this.cooperation!.workgroupSize, step);
+    else this.loops(expr.axes, scope, step);
+    const [own] = sums.map(({ each, type, total }) => {
+      let name = total;
+      if (shared) {
+        name = this.fresh(each.fn);
+        scope.line(`let ${name} = ${this.#workgroupFunction(each.fn, wgslTypes[type], type)}(${total}, lane);`);
+      }
+      if (each !== expr) scope.names.set(each, name);
+      return name;
+    });
+    return own;
+  }
+
+  /** Whether a value is not there yet, could be, and belongs into this block. */
+  #isNextIn(expr: Expr, scope: Scope): boolean {
+    if (scope.nameOf(expr) !== undefined || this.#homes.homeOf(expr, scope) !== scope) return false;
+    return [...this.#homes.freeAxes.of(expr)].every((axis) => scope.nameOf(axis) !== undefined);
   }
 
   #reduceToPosition(expr: ReduceExpr, fn: 'argmax' | 'argmin', scope: Scope, shared: boolean): string {
@@ -398,3 +421,5 @@ ${body.lines.join('\n')}
     };
   }
 }
+
+const isPosition = (fn: ReduceFunction): fn is 'argmax' | 'argmin' => fn === 'argmax' || fn === 'argmin';

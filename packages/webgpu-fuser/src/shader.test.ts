@@ -8,6 +8,7 @@ import {
   normalise,
   param,
   reduce,
+  select,
   signatureOf,
   TensorView,
   unary,
@@ -371,4 +372,52 @@ test('a shader that calls functions few programs call is complete once they were
   // With what it calls in its turn, before it.
   expect(code.indexOf('fn log1p(')).toBeGreaterThan(0);
   expect(code.indexOf('fn area_tangent(')).toBeGreaterThan(code.indexOf('fn log1p('));
+});
+
+test('sums over the same elements are one loop, and what needs another one comes after it', () => {
+  const [x, out] = [view([8, 40]), view([3, 8])];
+  const [i] = x.axes();
+  const r = axis('r', x.sizes[1]);
+  const element = x.at([i, r]);
+  const total = reduce('sum', [r], element);
+  const largest = reduce('max', [r], element);
+  const spread = reduce('sum', [r], unary('abs', binary('sub', element, largest)));
+  const stores = [total, largest, spread].map((value, at) => ({
+    operand: out.operand,
+    offset: out.offsetAt([constant('i32', at), i]),
+    value,
+  }));
+  const software = { ...gpu, software: true };
+  const code = shader({ kind: 'nest', label: 'aten::sum', axes: [i], innerAxes: [], stores }, software);
+  const loops = code.split('for (').slice(1);
+  expect(loops.length).toBe(2);
+  expect(loops[0]).toMatch(/sum0 = .*\n\s*max0 = /);
+  expect(loops[1]).toContain('sum1 = ');
+});
+
+test('threads wait for each other once a step, and find what was stored in the one before', () => {
+  const [x, out] = [view([12, 3, 20]), view([12, 3, 20])];
+  const [t, b, j] = out.axes();
+  const before = out.at([binary('sub', t, constant('i32', 1)), b, j]);
+  const state = select(binary('eq', t, constant('i32', 0)), constant('float', 0), before);
+  const store = { operand: out.operand, offset: out.offsetAt([t, b, j]), value: binary('add', state, x.at([t, b, j])) };
+  const kernel: Kernel = { kind: 'recurrence', label: 'scan', time: t, axes: [b], innerAxes: [j], stores: [store] };
+  const code = shader(kernel);
+  expect(code.match(/storageBarrier\(\)/g)?.length).toBe(1);
+  expect(code.match(/var<storage, read_write> buffer\d/g)?.length).toBe(1);
+  expect(chooseSchedule(normalise(kernel), gpu)).toMatchObject({
+    schedule: { kind: 'steps', workgroupSize: 32 },
+    workgroups: 3,
+  });
+});
+
+test('an element that each step changes is read in each of them', () => {
+  const [x, out] = [view([12]), view([1])];
+  const [t] = x.axes();
+  const total = binary('add', out.at([constant('i32', 0)]), x.at([t]));
+  const store = { operand: out.operand, offset: constant('i32', 0), value: total };
+  const code = shader({ kind: 'recurrence', label: 'scan', time: t, axes: [], innerAxes: [], stores: [store] });
+  const [beforeLoop, inLoop] = code.slice(code.indexOf('let row')).split('for (var i0');
+  expect(beforeLoop).not.toContain('buffer');
+  expect(inLoop).toContain('buffer0[0] + buffer1[i0]');
 });

@@ -2,6 +2,7 @@ import { threadsOf, type KernelSignature, type Launch, type TileSchedule } from 
 import type * as attentionWriters from './attention-writers.ts';
 import { writeTiledContraction } from './contraction-writer.ts';
 import { writePointNest, writeRowNest } from './nest-writer.ts';
+import { writeRecurrence } from './recurrence-writer.ts';
 import { Scope } from './scope.ts';
 import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.ts';
 
@@ -81,6 +82,8 @@ function writeKernel(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel
   } else if (kernel.kind === 'running-softmax') {
     if (schedule.kind === 'own rows') return attention!.writeOwnRows(writer, kernel, schedule, wide);
     if (schedule.kind === 'shared rows') return attention!.writeSharedRows(writer, kernel, schedule, wide);
+  } else if (kernel.kind === 'recurrence') {
+    if (schedule.kind === 'steps') return writeRecurrence(writer, kernel, schedule, wide);
   } else {
     if (schedule.kind === 'point') return writePointNest(writer, kernel, schedule, wide);
     if (schedule.kind === 'row') return writeRowNest(writer, kernel, schedule, wide);

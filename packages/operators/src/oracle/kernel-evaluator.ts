@@ -24,6 +24,17 @@ type Value = number | bigint | boolean;
 type Point = Map<AxisExpr, number>;
 
 export function evaluateKernel(kernel: Kernel): void {
+  if (kernel.kind === 'recurrence') {
+    const { time, axes, innerAxes, stores } = kernel;
+    forEachPoint([time], new Map(), (step) => {
+      const writes: (() => void)[] = [];
+      forEachPoint([...axes, ...innerAxes], step, (point) => {
+        writes.push(...stores.map((store) => prepare(store, point, 0)));
+      });
+      for (const write of writes) write();
+    });
+    return;
+  }
   if (kernel.kind === 'nest') {
     const axes = new FreeAxes();
     const isInner = ({ offset }: Store): boolean => kernel.innerAxes.some((own) => axes.of(offset).has(own));

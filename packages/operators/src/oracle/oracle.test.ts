@@ -16,8 +16,8 @@ const host: HostContext = {
 };
 
 const lowering: LoweringContext = {
-  // Lowerings do not look at the device here.
-  device: null as unknown as ComputeDevice,
+  // Lowerings ask no more of it than whether it is the host.
+  device: { capabilities: {} } as ComputeDevice,
   temporary: (sizes, dtype) => Tensor.empty(sizes, dtype),
   launch: evaluateKernel,
   ...fixedLowering,

@@ -170,7 +170,8 @@ class LaunchFuser {
       const note = this.#notes[from]!;
       const { kernel } = note.launch;
       const producer = kernel?.kind === 'contraction' ? asNest(kernel) : kernel;
-      const merged = producer && this.#mayMove(note, from, taken[0], taken) ? inlineProducer(whole, producer) : null;
+      const mayMove = producer?.kind === 'nest' && this.#mayMove(note, from, taken[0], taken);
+      const merged = mayMove ? inlineProducer(whole, producer) : null;
       if (merged && nodesOf(merged) <= maxNodes && greatestIn(merged).length > 0) return { from, merged };
     }
     return null;

@@ -13,6 +13,7 @@ import {
   type NormalContraction,
   type NormalKernel,
   type PreparedLaunch,
+  type Recurrence,
 } from '@cresset/tensorexpr';
 import { NeedsSingleSteps } from '../nests/expression-writer.ts';
 import {
@@ -36,7 +37,7 @@ interface Prepared extends PreparedLaunch {
   readonly signature: KernelSignature;
 }
 
-/** A nest that is ready to run: `points` points, of which some make a piece. */
+/** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps. */
 export interface PreparedNest extends Prepared {
   readonly kind: 'nest';
   readonly functions: NestFunctions;
@@ -81,6 +82,8 @@ export class Programs {
 
   prepare(kernel: Kernel): PreparedKernel {
     if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
+    if (kernel.kind === 'recurrence')
+      return this.#inPieces(normalise(kernel) as Recurrence, extentOf(kernel.time), kernel);
     const { batch, m, n, k } = kernel;
     if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
@@ -122,9 +125,13 @@ export class Programs {
 
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
     const normal = joinDigits(normalise(nest) as LoopNest);
+    return this.#inPieces(normal, pointsOf(pointsOfNest(normal).axes), kernel);
+  }
+
+  /** @param points what the kernel's function goes over, some at a time */
+  #inPieces(normal: LoopNest | Recurrence, points: number, kernel: Kernel): PreparedNest {
     const signature = signatureOf(normal);
     const isEmpty = pointsOf(normal.axes) === 0;
-    const points = pointsOf(pointsOfNest(normal).axes);
     const steps = isEmpty ? 1 : workOf(normal).total / Math.max(points, 1);
     // Stretches of elements begin where four of them do.
     const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);

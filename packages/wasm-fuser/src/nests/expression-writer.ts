@@ -9,6 +9,7 @@ import {
   type ExprType,
   type KernelSignature,
   type LoadExpr,
+  type Recurrence,
   type ReduceExpr,
   reductionsIn,
   type UnaryExpr,
@@ -85,6 +86,11 @@ export class ExpressionWriter {
   ) {
     this.#rare = new RareCalls(module);
     this.#block = new LaunchBlock(signature, pointer, (type, code) => this.keep(root, type, code));
+  }
+
+  /** Tells the writer, before anything else, of what changes from step to step of a recurrence. */
+  changeOverTime(kernel: Recurrence): void {
+    this.#homes.changeOverTime(kernel);
   }
 
   announce(roots: readonly Expr[]): void {

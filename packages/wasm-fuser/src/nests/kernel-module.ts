@@ -9,12 +9,12 @@ import {
 import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import { writeContraction } from './contraction-writer.ts';
-import { writeNest } from './nest-writer.ts';
+import { writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './rare-functions.ts';
 import type { Windows } from './windows.ts';
 
-/** A nest as functions of the address of its launch block and the points to go over. */
+/** A nest as functions of the address of its launch block and the points, or steps, to go over. */
 export interface NestFunctions {
   run(block: number, from: number, to: number): void;
 }
@@ -54,8 +54,8 @@ export function kernelBytes(
   windows: Windows | null,
 ): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(rareImports);
-  if (kernel.kind === 'nest') writeNest(module, kernel, signature);
-  else writeContraction(module, kernel, windows, signature);
+  if (kernel.kind === 'contraction') writeContraction(module, kernel, windows, signature);
+  else writeLoops(module, kernel, signature);
   return module.bytes();
 }
 
@@ -68,7 +68,9 @@ export function instantiate<Functions>(module: WebAssembly.Module, { memory }: L
 /** What decides, beside its structure, how a kernel is written: how long its loops are, about. */
 export function lengthsKey(kernel: NormalKernel): string {
   const axes: AxisExpr[] =
-    kernel.kind === 'nest' ? [...kernel.axes, ...kernel.innerAxes] : [...kernel.batch, kernel.m, kernel.n, ...kernel.k];
+    kernel.kind === 'contraction'
+      ? [...kernel.batch, kernel.m, kernel.n, ...kernel.k]
+      : [...kernel.axes, ...kernel.innerAxes];
   const roots = kernel.stores.flatMap(expressionsOf);
   if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
   for (const reduction of reductionsIn(roots)) axes.push(...reduction.axes);

@@ -7,6 +7,7 @@ import {
   type Expr,
   type KernelSignature,
   type LoopNest,
+  type Recurrence,
   type Store,
 } from '@cresset/tensorexpr';
 import { i32, type Code } from '../code.ts';
@@ -48,20 +49,22 @@ function liesAcross({ axes, innerAxes, stores }: LoopNest): boolean {
 }
 
 /**
- * Defines `run(block, from, to)`: the nest for these of its points. Four steps of its innermost loop are taken at once, or four of a
- * reduction's where its elements are the ones that lie side by side.
+ * Defines `run(block, from, to)`: a nest for these of its points, or these steps of a recurrence. Four steps of the innermost loop are taken
+ * at once, or four of a reduction's where its elements are the ones that lie side by side.
  */
-export function writeNest(module: ModuleBuilder, nest: LoopNest, signature: KernelSignature): void {
+export function writeLoops(module: ModuleBuilder, nest: LoopNest | Recurrence, signature: KernelSignature): void {
   const single = loopsOfSingleSteps(nest);
   for (;;) {
     try {
       module.define('run', 3, (body, pointer, from, to) => {
         const root = Scope.root();
         const writer = new ExpressionWriter(module, body, signature, pointer, root, single);
+        if (nest.kind === 'recurrence') writer.changeOverTime(nest);
         const roots = nest.stores.flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);
-        writePoints(writer, nest, root, from.get, to.get);
+        if (nest.kind === 'recurrence') writeSteps(writer, nest, root, from.get, to.get);
+        else writePoints(writer, nest, root, from.get, to.get);
         return root.code;
       });
       return;
@@ -73,9 +76,9 @@ export function writeNest(module: ModuleBuilder, nest: LoopNest, signature: Kern
 }
 
 /** Loops of which steps cannot be taken at once, or are better not. */
-function loopsOfSingleSteps(nest: LoopNest): Set<AxisExpr> {
+function loopsOfSingleSteps(nest: LoopNest | Recurrence): Set<AxisExpr> {
   const freeAxes = new FreeAxes();
-  const { lanes: last } = pointsOfNest(nest);
+  const last = nest.kind === 'nest' ? pointsOfNest(nest).lanes : [...nest.axes, ...nest.innerAxes].at(-1);
   if (!last) return new Set();
   const isLocal = (store: Store): boolean => {
     const has = (expr: Expr | undefined): boolean => expr !== undefined && freeAxes.of(expr).has(last);
@@ -125,4 +128,17 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
 function groupsAlong(axis: AxisExpr, stores: readonly Store[]): number {
   const freeAxes = new FreeAxes();
   return reductionsIn(stores.flatMap(expressionsOf)).some((reduction) => freeAxes.of(reduction).has(axis)) ? GROUPS : 1;
+}
+
+function writeSteps(writer: ExpressionWriter, kernel: Recurrence, root: Scope, from: Code, to: Code): void {
+  const points = [...kernel.axes, ...kernel.innerAxes];
+  const innermost = points.pop();
+  const stores = (scope: Scope): void => writeStores(writer, kernel.stores, scope);
+  writer.steps(kernel.time, from, to, root, (step) => {
+    if (!innermost) return stores(step);
+    writer.loops(points, step, (outer) => {
+      const extent = writer.valueIn('scalar', innermost.extent, root);
+      writer.allSteps(innermost, i32.const(0), extent, outer, stores);
+    });
+  });
 }

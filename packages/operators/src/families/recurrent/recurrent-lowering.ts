@@ -18,7 +18,13 @@ import {
 } from './recurrent-layers.ts';
 import { transposeView } from '../../kernels/views.ts';
 
-/** Recurrent layers on a device: one product for the inputs of all steps, then one kernel a step (two with a projection). */
+/**
+ * Recurrent layers on a device: one product for the inputs of all steps, then one kernel that goes through the steps. Where sequences differ in
+ * length, where states are projected, and where a step is too much for one workgroup, it is a kernel a step (two with a projection).
+ */
+
+/** Products that a workgroup is given in a step: with more, a launch for each step, which all of a GPU works on, takes no longer. */
+const LARGEST_STEP = 1 << 18;
 
 export function sigmoid(x: Expr): Expr {
   return div(float(1), add(float(1), unary('exp', unary('neg', x))));
@@ -129,8 +135,64 @@ function lowerDirection(direction: Direction, context: LoweringContext): void {
   lowerProduct(label, { left: rows, right, out: projected }, context, undefined, (sum, [, column]) =>
     bias ? add(sum, bias.at([column])) : sum,
   );
+  const timeStride = strideOfSteps(sequence);
+  const step = weights.weightHh.sizes[0] * weights.weightHh.sizes[1];
+  if (timeStride !== null && step <= LARGEST_STEP && !weights.weightHr) {
+    lowerSteps(direction, projected, timeStride, context);
+    return;
+  }
   const steps = reverse ? sequence.steps.toReversed() : sequence.steps;
   steps.forEach((_, at) => lowerStep(direction, projected, steps, at, context));
+}
+
+/** Rows between steps, where these are equally far apart and all of as many sequences; otherwise null. */
+function strideOfSteps({ steps }: Sequence): number | null {
+  const stride = steps.length > 1 ? steps[1].start - steps[0].start : 0;
+  const isRegular = steps.every(({ start, count }, at) => start === at * stride && count === steps[0].count);
+  return steps.length > 0 && isRegular ? stride : null;
+}
+
+/** States after a step, from its part of the projected input and the states before it. */
+function statesAfter(
+  { kind, weights }: Direction,
+  j: AxisExpr,
+  gates: (column: Expr) => Expr,
+  hidden: (feature: Expr) => Expr,
+  cell: Expr | null,
+): { hidden: Expr; cell: Expr | null } {
+  const count = gateCount[kind];
+  const size = indexParam(weights.weightHh.sizes[0] / count);
+  const bias = weights.biasHh && new TensorView(weights.biasHh);
+  const sums = gateSums(count, size, j, new TensorView(weights.weightHh), bias, hidden, 'k');
+  const inputs = sums.map((_, gate) => gates(add(mul(index(gate), size), j)));
+  return cellUpdate(kind, inputs, sums, { hidden: hidden(j), cell });
+}
+
+/** All steps in one kernel, which finds the hidden state before a step in the output and the cell's in its final place. */
+function lowerSteps(direction: Direction, projected: Tensor, timeStride: number, context: LoweringContext): void {
+  const { kind, label, weights, sequence, output, initial, final, reverse } = direction;
+  const [length, { count }] = [sequence.steps.length, sequence.steps[0]];
+  const inSteps = (rows: Tensor): TensorView => {
+    const [rowLength, feature] = rows.strides;
+    const strides = [rowLength * timeStride, rowLength * sequence.rowStride, feature];
+    return new TensorView(rows.asStrided([length, count, rows.sizes[1]], strides, rows.storageOffset));
+  };
+  const [gates, out] = [projected, output].map(inSteps);
+  const h0 = new TensorView(initial.hidden);
+  const c0 = initial.cell && new TensorView(initial.cell);
+  const cells = final.cell && new TensorView(final.cell);
+  const time = axis('t', indexParam(length));
+  const b = axis('b', indexParam(count));
+  const j = axis('j', indexParam(weights.weightHh.sizes[0] / gateCount[kind]));
+  const row = reverse ? sub(indexParam(length - 1), time) : time;
+  const rowBefore = reverse ? add(row, index(1)) : sub(row, index(1));
+  const isFirst = binary('eq', time, index(0));
+  const hidden = (feature: Expr): Expr => select(isFirst, h0.at([b, feature]), out.at([rowBefore, b, feature]));
+  const cell = c0 && select(isFirst, c0.at([b, j]), cells!.at([b, j]));
+  const after = statesAfter(direction, j, (column) => gates.at([row, b, column]), hidden, cell);
+  const stores = [storeTo(out, [row, b, j], after.hidden), storeTo(new TensorView(final.hidden), [b, j], after.hidden)];
+  if (cells && after.cell) stores.push(storeTo(cells, [b, j], after.cell));
+  context.launch({ kind: 'recurrence', label, time, axes: [b], innerAxes: [j], stores });
 }
 
 /** The rows of the matrix that hold one step: `count` rows, `rowStride` apart. */
@@ -144,12 +206,13 @@ function stepRows(tensor: Tensor, { rowStride }: Sequence, start: number, count:
 }
 
 function lowerStep(
-  { kind, label, weights, sequence, output, initial, final }: Direction,
+  direction: Direction,
   projected: Tensor,
   steps: Sequence['steps'],
   at: number,
   context: LoweringContext,
 ): void {
+  const { kind, label, weights, sequence, output, initial, final } = direction;
   const { start, count } = steps[at];
   const before = at === 0 ? null : steps[at - 1];
   const hiddenSize = weights.weightHh.sizes[0] / gateCount[kind];
@@ -161,7 +224,6 @@ function lowerStep(
   const cells = final.cell && new TensorView(final.cell);
   const b = axis('b', indexParam(count));
   const j = axis('j', indexParam(hiddenSize));
-  const size = indexParam(hiddenSize);
   // Sequences that begin with this step (in reverse, the shorter ones join later) start from the initial state.
   const joined = before && before.count < count ? binary('lt', b, indexParam(before.count)) : null;
   const stateBefore = (state: TensorView, start0: TensorView, feature: Expr): Expr => {
@@ -169,12 +231,8 @@ function lowerStep(
     return joined ? select(joined, own, start0.at([b, feature])) : own;
   };
   const hiddenAt = (feature: Expr): Expr => (previous ? stateBefore(previous, h0, feature) : h0.at([b, feature]));
-  const hh = new TensorView(weights.weightHh);
-  const bias = weights.biasHh && new TensorView(weights.biasHh);
-  const sums = gateSums(gateCount[kind], size, j, hh, bias, hiddenAt, 'k');
-  const inputs = sums.map((_, gate) => gates.at([b, add(mul(index(gate), size), j)]));
   const cellBefore = c0 && (before ? stateBefore(cells!, c0, j) : c0.at([b, j]));
-  const after = cellUpdate(kind, inputs, sums, { hidden: hiddenAt(j), cell: cellBefore });
+  const after = statesAfter(direction, j, (column) => gates.at([b, column]), hiddenAt, cellBefore);
   const cellStore = cells && after.cell ? [storeTo(cells, [b, j], after.cell)] : [];
   const finalHidden = new TensorView(final.hidden);
   const target = new TensorView(stepOutput);

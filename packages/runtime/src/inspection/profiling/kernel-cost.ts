@@ -24,8 +24,9 @@ export interface KernelCost {
  */
 export function kernelCost(kernel: Kernel): KernelCost {
   const counter = new CostCounter();
-  if (kernel.kind === 'nest') {
-    for (const store of kernel.stores) counter.store(store, [...kernel.axes, ...kernel.innerAxes], kernel.axes);
+  if (kernel.kind !== 'contraction') {
+    const outer = kernel.kind === 'recurrence' ? [kernel.time, ...kernel.axes] : kernel.axes;
+    for (const store of kernel.stores) counter.store(store, [...outer, ...kernel.innerAxes], outer);
     return counter.cost();
   }
   const attention = runningSoftmaxOf(kernel);
