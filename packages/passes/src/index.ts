@@ -37,4 +37,4 @@ export {
   runProfilingOptimizations,
   type SpecOptions,
 } from './profiling/specialized-pipelines.ts';
-export { namedPasses } from './named-passes.ts';
+export { namedPasses, type NamedPassEnvironment } from './named-passes.ts';

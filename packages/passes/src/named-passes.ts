@@ -1,5 +1,6 @@
 import { replaceOldOperatorsWithUpgraders } from '@cresset/frontend';
 import { AliasDb, type Graph } from '@cresset/ir';
+import { Tensor, type ScalarType } from '@cresset/tensor';
 import { createAutodiffSubgraphs } from './autodiff/create-autodiff-subgraphs.ts';
 import { specializeAutogradZero } from './autodiff/specialize-autograd-zero.ts';
 import { autocast } from './autocast.ts';
@@ -19,7 +20,7 @@ import { refineIntegerValues } from './cleanup/refine-integer-values.ts';
 import { refineTupleTypes } from './cleanup/refine-tuple-types.ts';
 import { removeExpands } from './cleanup/remove-expands.ts';
 import { decomposeAddmm } from './decomposition/decompose-addmm.ts';
-import { evaluatingDecompositions } from './decomposition/evaluate-decomposed.ts';
+import { evaluateDecomposed, evaluatingDecompositions } from './decomposition/evaluate-decomposed.ts';
 import { preoptimizedBodies } from './decomposition/preoptimize.ts';
 import { concatFrozenLinear } from './freezing/concat-linear.ts';
 import { foldConvBatchNorm, foldLinearBatchNorm } from './freezing/fold-batch-norm.ts';
@@ -41,8 +42,17 @@ import { peepholeOptimize } from './peephole/peephole-optimize.ts';
 import { peepholeListIdiomsAndLengths } from './peephole/refine-list-lengths.ts';
 import { propagateDevices } from './propagate-device.ts';
 import { eraseShapeInformation } from './shape-analysis/propagate-input-shapes.ts';
-import { propagateDtypes } from './shape-analysis/propagate-dtypes.ts';
+import { propagateDtypes, type DtypeInference } from './shape-analysis/propagate-dtypes.ts';
 import { propagateShapes } from './shape-analysis/symbolic/propagate-shapes.ts';
+
+/** Those of results that all are tensors. */
+const dtypesOf = (results: readonly unknown[] | null): readonly ScalarType[] | null =>
+  results?.every((result) => result instanceof Tensor) ? results.map(({ dtype }) => dtype) : null;
+
+/** What the passes need from packages below. */
+export interface NamedPassEnvironment extends PassEnvironment {
+  readonly inferDtypes: DtypeInference;
+}
 
 /** A pass of {@link namedPasses}. */
 export type NamedPass = (graph: Graph) => unknown;
@@ -56,7 +66,8 @@ export type NamedPass = (graph: Graph) => unknown;
 export function namedPasses({
   evaluate: run,
   compileDecomposition,
-}: PassEnvironment): Readonly<Record<string, NamedPass>> {
+  inferDtypes,
+}: NamedPassEnvironment): Readonly<Record<string, NamedPass>> {
   // PyTorch runs any operator on constants; which of ours have no function of their own makes no difference.
   const evaluate = evaluatingDecompositions(run, compileDecomposition);
   return {
@@ -103,7 +114,12 @@ export function namedPasses({
     peephole_list_idioms: peepholeListIdiomsAndLengths,
     peephole_no_shape: (graph) => peepholeOptimize(graph, { disableShapes: true }),
     propagate_device: propagateDevices,
-    propagate_dtype: (graph) => propagateDtypes(graph, evaluate),
+    propagate_dtype: (graph) =>
+      propagateDtypes(
+        graph,
+        (node, inputs) =>
+          inferDtypes(node, inputs) ?? dtypesOf(evaluateDecomposed(node, inputs, run, compileDecomposition)),
+      ),
     propagate_shapes_on_graph: (graph) => propagateShapes(graph, evaluate),
     refine_integer_values: refineIntegerValues,
     refine_tuple_types: refineTupleTypes,

@@ -13,7 +13,8 @@ export function evaluatingDecompositions(
   return (node, constants) => evaluate(node, constants) ?? evaluateDecomposed(node, constants, evaluate, compile);
 }
 
-function evaluateDecomposed(
+/** What an operator comes to on constants that is said in terms of others; null where it is not, or refuses them. */
+export function evaluateDecomposed(
   node: Node,
   constants: readonly unknown[],
   evaluate: ConstantEvaluator,
@@ -38,6 +39,8 @@ function evaluateDecomposed(
     removeListMutation(graph);
     propagateConstants(graph, evaluate);
   }
+  // It refuses these constants, in words that whoever comes there is to read.
+  if ([...graph.block.nodes()].some(({ kind }) => kind === 'prim::RaiseException')) return null;
   const results = graph.outputs.map((output) => constantValue(output));
   return results.includes(undefined) ? null : results;
 }

@@ -1,16 +1,21 @@
 import { TensorType, type Block, type Graph, type Node } from '@cresset/ir';
-import { Tensor } from '@cresset/tensor';
-import type { ConstantEvaluator } from '../cleanup/constant-propagation.ts';
+import { Tensor, type ScalarType } from '@cresset/tensor';
 import { exampleNumber, exampleTensor } from './examples.ts';
 
 /**
- * Finds the dtypes of results where ranks and dtypes of all tensors among the arguments are known (PyTorch: DtypePropagation in
- * dtype_analysis.cpp): each operator is run on tensors of these ranks with one element, and on numbers that are 1, whatever is known of them.
- * Operators with other arguments (lists, truth values, texts, None) are left alone, as are those that refuse such tensors. Returns whether any
- * type was refined.
+ * Tells the dtypes of an operator's results from the layouts of its arguments; null where it refuses them, where only elements tell, or where
+ * not all results are tensors.
  */
-export function propagateDtypes(graph: Graph, evaluate: ConstantEvaluator): boolean {
-  return new DtypePropagator(evaluate).block(graph.block);
+export type DtypeInference = (node: Node, inputs: readonly unknown[]) => readonly ScalarType[] | null;
+
+/**
+ * Finds the dtypes of results where ranks and dtypes of all tensors among the arguments are known (PyTorch: DtypePropagation in
+ * dtype_analysis.cpp): each operator is asked what it makes of tensors of these ranks with one element, and of numbers that are 1, whatever is
+ * known of them. Operators with other arguments (lists, truth values, texts, None) are left alone, as are those that refuse such tensors, and those
+ * that look into them: PyTorch asks with tensors that have no elements. Returns whether any type was refined.
+ */
+export function propagateDtypes(graph: Graph, inferDtypes: DtypeInference): boolean {
+  return new DtypePropagator(inferDtypes).block(graph.block);
 }
 
 /** Operators that may not take small tensors, and keep the dtype of their argument. */
@@ -18,11 +23,7 @@ const keepsDtype =
   /^aten::(adaptive_(avg|max)_pool[123]d|avg_pool[123]d|max_pool[123]d(_with_indices)?|max_unpool[23]d|conv(_transpose)?[123]d|pad|reflection_pad[123]d)$/;
 
 class DtypePropagator {
-  readonly #evaluate: ConstantEvaluator;
-
-  constructor(evaluate: ConstantEvaluator) {
-    this.#evaluate = evaluate;
-  }
+  constructor(private readonly inferDtypes: DtypeInference) {}
 
   block(block: Block): boolean {
     let changed = false;
@@ -60,13 +61,11 @@ class DtypePropagator {
     // Zeros are positions in anything; whole numbers are not divided by them.
     const results = this.#run(node, 0) ?? this.#run(node, 1);
     let changed = false;
-    results?.forEach((result, index) => {
-      if (result instanceof Tensor) changed = refine(node, index, result.dtype as TensorType['scalarType']) || changed;
-    });
+    results?.forEach((dtype, index) => (changed = refine(node, index, dtype as TensorType['scalarType']) || changed));
     return changed;
   }
 
-  #run(node: Node, byte: number): readonly unknown[] | null {
+  #run(node: Node, byte: number): readonly ScalarType[] | null {
     const inputs = node.inputs.map(({ type }) => {
       if (!(type instanceof TensorType)) return exampleNumber(type);
       if (type.scalarType === undefined || type.dim === undefined) return undefined;
@@ -74,7 +73,7 @@ class DtypePropagator {
       return exampleTensor(type.scalarType, sizes, sizes, byte);
     });
     if (inputs.includes(undefined) || !inputs.some((input) => input instanceof Tensor)) return null;
-    return this.#evaluate(node, inputs);
+    return this.inferDtypes(node, inputs);
   }
 }
 

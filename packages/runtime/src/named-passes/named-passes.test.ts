@@ -178,3 +178,30 @@ def f(x: Tensor, w: Tensor, flag: bool) -> Tensor:
     if (!notRun.has(name)) expect(numbers(run(graph, matrix(3, 3), matrix(3, 3, 4), true))).toEqual(expected);
   });
 });
+
+describe('propagate_dtype', () => {
+  const result = (call: string, x: string, y = x): string => {
+    const graph = parseIr(`graph(%x : ${x}, %y : ${y}):
+  %one : float = prim::Constant[value=1.]()
+  %r : Tensor = ${call}
+  return (%r)
+`);
+    passes.propagate_dtype(graph);
+    return String(graph.outputs[0].type);
+  };
+  const float = 'Float(2, 3, strides=[3, 1], requires_grad=0, device=cpu)';
+  const long = 'Long(2, 3, strides=[3, 1], requires_grad=0, device=cpu)';
+  const complex = 'ComplexFloat(2, 3, strides=[3, 1], requires_grad=0, device=cpu)';
+
+  // As PyTorch 2.13 says, which asks with tensors that have no elements.
+  it.each([
+    ['aten::celu(%x, %one)', long, long, 'LongTensor'],
+    ['aten::bitwise_and(%x, %y)', float, long, 'FloatTensor'],
+    ['aten::gt(%x, %y)', complex, float, 'BoolTensor'],
+    ['aten::erf(%x)', complex, complex, 'ComplexFloatTensor'],
+    ['aten::nonzero(%x)', float, float, 'Tensor'],
+    ['aten::outer(%x, %y)', float, float, 'Tensor'],
+  ])('%s of %s and %s is %4$s', (call, x, y, expected) => {
+    expect(result(call, x, y)).toBe(expected);
+  });
+});
