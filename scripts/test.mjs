@@ -122,6 +122,7 @@ function steps(machine) {
       '--sample',
       '40',
     ]),
+    check('stopping', process.execPath, ['scripts/check-stopping.mjs', '--sample', '12']),
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),
     check('build', process.execPath, ['scripts/build.mjs']),
     check('size', process.execPath, ['scripts/check-size.mjs']),

@@ -179,6 +179,8 @@ export class ReductionLoop {
   readonly #groups: number;
   #stages!: ReduceStage[];
   #finish!: BlockProgram;
+  /** Elements since the last stop. */
+  #turn = 0;
 
   constructor(
     readonly body: Expr,
@@ -261,7 +263,6 @@ export class ReductionLoop {
     // Values of the program's own come in blocks that stay in the processor's first cache.
     const isWhole = program.stepCount === 0 && !read;
     const height = isWhole ? blockSize : Math.max(1, Math.floor(blockSize / this.#count));
-    let turn = 0;
     for (const run of runs) {
       for (let row = 0; row < run.count; row += height) {
         const rows = Math.min(height, run.count - row);
@@ -282,9 +283,9 @@ export class ReductionLoop {
             accumulator.fold(values, rows, columns, run.at + row, done + at);
           });
           done += wanted;
-          turn += rows * wanted;
-          if (turn < TURN_SIZE) continue;
-          turn = 0;
+          this.#turn += rows * wanted;
+          if (this.#turn < TURN_SIZE) continue;
+          this.#turn = 0;
           yield;
         }
       }

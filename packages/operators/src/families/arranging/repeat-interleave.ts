@@ -5,7 +5,7 @@ import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
-import { inTurn, type Pieces } from '../../kernels/pieces.ts';
+import { inTurn, repeat, type Pieces } from '../../kernels/pieces.ts';
 import { kernel } from '../../table/builders.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
@@ -58,18 +58,17 @@ interface RepeatByTensor {
 const checkCounts = ({ dtype }: Tensor): void =>
   check(dtype === 'int64' || dtype === 'int32', 'repeats has to be Long or Int tensor');
 
-const countsOf = (repeats: Tensor): number[] => {
+function* countsOf(repeats: Tensor): Pieces<number[]> {
   checkCounts(repeats);
   const read = numberReader(repeats);
-  const counts = Array.from({ length: repeats.numel }, (_, at) =>
-    read(repeats.storageOffset + at * (repeats.strides[0] ?? 0)),
-  );
-  check(
-    counts.every((count) => count >= 0),
-    'repeats can not be negative',
-  );
+  const counts = new Array<number>(repeats.numel);
+  yield* repeat(counts.length, 16, (at) => {
+    const count = read(repeats.storageOffset + at * (repeats.strides[0] ?? 0));
+    check(count >= 0, 'repeats can not be negative');
+    counts[at] = count;
+  });
   return counts;
-};
+}
 
 /** Whether one number stands for all slices. */
 function checkRepeats(repeats: Tensor, source: Tensor, at: number): boolean {
@@ -93,7 +92,7 @@ function* repeatByTensor({ self, repeats, dim }: RepeatByTensor): Pieces<Tensor>
         : self;
   const at = wrapDim(dim ?? 0, source.dim);
   const isOne = checkRepeats(repeats, source, at);
-  const counts = countsOf(repeats);
+  const counts = yield* countsOf(repeats);
   const each = isOne ? new Array<number>(source.sizes[at]).fill(counts[0]) : counts;
   const output = Tensor.empty(
     source.sizes.with(
@@ -133,7 +132,7 @@ export const repeatInterleaveRows: readonly OperatorRow[] = [
   kernel<{ repeats: Tensor }>('aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor', {
     *host({ repeats }) {
       check(repeats.dim === 1, onlyVectors);
-      const counts = countsOf(repeats);
+      const counts = yield* countsOf(repeats);
       const output = Tensor.empty([counts.reduce((sum, count) => sum + count, 0)], repeats.dtype);
       let [position, left] = [0, counts[0]];
       yield* writeInPieces(output, () => {

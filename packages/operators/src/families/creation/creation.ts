@@ -27,7 +27,7 @@ import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } fro
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
-import { lowerPointwise, runPointwise, scalarParam } from '../../kernels/pointwise.ts';
+import { lowerPointwise, pointwisePieces, scalarParam } from '../../kernels/pointwise.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { defaultDtype, dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
@@ -562,9 +562,9 @@ export const creationRows: readonly OperatorRow[] = [
       );
       return { sizes: broadcastSizes(abs.sizes, angle.sizes), dtype: complexType(abs.dtype) };
     },
-    host: ({ abs, angle }, [output]) => {
-      runPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0));
-      runPointwise(polarPart('sin'), { abs, angle }, partOf(output, 1));
+    *host({ abs, angle }, [output]) {
+      yield* pointwisePieces(polarPart('cos'), { abs, angle }, partOf(output, 0));
+      yield* pointwisePieces(polarPart('sin'), { abs, angle }, partOf(output, 1));
     },
     lower: ({ abs, angle }, [output], context) => {
       lowerPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0), context);

@@ -1,5 +1,13 @@
-import type { Pieces } from '../../kernels/pieces.ts';
-import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { filled, type Pieces } from '../../kernels/pieces.ts';
+import {
+  complexType,
+  isComplex,
+  isFloatingPoint,
+  realType,
+  scratch,
+  type ScalarType,
+  type Tensor,
+} from '@cresset/tensor';
 import { binary, param } from '@cresset/tensorexpr';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
@@ -280,10 +288,8 @@ function frequencies(name: string, bins: (n: number) => number): OperatorRow {
     *host({ n, d }, [out]) {
       const whole = out.numel === n;
       const at = (i: number): number => (whole && i >= Math.ceil(n / 2) ? i - n : i);
-      yield* storeInPieces(
-        out,
-        Float64Array.from({ length: out.numel }, (_, i) => at(i) / (n * d)),
-      );
+      const values = yield* filled(scratch(Float64Array, out.numel), 4, (i) => at(i) / (n * d));
+      yield* storeInPieces(out, values);
     },
   });
 }

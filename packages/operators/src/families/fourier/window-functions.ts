@@ -5,7 +5,8 @@ import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { add, div, float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { storeInPieces } from '../../kernels/numbers.ts';
+import { fillInPieces } from '../../kernels/numbers.ts';
+import { filled } from '../../kernels/pieces.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 
 /** Windows of signals (ATen/native/TensorFactories.cpp); a periodic one is the symmetric one of a point more, without it. */
@@ -110,10 +111,9 @@ function windowRow(name: string, overload: string, parameters: string): Operator
       *host(args, [out]) {
         const { window_length: length, periodic = true } = args;
         const last = periodic ? length : length - 1;
-        const value = (i: number): number => (length === 1 ? 1 : shapes[name](i / last, args));
-        yield* storeInPieces(
-          out,
-          Float64Array.from({ length }, (_, i) => value(i)),
+        const shape = shapes[name];
+        yield* fillInPieces(out, (values) =>
+          filled(values, name === 'kaiser' ? 256 : 16, (i) => (length === 1 ? 1 : shape(i / last, args))),
         );
       },
       lower: (args, [out], context) => lowerWindow(name, args, out, context),

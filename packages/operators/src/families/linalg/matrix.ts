@@ -41,7 +41,14 @@ export class Matrix {
   }
 
   transpose(): Matrix {
-    return Matrix.build(this.columns, this.rows, (i, j) => this.at(j, i));
+    const result = new Matrix(this.columns, this.rows);
+    for (let i = 0, from = 0; i < this.rows; i++) {
+      for (let j = 0, to = i; j < this.columns; j++, from++, to += this.rows) {
+        result.re[to] = this.re[from];
+        result.im[to] = this.im[from];
+      }
+    }
+    return result;
   }
 
   /** The conjugate transpose. */
@@ -62,15 +69,25 @@ export class Matrix {
 
   /** Rows [0, rows) and columns [0, columns). */
   leading(rows: number, columns: number): Matrix {
-    return Matrix.build(rows, columns, (i, j) => this.at(i, j));
+    const result = new Matrix(rows, columns);
+    for (let i = 0; i < rows; i++) {
+      const from = i * this.columns;
+      result.re.set(this.re.subarray(from, from + columns), i * columns);
+      result.im.set(this.im.subarray(from, from + columns), i * columns);
+    }
+    return result;
   }
 
   /** What lies on and above (`upper`) or below the diagonal; `unit` puts ones on the diagonal. */
   triangle(upper: boolean, unit = false): Matrix {
-    return Matrix.build(this.rows, this.columns, (i, j) => {
-      if (i === j && unit) return [1, 0];
-      return i === j || i < j === upper ? this.at(i, j) : [0, 0];
-    });
+    const result = this.clone();
+    for (let i = 0; i < this.rows; i++) {
+      const row = i * this.columns;
+      const [start, end] = upper ? [row, row + Math.min(i, this.columns)] : [row + i + 1, row + this.columns];
+      for (const part of [result.re, result.im]) if (start < end) part.fill(0, start, end);
+      if (unit && i < this.columns) result.set(i, i, 1, 0);
+    }
+    return result;
   }
 
   *multiply(other: Matrix): Pieces<Matrix> {
@@ -127,12 +144,15 @@ export class Matrix {
 /** The elements of a tensor in C order, real and imaginary parts apart. */
 export function readParts(tensor: Tensor): { re: Float64Array; im: Float64Array } {
   if (!isComplex(tensor.dtype)) {
-    return { re: Float64Array.from(readNumbers(tensor)), im: new Float64Array(tensor.numel) };
+    return { re: new Float64Array(readNumbers(tensor)), im: new Float64Array(tensor.numel) };
   }
-  const elements = tensor.contiguousArray();
-  const part = (at: 0 | 1): Float64Array =>
-    Float64Array.from({ length: tensor.numel }, (_, i) => Number(elements[2 * i + at]));
-  return { re: part(0), im: part(1) };
+  const elements = tensor.contiguousArray() as Float64Array;
+  const [re, im] = [new Float64Array(tensor.numel), new Float64Array(tensor.numel)];
+  for (let i = 0; i < re.length; i++) {
+    re[i] = elements[2 * i];
+    im[i] = elements[2 * i + 1];
+  }
+  return { re, im };
 }
 
 /** The matrices in the last two dimensions, batch by batch. */
@@ -143,7 +163,7 @@ export function readMatrices(tensor: Tensor): Matrix[] {
   const count = tensor.sizes.slice(0, -2).reduce((product, length) => product * length, 1);
   return Array.from({ length: count }, (_, b) => {
     const [start, end] = [b * size, (b + 1) * size];
-    return new Matrix(rows, columns, re.slice(start, end), im.slice(start, end));
+    return new Matrix(rows, columns, re.subarray(start, end), im.subarray(start, end));
   });
 }
 
@@ -172,10 +192,16 @@ export function writeParts(out: Tensor, re: Float64Array, im: Float64Array | nul
 
 /** Fills a contiguous real tensor with vectors or single numbers, one after the other. */
 export function writeVectors(out: Tensor, vectors: readonly (ArrayLike<number> | number)[]): void {
-  writeNumbers(
-    out,
-    vectors.flatMap((vector) => (typeof vector === 'number' ? [vector] : Array.from(vector))),
-  );
+  const values = new Float64Array(out.numel);
+  let at = 0;
+  for (const vector of vectors) {
+    if (typeof vector === 'number') values[at++] = vector;
+    else {
+      values.set(vector, at);
+      at += vector.length;
+    }
+  }
+  writeNumbers(out, values);
 }
 
 /** A new tensor of these matrices over the given batch dimensions. */

@@ -1,5 +1,5 @@
 import { mapped } from '../../kernels/mapped.ts';
-import { type Pieces } from '../../kernels/pieces.ts';
+import { filled, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, realType, Tensor, type ScalarType } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
@@ -44,7 +44,7 @@ function extreme(values: ArrayLike<number>, smallest: boolean): number {
 }
 
 function* matrixNorm(matrix: Matrix, order: Order): Pieces<number> {
-  const sizes = Array.from(matrix.re, (re, i) => Math.hypot(re, matrix.im[i]));
+  const sizes = matrix.re.map((re, i) => Math.hypot(re, matrix.im[i]));
   if (order === 'fro') return vectorNorm(sizes, 2);
   if (order === 'nuc') return (yield* singularValues(matrix)).s.reduce((sum, value) => sum + value, 0);
   if (Math.abs(order) === 2) return extreme((yield* singularValues(matrix)).s, order < 0);
@@ -56,7 +56,7 @@ function* matrixNorm(matrix: Matrix, order: Order): Pieces<number> {
   return extreme(sums, order < 0);
 }
 
-function vectorNorm(sizes: readonly number[], order: number): number {
+function vectorNorm(sizes: Float64Array, order: number): number {
   if (Math.abs(order) === Infinity) return extreme(sizes, order < 0);
   if (order === 0) return sizes.filter((size) => size !== 0).length;
   if (order === 2) {
@@ -113,11 +113,10 @@ function* computeNorm(args: NormArgs, { dims, matrix, vector }: NormPlan, out: T
   }
   const { re, im } = readParts(self);
   const group = dims.reduce((product, dim) => product * args.self.sizes[dim], 1);
-  const sizes = Array.from(re, (x, i) => Math.hypot(x, im[i]));
-  writeVectors(
-    out,
-    Array.from({ length: out.numel }, (_, i) => vectorNorm(sizes.slice(i * group, (i + 1) * group), vector)),
-  );
+  const sizes = yield* filled(re, 8, (i) => Math.hypot(re[i], im[i]));
+  const norms = new Float64Array(out.numel);
+  yield* filled(norms, group, (i) => vectorNorm(sizes.subarray(i * group, (i + 1) * group), vector));
+  writeVectors(out, [norms]);
 }
 
 function normRow(schema: string, plan: (args: NormArgs) => NormPlan): OperatorRow {

@@ -1,4 +1,4 @@
-import { isFloatingPoint, isIntegral, Complex, type Tensor } from '@cresset/tensor';
+import { isFloatingPoint, isIntegral, Complex, Tensor } from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type Expr, type ExprType } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -6,11 +6,10 @@ import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
-import { computePointwise, constantOf, wrapNarrow } from '../../kernels/pointwise.ts';
+import { constantOf, pointwisePieces, pointwiseShape, wrapNarrow } from '../../kernels/pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { splitExponent } from '../../kernels/split-exponent.ts';
-import { forEachRun, walkOf } from '../../kernels/tensor-iterator.ts';
 import { defaultDtype, dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 import { addition } from '../pointwise/arithmetic.ts';
 import { comparable, isWhole, pairRow, refusing, sameNumber } from '../pointwise/comparison.ts';
@@ -131,16 +130,6 @@ const closenessRow = pointwise(
   closeness,
 );
 
-/** Whether every element of a bool tensor holds. */
-function allTrue(tensor: Tensor): boolean {
-  const elements = tensor.storageArray();
-  let result = true;
-  forEachRun(tensor.sizes, walkOf(tensor), (offset, stride, count) => {
-    for (let i = 0; i < count; i++) if (elements[offset + i * stride] === 0) result = false;
-  });
-  return result;
-}
-
 function greatestCommonDivisor(a: number, b: number): number {
   let [x, y] = [Math.abs(a), Math.abs(b)];
   while (y !== 0) [x, y] = [y, x % y];
@@ -223,7 +212,12 @@ export const binaryFunctionRows: readonly OperatorRow[] = [
   kernel<PointwiseArguments>(
     'aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool',
     {
-      host: (args) => allTrue(computePointwise(closenessRow, args)),
+      *host(args) {
+        const { sizes, dtype } = pointwiseShape(closenessRow, args);
+        const isClose = Tensor.empty(sizes, dtype);
+        yield* pointwisePieces(closenessRow, args, isClose);
+        return (isClose.storageArray() as Uint8Array).indexOf(0) < 0;
+      },
     },
   ),
 ];

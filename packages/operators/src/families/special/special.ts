@@ -2,7 +2,7 @@ import { isComplex } from '@cresset/tensor';
 import { binary, constant, erfcx, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
-import { pointwiseShape, runPointwise } from '../../kernels/pointwise.ts';
+import { pointwiseShape, pointwisePieces } from '../../kernels/pointwise.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import { assertCanCast } from '../../kernels/type-promotion.ts';
 import * as special from './special-functions.ts';
@@ -123,9 +123,9 @@ export const specialFunctionRows: readonly OperatorRow[] = [
   }),
   polygammaRow,
   kernel<PointwiseArguments>('aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)', {
-    host: (args) => {
+    *host(args) {
       assertCanCast(pointwiseShape(polygammaRow, args).dtype, args.self.dtype);
-      runPointwise(polygammaRow, args, args.self);
+      yield* pointwisePieces(polygammaRow, args, args.self);
       return args.self;
     },
   }),

@@ -6,6 +6,7 @@ import { copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts
 import { inferSize } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
+import { repeat } from '../../kernels/pieces.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -67,7 +68,7 @@ function conjugating(schema: string, rearranged: (args: Self) => Tensor): Operat
     *host(args, [output]) {
       yield* copyPieces(output, rearranged(args));
       const parts = output.storageArrayForWriting() as Float32Array;
-      for (let at = 1; at < 2 * output.numel; at += 2) parts[at] = -parts[at];
+      yield* repeat(output.numel, 2, (at) => void (parts[2 * at + 1] = -parts[2 * at + 1]));
     },
     lower: (args, [output], context) => {
       const source = rearranged(args);

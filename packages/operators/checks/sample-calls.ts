@@ -1,0 +1,190 @@
+import {
+  BoolType,
+  FloatType,
+  IntType,
+  ListType,
+  OptionalType,
+  parseSchema,
+  scalarTypeCode,
+  TensorType,
+  type Argument,
+  type Type,
+} from '@cresset/ir';
+import { List, Tensor, type HostArray, type IValue, type ScalarType } from '@cresset/tensor';
+import { OperatorCall } from '../src/dispatch/invoke.ts';
+import type { OperatorRow } from '../src/table/row.ts';
+
+/** Arguments of one kind for an operator, with tensors as large as one asks for. */
+export interface SampleCall {
+  /** Shape and dtype of the first tensor, as `image float32`. */
+  readonly name: string;
+  /** The call with about so many elements in each large tensor. */
+  at(elements: number): OperatorCall;
+}
+
+/** The value of an argument, where large tensors have about so many elements. */
+type Candidate = (elements: number) => IValue;
+
+type SizesAt = (elements: number) => number[];
+
+const side = (elements: number, dim: number): number => Math.max(2, Math.floor(elements ** (1 / dim)));
+
+/** Sizes that operators take, by what a tensor of them may be. */
+const shapes: readonly (readonly [name: string, sizes: SizesAt])[] = [
+  ['line', (elements) => [elements]],
+  ['square', (elements) => [side(elements, 2), side(elements, 2)]],
+  ['batch', (elements) => [4, side(elements / 4, 2), side(elements / 4, 2)]],
+  ['image', (elements) => [2, 4, side(elements / 8, 2), side(elements / 8, 2)]],
+  ['volume', (elements) => [1, 4, side(elements / 4, 3), side(elements / 4, 3), side(elements / 4, 3)]],
+];
+
+const dtypes: readonly ScalarType[] = ['float32', 'int64', 'complex64'];
+
+/** How many combinations of arguments are tried for one shape and dtype. */
+const MOST_TRIES = 160;
+/** Elements of the tensors with which it is tried whether an operator takes arguments. */
+const FEW_ELEMENTS = 512;
+
+const made = new Map<string, Tensor>();
+
+/** A tensor of numbers between 0 and 1, or of the integers 0 to 3, made once. */
+function tensorOf(sizes: readonly number[], dtype: ScalarType): Tensor {
+  const key = `${dtype} ${sizes.join(' ')}`;
+  let tensor = made.get(key);
+  if (!tensor) {
+    tensor = Tensor.empty(sizes, dtype);
+    fill(tensor.storageArray());
+    made.set(key, tensor);
+  }
+  return tensor;
+}
+
+function fill(array: HostArray): void {
+  const { length } = array;
+  if (array instanceof BigInt64Array) for (let at = 0; at < length; at++) array[at] = BigInt((at * 7) & 3);
+  else if (array instanceof Float32Array) for (let at = 0; at < length; at++) array[at] = ((at * 37) % 1009) / 1009;
+  else for (let at = 0; at < length; at++) array[at] = at & 1;
+}
+
+/** Gives up the tensors that were made. */
+export const forgetTensors = (): void => made.clear();
+
+const constants = (...values: readonly IValue[]): Candidate[] => values.map((value) => () => value);
+const integers = (items: readonly number[]): List => new List(IntType.get(), items.map(BigInt));
+
+/** What is tried for a tensor that is not the first. */
+function otherTensors(name: string, sizes: SizesAt, dtype: ScalarType): Candidate[] {
+  const whole =
+    (as: ScalarType): Candidate =>
+    (elements) =>
+      tensorOf(sizes(elements), as);
+  const line =
+    (as: ScalarType, dim: number): Candidate =>
+    (elements) =>
+      tensorOf([sizes(elements).at(dim) ?? 1], as);
+  if (/ind|target|label|offsets|lengths|segment/.test(name))
+    return [whole('int64'), line('int64', 0), line('int64', -1)];
+  if (/mask|condition/.test(name)) return [whole('bool')];
+  const kernel: Candidate = (elements) => tensorOf([4, 4, ...sizes(elements).slice(2).fill(3)], dtype);
+  return [
+    whole(dtype),
+    ...(name === 'weight' ? [kernel] : []),
+    line(dtype, 1),
+    line(dtype, -1),
+    () => tensorOf([], dtype),
+    whole('int64'),
+  ];
+}
+
+function listCandidates({ name, N = 3 }: Argument, elementType: Type, sizes: SizesAt): Candidate[] {
+  if (elementType instanceof FloatType) return constants(new List(FloatType.get(), [0.5, 0.5]));
+  if (elementType instanceof BoolType) return constants(new List(BoolType.get(), [true, true, true].slice(0, N)));
+  if (!(elementType instanceof IntType)) return [];
+  const fixed = [[0], [2, 2], [3, 3], [1], [0, 1], [1, 1], [2, 2, 2], [3, 3, 3], [2], [3], [1, 1, 1, 1], [], [0, 0]];
+  const sizeLists: Candidate[] = [
+    (elements) => integers(sizes(elements)),
+    (elements) => integers(sizes(elements).slice(2)),
+    (elements) => integers(sizes(elements).slice(-1)),
+  ];
+  const isSize = /size|shape/.test(name) && !name.startsWith('kernel');
+  const fixedLists = constants(...fixed.map(integers));
+  return isSize ? [...sizeLists, ...fixedLists] : [...fixedLists, ...sizeLists];
+}
+
+function plainCandidates(argument: Argument, type: Type, sizes: SizesAt): Candidate[] {
+  switch (type.kind) {
+    case 'IntType':
+      return constants(...[0, 1, 2, 3, 4, 16].map(BigInt));
+    case 'FloatType':
+      return constants(0.5, 1, 2);
+    case 'NumberType':
+      return [() => 0.5, () => 2n, (elements) => BigInt(elements)];
+    case 'BoolType':
+      return constants(false, true);
+    case 'StringType':
+      return constants('none', 'bilinear', 'sum', 'ij', 'reflect', 'L', 'linear');
+    case 'ListType':
+      return listCandidates(argument, (type as ListType).elementType, sizes);
+    default:
+      return [];
+  }
+}
+
+/** What is tried for an argument: its default, if it has one, or what its type and name suggest. */
+function candidatesFor(argument: Argument, sizes: SizesAt, dtype: ScalarType, isFirst: boolean): Candidate[] {
+  const { name, type, realType, defaultValue } = argument;
+  const isOptional = type instanceof OptionalType;
+  const inner = isOptional ? type.elementType : type;
+  if (Array.isArray(defaultValue)) return constants(integers((defaultValue as readonly bigint[]).map(Number)));
+  if (defaultValue !== undefined && !(inner instanceof TensorType)) return constants(defaultValue as IValue);
+  const none = isOptional ? constants(null) : [];
+  if (inner instanceof TensorType) {
+    if (isFirst) return [(elements) => tensorOf(sizes(elements), dtype)];
+    return [...none, ...otherTensors(name, sizes, dtype)];
+  }
+  if (/ScalarType/.test(realType.str())) return constants(BigInt(scalarTypeCode(dtype)));
+  if (inner instanceof ListType && inner.elementType instanceof TensorType) {
+    return [(elements) => new List(TensorType.get(), Array(2).fill(tensorOf(sizes(elements / 2), dtype)))];
+  }
+  return [...none, ...plainCandidates(argument, inner, sizes)];
+}
+
+/** Calls that an operator takes, one for each dtype: of floats in the first shape that it takes, of others in the last. */
+export function* sampleCalls(row: OperatorRow, takes: (call: OperatorCall) => boolean): Generator<SampleCall> {
+  const { arguments: formals } = parseSchema(row.schema);
+  const first = formals.findIndex(({ type }) => type instanceof TensorType);
+  for (const dtype of dtypes) {
+    for (const [shape, sizes] of dtype === 'float32' ? shapes : shapes.toReversed()) {
+      const choices = formals.map((formal, at) => candidatesFor(formal, sizes, dtype, at === first));
+      const chosen = firstTaken(row, choices, takes);
+      if (!chosen) continue;
+      yield { name: `${shape} ${dtype}`, at: (elements) => callOf(row, chosen, elements) };
+      if (first < 0) return;
+      break;
+    }
+  }
+}
+
+const callOf = (row: OperatorRow, chosen: readonly Candidate[], elements: number): OperatorCall =>
+  new OperatorCall(
+    row,
+    chosen.map((candidate) => candidate(elements)),
+  );
+
+function firstTaken(
+  row: OperatorRow,
+  choices: readonly (readonly Candidate[])[],
+  takes: (call: OperatorCall) => boolean,
+): readonly Candidate[] | null {
+  const total = choices.reduce((product, { length }) => product * length, 1);
+  for (let number = 0; number < Math.min(total, MOST_TRIES); number++) {
+    let rest = number;
+    const chosen = choices.map((each) => {
+      const at = rest % each.length;
+      rest = Math.floor(rest / each.length);
+      return each[at];
+    });
+    if (takes(callOf(row, chosen, FEW_ELEMENTS))) return chosen;
+  }
+  return null;
+}
