@@ -24,6 +24,9 @@ const maxUseless = 2;
 /** After so many recordings at a place none of which was ever of use, it rests for as many visits. */
 const maxUnused = 512;
 
+/** Codes of errors that there is no room for what a replay needs, found before it does anything: smaller steps may have it. */
+const lacksMemory: ReadonlySet<string> = new Set(['MEMORY_LIMIT', 'DEVICE_BUFFER_TOO_LARGE']);
+
 /** A place in a function where stretches begin. */
 interface Site {
   readonly stretches: Stretch[];
@@ -149,8 +152,8 @@ export class StretchPlanner implements Planner {
     try {
       stretch.replay(frame, execution, this.#device, this.#recorder);
     } catch (error) {
-      if (!(error instanceof CressetError) || error.code !== 'MEMORY_LIMIT') throw error;
-      // Nothing was done yet: run one by one, the instructions tell which of them it is.
+      if (!(error instanceof CressetError) || !lacksMemory.has(error.code)) throw error;
+      // Nothing was done yet: run one by one, the instructions tell which of them it is, or do without so much memory.
       frame.programCounter--;
       return 0;
     }

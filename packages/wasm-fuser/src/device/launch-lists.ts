@@ -147,7 +147,7 @@ export class LaunchLists implements LaunchRecorder {
     if (byteLength > this.#scratchBytes) {
       if (this.#scratchBytes > 0) memory.give(this.#scratch);
       this.#scratchBytes = 0;
-      this.#scratch = memory.take(byteLength);
+      this.#scratch = this.device.takeMemory(byteLength);
       this.#scratchBytes = byteLength;
     }
     return this.#scratch;

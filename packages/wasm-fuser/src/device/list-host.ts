@@ -12,5 +12,7 @@ export interface ListHost {
   readonly counters: DeviceCounters;
   /** Bytes of packed weights, of all lists. */
   keptBytes: number;
+  /** As `linear.take`; throws a CressetError where there is no more memory. */
+  takeMemory(byteLength: number): number;
   prepare(kernel: Kernel): PreparedKernel;
 }

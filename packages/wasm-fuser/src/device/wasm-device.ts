@@ -68,20 +68,21 @@ export class WasmDevice implements ComputeDevice {
 
   allocate(byteLength: number): DeviceBuffer {
     this.#checkUsable();
-    const buffer = new WasmBuffer(byteLength, this.#take(byteLength + MARGIN));
+    const buffer = new WasmBuffer(byteLength, this.takeMemory(byteLength + MARGIN));
     this.counters.buffersAllocated++;
     this.counters.liveBytes += byteLength;
     this.#peak = Math.max(this.#peak, this.counters.liveBytes);
     return buffer;
   }
 
-  #take(byteLength: number): number {
+  /** As `linear.take`; throws a CressetError where there is no more memory. */
+  takeMemory(byteLength: number): number {
     try {
       return this.linear.take(byteLength);
     } catch (error) {
       throw new CressetError(
         'DEVICE_BUFFER_TOO_LARGE',
-        `a WebAssembly memory has no room for ${byteLength} bytes more`,
+        `a WebAssembly memory has no room for ${byteLength} bytes more: it has two gigabytes at most`,
         {
           cause: error,
         },
