@@ -39,7 +39,8 @@ function ofLeftSide(kernel: Contraction): RunningSoftmax | null {
   const { m, k, left: probability, right: values } = kernel;
   const softmax = softmaxOf(probability, k);
   const product = softmax && productIn(softmax.score, m, k);
-  if (!softmax || !product) return null;
+  // What has to be summed up for each element is read by every row.
+  if (!softmax || !product || reductionsIn([values]).length > 0) return null;
   const { left, right } = product;
   const sum: AccumulatorExpr = { ...accumulator };
   const score = substitute(softmax.score, new Map<Expr, Expr>([[product.sum, sum]]));
