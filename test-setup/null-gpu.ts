@@ -1,3 +1,4 @@
+import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { recordOn } from '../packages/webgpu/src/command-lists.ts';
 import { WebGpuDevice } from '../packages/webgpu/src/webgpu-device.ts';
 
@@ -63,8 +64,8 @@ export class NullGpu {
     this.#lose({ reason: 'unknown', message: 'for this test' } as GPUDeviceLostInfo);
   }
 
-  /** A device of the library's on it. */
-  open(): WebGpuDevice {
+  /** A device of the library's on it, with capabilities in the place of those that many GPUs have. */
+  open(other: Partial<DeviceCapabilities> = {}): WebGpuDevice {
     const capabilities = {
       f16: false,
       subgroupSize: 0,
@@ -75,6 +76,7 @@ export class NullGpu {
       maxStorageBuffers: 10,
       maxBindingBytes: limits.maxStorageBufferBindingSize,
       maxWorkgroupsPerDimension: 65535,
+      ...other,
     };
     const device = new WebGpuDevice(this.#device(), 'null', capabilities, false);
     recordOn(device);

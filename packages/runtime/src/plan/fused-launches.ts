@@ -5,6 +5,7 @@ import {
   childrenOf,
   extentOf,
   inlineProducer,
+  isReduced,
   joinContractions,
   joinNests,
   keepsRunningSoftmax,
@@ -153,8 +154,11 @@ class LaunchFuser {
       if (!step) return;
       taken.push(step.from);
       whole = step.merged;
-      if (!runningSoftmaxOf(whole)) continue;
-      const launch = this.recorder.prepare(whole);
+      const attention = runningSoftmaxOf(whole);
+      if (!attention) continue;
+      // A side that is a sum itself would be worked out again for each block of positions.
+      const isDear = [attention.left, attention.right, attention.values].some(isReduced);
+      const launch = isDear ? null : this.recorder.prepare(whole);
       if (launch) this.#replace(taken, at, launch);
       return;
     }

@@ -18,6 +18,11 @@ export type StepInput =
   | { readonly kind: 'list'; readonly elementType: Type; readonly items: readonly StepInput[] }
   | { readonly kind: 'tuple'; readonly type: TupleType | null; readonly items: readonly StepInput[] };
 
+/** Whether an argument is the same each time. */
+export function isFixed(input: StepInput): boolean {
+  return input.kind === 'constant' || ('items' in input && input.items.every(isFixed));
+}
+
 /** A call on the host that was made ready, with elements that are others each time. */
 export interface HostStep {
   /** The operator's name in the counts. */

@@ -17,7 +17,7 @@ import type { Frame } from '../interpreter/frame.ts';
 import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
-import type { HostStep, StepInput } from './host-step.ts';
+import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import {
   isImmutable,
@@ -222,7 +222,8 @@ export class Recording implements HostAccessWatch {
     positions: readonly number[] | null,
   ): IValue | undefined {
     const inputs = call.overwrites ? null : this.#inputsOfStep(args, call.patched, positions);
-    if (!inputs) return call.run(args, context);
+    // Of nothing that may be another time, the result is not either: whoever looks at it may go by it.
+    if (!inputs || inputs.every(isFixed)) return call.run(args, context);
     // Elements are others each time, and so is where they lie: that decides nothing that is recorded.
     const untouched = this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
     watchHostAccess(null);
