@@ -1,5 +1,5 @@
 import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr } from './expr.ts';
+import type { AxisExpr, Expr, ReduceExpr } from './expr.ts';
 import { expressionsOf, type Recurrence } from './kernel.ts';
 
 /** A block of code in which values are worked out. */
@@ -15,13 +15,17 @@ interface Block<Self> {
 export class ValueHomes {
   readonly freeAxes = new FreeAxes();
   readonly #uses = new Map<Expr, number>();
+  readonly #reductions: ReduceExpr[] = [];
+  readonly #within = new Map<Expr, ReadonlySet<ReduceExpr>>();
 
   /** Tells of everything that will be written, so that it is known what is used more than once. */
   announce(roots: readonly Expr[]): void {
     for (const root of roots) {
       const uses = this.#uses.get(root) ?? 0;
       this.#uses.set(root, uses + 1);
-      if (uses === 0) this.announce(childrenOf(root));
+      if (uses > 0) continue;
+      if (root.kind === 'reduce') this.#reductions.push(root);
+      this.announce(childrenOf(root));
     }
   }
 
@@ -51,9 +55,51 @@ export class ValueHomes {
     while (home.parent && !hasOneOf(home.axes, free)) home = home.parent;
     return home;
   }
+
+  /** Reductions over the same axes that belong into the same block and need nothing of each other: one loop works them all out. */
+  besides<Self extends Block<Self>>(
+    first: ReduceExpr,
+    block: Self,
+    fits: (other: ReduceExpr) => boolean,
+  ): ReduceExpr[] {
+    const group = [first];
+    for (const other of this.#reductions) {
+      if (group.includes(other) || !areSameAxes(first, other) || !fits(other)) continue;
+      if (this.homeOf(other, block) !== block || !this.#isKnown(other, block)) continue;
+      const isApart = group.every(
+        (each) => !this.#reductionsOf(each).has(other) && !this.#reductionsOf(other).has(each),
+      );
+      if (isApart) group.push(other);
+    }
+    return group.slice(1);
+  }
+
+  /** Whether all that an expression changes with has a value in a block. */
+  #isKnown<Self extends Block<Self>>(expr: Expr, block: Self): boolean {
+    const missing = new Set(this.freeAxes.of(expr));
+    for (let each: Self | null = block; each; each = each.parent) each.axes.forEach((axis) => missing.delete(axis));
+    return missing.size === 0;
+  }
+
+  /** The reductions that an expression is made of. */
+  #reductionsOf(expr: Expr): ReadonlySet<ReduceExpr> {
+    const known = this.#within.get(expr);
+    if (known) return known;
+    const found = new Set<ReduceExpr>();
+    for (const child of childrenOf(expr)) {
+      if (child.kind === 'reduce') found.add(child);
+      for (const each of this.#reductionsOf(child)) found.add(each);
+    }
+    this.#within.set(expr, found);
+    return found;
+  }
 }
 
 function hasOneOf(axes: ReadonlySet<AxisExpr>, wanted: ReadonlySet<AxisExpr>): boolean {
   for (const axis of axes) if (wanted.has(axis)) return true;
   return false;
+}
+
+function areSameAxes(a: ReduceExpr, b: ReduceExpr): boolean {
+  return a.axes.length === b.axes.length && a.axes.every((axis, at) => axis === b.axes[at]);
 }

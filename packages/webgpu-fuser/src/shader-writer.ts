@@ -14,7 +14,6 @@ import {
 } from '@cresset/tensorexpr';
 import { fetchRareFunctions, libraryFunctionsIn } from './function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
-import { ReductionGroups } from './reduction-groups.ts';
 import type { Scope } from './scope.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
@@ -49,7 +48,6 @@ export class ShaderWriter {
   readonly uniforms: UniformLayout;
   readonly #signature: KernelSignature;
   readonly #homes = new ValueHomes();
-  readonly #reductions = new ReductionGroups();
   readonly #taken = new Map<string, number>();
   readonly #workgroupFunctions = new Map<string, string>();
   /** Kernels that the entry point calls. */
@@ -66,7 +64,6 @@ export class ShaderWriter {
   /** Tells the writer of everything it will be asked to write, so that it knows what is used more than once. */
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
-    this.#reductions.announce(roots);
   }
 
   /** Tells the writer, before anything else, of what changes from step to step of a recurrence. */
@@ -220,7 +217,7 @@ export class ShaderWriter {
   #reduce(expr: ReduceExpr, scope: Scope): string {
     const shared = this.cooperation !== null && this.cooperation.scope === scope;
     if (isPosition(expr.fn)) return this.#reduceToPosition(expr, expr.fn, scope, shared);
-    const others = this.#reductions.besides(expr, (other) => !isPosition(other.fn) && this.#isNextIn(other, scope));
+    const others = this.#homes.besides(expr, scope, (other) => !isPosition(other.fn) && !scope.nameOf(other));
     const sums = [expr, ...others].map((each) => {
       const type = each.fn === 'any' || each.fn === 'all' ? 'bool' : each.body.type;
       const total = this.fresh(each.fn);
@@ -243,12 +240,6 @@ export class ShaderWriter {
       return name;
     });
     return own;
-  }
-
-  /** Whether a value is not there yet, could be, and belongs into this block. */
-  #isNextIn(expr: Expr, scope: Scope): boolean {
-    if (scope.nameOf(expr) !== undefined || this.#homes.homeOf(expr, scope) !== scope) return false;
-    return [...this.#homes.freeAxes.of(expr)].every((axis) => scope.nameOf(axis) !== undefined);
   }
 
   #reduceToPosition(expr: ReduceExpr, fn: 'argmax' | 'argmin', scope: Scope, shared: boolean): string {

@@ -11,7 +11,6 @@ import {
   type LoadExpr,
   type Recurrence,
   type ReduceExpr,
-  reductionsIn,
   type UnaryExpr,
   ValueHomes,
 } from '@cresset/tensorexpr';
@@ -69,7 +68,6 @@ export class ExpressionWriter {
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
   readonly groups = new Groups();
-  #reductions: readonly ReduceExpr[] = [];
 
   /**
    * @param singleSteps loops that go one by one
@@ -95,7 +93,6 @@ export class ExpressionWriter {
 
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
-    this.#reductions = reductionsIn(roots);
   }
 
   /** Puts what code gives into a local of its own; code that reads it. */
@@ -144,17 +141,8 @@ export class ExpressionWriter {
   /** A sum and others that can be made in the same loop; none where it is no such sum. */
   #sumsBeside(expr: ReduceExpr, scope: Scope): readonly ReduceExpr[] {
     if (scope.isGuard || !isSumAlong(this, expr, scope)) return [];
-    const sums = [expr];
-    for (const other of this.#reductions) {
-      const isAlike =
-        other !== expr &&
-        other.axes.length === expr.axes.length &&
-        other.axes.every((axis, at) => axis === expr.axes[at]);
-      if (!isAlike || scope.valueOf(other) || this.#homes.homeOf(other, scope) !== scope) continue;
-      if (!isSumAlong(this, other, scope) || sums.some((sum) => isWithin(sum, other) || isWithin(other, sum))) continue;
-      sums.push(other);
-    }
-    return sums;
+    const fits = (other: ReduceExpr): boolean => !scope.valueOf(other) && isSumAlong(this, other, scope);
+    return [expr, ...this.#homes.besides(expr, scope, fits)];
   }
 
   /** How many groups have a value of their own. */
@@ -535,8 +523,6 @@ export class ExpressionWriter {
     scope.code.push(when(condition, inner.code));
   }
 }
-
-const isWithin = (inner: ReduceExpr, outer: ReduceExpr): boolean => reductionsIn([outer.body]).includes(inner);
 
 const predicates = new Set(['isnan', 'isinf', 'isfinite', 'signbit', 'eq', 'ne', 'lt', 'le', 'gt', 'ge']);
 
