@@ -1,8 +1,8 @@
 import type { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
-import type { Kernel } from './kernel.ts';
-import type { ParamExpr } from './expr.ts';
-import type { Binding } from './signature.ts';
+import type { Kernel } from './kernels/kernel.ts';
+import type { ParamExpr } from './expressions/expr.ts';
+import type { Binding } from './kernels/signature.ts';
 
 /** What a device can do, as far as a schedule or an emitter wants to know. */
 export interface DeviceCapabilities {

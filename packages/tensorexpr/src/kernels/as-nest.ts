@@ -1,6 +1,6 @@
-import { binary, cast, reduce } from './builders.ts';
+import { binary, cast, reduce } from '../expressions/builders.ts';
 import { mapStore, type Contraction, type LoopNest } from './kernel.ts';
-import { Rewriter } from './substitute.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 /** A contraction as loops with a sum inside. */
 export function asNest({ label, batch, m, n, k, left, right, stores }: Contraction): LoopNest {

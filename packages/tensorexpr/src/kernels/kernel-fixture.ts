@@ -1,8 +1,8 @@
 import { Tensor } from '@cresset/tensor';
-import { accumulator, axis, param } from './builders.ts';
-import type { AxisExpr } from './expr.ts';
+import { accumulator, axis, param } from '../expressions/builders.ts';
+import type { AxisExpr } from '../expressions/expr.ts';
 import type { Contraction } from './kernel.ts';
-import { TensorView } from './operand.ts';
+import { TensorView } from '../expressions/operand.ts';
 
 /** What tests of kernels have in common. */
 

@@ -1,8 +1,8 @@
-import { axis, binary, constant, param } from './builders.ts';
-import { childrenOf } from './expr-children.ts';
-import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf, indexValue } from './index-value.ts';
-import { Rewriter } from './substitute.ts';
+import { axis, binary, constant, param } from '../expressions/builders.ts';
+import { childrenOf } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import { extentOf, indexValue } from '../expressions/index-value.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 /** Part of an axis in a mixed radix: `floor(axis / low)`, modulo `high / low` where `high` is given. */
 interface Digits {

@@ -1,9 +1,9 @@
 import type { Storage } from '@cresset/tensor';
-import { childrenOf } from './expr-children.ts';
-import type { Expr, LoadExpr } from './expr.ts';
-import { pointsOf } from './index-value.ts';
-import { expressionsOf, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
-import { areSameForms, LinearForms } from './linear-form.ts';
+import { childrenOf } from '../expressions/expr-children.ts';
+import type { Expr, LoadExpr } from '../expressions/expr.ts';
+import { pointsOf } from '../expressions/index-value.ts';
+import { expressionsOf, type Contraction, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
 
 /**
  * A kernel that stores what it stored to `output` over the elements of `input` instead, which it reads. Null where an element may be written

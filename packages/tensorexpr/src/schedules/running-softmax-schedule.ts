@@ -1,6 +1,6 @@
-import type { DeviceCapabilities } from './device.ts';
-import { extentOf, pointsOf } from './index-value.ts';
-import type { RunningSoftmax } from './running-softmax.ts';
+import type { DeviceCapabilities } from '../device.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import type { RunningSoftmax } from '../kernels/running-softmax.ts';
 import type { Launch, OwnRowsSchedule, SharedRowsSchedule } from './schedule.ts';
 
 /** How attention is spread over threads: on a software adapter, whose barriers are dear, by rows; else by blocks of rows. */

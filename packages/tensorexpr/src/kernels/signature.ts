@@ -1,8 +1,8 @@
 import type { Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
-import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from './expr.ts';
+import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import type { NormalForm } from './normalise.ts';
-import type { Operand } from './operand.ts';
+import type { Operand } from '../expressions/operand.ts';
 
 /** One storage as a kernel uses it, whatever the number of tensors over it. */
 export interface Binding {

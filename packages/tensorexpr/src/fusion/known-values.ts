@@ -1,13 +1,13 @@
 import { elementSize, type Storage, type Tensor } from '@cresset/tensor';
-import { constant } from './builders.ts';
-import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
-import { extentOf, pointsOf } from './index-value.ts';
-import { workOf } from './kernel-work.ts';
-import { mapStore, type Kernel, type LoopNest } from './kernel.ts';
-import { DigitsInLoads } from './join-digits.ts';
-import { TensorView } from './operand.ts';
-import { Rewriter } from './substitute.ts';
+import { constant } from '../expressions/builders.ts';
+import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { workOf } from '../kernels/kernel-work.ts';
+import { mapStore, type Kernel, type LoopNest } from '../kernels/kernel.ts';
+import { DigitsInLoads } from '../kernels/join-digits.ts';
+import { TensorView } from '../expressions/operand.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 /** A kernel without what it worked out of known tensors alone. */
 export interface WithoutKnownValues {

@@ -1,5 +1,5 @@
-import type { AxisExpr, Expr } from './expr.ts';
-import type { Operand } from './operand.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import type { Operand } from '../expressions/operand.ts';
 
 /** Writes `value`, converted to the operand's dtype, at `offset` elements from the start of its storage. */
 export interface Store {

@@ -1,8 +1,8 @@
-import { axis, constant, param } from './builders.ts';
+import { axis, constant, param } from '../expressions/builders.ts';
 import { AxisSplitting } from './axis-splitting.ts';
-import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from './expr.ts';
-import { extentOf, pointsOf } from './index-value.ts';
+import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
+import type { AxisExpr, BinaryExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import {
   expressionsOf,
   mapStore,
@@ -12,10 +12,10 @@ import {
   type Recurrence,
   type Store,
 } from './kernel.ts';
-import { linearExpr, LinearForms, scale, sum, type LinearForm } from './linear-form.ts';
-import { reductionsIn } from './reductions-in.ts';
+import { linearExpr, LinearForms, scale, sum, type LinearForm } from '../expressions/linear-form.ts';
+import { reductionsIn } from '../expressions/reductions-in.ts';
 import type { RunningSoftmax } from './running-softmax.ts';
-import { Rewriter } from './substitute.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 /** A Contraction whose sum may run over several loops, the outermost first. */
 export interface NormalContraction extends Omit<Contraction, 'k'> {

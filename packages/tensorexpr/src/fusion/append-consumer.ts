@@ -1,12 +1,12 @@
 import type { Storage } from '@cresset/tensor';
-import { cast } from './builders.ts';
-import { childrenOf } from './expr-children.ts';
-import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
-import { pointsOf } from './index-value.ts';
+import { cast } from '../expressions/builders.ts';
+import { childrenOf } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import { pointsOf } from '../expressions/index-value.ts';
 import { dimensionsOf, indicesOf } from './inline-producer.ts';
-import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from './kernel.ts';
-import { areSameForms, LinearForms } from './linear-form.ts';
-import { Rewriter } from './substitute.ts';
+import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 /**
  * A kernel that stores what `consumer` makes of each element of `storage` when it has made that element: the two as one. Null where the consumer

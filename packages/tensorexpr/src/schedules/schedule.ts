@@ -1,12 +1,12 @@
-import type { DeviceCapabilities } from './device.ts';
-import { FreeAxes } from './expr-children.ts';
-import type { AxisExpr } from './expr.ts';
-import { extentOf, pointsOf } from './index-value.ts';
-import { expressionsOf, type LoopNest, type Recurrence } from './kernel.ts';
-import { isReduced, tallTile } from './kernel-work.ts';
-import type { NormalContraction, NormalForm } from './normalise.ts';
+import type { DeviceCapabilities } from '../device.ts';
+import { FreeAxes } from '../expressions/expr-children.ts';
+import type { AxisExpr } from '../expressions/expr.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { expressionsOf, type LoopNest, type Recurrence } from '../kernels/kernel.ts';
+import { isReduced, tallTile } from '../kernels/kernel-work.ts';
+import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
-import { reductionsIn } from './reductions-in.ts';
+import { reductionsIn } from '../expressions/reductions-in.ts';
 import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
 
 /** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { accumulator, axis, binary, constant, reduce, select, unary } from './builders.ts';
-import type { AxisExpr, Expr } from './expr.ts';
+import { accumulator, axis, binary, constant, reduce, select, unary } from '../expressions/builders.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { axes, tensor } from './kernel-fixture.ts';
 import type { Contraction } from './kernel.ts';
-import { TensorView } from './operand.ts';
+import { TensorView } from '../expressions/operand.ts';
 import { runningSoftmaxOf } from './running-softmax.ts';
-import { isSameExpr } from './same-expr.ts';
+import { isSameExpr } from '../expressions/same-expr.ts';
 
 const [rows, positions, width, columns] = [5, 7, 3, 4];
 

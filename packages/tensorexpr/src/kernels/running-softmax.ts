@@ -1,11 +1,11 @@
-import { accumulator } from './builders.ts';
-import { FreeAxes } from './expr-children.ts';
-import type { AccumulatorExpr, AxisExpr, BinaryExpr, Expr, ReduceExpr } from './expr.ts';
-import { extentOf } from './index-value.ts';
+import { accumulator } from '../expressions/builders.ts';
+import { FreeAxes } from '../expressions/expr-children.ts';
+import type { AccumulatorExpr, AxisExpr, BinaryExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
+import { extentOf } from '../expressions/index-value.ts';
 import type { Contraction, Kernel } from './kernel.ts';
-import { reductionsIn } from './reductions-in.ts';
-import { isSameExpr } from './same-expr.ts';
-import { substitute } from './substitute.ts';
+import { reductionsIn } from '../expressions/reductions-in.ts';
+import { isSameExpr } from '../expressions/same-expr.ts';
+import { substitute } from '../expressions/substitute.ts';
 
 /**
  * `acc[b, m, n] = Σ_k softmax_k(score(b, m, k)) · values(b, k, n)`, then the stores, where a score is made of the sum of products

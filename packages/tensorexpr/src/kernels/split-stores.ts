@@ -1,4 +1,4 @@
-import { FreeAxes } from './expr-children.ts';
+import { FreeAxes } from '../expressions/expr-children.ts';
 import { expressionsOf, type LoopNest, type Store } from './kernel.ts';
 
 /** Stores made once for each point of the nest's axes, and those made for each value of the inner axes too. */

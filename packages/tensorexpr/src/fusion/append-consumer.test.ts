@@ -1,12 +1,12 @@
 import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { appendConsumer } from './append-consumer.ts';
-import { accumulator, binary, constant, param } from './builders.ts';
-import type { Expr } from './expr.ts';
+import { accumulator, binary, constant, param } from '../expressions/builders.ts';
+import type { Expr } from '../expressions/expr.ts';
 import { joinNests } from './join-nests.ts';
-import type { Kernel, LoopNest } from './kernel.ts';
-import { axes, product, tensor } from './kernel-fixture.ts';
-import { TensorView } from './operand.ts';
+import type { Kernel, LoopNest } from '../kernels/kernel.ts';
+import { axes, product, tensor } from '../kernels/kernel-fixture.ts';
+import { TensorView } from '../expressions/operand.ts';
 
 const storedBy = ({ stores }: Kernel): Storage[] => stores.map(({ operand }) => operand.tensor.storage);
 

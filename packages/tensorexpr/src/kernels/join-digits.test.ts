@@ -1,9 +1,9 @@
 import { Tensor } from '@cresset/tensor';
-import { axis, binary, param } from './builders.ts';
-import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
-import { indexValue } from './index-value.ts';
+import { axis, binary, param } from '../expressions/builders.ts';
+import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import { indexValue } from '../expressions/index-value.ts';
 import type { LoopNest } from './kernel.ts';
-import { TensorView } from './operand.ts';
+import { TensorView } from '../expressions/operand.ts';
 import { expect, test } from 'vitest';
 import { joinDigits } from './join-digits.ts';
 

@@ -1,9 +1,9 @@
-import { binary, constant, param } from './builders.ts';
-import type { Expr } from './expr.ts';
-import { extentOf, indexValue } from './index-value.ts';
+import { binary, constant, param } from '../expressions/builders.ts';
+import type { Expr } from '../expressions/expr.ts';
+import { extentOf, indexValue } from '../expressions/index-value.ts';
 import { mapStore, type Kernel } from './kernel.ts';
 import type { NormalKernel } from './normalise.ts';
-import { Rewriter } from './substitute.ts';
+import { Rewriter } from '../expressions/substitute.ts';
 
 interface Term {
   readonly factor: number;

@@ -1,15 +1,15 @@
 import type { ScalarType, Tensor } from '@cresset/tensor';
-import { axis, binary, cast, constant, param, reduce, select } from './builders.ts';
-import type { DeviceCapabilities } from './device.ts';
-import { FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr, ExprType, ReduceExpr } from './expr.ts';
-import { extentOf, pointsOf } from './index-value.ts';
-import { expressionsOf, mapStore, type LoopNest, type Store } from './kernel.ts';
-import { neutralElement } from './neutral-element.ts';
-import { normaliseNest } from './normalise.ts';
-import { TensorView } from './operand.ts';
-import { reductionsIn } from './reductions-in.ts';
-import { Rewriter, substitute } from './substitute.ts';
+import { axis, binary, cast, constant, param, reduce, select } from '../expressions/builders.ts';
+import type { DeviceCapabilities } from '../device.ts';
+import { FreeAxes } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr, ExprType, ReduceExpr } from '../expressions/expr.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
+import { expressionsOf, mapStore, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { neutralElement } from '../expressions/neutral-element.ts';
+import { normaliseNest } from '../kernels/normalise.ts';
+import { TensorView } from '../expressions/operand.ts';
+import { reductionsIn } from '../expressions/reductions-in.ts';
+import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */
 export type TemporaryTensor = (sizes: readonly number[], dtype: ScalarType) => Tensor;

@@ -1,12 +1,19 @@
-import { binary, cast, param } from './builders.ts';
-import { AxisSplitting } from './axis-splitting.ts';
-import { childrenOf } from './expr-children.ts';
-import type { AxisExpr, Expr, LoadExpr } from './expr.ts';
-import { extentOf } from './index-value.ts';
-import { expressionsOf, mapStore, type Contraction, type Kernel, type LoopNest, type Store } from './kernel.ts';
-import { linearExpr, LinearForms, type LinearForm } from './linear-form.ts';
-import { reductionsIn } from './reductions-in.ts';
-import { Rewriter, substitute } from './substitute.ts';
+import { binary, cast, param } from '../expressions/builders.ts';
+import { AxisSplitting } from '../kernels/axis-splitting.ts';
+import { childrenOf } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import { extentOf } from '../expressions/index-value.ts';
+import {
+  expressionsOf,
+  mapStore,
+  type Contraction,
+  type Kernel,
+  type LoopNest,
+  type Store,
+} from '../kernels/kernel.ts';
+import { linearExpr, LinearForms, type LinearForm } from '../expressions/linear-form.ts';
+import { reductionsIn } from '../expressions/reductions-in.ts';
+import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
 export interface Dimension {

@@ -1,13 +1,13 @@
 import { Tensor, OpenNumber, type Storage } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { binary, constant, param, select, unary } from './builders.ts';
-import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf } from './index-value.ts';
-import { axes, tensor } from './kernel-fixture.ts';
+import { binary, constant, param, select, unary } from '../expressions/builders.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import { extentOf } from '../expressions/index-value.ts';
+import { axes, tensor } from '../kernels/kernel-fixture.ts';
 import { withoutKnownValues } from './known-values.ts';
-import type { LoopNest } from './kernel.ts';
-import { TensorView } from './operand.ts';
-import { signatureOf } from './signature.ts';
+import type { LoopNest } from '../kernels/kernel.ts';
+import { TensorView } from '../expressions/operand.ts';
+import { signatureOf } from '../kernels/signature.ts';
 
 const [mul, add] = (['mul', 'add'] as const).map(
   (fn) =>

@@ -1,11 +1,11 @@
 import { Tensor } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
-import { accumulator, axis, binary, cast, constant, param, reduce, select } from './builders.ts';
-import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf } from './index-value.ts';
+import { accumulator, axis, binary, cast, constant, param, reduce, select } from '../expressions/builders.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import { extentOf } from '../expressions/index-value.ts';
 import type { Kernel, LoopNest } from './kernel.ts';
 import { normalise, type NormalContraction } from './normalise.ts';
-import { TensorView } from './operand.ts';
+import { TensorView } from '../expressions/operand.ts';
 import { signatureOf } from './signature.ts';
 
 const tensor = (sizes: number[]) => Tensor.empty(sizes, 'float32');

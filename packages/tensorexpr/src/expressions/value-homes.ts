@@ -1,6 +1,6 @@
 import { childrenOf, FreeAxes } from './expr-children.ts';
 import type { AxisExpr, Expr, ReduceExpr } from './expr.ts';
-import { expressionsOf, type Recurrence } from './kernel.ts';
+import { expressionsOf, type Recurrence } from '../kernels/kernel.ts';
 
 /** A block of code in which values are worked out. */
 interface Block<Self> {

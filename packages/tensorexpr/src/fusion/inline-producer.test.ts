@@ -1,15 +1,15 @@
 import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
-import { axis, binary, constant, reduce, unary } from './builders.ts';
-import { childrenOf } from './expr-children.ts';
-import type { Expr, LoadExpr } from './expr.ts';
+import { axis, binary, constant, reduce, unary } from '../expressions/builders.ts';
+import { childrenOf } from '../expressions/expr-children.ts';
+import type { Expr, LoadExpr } from '../expressions/expr.ts';
 import { inlineProducer } from './inline-producer.ts';
 import { joinContractions } from './join-contractions.ts';
-import { nodesOf } from './kernel-work.ts';
-import type { Kernel, LoopNest } from './kernel.ts';
-import { expressionsOf } from './kernel.ts';
-import { axes, product, tensor } from './kernel-fixture.ts';
-import { TensorView } from './operand.ts';
+import { nodesOf } from '../kernels/kernel-work.ts';
+import type { Kernel, LoopNest } from '../kernels/kernel.ts';
+import { expressionsOf } from '../kernels/kernel.ts';
+import { axes, product, tensor } from '../kernels/kernel-fixture.ts';
+import { TensorView } from '../expressions/operand.ts';
 
 /** The storages that a kernel reads. */
 function readBy({ stores, ...kernel }: Kernel): Set<Storage> {

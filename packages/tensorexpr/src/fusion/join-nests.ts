@@ -1,7 +1,7 @@
-import { extentOf } from './index-value.ts';
-import type { AxisExpr, Expr } from './expr.ts';
-import { mapStore, type LoopNest } from './kernel.ts';
-import { substitute } from './substitute.ts';
+import { extentOf } from '../expressions/index-value.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import { mapStore, type LoopNest } from '../kernels/kernel.ts';
+import { substitute } from '../expressions/substitute.ts';
 
 /** Two nests of equally long loops as one, whose points do what those of both do; null where the loops differ. */
 export function joinNests(first: LoopNest, second: LoopNest): LoopNest | null {

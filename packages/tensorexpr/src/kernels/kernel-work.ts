@@ -1,6 +1,6 @@
-import { childrenOf, FreeAxes } from './expr-children.ts';
-import type { AxisExpr, Expr } from './expr.ts';
-import { extentOf, pointsOf } from './index-value.ts';
+import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
+import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type Kernel } from './kernel.ts';
 import { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
 

@@ -1,9 +1,9 @@
-import { axis, binary, constant, param, select } from './builders.ts';
-import type { Expr } from './expr.ts';
-import { extentOf } from './index-value.ts';
-import { mapStore, type Contraction } from './kernel.ts';
-import { isSameExpr } from './same-expr.ts';
-import { substitute } from './substitute.ts';
+import { axis, binary, constant, param, select } from '../expressions/builders.ts';
+import type { Expr } from '../expressions/expr.ts';
+import { extentOf } from '../expressions/index-value.ts';
+import { mapStore, type Contraction } from '../kernels/kernel.ts';
+import { isSameExpr } from '../expressions/same-expr.ts';
+import { substitute } from '../expressions/substitute.ts';
 
 /**
  * Products of one left side with several right sides as one kernel: a loop over the right sides is its outermost. Null where they are
