@@ -1,4 +1,4 @@
-// What pages take over the network to have an answer of four programs: the library's files that page and worker ask a server for, compressed
+// What pages take over the network to have an answer of a few programs, on a GPU and on the host: the library's files that page and worker ask a server for, compressed
 // (`pnpm check:transfers`, after a build). Each program has a budget. The models are the project's own: what none of its files has is
 // authored in one page, saved, and loaded in another that has nothing yet.
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,9 +22,9 @@ function checkAnswer(answer, wanted) {
 }
 
 /** What loading and running a program takes, once it has been authored elsewhere where it has to be. */
-async function transfersOf(browser, { author, given, wanted, run }) {
+async function transfersOf(browser, { author, given, wanted, run }, device) {
   const authored = author && (await inFreshPage(browser, author, undefined, { folders })).result;
-  const { result, files } = await inFreshPage(browser, run, authored?.bytes ?? given, { folders });
+  const { result, files } = await inFreshPage(browser, run, { given: authored?.bytes ?? given, device }, { folders });
   checkAnswer(result, authored?.answer ?? wanted);
   return files;
 }
@@ -36,12 +36,14 @@ const browser = await chromium.launch(launchOptions);
 try {
   for (const program of programs(digits)) {
     if (program.file && !existsSync(sharedModels + program.file)) continue;
-    const files = await transfersOf(browser, program);
-    const size = files.reduce((sum, { bytes }) => sum + bytes, 0);
-    const verdict = size <= program.budget ? 'fits' : 'is too large';
-    console.log(`${program.name}: ${shown(size)} gzip of ${program.budget / 1000} kB, ${verdict}`);
-    for (const { name, bytes } of files) console.log(`  ${name.padEnd(28)} ${shown(bytes).padStart(9)}`);
-    if (size > program.budget) process.exitCode = 1;
+    for (const [device, budget] of Object.entries(program.budgets)) {
+      const files = await transfersOf(browser, program, device);
+      const size = files.reduce((sum, { bytes }) => sum + bytes, 0);
+      const verdict = size <= budget ? 'fits' : 'is too large';
+      console.log(`${program.name}, ${device}: ${shown(size)} gzip of ${budget / 1000} kB, ${verdict}`);
+      for (const { name, bytes } of files) console.log(`  ${name.padEnd(28)} ${shown(bytes).padStart(9)}`);
+      if (size > budget) process.exitCode = 1;
+    }
   }
 } finally {
   await browser.close();

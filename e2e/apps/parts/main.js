@@ -4,7 +4,7 @@ import { modelsOfPage, show } from './page.js';
 
 /** A model with operators that no page has from the start: what it needs of the library is fetched from the built application. */
 async function spectrum() {
-  const model = await load(new URL('fixtures/spectrum.pt', modelsOfPage()).href);
+  const model = await load(new URL('fixtures/spectrum.pt', modelsOfPage()).href, { device: 'webgpu' });
   const { data } = await model.forward(tensor([1, 2, 3, 4]));
   return { spectrum: [...data], parts: model.parts.map(({ name }) => name) };
 }

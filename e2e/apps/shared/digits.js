@@ -11,7 +11,8 @@ export async function ask({ load, tensor }, file, { picture, pictureScale, shape
     Float32Array.from(picture, (value) => value / pictureScale),
     { shape },
   );
-  const model = await load(file);
+  // A software GPU would not be chosen, and it is what runs these applications where there is no other.
+  const model = await load(file, { device: globalThis.navigator?.gpu ? 'webgpu' : 'auto' });
   const probabilities = await model.forward(pixels);
   const { place, lastRun: profile } = model;
   const seen = await model.call('centred', [pixels]);
