@@ -7,6 +7,7 @@ export * from './expressions/expr-children.ts';
 export * from './expressions/index-value.ts';
 export { LinearForms, type LinearForm } from './expressions/linear-form.ts';
 export { inlineProducer } from './fusion/inline-producer.ts';
+export { threadsOf, withEqualWorkgroups } from './schedules/equal-workgroups.ts';
 export { joinContractions } from './fusion/join-contractions.ts';
 export { joinDigits } from './kernels/join-digits.ts';
 export { joinNests } from './fusion/join-nests.ts';

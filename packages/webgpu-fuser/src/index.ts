@@ -1,3 +1,4 @@
 export type { ShaderText } from './shader-writer.ts';
-export * from './shader.ts';
+export { writeJoinedShader } from './joined-shader.ts';
+export { writeShader } from './shader.ts';
 export * from './uniform-layout.ts';

@@ -1,8 +1,16 @@
 import type { DeviceBuffer } from '@cresset/tensor';
-import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import type {
+  CommandList,
+  DeviceCapabilities,
+  Kernel,
+  LaunchRecorder,
+  PreparedLaunch,
+  RecordedLaunch,
+} from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
-import type { Program } from './pipeline-cache.ts';
+import type { PipelineCache, Program } from './pipeline-cache.ts';
 import type { PreparedKernel } from './prepared-kernel.ts';
+import { prepareTogether } from './prepared-together.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from './scratch-buffers.ts';
 import type { WebGpuDevice } from './webgpu-device.ts';
 import { commandOf, type DispatchCommand, type WorkBatch } from './work-batch.ts';
@@ -24,7 +32,8 @@ export interface CommandListHost {
   bufferOf(handle: DeviceBuffer): PooledBuffer;
   /** A kernel made ready, where it is one launch. */
   prepare(kernel: Kernel): PreparedKernel | null;
-  together(launches: readonly PreparedKernel[]): PreparedKernel | null;
+  readonly capabilities: DeviceCapabilities;
+  readonly pipelines: PipelineCache;
 }
 
 /** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
@@ -76,7 +85,8 @@ export class CommandLists implements LaunchRecorder {
   }
 
   together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {
-    return this.host.together(launches as readonly PreparedKernel[]);
+    const { capabilities, pipelines } = this.host;
+    return prepareTogether(launches as readonly PreparedKernel[], capabilities, pipelines);
   }
 
   record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {

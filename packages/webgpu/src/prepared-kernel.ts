@@ -3,14 +3,13 @@ import {
   chooseSchedule,
   scheduleKey,
   signatureOf,
-  withEqualWorkgroups,
   type DeviceCapabilities,
   type Kernel,
   type Launch,
   type NormalForm,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { writeJoinedShader, writeShader } from '@cresset/webgpu-fuser';
+import { writeShader } from '@cresset/webgpu-fuser';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
 
 /** A kernel made ready: everything about a launch but its place in a batch. */
@@ -45,24 +44,4 @@ export function prepareKernel(
   const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
   const program = pipelines.find(key, kernel.label, signature, () => writeShader(launch, signature, wide));
   return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y, launches: [launch] };
-}
-
-/** Launches as one, with the workgroups of all of them; null where that binds too much, makes a grid of two dimensions, or one is attention. */
-export function prepareTogether(
-  prepared: readonly PreparedKernel[],
-  { maxStorageBuffers, maxWorkgroupsPerDimension }: DeviceCapabilities,
-  pipelines: PipelineCache,
-): PreparedKernel | null {
-  if (prepared.some((each) => each.launches.some(({ kernel }) => kernel.kind === 'running-softmax'))) return null;
-  const launches = withEqualWorkgroups(prepared.flatMap((each) => each.launches));
-  const signature = signatureOf(...launches.map(({ kernel }) => kernel));
-  const { bindings, params } = signature;
-  const x = launches.reduce((sum, { workgroups }) => sum + workgroups, 0);
-  if (bindings.length > maxStorageBuffers || x > maxWorkgroupsPerDimension) return null;
-  const parts = launches.map(({ schedule, workgroups }) => `${scheduleKey(schedule)}*${workgroups}`);
-  const label = [...new Set(launches.map(({ kernel }) => kernel.label))].join(' and ');
-  const program = pipelines.find(signature.key + parts.join('+'), label, signature, () =>
-    writeJoinedShader(label, launches, signature),
-  );
-  return { program, bindings, params, kernel: null, x, y: 1, launches };
 }

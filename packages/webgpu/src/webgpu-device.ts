@@ -19,7 +19,7 @@ import { deviceElementSize, toHostLayout } from './element-layout.ts';
 import { FailureLog } from './failure-log.ts';
 import { kernelBindings, storagesRead } from './kernel-bindings.ts';
 import { PipelineCache } from './pipeline-cache.ts';
-import { prepareKernel, prepareTogether, type PreparedKernel } from './prepared-kernel.ts';
+import { prepareKernel, type PreparedKernel } from './prepared-kernel.ts';
 import { Uploads, type UploadHost } from './uploads.ts';
 import { commandOf, WorkBatch, type DispatchCommand } from './work-batch.ts';
 import type { WorkProbe } from './work-probe.ts';
@@ -329,6 +329,7 @@ export class WebGpuDevice implements ComputeDevice {
     const batch = (): WorkBatch => this.#batch;
     const submittedBatch = (): number => this.#submittedBatch;
     const batchUniforms = (): PooledBuffer => this.#batchUniforms();
+    const capabilities = (): DeviceCapabilities => this.capabilities;
     return {
       queue: this.gpuDevice.queue,
       pool: this.#pool,
@@ -348,7 +349,10 @@ export class WebGpuDevice implements ComputeDevice {
       enqueue: (commands) => this.#enqueueAll(commands),
       bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
       prepare: (kernel) => this.#prepareWhole(kernel),
-      together: (launches) => prepareTogether(launches, this.capabilities, this.#pipelines),
+      get capabilities() {
+        return capabilities();
+      },
+      pipelines: this.#pipelines,
     };
   }
 

@@ -104,24 +104,6 @@ export function scheduleKey(schedule: Schedule): string {
   }
 }
 
-/** Threads of one workgroup. */
-export function threadsOf(schedule: Schedule): number {
-  return 'threadsM' in schedule ? schedule.threadsM * schedule.threadsN : schedule.workgroupSize;
-}
-
-/** Launches dealt out to workgroups of one size, so that one grid can have those of all; tiles may leave threads of them idle. */
-export function withEqualWorkgroups(launches: readonly Launch[]): Launch[] {
-  const tiles = launches.filter(({ schedule }) => schedule.kind === 'tile');
-  const size = Math.max(...(tiles.length > 0 ? tiles : launches).map(({ schedule }) => threadsOf(schedule)));
-  return launches.map((launch) => {
-    const { kernel, schedule } = launch;
-    if (schedule.kind === 'point' && kernel.kind === 'nest') return points(kernel, size, schedule.pointsPerThread);
-    return schedule.kind === 'row' || schedule.kind === 'steps'
-      ? { ...launch, schedule: { ...schedule, workgroupSize: size } }
-      : launch;
-  });
-}
-
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
 export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilities): Launch {
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
@@ -130,7 +112,8 @@ export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilit
   return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
 }
 
-function points(nest: LoopNest, workgroupSize: number, pointsPerThread: number): Launch {
+/** A nest whose points are dealt out to workgroups of that size. */
+export function byPoints(nest: LoopNest, workgroupSize: number, pointsPerThread: number): Launch {
   const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread };
   const workgroups = Math.ceil(pointsOf(nest.axes) / (workgroupSize * pointsPerThread));
   return { kernel: blockedSums(nest), schedule, workgroups };
@@ -148,7 +131,7 @@ function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch 
     while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
     return { kernel: nest, schedule: { kind: 'row', workgroupSize }, workgroups: count };
   }
-  return points(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
+  return byPoints(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
 }
 
 /**
@@ -161,8 +144,8 @@ function scheduleNestInSoftware(nest: LoopNest): Launch {
   if (count === 1 && row >= 1024) {
     return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8 }, workgroups: 1 };
   }
-  if (row >= 64) return points(nest, 8, 1);
-  return count >= 8192 ? points(nest, 64, 16) : points(nest, count <= 8 ? 8 : 64, 1);
+  if (row >= 64) return byPoints(nest, 8, 1);
+  return count >= 8192 ? byPoints(nest, 64, 16) : byPoints(nest, count <= 8 ? 8 : 64, 1);
 }
 
 /** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. */
