@@ -11,14 +11,14 @@ export { threadsOf, withEqualWorkgroups } from './schedules/equal-workgroups.ts'
 export { joinContractions } from './fusion/join-contractions.ts';
 export { joinDigits } from './kernels/join-digits.ts';
 export { joinNests } from './fusion/join-nests.ts';
-export { isReduced, nodesOf, tallTile, workOf, type Work } from './kernels/kernel-work.ts';
+export { nodesOf, tallTile, workOf, type Work } from './kernels/kernel-work.ts';
 export * from './kernels/kernel.ts';
 export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-values.ts';
 export { neutralElement } from './expressions/neutral-element.ts';
 export { normalise, type NormalContraction, type NormalForm, type NormalKernel } from './kernels/normalise.ts';
 export * from './expressions/operand.ts';
 export { reductionStages, type TemporaryTensor } from './schedules/reduction-stages.ts';
-export { reductionsIn } from './expressions/reductions-in.ts';
+export { hasExpr, isReduced, loadsIn, reductionsIn, walk } from './expressions/walk.ts';
 export { runningSoftmaxOf, type RunningSoftmax } from './kernels/running-softmax.ts';
 export { keepsRunningSoftmax, sharedTiles } from './schedules/running-softmax-schedule.ts';
 export * from './expressions/scalar-functions.ts';

@@ -10,9 +10,8 @@ import { contiguousStrides, Tensor, type IValue, type Storage } from '@cresset/t
 import {
   binary,
   cast,
-  childrenOf,
   constant,
-  expressionsOf,
+  expressionsIn,
   exprTypeOf,
   offsetExpr,
   param,
@@ -20,6 +19,7 @@ import {
   type Kernel,
   type LoadExpr,
   type Store,
+  loadsIn,
 } from '@cresset/tensorexpr';
 import type { CapturedLaunches } from './captured-launches.ts';
 import {
@@ -99,17 +99,8 @@ function onlyStoreTo(storage: Storage, kernels: readonly Kernel[]): Store | null
   return store.guard || kernels.some((kernel) => reads(kernel, storage)) ? null : store;
 }
 
-function reads(kernel: Kernel, storage: Storage): boolean {
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): boolean => {
-    if (seen.has(expr)) return false;
-    seen.add(expr);
-    return (expr.kind === 'load' && expr.operand.tensor.storage === storage) || childrenOf(expr).some(visit);
-  };
-  const roots = kernel.stores.flatMap(expressionsOf);
-  if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
-  return roots.some(visit);
-}
+const reads = (kernel: Kernel, storage: Storage): boolean =>
+  loadsIn(expressionsIn(kernel)).some(({ operand }) => operand.tensor.storage === storage);
 
 /** Whether an element of one lies at the same offset as that of the other: both fill their storage in C order. */
 function hasLayoutOf(tensor: Tensor, result: Tensor): boolean {

@@ -2,7 +2,7 @@ import type { Storage } from '@cresset/tensor';
 import {
   appendConsumer,
   asNest,
-  childrenOf,
+  loadsIn,
   extentOf,
   inlineProducer,
   isReduced,
@@ -351,26 +351,14 @@ class LaunchFuser {
 /** What lies where a product's probabilities may come from; once they are worked out, where their scores do. */
 function scoresIn(kernel: Kernel): Set<Storage> {
   const greatest = greatestIn(kernel);
-  return loadedIn(greatest.length > 0 ? greatest : sidesOf(kernel));
+  const loads = loadsIn(greatest.length > 0 ? greatest : sidesOf(kernel));
+  return new Set(loads.map(({ operand }) => operand.tensor.storage));
 }
 
 const sidesOf = (kernel: Kernel): Expr[] => (kernel.kind === 'contraction' ? [kernel.left, kernel.right] : []);
 
 /** The greatest scores of rows, where a side of a product is worked out by them. */
 const greatestIn = (kernel: Kernel): Expr[] => reductionsIn(sidesOf(kernel)).filter(({ fn }) => fn === 'max');
-
-function loadedIn(roots: readonly Expr[]): Set<Storage> {
-  const found = new Set<Storage>();
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
-    childrenOf(expr).forEach(visit);
-  };
-  roots.forEach(visit);
-  return found;
-}
 
 /** Whether neither of two launches stores what the other uses. */
 function areApart(a: LaunchNote, b: LaunchNote): boolean {

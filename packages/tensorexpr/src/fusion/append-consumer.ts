@@ -1,12 +1,12 @@
 import type { Storage } from '@cresset/tensor';
 import { cast } from '../expressions/builders.ts';
-import { childrenOf } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
 import { pointsOf } from '../expressions/index-value.ts';
 import { dimensionsOf, indicesOf } from './inline-producer.ts';
 import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
 import { Rewriter } from '../expressions/substitute.ts';
+import { hasExpr, isReduced, loadsIn, walk } from '../expressions/walk.ts';
 
 /**
  * A kernel that stores what `consumer` makes of each element of `storage` when it has made that element: the two as one. Null where the consumer
@@ -23,7 +23,7 @@ export function appendConsumer(
   const store = producer.stores.find(({ operand }) => operand.tensor.storage === storage);
   if (!store || consumer.innerAxes.length > 0 || ![...producer.stores, ...consumer.stores].every(isPlain)) return null;
   const roots = consumer.stores.flatMap(expressionsOf);
-  if (roots.some((root) => contains(root, ({ kind }) => kind === 'reduce'))) return null;
+  if (roots.some(isReduced)) return null;
   const made = new Map(producer.stores.map((each) => [each.operand.tensor.storage, each]));
   if (made.size < producer.stores.length) return null;
   const forms = new LinearForms();
@@ -61,7 +61,7 @@ const isPlain = ({ guard, combine }: Store): boolean => !guard && !combine;
 /** So many elements a store makes. */
 function pointsIn(kernel: Kernel, { offset }: Store): number {
   if (kernel.kind === 'contraction') return pointsOf([...kernel.batch, kernel.m, kernel.n]);
-  const isMentioned = (axis: AxisExpr): boolean => contains(offset, (expr) => expr === axis);
+  const isMentioned = (axis: AxisExpr): boolean => hasExpr([offset], (expr) => expr === axis);
   const axes = kernel.innerAxes.some(isMentioned) ? [...kernel.axes, ...kernel.innerAxes] : kernel.axes;
   return pointsOf(kernel.kind === 'recurrence' && isMentioned(kernel.time) ? [kernel.time, ...axes] : axes);
 }
@@ -72,40 +72,12 @@ function isReadOnlyAt(kernel: Kernel, storage: Storage, isAtPlace: (offset: Expr
   const elsewhere: Expr[] = kernel.kind === 'contraction' ? [kernel.left, kernel.right] : [];
   for (const store of kernel.stores) {
     for (const root of expressionsOf(store)) {
-      visit(root, (expr) => {
+      walk([root], (expr) => {
         if (expr.kind === 'reduce') elsewhere.push(expr);
         else if (isRead(expr) && !(root === store.value && isAtPlace(expr.offset))) elsewhere.push(expr);
         return expr.kind !== 'reduce';
       });
     }
   }
-  return !elsewhere.some((root) => contains(root, isRead));
-}
-
-function loadsIn(roots: readonly Expr[]): LoadExpr[] {
-  const found = new Set<LoadExpr>();
-  for (const root of roots) {
-    visit(root, (expr) => {
-      if (expr.kind === 'load') found.add(expr);
-      return true;
-    });
-  }
-  return [...found];
-}
-
-function contains(root: Expr, test: (expr: Expr) => boolean): boolean {
-  let isFound = false;
-  visit(root, (expr) => !(isFound ||= test(expr)));
-  return isFound;
-}
-
-/** Calls `enter` with an expression and what is in it, each once; what is within one is left out where that gives false. */
-function visit(root: Expr, enter: (expr: Expr) => boolean): void {
-  const seen = new Set<Expr>();
-  const pending = [root];
-  for (let expr = pending.pop(); expr; expr = pending.pop()) {
-    if (seen.has(expr)) continue;
-    seen.add(expr);
-    if (enter(expr)) pending.push(...childrenOf(expr));
-  }
+  return !hasExpr(elsewhere, isRead);
 }

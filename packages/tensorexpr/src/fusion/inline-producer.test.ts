@@ -1,30 +1,19 @@
 import type { Storage, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { axis, binary, constant, reduce, unary } from '../expressions/builders.ts';
-import { childrenOf } from '../expressions/expr-children.ts';
+import { loadsIn } from '../expressions/walk.ts';
 import type { Expr, LoadExpr } from '../expressions/expr.ts';
 import { inlineProducer } from './inline-producer.ts';
 import { joinContractions } from './join-contractions.ts';
 import { nodesOf } from '../kernels/kernel-work.ts';
 import type { Kernel, LoopNest } from '../kernels/kernel.ts';
-import { expressionsOf } from '../kernels/kernel.ts';
+import { expressionsIn } from '../kernels/kernel.ts';
 import { axes, product, tensor } from '../kernels/kernel-fixture.ts';
 import { TensorView } from '../expressions/operand.ts';
 
 /** The storages that a kernel reads. */
-function readBy({ stores, ...kernel }: Kernel): Set<Storage> {
-  const found = new Set<Storage>();
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'load') found.add(expr.operand.tensor.storage);
-    childrenOf(expr).forEach(visit);
-  };
-  if (kernel.kind === 'contraction') [kernel.left, kernel.right].forEach(visit);
-  stores.flatMap(expressionsOf).forEach(visit);
-  return found;
-}
+const readBy = (kernel: Kernel): Set<Storage> =>
+  new Set(loadsIn(expressionsIn(kernel)).map(({ operand }) => operand.tensor.storage));
 
 /** The greatest value of each element of `given` along its last dimension, to `out`: a producer with a reduction. */
 function rowMaximum(given: Tensor, out: Tensor): LoopNest {

@@ -1,6 +1,5 @@
 import { binary, cast, param } from '../expressions/builders.ts';
 import { AxisSplitting } from '../kernels/axis-splitting.ts';
-import { childrenOf } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
 import { extentOf } from '../expressions/index-value.ts';
 import {
@@ -12,7 +11,7 @@ import {
   type Store,
 } from '../kernels/kernel.ts';
 import { linearExpr, LinearForms, type LinearForm } from '../expressions/linear-form.ts';
-import { reductionsIn } from '../expressions/reductions-in.ts';
+import { hasExpr, reductionsIn } from '../expressions/walk.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** A dimension of a tensor in C order: the loop that goes along it, and its stride. */
@@ -40,7 +39,7 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
   if (!dimensions) return null;
   const isRead = (expr: Expr): expr is LoadExpr => expr.kind === 'load' && expr.operand.tensor.storage === storage;
   // An element of a place that is read itself cannot be.
-  if (producer.stores.some((each) => expressionsOf(each).some((root) => contains(root, isRead)))) return null;
+  if (hasExpr(producer.stores.flatMap(expressionsOf), isRead)) return null;
 
   const places = new Map<LoadExpr, Map<Expr, Expr>>();
   const values = new Map<string, Expr>();
@@ -61,7 +60,7 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
     return cast(expr.type, value);
   });
   const rewrite = (expr: Expr): Expr => rewriter.rewrite(expr);
-  if (consumer.stores.some(({ offset, guard }) => [offset, guard].some((each) => each && contains(each, isRead))))
+  if (consumer.stores.some(({ offset, guard }) => [offset, guard].some((each) => each && hasExpr([each], isRead))))
     return null;
   const stores = consumer.stores.map((each) => mapStore(each, rewrite));
   const label = joinLabels(name, consumer.label);
@@ -114,16 +113,6 @@ function placeKey({ base, terms }: LinearForm, numbers: Map<AxisExpr, number>): 
 function joinLabels(first: string, second: string): string {
   const plain = (label: string): string => label.replaceAll(/aten::/g, '');
   return first === second ? first : `${plain(first)}+${plain(second)}`;
-}
-
-function contains(root: Expr, test: (expr: Expr) => boolean): boolean {
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): boolean => {
-    if (seen.has(expr)) return false;
-    seen.add(expr);
-    return test(expr) || childrenOf(expr).some(visit);
-  };
-  return visit(root);
 }
 
 /** The loops of a nest by the dimensions that its store goes along, the outermost first; null where it leaves gaps or goes another way. */

@@ -1,13 +1,14 @@
 import { elementSize, type Storage, type Tensor } from '@cresset/tensor';
 import { constant } from '../expressions/builders.ts';
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
-import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { workOf } from '../kernels/kernel-work.ts';
 import { mapStore, type Kernel, type LoopNest } from '../kernels/kernel.ts';
 import { DigitsInLoads } from '../kernels/join-digits.ts';
 import { TensorView } from '../expressions/operand.ts';
 import { Rewriter } from '../expressions/substitute.ts';
+import { loadsIn } from '../expressions/walk.ts';
 
 /** A kernel without what it worked out of known tensors alone. */
 export interface WithoutKnownValues {
@@ -79,19 +80,6 @@ function bytesOf(values: readonly Expr[]): number {
   let bytes = 0;
   for (const [{ byteLength }, { numel, dtype }] of tensors) bytes += Math.min(numel * elementSize(dtype), byteLength);
   return bytes;
-}
-
-function loadsIn(roots: readonly Expr[]): LoadExpr[] {
-  const seen = new Set<Expr>();
-  const found: LoadExpr[] = [];
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'load') found.push(expr);
-    childrenOf(expr).forEach(visit);
-  };
-  roots.forEach(visit);
-  return found;
 }
 
 /** Finds the largest expressions of a kernel that are made of known tensors alone. */

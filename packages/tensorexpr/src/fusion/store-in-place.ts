@@ -3,6 +3,7 @@ import { childrenOf } from '../expressions/expr-children.ts';
 import type { Expr, LoadExpr } from '../expressions/expr.ts';
 import { pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type Contraction, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { loadsIn } from '../expressions/walk.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
 
 /**
@@ -52,12 +53,5 @@ function readsOnlyAtPlace(value: Expr, storage: Storage, loads: Set<LoadExpr>): 
   return visit(value);
 }
 
-function isReadIn(root: Expr, storage: Storage): boolean {
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): boolean => {
-    if (seen.has(expr)) return false;
-    seen.add(expr);
-    return (expr.kind === 'load' && expr.operand.tensor.storage === storage) || childrenOf(expr).some(visit);
-  };
-  return visit(root);
-}
+const isReadIn = (root: Expr, storage: Storage): boolean =>
+  loadsIn([root]).some(({ operand }) => operand.tensor.storage === storage);

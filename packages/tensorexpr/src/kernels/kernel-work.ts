@@ -1,7 +1,8 @@
 import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
-import { expressionsOf, type Kernel } from './kernel.ts';
+import { isReduced, walk } from '../expressions/walk.ts';
+import { expressionsIn, expressionsOf, type Kernel } from './kernel.ts';
 import { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
 
 /** What a kernel costs, in steps of about one addition: in all, and for the thread that has most to do. */
@@ -64,26 +65,9 @@ export function tallTile(rows: number): number {
 
 /** How many nodes the expressions of a kernel have: its shader is as long. */
 export function nodesOf(kernel: Kernel): number {
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    childrenOf(expr).forEach(visit);
-  };
-  kernel.stores.flatMap(expressionsOf).forEach(visit);
-  if (kernel.kind === 'contraction') [kernel.left, kernel.right].forEach(visit);
-  return seen.size;
-}
-
-/** Whether an operand is worked out by a loop for each of its elements. */
-export function isReduced(root: Expr): boolean {
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): boolean => {
-    if (seen.has(expr)) return false;
-    seen.add(expr);
-    return expr.kind === 'reduce' || childrenOf(expr).some(visit);
-  };
-  return visit(root);
+  let count = 0;
+  walk(expressionsIn(kernel), () => void count++);
+  return count;
 }
 
 class Steps {

@@ -18,6 +18,12 @@ export function expressionsOf({ offset, value, guard }: Store): Expr[] {
   return guard ? [offset, value, guard] : [offset, value];
 }
 
+/** All expressions of a kernel: those of its stores, and the sides of a contraction. */
+export function expressionsIn(kernel: LoopNest | Recurrence | Omit<Contraction, 'k'>): Expr[] {
+  const stored = kernel.stores.flatMap(expressionsOf);
+  return kernel.kind === 'contraction' ? [...stored, kernel.left, kernel.right] : stored;
+}
+
 /** A store with every expression replaced. */
 export function mapStore(store: Store, change: (expr: Expr) => Expr): Store {
   const changed = { ...store, offset: change(store.offset), value: change(store.value) };

@@ -13,7 +13,7 @@ import {
   type Store,
 } from './kernel.ts';
 import { linearExpr, LinearForms, scale, sum, type LinearForm } from '../expressions/linear-form.ts';
-import { reductionsIn } from '../expressions/reductions-in.ts';
+import { reductionsIn } from '../expressions/walk.ts';
 import type { RunningSoftmax } from './running-softmax.ts';
 import { Rewriter } from '../expressions/substitute.ts';
 

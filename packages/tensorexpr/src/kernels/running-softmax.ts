@@ -3,7 +3,7 @@ import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AccumulatorExpr, AxisExpr, BinaryExpr, Expr, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf } from '../expressions/index-value.ts';
 import type { Contraction, Kernel } from './kernel.ts';
-import { reductionsIn } from '../expressions/reductions-in.ts';
+import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { isSameExpr } from '../expressions/same-expr.ts';
 import { substitute } from '../expressions/substitute.ts';
 
@@ -40,7 +40,7 @@ function ofLeftSide(kernel: Contraction): RunningSoftmax | null {
   const softmax = softmaxOf(probability, k);
   const product = softmax && productIn(softmax.score, m, k);
   // What has to be summed up for each element is read by every row.
-  if (!softmax || !product || reductionsIn([values]).length > 0) return null;
+  if (!softmax || !product || isReduced(values)) return null;
   const { left, right } = product;
   const sum: AccumulatorExpr = { ...accumulator };
   const score = substitute(softmax.score, new Map<Expr, Expr>([[product.sum, sum]]));

@@ -8,7 +8,7 @@ import { expressionsOf, mapStore, type LoopNest, type Store } from '../kernels/k
 import { neutralElement } from '../expressions/neutral-element.ts';
 import { normaliseNest } from '../kernels/normalise.ts';
 import { TensorView } from '../expressions/operand.ts';
-import { reductionsIn } from '../expressions/reductions-in.ts';
+import { reductionsIn } from '../expressions/walk.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */

@@ -3,10 +3,10 @@ import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type LoopNest, type Recurrence } from '../kernels/kernel.ts';
-import { isReduced, tallTile } from '../kernels/kernel-work.ts';
+import { tallTile } from '../kernels/kernel-work.ts';
 import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
 import { blockedSums } from './reduction-stages.ts';
-import { reductionsIn } from '../expressions/reductions-in.ts';
+import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
 
 /** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */

@@ -1,4 +1,4 @@
-import { childrenOf, type Expr, type NormalContraction } from '@cresset/tensorexpr';
+import { loadsIn, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
 import type { KeptLines, Place } from './launches.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel } from './programs.ts';
@@ -130,14 +130,5 @@ export class KeptSides implements KeptLines {
 }
 
 function bindingsIn(kernel: NormalContraction, side: 'left' | 'right', { signature }: PreparedContraction): number[] {
-  const found = new Set<number>();
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'load') found.add(signature.bindingOf(expr.operand));
-    childrenOf(expr).forEach(visit);
-  };
-  visit(kernel[side]);
-  return [...found];
+  return [...new Set(loadsIn([kernel[side]]).map(({ operand }) => signature.bindingOf(operand)))];
 }

@@ -1,11 +1,11 @@
 import {
   cast,
-  childrenOf,
   expressionsOf,
   type AxisExpr,
   type Expr,
   type KernelSignature,
   type NormalContraction,
+  walk,
 } from '@cresset/tensorexpr';
 import { countUp, i32, v128, type Code, type Local } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
@@ -59,23 +59,11 @@ function bindSum(writer: ExpressionWriter, kernel: NormalContraction, scope: Sco
   const address = i32.add(row.get, column);
   const load = scope.lanes ? v128.load(address) : v128.loadSplat(address);
   const value = { form: 'lanes', code: writer.keep(scope, 'v128', load) } as const;
-  for (const accumulator of accumulatorsIn(kernel.stores.flatMap(expressionsOf))) {
-    writer.freeAxes.declare(accumulator, [kernel.m, kernel.n]);
-    scope.bind(accumulator, value);
-  }
-}
-
-function accumulatorsIn(roots: readonly Expr[]): Set<Expr> {
-  const found = new Set<Expr>();
-  const seen = new Set<Expr>();
-  const visit = (expr: Expr): void => {
-    if (seen.has(expr)) return;
-    seen.add(expr);
-    if (expr.kind === 'accumulator') found.add(expr);
-    childrenOf(expr).forEach(visit);
-  };
-  roots.forEach(visit);
-  return found;
+  walk(kernel.stores.flatMap(expressionsOf), (expr) => {
+    if (expr.kind !== 'accumulator') return;
+    writer.freeAxes.declare(expr, [kernel.m, kernel.n]);
+    scope.bind(expr, value);
+  });
 }
 
 /** Lines of the image, from `line` on, of one plane after the other, each in so many columns. */

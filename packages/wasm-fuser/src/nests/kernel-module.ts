@@ -1,7 +1,7 @@
 import {
   extentOf,
   reductionsIn,
-  expressionsOf,
+  expressionsIn,
   type AxisExpr,
   type KernelSignature,
   type NormalKernel,
@@ -71,8 +71,6 @@ export function lengthsKey(kernel: NormalKernel): string {
     kernel.kind === 'contraction'
       ? [...kernel.batch, kernel.m, kernel.n, ...kernel.k]
       : [...kernel.axes, ...kernel.innerAxes];
-  const roots = kernel.stores.flatMap(expressionsOf);
-  if (kernel.kind === 'contraction') roots.push(kernel.left, kernel.right);
-  for (const reduction of reductionsIn(roots)) axes.push(...reduction.axes);
+  for (const reduction of reductionsIn(expressionsIn(kernel))) axes.push(...reduction.axes);
   return axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
 }

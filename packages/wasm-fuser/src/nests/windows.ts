@@ -2,13 +2,13 @@ import {
   axis,
   binary,
   cast,
-  childrenOf,
   constant,
   extentOf,
   indexValue,
   LinearForms,
   Rewriter,
   substitute,
+  walk,
   type AxisExpr,
   type Expr,
   type LinearForm,
@@ -93,7 +93,7 @@ function digitsOf({ n, right }: NormalContraction): {
   readonly right: Expr;
 } | null {
   const bases = new Set<Expr>();
-  visit(right, (expr) => {
+  walk([right], (expr) => {
     if (isDigit(expr, n)) bases.add(expr.y);
   });
   const widths = new Set([...bases].map(indexValue));
@@ -118,7 +118,7 @@ function isDigit(expr: Expr, n: AxisExpr): expr is Extract<Expr, { kind: 'binary
 function indexForms(right: Expr): { readonly compared: LinearForm[]; readonly all: LinearForm[] } | null {
   const linear = new LinearForms();
   const [compared, all]: [LinearForm[], LinearForm[]] = [[], []];
-  visit(right, (expr) => {
+  walk([right], (expr) => {
     const isCompared = expr.type === 'bool' && expr.kind === 'binary' && expr.x.type === 'i32';
     if (isCompared) compared.push(linear.of(expr.x), linear.of(expr.y));
     if (expr.kind === 'load') all.push(linear.of(expr.offset));
@@ -185,12 +185,4 @@ function tableOf(
     table = table.flatMap((start) => places.map((place) => start + place));
   }
   return Int32Array.from(table);
-}
-
-/** Calls `enter` with an expression and all that it is made of, each once. */
-function visit(root: Expr, enter: (expr: Expr) => void, seen = new Set<Expr>()): void {
-  if (seen.has(root)) return;
-  seen.add(root);
-  enter(root);
-  for (const child of childrenOf(root)) visit(child, enter, seen);
 }
