@@ -1,4 +1,4 @@
-import type { DeviceCapabilities } from '@cresset/tensorexpr';
+import { fetchHardwareSchedules, type DeviceCapabilities } from '@cresset/tensorexpr';
 import { recordOn, requestWebGpuDevice, WebGpuDevice } from '@cresset/webgpu';
 
 const onGpu = { software: false, host: false } as const;
@@ -16,6 +16,7 @@ export type GpuSchedules = keyof typeof gpuSchedules;
 /** This machine's GPU, that schedules as on another one. */
 export async function requestWithSchedules(schedules: GpuSchedules): Promise<WebGpuDevice> {
   const { gpuDevice, capabilities } = await requestWebGpuDevice();
+  await fetchHardwareSchedules();
   const device = new WebGpuDevice(gpuDevice, schedules, { ...capabilities, ...gpuSchedules[schedules] }, true);
   recordOn(device);
   return device;

@@ -1,4 +1,5 @@
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
+import { plainGpu } from './plain-gpu.ts';
 import { recordOn } from '../packages/webgpu/src/command-lists.ts';
 import { WebGpuDevice } from '../packages/webgpu/src/webgpu-device.ts';
 
@@ -67,15 +68,9 @@ export class NullGpu {
   /** A device of the library's on it, with capabilities in the place of those that many GPUs have. */
   open(other: Partial<DeviceCapabilities> = {}): WebGpuDevice {
     const capabilities = {
-      f16: false,
-      subgroupSize: 0,
-      immediates: false,
-      software: false,
-      maxWorkgroupSize: 256,
-      maxWorkgroupStorage: 16384,
+      ...plainGpu,
       maxStorageBuffers: 10,
       maxBindingBytes: limits.maxStorageBufferBindingSize,
-      maxWorkgroupsPerDimension: 65535,
       ...other,
     };
     const device = new WebGpuDevice(this.#device(), 'null', capabilities, false);

@@ -18,21 +18,23 @@ interface Layer {
   /** Sequences that are as long as that step or longer. */
   readonly batchSizes?: readonly number[];
   readonly dispatches: number;
+  /** Those of the host, where it turns weights around and lays states out first, or takes all steps at once that are launches elsewhere. */
+  readonly onHost?: number;
 }
 
 const layers: readonly Layer[] = [
-  { kind: 'lstm', sizes: [64, 2, 35, 41], layers: 2, dispatches: 4 },
-  { kind: 'gru', sizes: [64, 1, 17, 64], layers: 2, dispatches: 4 },
-  { kind: 'lstm', sizes: [7, 3, 5, 13], bidirectional: true, batchFirst: true, dispatches: 4 },
-  { kind: 'gru', sizes: [9, 2, 4, 11], bidirectional: true, layers: 2, biases: false, dispatches: 8 },
-  { kind: 'rnn_tanh', sizes: [5, 4, 3, 1], dispatches: 2 },
-  { kind: 'rnn_relu', sizes: [6, 1, 1, 1], dispatches: 2 },
-  { kind: 'lstm', sizes: [5, 1, 2, 1], dispatches: 2 },
-  { kind: 'lstm', sizes: [1, 5, 3, 6], dispatches: 2 },
-  { kind: 'gru', sizes: [4, 3, 5, 7], batchSizes: [3, 3, 3, 3], dispatches: 2 },
+  { kind: 'lstm', sizes: [64, 2, 35, 41], layers: 2, dispatches: 4, onHost: 8 },
+  { kind: 'gru', sizes: [64, 1, 17, 64], layers: 2, dispatches: 4, onHost: 8 },
+  { kind: 'lstm', sizes: [7, 3, 5, 13], bidirectional: true, batchFirst: true, dispatches: 4, onHost: 8 },
+  { kind: 'gru', sizes: [9, 2, 4, 11], bidirectional: true, layers: 2, biases: false, dispatches: 8, onHost: 16 },
+  { kind: 'rnn_tanh', sizes: [5, 4, 3, 1], dispatches: 2, onHost: 4 },
+  { kind: 'rnn_relu', sizes: [6, 1, 1, 1], dispatches: 2, onHost: 4 },
+  { kind: 'lstm', sizes: [5, 1, 2, 1], dispatches: 2, onHost: 4 },
+  { kind: 'lstm', sizes: [1, 5, 3, 6], dispatches: 2, onHost: 4 },
+  { kind: 'gru', sizes: [4, 3, 5, 7], batchSizes: [3, 3, 3, 3], dispatches: 2, onHost: 4 },
   { kind: 'lstm', sizes: [4, 3, 5, 7], batchSizes: [3, 2, 2, 1], bidirectional: true, dispatches: 10 },
   { kind: 'lstm', sizes: [3, 2, 5, 7], projection: 4, dispatches: 7 },
-  { kind: 'lstm', sizes: [3, 1, 5, 300], dispatches: 4 },
+  { kind: 'lstm', sizes: [3, 1, 5, 300], dispatches: 4, onHost: 2 },
 ];
 
 /** Recurrent layers on a device against the host's, and how many launches they are. */
@@ -89,7 +91,8 @@ export function testRecurrences(open: () => Promise<ComputeDevice>): void {
       const expected = runOnHost(row, args, host) as Tensor[];
       const before = device.counters.dispatches;
       const results = (await runOnDevice(row, args, loweringOn(device))) as Tensor[];
-      expect(device.counters.dispatches - before).toBe(layer.dispatches);
+      const { host: isHost } = device.capabilities;
+      expect(device.counters.dispatches - before).toBe((isHost && layer.onHost) || layer.dispatches);
       await Promise.all(results.map(({ storage }) => storage.toHost()));
       for (const [at, result] of results.entries()) {
         const want = Array.from(expected[at].contiguousArray(), Number);

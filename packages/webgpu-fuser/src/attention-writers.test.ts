@@ -15,19 +15,8 @@ import {
   type Expr,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
+import { plainGpu } from '../../../test-setup/plain-gpu.ts';
 import { writeShader } from './shader.ts';
-
-const gpu: DeviceCapabilities = {
-  f16: false,
-  subgroupSize: 0,
-  immediates: false,
-  software: false,
-  maxWorkgroupSize: 256,
-  maxWorkgroupStorage: 16384,
-  maxStorageBuffers: 8,
-  maxBindingBytes: 2 ** 27,
-  maxWorkgroupsPerDimension: 65535,
-};
 
 /** `rows` queries of `width` numbers among `positions`, with values of `columns`. */
 function attention(rows: number, positions: number, width: number, columns: number): Contraction {
@@ -72,8 +61,8 @@ const elementsIn = (code: string): number =>
   [...code.matchAll(/var<workgroup> \w+: array<f32, (\d+)>/g)].reduce((sum, [, count]) => sum + Number(count), 0);
 
 test.each([
-  ['software', { ...gpu, software: true }],
-  ['hardware', gpu],
+  ['software', { ...plainGpu, software: true }],
+  ['hardware', plainGpu],
 ] as const)('no scores are stored, and each side is read at one place (%s)', async (_, capabilities) => {
   const { code } = await written(attention(64, 64, 32, 64), capabilities);
   expect(code.match(/var<storage/g)).toHaveLength(4);
@@ -84,7 +73,7 @@ test.each([
 test('a block of rows fits into the memory that every device has, whatever the sizes', async () => {
   for (const columns of [1, 17, 64, 128, 500]) {
     for (const rows of [1, 64]) {
-      const { code, workgroups } = await written(attention(rows, 64, 32, columns), gpu);
+      const { code, workgroups } = await written(attention(rows, 64, 32, columns), plainGpu);
       expect(4 * elementsIn(code)).toBeLessThanOrEqual(16384);
       // Two barriers for each piece of the depth, four for the rest of a block of positions.
       expect(code.match(/workgroupBarrier/g)).toHaveLength(6);

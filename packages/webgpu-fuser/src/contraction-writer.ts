@@ -1,8 +1,5 @@
 import {
-  accumulator,
-  axis,
   cast,
-  expressionsOf,
   FreeAxes,
   substitute,
   type AxisExpr,
@@ -10,9 +7,10 @@ import {
   type NormalContraction,
   type TileSchedule,
 } from '@cresset/tensorexpr';
-import { bindInstance, instances, inTile, times } from './instances.ts';
+import { bindInstance, instances, times } from './instances.ts';
 import { Scope } from './scope.ts';
 import type { KernelCode, ShaderWriter } from './shader-writer.ts';
+import { TileStores, writeTilePlace } from './tile-stores.ts';
 
 /** A contraction where each thread keeps a tile of results in registers. */
 export function writeTiledContraction(
@@ -26,33 +24,18 @@ export function writeTiledContraction(
   const columns = instances(kernel.n, tileN);
   const left = rows.map((row) => cast('float', substitute(kernel.left, new Map([[kernel.m, row]]))));
   const sides = rightSides(kernel, columns);
-  // Results are stored by one piece of code in a loop over the tile: a copy for each would take long to compile.
-  const [row, column] = [axis(kernel.m.name, kernel.m.extent), axis(kernel.n.name, kernel.n.extent)];
-  const sum: Expr = { ...accumulator };
-  const places = new Map<Expr, Expr>([
-    [kernel.m, row],
-    [kernel.n, column],
-  ]);
-  const stores = kernel.stores.map((store) => inTile(store, sum, places));
-  writer.announce([...left, ...valuesIn(sides), ...stores.flatMap(expressionsOf)]);
+  const stores = new TileStores(kernel);
+  writer.announce([...left, ...valuesIn(sides), ...stores.expressions]);
 
   const body = new Scope(null, '  ');
-  body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
-  const extentM = writer.value(kernel.m.extent, body);
-  const extentN = writer.value(kernel.n.extent, body);
-  const blockM = tileM * threadsM;
-  const blockN = tileN * threadsN;
-  body.line(`let tiles_n = (${extentN} + ${blockN - 1}) / ${blockN};`);
-  body.line(`let tiles_m = (${extentM} + ${blockM - 1}) / ${blockM};`);
-  if (wide) body.line(`if (tile >= tiles_n * tiles_m * ${writer.extentsProduct(kernel.batch, body)}) { return; }`);
   // Threads next to each other take columns next to each other; the rows of a thread are its own.
-  const laneM = threadsM > 1 ? ' + i32(local.y)' : '';
-  body.line(`let first_m = (tile / tiles_n % tiles_m) * ${blockM}${laneM};`);
-  body.line(`let first_n = (tile % tiles_n) * ${blockN} + i32(local.x);`);
-  if (kernel.batch.length > 0) {
-    body.line('let batch = tile / (tiles_n * tiles_m);');
-    writer.unflatten(kernel.batch, 'batch', body);
-  }
+  const extents = writeTilePlace(writer, kernel, body, {
+    height: tileM * threadsM,
+    width: tileN * threadsN,
+    laneM: threadsM > 1 ? ' + i32(local.y)' : '',
+    laneN: ' + i32(local.x)',
+    wide,
+  });
   rows.forEach((instance, index) => bindInstance(writer, body, instance, 'first_m', index * threadsM));
   columns.forEach((instance, index) => bindInstance(writer, body, instance, 'first_n', index * threadsN));
   const sums = rows.map(() => columns.map(() => writer.fresh('sum')));
@@ -86,13 +69,9 @@ export function writeTiledContraction(
     // A bound that is known only at run time keeps the loop from being unrolled.
     if (schedule.rolled) body.line(`let cells = select(0, ${cells}, tiles_m > 0);`);
   }
-  bindInstance(writer, storing, row, 'first_m', cells > 1 ? times(`(cell / ${tileN})`, threadsM) : 0);
-  bindInstance(writer, storing, column, 'first_n', cells > 1 ? times(`(cell % ${tileN})`, threadsN) : 0);
-  writer.bindAccumulator(sum, result, [row, column], storing);
-  const inside = storing.open(true);
-  writer.stores(stores, inside);
-  const [m, n] = [writer.value(row, storing), writer.value(column, storing)];
-  storing.close(`if (${m} < ${extentM} && ${n} < ${extentN})`, inside);
+  const row = cells > 1 ? times(`(cell / ${tileN})`, threadsM) : 0;
+  const column = cells > 1 ? times(`(cell % ${tileN})`, threadsN) : 0;
+  stores.write(writer, storing, { row, column, result }, extents);
   if (cells > 1) body.close(`for (var cell = 0; cell < ${schedule.rolled ? 'cells' : cells}; cell++)`, storing);
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');

@@ -1,7 +1,13 @@
-import { threadsOf, type KernelSignature, type Launch, type TileSchedule } from '@cresset/tensorexpr';
+import {
+  threadsOf,
+  type KernelSignature,
+  type Launch,
+  type SharedTileSchedule,
+  type TileSchedule,
+} from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
 import { ShaderWriter, type ShaderText } from './shader-writer.ts';
-import { writeKernel } from './shader.ts';
+import { bindVectors, missingWriters, writeKernel } from './shader.ts';
 
 /**
  * Writes kernels that have nothing to do with each other as one shader, as {@link writeShader} does one: each has the workgroups that it would have alone, in
@@ -11,12 +17,19 @@ import { writeKernel } from './shader.ts';
  */
 export function writeJoinedShader(label: string, launches: readonly Launch[], signature: KernelSignature): ShaderText {
   const writer = new ShaderWriter(signature);
+  for (const launch of launches) {
+    const missing = missingWriters(launch);
+    if (missing) return { code: '', uniforms: writer.uniforms, missing };
+    bindVectors(writer, launch);
+  }
   const size = Math.max(...launches.map(({ schedule }) => threadsOf(schedule)));
   const body = new Scope(null, '  ');
+  const ofSubgroups = new Set<string>();
   let first = 0;
   launches.forEach((launch, at) => {
     const { builtins } = writer.addFunction(`part${at}`, writeKernel(writer, launch, false));
     const threads = threadsOf(launch.schedule);
+    for (const builtin of builtins) if (builtin.includes('subgroup')) ofSubgroups.add(builtin);
     const values = builtins.map((builtin) => valueOf(builtin, launch, first, size));
     const call = `part${at}(${values.join(', ')});`;
     const inner = body.open();
@@ -24,7 +37,8 @@ export function writeJoinedShader(label: string, launches: readonly Launch[], si
     first += launch.workgroups;
     body.close(`${at > 0 ? 'else ' : ''}if (group.x < ${first}u)`, inner);
   });
-  const builtins = ['@builtin(workgroup_id) group: vec3<u32>', '@builtin(local_invocation_index) lane: u32'];
+  const ofAll = ['@builtin(workgroup_id) group: vec3<u32>', '@builtin(local_invocation_index) lane: u32'];
+  const builtins = [...ofAll, ...ofSubgroups];
   return writer.assemble(label, { builtins, workgroupSize: size, body });
 }
 
@@ -37,9 +51,13 @@ function valueOf(builtin: string, { schedule }: Launch, first: number, size: num
     case 'workgroup_id':
       return `vec3<u32>(${group}, 0u, 0u)`;
     case 'local_invocation_id': {
-      const { threadsN } = schedule as TileSchedule;
+      const { threadsN } = schedule as TileSchedule | SharedTileSchedule;
       return `vec3<u32>(lane % ${threadsN}u, lane / ${threadsN}u, 0u)`;
     }
+    case 'subgroup_id':
+      return 'subgroup';
+    case 'num_subgroups':
+      return 'subgroups';
     default:
       return 'lane';
   }

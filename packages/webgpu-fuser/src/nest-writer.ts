@@ -1,6 +1,15 @@
-import { expressionsOf, splitStores, type LoopNest, type PointSchedule, type RowSchedule } from '@cresset/tensorexpr';
+import {
+  expressionsOf,
+  reductionsIn,
+  splitStores,
+  type Expr,
+  type LoopNest,
+  type PointSchedule,
+  type RowSchedule,
+} from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
-import type { KernelCode, ShaderWriter } from './shader-writer.ts';
+import type { Cooperation, KernelCode, ShaderWriter } from './shader-writer.ts';
+import { wgslTypes } from './wgsl-type.ts';
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
   writer.announce(nest.stores.flatMap(expressionsOf));
@@ -45,8 +54,26 @@ function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
   if (inner.length > 0) writer.loops(nest.innerAxes, scope, (innermost) => writer.stores(inner, innermost));
 }
 
-/** A nest with one workgroup for each point of its axes. */
-export function writeRowNest(writer: ShaderWriter, nest: LoopNest, schedule: RowSchedule, wide: boolean): KernelCode {
+/** Has loops come in the order in which they need each other, so that what one keeps the next ones find. */
+function settleReductions(writer: ShaderWriter, roots: readonly Expr[], scope: Scope): void {
+  for (const reduction of reductionsIn(roots)) {
+    settleReductions(writer, [reduction.body], scope);
+    writer.settle(reduction, scope);
+  }
+}
+
+/**
+ * A nest with one workgroup for each point of its axes.
+ *
+ * @param subgroupFunction writes reductions of subgroups; null where there are none
+ */
+export function writeRowNest(
+  writer: ShaderWriter,
+  nest: LoopNest,
+  schedule: RowSchedule,
+  wide: boolean,
+  subgroupFunction: Cooperation['subgroupFunction'],
+): KernelCode {
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
   body.line('let lane = i32(thread);');
@@ -54,7 +81,11 @@ export function writeRowNest(writer: ShaderWriter, nest: LoopNest, schedule: Row
   const total = writer.extentsProduct(nest.axes, body);
   body.line(`if (row >= ${total}) { return; }`);
   writer.unflatten(nest.axes, 'row', body);
-  writer.cooperation = { workgroupSize: schedule.workgroupSize, scope: body };
+  const { workgroupSize, steps } = schedule;
+  const kept = schedule.kept.map((value) => ({ value, name: writer.fresh('kept') }));
+  for (const { value, name } of kept) body.line(`var ${name}: array<${wgslTypes[value.type]}, ${steps}>;`);
+  writer.cooperation = { workgroupSize, scope: body, steps, kept, subgroupFunction };
+  if (kept.length > 0) settleReductions(writer, nest.stores.flatMap(expressionsOf), body);
   const { once, inner } = splitStores(nest);
   if (once.length > 0) {
     // The values depend on nothing in the block: they are worked out before it, by all threads in step.
@@ -66,6 +97,7 @@ export function writeRowNest(writer: ShaderWriter, nest: LoopNest, schedule: Row
     writer.sharedLoop(nest.innerAxes, body, schedule.workgroupSize, (scope) => writer.stores(inner, scope));
   }
   const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
+  if (subgroupFunction) builtins.push('@builtin(subgroup_id) subgroup: u32', '@builtin(num_subgroups) subgroups: u32');
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   return { builtins, workgroupSize: schedule.workgroupSize, body };
 }

@@ -12,6 +12,7 @@ import {
   type RunningSoftmax,
 } from '@cresset/tensorexpr';
 import { bindInstance, instances, inTile } from './instances.ts';
+import { factorCode, powerCode, resultCode, scoreAt, type RowScore } from './row-scores.ts';
 import { Scope } from './scope.ts';
 import type { KernelCode, ShaderWriter } from './shader-writer.ts';
 
@@ -20,7 +21,7 @@ interface Row {
   readonly m: AxisExpr;
   readonly left: Expr;
   /** At each position of a block, the sum over depth and the score that is made of it. */
-  readonly scores: readonly { readonly sum: Expr; readonly score: Expr }[];
+  readonly scores: readonly RowScore[];
   readonly most: string;
   readonly total: string;
   readonly results: string;
@@ -94,8 +95,7 @@ export function writeOwnRows(
     const inside = storing.open();
     bindInstance(writer, inside, m, writer.value(row, body), 0);
     bindInstance(writer, inside, n, 'first_n', 'column');
-    const isNothing = kernel.isSafe ? `${total} == 0.0` : `${extentK} == 0`;
-    inside.line(`let sum = select(${results}[column] / ${total}, 0.0, ${isNothing});`);
+    inside.line(`let sum = ${resultCode(kernel, `${results}[column]`, total, extentK)};`);
     writer.bindAccumulator(result, 'sum', [m, n], inside);
     writer.stores(stores, inside);
     storing.close('for (var column = 0; column < columns; column++)', inside);
@@ -117,15 +117,7 @@ function positionOf(kernel: RunningSoftmax, k: AxisExpr): Position {
 }
 
 function rowOf(kernel: RunningSoftmax, m: AxisExpr, block: readonly Position[], writer: ShaderWriter): Row {
-  const scores = block.map(({ k }) => {
-    const sum: Expr = { ...accumulator };
-    const own = new Map<Expr, Expr>([
-      [kernel.m, m],
-      [kernel.k, k],
-      [kernel.sum, sum],
-    ]);
-    return { sum, score: substitute(kernel.score, own) };
-  });
+  const scores = block.map(({ k }) => scoreAt(kernel, m, k));
   const left = cast('float', substitute(kernel.left, new Map([[kernel.m, m]])));
   return {
     m,
@@ -176,10 +168,10 @@ function writePowers(
   });
   const [next, factor] = [writer.fresh('next'), writer.fresh('factor')];
   scope.line(`let ${next} = ${names.reduce((greatest, score) => `max(${greatest}, ${score})`, most)};`);
-  scope.line(`let ${factor} = select(exp(${most} - ${next}), 1.0, ${most} == ${next});`);
+  scope.line(`let ${factor} = ${factorCode(most, next)};`);
   const powers = names.map((score) => {
     const name = writer.fresh('power');
-    scope.line(`let ${name} = select(exp(${score} - ${next}), 0.0, ${score} == lowest);`);
+    scope.line(`let ${name} = ${powerCode(score, next)};`);
     return name;
   });
   scope.line(`${most} = ${next};`);

@@ -15,6 +15,7 @@ import {
 import { fetchRareFunctions, libraryFunctionsIn } from './function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
 import type { Scope } from './scope.ts';
+import type { subgroupFunction } from './subgroup-functions.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
 
@@ -38,6 +39,12 @@ export interface Cooperation {
   readonly workgroupSize: number;
   /** The block all threads of the workgroup run through in step. */
   readonly scope: Scope;
+  /** Elements that a thread has at most of what all go through; 0: any number. */
+  readonly steps: number;
+  /** Writes functions in which threads of a subgroup reduce among themselves first; null where they do not. */
+  readonly subgroupFunction: typeof subgroupFunction | null;
+  /** What later loops find in an array, and the name of that; told by `writeRowNest`. */
+  readonly kept: readonly { readonly value: Expr; readonly name: string }[];
 }
 
 /**
@@ -52,6 +59,11 @@ export class ShaderWriter {
   readonly #workgroupFunctions = new Map<string, string>();
   /** Kernels that the entry point calls. */
   readonly #functions: string[] = [];
+  readonly #sharedLengths = new Map<string, number>();
+  /** Arrays of what loops keep for later ones, as far as they have run. */
+  readonly #filled = new Set<string>();
+  /** Buffers whose elements are bound as vectors of four. */
+  readonly #vectors = new Set<string>();
   /** Buffers that stores combine with. */
   readonly #atomic = new Set<string>();
   cooperation: Cooperation | null = null;
@@ -71,9 +83,23 @@ export class ShaderWriter {
     this.#homes.changeOverTime(kernel);
   }
 
-  /** Declares an array of floats in workgroup memory. */
-  shared(name: string, elements: number): void {
-    this.#workgroupFunctions.set(name, `var<workgroup> ${name}: array<f32, ${elements}>;`);
+  /** Declares an array in workgroup memory; kernels of one shader share those of a name. */
+  shared(name: string, elements: number, type = 'f32'): void {
+    const length = Math.max(elements, this.#sharedLengths.get(name) ?? 0);
+    this.#sharedLengths.set(name, length);
+    this.#workgroupFunctions.set(name, `var<workgroup> ${name}: array<${type}, ${length}>;`);
+  }
+
+  /** Has a buffer of 32-bit elements bound as vectors of four, unless something is stored to it. */
+  bindAsVectors(operand: Operand): void {
+    if (!this.#signature.bindings[this.#signature.bindingOf(operand)].stored)
+      this.#vectors.add(this.bufferName(operand));
+  }
+
+  /** The text of four elements at once, of which the first is that at an offset; null where the buffer is not bound as vectors. */
+  vectorAt(operand: Operand, offset: Expr, scope: Scope): string | null {
+    const buffer = this.bufferName(operand);
+    return this.#vectors.has(buffer) ? `${buffer}[${this.value(offset, scope)} >> 2u]` : null;
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
@@ -126,6 +152,11 @@ export class ShaderWriter {
     return this.#name(expr, text, this.#homes.homeOf(expr, scope));
   }
 
+  /** Has a value worked out in `scope`, before all that comes there. */
+  settle(expr: Expr, scope: Scope): void {
+    if (!scope.names.has(expr)) scope.names.set(expr, this.value(expr, scope));
+  }
+
   #name(expr: Expr, text: string, scope: Scope): string {
     // A reduction has a name of its own already.
     const name = /^[a-z]\w*$/.test(text) && expr.kind === 'reduce' ? text : this.fresh('v');
@@ -137,7 +168,7 @@ export class ShaderWriter {
   #compute(expr: Expr, scope: Scope): string {
     switch (expr.kind) {
       case 'load':
-        return fromStored(expr.operand.dtype, `${this.bufferName(expr.operand)}[${this.value(expr.offset, scope)}]`);
+        return fromStored(expr.operand.dtype, this.#elementAt(expr.operand, expr.offset, scope));
       case 'unary':
         return unaryCode(expr.fn, expr.x.type, this.value(expr.x, scope));
       case 'binary':
@@ -154,6 +185,13 @@ export class ShaderWriter {
       default:
         throw new TypeError(`${expr.kind} has no text of its own`);
     }
+  }
+
+  #elementAt(operand: Operand, offset: Expr, scope: Scope): string {
+    const buffer = this.bufferName(operand);
+    if (!this.#vectors.has(buffer)) return `${buffer}[${this.value(offset, scope)}]`;
+    const at = this.named(offset, scope);
+    return `${buffer}[${at} >> 2u][${at} & 3]`;
   }
 
   bufferName(operand: Operand): string {
@@ -185,6 +223,24 @@ export class ShaderWriter {
     const flat = this.fresh('step');
     const total = this.extentsProduct(axes, scope);
     const inner = scope.open();
+    const { steps, kept } = this.cooperation ?? { steps: 0, kept: [] };
+    if (steps > 0) {
+      const own = this.fresh('own');
+      inner.line(`let ${flat} = lane + ${own} * ${workgroupSize};`);
+      inner.line(`if (${flat} >= ${total}) { continue; }`);
+      this.unflatten(axes, flat, inner);
+      const isKept = kept.filter(({ name }) => this.#filled.has(name));
+      for (const { value, name } of isKept) inner.names.set(value, `${name}[${own}]`);
+      body(inner, flat);
+      for (const each of kept) {
+        const text = isKept.includes(each) ? undefined : inner.names.get(each.value);
+        if (text === undefined) continue;
+        inner.line(`${each.name}[${own}] = ${text};`);
+        this.#filled.add(each.name);
+      }
+      scope.close(`for (var ${own} = 0; ${own} < ${steps}; ${own}++)`, inner);
+      return;
+    }
     this.unflatten(axes, flat, inner);
     body(inner, flat);
     scope.close(`for (var ${flat} = lane; ${flat} < ${total}; ${flat} += ${workgroupSize})`, inner);
@@ -234,7 +290,7 @@ export class ShaderWriter {
       let name = total;
       if (shared) {
         name = this.fresh(each.fn);
-        scope.line(`let ${name} = ${this.#workgroupFunction(each.fn, wgslTypes[type], type)}(${total}, lane);`);
+        scope.line(`let ${name} = ${this.#workgroupReduction(each.fn, type, total)};`);
       }
       if (each !== expr) scope.names.set(each, name);
       return name;
@@ -270,9 +326,16 @@ export class ShaderWriter {
     return `i64_from_i32(${winner})`;
   }
 
-  #workgroupFunction(fn: ReduceFunction, wgslType: string, type: Expr['type']): string {
+  /** The text of what all threads' values come to. */
+  #workgroupReduction(fn: ReduceFunction, type: Expr['type'], value: string): string {
     const name = `workgroup_${fn}_${type}`;
-    const { workgroupSize } = this.cooperation!;
+    const wgslType = wgslTypes[type];
+    const { workgroupSize, subgroupFunction: write } = this.cooperation!;
+    const ofSubgroups = write?.(name, fn, type, workgroupSize);
+    if (ofSubgroups) {
+      this.#workgroupFunctions.set(name, ofSubgroups);
+      return `${name}(${value}, subgroup, subgroups)`;
+    }
     this.#workgroupFunctions.set(
       name,
       `var<workgroup> scratch_${name}: array<${wgslType}, ${workgroupSize}>;
@@ -289,7 +352,7 @@ fn ${name}(value: ${wgslType}, lane: i32) -> ${wgslType} {
   return workgroupUniformLoad(&scratch_${name}[0]);
 }`,
     );
-    return name;
+    return `${name}(${value}, lane)`;
   }
 
   #workgroupPositionFunction(fn: 'argmax' | 'argmin', type: Expr['type']): string {
@@ -382,6 +445,7 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
   /** The whole shader around the body of its entry point. */
   assemble(label: string, { builtins, workgroupSize, body }: KernelCode): ShaderText {
     const parts = [`// ${label}`];
+    if (builtins.some((builtin) => builtin.includes('subgroup'))) parts.push('enable subgroups;');
     let binding = 0;
     if (this.uniforms.byteLength > 0) {
       parts.push(
@@ -389,11 +453,16 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
           `@group(0) @binding(${binding++}) var<uniform> params: Params;`,
       );
     }
-    const buffers = this.#signature.bindings.map(({ operand, stored }) => {
-      const access = stored ? 'read_write' : 'read';
-      const isAtomic = this.#atomic.has(this.bufferName(operand));
-      const type = `array<${isAtomic ? atomicType(operand.dtype) : storedType(operand.dtype)}>`;
-      return `@group(0) @binding(${binding++}) var<storage, ${access}> ${this.bufferName(operand)}: ${type};`;
+    const buffers = this.#signature.bindings.map(({ operand, stored: isStored }) => {
+      const access = isStored ? 'read_write' : 'read';
+      const name = this.bufferName(operand);
+      const stored = storedType(operand.dtype);
+      const type = this.#atomic.has(name)
+        ? atomicType(operand.dtype)
+        : this.#vectors.has(name)
+          ? `vec4<${stored}>`
+          : stored;
+      return `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
     });
     parts.push(buffers.join('\n'));
     const main = `@compute @workgroup_size(${workgroupSize})

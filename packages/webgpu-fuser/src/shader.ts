@@ -1,6 +1,7 @@
-import type { KernelSignature, Launch } from '@cresset/tensorexpr';
+import { loadsIn, type KernelSignature, type Launch } from '@cresset/tensorexpr';
 import type * as attentionWriters from './attention-writers.ts';
 import { writeTiledContraction } from './contraction-writer.ts';
+import type * as hardwareWriters from './hardware-writers.ts';
 import { writePointNest, writeRowNest } from './nest-writer.ts';
 import { writeRecurrence } from './recurrence-writer.ts';
 import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.ts';
@@ -15,6 +16,20 @@ async function fetchAttention(): Promise<void> {
   attention = await import('./attention-writers.ts');
 }
 
+/** What writes kernels of schedules that only hardware gets; null until there is one. */
+let hardware: typeof hardwareWriters | null = null;
+
+async function fetchHardware(): Promise<void> {
+  hardware = await import('./hardware-writers.ts');
+}
+
+/** Fetches what writes a kernel; null where that is there. */
+export function missingWriters({ kernel, schedule }: ScheduledKernel): (() => Promise<void>) | null {
+  if (kernel.kind === 'running-softmax' && !attention) return fetchAttention;
+  const isForHardware = schedule.kind === 'shared tile' || (schedule.kind === 'row' && schedule.subgroups);
+  return isForHardware && !hardware ? fetchHardware : null;
+}
+
 /**
  * Writes a kernel as a WGSL compute shader with the entry point `main`. Binding 0 is the uniform buffer with the kernel's
  * params, where it has any; its storages follow in the signature's order.
@@ -27,16 +42,26 @@ export function writeShader(
   wide: boolean,
 ): ShaderText {
   const writer = new ShaderWriter(signature);
-  if (kernel.kind === 'running-softmax' && !attention) {
-    return { code: '', uniforms: writer.uniforms, missing: fetchAttention };
-  }
+  const missing = missingWriters({ kernel, schedule });
+  if (missing) return { code: '', uniforms: writer.uniforms, missing };
+  bindVectors(writer, { kernel, schedule });
   return writer.assemble(kernel.label, writeKernel(writer, { kernel, schedule }, wide));
+}
+
+/** Has those buffers bound as vectors of which four elements are loaded at once, before anything is written. */
+export function bindVectors(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel): void {
+  if (kernel.kind !== 'contraction' || schedule.kind !== 'shared tile') return;
+  for (const side of ['left', 'right'] as const) {
+    const loads = loadsIn([kernel[side]]).filter((_, at) => schedule[side].vectors[at]);
+    for (const { operand } of loads) writer.bindAsVectors(operand);
+  }
 }
 
 /** Writes what a kernel does, as the body of a function. */
 export function writeKernel(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel, wide: boolean): KernelCode {
   if (kernel.kind === 'contraction') {
     if (schedule.kind === 'tile') return writeTiledContraction(writer, kernel, schedule, wide);
+    if (schedule.kind === 'shared tile') return hardware!.writeSharedTile(writer, kernel, schedule, wide);
   } else if (kernel.kind === 'running-softmax') {
     if (schedule.kind === 'own rows') return attention!.writeOwnRows(writer, kernel, schedule, wide);
     if (schedule.kind === 'shared rows') return attention!.writeSharedRows(writer, kernel, schedule, wide);
@@ -44,7 +69,8 @@ export function writeKernel(writer: ShaderWriter, { kernel, schedule }: Schedule
     if (schedule.kind === 'steps') return writeRecurrence(writer, kernel, schedule, wide);
   } else {
     if (schedule.kind === 'point') return writePointNest(writer, kernel, schedule, wide);
-    if (schedule.kind === 'row') return writeRowNest(writer, kernel, schedule, wide);
+    if (schedule.kind === 'row')
+      return writeRowNest(writer, kernel, schedule, wide, schedule.subgroups ? hardware!.subgroupFunction : null);
   }
   throw new TypeError(`a ${kernel.kind} cannot be scheduled as ${schedule.kind}`);
 }

@@ -3,7 +3,6 @@ import {
   cast,
   expressionsOf,
   sharedTiles,
-  substitute,
   type AxisExpr,
   type Expr,
   type RunningSoftmax,
@@ -11,6 +10,7 @@ import {
   type Store,
 } from '@cresset/tensorexpr';
 import { bindInstance, instances, inTile, times } from './instances.ts';
+import { factorCode, powerCode, resultCode, scoreAt, type RowScore } from './row-scores.ts';
 import { Scope } from './scope.ts';
 import type { KernelCode, ShaderWriter } from './shader-writer.ts';
 
@@ -44,7 +44,7 @@ class SharedRows {
   readonly #rows: readonly AxisExpr[];
   readonly #positions: readonly AxisExpr[];
   /** The scores of a thread, row by row: the accumulators and what is made of them. */
-  readonly #scores: readonly { readonly sum: Expr; readonly score: Expr }[][];
+  readonly #scores: readonly RowScore[][];
   readonly #left: Expr;
   readonly #right: Expr;
   readonly #values: Expr;
@@ -66,7 +66,7 @@ class SharedRows {
     this.#width = threadsN * columns;
     this.#rows = instances(kernel.m, rows);
     this.#positions = instances(kernel.k, positions);
-    this.#scores = this.#rows.map((row) => this.#positions.map((position) => this.#scoreAt(row, position)));
+    this.#scores = this.#rows.map((row) => this.#positions.map((position) => scoreAt(kernel, row, position)));
     [this.#left, this.#right, this.#values] = [kernel.left, kernel.right, kernel.values].map((side) =>
       cast('float', side),
     );
@@ -76,16 +76,6 @@ class SharedRows {
     writer.announce([this.#left, this.#right, this.#values, ...scores, ...results]);
     const of = (axes: readonly AxisExpr[]): string => writer.extentsProduct(axes, this.#body);
     this.#extents = { m: of([kernel.m]), n: of([kernel.n]), k: of([kernel.k]), depth: of(kernel.depth) };
-  }
-
-  #scoreAt(row: AxisExpr, position: AxisExpr): { sum: Expr; score: Expr } {
-    const sum: Expr = { ...accumulator };
-    const own = new Map<Expr, Expr>([
-      [this.kernel.m, row],
-      [this.kernel.k, position],
-      [this.kernel.sum, sum],
-    ]);
-    return { sum, score: substitute(this.kernel.score, own) };
   }
 
   write(): KernelCode {
@@ -215,14 +205,14 @@ class SharedRows {
       const inner = block.open();
       inner.line(`${next} = max(${next}, powers_tile[${this.#powerAt(i, 'position')}]);`);
       block.close(`for (var position = 0; position < ${this.#length}; position++)`, inner);
-      block.line(`let ${factor} = select(exp(${most} - ${next}), 1.0, ${most} == ${next});`);
+      block.line(`let ${factor} = ${factorCode(most, next)};`);
       return next;
     });
     block.line('workgroupBarrier();');
     scores.forEach((row, i) =>
       row.forEach((score, j) => {
-        const power = `select(exp(${score} - ${nexts[i]}), 0.0, ${score} == lowest)`;
-        block.line(`powers_tile[${this.#powerAt(i, `local_n + ${j * this.schedule.threadsN}`)}] = ${power};`);
+        const place = this.#powerAt(i, `local_n + ${j * this.schedule.threadsN}`);
+        block.line(`powers_tile[${place}] = ${powerCode(score, nexts[i])};`);
       }),
     );
     rows.forEach(({ most, total, factor, results }, i) => {
@@ -271,9 +261,8 @@ class SharedRows {
     const body = this.#body;
     const { columns } = schedule;
     const cells = rows.length * columns;
-    const isNothing = (total: string): string => (kernel.isSafe ? `${total} == 0.0` : `${this.#extents.k} == 0`);
     const all = rows.flatMap(({ total, results }) =>
-      results.map((result) => `select(${result} / ${total}, 0.0, ${isNothing(total)})`),
+      results.map((result) => resultCode(kernel, result, total, this.#extents.k)),
     );
     body.line(`var results = array<f32, ${cells}>(${all.join(', ')});`);
     const storing = body.open();

@@ -1,11 +1,14 @@
-// Times single kernels on the adapter that Dawn finds: `pnpm bench:kernels [name part]`.
+// Times single kernels on the adapter that Dawn finds, see scripts/bench-kernels.mjs.
 import { Tensor } from '@cresset/tensor';
 import {
   accumulator,
   axis,
   binary,
   cast,
+  chooseSchedule,
   constant,
+  describeSchedule,
+  normalise,
   param,
   reduce,
   select,
@@ -15,6 +18,7 @@ import {
   type Expr,
   type Kernel,
 } from '@cresset/tensorexpr';
+import { gpuSchedules, requestWithSchedules, type GpuSchedules } from '../../../test-setup/gpu-schedules.ts';
 import { requestWebGpuDevice } from '../src/index.ts';
 
 interface Case {
@@ -218,10 +222,27 @@ const cases: (() => Case)[] = [
   () => total([1024, 1024], [0, 1], 'argmax'),
 ];
 
-export async function main(filter: string): Promise<void> {
-  const device = await requestWebGpuDevice();
-  console.log(device.description);
-  for (const make of cases) {
+/** Too much for an adapter in software. */
+const largeCases: (() => Case)[] = [
+  () => linear(2048, 2048, 2048, false),
+  () => linear(4096, 4096, 4096, false),
+  () => linear(4096, 4096, 4096, true),
+  () => softmax(8192, 2048),
+  () => pointwise('gelu', [8192, 8192], gelu),
+];
+
+/** @param schedules as another GPU would get them; null: as this one gets them */
+export async function main(filter: string, schedules: string | null): Promise<void> {
+  const isKnown = (name: string): name is GpuSchedules => name in gpuSchedules;
+  if (schedules !== null && !isKnown(schedules)) throw new Error(`no such schedules: ${schedules}`);
+  const adapter = await requestWebGpuDevice();
+  const device = schedules === null ? adapter : await requestWithSchedules(schedules);
+  const peak = await (await device.profiler()).peak();
+  const peaks = peak && [peak.operationsPerSecond / 1e9, peak.bytesPerSecond / 1e9].map((each) => each.toFixed(1));
+  console.log(
+    `${adapter.description}; peak: ${peaks ? `${peaks[0]} GFLOPS, ${peaks[1]} GB/s` : 'not measured, no timestamps'}`,
+  );
+  for (const make of adapter.capabilities.software ? cases : [...cases, ...largeCases]) {
     const made = make();
     if (!made.name.includes(filter)) continue;
     const { output, kernel } = made;
@@ -237,10 +258,13 @@ export async function main(filter: string): Promise<void> {
     const times = Math.max(1, Math.min(200, Math.floor(150 / estimate)));
     let best = Infinity;
     for (let round = 0; round < 4; round++) best = Math.min(best, (await once(times)) / times);
-    const rate = made.flops
-      ? `${(made.flops / best / 1e6).toFixed(2)} GFLOPS`
-      : `${(made.bytes! / best / 1e6).toFixed(2)} GB/s`;
-    console.log(`${made.name.padEnd(36)} ${best.toFixed(3).padStart(9)} ms ${rate.padStart(14)}`);
+    const perSecond = (1000 * (made.flops ?? made.bytes!)) / best;
+    const rate = `${(perSecond / 1e9).toFixed(2)} ${made.flops ? 'GFLOPS' : 'GB/s'}`;
+    const most = made.flops ? peak?.operationsPerSecond : peak?.bytesPerSecond;
+    const share = most ? `${((100 * perSecond) / most).toFixed(0)} %` : '';
+    const { schedule } = chooseSchedule(normalise(kernel), device.capabilities);
+    const columns = [made.name.padEnd(36), `${best.toFixed(3)} ms`.padStart(12), rate.padStart(14), share.padStart(6)];
+    console.log(`${columns.join(' ')}  ${describeSchedule(schedule)}`);
     output.dispose();
   }
   if (process.env.SHOW_WGSL) for (const { code } of device.shaders()) console.log(code);

@@ -103,7 +103,7 @@ function capabilitiesOf(device: GPUDevice, info: AdapterInfo | undefined): Devic
   const names = `${info?.vendor} ${info?.architecture} ${info?.description} ${info?.device}`;
   return {
     f16: features.has('shader-f16'),
-    subgroupSize: features.has('subgroups') ? (info?.subgroupMaxSize ?? 0) : 0,
+    subgroupSize: features.has('subgroups') && tellsSubgroups() ? (info?.subgroupMaxSize ?? 0) : 0,
     immediates: false,
     software: info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names),
     maxWorkgroupSize: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
@@ -113,6 +113,10 @@ function capabilitiesOf(device: GPUDevice, info: AdapterInfo | undefined): Devic
     maxWorkgroupsPerDimension: limits.maxComputeWorkgroupsPerDimension,
   };
 }
+
+/** Whether shaders may ask which subgroup a thread is in: how threads are dealt out to subgroups is nowhere said. */
+const tellsSubgroups = (): boolean =>
+  typeof navigator !== 'undefined' && Boolean(navigator.gpu?.wgslLanguageFeatures?.has('subgroup_id'));
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

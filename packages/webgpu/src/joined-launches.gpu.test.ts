@@ -3,6 +3,7 @@ import {
   accumulator,
   axis,
   binary,
+  fetchHardwareSchedules,
   param,
   reduce,
   TensorView,
@@ -19,6 +20,7 @@ import { WebGpuDevice } from './webgpu-device.ts';
 let opened: WebGpuDevice;
 beforeAll(async () => {
   opened = await openWebGpuDevice();
+  await fetchHardwareSchedules();
 });
 afterAll(() => opened.dispose());
 
@@ -110,7 +112,9 @@ test.each([true, false])('launches joined do what each does alone; on a software
   );
   const { dispatches } = device.counters;
   recorder.replay(list, buffers, []);
-  expect(await resultsOf(together)).toEqual(expected);
+  const results = await resultsOf(together);
+  // A workgroup of another size adds up in another order.
+  results.flat().forEach((value, at) => expect(value).toBeCloseTo(expected.flat()[at], software ? 12 : 5));
   expect(device.counters.dispatches - dispatches).toBe(1);
   // What was only made ready was not compiled.
   expect(device.counters.shaders - shaders).toBe(1);

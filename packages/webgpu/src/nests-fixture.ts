@@ -18,6 +18,7 @@ import {
   type ComputeDevice,
 } from '@cresset/tensorexpr';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { batchedProduct } from '../../../test-setup/batched-product.ts';
 
 /** Loop nests and contractions of every kind on a device, against loops in JavaScript. */
 export function testNests(open: () => Promise<ComputeDevice>): void {
@@ -388,27 +389,16 @@ export function testNests(open: () => Promise<ComputeDevice>): void {
       const bias = filled([n]);
       const output = Tensor.empty([b, m, n], 'float32');
       const [vl, vr, vb, vo] = [left, right, bias, output].map((tensor) => new TensorView(tensor));
-      const [z, i, j] = vo.axes('bmn');
-      const s = axis('k', vl.sizes[2]);
       // A node of the sum alone that is used twice, and one that mentions a column.
       const squashed = unary('tanh', accumulator);
-      const value = binary(
-        'add',
-        binary('mul', squashed, squashed),
-        binary('max', binary('add', accumulator, vb.at([j])), constant('float', 0)),
-      );
+      const value = (j: AxisExpr): Expr =>
+        binary(
+          'add',
+          binary('mul', squashed, squashed),
+          binary('max', binary('add', accumulator, vb.at([j])), constant('float', 0)),
+        );
       const [result] = await run(
-        {
-          kind: 'contraction',
-          label: 'aten::bmm',
-          batch: [z],
-          m: i,
-          n: j,
-          k: s,
-          left: vl.at([z, i, s]),
-          right: vr.at([z, s, j]),
-          stores: [{ operand: vo.operand, offset: vo.offsetAt([z, i, j]), value }],
-        },
+        batchedProduct(vl, vr, vo, ([, , j]) => value(j)),
         output,
       );
       const expected = [...indices([b, m, n])].map(([batch, row, column]) => {

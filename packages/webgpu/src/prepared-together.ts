@@ -6,11 +6,15 @@ import type { PreparedKernel } from './prepared-kernel.ts';
 /** Launches as one, with the workgroups of all of them; null where that binds too much, makes a grid of two dimensions, or one is attention. */
 export function prepareTogether(
   prepared: readonly PreparedKernel[],
-  { maxStorageBuffers, maxWorkgroupsPerDimension }: DeviceCapabilities,
+  capabilities: DeviceCapabilities,
   pipelines: PipelineCache,
 ): PreparedKernel | null {
+  const { maxStorageBuffers, maxWorkgroupsPerDimension } = capabilities;
   if (prepared.some((each) => each.launches.some(({ kernel }) => kernel.kind === 'running-softmax'))) return null;
-  const launches = withEqualWorkgroups(prepared.flatMap((each) => each.launches));
+  const launches = withEqualWorkgroups(
+    prepared.flatMap((each) => each.launches),
+    capabilities,
+  );
   const signature = signatureOf(...launches.map(({ kernel }) => kernel));
   const { bindings, params } = signature;
   const x = launches.reduce((sum, { workgroups }) => sum + workgroups, 0);

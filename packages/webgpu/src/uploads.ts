@@ -2,12 +2,15 @@ import { elementSize, type ScalarType } from '@cresset/tensor';
 import type { DeviceCounters } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
-import type { WorkBatch } from './work-batch.ts';
+import type { SmallUpload, WorkBatch } from './work-batch.ts';
 
 /** Uploads of a batch share one transfer up to this sum of bytes. */
 const sharedBytes = 1024 * 1024;
 /** An upload of more takes longer to copy into that transfer than a transfer of its own takes. */
 const copiedBytes = 64 * 1024;
+
+/** Bytes that a batch has room for where it uploads anything. */
+const leastRoom = 4096;
 
 /** What uploads ask of their device. */
 export interface UploadHost {
@@ -24,6 +27,8 @@ export interface UploadHost {
 export class Uploads {
   /** Time spent handing data to the GPU. */
   milliseconds = 0;
+  /** Room that no batch has at present. */
+  #spare: Uint8Array<ArrayBuffer> | null = null;
 
   constructor(private readonly host: UploadHost) {}
 
@@ -58,7 +63,8 @@ export class Uploads {
     const start = performance.now();
     const { batch, counters } = this.host;
     if (byteLength <= copiedBytes && batch.uploadBytes + byteLength <= sharedBytes) {
-      batch.upload({ target, pieces: [...ownPieces(dtype, elements)], byteLength });
+      this.#note(batch, piecesInDeviceLayout(dtype, elements), byteLength);
+      batch.upload(target, byteLength);
     } else {
       counters.uploads++;
       if (target.state === 'made') this.writeNow(target, piecesInDeviceLayout(dtype, elements));
@@ -68,6 +74,27 @@ export class Uploads {
       }
     }
     this.milliseconds += performance.now() - start;
+  }
+
+  /** Copies what is uploaded next: the program may write its elements again before they go. */
+  #note(batch: WorkBatch, pieces: Iterable<Uint8Array>, byteLength: number): void {
+    let offset = batch.uploadBytes;
+    if (offset + byteLength > batch.uploaded.byteLength) {
+      const room = this.#roomFor(offset + byteLength);
+      room.set(batch.uploaded.subarray(0, offset));
+      batch.uploaded = room;
+    }
+    for (const piece of pieces) {
+      batch.uploaded.set(piece, offset);
+      offset += piece.byteLength;
+    }
+  }
+
+  #roomFor(byteLength: number): Uint8Array<ArrayBuffer> {
+    const spare = this.#spare;
+    if (!spare || spare.byteLength < byteLength) return new Uint8Array(Math.max(leastRoom, 2 * byteLength));
+    this.#spare = null;
+    return spare;
   }
 
   /** Writes a buffer that is there. */
@@ -87,28 +114,33 @@ export class Uploads {
   }
 
   /** Uploads come before everything else in a batch: what uses their targets is enqueued after them. */
-  encode({ uploads, uploadBytes, staging }: WorkBatch, encoder: GPUCommandEncoder): void {
+  encode({ uploads, uploaded, uploadBytes, staging }: WorkBatch, encoder: GPUCommandEncoder): void {
     if (uploads.length === 0) return;
     this.host.counters.uploads++;
-    if (!staging) return this.writeNow(uploads[0].target, uploads[0].pieces);
-    const bytes = new Uint8Array(uploadBytes);
-    let offset = 0;
-    for (const { target, pieces, byteLength } of uploads) {
+    if (!staging) return this.#writeUpload(uploads[0], uploaded);
+    for (const { target, offset, byteLength } of uploads) {
       encoder.copyBufferToBuffer(staging.gpu, offset, target.gpu, 0, byteLength);
-      for (const piece of pieces) {
-        bytes.set(piece, offset);
-        offset += piece.byteLength;
-      }
     }
-    this.writeNow(staging, [bytes]);
+    this.host.queue.writeBuffer(staging.gpu, 0, uploaded, 0, uploadBytes);
     this.host.pool.give(staging);
   }
 
+  #writeUpload({ target, offset, byteLength }: SmallUpload, uploaded: Uint8Array<ArrayBuffer>): void {
+    this.host.queue.writeBuffer(target.gpu, 0, uploaded, offset, byteLength);
+  }
+
   /** What a batch was to upload is wanted also where its work came to nothing: storages count on it. */
-  encodeAgain({ id, uploads }: WorkBatch): void {
-    for (const { target, pieces } of uploads) {
-      if (target.state === 'made' && target.lastBatch === id) this.writeNow(target, pieces);
+  encodeAgain({ id, uploads, uploaded }: WorkBatch): void {
+    for (const upload of uploads) {
+      if (upload.target.state === 'made' && upload.target.lastBatch === id) this.#writeUpload(upload, uploaded);
     }
+  }
+
+  /** What a batch uploaded is not asked for again: another batch may have its room. */
+  forget(batch: WorkBatch): void {
+    batch.uploads.length = 0;
+    if (batch.uploaded.byteLength > (this.#spare?.byteLength ?? 0)) this.#spare = batch.uploaded;
+    batch.uploaded = new Uint8Array(0);
   }
 }
 

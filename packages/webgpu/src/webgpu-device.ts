@@ -480,6 +480,7 @@ export class WebGpuDevice implements ComputeDevice {
     if (batch.failure) {
       this.#submittedBatch = batch.id;
       this.#uploads.encodeAgain(batch);
+      this.#uploads.forget(batch);
       if (batch.staging) this.#pool.give(batch.staging);
       return { checked: Promise.resolve() };
     }
@@ -540,7 +541,7 @@ export class WebGpuDevice implements ComputeDevice {
       this.#fail(batch.failure);
       this.#uploads.encodeAgain(batch);
     }
-    batch.uploads.length = 0;
+    this.#uploads.forget(batch);
   }
 
   async profiler(): Promise<DeviceProfiler> {

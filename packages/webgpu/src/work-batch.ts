@@ -42,10 +42,11 @@ export interface CopyCommand {
   readonly offset: number;
 }
 
-/** Elements that a buffer gets before the commands of a batch run, in device layout. */
+/** Elements that a buffer gets before the commands of a batch run. */
 export interface SmallUpload {
   readonly target: PooledBuffer;
-  readonly pieces: readonly Uint8Array[];
+  /** Where they are among all that the batch uploads. */
+  readonly offset: number;
   readonly byteLength: number;
 }
 
@@ -55,6 +56,8 @@ export type Command = DispatchCommand | CopyCommand;
 export class WorkBatch {
   readonly commands: Command[] = [];
   readonly uploads: SmallUpload[] = [];
+  /** What they upload, one after the other, in device layout; the rest of it is room. */
+  uploaded = new Uint8Array(0);
   uploadBytes = 0;
   /** What uploads go through, where there are several. */
   staging: PooledBuffer | null = null;
@@ -87,10 +90,11 @@ export class WorkBatch {
     return this.commands.length === 0 && this.uploads.length === 0;
   }
 
-  upload(upload: SmallUpload): void {
-    this.uploads.push(upload);
-    this.uploadBytes += upload.byteLength;
-    this.use(upload.target);
+  /** Has the next bytes of what it uploads go to the front of a buffer. */
+  upload(target: PooledBuffer, byteLength: number): void {
+    this.uploads.push({ target, offset: this.uploadBytes, byteLength });
+    this.uploadBytes += byteLength;
+    this.use(target);
   }
 
   copy(source: PooledBuffer, target: PooledBuffer, byteLength: number, offset = 0): void {

@@ -26,9 +26,10 @@ export function batchMm(graph: Graph): boolean {
     if (node.kind.startsWith('aten::') && node.maybeSchema()?.isMutable === true) return false;
     if (isProduct(node)) products++;
   }
+  if (products === 0) return false;
   // Fewer than that are no tree, and have no side in common often enough.
   if (products >= MIN_TREE_SIZE) {
-    const aliasDb = new AliasDb(graph);
+    const aliasDb = AliasDb.of(graph);
     reduceTrees(graph.block, aliasDb);
     batchSides(graph.block, aliasDb);
   }

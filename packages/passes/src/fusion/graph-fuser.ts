@@ -13,7 +13,7 @@ export interface FuseOptions {
  * part is then written where it belongs. A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
-  const aliasDb = new AliasDb(graph);
+  const aliasDb = AliasDb.of(graph);
   const blocks = [graph.block];
   for (const node of graph.allNodes()) blocks.push(...node.blocks);
   const planned = blocks.flatMap((block) => new BlockFuser(block, aliasDb, maxTensors).plan());

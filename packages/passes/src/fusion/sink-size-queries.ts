@@ -25,7 +25,7 @@ export function sinkSizeQueries(graph: Graph): void {
   });
   if (queries.length === 0) return;
   // Whatever writes may change a size.
-  const aliasDb = new AliasDb(graph);
+  const aliasDb = AliasDb.of(graph);
   if ([...graph.allNodes()].some((node) => !aliasDb.writesOf(node).isEmpty)) return;
   for (const node of queries) {
     node.moveBefore(first);

@@ -4,7 +4,7 @@ import type { DeviceCapabilities } from '../device.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, ExprType, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
-import { expressionsOf, mapStore, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { expressionsOf, mapStore, type LoopNest } from '../kernels/kernel.ts';
 import { neutralElement } from '../expressions/neutral-element.ts';
 import { normaliseNest } from '../kernels/normalise.ts';
 import { TensorView } from '../expressions/operand.ts';
@@ -37,12 +37,12 @@ export function reductionStages(
     const { stage, replacement } = chunked(rest, next, Math.ceil(chunks / points) * 4, temporary);
     done.add(replacement);
     stages.push(normaliseNest(stage));
-    rest = { ...rest, stores: rest.stores.map((store) => replaced(store, next, replacement)) };
+    rest = withReplacement(rest, next, replacement);
   }
 }
 
-/** A reduction over many elements that is worked out once for a point, and contains no other such one. */
-function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet<ReduceExpr>): ReduceExpr | null {
+/** A reduction over so many elements that is worked out once for a point, and contains no other such one. */
+export function longReduction(nest: LoopNest, longRow: number, done: ReadonlySet<ReduceExpr>): ReduceExpr | null {
   const freeAxes = new FreeAxes();
   const inner = new Set(nest.innerAxes);
   const outer = new Set(nest.axes);
@@ -88,9 +88,10 @@ function chunked(nest: LoopNest, reduction: ReduceExpr, chunks: number, temporar
   return { stage, replacement: reduce(reduction.fn, [part], parts.at([...nest.axes, part])) };
 }
 
-function replaced(store: Store, reduction: ReduceExpr, replacement: ReduceExpr): Store {
+/** A nest with another reduction in the place of one. */
+export function withReplacement(nest: LoopNest, reduction: ReduceExpr, replacement: ReduceExpr): LoopNest {
   const map = new Map<Expr, Expr>([[reduction, replacement]]);
-  return mapStore(store, (expr) => substitute(expr, map));
+  return { ...nest, stores: nest.stores.map((store) => mapStore(store, (expr) => substitute(expr, map))) };
 }
 
 /** Steps after which a float sum starts a new partial sum: the error grows with the length of one, not of all. */

@@ -1,10 +1,11 @@
 import type { DeviceCapabilities } from '../device.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
-import type { AxisExpr } from '../expressions/expr.ts';
+import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type LoopNest, type Recurrence } from '../kernels/kernel.ts';
 import { tallTile } from '../kernels/kernel-work.ts';
 import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
+import type * as hardwareSchedules from './hardware-schedules.ts';
 import { blockedSums } from './reduction-stages.ts';
 import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
@@ -21,6 +22,12 @@ export interface PointSchedule {
 export interface RowSchedule {
   readonly kind: 'row';
   readonly workgroupSize: number;
+  /** What several loops need of each element of a row, which a thread keeps; where there is any, all loops go along the same axis. */
+  readonly kept: readonly Expr[];
+  /** Elements that a thread has at most then, `workgroupSize` apart; 0: loops are any length. */
+  readonly steps: number;
+  /** Threads of a subgroup reduce among themselves before those of a workgroup do. */
+  readonly subgroups: boolean;
 }
 
 /** One workgroup for each point of a Recurrence's axes: its threads share the points of a step, and wait for each other after it. */
@@ -39,6 +46,32 @@ export interface TileSchedule {
   readonly tileN: number;
   /** Results are stored in a loop that must stay one: unrolled, it takes a software adapter seconds to compile. */
   readonly rolled: boolean;
+}
+
+/** How a side of a product comes into workgroup memory. */
+export interface Staging {
+  /** Its elements lie beside each other along the steps of the sum; else along rows or columns. */
+  readonly alongSteps: boolean;
+  /** Of the loads of the side, in the order of `loadsIn`: which of them bring four elements. */
+  readonly vectors: readonly boolean[];
+}
+
+/**
+ * A workgroup of a Contraction has a tile of results, of which each thread has `tileM` by `tileN` in registers. It goes through the sum `depth`
+ * steps at a time: both sides of these are brought into workgroup memory, where all threads find what they multiply.
+ */
+export interface SharedTileSchedule {
+  readonly kind: 'shared tile';
+  readonly threadsM: number;
+  readonly threadsN: number;
+  /** Rows of a thread, `threadsM` apart; columns, four beside each other and these `threadsN` apart. */
+  readonly tileM: number;
+  readonly tileN: number;
+  readonly depth: number;
+  /** Four steps of the sum are always four of its innermost loop. */
+  readonly stepsInLine: boolean;
+  readonly left: Staging;
+  readonly right: Staging;
 }
 
 /**
@@ -74,6 +107,7 @@ export type Schedule =
   | RowSchedule
   | StepsSchedule
   | TileSchedule
+  | SharedTileSchedule
   | OwnRowsSchedule
   | SharedRowsSchedule;
 
@@ -90,11 +124,16 @@ export function scheduleKey(schedule: Schedule): string {
     case 'point':
       return `p${schedule.workgroupSize},${schedule.pointsPerThread}`;
     case 'row':
-      return `r${schedule.workgroupSize}`;
+      return `r${schedule.workgroupSize},${schedule.steps}${schedule.subgroups ? 's' : ''}`;
     case 'steps':
       return `q${schedule.workgroupSize}`;
     case 'tile':
       return `t${schedule.threadsN},${schedule.threadsM},${schedule.tileM},${schedule.tileN}${schedule.rolled ? 'r' : ''}`;
+    case 'shared tile': {
+      const { threadsM, threadsN, tileM, tileN, depth, stepsInLine, left, right } = schedule;
+      const sides = [left, right].map((side) => `${side.alongSteps ? 'k' : 'i'}${side.vectors.map(Number).join('')}`);
+      return `b${threadsN},${threadsM},${tileM},${tileN},${depth}${stepsInLine ? 'l' : ''}${sides.join('')}`;
+    }
     case 'own rows':
       return `o${schedule.workgroupSize},${schedule.rows},${schedule.columns},${schedule.positions}`;
     case 'shared rows': {
@@ -102,6 +141,14 @@ export function scheduleKey(schedule: Schedule): string {
       return `s${threadsN},${threadsM},${rows},${columns},${positions},${depth}`;
     }
   }
+}
+
+/** What only hardware gets; null until a device of that kind was opened. */
+let hardware: typeof hardwareSchedules | null = null;
+
+/** Fetches what only hardware gets: whoever opens such a device does that before anything is scheduled for it. */
+export async function fetchHardwareSchedules(): Promise<void> {
+  hardware = await import('./hardware-schedules.ts');
 }
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
@@ -129,9 +176,22 @@ function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch 
     const largest = Math.min(256, capabilities.maxWorkgroupSize);
     let workgroupSize = 32;
     while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
-    return { kernel: nest, schedule: { kind: 'row', workgroupSize }, workgroups: count };
+    return byRows(nest, row, workgroupSize, capabilities.subgroupSize > 0);
   }
   return byPoints(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
+}
+
+/** Values that a thread keeps of a row: registers have room for so many. */
+const maxKept = 32;
+
+function byRows(nest: LoopNest, row: number, workgroupSize: number, subgroups: boolean): Launch {
+  const steps = powerOfTwoFrom(row / workgroupSize);
+  const united = (steps <= maxKept && hardware?.withOneRowAxis(nest)) || null;
+  const kept = united ? hardware!.keptValues(united) : [];
+  const isKept = kept.length > 0 && kept.length * steps <= maxKept;
+  const own = isKept ? { kept, steps } : { kept: [], steps: 0 };
+  const schedule: RowSchedule = { kind: 'row', workgroupSize, ...own, subgroups };
+  return { kernel: isKept ? united! : nest, schedule, workgroups: pointsOf(nest.axes) };
 }
 
 /**
@@ -142,7 +202,7 @@ function scheduleNestInSoftware(nest: LoopNest): Launch {
   const count = pointsOf(nest.axes);
   const row = rowLength(nest);
   if (count === 1 && row >= 1024) {
-    return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8 }, workgroups: 1 };
+    return byRows(nest, Infinity, 8, false);
   }
   if (row >= 64) return byPoints(nest, 8, 1);
   return count >= 8192 ? byPoints(nest, 64, 16) : byPoints(nest, count <= 8 ? 8 : 64, 1);
@@ -176,7 +236,7 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
     ? tallTiles(m, n, capabilities)
     : capabilities.software
       ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
-      : tileOnGpu(batch, m, n, capabilities);
+      : (hardware?.sharedTile(kernel, capabilities) ?? tileOnGpu(batch, m, n, capabilities));
   const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
   return { kernel, schedule, workgroups: batch * tiles };

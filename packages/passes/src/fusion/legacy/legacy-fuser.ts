@@ -24,7 +24,7 @@ const MAX_ARGUMENTS = 128;
  * stays inside. What runs on our devices is grouped by `fuseGraph`, which knows more kinds of operators.
  */
 export function fuseGraphLegacy(graph: Graph, options: LegacyFuserOptions = {}): void {
-  const aliasDb = new AliasDb(graph);
+  const aliasDb = AliasDb.of(graph);
   new LegacyFuser(aliasDb, graph.block, options).run();
   eliminateCommonSubexpressions(graph);
   eliminateDeadWrites(graph);

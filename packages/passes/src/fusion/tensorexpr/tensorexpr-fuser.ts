@@ -77,7 +77,7 @@ class TensorExprFuser {
     private readonly graph: Graph,
     private readonly options: TensorExprFuserOptions,
   ) {
-    this.#aliasDb = new AliasDb(graph);
+    this.#aliasDb = AliasDb.of(graph);
     this.#minGroupSize = options.minGroupSize ?? 2;
     this.#shapes = options.dynamicShapes ? new ShapeFunctions(options.dynamicShapes) : null;
   }
