@@ -1,4 +1,4 @@
-import { forOverloads, type DerivativeTable } from './derivative.ts';
+import { forOverloads, type DerivativeFormulas, type DerivativeTable } from './derivative.ts';
 
 /** What is dropped is so at random, element by element or channel by channel; what is left grows in turn. */
 const dropped = (input: string, noise: string): string => `
@@ -26,13 +26,16 @@ const times = (input: string, noise: string): string =>
 
 const channelsOf = (input: string): string => `[${input}.size(0), ${input}.size(1)] + [1] * (${input}.dim() - 2)`;
 
+/** What is made of straight pieces. */
+const straight = (self: string): DerivativeFormulas => ({ self, '~': 'self' });
+
 /** Activations, and what training makes at random of their values. */
 export const activationDerivatives: DerivativeTable = {
-  relu: { self: 'torch.where(result <= 0, torch.zeros_like(grad), grad)' },
-  relu6: { self: 'torch.hardtanh_backward(grad, self, 0, 6)' },
-  hardtanh: { self: 'torch.hardtanh_backward(grad, self, min_val, max_val)' },
-  leaky_relu: { self: 'torch.where(self > 0, grad, grad * negative_slope)' },
-  threshold: { self: 'torch.where(self <= threshold, torch.zeros_like(grad), grad)' },
+  relu: straight('torch.where(result <= 0, torch.zeros_like(grad), grad)'),
+  relu6: straight('torch.hardtanh_backward(grad, self, 0, 6)'),
+  hardtanh: straight('torch.hardtanh_backward(grad, self, min_val, max_val)'),
+  leaky_relu: straight('torch.where(self > 0, grad, grad * negative_slope)'),
+  threshold: straight('torch.where(self <= threshold, torch.zeros_like(grad), grad)'),
   elu: { self: 'torch.elu_backward(grad, alpha, scale, input_scale, False, self)' },
   selu: { self: 'torch.elu_backward(grad, 1.6732632423543772, 1.0507009873554805, 1, False, self)' },
   celu: { self: 'torch.elu_backward(grad, alpha, 1, 1.0 / float(alpha), False, self)' },
@@ -45,8 +48,8 @@ return grad * torch.conj(s * (1 + self * (1 - s)))`,
   mish: { self: 'torch.mish_backward(grad, self)' },
   hardswish: { self: 'torch.hardswish_backward(grad, self)' },
   hardsigmoid: { self: 'torch.hardsigmoid_backward(grad, self)' },
-  hardshrink: { self: 'torch.hardshrink_backward(grad, self, lambd)' },
-  softshrink: { self: 'torch.softshrink_backward(grad, self, lambd)' },
+  hardshrink: straight('torch.hardshrink_backward(grad, self, lambd)'),
+  softshrink: straight('torch.softshrink_backward(grad, self, lambd)'),
   softplus: { self: 'torch.softplus_backward(grad, self, beta, threshold)' },
   log_sigmoid: { self: 'grad * torch.sigmoid(-self)' },
   glu: { self: 'torch.glu_backward(grad, self, dim)' },

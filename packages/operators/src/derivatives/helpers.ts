@@ -128,6 +128,12 @@ def quantiles(self, q, dim: Optional[int], keepdim: bool, interpolation: str, le
         elif rank > 0:
             found = found.unsqueeze(axis + 1)
     return found.squeeze(0) if q.dim() == 0 else found`,
+  // Finite: what is made of it has gradients of zero, and not NaN.
+  lowest_number: `
+def lowest_number(dtype: int):
+    if dtype == 7:
+        return -1.7976931348623157e308
+    return -65504.0 if dtype == 5 else -3.3895313892515355e38`,
   product_slope: `
 def product_slope(grad, self, result):
     if self.dim() == 0:

@@ -26,7 +26,8 @@ def gaps_between(values):
     return gaps + torch.eye(values.size(-1), dtype=values.dtype)`,
   hermitian_slope: `
 def hermitian_slope(grad, grad1, values, vectors):
-    inner = torch.matmul(turned(vectors), grad1) / gaps_between(values)
+    inner = torch.matmul(turned(vectors), grad1)
+    inner = (inner - turned(inner)) / 2 / gaps_between(values)
     inner = inner - torch.diag_embed(torch.diagonal(inner, 0, -2, -1)) + torch.diag_embed(grad).to(inner.dtype)
     return torch.matmul(vectors, torch.matmul(inner, turned(vectors)))`,
   eigen_slope: `

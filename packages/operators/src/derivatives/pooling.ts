@@ -2,10 +2,12 @@ import { forOverloads, type DerivativeTable } from './derivative.ts';
 
 const averaged = (rank: number): DerivativeTable[string] => ({
   self: `average_pool_slope(grad, self.size(), kernel_size, stride, padding, ceil_mode, count_include_pad, ${rank === 1 ? 'None' : 'divisor_override'}, ${rank})`,
+  '~': 'self',
 });
 
 const adaptive = (rank: number): DerivativeTable[string] => ({
   self: `adaptive_average_slope(grad, self.size(), ${rank})`,
+  '~': 'self',
 });
 
 /** The gradient of a greatest element of each window goes to its place in the last dimensions. */
@@ -15,9 +17,9 @@ const greatest = (rank: number): DerivativeTable => ({
   [`max_pool${rank}d`]: {
     '=': `torch.max_pool${rank}d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]`,
   },
-  [`max_pool${rank}d_with_indices`]: { self: atPlaces(rank, 'result1') },
-  [`adaptive_max_pool${rank}d`]: { self: atPlaces(rank, 'result1') },
-  [`fractional_max_pool${rank}d`]: { self: atPlaces(rank, 'result1') },
+  [`max_pool${rank}d_with_indices`]: { self: atPlaces(rank, 'result1'), '~': 'self' },
+  [`adaptive_max_pool${rank}d`]: { self: atPlaces(rank, 'result1'), '~': 'self' },
+  [`fractional_max_pool${rank}d`]: { self: atPlaces(rank, 'result1'), '~': 'self' },
   [`max_unpool${rank}d`]: {
     self: `torch.gather(torch.flatten(grad, ${-rank}, -1), -1, torch.flatten(indices, ${-rank}, -1)).reshape(self.size())`,
   },

@@ -103,7 +103,7 @@ if grad.dim() == 0:
 if torch.is_complex(grad):
     parts = torch.flip(torch.log(torch.conj(grad)) - result, [dim])
     return torch.conj(torch.exp(torch.flip(torch.logcumsumexp(parts, dim), [dim]) + self))
-small = -float("inf")
+small = lowest_number(grad.dtype)
 above = torch.where(grad > 0, torch.log(torch.abs(grad)), torch.full_like(grad, small))
 below = torch.where(grad < 0, torch.log(torch.abs(grad)), torch.full_like(grad, small))
 up = torch.exp(torch.flip(torch.logcumsumexp(torch.flip(above - result, [dim]), dim), [dim]) + self)

@@ -188,9 +188,11 @@ return padding_slope(grad, self.size(), pad, mode)`,
   },
   ...forOverloads('reflection_pad1d reflection_pad2d reflection_pad3d', {
     self: 'padding_slope(grad, self.size(), padding, "reflect")',
+    '~': 'self',
   }),
   ...forOverloads('replication_pad1d replication_pad2d replication_pad3d', {
     self: 'padding_slope(grad, self.size(), padding, "replicate")',
+    '~': 'self',
   }),
   _pad_circular: { self: 'padding_slope(grad, self.size(), pad, "circular")' },
   select_scatter: {
@@ -225,7 +227,7 @@ return gradient`,
   ...forOverloads('copy_ copy', { self: 'torch.zeros_like(grad)', src: 'grad' }),
   'copy_.Tensor': { self: 'torch.zeros_like(grad)', other: 'grad' },
   ...forOverloads(
-    'copy_.int copy_.float zero_ zero fill_.Scalar fill.Scalar fill_diagonal_ uniform normal_ bernoulli bernoulli.p bernoulli_.float bernoulli.Tensor random random.from random.to exponential geometric cauchy log_normal',
+    'copy_.int copy_.float zero_ zero fill_.Scalar fill.Scalar uniform normal_ bernoulli bernoulli.p bernoulli_.float bernoulli.Tensor random random.from random.to exponential geometric cauchy log_normal',
     {
       self: 'torch.zeros_like(grad)',
     },

@@ -19,7 +19,7 @@ import { isDifferentiable } from './differentiable-ops.ts';
  */
 export function createAutodiffSubgraphs(graph: Graph, threshold = 2): readonly Node[] {
   const groups: Node[] = [];
-  const slicer = new SubgraphSlicer(new AliasDb(graph), threshold, groups);
+  const slicer = new SubgraphSlicer(AliasDb.of(graph), threshold, groups);
   slicer.buildUp(graph.block);
   slicer.cleanUp(graph.block);
   eliminateCommonSubexpressions(graph);
@@ -131,7 +131,7 @@ function unmergeAliases(group: Node): void {
 /** The last node of a group among those that make an output which aliases an input or another output, and their users. */
 function findAlias(group: Node): Node | undefined {
   const subgraph = group.g('Subgraph');
-  const aliasDb = new AliasDb(subgraph);
+  const aliasDb = AliasDb.of(subgraph);
   const visible: Value[] = [...subgraph.inputs];
   const leaving = new Set<Node>();
   let last: Node | undefined;

@@ -42,6 +42,8 @@ export interface Derivative {
   readonly formulas: readonly Formula[];
   /** What has to be kept of a call, names of inputs and results, and the gradients that are taken. */
   readonly saved: ReadonlySet<string>;
+  /** An input by which the gradients do not change, though they have gradients by it: of zeros. */
+  readonly straightIn: string | null;
   /** The operator in terms of others, where its gradients are those of that. */
   readonly composition: (() => Graph) | null;
 }
@@ -62,7 +64,7 @@ function find(row: OperatorRow): Derivative | null {
   if (backward) {
     const text = { parameters: backward.parameters, inputs: backward.inputs, refusal: null };
     const formulas = [formulaOf(name, text, () => backward.graph)];
-    return { composition: null, signature, formulas, saved: new Set(backward.parameters) };
+    return { composition: null, straightIn: null, signature, formulas, saved: new Set(backward.parameters) };
   }
   const formulas = derivativesOf(name, overload);
   if (!formulas) return null;
@@ -74,6 +76,7 @@ function find(row: OperatorRow): Derivative | null {
       composed === undefined
         ? null
         : () => (graph ??= compile(name, compositionText(signature, composed, derivativeHelpers))),
+    straightIn: formulas['~'] ?? null,
     signature,
     formulas: texts.map((text) => formulaOf(name, text, () => compile(`derivative of ${name}`, text.source))),
     saved: new Set(texts.flatMap(({ parameters }) => parameters)),

@@ -7,6 +7,7 @@ import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
 import { gradientName } from './formula-names.ts';
 import { sizesName } from './formula-text.ts';
 import { SavedValue } from './saved-value.ts';
+import { joinStraight } from './straight-node.ts';
 import { sizeList, type TapeRun } from './tape-run.ts';
 import type { Edge } from './tensor-history.ts';
 
@@ -35,7 +36,7 @@ export class FormulaNode extends GradNode {
   constructor(
     name: string,
     edges: readonly (Edge | null)[],
-    outputs: readonly (GradientMeta | null)[],
+    outputs: (GradientMeta | null)[],
     private readonly derivative: Derivative,
     private readonly inputs: ReadonlyMap<string, InputEdges>,
   ) {
@@ -86,6 +87,7 @@ export class FormulaNode extends GradNode {
       for (const each of zeros) run.release(each);
       this.#distribute(formula, value, wanted, results, run);
     }
+    if (run.isRecording) this.#joinStraight(results);
     return results;
   }
 
@@ -133,6 +135,14 @@ export class FormulaNode extends GradNode {
         results[own.begin + offset] = item;
       });
     });
+  }
+
+  #joinStraight(results: readonly Gradient[]): void {
+    const { straightIn } = this.derivative;
+    const at = straightIn === null ? -1 : this.firstEdgeOf(straightIn);
+    const edge = this.edges[at];
+    const gradient = results[at];
+    if (edge && gradient) joinStraight(gradient, edge);
   }
 
   /** Which edge leads to an input, the first one where it is a list; -1 where none does. */

@@ -32,7 +32,7 @@ export abstract class GradNode {
     readonly name: string,
     /** Where the gradients that it gives go, null for those that nobody wants. */
     readonly edges: readonly (Edge | null)[],
-    readonly outputs: readonly (GradientMeta | null)[],
+    readonly outputs: (GradientMeta | null)[],
   ) {}
 
   /** Whether a gradient of this result is made use of. */
@@ -103,7 +103,7 @@ export class NotImplementedNode extends GradNode {
   constructor(
     name: string,
     edges: readonly (Edge | null)[],
-    outputs: readonly (GradientMeta | null)[],
+    outputs: (GradientMeta | null)[],
     /** PyTorch's error. */
     private readonly message: string,
   ) {

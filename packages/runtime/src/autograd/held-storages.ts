@@ -40,3 +40,9 @@ export function takeCharge(held: readonly HeldTensor[], results: readonly IValue
     if (holders.get(storage) === 0 && ownedByTapes.delete(storage)) storage.dispose();
   }
 }
+
+/** As {@link takeCharge}, of steps that nobody goes back to. */
+export function giveUp(held: readonly HeldTensor[], results: readonly IValue[]): void {
+  takeCharge(held, results);
+  for (const { tensor } of held) if (ownedByTapes.delete(tensor.storage)) tensor.storage.dispose();
+}

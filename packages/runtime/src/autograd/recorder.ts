@@ -12,8 +12,8 @@ import type { Autocast } from './autocast.ts';
 import { autogradOperators } from './autograd-operators.ts';
 import { recordGroup } from './differentiable-node.ts';
 import { FormulaNode } from './formula-node.ts';
-import { hold, takeCharge, type HeldTensor } from './held-storages.ts';
-import type { GradNode } from './grad-node.ts';
+import { giveUp, hold, takeCharge, type HeldTensor } from './held-storages.ts';
+import { metaOf, type GradNode } from './grad-node.ts';
 import {
   checkInPlace,
   nodeFor,
@@ -91,6 +91,12 @@ export class Recorder implements OperatorObserver {
   /** The runs that were recorded are over, and gave `results`: what else derivatives need is theirs alone. */
   end(results: readonly IValue[]): void {
     takeCharge(this.#held, results);
+    this.#held = [];
+  }
+
+  /** As {@link end}; nobody asks for derivatives any more. */
+  giveUp(results: readonly IValue[]): void {
+    giveUp(this.#held, results);
     this.#held = [];
   }
 
@@ -205,11 +211,13 @@ export class Recorder implements OperatorObserver {
     if (isKept) saveArguments(before, operator, kept);
     const results = await this.#runBelow(call, execution);
     noteWrites(operator, args);
+    const [target] = writes;
+    // `t_` and its kin leave other sizes behind.
+    before.outputs[0] = metaOf(args[target] as Tensor);
     if (isKept) {
       saveResults(before, operator, results);
       this.#hold(before, execution);
     }
-    const [target] = writes;
     const selfAt = before instanceof FormulaNode ? before.firstEdgeOf(signature.args[target].name) : target;
     if (isDifferentiable(args[target] as Tensor)) rebaseHistory(args[target] as Tensor, before, 0, selfAt);
     return results;

@@ -2,13 +2,14 @@ import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { AutocastDtype } from '../autograd/autocast.ts';
 import { CheckpointedCode } from '../autograd/checkpointed-code.ts';
+import { needForGradients } from '../autograd/gradient-parts.ts';
+import { functionsOf } from '../autograd/gradients-within.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import type { Callee, HostedModel } from '../worker/hosted-model.ts';
 import type { WireValue } from '../worker/wire-format.ts';
 import { compileLoss } from './loss.ts';
-import { needForGradients } from './gradient-parts.ts';
 import type { RecordedRun } from './recorded-run.ts';
 import type { CallToDifferentiate, DifferentiatedMethod } from './training-requests.ts';
 
@@ -65,9 +66,7 @@ export class DifferentiableCall {
 
   /** What it calls, hooks around the method among it. */
   get functions(): readonly ScriptFunction[] {
-    const { fn, receiver } = this.callee;
-    const { forwardPreHooks = [], forwardHooks = [] } = receiver?.type ?? {};
-    return [fn, ...forwardPreHooks, ...forwardHooks, ...(this.loss ? [this.loss] : [])];
+    return [...functionsOf(this.callee), ...(this.loss ? [this.loss] : [])];
   }
 
   /** Runs the method, and the loss of its result. */

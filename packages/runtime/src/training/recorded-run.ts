@@ -13,7 +13,7 @@ import type { OperatorTrace } from '../autograd/operator-trace.ts';
 import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import type { Code, CodeSource } from '../interpreter/code.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import { TorchScriptError } from '../interpreter/script-error.ts';
+import { InterruptedError, TorchScriptError } from '../interpreter/script-error.ts';
 import { Execution } from '../run/execution.ts';
 import { emptyRunCounters } from '../run/run-counters.ts';
 import { makeRunProfile } from '../run/run-profile.ts';
@@ -27,8 +27,12 @@ const joinedNodes = 400;
 /** What outlives a run beside what the model holds. */
 export interface RunBounds {
   readonly signal: AbortSignal | null;
-  /** What it is given, and what it keeps for later runs. */
-  readonly held: () => readonly IValue[];
+  /** What it is given and what it gives, which is nobody's where it fails. */
+  readonly given: () => readonly IValue[];
+  /** What outlives it beside that. */
+  readonly kept: () => Iterable<IValue>;
+  /** Whether it has changed something when all of it is enqueued: an abort comes too late then. */
+  readonly isLasting: boolean;
 }
 
 /**
@@ -63,27 +67,37 @@ export class RecordedRun {
     const { runner } = model;
     const { context } = runner;
     const { device } = context;
+    const { isLasting } = bounds;
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
     context.counters = emptyRunCounters();
     const run = new RecordedRun(model, bounds);
     const execution = run.#recorded;
-    const held = (): IValue[] => [...model.modules.values(), ...bounds.held(), ...run.#recorder.kept];
+    const outside = (): IValue[] => [...bounds.given(), ...bounds.kept()];
+    const held = (): IValue[] => [...model.modules.values(), ...outside(), ...run.#recorder.kept];
     try {
       execution.throwIfAborted();
       execution.budget?.begin(execution, held);
       const { result, toHost } = await work(run);
       const storages = new Set<Storage>(toHost.map(({ storage }) => storage));
-      await Promise.all([...[...storages].map((each) => each.toHost()), context.faults.check(), execution.flush()]);
+      const readbacks = [...storages].map((each) => each.toHost());
+      const done = Promise.all([...readbacks, context.faults.check(), execution.flush()]);
+      await (isLasting ? done : execution.untilAborted(done));
       return result;
     } catch (error) {
+      model.freeTemporaries(bounds.given());
+      // Nobody waits for what the device still does of a run that was ended, nor for what it notes.
+      if (error instanceof InterruptedError) {
+        context.faults.dispose();
+        throw error;
+      }
       const fault = await context.faults.check().then(
         () => null,
         (found: unknown) => found,
       );
       throw await run.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
     } finally {
-      execution.ledger?.sweep(bounds.held(), [...model.modules.values()]);
+      execution.ledger?.sweep(outside(), [...model.modules.values()]);
       execution.budget?.end();
       const after = device ? { ...device.counters } : null;
       runner.lastRun = makeRunProfile(performance.now() - start, context.counters, before, after);

@@ -111,8 +111,8 @@ export class Trainer {
     const values = valuesIn(roots);
     const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
-    const held = (): IValue[] => [...left, ...this.kept()];
-    const { output, report } = await RecordedRun.of(this.model, { signal, held }, async (run) => {
+    const bounds = { signal, given: () => left, kept: () => this.kept(), isLasting: true };
+    const { output, report } = await RecordedRun.of(this.model, bounds, async (run) => {
       const found = known?.graph ? null : await this.#differentiate(run, args, roots, options, known === undefined);
       run.throwIfAborted();
       const traced = found ? null : known!;

@@ -1,0 +1,67 @@
+import { GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
+import { inline } from '@cresset/passes';
+import type { IValue } from '@cresset/tensor';
+import type { CallOptions } from '../script-module.ts';
+import type { Callee, HostedModel } from '../worker/hosted-model.ts';
+import { needForGradients } from './gradient-parts.ts';
+import { Recorder } from './recorder.ts';
+import { tapeCode } from './tape-code.ts';
+
+/** What nothing but a recorded run can answer. */
+const asking: ReadonlySet<string> = new Set(['aten::grad', 'aten::backward', 'aten::_backward', 'aten::retain_grad']);
+
+const answers = new WeakMap<ScriptFunction, boolean>();
+
+/** Whether a program asks for gradients itself, in a function or in what that calls. */
+export function asksForGradients(fn: ScriptFunction): boolean {
+  let answer = answers.get(fn);
+  if (answer === undefined) answers.set(fn, (answer = fn instanceof GraphFunction && isAsking(inlined(fn.graph))));
+  return answer;
+}
+
+function inlined(graph: Graph): Graph {
+  const copy = graph.copy();
+  inline(copy);
+  return copy;
+}
+
+function isAsking(graph: Graph): boolean {
+  for (const node of graph.allNodes()) {
+    if (asking.has(node.kind)) return true;
+    for (const name of node.attributeNames) {
+      const attribute = node.attribute(name);
+      if (attribute.kind === 'g' && isAsking(attribute.value)) return true;
+    }
+  }
+  return false;
+}
+
+/** What is called of a program from outside: hooks stand around `forward`. */
+export function functionsOf({ fn, receiver }: Callee): readonly ScriptFunction[] {
+  const { forwardPreHooks = [], forwardHooks = [] } = receiver?.type ?? {};
+  return [fn, ...forwardPreHooks, ...forwardHooks];
+}
+
+/**
+ * Calls a program that may ask for gradients itself. Where it does, all that stands outside of `torch.no_grad` is recorded, as in PyTorch, and every
+ * operator is called as it was written; what was recorded ends with the call.
+ */
+export async function callWithGradients(
+  { parts, runner: { context } }: HostedModel,
+  callee: Callee,
+  call: (options: Pick<CallOptions, 'observer' | 'codes'>) => Promise<IValue>,
+): Promise<IValue> {
+  const functions = functionsOf(callee);
+  if (!functions.some(asksForGradients)) return call({});
+  parts.note('autograd', 'gradients within the program');
+  await needForGradients(parts, functions);
+  const observer = new Recorder();
+  context.gradEnabled = true;
+  try {
+    const result = await call({ observer, codes: tapeCode });
+    observer.giveUp([result]);
+    return result;
+  } finally {
+    context.gradEnabled = false;
+  }
+}
