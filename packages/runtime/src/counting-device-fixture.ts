@@ -1,3 +1,4 @@
+import { plainGpu } from '../../../test-setup/plain-gpu.ts';
 import type { DeviceBuffer, ScalarType } from '@cresset/tensor';
 import {
   noCounts,
@@ -13,17 +14,7 @@ const MEGABYTE = 2 ** 20;
 /** Takes what goes up to it, and computes nothing: what lies in memory is then what loading put there. */
 export class CountingDevice implements ComputeDevice {
   readonly description = 'counting';
-  readonly capabilities = {
-    f16: false,
-    subgroupSize: 0,
-    immediates: false,
-    software: false,
-    maxWorkgroupSize: 256,
-    maxWorkgroupStorage: 16384,
-    maxStorageBuffers: 8,
-    maxBindingBytes: 2 ** 31,
-    maxWorkgroupsPerDimension: 65535,
-  };
+  readonly capabilities = { ...plainGpu, maxBindingBytes: 2 ** 31 };
   readonly counters = noCounts();
   readonly recorder = null;
   /** First elements of what came up. */

@@ -61,6 +61,17 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
 
 /** The result of a call that was made ready, where these arguments are like those; undefined where they are not, or somebody looks on. */
 export function runPrepared(
+  binding: OperatorBinding,
+  args: readonly IValue[],
+  execution: Execution,
+): IValue | undefined {
+  const result = callPrepared(binding, args, execution);
+  if (result !== undefined && execution.ledger) own(execution, tensorsIn(args), [result]);
+  return result;
+}
+
+/** As {@link runPrepared}; no ledger knows of the result. */
+export function callPrepared(
   { prepared, name }: OperatorBinding,
   args: readonly IValue[],
   execution: Execution,
@@ -71,10 +82,7 @@ export function runPrepared(
   const result = recording
     ? recording.callOnHost(name, prepared, args, context, execution.memberInputs)
     : prepared.run(args, context);
-  if (result !== undefined && ledger) {
-    countOne(context.counters.hostSmall, name);
-    own(execution, tensorsIn(args), [result]);
-  }
+  if (result !== undefined && ledger) countOne(context.counters.hostSmall, name);
   return result;
 }
 
@@ -236,7 +244,8 @@ export function isSmall(call: OperatorCall, tensors: readonly Tensor[], smallWor
 export function own(execution: Execution, inputs: readonly Tensor[], results: readonly IValue[]): readonly IValue[] {
   const { ledger } = execution;
   if (!ledger) return results;
-  const given = new Set(inputs.map(({ storage }) => storage));
-  for (const { storage } of tensorsIn(results)) if (!given.has(storage)) ledger.own(storage);
+  for (const made of tensorsIn(results)) {
+    if (!inputs.some(({ storage }) => storage === made.storage)) ledger.own(made.storage);
+  }
   return results;
 }

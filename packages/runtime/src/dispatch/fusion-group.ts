@@ -5,14 +5,15 @@ import { constantValue } from '../interpreter/constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
 import {
   bringToHost,
+  callPrepared,
   dispatch,
   isBeyondBuffers,
   isSmall,
   missingStorages,
   own,
-  runPrepared,
   type Invocation,
 } from './dispatch.ts';
+import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { Execution } from '../run/execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
@@ -39,8 +40,12 @@ export class FusionGroup {
   /** Positions of given tensors that members read. */
   readonly #expected: readonly number[];
   readonly #constants: readonly (readonly [position: number, value: IValue])[];
+  /** Positions of inputs and constants. */
+  readonly #given: readonly number[];
   readonly #outputs: readonly number[];
   readonly #valueCount: number;
+  /** Arguments of the anchor that were little to work with: sizes of tensors, and what else decides how large its result is. */
+  #small: readonly (IValue | readonly number[])[] | null = null;
 
   constructor(readonly graph: Graph) {
     const positions = new Map(graph.inputs.map((input, index) => [input, index]));
@@ -61,6 +66,7 @@ export class FusionGroup {
       }
     }
     this.#constants = constants;
+    this.#given = [...graph.inputs.keys(), ...constants.map(([position]) => position)];
     this.#members = members;
     this.#pointwise = members.filter(({ row }) => row.pointwise);
     const tail = members.find(({ node }) => endsGroup(node));
@@ -126,8 +132,13 @@ export class FusionGroup {
   #isSmall(tensors: readonly Tensor[], values: readonly IValue[], smallWork: number): boolean {
     if (!this.#anchor) return tensors.every(({ numel }) => numel <= smallWork);
     const { row, inputs } = this.#anchor;
-    const args = inputs.map((input) => values[input]);
-    return isSmall(new OperatorCall(row, args), tensorsIn(args), smallWork);
+    const args = argumentsOf(inputs, values);
+    const kinds = args.map((value) => (value instanceof Tensor ? value.sizes : value));
+    const known = this.#small;
+    if (known?.every((kind, at) => kind === kinds[at] || areSameSizes(kind, kinds[at]))) return true;
+    const small = isSmall(new OperatorCall(row, args), tensorsIn(args), smallWork);
+    this.#small = small ? kinds : null;
+    return small;
   }
 
   #launchPointwise(values: readonly IValue[], launches: CapturedLaunches): Tensor[] | null {
@@ -159,26 +170,20 @@ export class FusionGroup {
 
   #runOneByOne(values: IValue[], execution: Execution, from: number): Invocation {
     for (let at = from; at < this.#members.length; at++) {
-      const { binding, node, inputs, output } = this.#members[at];
-      const finish = (results: readonly IValue[]): void => {
-        [values[output]] = results;
-      };
+      const member = this.#members[at];
+      const { node, output } = member;
       try {
-        const args = inputs.map((input) => values[input]);
-        const isTail = output === this.#concatenation?.output;
-        const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
-        execution.memberInputs = isTail ? null : inputs;
-        const known = isTail ? undefined : runPrepared(binding, args, execution);
+        const known = this.#runPrepared(member, values, execution);
         if (known !== undefined) {
-          finish([known]);
+          values[output] = known;
           continue;
         }
         execution.member = node;
-        const results = execution.observer?.run(binding, given, node, execution) ?? dispatch(binding, given, execution);
+        const results = this.#callMember(member, values, execution);
         if (results instanceof Promise) {
           return results.then(
             (done) => {
-              finish(done);
+              [values[output]] = done;
               return this.#runOneByOne(values, execution, at + 1);
             },
             (error: unknown) => {
@@ -186,7 +191,7 @@ export class FusionGroup {
             },
           );
         }
-        finish(results);
+        [values[output]] = results;
       } catch (error) {
         throw new MemberError(node, error);
       } finally {
@@ -194,20 +199,55 @@ export class FusionGroup {
       }
     }
     const results = this.#outputs.map((output) => values[output]);
-    this.#freeIntermediates(values, results, execution);
+    if (execution.ledger) this.#settle(values, results, execution.ledger);
     return results;
   }
 
-  #freeIntermediates(values: readonly IValue[], results: readonly IValue[], { ledger }: Execution): void {
-    if (!ledger) return;
+  #runPrepared(
+    { binding, inputs, output }: Member,
+    values: readonly IValue[],
+    execution: Execution,
+  ): IValue | undefined {
+    if (!binding.prepared || output === this.#concatenation?.output) return undefined;
+    execution.memberInputs = inputs;
+    return callPrepared(binding, argumentsOf(inputs, values), execution);
+  }
+
+  #callMember({ binding, node, inputs, output }: Member, values: readonly IValue[], execution: Execution): Invocation {
+    const args = argumentsOf(inputs, values);
+    const isTail = output === this.#concatenation?.output;
+    const given = isTail ? [new List(TensorType.get(), args.slice(0, -1)), args[args.length - 1]] : args;
+    execution.memberInputs = isTail ? null : inputs;
+    return execution.observer?.run(binding, given, node, execution) ?? dispatch(binding, given, execution);
+  }
+
+  /** Tells the ledger of results, and has it free what was only needed on the way. */
+  #settle(values: readonly IValue[], results: readonly IValue[], ledger: StorageLedger): void {
+    const isGiven = ({ storage }: Tensor): boolean =>
+      this.#given.some((position) => (values[position] as Partial<Tensor> | null)?.storage === storage);
     for (const { output } of this.#members) {
       const value = values[output];
-      if (!(value instanceof Tensor) || results.includes(value)) continue;
+      if (!(value instanceof Tensor)) continue;
+      const { storage } = value;
+      const isResult = results.includes(value);
+      // What was made ready, and never went to the device, is none of the ledger's business before it is a result.
+      if ((isResult || storage.isOnDevice) && !isGiven(value)) ledger.own(storage);
+      if (isResult) continue;
       // No register holds it: held and given up once, it is freed.
       ledger.retain(value, false);
       ledger.release(value, false);
     }
   }
+}
+
+function areSameSizes(a: unknown, b: unknown): boolean {
+  return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((size, at) => size === b[at]);
+}
+
+function argumentsOf(inputs: readonly number[], values: readonly IValue[]): IValue[] {
+  const args = new Array<IValue>(inputs.length);
+  for (let at = 0; at < inputs.length; at++) args[at] = values[inputs[at]];
+  return args;
 }
 
 /** Whether a node is the concatenation a group ends with: the list of its parts is made in the group. */

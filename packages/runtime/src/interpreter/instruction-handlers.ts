@@ -31,7 +31,7 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   OP(state, frame, { operand, inputs, outputs, node }) {
     const { execution } = state;
     const { scalar } = operand;
-    if (scalar && !execution.observer && !(execution.ledger && (operand.keepsArguments || operand.makesContainers))) {
+    if (scalar && !execution.observer && !(execution.ledger && operand.holdsTensors)) {
       const result = callScalar(scalar, frame, inputs);
       if (outputs.length > 0) frame.set(outputs[0], result);
       return;

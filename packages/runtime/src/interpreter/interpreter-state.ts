@@ -1,10 +1,10 @@
-import { CressetError, type ScriptFunction } from '@cresset/ir';
+import { CressetError, nextTurn, type ScriptFunction } from '@cresset/ir';
 import { Future, meterMemory, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { Code, CodeSource } from './code.ts';
 import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
 import type { Instruction } from './instruction.ts';
-import { MAX_BUSY_MS, othersTurn, type Execution } from '../run/execution.ts';
+import { MAX_BUSY_MS, type Execution } from '../run/execution.ts';
 import type { RecordingNotes } from '../run/planner.ts';
 import { ProgramPlace, stackOf, type CallInProgress, type RunningProgram } from './program-place.ts';
 import { InterruptedError, MemberError, TorchScriptError } from './script-error.ts';
@@ -220,7 +220,7 @@ export class InterpreterState implements RunningProgram {
     const room = context.device?.room() ?? null;
     if (room) return this.execution.untilAborted(room);
     if (!signal || performance.now() - this.#lastRest < MAX_BUSY_MS) return null;
-    return othersTurn();
+    return nextTurn();
   }
 
   // ---- errors

@@ -18,6 +18,8 @@ export interface OperatorBinding {
   readonly keepsArguments: boolean;
   /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
   readonly makesContainers: boolean;
+  /** Whether what it keeps or makes a container of can be a tensor, which a ledger has to know of. */
+  readonly holdsTensors: boolean;
   /** Which arguments are tensors that nobody else has and nobody needs afterwards: a result may take their memory. */
   readonly spent: readonly number[];
   /** The last call on the host, ready for the next one with arguments like those. */
@@ -36,17 +38,21 @@ export function bindOperator(
   const schema = operator?.schema;
   const row = (operator?.row as OperatorRow | undefined) ?? null;
   const isPlain = row !== null && !row.readsElements && !row.remote && schema!.returns.length < 2;
+  // Nothing is known of an operator that there is not.
+  const keeps = !schema || operator.aliasAnalysis === 'conservative' || keepsArguments(schema);
+  const makesContainers =
+    !schema ||
+    node.outputs.some(({ type, offset }) => isMadeHere(schema, offset) && someContainedType(type, isContainer));
   return {
     name: schema?.operatorName ?? node.kind,
     row: row && isFunctionalized(node) ? functionalizedRow(row) : row,
     scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
     tensors: schema?.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])) ?? [],
-    // Nothing is known of an operator that there is not.
-    keepsArguments: !schema || operator.aliasAnalysis === 'conservative' || keepsArguments(schema),
-    makesContainers:
-      !schema ||
-      node.outputs.some(({ type, offset }) => isMadeHere(schema, offset) && someContainedType(type, isContainer)),
+    keepsArguments: keeps,
+    makesContainers,
+    holdsTensors:
+      (keeps || makesContainers) && [...node.inputs, ...node.outputs].some(({ type }) => mayHoldTensors(type)),
     spent,
     prepared: null,
   };
@@ -80,6 +86,14 @@ export const undefinedTensor = (): OperatorError => new OperatorError('Expected 
 
 const isDefinedTensor = (type: Type): boolean =>
   type.kind === 'TensorType' || (type.kind === 'ListType' && isDefinedTensor(type.containedTypes()[0]));
+
+/** Types whose values are no tensors, nor hold any that their parts do not. */
+const tensorless: ReadonlySet<Type['kind']> = new Set([
+  ...(['IntType', 'FloatType', 'BoolType', 'StringType', 'NoneType'] as const),
+  ...(['ListType', 'DictType', 'TupleType', 'OptionalType'] as const),
+]);
+
+const mayHoldTensors = (type: Type): boolean => someContainedType(type, ({ kind }) => !tensorless.has(kind));
 
 function isContainer(type: Type): boolean {
   switch (type.kind) {

@@ -11,19 +11,27 @@ import {
 } from '@cresset/tensor';
 
 /**
- * Visits the storages of all tensors reachable from `values` through containers, objects, futures, gradients and quantisers.
+ * Visits the storages of all tensors reachable from `values` through containers, objects, futures, gradients and quantisers: one as
+ * often as it is met.
  *
  * @returns how many values it looked at
  */
 export function forEachStorage(values: readonly IValue[], visit: (storage: Storage) => void): number {
   const seen = new Set<object>();
   const pending: IValue[] = [...values];
+  let looks = 0;
   while (pending.length > 0) {
     const value = pending.pop();
-    if (typeof value !== 'object' || value === null || seen.has(value)) continue;
-    seen.add(value);
+    if (typeof value !== 'object' || value === null) continue;
+    looks++;
     if (value instanceof Tensor) {
       visit(value.storage);
+      // Most hold nothing else, and are quicker looked at again than looked up.
+      if (!value.grad && !value.quantizer) continue;
+    }
+    if (seen.has(value)) continue;
+    seen.add(value);
+    if (value instanceof Tensor) {
       if (value.grad) pending.push(value.grad);
       if (value.quantizer) pending.push(...quantizerTensors(value.quantizer));
     } else if (value instanceof List || value instanceof Tuple) {
@@ -36,5 +44,5 @@ export function forEachStorage(values: readonly IValue[], visit: (storage: Stora
       pending.push(value.result ?? null);
     }
   }
-  return seen.size;
+  return looks;
 }

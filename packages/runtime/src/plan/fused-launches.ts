@@ -21,7 +21,7 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import type { LaunchNote } from './recording.ts';
+import type { LaunchNote } from './recording-notes.ts';
 
 /**
  * Makes fewer launches of those that were recorded: what only one other kernel reads is worked out by that one (a row's statistics before a
@@ -69,6 +69,13 @@ export function pays(
   const [one, first, second] = [merged, producer, consumer].map(workOf);
   const apart = first.total + second.total;
   return one.total <= apart + Math.max(total, ratio * apart) && one.longest <= first.longest + second.longest + longest;
+}
+
+/** Whether some kernels may do what others did: what several stores of one share is worked out again where they part. */
+function paysInAll(before: readonly Kernel[], after: readonly Kernel[], { total, ratio }: Allowance): boolean {
+  const sum = (kernels: readonly Kernel[]): number => kernels.reduce((all, kernel) => all + workOf(kernel).total, 0);
+  const work = sum(before);
+  return sum(after) <= work + Math.max(total, ratio * work);
 }
 
 /** A kernel of more nodes takes long to compile: chains are cut here. */
@@ -233,6 +240,9 @@ class LaunchFuser {
       const others = kernel.stores.filter((each) => each !== store);
       const rest = others.length > 0 ? this.recorder.prepare({ ...kernel, stores: others }) : null;
       if (others.length > 0 && !rest) continue;
+      const before = [kernel, ...readers.map((reader) => this.#notes[reader]!.launch.kernel!)];
+      const after = [...launches, rest].flatMap((launch) => launch?.kernel ?? []);
+      if (!paysInAll(before, after, this.#allowance)) continue;
       for (const [index, reader] of readers.entries()) this.#replace([reader], reader, launches[index]!);
       if (!rest) return this.#remove(at);
       this.#replace([at], at, rest);

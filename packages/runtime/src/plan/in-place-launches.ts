@@ -1,6 +1,6 @@
 import { elementSize, type ScalarType, type Storage } from '@cresset/tensor';
 import { storeInPlace, type Kernel, type LaunchRecorder } from '@cresset/tensorexpr';
-import type { LaunchNote } from './recording.ts';
+import type { LaunchNote } from './recording-notes.ts';
 
 /** Where the memory of a recording's values is, when some are stored over others. */
 export interface InPlaceLaunches {

@@ -13,9 +13,10 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
+import { plainGpu } from '../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
 import { joinLaunches } from './joined-launches.ts';
-import type { LaunchNote } from './recording.ts';
+import type { LaunchNote } from './recording-notes.ts';
 import { shortenChains } from './shortened-chains.ts';
 
 const prepared = (kernels: readonly Kernel[]): PreparedLaunch => {
@@ -28,18 +29,6 @@ const recorder = {
   prepare: (kernel: Kernel) => prepared([kernel]),
   together: (launches: readonly PreparedLaunch[]) => prepared(launches.map(({ kernel }) => kernel!)),
 } as unknown as LaunchRecorder;
-
-const capabilities = {
-  f16: false,
-  subgroupSize: 0,
-  immediates: false,
-  software: false,
-  maxWorkgroupSize: 256,
-  maxWorkgroupStorage: 16384,
-  maxStorageBuffers: 8,
-  maxBindingBytes: 2 ** 27,
-  maxWorkgroupsPerDimension: 65535,
-};
 
 const note = (kernel: Kernel): LaunchNote => {
   const launch = prepared([kernel]);
@@ -106,7 +95,7 @@ test('a launch of the longest chain works out what others need too', () => {
   const [x, a, b, c] = [made(4, 8), made(4, 8), made(4, 8), made(4)];
   const notes = [normalised(x, a), normalised(a, b), sum(a, c)].map(note);
   const isTemporary = (storage: Storage): boolean => storage === a.storage;
-  const shortened = shortenChains(notes, isTemporary, capabilities, recorder);
+  const shortened = shortenChains(notes, isTemporary, plainGpu, recorder);
   // Nobody reads the first any more.
   const read = (at: number): Storage[] => {
     const { launch, storages } = shortened[at];
@@ -119,7 +108,7 @@ test('a launch of the longest chain works out what others need too', () => {
 test('a chain stays as it is where what it reads is changed in between, or outlives it', () => {
   const [x, a, b] = [made(4, 8), made(4, 8), made(4, 8)];
   const notes = [normalised(x, a), normalised(made(4, 8), x), normalised(a, b)].map(note);
-  expect(shortenChains(notes, (storage) => storage === a.storage, capabilities, recorder)).toBe(notes);
+  expect(shortenChains(notes, (storage) => storage === a.storage, plainGpu, recorder)).toBe(notes);
   const plain = [normalised(x, a), normalised(a, b)].map(note);
-  expect(shortenChains(plain, () => false, capabilities, recorder)).toBe(plain);
+  expect(shortenChains(plain, () => false, plainGpu, recorder)).toBe(plain);
 });

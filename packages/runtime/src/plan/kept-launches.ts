@@ -7,7 +7,7 @@ import {
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
 import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from './kept-values.ts';
-import type { LaunchNote } from './recording.ts';
+import type { LaunchNote } from './recording-notes.ts';
 
 /** A kernel that a recording leaves out, since what it makes is kept. */
 interface KeptLaunch {

@@ -57,15 +57,19 @@ export class KeptValue {
     return this.#storage;
   }
 
-  /** Whether it can be had without a trip over the host. @param inputs which of `storages` it is made of */
-  canReachDevice(inputs: readonly number[], storages: readonly Storage[]): boolean {
-    if (this.#isFresh(inputs, storages)) return true;
+  /** Whether it is still what it was made of; asked once for each use. @param inputs which of `storages` it is made of */
+  isFreshForUse(inputs: readonly number[], storages: readonly Storage[]): boolean {
+    this.#uses++;
+    return this.#isFresh(inputs, storages);
+  }
+
+  /** Whether it can be worked out without a trip over the host. */
+  canBeMade(inputs: readonly number[], storages: readonly Storage[]): boolean {
     return inputs.every((input, at) => storages[input].canReachDevice(this.device, this.#dtypes[at]));
   }
 
   /** Where it lies, worked out once more if need be. Throws as a launch does. */
   storageOf(inputs: readonly number[], storages: readonly Storage[]): Storage {
-    this.#uses++;
     if (!this.#isFresh(inputs, storages)) this.#workOut(inputs, storages);
     return this.#storage;
   }

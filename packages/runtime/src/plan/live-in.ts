@@ -63,7 +63,7 @@ class SameValue extends LiveIn {
   }
 }
 
-class SameLength extends LiveIn {
+export class SameLength extends LiveIn {
   readonly #length: number;
 
   constructor(
@@ -80,6 +80,15 @@ class SameLength extends LiveIn {
   }
 }
 
+/** A list that a stretch does nothing to but put values at its end: what it holds is no matter. */
+export class GrowingList extends LiveIn {
+  override isGuarded = true;
+
+  matches(value: IValue): boolean {
+    return value instanceof List;
+  }
+}
+
 /** A tensor that lies as another one did. Which storage it lies in is no matter: that is given with each replay. */
 export class SameLayout extends LiveIn {
   readonly #dtype: Tensor['dtype'];
@@ -93,6 +102,8 @@ export class SameLayout extends LiveIn {
     const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
     const isSelected = origin.kind === 'computed' || (origin.kind === 'register' && storageOffset !== 0);
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
+    // What a step makes of a view it begins with begins where that does, each time.
+    else if (origin.kind === 'computed') this.open = tensor.openOffset;
     this.#dtype = dtype;
     this.#sizes = sizes;
     this.#strides = strides;

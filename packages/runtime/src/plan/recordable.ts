@@ -1,6 +1,5 @@
 import type { Node } from '@cresset/ir';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
-import type { Instruction, OpCode } from '../interpreter/instruction.ts';
+import type { Instruction, InstructionOf, OpCode } from '../interpreter/instruction.ts';
 
 /**
  * Instructions of which a recording can hold what they came to, as far as can be told before they run: they follow from what they
@@ -49,9 +48,7 @@ export function refusalOf(instruction: Instruction, position: number): string | 
   const { op } = instruction;
   if (!recordable[op]) return refusals[op] ?? 'an instruction that changes more than registers';
   if (instruction.op === 'JUMP') return instruction.operand.target <= position ? 'the end of a trip of a loop' : null;
-  return instruction.op === 'OP' || instruction.op === 'DIRECT'
-    ? operatorRefusal(instruction.operand, instruction.node)
-    : null;
+  return instruction.op === 'OP' || instruction.op === 'DIRECT' ? operatorRefusal(instruction) : null;
 }
 
 const refusals: { readonly [K in OpCode]?: string } = {
@@ -64,7 +61,15 @@ const refusals: { readonly [K in OpCode]?: string } = {
   CALLBACK: 'a guard',
 };
 
-function operatorRefusal({ row, keepsArguments }: OperatorBinding, node: Node): string | null {
+/** Whether an instruction puts a value at the end of a list, and does nothing else that anybody sees. */
+export function isAppend(instruction: Instruction): boolean {
+  if (instruction.op !== 'OP' || instruction.operand.name !== 'aten::append.t') return false;
+  return instruction.outputs.every((register) => instruction.clears.includes(register));
+}
+
+function operatorRefusal(instruction: InstructionOf<'OP'> | InstructionOf<'DIRECT'>): string | null {
+  const { operand, node } = instruction;
+  const { row, keepsArguments } = operand;
   if (!row) return 'an operator that is not implemented';
   const { nondeterministic, hasSideEffects } = row.derived?.from ?? row;
   // Others ask the run's generator, where it shows whether they draw for these arguments.
@@ -73,7 +78,7 @@ function operatorRefusal({ row, keepsArguments }: OperatorBinding, node: Node): 
   if (hasSideEffects || row.hasSideEffects) return 'an operator with effects of its own';
   if (row.remote) return 'a function of the page';
   // One that makes a list of views of a tensor keeps it in what is new.
-  return keepsArguments && !changesTensorsOnly(node) ? 'a container that changes' : null;
+  return keepsArguments && !changesTensorsOnly(node) && !isAppend(instruction) ? 'a container that changes' : null;
 }
 
 function changesTensorsOnly(node: Node): boolean {

@@ -19,7 +19,10 @@ import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
+import { isAppend } from './recordable.ts';
+import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
 import {
+  GrowingList,
   isImmutable,
   isPlainTensor,
   liveInOf,
@@ -29,47 +32,11 @@ import {
   type Origin,
 } from './live-in.ts';
 
-/** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
-export interface LaunchNote {
-  readonly launch: PreparedLaunch;
-  readonly storages: readonly Storage[];
-}
-
-/** A storage that launches of a recording use. */
-export interface StorageNote {
-  readonly kind: 'given' | 'fixed' | 'made' | 'computed';
-  readonly dtype: ScalarType;
-  /** What a replay binds in place of one that the host computed: a copy as it was then. */
-  readonly copy: Storage | null;
-  /** How often it had been written when it was noted. */
-  readonly writes: number;
-}
-
-/** Elements that decided what was recorded: they were read on the host. */
-export interface ContentNote {
-  readonly storage: Storage;
-  readonly writes: number;
-}
-
 /** Values that lie within each other are followed up to this many. */
-const maxItems = 64;
+const maxItems = 1024;
 const maxLiveIns = 4096;
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
-
-/** An operator on views, sizes or numbers of which only live-ins decide: it is done anew each time, with what varies. */
-export interface Step {
-  readonly row: OperatorRow;
-  /** Numbers of live-ins, or constants. */
-  readonly inputs: readonly ({ readonly liveIn: number } | { readonly constant: IValue })[];
-}
-
-/** Random numbers that launches work out: a replay draws as many, in the same order. */
-export interface Draw {
-  readonly count: number;
-  readonly key: OpenNumber;
-  readonly first: OpenNumber;
-}
 
 /** What a recording is a recording of, at one point of it. */
 interface Mark {
@@ -80,6 +47,7 @@ interface Mark {
   readonly steps: number;
   readonly hostSteps: number;
   readonly draws: number;
+  readonly appends: number;
 }
 
 /**
@@ -105,6 +73,7 @@ export class Recording implements HostAccessWatch {
   readonly steps: Step[] = [];
   readonly hostSteps: HostStep[] = [];
   readonly draws: Draw[] = [];
+  readonly appends: AppendNote[] = [];
   /** Which live-in a register holds. */
   readonly #sources = new Map<number, number>();
   /** Numbers that the instruction's calls on the host take whatever they are, and how many do. */
@@ -121,7 +90,7 @@ export class Recording implements HostAccessWatch {
   readonly #given = new Map<Storage, number>();
   readonly #constants = new Set<IValue>();
   readonly #faultStorages = new Set<Storage>();
-  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0 };
+  #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0, appends: 0 };
   #refusal: string | null = null;
   /** Whether the program waits for what it will not have to wait for the next time. */
   isPassing = false;
@@ -352,8 +321,11 @@ export class Recording implements HostAccessWatch {
       steps: this.steps.length,
       hostSteps: this.hostSteps.length,
       draws: this.draws.length,
+      appends: this.appends.length,
     };
     this.#guarded = [];
+    const refusal = isAppend(instruction) ? this.#expectAppend(instruction) : this.#readsGrowing(instruction);
+    if (refusal) return this.#end(refusal);
     for (const register of instruction.inputs) {
       if (register < 0) this.#constants.add(this.frame.get(register));
       else if (!this.registers.has(register) && !this.#sources.has(register)) {
@@ -363,9 +335,35 @@ export class Recording implements HostAccessWatch {
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
-    this.#step = this.#stepOf(instruction);
-    if (!this.#step && !moves(instruction)) this.#guardInputs(instruction);
+    this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
+    if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
     return null;
+  }
+
+  /** A list that was there before is to grow. Why that cannot be recorded, where it cannot. */
+  #expectAppend({ inputs: [register, item] }: Instruction): string | null {
+    const list = this.frame.get(register) as List;
+    const source = this.#sources.get(register);
+    const isOwn = this.registers.has(register) && source === undefined;
+    if (this.registers.has(item) && !this.#canMake(this.frame.get(item), isOwn ? 1 : 0)) return unmakeable;
+    if (isOwn) return list.items.length < maxItems ? null : unmakeable;
+    if (source !== undefined) return this.liveIns[source] instanceof GrowingList ? null : changes;
+    const known = this.#liveInObjects.get(list);
+    if (known !== undefined && !(this.liveIns[known] instanceof GrowingList)) return changes;
+    const at = this.liveIns.push(new GrowingList({ kind: 'register', register })) - 1;
+    this.liveInStorages.push(null);
+    if (known === undefined) this.#liveInObjects.set(list, at);
+    this.#sources.set(register, at);
+    return null;
+  }
+
+  /** What a list that grows holds is another time something else. */
+  #readsGrowing({ inputs }: Instruction): string | null {
+    const isGrowing = (register: number): boolean => {
+      const value = this.frame.get(register);
+      return value instanceof List && this.liveIns[this.liveInOf(value)] instanceof GrowingList;
+    };
+    return inputs.some(isGrowing) ? changes : null;
   }
 
   /** What an instruction does anew each time, if it is of that kind. */
@@ -424,7 +422,7 @@ export class Recording implements HostAccessWatch {
   after(instruction: Instruction, gradEnabled: boolean): string | null {
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
     if (this.#refusal !== null) return this.#end(this.#refusal);
-    if (!this.#step && !moves(instruction)) this.#closeRead(instruction);
+    if (!this.#step && !handsOn(instruction)) this.#closeRead(instruction);
     const { outputs } = instruction;
     const moved = moves(instruction) ? instruction.inputs.map((register) => this.#sources.get(register)) : [];
     const made: number[] = [];
@@ -438,6 +436,7 @@ export class Recording implements HostAccessWatch {
       this.#guardInputs(instruction);
       this.#closeRead(instruction);
     }
+    if (isAppend(instruction)) this.#noteAppend(instruction);
     if (instruction.op === 'GET_ATTR') {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
       const [register] = outputs;
@@ -447,7 +446,7 @@ export class Recording implements HostAccessWatch {
     }
     if (made.includes(-1)) return this.#end('a value that nothing short tells apart from others');
     if (!outputs.every((register) => this.#canMake(this.frame.get(register)))) {
-      return this.#end('a value that cannot be made again');
+      return this.#end(unmakeable);
     }
     if (instruction.inputs.some((register) => this.#wasChanged(register)))
       return this.#end('a tensor that changes its shape');
@@ -464,6 +463,13 @@ export class Recording implements HostAccessWatch {
     this.instructions++;
     this.#written.clear();
     return null;
+  }
+
+  #noteAppend({ inputs: [register, item] }: Instruction): void {
+    const list = this.#sources.get(register);
+    // A list of its own is made whole in the end.
+    if (list === undefined) return;
+    this.appends.push({ list, value: this.frame.get(item), source: this.sourceOf(item) });
   }
 
   /** The live-in that a register holds after the host computed it. */
@@ -489,7 +495,7 @@ export class Recording implements HostAccessWatch {
   }
 
   #end(reason: string): string {
-    const { liveIns, launches, labels, contents, steps, hostSteps, draws } = this.#mark;
+    const { liveIns, launches, labels, contents, steps, hostSteps, draws, appends } = this.#mark;
     for (const liveIn of this.#guarded) liveIn.isGuarded = false;
     this.steps.length = steps;
     this.hostSteps.length = hostSteps;
@@ -498,6 +504,7 @@ export class Recording implements HostAccessWatch {
     this.labels.length = labels;
     this.contents.length = contents;
     this.draws.length = draws;
+    this.appends.length = appends;
     return reason;
   }
 
@@ -581,6 +588,12 @@ function usesOf(instruction: Instruction, register: number): number {
   });
   return uses;
 }
+
+const changes = 'a container that changes';
+const unmakeable = 'a value that cannot be made again';
+
+/** Whether an instruction does not go by what its registers hold. */
+const handsOn = (instruction: Instruction): boolean => moves(instruction) || isAppend(instruction);
 
 /** Whether an instruction hands on what its registers hold. */
 const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

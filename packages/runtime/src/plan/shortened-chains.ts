@@ -2,7 +2,7 @@ import type { Storage } from '@cresset/tensor';
 import { inlineProducer, type DeviceCapabilities, type LaunchRecorder, type PreparedLaunch } from '@cresset/tensorexpr';
 import { allowanceOf, pays } from './fused-launches.ts';
 import { placesOf, type LaunchPlace } from './launch-order.ts';
-import type { LaunchNote } from './recording.ts';
+import type { LaunchNote } from './recording-notes.ts';
 
 /**
  * Makes the longest chains of launches that wait for each other shorter: what a launch waits for it works out itself where that takes less than a launch

@@ -11,7 +11,8 @@ import type { RuntimeContext } from '../run/runtime-context.ts';
 import { KeptValues } from './kept-values.ts';
 import { maxLaunches, Recording } from './recording.ts';
 import { refusalOf } from './recordable.ts';
-import { makeStretch, type Stretch } from './stretch.ts';
+import { makeStretch } from './stretch-builder.ts';
+import type { Stretch } from './stretch.ts';
 
 /** Recordings of a context: the one that was not used for longest goes first. */
 const maxStretches = 2048;
@@ -46,6 +47,8 @@ interface PlannedCode {
   readonly sites: (Site | undefined)[];
   /** Whether an instruction may be a part of a stretch; undefined where nobody asked. */
   readonly refusals: (string | null | undefined)[];
+  /** 1 for an instruction that nothing begins at, and never will: most are, of a program that computes with numbers. */
+  readonly idle: Uint8Array;
 }
 
 /** Finds stretches while programs run for the first time, and replays them from then on. */
@@ -80,6 +83,7 @@ export class StretchPlanner implements Planner {
   before(frame: Frame, execution: Execution, callers: () => CallInProgress[]): number {
     const at = frame.programCounter;
     const { recording } = this;
+    if (!recording && frame.code === this.#code && this.#planned!.idle[at] === 1) return 0;
     this.#at = at;
     if (recording) {
       const reason = this.#refusalAt(frame.code, at) ?? this.#lengthRefusal(recording);
@@ -88,17 +92,24 @@ export class StretchPlanner implements Planner {
       if (ended === null) return 0;
       this.#finish(at, instruction, ended);
     }
-    if (this.#refusalAt(frame.code, at) !== null) return 0;
+    if (this.#refusalAt(frame.code, at) !== null) return this.#rest(at);
     const passed = this.#passedOver;
     if (passed && passed.frame === frame && at > passed.start && at < passed.end) return 0;
     const { sites } = this.#planned!;
     const site = sites[at];
     const stretch = site ? this.#find(site, frame, callers) : null;
     if (stretch) return this.#replay(stretch, site!, frame, execution);
-    if (site && !this.#isWorthRecording(site, frame)) return 0;
+    if (site && !this.#isWorthRecording(site, frame)) {
+      return site.useless >= maxUseless && site.stretches.length === 0 ? this.#rest(at) : 0;
+    }
     // A stretch does not begin with a jump, which may be the end of another.
-    if (frame.code.instructions[at].op === 'JUMP') return 0;
+    if (frame.code.instructions[at].op === 'JUMP') return this.#rest(at);
     this.#begin(frame, at, callers);
+    return 0;
+  }
+
+  #rest(at: number): number {
+    this.#planned!.idle[at] = 1;
     return 0;
   }
 
@@ -109,7 +120,10 @@ export class StretchPlanner implements Planner {
   #refusalAt(code: Code, at: number): string | null {
     if (code !== this.#code) {
       let planned = this.#codes.get(code);
-      if (!planned) this.#codes.set(code, (planned = { sites: [], refusals: [] }));
+      if (!planned) {
+        planned = { sites: [], refusals: [], idle: new Uint8Array(code.instructions.length) };
+        this.#codes.set(code, planned);
+      }
       this.#code = code;
       this.#planned = planned;
     }
@@ -157,8 +171,9 @@ export class StretchPlanner implements Planner {
       frame.programCounter--;
       return 0;
     }
-    for (const { object, slot } of stretch.varying) this.#kept.noteVarying(object, slot);
-    if (stretch.varying.length > 0) this.#forget(stretch);
+    const { varying } = stretch;
+    for (const { object, slot } of varying) this.#kept.noteVarying(object, slot);
+    if (varying.length > 0) this.#forget(stretch);
     return stretch.instructions;
   }
 

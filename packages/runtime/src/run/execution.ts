@@ -1,4 +1,4 @@
-import type { CressetError, Node } from '@cresset/ir';
+import { nextTurn, type CressetError, type Node } from '@cresset/ir';
 import type { Pieces } from '@cresset/operators';
 import { meterMemory, type IValue } from '@cresset/tensor';
 import type { Invocation } from '../dispatch/dispatch.ts';
@@ -15,9 +15,6 @@ import { StorageLedger } from '../memory/storage-ledger.ts';
 
 /** How long a run that can be aborted keeps the event loop waiting, in milliseconds. */
 export const MAX_BUSY_MS = 40;
-
-/** Lets what waits in the event loop go first, a message that the run is aborted among it. */
-export const othersTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 /** Calls the operators of a run in the interpreter's stead, to look at what they make. */
 export interface OperatorObserver {
@@ -118,7 +115,8 @@ export class Execution {
   }
 
   async #afterTurn<Result>(pieces: Pieces<Result>): Promise<Result> {
-    await othersTurn();
+    // A message that the run is aborted may be what waits.
+    await nextTurn();
     this.throwIfEnded();
     return this.inTurns(pieces);
   }

@@ -1,0 +1,48 @@
+import type { OperatorRow } from '@cresset/operators';
+import type { IValue, OpenNumber, ScalarType, Storage } from '@cresset/tensor';
+import type { PreparedLaunch } from '@cresset/tensorexpr';
+
+/** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
+export interface LaunchNote {
+  readonly launch: PreparedLaunch;
+  readonly storages: readonly Storage[];
+}
+
+/** A storage that launches of a recording use. */
+export interface StorageNote {
+  readonly kind: 'given' | 'fixed' | 'made' | 'computed';
+  readonly dtype: ScalarType;
+  /** What a replay binds in place of one that the host computed: a copy as it was then. */
+  readonly copy: Storage | null;
+  /** How often it had been written when it was noted. */
+  readonly writes: number;
+}
+
+/** Elements that decided what was recorded: they were read on the host. */
+export interface ContentNote {
+  readonly storage: Storage;
+  readonly writes: number;
+}
+
+/** An operator on views, sizes or numbers of which only live-ins decide: it is done anew each time, with what varies. */
+export interface Step {
+  readonly row: OperatorRow;
+  /** Numbers of live-ins, or constants. */
+  readonly inputs: readonly ({ readonly liveIn: number } | { readonly constant: IValue })[];
+}
+
+/** A value that a stretch puts at the end of a list that was there before. */
+export interface AppendNote {
+  /** The list's live-in. */
+  readonly list: number;
+  readonly value: IValue;
+  /** The live-in that the value is; -1 where it is none. */
+  readonly source: number;
+}
+
+/** Random numbers that launches work out: a replay draws as many, in the same order. */
+export interface Draw {
+  readonly count: number;
+  readonly key: OpenNumber;
+  readonly first: OpenNumber;
+}

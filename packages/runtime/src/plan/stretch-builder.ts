@@ -1,0 +1,303 @@
+import {
+  elementSize,
+  List,
+  realType,
+  Tensor,
+  Tuple,
+  type IValue,
+  type OpenNumber,
+  type ScalarType,
+  type Storage,
+} from '@cresset/tensor';
+import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
+import { planMemory } from '../memory/memory-plan.ts';
+import type { CallInProgress } from '../interpreter/program-place.ts';
+import { arrangeLaunches, type ArrangedLaunches } from './arranged-launches.ts';
+import { fuseLaunches } from './fused-launches.ts';
+import { RepeatedStep } from './host-step.ts';
+import { KeptLaunches } from './kept-launches.ts';
+import type { KeptValues } from './kept-values.ts';
+import { laterReads } from './later-reads.ts';
+import { SameLayout } from './live-in.ts';
+import type { MadeValue } from './made-value.ts';
+import { DerivedNumber } from './open-params.ts';
+import type { Recording } from './recording.ts';
+import type { LaunchNote, StorageNote } from './recording-notes.ts';
+import { Stretch, type LabelCounts, type NumberSource } from './stretch.ts';
+import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
+
+/** What a stretch may be made of its recording. */
+export interface StretchLimits {
+  /** Null where it is to keep nothing. */
+  readonly kept: KeptValues | null;
+  /** How much is done in one launch at most (`RuntimeLimits`). */
+  readonly joinedNodes: number;
+}
+
+/** Makes a stretch of what was recorded up to the instruction `end`. */
+export function makeStretch(
+  recording: Recording,
+  end: number,
+  callers: readonly CallInProgress[],
+  device: ComputeDevice,
+  recorder: LaunchRecorder,
+  limits: StretchLimits,
+): Stretch {
+  return new StretchBuilder(recording, device, limits).build(end, callers, recorder);
+}
+
+class StretchBuilder {
+  readonly #sources: StorageSource[] = [];
+  /** Where a storage of the recording is among the sources. */
+  readonly #numbers = new Map<Storage, number>();
+  readonly #copies: Storage[] = [];
+  /** Storages of live-ins that values lie in when the stretch is over. */
+  readonly #outliving = new Set<number>();
+  /** Those that the host computes for the stretch alone. */
+  readonly #passing = new Set<number>();
+  readonly #made: MadeValue[] = [];
+  readonly #madeObjects = new Map<object, number>();
+
+  constructor(
+    private readonly recording: Recording,
+    private readonly device: ComputeDevice,
+    private readonly limits: StretchLimits,
+  ) {}
+
+  build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch {
+    const { recording } = this;
+    const { liveIns, liveInStorages, launches, contents, gradEnabled, instructions } = recording;
+    const serials: number[] = [];
+    liveIns.forEach((liveIn, at) => {
+      const storage = liveInStorages[at];
+      if (!storage) return;
+      if (!this.#numbers.has(storage)) {
+        this.#numbers.set(storage, this.#sources.push({ kind: 'given' }) - 1);
+        serials.push(storage.serial);
+      }
+      liveIn.storage = this.#numbers.get(storage)!;
+    });
+    const results: { register: number; made: number }[] = [];
+    const cleared: number[] = [];
+    const needed = laterReads(recording.frame.code, end);
+    for (const [register, value] of recording.registers) {
+      // What can lie in memory is given up where the instructions give it up: that is what its storage is freed by.
+      const isOver = typeof value !== 'object' && !needed.has(register);
+      if (value === undefined || isOver) cleared.push(register);
+      else results.push({ register, made: this.#resultOf(register, value) });
+    }
+    const appended = recording.appends.map(({ list, value, source }) => ({
+      list,
+      made: source < 0 ? this.#valueOf(value) : this.#made.push(this.#liveIn(source)) - 1,
+    }));
+    const isTemporary = (storage: Storage): boolean =>
+      recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
+    const fused = this.#fuse(launches, isTemporary, recorder);
+    const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
+    // A kernel may give back what it was given.
+    const given = new Set(liveIns.flatMap(({ origin, storage }) => (origin.kind === 'host' ? [] : storage)));
+    const handedOut: number[] = [];
+    const kept = new Set<number>();
+    for (const { origin, storage } of liveIns) {
+      if (origin.kind !== 'host' || given.has(storage)) continue;
+      if (this.#outliving.has(storage)) handedOut.push(storage);
+      else {
+        kept.add(origin.step);
+        this.#passing.add(storage);
+      }
+    }
+    const { capabilities } = this.device;
+    const { joinedNodes } = this.limits;
+    const arranged = arrangeLaunches(fused, { capabilities, recorder, joinedNodes, isTemporary, dtypeOf });
+    const numbers = this.#numbersOf(arranged.launches);
+    const { bound, list } = this.#record(arranged, recorder);
+    return new Stretch(
+      end,
+      instructions,
+      arranged.launches.length,
+      countsOf(recording.labels),
+      gradEnabled,
+      recording.notesFaults ? callers : null,
+      liveIns,
+      recording.steps,
+      recording.hostSteps.map((step, at) => new RepeatedStep(step, kept.has(at))),
+      numbers,
+      recording.draws,
+      contents,
+      new StretchStorages(this.#sources, bound, handedOut, this.#copies),
+      this.#made,
+      appended,
+      results,
+      cleared,
+      list,
+      serials,
+    );
+  }
+
+  // ---- values
+
+  #resultOf(register: number, value: IValue): number {
+    const at = this.recording.sourceOf(register);
+    return at < 0 ? this.#valueOf(value) : this.#made.push(this.#liveIn(at)) - 1;
+  }
+
+  #valueOf(value: IValue): number {
+    if (typeof value !== 'object' || value === null) return this.#made.push({ kind: 'same', value }) - 1;
+    let at = this.#madeObjects.get(value);
+    if (at === undefined) {
+      const made = this.#recipeOf(value);
+      at = this.#made.push(made) - 1;
+      this.#madeObjects.set(value, at);
+    }
+    return at;
+  }
+
+  #liveIn(at: number): MadeValue {
+    this.#outliving.add(this.recording.liveIns[at].storage);
+    return { kind: 'live-in', at };
+  }
+
+  #recipeOf(value: IValue & object): MadeValue {
+    const liveIn = this.recording.liveInOf(value);
+    if (liveIn >= 0) return this.#liveIn(liveIn);
+    if (this.recording.isConstant(value)) return { kind: 'same', value };
+    if (value instanceof Tensor) {
+      const { dtype, sizes, strides, storageOffset: offset, requiresGrad, storage } = value;
+      return { kind: 'tensor', storage: this.#outlive(storage, dtype), dtype, sizes, strides, offset, requiresGrad };
+    }
+    if (value instanceof List || value instanceof Tuple) {
+      const items = value.items.map((item) => this.#valueOf(item));
+      return value instanceof List
+        ? { kind: 'list', elementType: value.elementType, items }
+        : { kind: 'tuple', type: value.type, items };
+    }
+    return { kind: 'same', value };
+  }
+
+  /** A storage that is there when the stretch is over. */
+  #outlive(storage: Storage, tensorType: ScalarType): number {
+    let at = this.#numbers.get(storage);
+    if (at !== undefined) {
+      this.#outliving.add(at);
+      return at;
+    }
+    const note = this.recording.storages.get(storage);
+    at = this.#sources.push(this.#sourceOf(storage, note, realType(tensorType))) - 1;
+    this.#numbers.set(storage, at);
+    return at;
+  }
+
+  #sourceOf(storage: Storage, note: StorageNote | undefined, tensorType: ScalarType): StorageSource {
+    if (storage.serial <= this.recording.firstSerial) return { kind: 'fixed', storage };
+    if (storage.isOnHost) return { kind: 'copied', from: storage.copyOnHost() };
+    const dtype = note?.dtype ?? tensorType;
+    return { kind: 'made', dtype, count: storage.byteLength / elementSize(dtype) };
+  }
+
+  // ---- launches
+
+  #fuse(
+    launches: readonly LaunchNote[],
+    isTemporary: (storage: Storage) => boolean,
+    recorder: LaunchRecorder,
+  ): LaunchNote[] {
+    const { capabilities } = this.device;
+    const { kept: values } = this.limits;
+    if (!values) return fuseLaunches(launches, isTemporary, capabilities, recorder, (kernel) => kernel);
+    const kept = new KeptLaunches(values, launches, (storage) => this.#isParameter(storage), recorder);
+    const needed = kept.without(launches, isTemporary);
+    const fused = fuseLaunches(needed, isTemporary, capabilities, recorder, (kernel) => kept.lighten(kernel));
+    const storages: Storage[] = [];
+    const numberOf = (storage: Storage): number => {
+      const known = this.#numbers.get(storage);
+      const at = known ?? this.#sources.push({ kind: 'fixed', storage }) - 1;
+      this.#numbers.set(storage, at);
+      storages[at] ??= storage;
+      return at;
+    };
+    kept.take(fused, (stands, value, of) => {
+      const inputs = of.map(numberOf);
+      const at = this.#sources.push({ kind: 'kept', value, inputs }) - 1;
+      this.#numbers.set(stands, at);
+      this.recording.storages.set(stands, { kind: 'fixed', dtype: value.made.dtype, copy: null, writes: 0 });
+      // Now rather than with the first replay: those are all alike.
+      storages[at] = value.storageOf(inputs, storages);
+    });
+    return fused;
+  }
+
+  /** Whether what a storage holds is likely to be the same each time. */
+  #isParameter(storage: Storage): boolean {
+    const kind = this.recording.storages.get(storage)?.kind;
+    const attribute = kind === 'given' ? this.recording.attributeOf(storage) : null;
+    return attribute ? !this.limits.kept!.isVarying(attribute.object, attribute.slot) : kind === 'fixed';
+  }
+
+  /** Numbers what launches take along. */
+  #numbersOf(launches: readonly LaunchNote[]): NumberSource[] {
+    const { liveIns, draws } = this.recording;
+    const known = new Map<OpenNumber, NumberSource>();
+    liveIns.forEach(({ open }, at) => {
+      if (open) known.set(open, { kind: 'live-in', at, isScalar: !(liveIns[at] instanceof SameLayout) });
+    });
+    draws.forEach(({ key, first }, draw) => {
+      known.set(key, { kind: 'draw', draw, part: 'key' }).set(first, { kind: 'draw', draw, part: 'first' });
+    });
+    const taken = new Set(launches.flatMap(({ launch }) => launch.params.flatMap(({ open }) => open ?? [])));
+    return [...taken].map((open, index) => {
+      open.index = index;
+      return open instanceof DerivedNumber
+        ? ({ ...known.get(open.base)!, of: open.of } as NumberSource)
+        : known.get(open)!;
+    });
+  }
+
+  #record(
+    { launches, homeOf }: ArrangedLaunches,
+    recorder: LaunchRecorder,
+  ): { bound: BoundStorage[]; list: CommandList } {
+    const { storages } = this.recording;
+    const uses = new Map<Storage, { first: number; last: number; stored: boolean }>();
+    launches.forEach(({ launch: { bindings }, storages: used }, at) =>
+      used.map(homeOf).forEach((storage, binding) => {
+        const { stored } = bindings[binding];
+        const use = uses.get(storage);
+        if (use) {
+          use.last = at;
+          use.stored ||= stored;
+        } else uses.set(storage, { first: at, last: at, stored });
+      }),
+    );
+    const bound: BoundStorage[] = [];
+    const places = new Map<Storage, number>();
+    const scratch: { storage: Storage; byteLength: number; first: number; last: number }[] = [];
+    for (const [storage, { first, last, stored }] of uses) {
+      const { kind, dtype, copy } = storages.get(storage)!;
+      const outlives = this.#numbers.has(storage) && kind !== 'computed';
+      if (kind === 'made' && !outlives) {
+        const elementBytes = this.device.deviceElementSize(dtype);
+        scratch.push({ storage, byteLength: (storage.byteLength / elementSize(dtype)) * elementBytes, first, last });
+        continue;
+      }
+      const number = outlives
+        ? this.#numbers.get(storage)!
+        : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
+      if (copy) this.#copies.push(copy);
+      const isPassing = this.#passing.has(number);
+      places.set(storage, bound.push({ storage: number, dtype, stored, isPassing }) - 1);
+    }
+    const { buffers, bufferOf } = planMemory(scratch);
+    scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));
+    const recorded = launches.map(({ launch, storages: used }) => ({
+      launch,
+      places: used.map((storage) => places.get(homeOf(storage))!),
+    }));
+    return { bound, list: recorder.record(recorded, bound.length, buffers) };
+  }
+}
+
+function countsOf(labels: readonly string[]): LabelCounts {
+  const counts = new Map<string, number>();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  return [...counts];
+}
