@@ -26,6 +26,7 @@ export * from './alias/memory-dag.ts';
 export * from './types/mutable-types.ts';
 export * from './types/named-types.ts';
 export * from './nesting.ts';
+export * from './next-turn.ts';
 export { Node } from './graph/node.ts';
 export * from './schema/operator-registry.ts';
 export * from './option-check.ts';

@@ -23,6 +23,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | null;
   /** Brings the tensors of the result to the host, in one submission with the work that makes them. */
   readonly resultToHost?: boolean;
+  /** With that: takes those of the result that the run made on its device, and that had no copy on the host before. */
+  readonly made?: Set<Storage>;
   /** Runs it here instead, with the code made for this module's device. */
   readonly context?: RuntimeContext;
   readonly observer?: OperatorObserver | null;
@@ -184,7 +186,7 @@ export class ScriptModule {
   }
 
   async #run(fn: ScriptFunction, args: readonly IValue[], options: CallOptions): Promise<IValue> {
-    const { signal = null, resultToHost = false, context = this.context, observer = null, codes } = options;
+    const { signal = null, resultToHost = false, made, context = this.context, observer = null, codes } = options;
     if (this.#isDisposed) throw new CressetError('MODEL_DISPOSED', 'this module was disposed of');
     const { device } = context;
     const before = device ? { ...device.counters } : null;
@@ -209,6 +211,7 @@ export class ScriptModule {
       const value = results.length === 1 ? results[0] : results.length === 0 ? null : new Tuple(results);
       const wanted = new Set<Storage>();
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
+      for (const storage of wanted) if (!storage.isOnHost && execution.ledger?.entries.has(storage)) made?.add(storage);
       const readbacks = [...wanted].map((storage) => storage.toHost());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
       await execution.untilAborted(

@@ -224,6 +224,11 @@ export class Storage {
     return this.#arrayOf(dtype);
   }
 
+  /** Whoever took the bytes on the host has them now: only the device copy stays, which has to be there. */
+  giveUpHostBytes(): void {
+    this.#host = null;
+  }
+
   #noteWrite(): void {
     watch?.writes(this);
     this.#hostCopy();

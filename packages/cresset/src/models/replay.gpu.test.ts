@@ -344,6 +344,52 @@ def f(x: Tensor, n: int):
     );
   });
 
+  it('puts values at the ends of lists, whoever else looks at these', async () => {
+    const source = `
+def f(x: Tensor, n: int):
+    steps: List[Tensor] = []
+    sums: List[float] = []
+    trips: List[int] = []
+    pairs: List[List[Tensor]] = []
+    same = steps
+    h = torch.zeros_like(x[0])
+    for i in range(n):
+        h = torch.tanh(h * 0.5 + x[i])
+        steps.append(h)
+        same.append(x[i])
+        trips.append(i * 2)
+        inner = [h * 2]
+        inner.append(h - 1)
+        pairs.append(inner)
+        if len(steps) > 5:
+            h = h + steps[-2]
+        sums.append(0.5 * i)
+    return torch.stack(steps), len(same), sums, trips, pairs, torch.cat(pairs[n - 1])
+
+def extend(a: List[Tensor], b: List[Tensor], x: Tensor):
+    y = torch.sin(x * 2)
+    b.append(y)
+    n = len(a)
+    z = torch.cos(y) * n
+    b.append(z)
+    return z + len(b), a, b
+`;
+    const functions = await expectSame(
+      source,
+      times(8, (run) => [tensorOf([9, 4], run), BigInt(4 + (run % 3))]),
+    );
+    const lists = (isOne: boolean, seed: number): IValue[] => {
+      const [first, second] = [1, 2].map(() => new List(TensorType.get(), [tensorOf([3], seed)]));
+      return [first, isOne ? first : second, tensorOf([3], seed)];
+    };
+    await expectSame(
+      source,
+      times(8, (run) => lists(run % 4 > 1, run)),
+      'extend',
+    );
+    expect(functions.module.lastRun!.replayed).toBeGreaterThan(0);
+  });
+
   it('goes over rows, columns and slices with one recording each', async () => {
     const functions = await expectSame(
       `

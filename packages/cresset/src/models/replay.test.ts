@@ -144,6 +144,29 @@ describe('a warm run', () => {
     }
   });
 
+  it('goes over trips that make a list, and over what is made of a long one', async () => {
+    const functions = new PythonFunctions(
+      `
+def scan(x: Tensor, w: Tensor):
+    h = torch.zeros_like(x[0])
+    states: List[Tensor] = []
+    for i in range(x.size(0)):
+        h = torch.tanh(h * w + x[i])
+        states.append(h)
+    return torch.stack(states)
+`,
+      { device },
+    );
+    const weight = tensorOf([64, 64], 5);
+    for (let run = 0; run < 2; run++) await once(functions, 'scan', [160, 64, 64], weight);
+    const calls = await counted(() => once(functions, 'scan', [160, 64, 64], weight));
+    // Eight trips stand in the loop's body, which is one stretch; the states are put together four at a time.
+    expect(calls).toMatchObject({ buffers: 0, submits: 1, dispatches: 1 + 2 * 20 + 40, prepared: 0 });
+    expect(functions.module.lastRun!.replayed).toBe(calls.dispatches);
+    const stretches = functions.explain('scan').stretches.map(({ launches, reason }) => [launches, reason]);
+    expect(stretches).toContainEqual([2, 'the end of a trip of a loop']);
+  });
+
   it('has one recording for all trips of a loop, and for loops of other lengths', async () => {
     const functions = new PythonFunctions(source, { device });
     const weight = w();

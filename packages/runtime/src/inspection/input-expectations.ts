@@ -409,7 +409,7 @@ function isPure(graph: Graph, self: ScriptObject | null): boolean {
   const nodes = [...graph.allNodes()];
   if (nodes.some(({ kind }) => /^prim::(SetAttr|CallMethod|CallFunction|fork)$/.test(kind))) return false;
   if (!self) return true;
-  const aliases = new AliasDb(graph);
+  const aliases = AliasDb.of(graph);
   const kept = nodes
     .filter(({ kind }) => kind === 'prim::GetAttr' || kind === 'prim::Constant')
     .map((node) => node.output())

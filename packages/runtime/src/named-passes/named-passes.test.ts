@@ -183,6 +183,9 @@ describe('propagate_dtype', () => {
   const result = (call: string, x: string, y = x): string => {
     const graph = parseIr(`graph(%x : ${x}, %y : ${y}):
   %one : float = prim::Constant[value=1.]()
+  %ints : int[] = prim::Constant[value=[1, 1]]()
+  %text : str = prim::Constant[value="constant"]()
+  %none : NoneType = prim::Constant()
   %r : Tensor = ${call}
   return (%r)
 `);
@@ -201,6 +204,13 @@ describe('propagate_dtype', () => {
     ['aten::erf(%x)', complex, complex, 'ComplexFloatTensor'],
     ['aten::nonzero(%x)', float, float, 'Tensor'],
     ['aten::outer(%x, %y)', float, float, 'Tensor'],
+    ['aten::mm(%x, %y)', long, float, 'LongTensor'],
+    ['aten::addmm(%x, %y, %x, %one, %one)', long, float, 'FloatTensor'],
+    ['aten::elu(%x, %one, %one, %one)', long, long, 'Tensor'],
+    ['aten::prelu(%x, %y)', long, long, 'LongTensor'],
+    ['aten::prelu(%x, %y)', long, float, 'Tensor'],
+    ['aten::replication_pad1d(%x, %ints)', long, long, 'LongTensor'],
+    ['aten::pad(%x, %ints, %text, %none)', float, float, 'Tensor'],
   ])('%s of %s and %s is %4$s', (call, x, y, expected) => {
     expect(result(call, x, y)).toBe(expected);
   });

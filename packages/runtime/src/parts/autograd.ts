@@ -1,2 +1,3 @@
 /** Gradients of what programs compute. */
 export * from '../autograd/tape.ts';
+export { asksForGradients } from '../autograd/gradients-within.ts';

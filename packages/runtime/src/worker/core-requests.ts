@@ -178,5 +178,7 @@ export interface CallResult {
   readonly value: WireValue;
   /** Arguments that the program wrote to, by their keys, as they are now. */
   readonly written: readonly (readonly [key: number, tensor: WireTensor])[];
+  /** Buffers in which arguments came, for those of the next call. */
+  readonly spared: readonly ArrayBuffer[];
   readonly profile: RunProfile;
 }

@@ -9,7 +9,7 @@ import { makeRunProfile, type RunProfile } from '../run/run-profile.ts';
 import type { RuntimeServices } from '../services.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
-import { READ_AHEAD_BYTES, ScriptModule } from '../script-module.ts';
+import { READ_AHEAD_BYTES, ScriptModule, type CallOptions } from '../script-module.ts';
 import { UndecidedStorages } from '../memory/undecided-storages.ts';
 import { bindArguments } from './argument-binding.ts';
 import type {
@@ -187,24 +187,32 @@ export class HostedModel {
     const before = this.#device ? { ...this.#device.counters } : null;
     const reader = this.reader();
     try {
-      const { fn, receiver } = this.callee(module, method);
+      const callee = this.callee(module, method);
+      const { fn, receiver } = callee;
       const { schema } = fn;
       const bound = bindArguments(schema, receiver ?? undefined, args, kwargs, (value, argument) =>
         reader.argument(value, argument, schema.name),
       );
       const inputs = receiver ? bound.slice(1) : bound;
-      const options = { signal, resultToHost: true, onProgress: onProgress ?? null, observer };
-      const result = await (receiver
-        ? this.runner.callOn(receiver, method, inputs, options)
-        : this.runner.callFunction(fn, inputs, options));
-      const value = await this.toWire(result, schema.returns[0]?.type ?? null);
+      const made = new Set<Storage>();
+      const run = (how: CallOptions): Promise<IValue> => {
+        const options = { signal, resultToHost: true, onProgress: onProgress ?? null, ...how };
+        return receiver
+          ? this.runner.callOn(receiver, method, inputs, options)
+          : this.runner.callFunction(fn, inputs, options);
+      };
+      // What asks for gradients comes with a part, which few programs need.
+      const result = await (observer || !this.parts.areNeeded('gradients')
+        ? run({ observer, made })
+        : (await import('../autograd/gradients-within.ts')).callWithGradients(this, callee, run));
+      const value = await this.toWire(result, schema.returns[0]?.type ?? null, made);
       const written = await writtenArguments(reader);
-      this.freeTemporaries([...inputs, result]);
-      return { value, written, error: null, profile: this.#profile(start, before) };
+      const spared = reader.spared(this.freeTemporaries([...inputs, result]));
+      return { value, written, spared, error: null, profile: this.#profile(start, before) };
     } catch (error) {
       // What it wrote before it failed is written, as in PyTorch; a lost device takes it along.
       const written = await writtenArguments(reader).catch(() => []);
-      return { value: null, written, error, profile: this.#profile(start, before) };
+      return { value: null, written, spared: [], error, profile: this.#profile(start, before) };
     }
   }
 
@@ -230,17 +238,18 @@ export class HostedModel {
   }
 
   /** Hooks may have put other tensors into the result than the program, so here the rest comes to the host. */
-  async toWire(value: IValue, type: Parameters<typeof toWire>[1]): Promise<WireValue> {
+  async toWire(...[value, type, made]: Parameters<typeof toWire>): Promise<WireValue> {
     await Promise.all(reachableTensors(value).map((tensor) => tensor.storage.toHost()));
-    return toWire(value, type);
+    return toWire(value, type, made);
   }
 
   /**
    * Device copies of arguments and results serve nobody once the answer is made, unless the model kept them. Only the copies are
-   * given up: a result may be a constant of the program.
+   * given up: a result may be a constant of the program. Returns the storages whose copies that were.
    */
-  freeTemporaries(values: readonly IValue[]): void {
-    if (!this.#device) return;
+  freeTemporaries(values: readonly IValue[]): ReadonlySet<Storage> {
+    const free = new Set<Storage>();
+    if (!this.#device) return free;
     forEachStorage(values, (storage) => {
       if (!storage.isDisposed) this.#temporaries.add(storage);
     });
@@ -248,10 +257,12 @@ export class HostedModel {
       this.modules.values(),
       () => undefined,
       (storage) => {
+        free.add(storage);
         if (storage.isOnHost) storage.hostBytesForWriting();
         else storage.dispose();
       },
     );
+    return free;
   }
 
   /** The run's profile with the readback of its results. */

@@ -41,6 +41,11 @@ export class ProgramParts {
     return [...this.#uses, ...this.#others].map(([name, reason]) => ({ name, reason }));
   }
 
+  /** Whether the program cannot do without a part. */
+  areNeeded(part: string): boolean {
+    return this.#uses.has(part);
+  }
+
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
   needForFile({ code, pickles }: ArchiveContents): Promise<void> {
     for (const text of code) this.#noteCode(text, namesInCode(text), partsOf);

@@ -36,6 +36,9 @@ import type { WireReference, WireTensor, WireTuple, WireValue } from './protocol
 
 /** Values one result may consist of; a tensor counts as one. Shared parts of a value are written out each time they occur. */
 const MAX_VALUES = 5_000_000;
+/** Buffers that are worth sending back, and how much of them a caller keeps at most. */
+const LEAST_SPARED_BYTES = 64 << 10;
+const MOST_SPARED_BYTES = 16 << 20;
 
 /** The tensors reachable from a value, each once. */
 export function reachableTensors(root: IValue): Tensor[] {
@@ -58,14 +61,22 @@ export function reachableTensors(root: IValue): Tensor[] {
 
 /**
  * A program's value for the other side. Tensors must be on the host; their elements are copied into buffers of their own, which the
- * message can then give away. `type` is the declared one, which has the field names of a named tuple.
+ * message can then give away. `type` is the declared one, which has the field names of a named tuple. Of `made`, storages on a device that
+ * nobody needs on the host, those that are one tensor lose their host copies to the message.
  */
-export function toWire(value: IValue, type: Type | null): WireValue {
-  return new WireWriter().write(value, type);
+export function toWire(value: IValue, type: Type | null, made: ReadonlySet<Storage> = new Set()): WireValue {
+  const writer = new WireWriter(made);
+  const wire = writer.write(value, type);
+  for (const storage of writer.taken) storage.giveUpHostBytes();
+  return wire;
 }
 
 class WireWriter {
+  /** Storages whose bytes are in the message themselves. */
+  readonly taken = new Set<Storage>();
   #count = 0;
+
+  constructor(private readonly made: ReadonlySet<Storage>) {}
 
   write(value: IValue, type: Type | null): WireValue {
     if (++this.#count > MAX_VALUES) throw tooLarge();
@@ -76,7 +87,7 @@ class WireWriter {
     if (value === null || typeof value === 'boolean' || typeof value === 'bigint' || typeof value === 'number')
       return value;
     if (typeof value === 'string') return fromByteString(value);
-    if (value instanceof Tensor) return tensorToWire(value);
+    if (value instanceof Tensor) return tensorToWire(value, this.#bytesOf(value));
     const inner = partTypes(type, value);
     if (value instanceof List) return value.items.map((item) => this.write(item, value.elementType));
     if (value instanceof Tuple) {
@@ -104,6 +115,15 @@ class WireWriter {
       `a result of kind ${value.constructor.name} cannot leave the program`,
     );
   }
+
+  /** What is written out a second time is copied. */
+  #bytesOf(tensor: Tensor): ArrayBuffer {
+    const { storage, numel, dtype } = tensor;
+    const isWhole = tensor.isContiguous() && numel * elementSize(dtype) === storage.byteLength;
+    if (!isWhole || !this.made.has(storage) || this.taken.has(storage)) return copiedBytes(tensor);
+    this.taken.add(storage);
+    return storage.hostBytes();
+  }
 }
 
 const endless = (): CressetError =>
@@ -127,9 +147,9 @@ function fieldsOf(value: Tuple, type: Type | null): readonly string[] | null {
   return named?.fieldNames ?? null;
 }
 
-export function tensorToWire(tensor: Tensor): WireTensor {
-  const elements = tensor.contiguousArray();
-  const data = elements.slice().buffer as ArrayBuffer;
+const copiedBytes = (tensor: Tensor): ArrayBuffer => tensor.contiguousArray().slice().buffer as ArrayBuffer;
+
+export function tensorToWire(tensor: Tensor, data = copiedBytes(tensor)): WireTensor {
   const { quantizer } = tensor;
   const numbers = (part: number | Tensor): number[] =>
     typeof part === 'number' ? [part] : Array.from(part.contiguousArray() as ArrayLike<number>, Number);
@@ -207,6 +227,19 @@ export class WireReader {
   /** A value where no type says what it is to be: a number is a float and a bigint an int. */
   inferred(value: WireValue): IValue {
     return this.#inferredPart(value);
+  }
+
+  /** Gives up the tensors of `free` storages, which nobody holds any more, for buffers in which other elements can be sent. */
+  spared(free: ReadonlySet<Storage>): ArrayBuffer[] {
+    let left = MOST_SPARED_BYTES;
+    return [...this.#given.values()].flatMap(({ storage }) => {
+      const { byteLength } = storage;
+      if (!free.has(storage) || !storage.isOnHost || byteLength < LEAST_SPARED_BYTES || byteLength > left) return [];
+      left -= byteLength;
+      const bytes = storage.hostBytes();
+      storage.dispose();
+      return [bytes];
+    });
   }
 
   /** The tensors that were written to since they were read: in place, or resized. */

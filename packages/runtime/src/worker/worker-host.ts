@@ -169,7 +169,12 @@ export class WorkerHost {
     const start = performance.now();
     // The GPU is woken while the file travels.
     const opening = this.chooseDevice(request.device);
-    opening.catch(() => {});
+    opening
+      .then(({ device }) => {
+        // As does what the first call on the host asks for.
+        if (!device || device.capabilities.host) return this.#environment.parts?.need('host');
+      })
+      .catch(() => {});
     const parts = this.programParts();
     const options: TransferOptions = {
       ...this.#transferOptions(request, signal),

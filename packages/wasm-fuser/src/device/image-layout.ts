@@ -25,14 +25,18 @@ export interface ImageLayout {
   /** Rows of the left side, and products of the batch, that are worked out at once. */
   readonly rows: number;
   readonly groups: number;
-  /** Bytes of one image, as far as a band takes it, and of the sums of one product. */
+  /** Bytes of one image, as far as a band takes it. */
   readonly imageBytes: number;
-  readonly sumBytes: number;
   /** Bytes of the packed lines of one left side. */
   readonly leftBytes: number;
   /** Where elements of a window lie, in bytes. */
   readonly table: Int32Array;
+  /** Bytes of the table, left sides, images and sums, one after the other. */
+  readonly scratchBytes: number;
 }
+
+/** Bytes up to where a vector may begin. */
+export const aligned = (bytes: number): number => Math.ceil(bytes / 16) * 16;
 
 /** Null where columns are better packed: lines are short, or images have nothing in common with each other's windows. */
 export function imageLayout(kernel: NormalContraction, windows: Windows): ImageLayout | null {
@@ -49,6 +53,11 @@ export function imageLayout(kernel: NormalContraction, windows: Windows): ImageL
   const lineSums = 4 * vectors * bandLines;
   const rows = Math.min(m, Math.max(ROWS, Math.floor(SUMS / lineSums / ROWS) * ROWS));
   const together = Math.floor(Math.min(IMAGE / imageElements, SUMS / (rows * lineSums)));
+  const groups = Math.max(1, Math.min(pointsOf(kernel.batch), together));
+  const imageBytes = 4 * imageElements;
+  const leftBytes = 16 * Math.ceil(m / 4) * k;
+  const table = windows.table(planeLines, pitch).map((place) => 4 * place);
+  const parts = [table.byteLength, groups * leftBytes, groups * imageBytes, groups * 4 * rows * lineSums];
   return {
     width,
     lines,
@@ -57,10 +66,10 @@ export function imageLayout(kernel: NormalContraction, windows: Windows): ImageL
     pitch,
     vectors,
     rows,
-    groups: Math.max(1, Math.min(pointsOf(kernel.batch), together)),
-    imageBytes: 4 * imageElements,
-    sumBytes: 4 * rows * lineSums,
-    leftBytes: 16 * Math.ceil(m / 4) * k,
-    table: windows.table(planeLines, pitch).map((place) => 4 * place),
+    groups,
+    imageBytes,
+    leftBytes,
+    table,
+    scratchBytes: parts.reduce((sum, size) => sum + aligned(size), 0),
   };
 }

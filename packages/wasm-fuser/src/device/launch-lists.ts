@@ -3,6 +3,7 @@ import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunc
 import { paramPlace, writeParam } from '../nests/launch-block.ts';
 import { KeptSides } from './kept-sides.ts';
 import type { ListHost } from './list-host.ts';
+import { hasLongPoints } from './long-loops.ts';
 import { bytesOfBlock, writeParams, writePlaces, type Place } from './launches.ts';
 import { PIECE_STEPS, type PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
@@ -51,8 +52,9 @@ export class LaunchLists implements LaunchRecorder {
     return this.#scratchBytes;
   }
 
-  prepare(kernel: Kernel): PreparedLaunch {
-    return this.device.prepare(kernel);
+  prepare(kernel: Kernel): PreparedLaunch | null {
+    const prepared = this.device.prepare(kernel);
+    return hasLongPoints(prepared) ? null : prepared;
   }
 
   /** The thread does one after the other anyway. */
@@ -68,7 +70,7 @@ export class LaunchLists implements LaunchRecorder {
       byteLength += bytesOfBlock((launch as PreparedKernel).signature);
       return start;
     });
-    const blocks = memory.take(byteLength);
+    const blocks = this.device.takeMemory(byteLength);
     const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
       const prepared = launch as PreparedKernel;
       const block = blocks + starts[at];

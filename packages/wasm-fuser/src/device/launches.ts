@@ -2,7 +2,7 @@ import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
 import { bindingPlace, blockBytes, paramPlace, writeParam } from '../nests/launch-block.ts';
 import type { ProductFunctions } from '../products.ts';
-import type { ImageLayout } from './image-layout.ts';
+import { aligned, type ImageLayout } from './image-layout.ts';
 import type { PlainLines } from './plain-lines.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel, type PreparedNest } from './programs.ts';
 import type { Work } from './turns.ts';
@@ -44,13 +44,20 @@ export interface KeptLines {
   at(side: 'left' | 'right', batch: number): number | null;
 }
 
+/** Who has the memory. */
+export interface MemoryHost {
+  readonly linear: LinearMemory;
+  /** As `linear.take`; throws a CressetError where there is no more memory. */
+  takeMemory(byteLength: number): number;
+}
+
 /** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. */
 export class Launches {
   #scratch = 0;
   #scratchBytes = 0;
 
   constructor(
-    private readonly memory: LinearMemory,
+    private readonly host: MemoryHost,
     private readonly products: ProductFunctions,
   ) {}
 
@@ -123,13 +130,11 @@ export class Launches {
     const { batch, m, k, functions } = prepared;
     const { lines, bandLines, planeLines, pitch, vectors, imageBytes, leftBytes, table } = layout;
     const together = layout.groups;
-    const sizes = [table.byteLength, together * leftBytes, together * imageBytes, together * layout.sumBytes];
-    const scratch = this.#take(sizes.reduce((sum, size) => sum + Math.ceil(size / 16) * 16, 0));
-    let end = scratch;
-    const [tableAt, leftAt, imageAt, sums] = sizes.map(
-      (size) => (end += Math.ceil(size / 16) * 16) - Math.ceil(size / 16) * 16,
-    );
-    this.memory.integers.set(table, tableAt >> 2);
+    const tableAt = this.#take(layout.scratchBytes);
+    const leftAt = tableAt + aligned(table.byteLength);
+    const imageAt = leftAt + aligned(together * leftBytes);
+    const sums = imageAt + aligned(together * imageBytes);
+    this.host.linear.integers.set(table, tableAt >> 2);
     let done = 0;
     for (let b = 0; b < batch; b += together) {
       const groups = Math.min(together, batch - b);
@@ -232,9 +237,9 @@ export class Launches {
 
   #take(byteLength: number): number {
     if (byteLength > this.#scratchBytes) {
-      if (this.#scratchBytes > 0) this.memory.give(this.#scratch);
+      if (this.#scratchBytes > 0) this.host.linear.give(this.#scratch);
       this.#scratchBytes = 0;
-      this.#scratch = this.memory.take(byteLength);
+      this.#scratch = this.host.takeMemory(byteLength);
       this.#scratchBytes = byteLength;
     }
     return this.#scratch;

@@ -25,6 +25,7 @@ import {
 } from '../nests/kernel-module.ts';
 import { pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
+import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
 import { imageLayout, type ImageLayout } from './image-layout.ts';
 import { plainLines, type PlainLines } from './plain-lines.ts';
@@ -40,6 +41,7 @@ interface Prepared extends PreparedLaunch {
 /** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps. */
 export interface PreparedNest extends Prepared {
   readonly kind: 'nest';
+  readonly normal: LoopNest | Recurrence;
   readonly functions: NestFunctions;
   readonly points: number;
   readonly pointsAtOnce: number;
@@ -125,24 +127,33 @@ export class Programs {
 
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
     const normal = joinDigits(normalise(nest) as LoopNest);
-    return this.#inPieces(normal, pointsOf(pointsOfNest(normal).axes), kernel);
+    const { axes, lanes } = pointsOfNest(normal);
+    return this.#inPieces(normal, pointsOf(axes), kernel, lanes === normal.innerAxes[0] ? storedTerms(normal) : null);
   }
 
   /** @param points what the kernel's function goes over, some at a time */
-  #inPieces(normal: LoopNest | Recurrence, points: number, kernel: Kernel): PreparedNest {
+  #inPieces(
+    normal: LoopNest | Recurrence,
+    points: number,
+    kernel: Kernel,
+    terms: StoredTerms | null = null,
+  ): PreparedNest {
     const signature = signatureOf(normal);
     const isEmpty = pointsOf(normal.axes) === 0;
     const steps = isEmpty ? 1 : workOf(normal).total / Math.max(points, 1);
     // Stretches of elements begin where four of them do.
-    const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
+    const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
+    const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
+    const key = keyOf(normal, signature) + (terms ? 'terms' : '');
     return {
       kind: 'nest',
+      normal,
       label: kernel.label,
       signature,
       bindings: signature.bindings,
       params: signature.params,
       kernel,
-      functions: this.#find<NestFunctions>(keyOf(normal, signature), normal, signature),
+      functions: this.#find<NestFunctions>(key, normal, signature, null, terms),
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
       steps: isEmpty ? 0 : points * steps,
@@ -153,22 +164,22 @@ export class Programs {
     key: string,
     normal: NormalKernel,
     signature: KernelSignature,
-    windows: Windows | null = null,
+    windows: Windows | null,
+    terms: StoredTerms | null = null,
   ): Functions {
     let functions = this.#functions.get(key);
     if (!functions) {
-      functions = this.#compile<Functions>(normal, signature, windows);
+      functions = this.#compile<Functions>(kernelBytes(normal, signature, windows, terms), normal.label);
       this.#functions.set(key, functions);
     }
     return functions as Functions;
   }
 
-  #compile<Functions>(normal: NormalKernel, signature: KernelSignature, windows: Windows | null): Functions {
-    const bytes = kernelBytes(normal, signature, windows);
+  #compile<Functions>(bytes: Uint8Array<ArrayBuffer>, label: string): Functions {
     try {
       return instantiate<Functions>(new WebAssembly.Module(bytes), this.memory);
     } catch (error) {
-      throw new CressetError('DEVICE_SHADER', `${normal.label} does not compile: ${String(error)}`, { cause: error });
+      throw new CressetError('DEVICE_SHADER', `${label} does not compile: ${String(error)}`, { cause: error });
     }
   }
 }

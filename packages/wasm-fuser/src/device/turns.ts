@@ -1,3 +1,5 @@
+import { nextTurn, onNextTurn } from '@cresset/ir';
+
 /** Work that stops every few milliseconds. */
 export type Work = Generator<void, void, void>;
 
@@ -76,14 +78,14 @@ export class Turns {
   #beginTurn(): number {
     if (this.#begun === null) {
       this.#begun = performance.now();
-      setTimeout(() => (this.#begun = null), 0);
+      onNextTurn(() => (this.#begun = null));
     }
     return this.#begun;
   }
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await nextTurn();
       this.#begun = null;
       this.#giveUp();
       try {

@@ -73,7 +73,7 @@ test('a recorded product follows its buffers, and keeps what does not change pac
   const a = matrix(8, 16, (row, column) => row - column);
   const b = matrix(16, 12, (row, column) => row * column);
   const c = matrix(8, 12, () => 0);
-  const launch = device.recorder.prepare(product(a, b, c));
+  const launch = device.recorder.prepare(product(a, b, c))!;
   const list = device.recorder.record([{ launch, places: [0, 1, 2] }], 3, []);
   const expected = (left: Tensor): number[] =>
     Array.from({ length: 96 }, (_, at) => {

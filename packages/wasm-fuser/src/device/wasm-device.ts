@@ -1,5 +1,13 @@
 import { CressetError } from '@cresset/ir';
-import { elementSize, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  elementSize,
+  numelOf,
+  Storage,
+  Tensor,
+  type DeviceBuffer,
+  type ScalarType,
+} from '@cresset/tensor';
 import {
   noCounts,
   type ComputeDevice,
@@ -11,6 +19,7 @@ import { hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory } from '../linear-memory.ts';
 import { loadProducts } from '../load.ts';
 import { LaunchLists } from './launch-lists.ts';
+import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
 import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
 import { Turns, type Work } from './turns.ts';
@@ -56,7 +65,7 @@ export class WasmDevice implements ComputeDevice {
    * @throws where an engine has no WebAssembly, or a page's policy forbids to compile it
    */
   constructor(isRelaxed = hasRelaxedSimd()) {
-    this.launches = new Launches(this.linear, loadProducts(this.linear, isRelaxed));
+    this.launches = new Launches(this, loadProducts(this.linear, isRelaxed));
     this.description = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
     // Nothing lies before the first buffer either.
     this.linear.take(MARGIN);
@@ -136,6 +145,22 @@ export class WasmDevice implements ComputeDevice {
   launch(kernel: Kernel): void {
     this.#checkUsable();
     const prepared = this.prepare(kernel);
+    if (hasLongPoints(prepared)) this.#launchInParts(prepared);
+    else this.#enqueue(prepared);
+  }
+
+  #launchInParts({ normal }: LongNest): void {
+    const temporaries: Tensor[] = [];
+    const nests = withShortPoints(normal, (sizes, dtype) => {
+      const storage = Storage.onDevice(this, dtype, numelOf(sizes));
+      temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
+      return temporaries.at(-1)!;
+    });
+    for (const nest of nests) this.#enqueue(this.prepare(nest));
+    for (const temporary of temporaries) temporary.dispose();
+  }
+
+  #enqueue(prepared: PreparedKernel): void {
     if (prepared.kind === 'nest' && prepared.points === 0) return;
     this.recorder.listener?.(prepared);
     const buffers = prepared.bindings.map(({ operand, stored }) => {
@@ -153,7 +178,7 @@ export class WasmDevice implements ComputeDevice {
 
   *#run(prepared: PreparedKernel, buffers: readonly WasmBuffer[]): Work {
     const { linear: memory, launches } = this;
-    const block = memory.take(bytesOfBlock(prepared.signature));
+    const block = this.takeMemory(bytesOfBlock(prepared.signature));
     try {
       writeParams(memory, block, prepared.signature);
       writePlaces(memory, block, buffers);

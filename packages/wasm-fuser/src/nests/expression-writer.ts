@@ -68,6 +68,7 @@ export class ExpressionWriter {
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
   readonly groups = new Groups();
+  readonly #besideSteps = new Map<ReduceExpr, (scope: Scope) => void>();
 
   /**
    * @param singleSteps loops that go one by one
@@ -89,6 +90,15 @@ export class ExpressionWriter {
   /** Tells the writer, before anything else, of what changes from step to step of a recurrence. */
   changeOverTime(kernel: Recurrence): void {
     this.#homes.changeOverTime(kernel);
+  }
+
+  /** Has `write` called in each step of a reduction. */
+  alongside(reduction: ReduceExpr, write: (scope: Scope) => void): void {
+    this.#besideSteps.set(reduction, write);
+  }
+
+  besideSteps(reduction: ReduceExpr): ((scope: Scope) => void) | undefined {
+    return this.#besideSteps.get(reduction);
   }
 
   announce(roots: readonly Expr[]): void {

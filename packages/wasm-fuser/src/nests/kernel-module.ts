@@ -12,6 +12,7 @@ import { writeContraction } from './contraction-writer.ts';
 import { writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './rare-functions.ts';
+import type { StoredTerms } from './stored-terms.ts';
 import type { Windows } from './windows.ts';
 
 /** A nest as functions of the address of its launch block and the points, or steps, to go over. */
@@ -52,10 +53,11 @@ export function kernelBytes(
   kernel: NormalKernel,
   signature: KernelSignature,
   windows: Windows | null,
+  terms: StoredTerms | null,
 ): Uint8Array<ArrayBuffer> {
   const module = new ModuleBuilder(rareImports);
   if (kernel.kind === 'contraction') writeContraction(module, kernel, windows, signature);
-  else writeLoops(module, kernel, signature);
+  else writeLoops(module, terms?.nest ?? kernel, signature, terms);
   return module.bytes();
 }
 

@@ -16,7 +16,8 @@ import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
 import { isOne, strideOf } from './index-steps.ts';
 import { GROUPS, prefersLanes } from './reductions.ts';
 import { Scope } from './scope.ts';
-import { writeStores } from './store-writer.ts';
+import { writeElements, writeStores } from './store-writer.ts';
+import type { StoredTerms } from './stored-terms.ts';
 
 /** How a nest is cut into pieces of work, and which of its loops takes four steps at once. */
 export interface NestPoints {
@@ -52,7 +53,12 @@ function liesAcross({ axes, innerAxes, stores }: LoopNest): boolean {
  * Defines `run(block, from, to)`: a nest for these of its points, or these steps of a recurrence. Four steps of the innermost loop are taken
  * at once, or four of a reduction's where its elements are the ones that lie side by side.
  */
-export function writeLoops(module: ModuleBuilder, nest: LoopNest | Recurrence, signature: KernelSignature): void {
+export function writeLoops(
+  module: ModuleBuilder,
+  nest: LoopNest | Recurrence,
+  signature: KernelSignature,
+  terms: StoredTerms | null = null,
+): void {
   const single = loopsOfSingleSteps(nest);
   for (;;) {
     try {
@@ -60,7 +66,8 @@ export function writeLoops(module: ModuleBuilder, nest: LoopNest | Recurrence, s
         const root = Scope.root();
         const writer = new ExpressionWriter(module, body, signature, pointer, root, single);
         if (nest.kind === 'recurrence') writer.changeOverTime(nest);
-        const roots = nest.stores.flatMap(expressionsOf);
+        if (terms) writer.alongside(terms.reduction, (scope) => writeElements(writer, terms.store, scope));
+        const roots = [...nest.stores, ...(terms ? [terms.store] : [])].flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);
         if (nest.kind === 'recurrence') writeSteps(writer, nest, root, from.get, to.get);
@@ -138,7 +145,7 @@ function writeSteps(writer: ExpressionWriter, kernel: Recurrence, root: Scope, f
     if (!innermost) return stores(step);
     writer.loops(points, step, (outer) => {
       const extent = writer.valueIn('scalar', innermost.extent, root);
-      writer.allSteps(innermost, i32.const(0), extent, outer, stores);
+      writer.allSteps(innermost, i32.const(0), extent, outer, stores, groupsAlong(innermost, kernel.stores));
     });
   });
 }

@@ -39,6 +39,8 @@ interface LoopWriter {
   takesLanes(axis: AxisExpr, scope: Scope): boolean;
   loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void;
   steps(axis: AxisExpr, start: Code, end: Code, scope: Scope, body: (scope: Scope) => void): void;
+  /** What else is done in each step of a reduction. */
+  besideSteps(expr: ReduceExpr): ((scope: Scope) => void) | undefined;
   laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code;
 }
 
@@ -73,7 +75,8 @@ export function writeReduction(writer: LoopWriter, expr: ReduceExpr, scope: Scop
   if (!last) return writer.value(body, scope);
   const goesAlong = !differs && takesLanesAlong(writer, body, last, scope);
   const form: Form = type === 'float' || differs || goesAlong ? 'lanes' : 'scalar';
-  const reduction = new Reduction(writer, fn, [body], form, writer.groupsOf(expr, scope), scope);
+  const groups = writer.groupsOf(expr, scope);
+  const reduction = new Reduction(writer, fn, [body], form, groups, scope, writer.besideSteps(expr));
   writer.loops(expr.axes.slice(0, -1), scope, (inner) => {
     if (goesAlong) reduction.fourByFour(last, inner);
     else reduction.oneByOne(last, inner);
@@ -95,9 +98,11 @@ export function writeSums(writer: LoopWriter, sums: readonly ReduceExpr[], scope
 }
 
 /** Whether a reduction is a sum that can be made beside others, along elements that lie side by side. */
-export function isSumAlong(writer: LoopWriter, { fn, body, axes }: ReduceExpr, scope: Scope): boolean {
+export function isSumAlong(writer: LoopWriter, expr: ReduceExpr, scope: Scope): boolean {
+  const { fn, body, axes } = expr;
   const last = axes.at(-1);
-  return fn === 'sum' && body.type === 'float' && last !== undefined && takesLanesAlong(writer, body, last, scope);
+  if (fn !== 'sum' || body.type !== 'float' || !last || writer.besideSteps(expr)) return false;
+  return takesLanesAlong(writer, body, last, scope);
 }
 
 /** Whether four steps along a loop are worth taking at once: elements lie side by side there. */
@@ -145,6 +150,7 @@ class Reduction {
     private readonly form: Form,
     groups: number,
     scope: Scope,
+    private readonly beside?: (scope: Scope) => void,
   ) {
     this.totals = this.#begun(scope, groups);
     this.#combine = combination(fn, this.#type, form);
@@ -181,6 +187,7 @@ class Reduction {
         this.#join(to[at * groups + group], value, f32x4.ne(value, value), scope);
       });
     });
+    this.beside?.(scope);
   }
 
   #join(total: Local, value: Code, isUnordered: Code, scope: Scope): void {

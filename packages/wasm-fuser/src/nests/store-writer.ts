@@ -33,7 +33,8 @@ function writeStore(writer: ExpressionWriter, store: Store, scope: Scope): void 
   );
 }
 
-function writeElements(writer: ExpressionWriter, store: Store, scope: Scope): void {
+/** As `writeStore`, of a place that no condition decides about. */
+export function writeElements(writer: ExpressionWriter, store: Store, scope: Scope): void {
   const value = cast(exprTypeOf(store.operand.dtype), store.value);
   writer.value(value, scope);
   writer.groups.each(writer.groupsOf(store.offset, scope), () => writeGroup(writer, store, value, scope));

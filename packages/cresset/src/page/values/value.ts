@@ -1,6 +1,6 @@
 import { CressetError, nested } from '@cresset/ir';
 import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
-import { fromInt64, Tensor, type DType } from './tensor.ts';
+import { fromInt64, Tensor, type DType, type TensorData } from './tensor.ts';
 
 /**
  * What can be given to a model. The schema of what is called decides what a value becomes: a number is an int for an `int`
@@ -68,6 +68,9 @@ export interface Reference {
 export class WireArguments {
   readonly #tensors = new Map<Tensor, WireTensor>();
 
+  /** @param spare buffers to copy into, which are taken out as they are used */
+  constructor(private readonly spare: ArrayBuffer[] = []) {}
+
   value(value: Input): WireValue {
     return nested(
       () => this.#value(value),
@@ -106,10 +109,18 @@ export class WireArguments {
     let wire = this.#tensors.get(tensor);
     if (!wire) {
       const { data, dtype, shape } = tensor;
-      wire = { kind: 'tensor', key: this.#tensors.size, dtype, shape, data: data.slice().buffer as ArrayBuffer };
+      wire = { kind: 'tensor', key: this.#tensors.size, dtype, shape, data: this.#copyOf(data) };
       this.#tensors.set(tensor, wire);
     }
     return wire;
+  }
+
+  #copyOf(data: TensorData): ArrayBuffer {
+    const at = this.spare.findIndex(({ byteLength }) => byteLength === data.byteLength);
+    if (at < 0) return data.slice().buffer as ArrayBuffer;
+    const [buffer] = this.spare.splice(at, 1);
+    new Uint8Array(buffer).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    return buffer;
   }
 
   #object(value: Exclude<Input & object, null>): WireValue {

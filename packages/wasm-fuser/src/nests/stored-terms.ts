@@ -1,0 +1,89 @@
+import {
+  extentOf,
+  FreeAxes,
+  hasExpr,
+  isSameExpr,
+  loadsIn,
+  reductionsIn,
+  substitute,
+  walk,
+  type AxisExpr,
+  type Expr,
+  type LoopNest,
+  type ReduceExpr,
+  type Store,
+} from '@cresset/tensorexpr';
+import { hasLoad, isOne, strideOf } from './index-steps.ts';
+
+/**
+ * A nest that goes over a row twice for the same values, which take long to work out: once to sum them up, and once to store what it makes of
+ * them, as a softmax does with its powers. The sum stores them where the results will be, and those are made of what lies there.
+ */
+export interface StoredTerms {
+  /** The nest as it is written then. */
+  readonly nest: LoopNest;
+  readonly reduction: ReduceExpr;
+  /** What a step of the reduction stores. */
+  readonly store: Store;
+}
+
+/** Functions that take longer than a store and a load. */
+const COSTLY: ReadonlySet<string> = new Set(['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sin', 'cos', 'pow']);
+
+/** What of a nest is worth storing on the way; null where nothing is. Goes by the numbers of this launch. */
+export function storedTerms(nest: LoopNest): StoredTerms | null {
+  const [store] = nest.stores;
+  const [axis] = nest.innerAxes;
+  if (nest.stores.length !== 1 || nest.innerAxes.length !== 1 || store.guard || store.combine) return null;
+  const freeAxes = new FreeAxes();
+  const stride = strideOf(store.offset, axis, freeAxes);
+  if (store.operand.dtype !== 'float32' || hasLoad(store.offset) || !stride || !isOne(stride)) return null;
+  for (const reduction of reductionsIn([store.value])) {
+    const [along] = reduction.axes;
+    const { body } = reduction;
+    if (body.type !== 'float' || reduction.axes.length !== 1 || freeAxes.of(reduction).has(axis)) continue;
+    if (extentOf(along) !== extentOf(axis) || !isCostly(body, along, freeAxes)) continue;
+    const term = termIn(store.value, body, along, axis);
+    if (!term) continue;
+    const stored: Expr = { kind: 'load', type: 'float', operand: store.operand, offset: store.offset };
+    const value = substitute(store.value, new Map([[term, stored]]));
+    if (!areReadBefore(store, value, stored, reduction, axis)) continue;
+    const offset = substitute(store.offset, new Map<Expr, Expr>([[axis, along]]));
+    return {
+      nest: { ...nest, stores: [{ ...store, value }] },
+      reduction,
+      store: { ...store, offset, value: body },
+    };
+  }
+  return null;
+}
+
+function isCostly(body: Expr, along: AxisExpr, freeAxes: FreeAxes): boolean {
+  return hasExpr([body], (expr) => {
+    if (!freeAxes.of(expr).has(along)) return false;
+    return expr.kind === 'reduce' || ((expr.kind === 'unary' || expr.kind === 'binary') && COSTLY.has(expr.fn));
+  });
+}
+
+/** What in a value is, for a step of its axis, what the body of a reduction is for a step of its own. */
+function termIn(value: Expr, body: Expr, along: AxisExpr, axis: AxisExpr): Expr | null {
+  let found: Expr | null = null;
+  walk([value], (expr) => {
+    if (found || expr.kind === 'reduce') return false;
+    if (isSameExpr(body, expr, new Map([[along, axis]]))) found = expr;
+    return !found;
+  });
+  return found;
+}
+
+/** Whether everything of the memory that is stored to is read by the reduction, at the place of its step or before it begins. */
+function areReadBefore(store: Store, value: Expr, stored: Expr, reduction: ReduceExpr, axis: AxisExpr): boolean {
+  const { storage } = store.operand.tensor;
+  const own = loadsIn([value]).filter((load) => load !== stored && load.operand.tensor.storage === storage);
+  const outside = new Set<Expr>();
+  walk([value], (expr) => expr !== reduction && void outside.add(expr));
+  const axes = reductionsIn([reduction]).flatMap((each) => each.axes);
+  return own.every(
+    (load) => !outside.has(load) && axes.some((each) => isSameExpr(load.offset, store.offset, new Map([[each, axis]]))),
+  );
+}
