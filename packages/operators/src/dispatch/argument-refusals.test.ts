@@ -1,5 +1,7 @@
 import { Complex, Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
+import { findRow } from '../table/register.ts';
+import { OperatorCall } from './invoke.ts';
 import { elements, ints, longs, run, runAll, shown, tensor } from '../operator-fixture.ts';
 
 // Expected values and messages are PyTorch's.
@@ -97,6 +99,24 @@ describe('dtypes', () => {
       `"adaptive_avg_pool2d" not implemented for 'Int'`,
     );
     expect(() => run('aten::adaptive_avg_pool1d', none, ints(1n))).toThrow('mean(): could not infer output dtype.');
+  });
+
+  it('by the overload, and by the dtype that is asked for', () => {
+    const complex = Tensor.fromArray(Float64Array.of(1, 2), [1], 'complex128');
+    expect(() => run('aten::lerp.Tensor', longs(1n), longs(2n), longs(1n))).toThrow('"lerp_kernel_tensor"');
+    expect(() => run('aten::lerp.Scalar', longs(1n), longs(2n), 1)).toThrow('"lerp_kernel_scalar"');
+    expect(() => run('aten::max.other', complex, complex)).toThrow('maximum not implemented for complex tensors.');
+    expect(() => runAll('aten::sort', complex, 0n, false)).toThrow('Sort does not support complex dtypes on CPU');
+    expect(() => runAll('aten::median.dim', tensor([1], [1], 'bool'), 0n, false)).toThrow('"median_out"');
+    expect(() => run('aten::rand_like', longs(1n), null, null, null, null, null)).toThrow('"check_uniform_bounds"');
+    expect((run('aten::rand_like', longs(1n), 6n, null, null, null, null) as Tensor).dtype).toBe('float32');
+  });
+
+  it('before anything else is found wrong with the results', () => {
+    const complex = Tensor.fromArray(Float64Array.of(1, 2), [1], 'complex128');
+    expect(() => new OperatorCall(findRow('aten::digamma', '')!, [complex]).outputs).toThrow(
+      '"digamma" not implemented',
+    );
   });
 
   it('that rounding and nansum write', () => {

@@ -24,6 +24,7 @@ const refused: readonly DtypeRefusal[] = [
   ['erfc_vml_cpu', 'c', 'erfc'],
   ['erfinv_vml_cpu', 'c', 'erfinv'],
   ['lerp_kernel_scalar', 'it', 'lerp'],
+  ['lerp_kernel_tensor', 'it', 'lerp.Tensor'],
   ['lgamma_vml_cpu', 'c', 'lgamma'],
   ['max_all', 'c', 'max'],
   ['max_values_cpu', 'c', 'amax'],
@@ -44,8 +45,8 @@ const refused: readonly DtypeRefusal[] = [
   ['clamp is not supported for complex types', 'c', 'hardtanh relu relu6'],
   ['Expected both inputs to be Half, Float or Double tensors but got {D} and {D}', 'b', 'complex'],
   ['Expected both inputs to be Half, Float or Double tensors but got {D} and {D}', 'itcb', 'polar'],
-  ['maximum not implemented for complex tensors.', 'c', 'maximum'],
-  ['minimum not implemented for complex tensors.', 'c', 'minimum'],
+  ['maximum not implemented for complex tensors.', 'c', 'maximum max.other'],
+  ['minimum not implemented for complex tensors.', 'c', 'minimum min.other'],
   ['nansum on CPU does not support complex inputs', 'c', 'nanmean nansum'],
   ['std_mean only support floating point and complex dtypes', 'it', 'std_mean'],
   ['var_mean only support floating point and complex dtypes', 'it', 'var_mean'],
@@ -117,7 +118,9 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>): 
   const tensors = Object.values(args).filter((value) => value instanceof Tensor);
   if (tensors.length === 0) return;
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
-  const error = refusalOf(row, source.pointwise ? others.reduce(promoteTypes, first) : first);
+  // `rand_like` and its kind compute in the dtype that is asked for.
+  const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
+  const error = refusalOf(row, asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first));
   if (error) throw error;
 }
 

@@ -42,7 +42,13 @@ export class OperatorCall {
   /** As `outputShapes`; null for in-place and `out=` forms too. */
   get outputs(): readonly TensorMeta[] | null {
     if (this.#outputs === undefined) {
-      this.#outputs = this.isQuantized ? null : outputShapes(this.row, this.unboxed);
+      try {
+        this.#outputs = this.isQuantized ? null : outputShapes(this.row, this.unboxed);
+      } catch (error) {
+        // Whoever asks first what there will be hears as well what PyTorch says of the dtype.
+        checkReadable(this.row, this.unboxed);
+        throw error;
+      }
     }
     return this.#outputs;
   }
@@ -386,14 +392,21 @@ function computeOnDevice(
   openUp?: OpenUp,
 ): Tensor[] {
   if (!shapes) throw notImplemented(row);
-  const outputs = shapes.map((meta) => allocateOnDevice(meta, context));
-  const { complexLowering } = compilerServices<DispatchServices>();
-  if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
-  else if (row.pointwise) lowerPointwise(row, args, outputs[0], context, openUp);
-  else if (row.reduction) lowerReduction(row, args, outputs[0], context);
-  else if (row.lower) row.lower(args as never, outputs, context);
-  else throw notImplemented(row);
-  return outputs;
+  const outputs: Tensor[] = [];
+  try {
+    for (const meta of shapes) outputs.push(allocateOnDevice(meta, context));
+    const { complexLowering } = compilerServices<DispatchServices>();
+    if (complexLowering && involvesComplex(args, outputs)) complexLowering.lower(row, args, outputs, context);
+    else if (row.pointwise) lowerPointwise(row, args, outputs[0], context, openUp);
+    else if (row.reduction) lowerReduction(row, args, outputs[0], context);
+    else if (row.lower) row.lower(args as never, outputs, context);
+    else throw notImplemented(row);
+    return outputs;
+  } catch (error) {
+    // Nobody else knows of them.
+    for (const { storage } of outputs) storage.dispose();
+    throw error;
+  }
 }
 
 function allocateOnDevice({ sizes, dtype, strides }: TensorMeta, { device }: LoweringContext): Tensor {

@@ -72,6 +72,10 @@ function copyIntoComplex(target: Tensor, source: Tensor): void {
 /** Equal dtypes whose elements lie in long runs on both sides: whole runs are moved. */
 function copiedRunwise(target: Tensor, source: Tensor): boolean {
   if (target.dtype !== source.dtype || !sameSizes(target.sizes, source.sizes)) return false;
+  if (target.numel === 1) {
+    target.storageArrayForWriting()[target.storageOffset] = source.storageArray()[source.storageOffset];
+    return true;
+  }
   const { sizes, walks } = coalesce({ sizes: target.sizes, walks: [walkOf(target), walkOf(source)] });
   const last = sizes.length - 1;
   const isRun = last < 0 || (walks[0].strides[last] === 1 && walks[1].strides[last] === 1);

@@ -21,7 +21,9 @@ export function fillInto(tensor: Tensor, value: Scalar): void {
 /** As `fillInto`, in pieces. */
 export function* fillPieces(tensor: Tensor, value: Scalar): Pieces {
   checkScalarFits(value, tensor.dtype);
-  if (isComplex(tensor.dtype)) yield* writeInPieces(tensor, () => value);
+  // To lay out a loop over one element takes ten times as long as to write it.
+  if (tensor.numel === 1) scalarWriter(tensor)(tensor.storageOffset, value);
+  else if (isComplex(tensor.dtype)) yield* writeInPieces(tensor, () => value);
   else yield* evaluationPieces(tensor, valueFor(value, tensor.dtype), [], true);
 }
 

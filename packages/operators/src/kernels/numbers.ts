@@ -26,7 +26,7 @@ export function* numbersInPieces(tensor: Tensor): Pieces<FloatArray> {
   }
   if (dtype === 'float32' || dtype === 'float64') return elements as FloatArray;
   const width = isComplex(dtype) ? 2 : 1;
-  return yield* filled(scratch(Float64Array, numel), 4, (at) => Number(elements[width * at]));
+  return yield* filled(scratch(Float64Array, numel), costOf(elements), (at) => Number(elements[width * at]));
 }
 
 /** As `numbersInPieces`, at once. */
@@ -66,11 +66,15 @@ export function* storeInPieces(out: Tensor, values: ArrayLike<number>): Pieces {
     return;
   }
   let position = 0;
-  yield* eachOffset(out.sizes, out.strides, out.storageOffset, 4, (offset) => {
+  yield* eachOffset(out.sizes, out.strides, out.storageOffset, costOf(target), (offset) => {
     const value = values[position++];
     (target as unknown as Record<number, number | bigint>)[offset] = convert ? convert(value) : value;
   });
 }
+
+/** What it takes to convert an element, in operations: bigints are made one by one. */
+const costOf = (array: HostArray): number =>
+  array instanceof BigInt64Array || array instanceof BigUint64Array ? 16 : 4;
 
 /** `null` where assigning to the typed array converts as it should. */
 function conversionTo(out: Tensor, target: HostArray): ((value: number) => number | bigint) | null {

@@ -18,9 +18,9 @@ export function propagateDtypes(graph: Graph, inferDtypes: DtypeInference): bool
   return new DtypePropagator(inferDtypes).block(graph.block);
 }
 
-/** Operators that may not take small tensors, and keep the dtype of their argument. */
+/** Operators that may not take small tensors, and keep the dtype of their tensors where that is one (PyTorch: nn_ops_first_input_preserving). */
 const keepsDtype =
-  /^aten::(adaptive_(avg|max)_pool[123]d|avg_pool[123]d|max_pool[123]d(_with_indices)?|max_unpool[23]d|conv(_transpose)?[123]d|pad|reflection_pad[123]d)$/;
+  /^aten::(adaptive_avg_pool[123]d|(avg|max)_pool[123]d|max_unpool[23]d|conv(_transpose)?[123]d|_?convolution|conv_tbc|batch_norm|prelu|re(flec|plica)tion_pad[123]d|upsample_(nearest[123]d|linear1d|bilinear2d|trilinear3d))$/;
 
 class DtypePropagator {
   constructor(private readonly inferDtypes: DtypeInference) {}
@@ -54,9 +54,9 @@ class DtypePropagator {
 
   #operator(node: Node): boolean {
     if (!node.outputs.every(({ type }) => type instanceof TensorType)) return false;
-    const [first] = node.inputs;
     if (keepsDtype.test(node.kind)) {
-      return first.type instanceof TensorType && refine(node, 0, first.type.scalarType);
+      const tensors = node.inputs.flatMap(({ type }) => (type instanceof TensorType ? type.scalarType : []));
+      return tensors.every((dtype) => dtype === tensors[0]) && refine(node, 0, tensors[0]);
     }
     // Zeros are positions in anything; whole numbers are not divided by them.
     const results = this.#run(node, 0) ?? this.#run(node, 1);

@@ -82,7 +82,7 @@ class ShapePropagator {
   readonly #resized = new Set<Value>();
 
   constructor(graph: Graph, evaluate: ConstantEvaluator) {
-    this.#aliasDb = new AliasDb(graph);
+    this.#aliasDb = AliasDb.of(graph);
     this.#evaluate = evaluate;
     for (const node of graph.allNodes()) {
       if (!mayResize(node)) continue;

@@ -5,7 +5,8 @@ import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
-import { inTurn, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { narrowView } from '../../kernels/views.ts';
 import { kernel } from '../../table/builders.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
@@ -81,6 +82,9 @@ function checkRepeats(repeats: Tensor, source: Tensor, at: number): boolean {
   return isOne;
 }
 
+/** What it takes to find a slice, in operations on elements. */
+const SLICE_COST = 512;
+
 const onlyVectors = 'repeat_interleave only accept 1D vector as repeat';
 
 function* repeatByTensor({ self, repeats, dim }: RepeatByTensor): Pieces<Tensor> {
@@ -101,9 +105,16 @@ function* repeatByTensor({ self, repeats, dim }: RepeatByTensor): Pieces<Tensor>
     ),
     source.dtype,
   );
-  yield* inTurn(views.pieces(output, at, each), (part, index) =>
-    copyPieces(part, expand(views.slice(source, at, index, index + 1, 1), part.sizes)),
-  );
+  let [start, done] = [0, 0];
+  for (let index = 0; index < each.length; index++) {
+    const part = narrowView(output, at, start, each[index]);
+    yield* copyPieces(part, expand(narrowView(source, at, index, 1), part.sizes));
+    start += each[index];
+    done += part.numel + SLICE_COST;
+    if (done < PIECE_SIZE) continue;
+    done = 0;
+    yield;
+  }
   return output;
 }
 

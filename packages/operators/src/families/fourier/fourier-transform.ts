@@ -1,6 +1,6 @@
-import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
-import { type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
+import { copiedNumbers, type FloatArray } from '../../kernels/numbers.ts';
 
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
 
@@ -15,17 +15,30 @@ const LONG_LINE = 1 << 16;
 
 const plans = new Map<number, FourierPlan>();
 
-export function fourierPlan(length: number): FourierPlan {
+/** What a sine takes, in operations. */
+const SINE_COST = 16;
+
+export function* fourierPlan(length: number): Pieces<FourierPlan> {
   let plan = plans.get(length);
-  if (!plan) plans.set(length, (plan = (length & (length - 1)) === 0 ? radixTwo(length) : bluestein(length)));
+  if (!plan) {
+    plan = yield* (length & (length - 1)) === 0 ? radixTwo(length) : bluestein(length);
+    plans.set(length, plan);
+  }
   return plan;
 }
 
-function radixTwo(length: number): FourierPlan {
-  const cos = Float64Array.from({ length: length / 2 }, (_, k) => Math.cos((2 * Math.PI * k) / length));
-  const sin = Float64Array.from({ length: length / 2 }, (_, k) => -Math.sin((2 * Math.PI * k) / length));
+function* radixTwo(length: number): Pieces<FourierPlan> {
+  const half = length >> 1;
+  const cos = yield* filled(new Float64Array(half), SINE_COST, (k) => Math.cos((2 * Math.PI * k) / length));
+  const sin = yield* filled(new Float64Array(half), SINE_COST, (k) => -Math.sin((2 * Math.PI * k) / length));
   const reversed = new Uint32Array(length);
-  for (let i = 1; i < length; i++) reversed[i] = (reversed[i >> 1] >> 1) | (i & 1 ? length >> 1 : 0);
+  yield* filled(reversed, 2, (i) => (reversed[i >> 1] >> 1) | (i & 1 ? half : 0));
+  const exchange = (re: Float64Array, im: Float64Array, i: number): void => {
+    const j = reversed[i];
+    if (j <= i) return;
+    [re[i], re[j]] = [re[j], re[i]];
+    [im[i], im[j]] = [im[j], im[i]];
+  };
   const stage = (re: Float64Array, im: Float64Array, sign: number, half: number): void => {
     const stride = length / (2 * half);
     for (let block = 0; block < length; block += 2 * half) {
@@ -43,7 +56,8 @@ function radixTwo(length: number): FourierPlan {
       }
     }
   };
-  function* stages(re: Float64Array, im: Float64Array, sign: number): Pieces {
+  function* inStages(re: Float64Array, im: Float64Array, sign: number): Pieces {
+    yield* repeat(length, 16, (i) => exchange(re, im, i));
     for (let half = 1; half < length; half *= 2) {
       yield;
       stage(re, im, sign, half);
@@ -52,40 +66,34 @@ function radixTwo(length: number): FourierPlan {
   return {
     length,
     run(re, im, inverse) {
-      for (let i = 0; i < length; i++) {
-        const j = reversed[i];
-        if (j <= i) continue;
-        [re[i], re[j]] = [re[j], re[i]];
-        [im[i], im[j]] = [im[j], im[i]];
-      }
       const sign = inverse ? -1 : 1;
-      if (length > LONG_LINE) return stages(re, im, sign);
+      if (length > LONG_LINE) return inStages(re, im, sign);
+      for (let i = 0; i < length; i++) exchange(re, im, i);
       for (let half = 1; half < length; half *= 2) stage(re, im, sign, half);
     },
   };
 }
 
 /** A transform of any length as a convolution with a chirp, done by transforms of a power of two. */
-function bluestein(length: number): FourierPlan {
+function* bluestein(length: number): Pieces<FourierPlan> {
   let padded = 1;
   while (padded < 2 * length - 1) padded *= 2;
-  const inner = fourierPlan(padded);
+  const inner = yield* fourierPlan(padded);
   const cos = new Float64Array(length);
   const sin = new Float64Array(length);
-  for (let k = 0; k < length; k++) {
+  yield* repeat(length, 2 * SINE_COST, (k) => {
     // k² is taken modulo the period before it loses digits.
     const angle = (Math.PI * ((k * k) % (2 * length))) / length;
     cos[k] = Math.cos(angle);
     sin[k] = Math.sin(angle);
-  }
+  });
   const chirpRe = new Float64Array(padded);
   const chirpIm = new Float64Array(padded);
   for (let k = 0; k < length; k++) {
     chirpRe[k] = chirpRe[(padded - k) % padded] = cos[k];
     chirpIm[k] = chirpIm[(padded - k) % padded] = sin[k];
   }
-  const chirping = inner.run(chirpRe, chirpIm, false);
-  if (chirping) finish(chirping);
+  yield* inner.run(chirpRe, chirpIm, false) ?? [];
   const isLong = padded > LONG_LINE;
   const newWork = (): readonly [Float64Array, Float64Array] => [new Float64Array(padded), new Float64Array(padded)];
   // Others may come in between the pieces of a long line, and take the same plan.
@@ -123,8 +131,10 @@ function bluestein(length: number): FourierPlan {
         return (function* () {
           yield* transform(false) ?? [];
           multiply();
+          yield;
           yield* transform(true) ?? [];
           store();
+          yield;
         })();
       }
       transform(false);
@@ -164,6 +174,7 @@ function* mapLines(
       re[i] = source.re[from + i * step];
       im[i] = source.im[from + i * step];
     }
+    if (length > LONG_LINE) yield;
     yield* make(re, im, toRe, toIm) ?? [];
     done += 20 * length;
     if (done >= PIECE_SIZE) {
@@ -189,9 +200,9 @@ export function* resizeLines(source: ComplexArray, dim: number, size: number): P
 }
 
 /** Complex to complex along `dim`, without scaling. */
-export function transformLines(source: ComplexArray, dim: number, inverse: boolean): Pieces<ComplexArray> {
-  const plan = fourierPlan(source.sizes[dim]);
-  return mapLines(source, dim, plan.length, (re, im, toRe, toIm) => {
+export function* transformLines(source: ComplexArray, dim: number, inverse: boolean): Pieces<ComplexArray> {
+  const plan = yield* fourierPlan(source.sizes[dim]);
+  return yield* mapLines(source, dim, plan.length, (re, im, toRe, toIm) => {
     toRe.set(re);
     toIm.set(im);
     return plan.run(toRe, toIm, inverse);
@@ -216,11 +227,11 @@ export function mirrorLines(source: ComplexArray, dim: number, size: number): Pi
 /** The elements of a tensor as complex numbers in C order; real ones have no imaginary part. */
 export function* readComplex(tensor: Tensor): Pieces<ComplexArray> {
   if (!isComplex(tensor.dtype)) {
-    const re = Float64Array.from(yield* numbersInPieces(tensor));
+    const re = yield* copiedNumbers(tensor);
     return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
   }
   const parts = tensor.contiguousArray() as FloatArray;
-  const pick = (part: number): Float64Array =>
-    Float64Array.from({ length: tensor.numel }, (_, i) => parts[2 * i + part]);
-  return { re: pick(0), im: pick(1), sizes: tensor.sizes };
+  const pick = (part: number): Pieces<Float64Array> =>
+    filled(new Float64Array(tensor.numel), 2, (i) => parts[2 * i + part]);
+  return { re: yield* pick(0), im: yield* pick(1), sizes: tensor.sizes };
 }

@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -95,18 +95,18 @@ function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
   const real = !(args.return_complex ?? false);
   const window = yield* windowOf(args.window, size, win);
   const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
-  const plan = fourierPlan(size);
+  const plan = yield* fourierPlan(size);
   const total = size + hop * (frames - 1);
   const [envelopeRe, envelopeIm] = [new Float64Array(total), new Float64Array(total)];
-  for (let frame = 0; frame < frames; frame++) {
+  yield* repeat(frames, 4 * size, (frame) => {
     for (let i = 0; i < size; i++) {
       envelopeRe[frame * hop + i] += window.re[i] * window.re[i] - window.im[i] * window.im[i];
       envelopeIm[frame * hop + i] += 2 * window.re[i] * window.im[i];
     }
-  }
-  for (let at = start; at < Math.min(start + samples, total); at++) {
-    check(Math.hypot(envelopeRe[at], envelopeIm[at]) >= leastEnvelope, uncovered);
-  }
+  });
+  yield* repeat(Math.max(0, Math.min(samples, total - start)), 8, (at) => {
+    check(Math.hypot(envelopeRe[start + at], envelopeIm[start + at]) >= leastEnvelope, uncovered);
+  });
   const [re, im] = [new Float64Array(batch * samples), new Float64Array(batch * samples)];
   const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
   for (let b = 0; b < batch; b++) {

@@ -129,7 +129,7 @@ function* hostStft(args: StftArgs, out: Tensor): Pieces {
   const window = yield* windowOf(args.window, size, args.win_length ?? size);
   const samples = self.sizes[self.dim - 1];
   const scale = args.normalized ? 1 / Math.sqrt(size) : 1;
-  const plan = fourierPlan(size);
+  const plan = yield* fourierPlan(size);
   const [re, im] = [new Float64Array(batch * bins * frames), new Float64Array(batch * bins * frames)];
   const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
   for (let b = 0; b < batch; b++) {

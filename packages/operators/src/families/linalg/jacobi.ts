@@ -35,48 +35,51 @@ function rotateColumns(m: Matrix, p: number, q: number, c: number, s: number, ur
   }
 }
 
-/** One row of a sweep: whether there was anything off the diagonal. */
-function annihilateRow(a: Matrix, vectors: Matrix, p: number): boolean {
-  const n = a.rows;
-  let rotated = false;
-  for (let q = p + 1; q < n; q++) {
-    const [re, im] = a.at(p, q);
-    const off = Math.hypot(re, im);
-    const [app, aqq] = [a.re[p * n + p], a.re[q * n + q]];
-    if (!(off > 1e-17 * Math.sqrt(Math.abs(app * aqq)) && off > 1e-300)) continue;
-    if (Math.abs(app) + off === Math.abs(app) && Math.abs(aqq) + off === Math.abs(aqq)) continue;
-    rotated = true;
-    const { c, s } = rotation(app, aqq, off);
-    const [ure, uim] = [re / off, im / off];
-    rotateColumns(a, p, q, c, s, ure, uim);
-    rotateRows(a, p, q, c, s, ure, uim);
-    rotateColumns(vectors, p, q, c, s, ure, uim);
-  }
-  return rotated;
+/** A sweep over all pairs of lines, each of so many elements: whether any of them was rotated. */
+function* sweepOver(lines: number, length: number, rotate: (p: number, q: number) => boolean): Pieces<boolean> {
+  let isRotated = false;
+  let [p, q] = [0, 0];
+  // Elements of a column lie far from each other.
+  yield* repeat((lines * (lines - 1)) / 2, 24 * length, () => {
+    if (++q === lines) q = ++p + 1;
+    if (rotate(p, q)) isRotated = true;
+  });
+  return isRotated;
 }
 
-/** Column `p` of a sweep against all after it: whether any was not orthogonal to it. */
-function orthogonaliseColumn(work: Matrix, v: Matrix, p: number): boolean {
-  const { rows, columns } = work;
-  let rotated = false;
-  for (let q = p + 1; q < columns; q++) {
-    let [alpha, beta, re, im] = [0, 0, 0, 0];
-    for (let i = 0; i < rows; i++) {
-      const [xre, xim] = work.at(i, p);
-      const [yre, yim] = work.at(i, q);
-      alpha += xre * xre + xim * xim;
-      beta += yre * yre + yim * yim;
-      re += xre * yre + xim * yim;
-      im += xre * yim - xim * yre;
-    }
-    const off = Math.hypot(re, im);
-    if (!(off > 1e-15 * Math.sqrt(alpha * beta) && off > 1e-300)) continue;
-    rotated = true;
-    const { c, s } = rotation(alpha, beta, off);
-    rotateColumns(work, p, q, c, s, re / off, im / off);
-    rotateColumns(v, p, q, c, s, re / off, im / off);
+/** Whether there was anything off the diagonal. */
+function annihilate(a: Matrix, vectors: Matrix, p: number, q: number): boolean {
+  const n = a.rows;
+  const [re, im] = a.at(p, q);
+  const off = Math.hypot(re, im);
+  const [app, aqq] = [a.re[p * n + p], a.re[q * n + q]];
+  if (!(off > 1e-17 * Math.sqrt(Math.abs(app * aqq)) && off > 1e-300)) return false;
+  if (Math.abs(app) + off === Math.abs(app) && Math.abs(aqq) + off === Math.abs(aqq)) return false;
+  const { c, s } = rotation(app, aqq, off);
+  const [ure, uim] = [re / off, im / off];
+  rotateColumns(a, p, q, c, s, ure, uim);
+  rotateRows(a, p, q, c, s, ure, uim);
+  rotateColumns(vectors, p, q, c, s, ure, uim);
+  return true;
+}
+
+/** Whether two columns were not orthogonal. */
+function orthogonalise(work: Matrix, v: Matrix, p: number, q: number): boolean {
+  let [alpha, beta, re, im] = [0, 0, 0, 0];
+  for (let i = 0; i < work.rows; i++) {
+    const [xre, xim] = work.at(i, p);
+    const [yre, yim] = work.at(i, q);
+    alpha += xre * xre + xim * xim;
+    beta += yre * yre + yim * yim;
+    re += xre * yre + xim * yim;
+    im += xre * yim - xim * yre;
   }
-  return rotated;
+  const off = Math.hypot(re, im);
+  if (!(off > 1e-15 * Math.sqrt(alpha * beta) && off > 1e-300)) return false;
+  const { c, s } = rotation(alpha, beta, off);
+  rotateColumns(work, p, q, c, s, re / off, im / off);
+  rotateColumns(v, p, q, c, s, re / off, im / off);
+  return true;
 }
 
 /** The cyclic Jacobi method; only the triangle named is read. */
@@ -90,11 +93,7 @@ export function* hermitianEigen(matrix: Matrix, upper = false): Pieces<Hermitian
   });
   const vectors = Matrix.identity(n);
   for (let sweep = 0; sweep < sweeps; sweep++) {
-    let rotated = false;
-    yield* repeat(n, 3 * n * n, (p) => {
-      if (annihilateRow(a, vectors, p)) rotated = true;
-    });
-    if (!rotated) break;
+    if (!(yield* sweepOver(n, n, (p, q) => annihilate(a, vectors, p, q)))) break;
     if (matrix.re.length > SMALL_MATRIX) yield;
   }
   const diagonal = a.diagonal();
@@ -135,11 +134,7 @@ export function* singularValues(matrix: Matrix): Pieces<SingularValues> {
   const work = matrix.clone();
   const v = Matrix.identity(columns);
   for (let sweep = 0; sweep < sweeps; sweep++) {
-    let rotated = false;
-    yield* repeat(columns, 3 * rows * columns, (p) => {
-      if (orthogonaliseColumn(work, v, p)) rotated = true;
-    });
-    if (!rotated) break;
+    if (!(yield* sweepOver(columns, rows, (p, q) => orthogonalise(work, v, p, q)))) break;
     if (matrix.re.length > SMALL_MATRIX) yield;
   }
   const lengths = Array.from({ length: columns }, (_, j) => {

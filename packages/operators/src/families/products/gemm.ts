@@ -1,5 +1,5 @@
 import type { FloatArray, Matrix } from '../../kernels/numbers.ts';
-import { finish, PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
 
 const tile = 4;
 
@@ -21,8 +21,7 @@ export function gemm(
   rowLength: number,
   accumulate = false,
 ): void {
-  if (m === 1 || n === 1) gemv(m, n, k, a, b, c, offset, rowLength, accumulate);
-  else finish(gemmPieces(m, n, k, a, b, c, offset, rowLength, accumulate));
+  finish(gemmPieces(m, n, k, a, b, c, offset, rowLength, accumulate));
 }
 
 /** As `gemm`, in pieces. */
@@ -39,11 +38,11 @@ export function* gemmPieces(
 ): Pieces {
   if (m === 0 || n === 0) return;
   if (m === 1 || n === 1) {
-    gemv(m, n, k, a, b, c, offset, rowLength, accumulate);
+    yield* gemv(m, n, k, a, b, c, offset, rowLength, accumulate);
     return;
   }
-  const left = pack(a.data, a.offset, a.rowStride, a.columnStride, m, k);
-  const right = pack(b.data, b.offset, b.columnStride, b.rowStride, n, k);
+  const left = yield* pack(a.data, a.offset, a.rowStride, a.columnStride, m, k);
+  const right = yield* pack(b.data, b.offset, b.columnStride, b.rowStride, n, k);
   const corner = new Float64Array(tile * tile);
   let done = 0;
   for (let j = 0; j < n; j += tile) {
@@ -66,7 +65,7 @@ export function* gemmPieces(
 }
 
 /** One row or one column: packing would cost more than the product. */
-function gemv(
+function* gemv(
   m: number,
   n: number,
   k: number,
@@ -76,40 +75,78 @@ function gemv(
   offset: number,
   rowLength: number,
   accumulate: boolean,
-): void {
+): Pieces {
   // With one column, the product is that of the transposes with one row.
   const [vector, matrix, count, step] = m === 1 ? [a, b, n, 1] : [transposed(b), transposed(a), m, rowLength];
-  const vectorStep = vector.columnStride;
-  const along = matrix.rowStride;
-  const x = vector.data;
-  const y = matrix.data;
-  if (matrix.columnStride === 1 && along !== 1 && count > 1) {
+  const store = (j: number, sum: number): void => {
+    c[offset + j * step] = accumulate ? c[offset + j * step] + sum : sum;
+  };
+  if (matrix.columnStride === 1 && matrix.rowStride !== 1 && count > 1) {
     // Columns lie side by side: go through the matrix row by row instead of jumping through memory.
     const sums = new Float64Array(count);
-    for (let i = 0; i < k; i++) {
-      const value = x[vector.offset + i * vectorStep];
-      const row = matrix.offset + i * along;
-      for (let j = 0; j < count; j++) sums[j] += value * y[row + j];
+    const rows = Math.max(1, Math.floor(PIECE_SIZE / count));
+    for (let i = 0; i < k; i += rows) {
+      if (i > 0) yield;
+      addRows(sums, vector, matrix, i, Math.min(k, i + rows));
     }
-    for (let j = 0; j < count; j++) c[offset + j * step] = accumulate ? c[offset + j * step] + sums[j] : sums[j];
+    sums.forEach((sum, j) => store(j, sum));
     return;
   }
+  const sums = new Float64Array(2);
+  let done = 0;
   for (let j = 0; j < count; j++) {
-    let position = matrix.offset + j * matrix.columnStride;
-    let at = vector.offset;
-    let even = 0;
-    let odd = 0;
-    let i = 0;
-    for (; i + 1 < k; i += 2) {
-      even += x[at] * y[position];
-      odd += x[at + vectorStep] * y[position + along];
-      at += 2 * vectorStep;
-      position += 2 * along;
+    sums.fill(0);
+    for (let i = 0; i < k; i += PIECE_SIZE) {
+      const end = Math.min(k, i + PIECE_SIZE);
+      addProducts(sums, vector, matrix, j, i, end);
+      done += end - i;
+      if (done < PIECE_SIZE) continue;
+      done = 0;
+      yield;
     }
-    if (i < k) even += x[at] * y[position];
-    const sum = even + odd;
-    c[offset + j * step] = accumulate ? c[offset + j * step] + sum : sum;
+    store(j, sums[0] + sums[1]);
   }
+}
+
+/** Adds rows of a matrix, each times its element of a vector. */
+function addRows(sums: Float64Array, vector: Matrix, matrix: Matrix, start: number, end: number): void {
+  const x = vector.data;
+  const y = matrix.data;
+  const count = sums.length;
+  for (let i = start; i < end; i++) {
+    const value = x[vector.offset + i * vector.columnStride];
+    const row = matrix.offset + i * matrix.rowStride;
+    for (let j = 0; j < count; j++) sums[j] += value * y[row + j];
+  }
+}
+
+/** Adds products of a vector's elements and a column's to two sums, of those at even places and at odd ones. */
+function addProducts(
+  sums: Float64Array,
+  vector: Matrix,
+  matrix: Matrix,
+  column: number,
+  start: number,
+  end: number,
+): void {
+  const x = vector.data;
+  const y = matrix.data;
+  const vectorStep = vector.columnStride;
+  const along = matrix.rowStride;
+  let position = matrix.offset + column * matrix.columnStride + start * along;
+  let at = vector.offset + start * vectorStep;
+  let even = sums[0];
+  let odd = sums[1];
+  let i = start;
+  for (; i + 1 < end; i += 2) {
+    even += x[at] * y[position];
+    odd += x[at + vectorStep] * y[position + along];
+    at += 2 * vectorStep;
+    position += 2 * along;
+  }
+  if (i < end) even += x[at] * y[position];
+  sums[0] = even;
+  sums[1] = odd;
 }
 
 function transposed(matrix: Matrix): Matrix {
@@ -117,33 +154,58 @@ function transposed(matrix: Matrix): Matrix {
 }
 
 /** Panels of four lines, their elements interleaved; lines that are missing at the end are zeros. */
-function pack(
+function* pack(
   data: FloatArray,
   offset: number,
   lineStride: number,
   step: number,
   lines: number,
   length: number,
-): FloatArray {
+): Pieces<FloatArray> {
   const panels = Math.ceil(lines / tile);
   const size = panels * tile * length;
   const packed = data instanceof Float32Array ? new Float32Array(size) : new Float64Array(size);
-  const whole = lineStride === 1 ? lines - (lines % tile) : 0;
-  // Lines that lie side by side are read four at a time, in the order they lie in memory.
-  for (let line = 0; line < whole; line += tile) {
-    let to = line * length;
-    let from = offset + line;
-    for (let i = 0; i < length; i++) {
-      packed[to] = data[from];
-      packed[to + 1] = data[from + 1];
-      packed[to + 2] = data[from + 2];
-      packed[to + 3] = data[from + 3];
-      to += tile;
-      from += step;
-    }
+  yield* repeat(panels, 4 * tile * length, (panel) => {
+    const line = panel * tile;
+    const from = offset + line * lineStride;
+    const to = line * length;
+    // Lines that lie side by side are read four at a time, in the order they lie in memory.
+    if (lineStride === 1 && line + tile <= lines) packBeside(packed, to, data, from, step, length);
+    else packApart(packed, to, data, from, lineStride, step, Math.min(tile, lines - line), length);
+  });
+  return packed;
+}
+
+function packBeside(
+  packed: FloatArray,
+  to: number,
+  data: FloatArray,
+  from: number,
+  step: number,
+  length: number,
+): void {
+  for (let i = 0; i < length; i++) {
+    packed[to] = data[from];
+    packed[to + 1] = data[from + 1];
+    packed[to + 2] = data[from + 2];
+    packed[to + 3] = data[from + 3];
+    to += tile;
+    from += step;
   }
-  for (let line = whole; line < lines; line++) {
-    let to = (line - (line % tile)) * length + (line % tile);
+}
+
+function packApart(
+  packed: FloatArray,
+  start: number,
+  data: FloatArray,
+  offset: number,
+  lineStride: number,
+  step: number,
+  lines: number,
+  length: number,
+): void {
+  for (let line = 0; line < lines; line++) {
+    let to = start + line;
     let from = offset + line * lineStride;
     for (let i = 0; i < length; i++) {
       packed[to] = data[from];
@@ -151,7 +213,6 @@ function pack(
       from += step;
     }
   }
-  return packed;
 }
 
 function multiplyPanels(k: number, a: FloatArray, fromA: number, b: FloatArray, fromB: number, c: Float64Array): void {

@@ -25,6 +25,8 @@ import { transposeView } from '../../kernels/views.ts';
 
 /** Products that a workgroup is given in a step: with more, a launch for each step, which all of a GPU works on, takes no longer. */
 const LARGEST_STEP = 1 << 18;
+/** Times that the host goes over weights from which it pays to turn them around. */
+const LEAST_TURNS = 4;
 
 export function sigmoid(x: Expr): Expr {
   return div(float(1), add(float(1), unary('exp', unary('neg', x))));
@@ -137,7 +139,8 @@ function lowerDirection(direction: Direction, context: LoweringContext): void {
   );
   const timeStride = strideOfSteps(sequence);
   const step = weights.weightHh.sizes[0] * weights.weightHh.sizes[1];
-  if (timeStride !== null && step <= LARGEST_STEP && !weights.weightHr) {
+  const isSmall = step <= LARGEST_STEP || context.device.capabilities.host;
+  if (timeStride !== null && isSmall && !weights.weightHr) {
     lowerSteps(direction, projected, timeStride, context);
     return;
   }
@@ -154,7 +157,7 @@ function strideOfSteps({ steps }: Sequence): number | null {
 
 /** States after a step, from its part of the projected input and the states before it. */
 function statesAfter(
-  { kind, weights }: Direction,
+  { kind, weights }: Pick<Direction, 'kind' | 'weights'>,
   j: AxisExpr,
   gates: (column: Expr) => Expr,
   hidden: (feature: Expr) => Expr,
@@ -170,8 +173,10 @@ function statesAfter(
 
 /** All steps in one kernel, which finds the hidden state before a step in the output and the cell's in its final place. */
 function lowerSteps(direction: Direction, projected: Tensor, timeStride: number, context: LoweringContext): void {
-  const { kind, label, weights, sequence, output, initial, final, reverse } = direction;
+  const { kind, label, sequence, output, initial, final, reverse } = direction;
   const [length, { count }] = [sequence.steps.length, sequence.steps[0]];
+  const isTurned = context.device.capabilities.host && length * count >= LEAST_TURNS;
+  const weights = isTurned ? turned(direction.weights, label, context) : direction.weights;
   const inSteps = (rows: Tensor): TensorView => {
     const [rowLength, feature] = rows.strides;
     const strides = [rowLength * timeStride, rowLength * sequence.rowStride, feature];
@@ -187,12 +192,38 @@ function lowerSteps(direction: Direction, projected: Tensor, timeStride: number,
   const row = reverse ? sub(indexParam(length - 1), time) : time;
   const rowBefore = reverse ? add(row, index(1)) : sub(row, index(1));
   const isFirst = binary('eq', time, index(0));
-  const hidden = (feature: Expr): Expr => select(isFirst, h0.at([b, feature]), out.at([rowBefore, b, feature]));
+  const states = isTurned
+    ? statesWith(initial.hidden, [length, count, weights.weightHh.sizes[1]], label, context)
+    : null;
+  const hidden = (feature: Expr): Expr =>
+    states ? states.at([time, b, feature]) : select(isFirst, h0.at([b, feature]), out.at([rowBefore, b, feature]));
   const cell = c0 && select(isFirst, c0.at([b, j]), cells!.at([b, j]));
-  const after = statesAfter(direction, j, (column) => gates.at([row, b, column]), hidden, cell);
+  const after = statesAfter({ kind, weights }, j, (column) => gates.at([row, b, column]), hidden, cell);
   const stores = [storeTo(out, [row, b, j], after.hidden), storeTo(new TensorView(final.hidden), [b, j], after.hidden)];
+  if (states) stores.push(storeTo(states, [add(time, index(1)), b, j], after.hidden));
   if (cells && after.cell) stores.push(storeTo(cells, [b, j], after.cell));
   context.launch({ kind: 'recurrence', label, time, axes: [b], innerAxes: [j], stores });
+}
+
+/** Weights of which those that neighbouring features have for the same state lie beside each other: four features are worked out at once. */
+function turned(weights: CellWeights, label: string, context: LoweringContext): CellWeights {
+  const { weightHh } = weights;
+  const columns = transposeView(weightHh, 0, 1);
+  const copy = context.temporary(columns.sizes, weightHh.dtype);
+  lowerCopy(copy, columns, context, label);
+  return { ...weights, weightHh: transposeView(copy, 0, 1) };
+}
+
+/** Room for hidden states, of which the first is there: no step has to ask whether it is the first. */
+function statesWith(
+  first: Tensor,
+  [length, count, size]: readonly [number, number, number],
+  label: string,
+  context: LoweringContext,
+): TensorView {
+  const states = context.temporary([length + 1, count, size], first.dtype);
+  lowerCopy(states.asStrided([count, size], [size, 1]), first, context, label);
+  return new TensorView(states);
 }
 
 /** The rows of the matrix that hold one step: `count` rows, `rowStride` apart. */

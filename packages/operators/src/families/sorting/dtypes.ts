@@ -8,6 +8,7 @@ export const sortingDtypes: DtypeLimits = {
     ['linspace_cpu', 't', 'histc'],
     ['kthvalue_cpu', 'tc', 'kthvalue'],
     ['median_cpu', 'tc', 'median nanmedian'],
+    ['median_out', 'tc', 'median.dim nanmedian.dim'],
     ['mode_cpu', 'c', 'mode'],
     ['searchsorted_out_cpu', 'tc', 'bucketize'],
     ['unique', 'c', '_unique _unique2 unique_dim unique_consecutive'],

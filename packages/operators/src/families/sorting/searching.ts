@@ -4,8 +4,9 @@ import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tens
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
-import { numberReader, readScalar } from '../../kernels/elements.ts';
+import { readScalar } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
+import { numbersInPieces, type FloatArray } from '../../kernels/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -14,13 +15,6 @@ import { stableOrder } from './sort.ts';
 import { movedim, sameSizes, select } from '../views/view-functions.ts';
 
 /** Looking for values among values (ATen/native/Bucketization.cpp, Unique.cpp, TensorCompare.cpp, Histogram.cpp). */
-
-/** The elements in C order as numbers. */
-function* numbersOf(tensor: Tensor): Pieces<Float64Array> {
-  const whole = yield* contiguousInPieces(tensor);
-  const read = numberReader(whole);
-  return Float64Array.from({ length: whole.numel }, (_, at) => read(whole.storageOffset + at));
-}
 
 interface Search {
   readonly sorted_sequence: Tensor;
@@ -32,7 +26,7 @@ interface Search {
 }
 
 /** How many elements of an ascending row come before `value`, equal ones included where `right` is set. NaN is largest. */
-function placeOf(row: Float64Array, order: Float64Array | null, value: number, right: boolean): number {
+function placeOf(row: FloatArray, order: FloatArray | null, value: number, right: boolean): number {
   let low = 0;
   let high = row.length;
   const comesBefore = (element: number): boolean => {
@@ -80,9 +74,9 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
 }
 
 function* runSearch({ sorted_sequence: sorted, self, right, side, sorter }: Search, output: Tensor): Pieces {
-  const sequence = yield* numbersOf(sorted);
-  const order = sorter ? yield* numbersOf(sorter) : null;
-  const values = self instanceof Tensor ? yield* numbersOf(self) : Float64Array.of(Number(self));
+  const sequence = yield* numbersInPieces(sorted);
+  const order = sorter ? yield* numbersInPieces(sorter) : null;
+  const values = self instanceof Tensor ? yield* numbersInPieces(self) : Float64Array.of(Number(self));
   const length = sorted.sizes.at(-1) ?? 1;
   const perRow = sorted.dim === 1 ? values.length : (self as Tensor).sizes.at(-1)!;
   const isRight = right || side === 'right';
@@ -154,8 +148,10 @@ const isInRow = (overload: string, args: string): OperatorRow =>
   kernel<IsIn>(`aten::isin.${overload}(${args}, *, bool assume_unique=False, bool invert=False) -> Tensor`, {
     shape: ({ elements }) => ({ sizes: elements?.sizes ?? [], dtype: 'bool' }),
     *host(given, [output]) {
-      const tests = new Set(given.test_elements ? yield* numbersOf(given.test_elements) : [Number(given.test_element)]);
-      const values = given.elements ? yield* numbersOf(given.elements) : [Number(given.element)];
+      const tests = new Set(
+        given.test_elements ? yield* numbersInPieces(given.test_elements) : [Number(given.test_element)],
+      );
+      const values = given.elements ? yield* numbersInPieces(given.elements) : [Number(given.element)];
       // A Set finds NaN, which equals nothing.
       yield* writeInPieces(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
     },
@@ -216,7 +212,7 @@ function* sortedPositions(
 }
 
 function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
-  const values = yield* numbersOf(self);
+  const values = yield* numbersInPieces(self);
   const compare = (a: number, b: number): number => compareNumbers(values[a], values[b]);
   const order = yield* sortedPositions(values.length, consecutive ? null : compare);
   const { representatives, inverse, counts } = yield* grouped(order, (a, b) => values[a] === values[b]);
@@ -229,7 +225,7 @@ function* uniqueElements(self: Tensor, consecutive: boolean): Pieces<Tensor[]> {
 function* uniqueSlices(self: Tensor, dim: number, consecutive: boolean): Pieces<Tensor[]> {
   const along = wrapDim(dim, self.dim);
   const rows = yield* contiguousInPieces(movedim(self, [along], [0]));
-  const values = yield* numbersOf(rows);
+  const values = yield* numbersInPieces(rows);
   const count = rows.sizes[0];
   const width = count === 0 ? 0 : values.length / count;
   const compare = (a: number, b: number): number => {
@@ -294,7 +290,7 @@ interface Histogram {
 
 /** Counts in bins of equal width; the last one includes its upper end. */
 function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Pieces {
-  const values = yield* numbersOf(self);
+  const values = yield* numbersInPieces(self);
   let [low, high] = [Number(min), Number(max)];
   if (low === high && values.length > 0) {
     [low, high] = [Infinity, -Infinity];

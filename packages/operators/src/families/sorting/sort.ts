@@ -1,7 +1,7 @@
 import { isComplex, type HostArray, type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
-import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { numbersInPieces, elementsInPieces } from '../../kernels/numbers.ts';
@@ -120,7 +120,7 @@ interface SortArgs {
 }
 
 function refuseComplex(self: Tensor): void {
-  if (isComplex(self.dtype)) throw notImplementedFor('sort_stable', dtypeName(self.dtype));
+  if (isComplex(self.dtype)) throw new OperatorError(' Sort does not support complex dtypes on CPU');
 }
 
 function sortRow(schema: string, wants: 'both' | 'indices', out?: string): OperatorRow {

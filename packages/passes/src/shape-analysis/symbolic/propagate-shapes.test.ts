@@ -39,6 +39,15 @@ describe('propagateShapes', () => {
     expect((graph.outputs[0].type as TensorType).shape).toEqual([batch, 3]);
   });
 
+  test('gives a tuple the types of what it is made of, whatever its own said', () => {
+    const graph = parseIr(`graph(%x : Float(2), %n : int):
+  %t : (Tensor) = prim::TupleConstruct(%x, %n)
+  return (%t)
+`);
+    propagateShapes(graph, evaluate);
+    expect(String(graph.outputs[0].type)).toBe('(Float(2), int)');
+  });
+
   test('learns from what an operator insists on', () => {
     const [convolved, product] = shapesIn(`graph(%x : Tensor, %w : Float(8, 3, 3, 3), %m : Float(5, 4)):
   %none : NoneType = prim::Constant()

@@ -1,5 +1,6 @@
-import { AliasDb, type Block, type Graph, type Node, type TupleType, unifyTypes } from '@cresset/ir';
+import { AliasDb, type Block, type Graph, type Node, unifyTypes } from '@cresset/ir';
 import type { ConstantEvaluator } from '../../cleanup/constant-propagation.ts';
+import { refineTupleType } from '../../cleanup/refine-tuple-types.ts';
 import { ShapeFunctions } from './shape-functions.ts';
 import { propagateShapesWithFunction } from './shape-node-analyzer.ts';
 
@@ -10,7 +11,7 @@ import { propagateShapesWithFunction } from './shape-node-analyzer.ts';
  * @param evaluate runs operators on ints.
  */
 export function propagateShapes(graph: Graph, evaluate: ConstantEvaluator): void {
-  new ShapePropagator(new AliasDb(graph), evaluate).block(graph.block);
+  new ShapePropagator(AliasDb.of(graph), evaluate).block(graph.block);
 }
 
 class ShapePropagator {
@@ -31,8 +32,7 @@ class ShapePropagator {
     if (node.kind === 'prim::If') {
       this.#if(node);
     } else if (node.kind === 'prim::TupleConstruct') {
-      const type = node.output().type as TupleType;
-      node.output().setType(type.withContained(node.inputs.map((input) => input.type)));
+      refineTupleType(node);
     } else {
       const shapeFunction = this.#functions.graphFor(node);
       if (shapeFunction) propagateShapesWithFunction(node, shapeFunction, this.aliasDb, this.evaluate);

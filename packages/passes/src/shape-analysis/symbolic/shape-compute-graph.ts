@@ -59,7 +59,7 @@ class ShapeComputeGraphBuilder {
   }
 
   #propagate(): Map<Node, Graph> {
-    const aliasDb = new AliasDb(this.graph);
+    const aliasDb = AliasDb.of(this.graph);
     const functions = new ShapeFunctions(this.evaluate);
     const partial = new Map<Node, Graph>();
     for (const node of this.graph.nodes()) {

@@ -142,7 +142,7 @@ class ShapeNodeAnalyzer {
   // ---- outputs
 
   #setOutputs(symbols: ReadonlyMap<Value, number>): void {
-    const aliasDb = new AliasDb(this.graph);
+    const aliasDb = AliasDb.of(this.graph);
     this.graph.outputs.forEach((sizes, index) => {
       const output = this.node.output(index);
       output.setType((output.type as TensorType).withSymbolicShapes(shapeOf(sizes, symbols, aliasDb)));
