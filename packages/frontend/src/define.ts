@@ -21,6 +21,7 @@ import { convertToSSA } from './ssa/convert-to-ssa.ts';
 import { emitDefinition } from './emission/function-emitter.ts';
 import { liftClosures } from './ssa/lift-closures.ts';
 import { eraseListLiterals } from './ssa/list-literals.ts';
+import { literalConstant } from './literal-constant.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
 import { replaceOldOperatorsWithUpgraders } from './upgrading/replace-old-operators.ts';
 import type { Resolver, Self } from './resolver.ts';
@@ -231,8 +232,10 @@ export function makeTypeParser(resolver: Resolver | undefined): ScriptTypeParser
   return new ScriptTypeParser(resolver, evaluateConstants);
 }
 
-/** Compiles a function that returns the expressions, and computes what it returns. */
+/** Compiles a function that returns the expressions, and computes what it returns; of literals nothing has to be compiled. */
 const evaluateConstants: ConstantEvaluator = (range, types, exprs, resolver) => {
+  const literals = exprs.map((expr, index) => literalConstant(expr, types[index]));
+  if (literals.every((literal) => literal !== undefined)) return literals;
   useCompilerForBuiltins();
   const annotated = exprs.map((expr, index) => annotate(range, types[index], expr));
   const returned: Expr = makeTuple(range, annotated);
@@ -285,6 +288,11 @@ function useCompilerForBuiltins(): void {
   builtinFunctionTable.useCompiler((source) => {
     const unit = new CompilationUnit();
     const defs = new Parser(new Source(source, '<builtin>'), 'serialized').parseDefinitions() as readonly Def[];
-    return defineFunctions(unit, defs, { resolver: NATIVE_RESOLVER });
+    const functions = declareFunctions(unit, defs, { resolver: NATIVE_RESOLVER });
+    const types = makeTypeParser(NATIVE_RESOLVER);
+    for (const [index, def] of defs.entries()) {
+      if (def.decl.returnType !== undefined) functions[index]!.declareSchema(types.parseSchemaFromDef(def, false));
+    }
+    return functions;
   });
 }

@@ -57,6 +57,7 @@ describe('expressions', () => {
     expect(failure('def f(x: List[int]):\n  return set(x)').message).toContain(
       "set(Tensor 0) -> Tensor 0:\nExpected a value of type 'Tensor' for argument '0' but instead found type 'List[int]'.",
     );
+    expect(failure('def f(x):\n  return x[...]').message).toContain('Cannot emit expr for: (dots)');
   });
 
   it('turns the number on the left of a tensor around', () => {

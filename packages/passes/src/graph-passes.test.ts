@@ -55,6 +55,19 @@ describe('tuples', () => {
     expect(lines).toContain('return (%3, %4)');
   });
 
+  test('leave what blocks give without types', () => {
+    const text = `graph(%a : int, %c : bool):
+  %t : (int, int) = prim::TupleConstruct(%a, %a)
+  %r : (int, int) = prim::If(%c)
+    block0():
+      -> (%t)
+    block1():
+      -> (%t)
+  return (%r)
+`;
+    expect(after(lowerAllTuples, text)[0]).toBe('%2 : Tensor, %3 : Tensor = prim::If(%1)');
+  });
+
   test('that something needs whole are an error', () => {
     const text = 'graph(%t : (Tensor, Tensor)):\n  %r : Tensor = my::op(%t)\n  return (%r)\n';
     expect(() => after(lowerAllTuples, text)).toThrow('op that does not forward tuples, unsupported kind: my::op');
@@ -164,6 +177,14 @@ ${products}
   return (%s)
 `;
     expect(after(batchMm, text)[0]).toMatch(/^%5 : Tensor = prim::MMTreeReduce\((%\d, ){7}%\d\)$/);
+  });
+
+  test.each([
+    ['aten::mm(%x, %x)', 1],
+    ['aten::neg(%x)', 2],
+  ])('are looked for before anything unused goes: %s', (call, lines) => {
+    const text = `graph(%x : Tensor):\n  %unused : Tensor = aten::relu(%x)\n  %r : Tensor = ${call}\n  return (%r)\n`;
+    expect(after(batchMm, text).filter((line) => line.includes('aten::'))).toHaveLength(lines);
   });
 });
 

@@ -17,7 +17,7 @@ import {
   type Value,
 } from '@cresset/ir';
 import { emitBuiltinCall } from './builtin-call.ts';
-import { compileError } from '../compilation-error.ts';
+import { compileError, compileErrorMessage } from '../compilation-error.ts';
 import type { CondValue, Emitter } from './emitter.ts';
 import type { Environment } from './environment.ts';
 import { NamedValue } from '../values/named-value.ts';
@@ -366,8 +366,8 @@ function escapingVariables(e: Emitter, range: SourceRange, whenTrue: Branch, whe
       if (isDefined) {
         names.add(name);
       } else {
-        const reason = compileError(range, `${name} is not defined in the ${otherName} branch`);
-        e.environment.setVariableTypeError(name, reason.message);
+        const reason = `${name} is not defined in the ${otherName} branch`;
+        e.environment.setVariableTypeError(name, compileErrorMessage(range, reason));
       }
     }
   };
@@ -415,7 +415,7 @@ function mergeVariable(e: Emitter, range: SourceRange, name: string, whenTrue: B
   if (whenTrue.environment.findInParentFrame(name) ?? whenFalse.environment.findInParentFrame(name)) {
     throw error;
   }
-  e.environment.setVariableTypeError(name, error.message);
+  e.environment.setVariableTypeError(name, () => error.message);
 }
 
 /** Throws an ErrorReport unless a special form is called with that many arguments and no keywords. */

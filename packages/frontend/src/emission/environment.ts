@@ -53,7 +53,7 @@ export class Environment {
   readonly #types = new Map<string, Type>();
   readonly #sugared = new Map<string, SugaredValue>();
   /** Why a variable that only some paths set cannot be used; kept in the outermost frame. */
-  readonly #typeErrors = new Map<string, string>();
+  readonly #typeErrors = new Map<string, () => string>();
 
   constructor(fn: GraphFunction, resolver: Resolver, block: Block, next?: Environment) {
     this.fn = fn;
@@ -66,7 +66,7 @@ export class Environment {
     return this.next === undefined ? this : this.next.#outermost;
   }
 
-  setVariableTypeError(name: string, message: string): void {
+  setVariableTypeError(name: string, message: () => string): void {
     this.#outermost.#typeErrors.set(name, message);
   }
 
@@ -204,7 +204,7 @@ export class Environment {
   }
 
   #notFound(name: string, range: SourceRange): Error {
-    const reason = this.#outermost.#typeErrors.get(name);
+    const reason = this.#outermost.#typeErrors.get(name)?.();
     return compileError(range, reason === undefined ? `undefined value ${name}` : `${reason}and was used here`);
   }
 

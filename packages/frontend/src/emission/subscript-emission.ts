@@ -38,10 +38,6 @@ export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | unde
     return new SimpleValue(emitSlice(e, expr.range, value, defaultDim(e, value, expr.range), emitBounds(e, first!)));
   }
   const value = container.asValue(valueRange, e.fn);
-  const isTensor = value.type.isSubtypeOf(TensorType.get());
-  if (isTensor && first!.kind === 'dots') {
-    return new SimpleValue(emitMultidimSlicing(e, expr.range, value, expr.subscripts));
-  }
   const index = e.emitSugaredExpr(first!);
   if (index instanceof SliceValue) {
     return new SimpleValue(emitSlice(e, valueRange, value, defaultDim(e, value, valueRange), index));
@@ -50,7 +46,7 @@ export function emitSubscript(e: Emitter, expr: Subscript, typeHint: Type | unde
   if (value.type instanceof TupleType) {
     return new SimpleValue(emitTupleIndex(e, expr.range, value, indexValue));
   }
-  if (isTensor) {
+  if (value.type.isSubtypeOf(TensorType.get())) {
     return new SimpleValue(emitMultidimSlicing(e, expr.range, value, expr.subscripts));
   }
   return container.getitem(expr.range, e.fn, indexValue, typeHint);

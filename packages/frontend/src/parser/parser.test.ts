@@ -180,6 +180,8 @@ describe('statements', () => {
 
   it('refuses what TorchScript has not', () => {
     expect(() => statements('try:\n  pass\nexcept: pass')).toThrow("try blocks aren't supported");
+    expect(() => statements('match x:\n  case 1: pass')).toThrow("Match aren't supported");
+    expect(statements('match = x\nmatch(x)\nmatch[0] = x')).toHaveLength(3);
     expect(() => parseProgram(new Source('def f(*args): pass\n'), 'python')).toThrow(
       "can't take variable number of arguments",
     );

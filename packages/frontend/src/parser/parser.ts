@@ -260,6 +260,17 @@ export class Parser extends ExpressionParser {
   }
 
   /** Adds a compound statement, or the simple statements of one line. */
+  /** `match` is a keyword where a subject follows, which begins unlike anything that can follow a name. */
+  #startsMatch(): boolean {
+    const { stream } = this;
+    return (
+      stream.isPython &&
+      stream.cur.kind === 'ident' &&
+      stream.text(stream.cur) === 'match' &&
+      ['ident', 'number', 'string'].includes(stream.lookahead().kind)
+    );
+  }
+
   #parseStatement(into: Stmt[]): void {
     const { kind } = this.stream.cur;
     const inClass = this.#inClass;
@@ -292,6 +303,7 @@ export class Parser extends ExpressionParser {
         if (Object.hasOwn(UNSUPPORTED_STATEMENTS, kind)) {
           throw this.unsupported(this.stream.cur, UNSUPPORTED_STATEMENTS[kind]!, kind.length);
         }
+        if (this.#startsMatch()) throw this.unsupported(this.stream.cur, 'Match');
         this.#parseSimpleStatements(into);
     }
   }

@@ -28,6 +28,8 @@ export interface AliasFacts {
   wildcardType(element: MemoryElement): Type | undefined;
   /** The locations a node writes to, those of nodes in its blocks not among them. */
   readonly writes: ReadonlyMap<Node, MemoryLocations>;
+  /** Whether the graph, and graphs within it, are still what was looked at. */
+  isCurrent(): boolean;
 }
 
 /** Kinds whose outputs are new values and which write to nothing. */
@@ -114,6 +116,9 @@ class AliasAnalysis implements AliasFacts {
   readonly writes = new Map<Node, MemoryLocations>();
   readonly #graph: Graph;
   readonly #options: AliasAnalysisOptions;
+  readonly #revisions = new Map<Graph, number>();
+  /** Wildcards of types that have been asked for. */
+  readonly #wildcardsByType = new Map<Type, MemoryElement>();
   /** Wildcards by the Python spelling of their type, which few types share. */
   readonly #wildcardsByName = new Map<string, { type: Type; element: MemoryElement }[]>();
   readonly #wildcardValues = new Set<Value>();
@@ -124,6 +129,14 @@ class AliasAnalysis implements AliasFacts {
   constructor(graph: Graph, options: AliasAnalysisOptions) {
     this.#graph = graph;
     this.#options = options;
+    this.#revisions.set(graph, graph.revision);
+  }
+
+  isCurrent(): boolean {
+    for (const [graph, revision] of this.#revisions) {
+      if (graph.revision !== revision) return false;
+    }
+    return true;
   }
 
   run(): AliasFacts {
@@ -249,7 +262,9 @@ class AliasAnalysis implements AliasFacts {
   }
 
   #analyzeSubgraph(node: Node): void {
-    const { block } = node.g('Subgraph');
+    const subgraph = node.g('Subgraph');
+    const { block } = subgraph;
+    this.#revisions.set(subgraph, subgraph.revision);
     this.#mapAliases(block.inputs, node.inputs);
     this.#analyzeBlock(block);
     // Differentiation gives a subgraph more outputs than its node: the captured values.
@@ -480,15 +495,12 @@ class AliasAnalysis implements AliasFacts {
   }
 
   #wildcardFor(type: Type): MemoryElement | undefined {
+    const known = this.wildcardOf(type);
     const types = this.mutableTypes.aliasTypeSet(type);
-    if (types === undefined) {
-      return undefined;
-    }
-    const single = singleTypeOf(types);
-    const known = this.#findWildcard(single);
-    if (known !== undefined) {
+    if (known !== undefined || types === undefined) {
       return known;
     }
+    const single = singleTypeOf(types);
     const element = this.dag.makeFreshElement(undefined);
     const name = single.annotationStr();
     const sameName = this.#wildcardsByName.get(name) ?? [];
@@ -498,13 +510,16 @@ class AliasAnalysis implements AliasFacts {
     return element;
   }
 
-  #findWildcard(type: Type): MemoryElement | undefined {
-    return this.#wildcardsByName.get(type.annotationStr())?.find((entry) => entry.type.equals(type))?.element;
-  }
-
   wildcardOf(type: Type): MemoryElement | undefined {
-    const types = this.mutableTypes.aliasTypeSet(type);
-    return types === undefined ? undefined : this.#findWildcard(singleTypeOf(types));
+    let wildcard = this.#wildcardsByType.get(type);
+    const types = wildcard === undefined ? this.mutableTypes.aliasTypeSet(type) : undefined;
+    if (types !== undefined) {
+      const single = singleTypeOf(types);
+      const sameName = this.#wildcardsByName.get(single.annotationStr());
+      wildcard = sameName?.find((entry) => entry.type.equals(single))?.element;
+      if (wildcard !== undefined) this.#wildcardsByType.set(type, wildcard);
+    }
+    return wildcard;
   }
 
   wildcardType(element: MemoryElement): Type | undefined {

@@ -32,6 +32,15 @@ export class AliasDb {
     jitLog('DEBUG', 'alias_analysis', () => this.dump());
   }
 
+  /** That of a graph as it is: the last one that was made, where it is of this graph and nothing has changed since. */
+  static of(graph: Graph): AliasDb {
+    const last = lastMade?.deref();
+    if (last?.graph === graph && last.#facts.isCurrent()) return last;
+    const made = new AliasDb(graph);
+    lastMade = new WeakRef(made);
+    return made;
+  }
+
   /** The graph, what its values point to and hold, and what its nodes write to, as text (PyTorch: toString). */
   dump(): string {
     return dumpAliasFacts(this.graph, this.#facts);
@@ -244,6 +253,9 @@ export class AliasDb {
     }
   }
 }
+
+/** Passes that change nothing ask one after the other what the one before has asked. */
+let lastMade: WeakRef<AliasDb> | undefined;
 
 function asGroup(values: Value | Iterable<Value>): Iterable<Value> {
   return Symbol.iterator in values ? values : [values];

@@ -3,7 +3,11 @@ import type { Value } from '../graph/value.ts';
 
 /** A set of memory locations, by the indices of their elements (PyTorch: MemoryLocations). */
 export class MemoryLocations implements Iterable<number> {
-  readonly #indices = new Set<number>();
+  readonly #indices: Set<number>;
+
+  constructor(indices: readonly number[] = []) {
+    this.#indices = new Set(indices);
+  }
 
   get isEmpty(): boolean {
     return this.#indices.size === 0;
@@ -39,19 +43,38 @@ export class MemoryLocations implements Iterable<number> {
   }
 }
 
+/** Nearly all elements point to nothing and hold nothing, and a graph has many. */
+const NONE: ReadonlySet<MemoryElement> = new Set();
+
 /** Something that can alias: a value, or what all wildcards of a type stand for (PyTorch: Element). */
 export class MemoryElement {
   readonly index: number;
-  /** What it may point to; where this is empty, it is a memory location by itself. */
-  readonly pointsTo = new Set<MemoryElement>();
-  /** What it may hold, as a list holds its elements. */
-  readonly containedElements = new Set<MemoryElement>();
+  #pointsTo: Set<MemoryElement> | undefined;
+  #containedElements: Set<MemoryElement> | undefined;
   /** The values it stands for; none for a wildcard. */
   readonly values: Set<Value>;
 
   constructor(index: number, value: Value | undefined) {
     this.index = index;
     this.values = new Set(value === undefined ? [] : [value]);
+  }
+
+  /** What it may point to; where this is empty, it is a memory location by itself. */
+  get pointsTo(): ReadonlySet<MemoryElement> {
+    return this.#pointsTo ?? NONE;
+  }
+
+  /** What it may hold, as a list holds its elements. */
+  get containedElements(): ReadonlySet<MemoryElement> {
+    return this.#containedElements ?? NONE;
+  }
+
+  pointTo(target: MemoryElement): void {
+    (this.#pointsTo ??= new Set()).add(target);
+  }
+
+  hold(contained: MemoryElement): void {
+    (this.#containedElements ??= new Set()).add(contained);
   }
 }
 
@@ -81,13 +104,13 @@ export class MemoryDag {
   makePointerTo(from: MemoryElement, to: MemoryElement): void {
     if (from !== to) {
       invariant(!this.#locations.has(from), 'the memory DAG has answered questions about this element already');
-      from.pointsTo.add(to);
+      from.pointTo(to);
     }
   }
 
   addToContainedElements(contained: MemoryElement, container: MemoryElement): void {
     invariant(contained !== container, 'an element cannot contain itself');
-    container.containedElements.add(contained);
+    container.hold(contained);
   }
 
   /**
@@ -106,7 +129,7 @@ export class MemoryDag {
       for (const index of locations) {
         const location = this.#elements[index];
         if (location !== wildcard) {
-          location.pointsTo.add(wildcard);
+          location.pointTo(wildcard);
         }
       }
       let changed = rewritten.get(wildcard);
@@ -131,13 +154,11 @@ export class MemoryDag {
     if (known !== undefined) {
       return known;
     }
-    const locations = new MemoryLocations();
+    const { pointsTo } = element;
+    const locations = new MemoryLocations(pointsTo.size === 0 ? [element.index] : []);
     // Set before the search, so that a cycle of pointers ends it.
     this.#locations.set(element, locations);
-    if (element.pointsTo.size === 0) {
-      locations.add(element.index);
-    }
-    for (const target of element.pointsTo) {
+    for (const target of pointsTo) {
       locations.addAll(this.locationsOf(target));
     }
     return locations;

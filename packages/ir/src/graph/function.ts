@@ -28,6 +28,7 @@ export class GraphFunction implements ScriptFunction {
   #creator: FunctionCreator | undefined;
   #isBeingDefined = false;
   #schema: FunctionSchema | undefined;
+  #isDeclared = false;
   #failure: unknown;
   /** How long compiling it took, with the functions that were first needed for it. */
   compileMilliseconds = 0;
@@ -47,9 +48,9 @@ export class GraphFunction implements ScriptFunction {
     return this.#creator === undefined;
   }
 
-  /** The schema; throws what compiling the function throws. */
+  /** The schema; throws what compiling the function throws, unless it was declared. */
   get schema(): FunctionSchema {
-    this.ensureDefined();
+    if (!this.#isDeclared) this.ensureDefined();
     if (this.#schema === undefined) {
       throw new CressetError('IR_INVARIANT', `function ${this.qualifiedName} has no schema`);
     }
@@ -70,6 +71,12 @@ export class GraphFunction implements ScriptFunction {
   setSchema(schema: FunctionSchema): this {
     this.#schema = schema;
     return this;
+  }
+
+  /** Gives the schema ahead of compiling, where all of its types are written down: calls can be matched to it then, and those that are not cost nothing. */
+  declareSchema(schema: FunctionSchema): void {
+    this.#schema = schema;
+    this.#isDeclared = true;
   }
 
   /**

@@ -36,6 +36,8 @@ export class Graph {
   currentRange: SourceRange | undefined;
   /** Version of PyTorch's operators that the graph's operators are of, for upgraders. */
   opVersion: number | undefined;
+  /** Counts changes to nodes, their order and the types of values: what was found out about a graph holds while this is the same. Bookkeeping of Node and Value. */
+  revision = 0;
   #nextUnique = 0;
   #insertPoint: Node;
 
@@ -359,7 +361,7 @@ export class Graph {
         copy.addBlock().cloneFrom(block, map);
       }
     }
-    return copy;
+    return copy.takeOperatorOf(node);
   }
 
   /** A copy with everything in it; throws `IR_INVARIANT` where the graph uses a value it does not define. */

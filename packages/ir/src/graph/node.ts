@@ -1,4 +1,4 @@
-import { Attributes } from './attributes.ts';
+import { Attributes, type AttributeEntry } from './attributes.ts';
 import type { Block } from './block.ts';
 import { CressetError, invariant } from '../error.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
@@ -256,6 +256,7 @@ export class Node extends Attributes {
 
   permuteOutputs(order: readonly number[]): void {
     invariant(order.length === this.#outputs.length, 'permuteOutputs: the order has another length than the outputs');
+    this.forgetOperator();
     this.#outputs = order.map((index) => this.output(index));
     this.#renumberOutputs();
   }
@@ -363,6 +364,7 @@ export class Node extends Attributes {
   }
 
   #link(before: Node, after: Node): void {
+    this.owningGraph.revision++;
     this.#previous = before;
     this.#next = after;
     before.#next = this;
@@ -390,6 +392,7 @@ export class Node extends Attributes {
     invariant(this.#inList, `${this.kind} is in no block`);
     invariant(this.kind !== 'prim::Param' && this.kind !== 'prim::Return', `${this.kind} cannot leave its block`);
     this.owningGraph.moveInsertPointOff(this);
+    this.owningGraph.revision++;
     // The pointers out of this node stay: whoever iterates over the block finds on from here.
     this.next.#previous = this.#previous;
     this.previous.#next = this.#next;
@@ -504,14 +507,32 @@ export class Node extends Attributes {
 
   // ---- operator
 
-  /** Forgets which operator this node was matched to. */
+  /** Forgets which operator this node was matched to: something of it has changed. */
   forgetOperator(): void {
     this.#operator = undefined;
+    this.owningGraph.revision++;
+  }
+
+  override setAttribute(name: string, entry: AttributeEntry): this {
+    this.owningGraph.revision++;
+    return super.setAttribute(name, entry);
+  }
+
+  override removeAttribute(name: string): this {
+    this.owningGraph.revision++;
+    return super.removeAttribute(name);
   }
 
   /** Tells which operator it is, where the maker of the node has matched it already. Holds until inputs change. */
   setOperator(operator: Operator): this {
     this.#operator = operator;
+    return this;
+  }
+
+  /** Is the operator that a node of its kind was matched to, where the types of their inputs are the same: to find it again takes longer than to copy a node. */
+  takeOperatorOf(node: Node): this {
+    const areAlike = this.#inputs.every(({ type }, index) => type === node.#inputs[index].type);
+    if (areAlike) this.#operator = node.#operator;
     return this;
   }
 

@@ -40,6 +40,7 @@ export class Value {
   /** Returns this value, so that calls chain. */
   setType(type: Type): this {
     this.#type = type;
+    this.owningGraph.revision++;
     // A schema matched by the old type may not fit any more.
     for (const { user } of this.#uses) {
       user.forgetOperator();

@@ -11,7 +11,8 @@ export type AliasTypeSet = readonly Type[];
  * its element, a refined tensor to Tensor, a tuple to a tuple of its mutable members (PyTorch: MutableTypePtrHelper).
  */
 export class MutableTypes {
-  readonly #known = new Map<Type, AliasTypeSet | undefined>();
+  /** Of types that were asked for; types do not change. */
+  static readonly #known = new WeakMap<Type, AliasTypeSet | 'immutable'>();
 
   isMutable(type: Type): boolean {
     return this.aliasTypeSet(type) !== undefined;
@@ -19,10 +20,12 @@ export class MutableTypes {
 
   /** Undefined for a type that cannot be written to and holds nothing that can. */
   aliasTypeSet(type: Type): AliasTypeSet | undefined {
-    if (!this.#known.has(type)) {
-      this.#known.set(type, this.#compute(type));
+    let set = MutableTypes.#known.get(type);
+    if (set === undefined) {
+      set = this.#compute(type) ?? 'immutable';
+      MutableTypes.#known.set(type, set);
     }
-    return this.#known.get(type);
+    return set === 'immutable' ? undefined : set;
   }
 
   #compute(type: Type): AliasTypeSet | undefined {

@@ -1,4 +1,5 @@
 import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
+import { involvesMutable, isMutableType } from '../mutation/mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
 /** How the log calls this file. */
@@ -13,10 +14,13 @@ export function eliminateCommonSubexpressions(graph: Graph): boolean {
 type Lookup = (key: string) => Node | undefined;
 
 class CommonSubexpressionEliminator {
-  readonly #aliasDb: AliasDb;
+  /** Made when it is first asked for: most of what is shared are constants. */
+  #known: AliasDb | null = null;
 
-  constructor(graph: Graph) {
-    this.#aliasDb = new AliasDb(graph);
+  constructor(private readonly graph: Graph) {}
+
+  get #aliasDb(): AliasDb {
+    return (this.#known ??= AliasDb.of(this.graph));
   }
 
   run(block: Block, inParents: Lookup): boolean {
@@ -29,11 +33,15 @@ class CommonSubexpressionEliminator {
         for (const inner of node.blocks) changed = this.run(inner, lookup) || changed;
         continue;
       }
-      if (this.#aliasDb.hasWriters(node)) continue;
       const key = nodeKey(node);
       if (key === null) continue;
       const existing = inParents(key) ?? known.get(key);
       if (!existing) {
+        known.set(key, node);
+      } else if (this.#hasWriters(node)) {
+        continue;
+      } else if (this.#hasWriters(existing)) {
+        // Of what equals it, the first that nobody writes to is the one to share.
         known.set(key, node);
       } else if (this.#mayShare(node, existing, block) && mayChange(LOG, node, existing)) {
         node.replaceAllUsesWith(existing);
@@ -44,8 +52,14 @@ class CommonSubexpressionEliminator {
     return changed;
   }
 
+  /** Whether anything is written to that it reads or gives. */
+  #hasWriters(node: Node): boolean {
+    return involvesMutable(node) && this.#aliasDb.hasWriters(node);
+  }
+
   /** Two outputs of the graph are two values to whoever gets them; across blocks, so is whatever lives longer than the graph. */
   #mayShare(node: Node, existing: Node, block: Block): boolean {
+    if (!node.outputs.some(({ type }) => isMutableType(type))) return true;
     return existing.owningBlock === block
       ? !(this.#isInOutput(node) && this.#isInOutput(existing))
       : this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs);

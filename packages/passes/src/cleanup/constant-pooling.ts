@@ -6,7 +6,7 @@ import { nodeKey } from './node-key.ts';
 export function poolConstants(graph: Graph, aliasDb?: AliasDb): boolean {
   // Asked only where two lists are equal, and made only then. Moving constants changes nothing that it knows.
   let known = aliasDb;
-  const changed = poolBlock(graph.block, new Map(), () => (known ??= new AliasDb(graph)));
+  const changed = poolBlock(graph.block, new Map(), () => (known ??= AliasDb.of(graph)));
   logGraph('constant_pooling', graph);
   return changed;
 }

@@ -10,7 +10,7 @@ import {
 } from '@cresset/ir';
 import { eliminateDeadWrites } from './dead-code-elimination.ts';
 import { nodeKey } from './node-key.ts';
-import { isMutableType } from '../mutation/mutable-type.ts';
+import { involvesMutable } from '../mutation/mutable-type.ts';
 
 /**
  * Runs a node on constant inputs; gives its outputs, or null where it cannot be run now (no kernel, an error, data that is
@@ -102,9 +102,10 @@ class ConstantPropagator {
     if (node.hasSideEffects() || node.isNondeterministic() || node.maybeSchema()?.isVararg === true) return false;
     if (this.immutableTypesOnly) {
       if (node.kind.startsWith('aten::is_autocast')) return false;
-      return ![...node.inputs, ...node.outputs].some((value) => isMutableType(value.type));
+      return !involvesMutable(node);
     }
-    this.#aliasDb ??= new AliasDb(this.graph);
+    if (!involvesMutable(node)) return true;
+    this.#aliasDb ??= AliasDb.of(this.graph);
     return !this.#aliasDb.hasWriters(node);
   }
 

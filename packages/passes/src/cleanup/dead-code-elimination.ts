@@ -29,8 +29,14 @@ export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): 
 /** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
 export function eliminateDeadWrites(graph: Graph): boolean {
   // Without writes there is nothing that aliases could tell.
-  const writes = Array.from(graph.allNodes()).some(isWrite);
-  return eliminateDeadCode(graph, writes ? { aliasDb: new AliasDb(graph) } : {});
+  return eliminateDeadCode(graph, hasWrites(graph.block) ? { aliasDb: AliasDb.of(graph) } : {});
+}
+
+function hasWrites(block: Block): boolean {
+  for (const node of block.nodes()) {
+    if (isWrite(node) || node.blocks.some(hasWrites)) return true;
+  }
+  return false;
 }
 
 /** As `eliminateDeadCode`, for one block and all within it. */
@@ -123,11 +129,16 @@ class DeadCodeEliminator {
       known =
         node.hasSideEffects() ||
         isUnknownOperator(node) ||
-        node.blocks.some((block) => [...block.nodes()].some((inner) => this.#hasSideEffects(inner))) ||
+        node.blocks.some((block) => this.#someHasSideEffects(block)) ||
         this.#hasUntrackedMutation(node);
       this.#sideEffects.set(node, known);
     }
     return known;
+  }
+
+  #someHasSideEffects(block: Block): boolean {
+    for (const node of block.nodes()) if (this.#hasSideEffects(node)) return true;
+    return false;
   }
 
   #hasUntrackedMutation(node: Node): boolean {

@@ -101,8 +101,12 @@ function flattenInputs(node: Node): void {
   }
 }
 
-/** An output `(a, b)` becomes two, which a TupleConstruct before `place` makes a tuple again for its users. */
+/**
+ * An output `(a, b)` becomes two, which a TupleConstruct before `place` makes a tuple again for its users. As in PyTorch, only those of the
+ * graph itself are given types.
+ */
 function flattenOutputs(node: Node, place: Node): void {
+  const isTyped = node === node.owningGraph.block.paramNode;
   let point = place;
   for (let index = 0; index < node.outputs.length;) {
     const output = node.output(index);
@@ -112,7 +116,10 @@ function flattenOutputs(node: Node, place: Node): void {
       continue;
     }
     requireForwarder(node);
-    const parts = type.elements.map((element, offset) => node.insertOutput(index + 1 + offset).setType(element));
+    const parts = type.elements.map((element, offset) => {
+      const part = node.insertOutput(index + 1 + offset);
+      return isTyped || element instanceof TupleType ? part.setType(element) : part;
+    });
     point = node.owningGraph.createTuple(parts).insertBefore(point).copyMetadata(node);
     output.replaceAllUsesWith(point.output());
     node.eraseOutput(index);

@@ -8,11 +8,12 @@ export function refineTupleTypes(graph: Graph): void {
 function refineInBlock(block: Block): void {
   for (const node of block.nodes()) {
     node.blocks.forEach(refineInBlock);
-    if (node.kind === 'prim::TupleConstruct') refine(node);
+    if (node.kind === 'prim::TupleConstruct') refineTupleType(node);
   }
 }
 
-function refine(node: Node): void {
+/** The same for the tuple that one node makes. */
+export function refineTupleType(node: Node): void {
   const { type } = node.output();
   if (!(type instanceof TupleType)) return;
   node.output().setType(

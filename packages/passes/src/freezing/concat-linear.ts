@@ -62,7 +62,7 @@ class LinearJoiner {
   }
 
   #canMoveBefore(layer: ConstantLinear, group: readonly ConstantLinear[]): boolean {
-    this.#aliasDb ??= new AliasDb(this.#graph);
+    this.#aliasDb ??= AliasDb.of(this.#graph);
     return group.every(({ node }) => this.#aliasDb!.couldMoveBeforeTopologically(layer.node, node));
   }
 

@@ -15,7 +15,7 @@ export function uniteEqualTensors(graph: Graph): void {
     const alike = known.get(key) ?? [];
     const first = alike.find((each) => haveEqualElements(comparableTensor(each)!, tensor));
     if (!first) known.set(key, [...alike, node]);
-    else if ((aliasDb ??= new AliasDb(graph)).safeToChangeAliasingRelationship(node.outputs, first.outputs))
+    else if ((aliasDb ??= AliasDb.of(graph)).safeToChangeAliasingRelationship(node.outputs, first.outputs))
       node.setT('value', comparableTensor(first)!);
   }
 }

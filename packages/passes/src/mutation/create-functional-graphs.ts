@@ -37,7 +37,7 @@ class FunctionalGraphSlicer {
   readonly #functional = new Set<Node>();
 
   constructor(private readonly graph: Graph) {
-    this.#aliasDb = new AliasDb(graph);
+    this.#aliasDb = AliasDb.of(graph);
   }
 
   run(): boolean {

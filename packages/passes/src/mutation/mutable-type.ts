@@ -1,4 +1,4 @@
-import { FutureType, OptionalType, TupleType, UnionType, type Type } from '@cresset/ir';
+import { FutureType, OptionalType, TupleType, UnionType, type Node, type Type } from '@cresset/ir';
 
 /** Whether a value of this type can be changed in place, or hold something that can (PyTorch: isMutableType). */
 export function isMutableType(type: Type): boolean {
@@ -31,4 +31,9 @@ export function isMutableType(type: Type): boolean {
       }
       return false;
   }
+}
+
+/** Whether anything that a node reads or gives could be changed in place. */
+export function involvesMutable({ inputs, outputs }: Node): boolean {
+  return inputs.some(({ type }) => isMutableType(type)) || outputs.some(({ type }) => isMutableType(type));
 }

@@ -74,7 +74,7 @@ class MutationRemover {
   ) {}
 
   get #db(): AliasDb {
-    return (this.#aliasDb ??= new AliasDb(this.graph));
+    return (this.#aliasDb ??= AliasDb.of(this.graph));
   }
 
   removeListMutation(block: Block): boolean {

@@ -60,7 +60,7 @@ class InplaceRewriter {
       const { type } = node.output();
       if (given === undefined || !(type instanceof TensorType) || type.scalarType !== given) return false;
     }
-    this.#aliasDb ??= new AliasDb(this.graph);
+    this.#aliasDb ??= AliasDb.of(this.graph);
     return !hasSideEffectOrAlias(input, this.#aliasDb) && input.uses.length === 1;
   }
 }

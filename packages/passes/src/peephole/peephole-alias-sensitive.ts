@@ -30,15 +30,18 @@ export function peepholeAliasSensitive(graph: Graph, useShapes = true): boolean 
 }
 
 class AliasSensitive {
-  readonly #aliasDb: AliasDb;
+  /** As the graph was before anything was changed. */
+  #known: AliasDb | null = null;
   /** Values whose aliases are not what the AliasDb knows any more. */
   readonly #stale: Value[] = [];
 
   constructor(
-    graph: Graph,
+    private readonly graph: Graph,
     private readonly useShapes: boolean,
-  ) {
-    this.#aliasDb = new AliasDb(graph);
+  ) {}
+
+  get #aliasDb(): AliasDb {
+    return (this.#known ??= AliasDb.of(this.graph));
   }
 
   runOn(block: Block): boolean {
@@ -54,9 +57,9 @@ class AliasSensitive {
 
   #replaceRanks(node: Node, rank: bigint): boolean {
     let changed = false;
-    const isWritten = this.#aliasDb.hasWriters(node.output());
-    for (const { user } of node.output().uses.slice()) {
-      if (user.kind !== 'aten::dim') continue;
+    const queries = node.output().uses.filter(({ user }) => user.kind === 'aten::dim');
+    const isWritten = queries.length > 0 && this.#aliasDb.hasWriters(node.output());
+    for (const { user } of queries) {
       if (isWritten && !this.#aliasDb.moveAfterTopologicallyValid(node, user)) continue;
       if (!mayChange(LOG, user)) continue;
       const graph = node.owningGraph;

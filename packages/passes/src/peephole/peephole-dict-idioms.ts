@@ -13,17 +13,17 @@ import {
  * Looks into dicts of constant keys that are made in the graph and never written to (PyTorch: PeepholeOptimizeDictIdioms).
  */
 export function peepholeDictIdioms(graph: Graph): boolean {
-  return runOn(graph.block, new AliasDb(graph));
+  return runOn(graph.block);
 }
 
-function runOn(block: Block, aliasDb: AliasDb): boolean {
+function runOn(block: Block): boolean {
   let changed = false;
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) changed = runOn(inner, aliasDb) || changed;
+    for (const inner of node.blocks) changed = runOn(inner) || changed;
     const dict = node.inputs[0];
     const isDict = dict?.type instanceof DictType && dict.node.kind === 'prim::DictConstruct';
     if (!isDict || (node.kind !== 'aten::len' && node.kind !== 'aten::__getitem__')) continue;
-    if (aliasDb.hasWriters(dict)) continue;
+    if (AliasDb.of(block.owningGraph).hasWriters(dict)) continue;
     const entries = entriesOf(dict.node);
     if (!entries) continue;
     const found = node.kind === 'aten::len' ? lengthOf(node, entries) : entries.get(constantValue(node.input(1)));

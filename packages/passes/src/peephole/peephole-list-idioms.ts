@@ -20,25 +20,35 @@ export function peepholeListIdioms(graph: Graph): boolean {
   return new ListIdioms(graph).run();
 }
 
+/** What reads a list's length or elements. */
+const READERS: ReadonlySet<string> = new Set([
+  'aten::len',
+  'aten::__getitem__',
+  'prim::ListUnpack',
+  'aten::add',
+  'aten::slice',
+]);
+
 class ListIdioms {
-  readonly #written = new Set<Value>();
+  /** Lists that are written to; looked for before anything is changed, where there is something to change. */
+  #written: Set<Value> | null = null;
 
   constructor(private readonly graph: Graph) {}
 
   run(): boolean {
-    this.#collectWritten(this.graph.block, new AliasDb(this.graph));
     return this.#runOn(this.graph.block);
   }
 
-  #collectWritten(block: Block, aliasDb: AliasDb): void {
+  #collectWritten(block: Block, aliasDb: AliasDb, written: Set<Value>): Set<Value> {
     const note = (value: Value): void => {
-      if (value.type instanceof ListType && aliasDb.hasWriters(value)) this.#written.add(value);
+      if (value.type instanceof ListType && aliasDb.hasWriters(value)) written.add(value);
     };
     block.inputs.forEach(note);
     for (const node of block.nodes()) {
       node.outputs.forEach(note);
-      for (const inner of node.blocks) this.#collectWritten(inner, aliasDb);
+      for (const inner of node.blocks) this.#collectWritten(inner, aliasDb, written);
     }
+    return written;
   }
 
   #runOn(block: Block): boolean {
@@ -46,7 +56,7 @@ class ListIdioms {
     for (const node of block.nodes()) {
       for (const inner of node.blocks) changed = this.#runOn(inner) || changed;
       const list = node.inputs[0];
-      if (list === undefined || !this.#isKnown(list)) continue;
+      if (list === undefined || !READERS.has(node.kind) || !this.#isKnown(list)) continue;
       changed = this.graph.withInsertPoint(node, () => this.#simplify(node, list.node.inputs)) || changed;
     }
     return changed;
@@ -54,7 +64,9 @@ class ListIdioms {
 
   /** Whether a value is a list of known elements for good. */
   #isKnown(value: Value): boolean {
-    return value.type instanceof ListType && value.node.kind === 'prim::ListConstruct' && !this.#written.has(value);
+    if (!(value.type instanceof ListType) || value.node.kind !== 'prim::ListConstruct') return false;
+    this.#written ??= this.#collectWritten(this.graph.block, AliasDb.of(this.graph), new Set());
+    return !this.#written.has(value);
   }
 
   #simplify(node: Node, elements: readonly Value[]): boolean {
@@ -104,7 +116,7 @@ class ListIdioms {
     const made = this.graph.insertNode(this.graph.create('prim::ListConstruct', elements));
     made.output().setType(node.output().type);
     node.output().replaceAllUsesWith(made.output());
-    if (this.#written.has(node.output())) this.#written.add(made.output());
+    if (this.#written?.has(node.output())) this.#written.add(made.output());
     return true;
   }
 }

@@ -20,7 +20,7 @@ function refineListLengths(graph: Graph): boolean {
   }
   const severalTimes = [...asked].flatMap(([list, times]) => (times > 1 ? [list] : []));
   if (severalTimes.length === 0) return false;
-  const aliasDb = new AliasDb(graph);
+  const aliasDb = AliasDb.of(graph);
   const fixed = severalTimes.filter((list) => !aliasDb.hasWriters(list));
   return fixed.length > 0 && new ListLengthRefiner(new Set(fixed)).run(graph);
 }

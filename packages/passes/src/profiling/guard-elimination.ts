@@ -18,7 +18,7 @@ const MAX_ROUNDS = 5;
  * of results that follow from guarded inputs go (PyTorch: EliminateRedundantGuards).
  */
 export function eliminateRedundantGuards(graph: Graph): void {
-  const aliasDb = new AliasDb(graph);
+  const aliasDb = AliasDb.of(graph);
   for (let round = 0; round < MAX_ROUNDS && moveGuardsToDefinitions(graph.block, aliasDb); round++);
   coalesceGuards(graph.block);
   removeDominatedGuards(graph.block, aliasDb);
