@@ -1,31 +1,39 @@
 // How long a page waits for its first answer that has nothing of the library yet, with this build and with another one, in turns:
-//   node scripts/bench-cold-load.mjs DIST [--runs N] [--device webgpu|cpu]
+//   node scripts/bench-cold-load.mjs DIST [--runs N] [--device webgpu|cpu] [--models LIST] [--node]
 // DIST is the folder of the other build, `packages/cresset/dist` of an earlier commit. Each run is a browser context of its own, in which the digit
-// classifier is loaded and asked once, on the software adapter and on the host. `pnpm build` comes first. Times differ with whatever else the machine
-// does; both builds are in the same run, and the ratio of their medians is what counts.
+// classifier is loaded and asked once, on the software adapter and on the host. With `--models` it is whole models of ../shared, whose bytes are in memory
+// when the time begins, on the host unless a device is named; with `--node` each run is a process of Node. `pnpm build` comes first. Times differ with
+// whatever else the machine does; both builds are in the same run, and the ratio of their medians is what counts.
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { chromium } from 'playwright';
+import { firstCalls, modelFolder, timeFirstAnswer } from './cold-load/model-calls.mjs';
 import { inFreshPage } from './fresh-page.mjs';
 import { launchOptions } from './machine/gpu-lanes.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const {
-  values: { runs, device: devices },
+  values: { runs, device: chosenDevices, models, node: inNode },
   positionals: [other],
 } = parseArgs({
   allowPositionals: true,
   options: {
     runs: { type: 'string', default: '10' },
-    device: { type: 'string', multiple: true, default: ['webgpu', 'cpu'] },
+    device: { type: 'string', multiple: true },
+    models: { type: 'string' },
+    node: { type: 'boolean', default: false },
   },
 });
 if (!other) throw new Error('which build is it to be compared with? Name the folder with its files');
+if (inNode && !models) throw new Error('which models are to be loaded in Node? Name them with --models');
+const names = models?.split(',') ?? ['digits'];
+const devices = chosenDevices ?? (models ? ['cpu'] : ['webgpu', 'cpu']);
 const digits = JSON.parse(readFileSync(fromRoot('apps/playground/public/models/digits.json'), 'utf8'));
 
 /** Milliseconds from `load` to the answer, in a page that has the library's page module and nothing else of it. */
-async function coldLoad(browser, dist, device) {
+async function coldDigits(browser, dist, device) {
   const { result } = await inFreshPage(
     browser,
     async ({ drawing: { picture, pictureScale, shape }, device: chosen }) => {
@@ -40,7 +48,23 @@ async function coldLoad(browser, dist, device) {
     { drawing: digits, device },
     { dist },
   );
-  return result;
+  return { clock: result };
+}
+
+async function coldModel(browser, dist, device, name) {
+  const { path, calls } = firstCalls(name);
+  const argument = { address: `/models/${path}`, calls, device };
+  const { result } = await inFreshPage(browser, timeFirstAnswer, argument, {
+    dist,
+    folders: { '/models/': modelFolder },
+  });
+  return { clock: result };
+}
+
+async function coldInNode(dist, device, name) {
+  const args = [fromRoot('scripts/cold-load/in-node.mjs'), dist, name, device];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout.trim().split('\n').at(-1));
 }
 
 const median = (values) => {
@@ -48,23 +72,34 @@ const median = (values) => {
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 };
 
-const builds = [fromRoot('packages/cresset/dist/'), other];
-const browser = await chromium.launch(launchOptions);
-try {
-  for (const device of devices) {
-    const times = builds.map(() => []);
-    // The first of each warms the browser itself.
-    for (let run = -1; run < Number(runs); run++) {
-      for (const [at, dist] of builds.entries()) {
-        const milliseconds = await coldLoad(browser, dist, device);
-        if (run >= 0) times[at].push(milliseconds);
-      }
+/** Both builds in turns; prints what they took. */
+async function compare(label, load) {
+  const builds = [fromRoot('packages/cresset/dist/'), other];
+  const times = builds.map(() => []);
+  // The first of each warms the browser itself, and the system's cache of files.
+  for (let run = -1; run < Number(runs); run++) {
+    for (const [at, dist] of builds.entries()) {
+      const measured = await load(dist);
+      if (run >= 0) times[at].push(measured);
     }
-    const [own, others] = times.map(median);
-    console.log(
-      `${device}: ${own.toFixed(0)} ms, the other build ${others.toFixed(0)} ms, ratio ${(own / others).toFixed(2)}`,
-    );
+  }
+  for (const kind of Object.keys(times[0][0])) {
+    const [own, others] = times.map((each) => median(each.map((measured) => measured[kind])));
+    const figures = `${own.toFixed(0)} ms, the other build ${others.toFixed(0)} ms, ratio ${(own / others).toFixed(2)}`;
+    console.log(`${label}${kind === 'clock' ? '' : `, ${kind}`}: ${figures}`);
+  }
+}
+
+const browser = inNode ? null : await chromium.launch(launchOptions);
+try {
+  for (const name of names) {
+    for (const device of devices) {
+      const loadIn = models ? coldModel : coldDigits;
+      await compare(models ? `${name}, ${device}` : device, (dist) =>
+        inNode ? coldInNode(dist, device, name) : loadIn(browser, dist, device, name),
+      );
+    }
   }
 } finally {
-  await browser.close();
+  await browser?.close();
 }

@@ -1,5 +1,7 @@
-// Times single WebGPU kernels in Node: `pnpm bench:kernels [part of a name]`. VK_DRIVER_FILES chooses another driver.
+// Times single WebGPU kernels in Node: `pnpm bench:kernels [part of a name] [--schedules NAME]`, beside what the adapter reaches in kernels that do
+// nothing else. It needs Dawn's binding and a Vulkan driver, no browser and no network; VK_DRIVER_FILES chooses another driver than the lane's.
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { createServer } from 'vite';
 import { create, globals } from 'webgpu';
 import { vulkanEnvironment } from './machine/gpu-lanes.mjs';
@@ -14,6 +16,7 @@ const server = await createServer({
   logLevel: 'error',
 });
 const { main } = await server.ssrLoadModule('/packages/webgpu/bench/kernels.ts');
-await main(process.argv[2] ?? '');
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { schedules: { type: 'string' } } });
+await main(positionals[0] ?? '', values.schedules ?? null);
 await server.close();
 process.exit(0);

@@ -1,9 +1,11 @@
-// Takes corpora through every executor: each case has to have the verdict that it has with the JIT off.
+// Takes corpora through every executor on every device: each case has to have the verdict that it has on the first device with the JIT off.
 //   node scripts/check-executors.mjs [CORPUS ...]     folders with cases (*.jsonl); jit, op and models of ../shared by default
-//   --sample N      only so many cases of each corpus
-//   --device NAME   cpu (the default) or webgpu
+//   --sample N      only so many cases of each corpus, spread evenly
+//   --device LIST   of cpu (the host in TypeScript), webassembly (the host's device), webgpu; all of them by default
+//   --workers N     processes at a time
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
-// guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled.
+// guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled. On a device,
+// everything that has a kernel there runs there, however little it is.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +18,11 @@ const skippedStatus = 77;
 const shared = fileURLToPath(new URL('../../shared/', import.meta.url));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { sample: { type: 'string' }, device: { type: 'string', default: 'cpu' }, workers: { type: 'string' } },
+  options: {
+    sample: { type: 'string' },
+    device: { type: 'string', default: 'cpu,webassembly,webgpu' },
+    workers: { type: 'string' },
+  },
 });
 const corpora =
   positionals.length > 0 ? positionals : ['conformance/jit', 'conformance/op', 'models'].map((name) => shared + name);
@@ -29,16 +35,21 @@ if (missing !== undefined) {
 const folder = mkdtempSync(join(tmpdir(), 'cresset-executors-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
-/** Whether each case passes, by its id, with the reason where it does not. */
-async function verdicts(corpus, executor) {
-  const file = join(folder, `${executor}.json`);
-  const options = Object.entries({ device: values.device, sample: values.sample, workers: values.workers });
-  const given = options.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, value]));
-  const args = ['-s', 'conformance', '--corpus', corpus, '--executor', executor, '--repeat', '3', '--json', file];
-  const { status, output } = await runToEnd('pnpm', [...args, ...given, '--timeout', '120'], { quiet: true });
+const executors = ['off', 'default', 'simple', 'profiling', 'bailouts'];
+
+/** For each case why it fails under each executor, null where it passes. */
+async function verdicts(corpus, device) {
+  const file = join(folder, 'results.json');
+  const given = ['sample', 'workers'].flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name}`, values[name]],
+  );
+  const runner = ['-s', 'conformance', '--corpus', corpus, '--device', device, '--no-small-host', '--json', file];
+  const plans = ['--executor', executors.join(), '--repeat', '3', '--timeout', '300'];
+  const { status, output } = await runToEnd('pnpm', [...runner, ...plans, ...given], { quiet: true });
   if (status !== 0) throw new Error(`the conformance runner ended with status ${status}\n${output}`);
   const results = JSON.parse(readFileSync(file, 'utf8'));
-  return new Map(results.map(({ id, passed, reason }) => [id, passed ? 'passes' : `fails: ${reason}`]));
+  const alike = (reason) => Object.fromEntries(executors.map((executor) => [executor, reason]));
+  return new Map(results.map(({ id, reason, verdicts: found = alike(reason) }) => [id, found]));
 }
 
 /** Work that nothing needs fails in them, also in PyTorch where it does not optimise; elsewhere it is not done. */
@@ -48,18 +59,24 @@ const failWithoutPasses = new Set(
   ),
 );
 
-const isPass = (verdict) => verdict === 'passes';
+const said = (reason) => (reason === null ? 'passes' : `fails: ${reason}`);
 for (const corpus of corpora) {
-  const plain = await verdicts(corpus, 'off');
-  const count = (found) => `${[...found.values()].filter(isPass).length} of ${found.size}`;
-  console.log(`${corpus}: off ${count(plain)}`);
-  for (const executor of ['default', 'simple', 'profiling', 'bailouts']) {
-    const found = await verdicts(corpus, executor);
-    console.log(`${corpus}: ${executor} ${count(found)}`);
-    for (const [id, verdict] of found) {
-      if (isPass(verdict) === (isPass(plain.get(id)) || failWithoutPasses.has(id))) continue;
-      console.error(`${id}: ${verdict}; with the JIT off it ${plain.get(id)}`);
-      process.exitCode = 1;
+  let first = null;
+  for (const device of values.device.split(',')) {
+    const found = await verdicts(corpus, device);
+    first ??= found;
+    const counts = executors.map(
+      (executor) => `${executor} ${[...found.values()].filter((each) => each[executor] === null).length}`,
+    );
+    console.log(`${corpus}, ${device}: ${counts.join(', ')} of ${found.size}`);
+    for (const [id, each] of found) {
+      const { off } = first.get(id);
+      for (const executor of executors) {
+        const passes = off === null || (executor !== 'off' && failWithoutPasses.has(id));
+        if ((each[executor] === null) === passes) continue;
+        console.error(`${id}, ${device}, ${executor}: ${said(each[executor])}; with the JIT off it ${said(off)}`);
+        process.exitCode = 1;
+      }
     }
   }
 }

@@ -119,8 +119,10 @@ function steps(machine) {
     check('executors', process.execPath, [
       'scripts/check-executors.mjs',
       ...['jit', 'op'].map((corpus) => `../shared/conformance/${corpus}`),
+      '--device',
+      machine.vulkan ? 'cpu,webassembly,webgpu' : 'cpu,webassembly',
       '--sample',
-      '40',
+      '25',
     ]),
     check('stopping', process.execPath, ['scripts/check-stopping.mjs', '--sample', '12']),
     check('round trips', process.execPath, ['scripts/check-round-trip.mjs']),

@@ -1,8 +1,8 @@
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
-import { requestWebGpuDevice } from '@cresset/webgpu';
 import { CaseRunner } from '../src/cases/case-runner.ts';
 import type { CaseResult, ProgramCase } from '../src/cases/case.ts';
+import { requestGpuDevice } from '../src/runner/gpu-device.ts';
 import type { RunnerSettings } from '../src/runner/runner-settings.ts';
 
 /** Called by the runner, which drives this page, once for each case. */
@@ -14,9 +14,10 @@ declare global {
 
 let runner: Promise<CaseRunner> | null = null;
 
-async function deviceOf({ device, defaultLimits }: RunnerSettings): Promise<ComputeDevice | null> {
+async function deviceOf(settings: RunnerSettings): Promise<ComputeDevice | null> {
+  const { device } = settings;
   if (device === 'webassembly') return new WasmDevice();
-  return device === 'webgpu' ? requestWebGpuDevice({ defaultLimits }) : null;
+  return device === 'webgpu' ? requestGpuDevice(settings) : null;
 }
 
 async function makeRunner(settings: RunnerSettings): Promise<CaseRunner> {

@@ -9,7 +9,7 @@ import { ShaderFolder } from './runner/shader-folder.ts';
 
 const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;
-const gpu = settings.device === 'webgpu' ? await openNodeDevice(settings.defaultLimits) : null;
+const gpu = settings.device === 'webgpu' ? await openNodeDevice(settings) : null;
 const device = settings.device === 'webassembly' ? new WasmDevice() : gpu;
 const limits = settings.smallHost ? {} : { smallWork: -1 };
 const runner = new CaseRunner({ device, limits }, settings.checks, settings);

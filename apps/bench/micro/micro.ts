@@ -5,9 +5,9 @@ import { cpuUsage } from 'node:process';
 import { createInterface } from 'node:readline';
 import { script } from '@cresset/frontend';
 import { ClassType, IntType, StringType, TensorType } from '@cresset/ir';
-import { register as registerHost } from '@cresset/operators/parts/host';
-import { initializeRuntime, RuntimeContext, ScriptModule } from '@cresset/runtime';
+import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { List, numelOf, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
+import { openWasmDevice } from '@cresset/wasm-fuser/parts/device';
 
 type ArgumentSpec =
   | number
@@ -50,11 +50,12 @@ const WARM_UP_TURNS = 4;
  * TorchScript programs in this library's interpreter on the host and in PyTorch's with one thread, in turns. Throws where an answer is not PyTorch's.
  */
 export async function runMicro({ folder, python = null, names = [''], turns = 5 }: MicroOptions): Promise<MicroTime[]> {
-  initializeRuntime();
-  registerHost();
+  registerAllParts();
   const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8')) as MicroProgram[];
   const unit = script(readFileSync(join(folder, 'programs.py'), 'utf8'));
-  const module = new ScriptModule(new ScriptObject(new ClassType('__torch__.M')), unit, new RuntimeContext());
+  // As in a page without a GPU.
+  const context = new RuntimeContext({ device: openWasmDevice() });
+  const module = new ScriptModule(new ScriptObject(new ClassType('__torch__.M')), unit, context);
   const peer = python === null ? null : new PyTorch(python, folder);
   const times: MicroTime[] = [];
   try {
@@ -64,7 +65,7 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
       for (let turn = -WARM_UP_TURNS; turn < turns; turn++) {
         const values = args.map(toValue);
         const start = cpuUsage();
-        const result = await module.callFunction(fn, values);
+        const result = await module.callFunction(fn, values, { resultToHost: true });
         const { user, system } = cpuUsage(start);
         const theirs = (await peer?.run(name)) ?? null;
         if (theirs) expectEqual(name, result, theirs.result);

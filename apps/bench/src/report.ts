@@ -22,8 +22,17 @@ export const milliseconds = (value: number): string => `${digits(value)} ms`;
 
 export const ratio = (value: number): string => `${digits(value)} ×`;
 
-/** Time by the clock, or of the processor: on a software adapter that is the GPU's too, and other work on the machine is no part of it. */
-export type Figure = 'milliseconds' | 'cpuMilliseconds';
+/**
+ * Time by the clock, or of the processor: on a software adapter that is the GPU's too, and other work on the machine is no part of it. Until the first
+ * answer: by the clock, from the bytes of the model, with all that is compiled on the way.
+ */
+export type Figure = 'milliseconds' | 'cpuMilliseconds' | 'firstAnswer';
+
+/** Null where there is none. */
+function timeOf(measurement: Measurement | undefined, figure: Figure): number | null {
+  if (measurement?.status !== 'right') return null;
+  return figure === 'firstAnswer' ? measurement.loadMilliseconds + measurement.firstMilliseconds : measurement[figure];
+}
 
 /** How many times as long as Cresset on the same device a contestant took; null where one of them has no time. */
 export function ratioOf(
@@ -35,7 +44,7 @@ export function ratioOf(
   const base = baseOf(report, id);
   const time = (name: string | null): number | null => {
     const found = result.measurements.find(({ contestant }) => contestant === name);
-    return found?.status === 'right' ? found[figure] : null;
+    return timeOf(found, figure);
   };
   const own = time(id);
   const other = time(base);
@@ -63,7 +72,7 @@ export function meanRatio(
 /** A measurement in a word or two. */
 function cellText(measurement: Measurement, times: number | null, figure: Figure): string {
   if (measurement.status !== 'right') return measurement.status;
-  const time = measurement[figure];
+  const time = timeOf(measurement, figure);
   if (time === null) return '';
   return times === null ? milliseconds(time) : `${milliseconds(time)} (${ratio(times)})`;
 }
@@ -123,6 +132,8 @@ export function markdownReport(report: BenchReport & { readonly environment: str
     timeTable('cpuMilliseconds'),
     'Median of a call by the clock:',
     timeTable('milliseconds'),
+    'From the bytes of a model to its first answer by the clock; what models before had compiled stays compiled, so the first model is the cold one:',
+    timeTable('firstAnswer'),
     'Of WebGPU: dispatches / submits / uploads / bind groups / buffers of a warm call; shaders and buffer memory made until the first answer, beside what is left of models before:',
     table(
       ['model', ...titles.filter((_, at) => running[at].device === 'WebGPU')],

@@ -9,8 +9,8 @@ import { withCanonicalNames, withoutLocations } from './graph-text.ts';
 import { checkIrCase, type IrCase } from './ir-case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
-import { differenceWhenRepeated } from './repeated-runs.ts';
-import { jitOptionsOf, type RunnerSettings } from '../runner/runner-settings.ts';
+import { differencesWhenRepeated } from './repeated-runs.ts';
+import { jitOptionsOf, type ExecutorSetting, type RunnerSettings } from '../runner/runner-settings.ts';
 
 /** Longest reason that is printed; equal beginnings count as one reason. */
 const reasonLength = 110;
@@ -23,13 +23,44 @@ export class CaseRunner {
   constructor(
     readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>,
     readonly checks: readonly Check[],
-    private readonly plans: Pick<RunnerSettings, 'executor' | 'repeat'> = { executor: 'default', repeat: 1 },
-  ) {
-    applyJitOptions(jitOptionsOf(plans.executor));
-  }
+    private readonly plans: Pick<RunnerSettings, 'executors' | 'repeat'> = { executors: ['default'], repeat: 1 },
+  ) {}
 
   /** Never throws: whatever happens is the case's result. */
   async run(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
+    const { executors, repeat } = this.plans;
+    const results = new Map<ExecutorSetting, CaseResult>();
+    for (const executor of executors) {
+      applyJitOptions(jitOptionsOf(executor));
+      results.set(executor, await this.#runOnce(json, readFile));
+    }
+    const isProgram = json.compile_error === undefined && !json.suite.startsWith('ir/');
+    if (repeat > 1 && isProgram) await this.#repeat(json, readFile, results);
+    const all = [...results.values()];
+    const result = all.find(({ passed }) => !passed) ?? all[0];
+    if (all.length === 1) return result;
+    const verdicts = [...results].map(([executor, { reason = null }]) => [executor, reason]);
+    return { ...result, verdicts: Object.fromEntries(verdicts) };
+  }
+
+  /** Makes the calls again under those executors under which the case has passed, and changes its result where one of them differs. */
+  async #repeat(json: ProgramCase, readFile: FileReader, results: Map<ExecutorSetting, CaseResult>): Promise<void> {
+    // What the others are compared with is a program that was compiled with the JIT off.
+    const executors = [...results.keys()].filter((executor) => executor !== 'off' && results.get(executor)!.passed);
+    if (executors.length === 0) return;
+    const repetition = { context: this.context, readFile, times: this.plans.repeat, executors };
+    const fail = (executor: ExecutorSetting, reason: string): void => {
+      results.set(executor, { ...results.get(executor)!, passed: false, reason: reason.slice(0, reasonLength) });
+    };
+    try {
+      const found = await differencesWhenRepeated(json, repetition);
+      for (const [executor, reason] of found) fail(executor, reason);
+    } catch (error) {
+      for (const executor of executors) fail(executor, reasonOf(error));
+    }
+  }
+
+  async #runOnce(json: ProgramCase, readFile: FileReader): Promise<CaseResult> {
     const { id, suite } = json;
     const hostFallbacks: Record<string, number> = {};
     const fallbackReasons: Record<string, string> = {};
@@ -75,7 +106,6 @@ export class CaseRunner {
         if (found.difference !== null) throw new Mismatch(found.difference);
       }
       if (this.checks.includes('output')) await expectCalls(program, json, readFile);
-      if (this.plans.repeat > 1) await this.#expectSame(json, readFile);
     } finally {
       for (const [operator, count] of program.hostFallbacks()) {
         hostFallbacks[operator] = (hostFallbacks[operator] ?? 0) + count;
@@ -98,13 +128,6 @@ export class CaseRunner {
         program.dispose();
       }
     }
-  }
-
-  async #expectSame(json: ProgramCase, readFile: FileReader): Promise<void> {
-    const { executor, repeat } = this.plans;
-    const options = jitOptionsOf(executor);
-    const found = await differenceWhenRepeated(json, { context: this.context, readFile, times: repeat, options });
-    if (found) throw new Mismatch(found);
   }
 }
 

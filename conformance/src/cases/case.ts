@@ -80,6 +80,8 @@ export interface CaseResult {
   readonly unchecked?: string;
   /** Why it failed, in a form that equal failures share: what the ten commonest reasons are counted by. */
   readonly reason?: string;
+  /** Where there are several executors: why it fails under each, null where it passes. */
+  readonly verdicts?: Readonly<Record<string, string | null>>;
   /** Operators that ran on the host though a device was asked for, with their counts. */
   readonly hostFallbacks?: Readonly<Record<string, number>>;
   /** Why the device did not take them. */

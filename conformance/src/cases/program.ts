@@ -14,9 +14,16 @@ import {
   registerAllParts,
   RuntimeContext,
   ScriptModule,
+  type CallOptions,
   type RuntimeContextOptions,
 } from '@cresset/runtime';
-import { gradientsOf, recordedCall, recordedCopies, requiresGrad } from '@cresset/runtime/parts/autograd';
+import {
+  asksForGradients,
+  gradientsOf,
+  recordedCall,
+  recordedCopies,
+  requiresGrad,
+} from '@cresset/runtime/parts/autograd';
 import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 import { argumentFromPython } from './python-argument.ts';
@@ -138,12 +145,15 @@ class OpenProgram implements Program {
     const fn = this.functionOf(entry);
     const args = this.#bind(fn, inputs, kwargs);
     // As a page calls them: results come along.
-    const options = { resultToHost: true };
-    try {
+    const run = (how: Pick<CallOptions, 'observer' | 'codes'>): Promise<IValue> => {
+      const options = { resultToHost: true, ...how };
       // A method is called as from Python: with the hooks that stand around it.
-      return await (this.self
+      return this.self
         ? this.runner.callOn(this.self, entry, args.slice(1), options)
-        : this.runner.callFunction(fn, args, options));
+        : this.runner.callFunction(fn, args, options);
+    };
+    try {
+      return await (asksForGradients(fn) ? recordedCall(this.runner.context, run) : run({}));
     } finally {
       for (const [operator, count] of this.runner.lastRun?.hostFallback ?? []) {
         this.#fallbacks.set(operator, (this.#fallbacks.get(operator) ?? 0) + count);

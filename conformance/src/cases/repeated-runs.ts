@@ -1,54 +1,58 @@
-import { applyJitOptions, Complex, type JitOptions } from '@cresset/ir';
+import { applyJitOptions, Complex } from '@cresset/ir';
 import type { RuntimeContextOptions } from '@cresset/runtime';
 import { Dict, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { Call, FileReader, ProgramCase } from './case.ts';
 import { decodeIValue } from './ivalue-json.ts';
 import { openProgram, type Program } from './program.ts';
+import { jitOptionsOf, type ExecutorSetting } from '../runner/runner-settings.ts';
 
 interface Repetition {
   readonly context: Pick<RuntimeContextOptions, 'device' | 'limits'>;
   readonly readFile: FileReader;
   /** How often calls are made with the inputs of the case. */
   readonly times: number;
-  readonly options: JitOptions;
+  readonly executors: readonly ExecutorSetting[];
 }
 
 /** What a call came to. */
 type Outcome = { readonly values: readonly IValue[] } | { readonly error: string };
 
 /**
- * Makes the calls of a case several times on one program, then with other shapes, then with those of the case again, and the same on a
- * program that is run as it was compiled. Gives the first difference, or null where there is none.
+ * Makes the calls of a case several times on one program for each executor, then with other shapes, then with those of the case again, and
+ * the same on a program that is run as it was compiled. Gives the first difference for each executor that has one.
  */
-export async function differenceWhenRepeated(
+export async function differencesWhenRepeated(
   json: ProgramCase,
-  { context, readFile, times, options }: Repetition,
-): Promise<string | null> {
-  const open = async (switches: JitOptions): Promise<Program> => {
-    applyJitOptions(switches);
-    return openProgram(json, context, readFile);
+  { context, readFile, times, executors }: Repetition,
+): Promise<ReadonlyMap<ExecutorSetting, string>> {
+  const differences = new Map<ExecutorSetting, string>();
+  const programs = new Map<ExecutorSetting, Program>();
+  const underSwitches = <Result>(executor: ExecutorSetting, work: () => Promise<Result>): Promise<Result> => {
+    applyJitOptions(jitOptionsOf(executor));
+    return work();
   };
-  const plain: JitOptions = { enabled: false };
-  const [tested, reference] = [await open(options), await open(plain)];
   try {
+    for (const executor of ['off', ...executors] as const) {
+      programs.set(executor, await underSwitches(executor, () => openProgram(json, context, readFile)));
+    }
     const rounds = [...Array.from({ length: times }, () => 0), 1, 1, 0];
     for (const [round, cut] of rounds.entries()) {
       for (const [at, call] of (json.calls ?? []).entries()) {
-        applyJitOptions(plain);
-        const want = await outcomeOf(reference, json, call, readFile, cut);
-        applyJitOptions(options);
-        const got = await outcomeOf(tested, json, call, readFile, cut);
+        const outcome = (executor: ExecutorSetting): Promise<Outcome> =>
+          underSwitches(executor, () => outcomeOf(programs.get(executor)!, json, call, readFile, cut));
+        const want = await outcome('off');
         // Without the JIT, work that nothing needs can fail; PyTorch's answer is of a program that leaves it out. There is nothing to compare.
-        if ('error' in want && cut === 0 && call.raises === undefined) return null;
-        const found = outcomeDifference(got, want, json);
-        if (found !== null) return `round ${round + 1}, call ${at + 1}: ${found}`;
+        if ('error' in want && cut === 0 && call.raises === undefined) return differences;
+        for (const executor of executors) {
+          if (differences.has(executor)) continue;
+          const found = outcomeDifference(await outcome(executor), want, json);
+          if (found !== null) differences.set(executor, `round ${round + 1}, call ${at + 1}: ${found}`);
+        }
       }
     }
-    return null;
+    return differences;
   } finally {
-    applyJitOptions(options);
-    tested.dispose();
-    reference.dispose();
+    for (const program of programs.values()) program.dispose();
   }
 }
 
@@ -66,7 +70,7 @@ async function outcomeOf(
   for (const [name, value] of Object.entries(call.kwargs ?? {})) kwargs.set(name, await decode(value));
   try {
     const output = await program.call(call.entry ?? json.entry ?? 'forward', inputs, kwargs);
-    const values = [output, ...inputs];
+    const values = [output, ...inputs, ...kwargs.values()];
     for (const value of values) if (value instanceof Tensor) await value.storage.toHost();
     return { values };
   } catch (error) {

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { availableParallelism } from 'node:os';
+import { gpuSchedules, type GpuSchedules } from '../../../test-setup/gpu-schedules.ts';
 import type { Check } from '../cases/case.ts';
-import { DEVICE_SETTINGS, EXECUTOR_SETTINGS, type RunnerSettings } from './runner-settings.ts';
+import { DEVICE_SETTINGS, EXECUTOR_SETTINGS, type ExecutorSetting, type RunnerSettings } from './runner-settings.ts';
 
 export interface Options extends RunnerSettings {
   /** A folder or a single `.jsonl` file. */
@@ -32,11 +33,12 @@ export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
   --device NAME         where programs run: cpu (in TypeScript), webassembly, webgpu (cpu)
   --no-small-host       everything that has a kernel for the device runs there, however little it is
   --default-limits      a device with the limits and features that every WebGPU adapter has
+  --schedules NAME      kernels as another GPU would get them: software, hardware, few threads
   --dump-shaders DIR    write every distinct shader there
   --usage FILE          say which of the 200 operators at the top of FILE were left to the host, and why
   --browser             run in Chromium, not in Node
   --deno                run in Deno, whose WebGPU is wgpu
-  --executor NAME       who makes plans: default, simple, profiling, bailouts, off
+  --executor LIST       who makes plans, of default, simple, profiling, bailouts, off: a case has to pass under each (default)
   --repeat N            make the calls N times, then with other shapes, and compare with the JIT off
   --suite TEXT          only cases whose suite or id contains TEXT
   --sample N            only N cases, spread evenly
@@ -63,6 +65,7 @@ export function readCommandLine(args: readonly string[]): Options {
       usage: { type: 'string' },
       'no-small-host': { type: 'boolean', default: false },
       'default-limits': { type: 'boolean', default: false },
+      schedules: { type: 'string' },
       'dump-shaders': { type: 'string' },
       check: { type: 'string', default: 'output' },
       executor: { type: 'string', default: 'default' },
@@ -80,11 +83,14 @@ export function readCommandLine(args: readonly string[]): Options {
   const wanted = values.check.split(',') as Check[];
   const unknown = wanted.find((check) => !checks.includes(check));
   if (unknown !== undefined) throw new Error(`no such check: ${unknown}`);
-  const executor = EXECUTOR_SETTINGS.find((name) => name === values.executor);
-  if (executor === undefined) throw new Error(`no such executor: ${values.executor}`);
+  const executors = values.executor.split(',') as ExecutorSetting[];
+  const unknownExecutor = executors.find((executor) => !EXECUTOR_SETTINGS.includes(executor));
+  if (unknownExecutor !== undefined) throw new Error(`no such executor: ${unknownExecutor}`);
+  const schedules = (Object.keys(gpuSchedules) as GpuSchedules[]).find((name) => name === values.schedules) ?? null;
+  if (schedules === null && values.schedules !== undefined) throw new Error(`no such schedules: ${values.schedules}`);
   return {
     corpus: values.corpus,
-    executor,
+    executors,
     repeat: Number(values.repeat),
     device,
     browser: values.browser,
@@ -94,6 +100,7 @@ export function readCommandLine(args: readonly string[]): Options {
     usage: values.usage ?? null,
     smallHost: !values['no-small-host'],
     defaultLimits: values['default-limits'],
+    schedules,
     dumpShaders: values['dump-shaders'] ?? null,
     checks: wanted,
     json: values.json ?? null,

@@ -1,11 +1,13 @@
-import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
+import type { WebGpuDevice } from '@cresset/webgpu';
+import { requestGpuDevice } from './gpu-device.ts';
+import type { RunnerSettings } from './runner-settings.ts';
 
-/** A device on whatever adapter Dawn finds in Node, or on Deno's own; with `defaultLimits` one that has no more than every adapter has. */
-export async function openNodeDevice(defaultLimits: boolean): Promise<WebGpuDevice> {
+/** A device on whatever adapter Dawn finds in Node, or on Deno's own. */
+export async function openNodeDevice(settings: RunnerSettings): Promise<WebGpuDevice> {
   if (!globalThis.navigator?.gpu) {
     const { create, globals } = await import('webgpu');
     Object.assign(globalThis, globals);
     Object.defineProperty(globalThis, 'navigator', { value: { gpu: create([]) }, configurable: true });
   }
-  return requestWebGpuDevice({ defaultLimits });
+  return requestGpuDevice(settings);
 }

@@ -1,4 +1,5 @@
 import type { JitOptions } from '@cresset/ir';
+import type { GpuSchedules } from '../../../test-setup/gpu-schedules.ts';
 import type { Check } from '../cases/case.ts';
 
 /** What a worker process or page has to know to run cases; travels as JSON. */
@@ -9,8 +10,10 @@ export interface RunnerSettings {
   readonly smallHost: boolean;
   /** A device with no more than what every WebGPU adapter has: `requiredLimits: {}` and no features. */
   readonly defaultLimits: boolean;
-  /** Who makes plans; `off` runs programs as they were compiled. */
-  readonly executor: ExecutorSetting;
+  /** Kernels are scheduled as on another GPU; null is as on this one. */
+  readonly schedules: GpuSchedules | null;
+  /** Who makes plans, one after the other; `off` runs programs as they were compiled. */
+  readonly executors: readonly ExecutorSetting[];
   /** Calls are made so often, then with other shapes, and have to give what they give with the JIT off; 1 makes them once. */
   readonly repeat: number;
 }
@@ -39,6 +42,6 @@ export function jitOptionsOf(executor: ExecutorSetting): JitOptions {
 
 /** The settings alone, of whatever holds them. */
 export function settingsOf(settings: RunnerSettings): RunnerSettings {
-  const { device, checks, smallHost, defaultLimits, executor, repeat } = settings;
-  return { device, checks, smallHost, defaultLimits, executor, repeat };
+  const { device, checks, smallHost, defaultLimits, schedules, executors, repeat } = settings;
+  return { device, checks, smallHost, defaultLimits, schedules, executors, repeat };
 }

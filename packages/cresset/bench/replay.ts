@@ -87,8 +87,22 @@ interface Measure {
   readonly replayed: number;
   /** Of the processor, for one run. */
   readonly microseconds: number;
+  /** Those that copying its answer out of mapped memory takes, whoever does it. */
+  readonly copying: number;
   readonly heapGrowth: number;
   readonly calls: string;
+}
+
+/** Microseconds that the processor takes for `once`, in the best of all rounds. */
+async function processorTime(once: () => Promise<void>, runs: number): Promise<number> {
+  let microseconds = Infinity;
+  for (let round = 0; round < rounds; round++) {
+    const start = process.cpuUsage();
+    for (let run = 0; run < runs; run++) await once();
+    const { user, system } = process.cpuUsage(start);
+    microseconds = Math.min(microseconds, (user + system) / runs);
+  }
+  return microseconds;
 }
 
 async function measure(subject: Subject, warm: number, runs: number): Promise<Measure> {
@@ -105,14 +119,9 @@ async function measure(subject: Subject, warm: number, runs: number): Promise<Me
   globalThis.gc?.();
   const heap = process.memoryUsage().heapUsed;
   const { writes, submits, buffers, bindGroups } = { ...gpu.calls };
-  let microseconds = Infinity;
-  for (let round = 0; round < rounds; round++) {
-    const start = process.cpuUsage();
-    for (let run = 0; run < runs; run++) await once();
-    const { user, system } = process.cpuUsage(start);
-    microseconds = Math.min(microseconds, (user + system) / runs);
-  }
+  const microseconds = await processorTime(once, runs);
   globalThis.gc?.();
+  const heapGrowth = (process.memoryUsage().heapUsed - heap) / (rounds * runs);
   const { calls } = gpu;
   const since = [
     calls.writes - writes,
@@ -120,12 +129,14 @@ async function measure(subject: Subject, warm: number, runs: number): Promise<Me
     calls.buffers - buffers,
     calls.bindGroups - bindGroups,
   ];
-  const { dispatches, replayed } = module.lastRun!;
+  const { dispatches, replayed, readbackBytes } = module.lastRun!;
+  const answer = new ArrayBuffer(readbackBytes);
   return {
     dispatches,
     replayed,
     microseconds,
-    heapGrowth: (process.memoryUsage().heapUsed - heap) / (rounds * runs),
+    copying: await processorTime(async () => void answer.slice(0), runs),
+    heapGrowth,
     calls: since.map((count) => count / (rounds * runs)).join(' '),
   };
 }
@@ -154,6 +165,7 @@ export async function main(models: string, names: readonly string[]): Promise<vo
       replayed: recorded.replayed,
       'µs a run': rounded(recorded.microseconds),
       'µs a dispatch': rounded(recorded.microseconds / recorded.dispatches),
+      'copying the answer': rounded(recorded.copying),
       'without recording': rounded(plain.microseconds / plain.dispatches),
       'heap, bytes a run': Math.round(recorded.heapGrowth),
       'writes submits buffers bindGroups': recorded.calls,
