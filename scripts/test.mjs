@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { prepareMachine } from './machine/prepare-machine.mjs';
 import { runToEnd } from './machine/process-group.mjs';
 
@@ -12,18 +12,32 @@ const skippedStatus = 77;
 const reports = mkdtempSync(join(tmpdir(), 'cresset-test-'));
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
+/** What failed, test by test with its first message: told again at the end, where a log that was cut still has it. */
+const failedTests = [];
 
-function add(step, { passed, failed, skipped = 0 }) {
+function add(step, { passed, failed, skipped = 0, failedTests: tests = [] }) {
   counts.passed += passed;
   counts.failed += failed;
   counts.skipped += skipped;
   if (failed > 0) failures.push(`${step} (${failed})`);
+  failedTests.push(...tests);
 }
 
 const readReport = (file) => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined);
 
 /** A runner that fails without a failed test (a file that does not load, a crash) still counts as a failure. */
 const failedAtLeast = (failed, status) => (status === 0 ? failed : Math.max(failed, 1));
+
+/** The failed tests of a report of Vitest. */
+const failedOf = (report) =>
+  (report?.testResults ?? []).flatMap(({ name, message, assertionResults }) => [
+    ...(message === '' ? [] : [`${relative('.', name)}: ${message}`]),
+    ...assertionResults
+      .filter(({ status }) => status === 'failed')
+      .map(
+        ({ fullName, failureMessages: [first = ''] }) => `${relative('.', name)}: ${fullName}\n${first.slice(0, 2000)}`,
+      ),
+  ]);
 
 const check = (name, command, args = []) => ({
   name,
@@ -46,6 +60,7 @@ const vitest = (name, project) => ({
       passed: report?.numPassedTests ?? 0,
       failed: failedAtLeast(report?.numFailedTests ?? 0, status),
       skipped: report?.numPendingTests ?? 0,
+      failedTests: failedOf(report),
     };
   },
 });
@@ -154,6 +169,7 @@ try {
   rmSync(reports, { recursive: true, force: true });
 }
 console.log();
+for (const test of failedTests) console.log(`failed: ${test}\n`);
 if (failures.length > 0) console.log(`failed: ${failures.join(', ')}`);
 if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
 console.log(`${counts.passed} passed, ${counts.failed} failed`);

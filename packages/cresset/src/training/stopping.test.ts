@@ -41,17 +41,14 @@ const afterwhile = (milliseconds: number): Promise<void> => new Promise((resolve
 
 test('gradients end within 200 ms of an abort, and leave nothing behind', async () => {
   const model = await open();
-  const held: number[] = [];
   for (const milliseconds of [50, 600, 600, 300]) {
     const controller = new AbortController();
     const work = model.grad([x], { signal: controller.signal });
     await afterwhile(milliseconds);
     expect(await millisecondsToEnd(work, controller)).toBeLessThan(200);
     // What was under way when the run ended ends after it.
-    await afterwhile(100);
-    held.push((await memory()).deviceBytes);
+    await expect.poll(async () => (await memory()).deviceBytes).toBe(4 * SIZE * SIZE);
   }
-  expect(held).toEqual(held.map(() => held[0]));
 });
 
 test('a first step of training does too, and changes nothing', async () => {
