@@ -14,7 +14,7 @@ import {
 import { copyInto, type OperatorRow, type PointwiseArguments, type RowBackward } from '@cresset/operators';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
-import { gradientName, resultNames } from '../autograd/formula-names.ts';
+import { gradientName, resultNames } from '../autograd/nodes/formula-names.ts';
 import { Execution } from '../run/execution.ts';
 import { ExecutorCache } from '../executor/graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
-import { gradientEdge } from './record.ts';
+import { gradientEdge } from './recording/record.ts';
 import { gradientsOf } from './tape.ts';
 import { leaf, numbersOf, RecordedProgram } from './tape-fixture.ts';
 

@@ -2,12 +2,12 @@ import { OperatorError } from '@cresset/operators';
 import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
 import type { Execution } from '../run/execution.ts';
 import { fitted, runBackward } from './engine.ts';
-import { metaOf, type Gradient } from './grad-node.ts';
-import { gradientEdge } from './record.ts';
-import { unrecorded } from './runner.ts';
-import { tensorTypes } from './saved-value.ts';
+import { metaOf, type Gradient } from './nodes/grad-node.ts';
+import { gradientEdge } from './recording/record.ts';
+import { unrecorded } from './recording/runner.ts';
+import { tensorTypes } from './nodes/saved-value.ts';
 import { TapeRun } from './tape-run.ts';
-import { requiresGrad, type Edge } from './tensor-history.ts';
+import { requiresGrad, type Edge } from './recording/tensor-history.ts';
 
 /** What `backward` and `grad` of torch.autograd are asked. */
 export interface DifferentiationTask {

@@ -1,9 +1,9 @@
 import { scalarTypeCode } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
 import { isComplex, type Tensor } from '@cresset/tensor';
-import type { Gradient, GradientMeta, GradNode } from './grad-node.ts';
+import type { Gradient, GradientMeta, GradNode } from './nodes/grad-node.ts';
 import { sizeList, type TapeRun } from './tape-run.ts';
-import type { Edge } from './tensor-history.ts';
+import type { Edge } from './recording/tensor-history.ts';
 
 /** A walk backwards, from gradients of results. */
 export interface BackwardTask {

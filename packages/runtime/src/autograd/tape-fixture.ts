@@ -6,8 +6,8 @@ import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
 import { differentiate, type DifferentiationTask } from './differentiate.ts';
-import type { Gradient } from './grad-node.ts';
-import { Recorder } from './recorder.ts';
+import type { Gradient } from './nodes/grad-node.ts';
+import { Recorder } from './recording/recorder.ts';
 import { recordedCall } from './tape.ts';
 import { tapeCode } from './tape-code.ts';
 

@@ -4,13 +4,13 @@ import type { RuntimeContext } from '../run/runtime-context.ts';
 import { Execution } from '../run/execution.ts';
 import type { CallOptions } from '../script-module.ts';
 import { differentiate, type DifferentiationTask } from './differentiate.ts';
-import type { Gradient } from './grad-node.ts';
-import { Recorder } from './recorder.ts';
+import type { Gradient } from './nodes/grad-node.ts';
+import { Recorder } from './recording/recorder.ts';
 import { TapeRun } from './tape-run.ts';
 import { tapeCode } from './tape-code.ts';
 
-export { retainGrad } from './autograd-operators.ts';
-export { requiresGrad } from './tensor-history.ts';
+export { retainGrad } from './recording/autograd-operators.ts';
+export { requiresGrad } from './recording/tensor-history.ts';
 export type { DifferentiationTask } from './differentiate.ts';
 
 /**

@@ -15,7 +15,7 @@ import {
 import { Dict, type DictKey, List, Tensor, Tuple, type IValue, type ScalarType } from '@cresset/tensor';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
-import { Recorder } from '../autograd/recorder.ts';
+import { Recorder } from '../autograd/recording/recorder.ts';
 import { gradientsOf } from '../autograd/tape.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';

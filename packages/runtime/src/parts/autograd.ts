@@ -1,3 +1,3 @@
 /** Gradients of what programs compute. */
 export * from '../autograd/tape.ts';
-export { asksForGradients } from '../autograd/gradients-within.ts';
+export { asksForGradients } from '../autograd/recording/gradients-within.ts';

@@ -3,7 +3,7 @@ import type { Pieces } from '@cresset/operators';
 import { meterMemory, type IValue } from '@cresset/tensor';
 import type { Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
-import type { OperatorTrace } from '../autograd/operator-trace.ts';
+import type { OperatorTrace } from '../autograd/recording/operator-trace.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
 import type { OperatorBinding } from '../interpreter/operator-binding.ts';
 import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';

@@ -1,9 +1,9 @@
 import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/ir';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
-import type { AutocastDtype } from '../autograd/autocast.ts';
-import { CheckpointedCode } from '../autograd/checkpointed-code.ts';
-import { needForGradients } from '../autograd/gradient-parts.ts';
-import { functionsOf } from '../autograd/gradients-within.ts';
+import type { AutocastDtype } from '../autograd/recording/autocast.ts';
+import { CheckpointedCode } from '../autograd/checkpoint/checkpointed-code.ts';
+import { needForGradients } from '../autograd/recording/gradient-parts.ts';
+import { functionsOf } from '../autograd/recording/gradients-within.ts';
 import { tapeCode } from '../autograd/tape-code.ts';
 import type { CodeProvider } from '../interpreter/code-compiler.ts';
 import { bindArguments } from '../worker/argument-binding.ts';

@@ -1,7 +1,7 @@
 import { GraphFunction, type Graph, type ScriptFunction, type Value } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import { Dict, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { OperatorTrace } from '../autograd/operator-trace.ts';
+import { OperatorTrace } from '../autograd/recording/operator-trace.ts';
 import { reachableTensors } from '../worker/wire-value.ts';
 import type { StepPlan } from './step-plan.ts';
 import { ValueLayouts, valuesIn } from './value-layouts.ts';

@@ -1,5 +1,5 @@
 import type { SentInput } from '@cresset/archive';
-import type { AutocastDtype } from '../autograd/autocast.ts';
+import type { AutocastDtype } from '../autograd/recording/autocast.ts';
 import type { RunProfile } from '../run/run-profile.ts';
 import type { WireTensor, WireValue } from '../worker/wire-format.ts';
 import type { Hyperparameters, OptimizerName } from './optimizers.ts';

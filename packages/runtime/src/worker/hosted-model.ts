@@ -204,7 +204,7 @@ export class HostedModel {
       // What asks for gradients comes with a part, which few programs need.
       const result = await (observer || !this.parts.areNeeded('gradients')
         ? run({ observer, made })
-        : (await import('../autograd/gradients-within.ts')).callWithGradients(this, callee, run));
+        : (await import('../autograd/recording/gradients-within.ts')).callWithGradients(this, callee, run));
       const value = await this.toWire(result, schema.returns[0]?.type ?? null, made);
       const written = await writtenArguments(reader);
       const spared = reader.spared(this.freeTemporaries([...inputs, result]));

@@ -1,9 +1,9 @@
 import { OperatorError } from '@cresset/operators';
 import type { ScalarType, Tensor } from '@cresset/tensor';
-import type { StorageLedger } from '../memory/storage-ledger.ts';
-import { hold, letGo, type HeldTensor } from './held-storages.ts';
-import type { Edge } from './tensor-history.ts';
-import type { TapeRun } from './tape-run.ts';
+import type { StorageLedger } from '../../memory/storage-ledger.ts';
+import { hold, letGo, type HeldTensor } from '../recording/held-storages.ts';
+import type { Edge } from '../recording/tensor-history.ts';
+import type { TapeRun } from '../tape-run.ts';
 
 /** A gradient, or null where there is none. */
 export type Gradient = Tensor | null;

@@ -1,6 +1,6 @@
 import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
-import { historyOf, versionOf, type Edge } from './tensor-history.ts';
+import { historyOf, versionOf, type Edge } from '../recording/tensor-history.ts';
 
 /** How C++ names tensors by dtype. */
 export const tensorTypes: Partial<Record<ScalarType, string>> = {

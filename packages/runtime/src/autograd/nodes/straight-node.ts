@@ -1,8 +1,8 @@
 import { scalarTypeCode } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
 import { GradNode, metaOf, type Gradient } from './grad-node.ts';
-import { sizeList, type TapeRun } from './tape-run.ts';
-import { historyOf, type Edge } from './tensor-history.ts';
+import { sizeList, type TapeRun } from '../tape-run.ts';
+import { historyOf, type Edge } from '../recording/tensor-history.ts';
 
 /** What a gradient comes of that does not change with an input, and yet has gradients by it. */
 class StraightNode extends GradNode {

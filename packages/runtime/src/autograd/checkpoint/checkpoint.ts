@@ -1,13 +1,13 @@
 import { OperatorError } from '@cresset/operators';
 import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
-import type { StorageLedger } from '../memory/storage-ledger.ts';
-import { Execution } from '../run/execution.ts';
-import { Autocast, type AutocastDtype } from './autocast.ts';
-import type { FormulaNode, Recomputation } from './formula-node.ts';
-import type { GradNode } from './grad-node.ts';
-import { letGo } from './held-storages.ts';
-import { Recorder } from './recorder.ts';
-import { TapeRun } from './tape-run.ts';
+import type { StorageLedger } from '../../memory/storage-ledger.ts';
+import { Execution } from '../../run/execution.ts';
+import { Autocast, type AutocastDtype } from '../recording/autocast.ts';
+import type { FormulaNode, Recomputation } from '../nodes/formula-node.ts';
+import type { GradNode } from '../nodes/grad-node.ts';
+import { letGo } from '../recording/held-storages.ts';
+import { Recorder } from '../recording/recorder.ts';
+import { TapeRun } from '../tape-run.ts';
 
 /** Runs a part of a program within an execution; what it gives is held. */
 export type PartOfProgram = (execution: Execution) => Promise<readonly IValue[]>;

@@ -1,15 +1,15 @@
 import type { Graph, Node } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
-import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
-import { compileDecomposition } from '../executor/decomposition-compiler.ts';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
+import { compileDecomposition } from '../../executor/decomposition-compiler.ts';
+import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
 import type { OperatorTrace } from './operator-trace.ts';
-import { Execution, type OperatorObserver } from '../run/execution.ts';
+import { Execution, type OperatorObserver } from '../../run/execution.ts';
 import { tensorsOf } from './record.ts';
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { tapeCode } from './tape-code.ts';
-import { TapeRun } from './tape-run.ts';
+import { tapeCode } from '../tape-code.ts';
+import { TapeRun } from '../tape-run.ts';
 import { bumpVersion } from './tensor-history.ts';
 
 /** Runs operators in the interpreter's stead; those that are said in terms of others have nothing else to run them. */

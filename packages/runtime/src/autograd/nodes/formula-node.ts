@@ -1,15 +1,15 @@
 import { BoolType, scalarTypeCode, TensorType } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue, type Tuple } from '@cresset/tensor';
-import type { StorageLedger } from '../memory/storage-ledger.ts';
+import type { StorageLedger } from '../../memory/storage-ledger.ts';
 import type { Derivative, Formula } from './derivative.ts';
 import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
 import { gradientName } from './formula-names.ts';
 import { sizesName } from './formula-text.ts';
 import { SavedValue } from './saved-value.ts';
 import { joinStraight } from './straight-node.ts';
-import { sizeList, type TapeRun } from './tape-run.ts';
-import type { Edge } from './tensor-history.ts';
+import { sizeList, type TapeRun } from '../tape-run.ts';
+import type { Edge } from '../recording/tensor-history.ts';
 
 /** An input that has gradients: how many edges are its own, and where they begin. */
 export interface InputEdges {

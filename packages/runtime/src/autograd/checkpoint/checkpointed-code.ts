@@ -1,13 +1,13 @@
 import type { ClassType, Graph, Node } from '@cresset/ir';
 import type { IValue, ScriptObject } from '@cresset/tensor';
-import type { CodeProvider } from '../interpreter/code-compiler.ts';
-import type { Callback } from '../interpreter/instruction.ts';
-import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import type { Execution } from '../run/execution.ts';
+import type { CodeProvider } from '../../interpreter/code-compiler.ts';
+import type { Callback } from '../../interpreter/instruction.ts';
+import { InterpreterState } from '../../interpreter/interpreter-state.ts';
+import type { Execution } from '../../run/execution.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { Recorder } from './recorder.ts';
-import { TapeCode } from './tape-code.ts';
-import { TapeRun } from './tape-run.ts';
+import { Recorder } from '../recording/recorder.ts';
+import { TapeCode } from '../tape-code.ts';
+import { TapeRun } from '../tape-run.ts';
 
 /** A call that is not inlined: what it calls may be run again. */
 const CALL = 'prim::CheckpointedCall';

@@ -2,7 +2,7 @@ import { GraphFunction, operatorRegistry, type Graph, type ScriptFunction } from
 import { namesInCode, partsOf, type OperatorRow } from '@cresset/operators';
 import { derivativeHelpers, derivativeKeys, derivativesOf } from '@cresset/operators/parts/derivatives';
 import { inline } from '@cresset/passes';
-import type { ProgramParts } from '../worker/program-parts.ts';
+import type { ProgramParts } from '../../worker/program-parts.ts';
 
 /** Fetches the parts of the library that derivatives of functions need: what the formulas of their operators call, and of those that these come to. */
 export async function needForGradients(parts: ProgramParts, functions: readonly ScriptFunction[]): Promise<void> {

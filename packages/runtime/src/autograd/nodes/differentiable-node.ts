@@ -1,9 +1,9 @@
 import type { IValue, Tuple } from '@cresset/tensor';
-import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
+import type { DifferentiableGroup } from '../../executor/differentiable-group.ts';
 import type { GradNode } from './grad-node.ts';
-import { below } from './runner.ts';
+import { below } from '../recording/runner.ts';
 import { recordStep, type RecordedStep } from './step-node.ts';
-import { TapeRun } from './tape-run.ts';
+import { TapeRun } from '../tape-run.ts';
 
 /**
  * One step of the tape for a whole `prim::DifferentiableGraph`, whose backward graph runs by a plan as any graph does

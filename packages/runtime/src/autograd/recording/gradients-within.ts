@@ -1,11 +1,11 @@
 import { GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import type { IValue } from '@cresset/tensor';
-import type { CallOptions } from '../script-module.ts';
-import type { Callee, HostedModel } from '../worker/hosted-model.ts';
+import type { CallOptions } from '../../script-module.ts';
+import type { Callee, HostedModel } from '../../worker/hosted-model.ts';
 import { needForGradients } from './gradient-parts.ts';
 import { Recorder } from './recorder.ts';
-import { tapeCode } from './tape-code.ts';
+import { tapeCode } from '../tape-code.ts';
 
 /** What nothing but a recorded run can answer. */
 const asking: ReadonlySet<string> = new Set(['aten::grad', 'aten::backward', 'aten::_backward', 'aten::retain_grad']);

@@ -1,9 +1,9 @@
 import { OptionalType, TensorType } from '@cresset/ir';
 import { OperatorError } from '@cresset/operators';
 import { List, type IValue, type Tensor } from '@cresset/tensor';
-import type { Invocation } from '../dispatch/dispatch.ts';
-import type { Execution } from '../run/execution.ts';
-import { differentiate } from './differentiate.ts';
+import type { Invocation } from '../../dispatch/dispatch.ts';
+import type { Execution } from '../../run/execution.ts';
+import { differentiate } from '../differentiate.ts';
 import { gradientEdge } from './record.ts';
 import { forgetHistory, historyOf, isDifferentiable, requiresGrad, versionOf } from './tensor-history.ts';
 

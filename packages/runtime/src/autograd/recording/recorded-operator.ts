@@ -1,6 +1,6 @@
 import { boxingOf, type OperatorRow } from '@cresset/operators';
 import { argumentsWithoutSlope, derivativeKeys, type Signature } from '@cresset/operators/parts/derivatives';
-import { derivativeOf, type Derivative } from './derivative.ts';
+import { derivativeOf, type Derivative } from '../nodes/derivative.ts';
 
 /** What autograd has to know of an operator. */
 export interface RecordedOperator {

@@ -1,9 +1,9 @@
 import type { Tensor } from '@cresset/tensor';
-import type { StorageLedger } from '../memory/storage-ledger.ts';
-import type { HeldTensor } from './held-storages.ts';
+import type { StorageLedger } from '../../memory/storage-ledger.ts';
+import type { HeldTensor } from '../recording/held-storages.ts';
 import { GradNode, metaOf, type Gradient } from './grad-node.ts';
-import { sizeList, type TapeRun } from './tape-run.ts';
-import type { Edge, ViewOrigin } from './tensor-history.ts';
+import { sizeList, type TapeRun } from '../tape-run.ts';
+import type { Edge, ViewOrigin } from '../recording/tensor-history.ts';
 
 /** What a tensor becomes when something writes to a view of it (torch::autograd::CopySlices). */
 export class CopySlices extends GradNode {

@@ -3,10 +3,10 @@ import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
 import { RELEASED } from './formula-node.ts';
 import { GradNode, metaOf, type Gradient } from './grad-node.ts';
-import { gradientEdge } from './record.ts';
+import { gradientEdge } from '../recording/record.ts';
 import { SavedValue } from './saved-value.ts';
-import type { TapeRun } from './tape-run.ts';
-import { historyOf, isDifferentiable, versionOf } from './tensor-history.ts';
+import type { TapeRun } from '../tape-run.ts';
+import { historyOf, isDifferentiable, versionOf } from '../recording/tensor-history.ts';
 
 /** A step of a program that brings its own way backwards. */
 export interface RecordedStep {

@@ -2,18 +2,18 @@ import type { Node } from '@cresset/ir';
 import { isImplemented, OperatorError } from '@cresset/operators';
 import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
 import { Tensor, type IValue, type ScalarType } from '@cresset/tensor';
-import { dispatch, whenThere, type Invocation } from '../dispatch/dispatch.ts';
-import type { FusionGroup } from '../dispatch/fusion-group.ts';
-import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
-import type { StorageLedger } from '../memory/storage-ledger.ts';
-import { Execution, type OperatorObserver } from '../run/execution.ts';
+import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
+import type { FusionGroup } from '../../dispatch/fusion-group.ts';
+import type { DifferentiableGroup } from '../../executor/differentiable-group.ts';
+import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { StorageLedger } from '../../memory/storage-ledger.ts';
+import { Execution, type OperatorObserver } from '../../run/execution.ts';
 import type { Autocast } from './autocast.ts';
 import { autogradOperators } from './autograd-operators.ts';
-import { recordGroup } from './differentiable-node.ts';
-import { FormulaNode } from './formula-node.ts';
+import { recordGroup } from '../nodes/differentiable-node.ts';
+import { FormulaNode } from '../nodes/formula-node.ts';
 import { giveUp, hold, takeCharge, type HeldTensor } from './held-storages.ts';
-import { metaOf, type GradNode } from './grad-node.ts';
+import { metaOf, type GradNode } from '../nodes/grad-node.ts';
 import {
   checkInPlace,
   nodeFor,
@@ -28,8 +28,8 @@ import {
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
 import type { OperatorTrace } from './operator-trace.ts';
 import { below, dispatchTraced, noteWrites, runComposed, runGraph, unrecorded } from './runner.ts';
-import { tapeCode } from './tape-code.ts';
-import { TapeRun } from './tape-run.ts';
+import { tapeCode } from '../tape-code.ts';
+import { TapeRun } from '../tape-run.ts';
 import {
   emptyHistory,
   historyOf,

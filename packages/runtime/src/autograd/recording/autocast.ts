@@ -2,7 +2,7 @@ import { scalarTypeCode } from '@cresset/ir';
 import { isFloatingPoint, List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { tensorsOf } from './record.ts';
 import { requiresGrad } from './tensor-history.ts';
-import type { TapeRun } from './tape-run.ts';
+import type { TapeRun } from '../tape-run.ts';
 
 /** Dtypes that `torch.autocast('cpu', dtype=…)` takes. */
 export type AutocastDtype = 'float16' | 'bfloat16';

@@ -2,13 +2,13 @@ import { IntType, type Node } from '@cresset/ir';
 import { boxingOf, OperatorError } from '@cresset/operators';
 import { notImplementedMessage } from '@cresset/operators/parts/derivatives';
 import { List, Tensor, type IValue } from '@cresset/tensor';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
-import { CopySlices } from './copy-slices.ts';
+import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import { CopySlices } from '../nodes/copy-slices.ts';
 
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';
-import { FormulaNode, type InputEdges } from './formula-node.ts';
-import { resultNames } from './formula-names.ts';
-import { AccumulateGrad, metaOf, NotImplementedNode, type GradNode } from './grad-node.ts';
+import { FormulaNode, type InputEdges } from '../nodes/formula-node.ts';
+import { resultNames } from '../nodes/formula-names.ts';
+import { AccumulateGrad, metaOf, NotImplementedNode, type GradNode } from '../nodes/grad-node.ts';
 import {
   emptyHistory,
   historyOf,

@@ -1,8 +1,8 @@
 import { registerAllOperators } from '@cresset/operators';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { beforeAll, expect, it } from 'vitest';
-import cases from './goldens/programs.json';
-import { leafOf, TapedProgram } from './tape-fixture.ts';
+import cases from '../goldens/programs.json';
+import { leafOf, TapedProgram } from '../tape-fixture.ts';
 import { requiresGrad } from './tensor-history.ts';
 
 beforeAll(registerAllOperators);

@@ -1,6 +1,6 @@
 import type { IValue, Storage, Tensor } from '@cresset/tensor';
-import { forEachStorage } from '../memory/reachable-storages.ts';
-import type { LedgerEntry, StorageLedger } from '../memory/storage-ledger.ts';
+import { forEachStorage } from '../../memory/reachable-storages.ts';
+import type { LedgerEntry, StorageLedger } from '../../memory/storage-ledger.ts';
 
 /** How many values that steps of tapes keep lie in a storage. */
 const holders = new WeakMap<Storage, number>();

@@ -3,14 +3,14 @@ import { readModule } from '@cresset/archive';
 import type { GraphFunction } from '@cresset/ir';
 import { Tensor, type DeviceBuffer, type ScriptObject } from '@cresset/tensor';
 import { beforeAll, expect, it } from 'vitest';
-import { registerAllParts } from '../all-parts.ts';
-import { CountingDevice } from '../counting-device-fixture.ts';
-import { RuntimeContext } from '../run/runtime-context.ts';
-import { ScriptModule } from '../script-module.ts';
+import { registerAllParts } from '../../all-parts.ts';
+import { CountingDevice } from '../../counting-device-fixture.ts';
+import { RuntimeContext } from '../../run/runtime-context.ts';
+import { ScriptModule } from '../../script-module.ts';
 import { CheckpointedCode } from './checkpointed-code.ts';
-import { gradientsOf, recordedCall } from './tape.ts';
+import { gradientsOf, recordedCall } from '../tape.ts';
 
-const FILE = new URL('../../../cresset/src/training/fixtures/transformer.pt', import.meta.url);
+const FILE = new URL('../../../../cresset/src/training/fixtures/transformer.pt', import.meta.url);
 
 beforeAll(registerAllParts);
 
