@@ -3,6 +3,7 @@ import type { IValue, Tensor } from '@cresset/tensor';
 import { requestWebGpuDevice, type WebGpuDevice } from '@cresset/webgpu';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { failure } from '../../../../test-setup/failure.ts';
+import { requestWithSchedules } from '../../../../test-setup/gpu-schedules.ts';
 import { intsOf, PythonFunctions, tensorOf } from './python-functions-fixture.ts';
 
 let device: WebGpuDevice;
@@ -110,6 +111,35 @@ def f(x: Tensor, depth: Tensor, point: Tensor, b: Tensor) -> Tensor:
     }),
   );
 
+  it.each([
+    { schedules: 'hardware', sizes: [2, 6, 9, 7], stride: 1 },
+    { schedules: 'hardware', sizes: [1, 70, 5, 4], stride: 2 },
+    { schedules: 'few threads', sizes: [1, 70, 5, 4], stride: 1 },
+    { schedules: 'few threads', sizes: [1, 33, 2, 2], stride: 1 },
+  ] as const)('share it among the threads of a workgroup: $schedules, $sizes, stride $stride', async (each) => {
+    const { schedules, sizes, stride } = each;
+    device.dispose();
+    device = await requestWithSchedules(schedules);
+    const [, channels] = sizes;
+    await expectFused({
+      source: `
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+def f(x: Tensor, depth: Tensor, point: Tensor, b: Tensor, y: Tensor) -> Tensor:
+    return F.conv2d(F.relu6(F.conv2d(x, depth, b, ${stride}, 1, 1, ${channels})), point) + y
+`,
+      args: () => [
+        tensorOf(sizes),
+        tensorOf([channels, 1, 3, 3], 2),
+        tensorOf([40, channels, 1, 1], 3),
+        tensorOf([channels], 4),
+        tensorOf([1, 40, 1, 1], 5),
+      ],
+      dispatches: [2, 1],
+    });
+  });
+
   it('store a sum over an operand that nobody needs any more', () =>
     expectFused({
       source: `
@@ -124,6 +154,26 @@ def f(x: Tensor, w: Tensor) -> Tensor:
 `,
       args: () => [tensorOf([260, 270]), ...weights(1, 270, 270)],
       dispatches: [5, 5],
+    }));
+
+  it('are one where tensors are joined that another makes, although somebody needs one of them too', () =>
+    expectFused({
+      source: `
+import torch
+from torch import Tensor
+def f(x: Tensor, h: Tensor, c: Tensor, w: Tensor, r: Tensor) -> Tensor:
+    h, c = torch.lstm_cell(x, [h, c], w, r, None, None)
+    joined = torch.stack([c, h, h], 1)
+    return joined.sum([1]).cumsum(0) + h.cumsum(1) + joined[:, 1]
+`,
+      args: () => [
+        tensorOf([3, 5]),
+        tensorOf([3, 4], 2),
+        tensorOf([3, 4], 3),
+        ...weights(1, 16, 5),
+        ...weights(1, 16, 4),
+      ],
+      dispatches: [5, 2],
     }));
 
   it('keep a write between two launches where it was', () =>

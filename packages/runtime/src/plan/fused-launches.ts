@@ -42,7 +42,7 @@ export function fuseLaunches(
 }
 
 /** How much more two kernels may do as one, in steps of {@link workOf}: that is about what a launch costs. */
-export interface Allowance {
+interface Allowance {
   readonly total: number;
   /** As a part of what they do as two. */
   readonly ratio: number;
@@ -55,25 +55,23 @@ const onHost: Allowance = { total: 1e4, ratio: 0.1, longest: Infinity };
 const inSoftware: Allowance = { total: 1.2e7, ratio: 0.25, longest: Infinity };
 const onGpu: Allowance = { total: 3e7, ratio: 1, longest: 32768 };
 
-export const allowanceOf = ({ host, software }: DeviceCapabilities): Allowance =>
+const allowanceOf = ({ host, software }: DeviceCapabilities): Allowance =>
   host ? onHost : software ? inSoftware : onGpu;
 
 /** Whether a kernel may do what two did: the one reads what the other made. */
-export function pays(
-  merged: Kernel,
-  consumer: Kernel,
-  producer: LoopNest,
-  { total, ratio, longest }: Allowance,
-): boolean {
+export function pays(merged: Kernel, consumer: Kernel, producer: LoopNest, capabilities: DeviceCapabilities): boolean {
   if (nodesOf(merged) > maxNodes) return false;
-  const [one, first, second] = [merged, producer, consumer].map(workOf);
+  const { total, ratio, longest } = allowanceOf(capabilities);
+  const [one, first, second] = [merged, producer, consumer].map((kernel) => workOf(kernel, capabilities));
   const apart = first.total + second.total;
   return one.total <= apart + Math.max(total, ratio * apart) && one.longest <= first.longest + second.longest + longest;
 }
 
 /** Whether some kernels may do what others did: what several stores of one share is worked out again where they part. */
-function paysInAll(before: readonly Kernel[], after: readonly Kernel[], { total, ratio }: Allowance): boolean {
-  const sum = (kernels: readonly Kernel[]): number => kernels.reduce((all, kernel) => all + workOf(kernel).total, 0);
+function paysInAll(before: readonly Kernel[], after: readonly Kernel[], capabilities: DeviceCapabilities): boolean {
+  const { total, ratio } = allowanceOf(capabilities);
+  const sum = (kernels: readonly Kernel[]): number =>
+    kernels.reduce((all, kernel) => all + workOf(kernel, capabilities).total, 0);
   const work = sum(before);
   return sum(after) <= work + Math.max(total, ratio * work);
 }
@@ -91,7 +89,6 @@ class LaunchFuser {
   readonly #notes: (LaunchNote | null)[];
   readonly #readers = new Map<Storage, Set<number>>();
   readonly #writers = new Map<Storage, Set<number>>();
-  readonly #allowance: Allowance;
 
   constructor(
     launches: readonly LaunchNote[],
@@ -101,7 +98,6 @@ class LaunchFuser {
     private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
     this.#notes = [...launches];
-    this.#allowance = allowanceOf(capabilities);
     this.#notes.forEach((note, at) => this.#register(note!, at));
   }
 
@@ -242,7 +238,7 @@ class LaunchFuser {
       if (others.length > 0 && !rest) continue;
       const before = [kernel, ...readers.map((reader) => this.#notes[reader]!.launch.kernel!)];
       const after = [...launches, rest].flatMap((launch) => launch?.kernel ?? []);
-      if (!paysInAll(before, after, this.#allowance)) continue;
+      if (!paysInAll(before, after, this.capabilities)) continue;
       for (const [index, reader] of readers.entries()) this.#replace([reader], reader, launches[index]!);
       if (!rest) return this.#remove(at);
       this.#replace([at], at, rest);
@@ -262,7 +258,7 @@ class LaunchFuser {
   #merge(consumer: Kernel, producer: LoopNest): Kernel | null {
     const merged = inlineProducer(consumer, producer);
     const light = merged && this.lighten(merged);
-    return light && pays(light, consumer, producer, this.#allowance) ? light : null;
+    return light && pays(light, consumer, producer, this.capabilities) ? light : null;
   }
 
   /** Kernels of equally long loops that have nothing to do with each other are one. */
@@ -276,8 +272,8 @@ class LaunchFuser {
       const place = this.#mayBeAt(note, at, other) ? other : this.#mayBeAt(later, other, at) ? at : -1;
       const joined = place < 0 ? null : joinNests(kernel, later.launch.kernel);
       if (!joined || nodesOf(joined) > maxNodes) continue;
-      const [one, first, second] = [joined, kernel, later.launch.kernel].map(workOf);
-      if (one.longest > Math.max(first.longest, second.longest) + this.#allowance.longest) continue;
+      const [one, first, second] = [joined, kernel, later.launch.kernel].map((each) => workOf(each));
+      if (one.longest > Math.max(first.longest, second.longest) + allowanceOf(this.capabilities).longest) continue;
       const launch = this.recorder.prepare(this.lighten(joined));
       if (!launch) continue;
       this.#replace([at, other], place, launch);
@@ -318,9 +314,10 @@ class LaunchFuser {
       const producer = this.#notes[from]!;
       const { kernel } = producer.launch;
       if (from >= at || !kernel) continue;
-      const isReadLater = !this.isTemporary(storage) || this.#readers.get(storage)!.size > 1;
+      const isReadLater = (each: Storage): boolean =>
+        !this.isTemporary(each) || (this.#readers.get(each)?.size ?? 0) > 1;
       const place =
-        !isReadLater && this.#mayBeAt(producer, from, at) ? at : this.#mayBeAt(reader, at, from) ? from : -1;
+        !isReadLater(storage) && this.#mayBeAt(producer, from, at) ? at : this.#mayBeAt(reader, at, from) ? from : -1;
       const merged = place < 0 ? null : appendConsumer(kernel, consumer, storage, isReadLater);
       const launch = merged && nodesOf(merged) <= maxNodes ? this.recorder.prepare(this.lighten(merged)) : null;
       if (!launch) continue;

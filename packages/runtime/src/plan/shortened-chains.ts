@@ -1,6 +1,6 @@
 import type { Storage } from '@cresset/tensor';
 import { inlineProducer, type DeviceCapabilities, type LaunchRecorder, type PreparedLaunch } from '@cresset/tensorexpr';
-import { allowanceOf, pays } from './fused-launches.ts';
+import { pays } from './fused-launches.ts';
 import { placesOf, type LaunchPlace } from './launch-order.ts';
 import type { LaunchNote } from './recording-notes.ts';
 
@@ -72,7 +72,7 @@ class Chains {
       if (!this.isTemporary(storage) || this.#writers.get(storage)!.length > 1) return null;
       const alone = { ...kernel, stores: [store] };
       const next = merged && inlineProducer(merged, alone);
-      if (!next || !pays(next, merged!, alone, allowanceOf(this.capabilities))) return null;
+      if (!next || !pays(next, merged!, alone, this.capabilities)) return null;
       merged = next;
       launch = this.recorder.prepare(merged);
     }

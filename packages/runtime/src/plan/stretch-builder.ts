@@ -23,6 +23,7 @@ import type { MadeValue } from './made-value.ts';
 import { DerivedNumber } from './open-params.ts';
 import type { Recording } from './recording.ts';
 import type { LaunchNote, StorageNote } from './recording-notes.ts';
+import { isSetBy } from './set-attributes.ts';
 import { Stretch, type LabelCounts, type NumberSource } from './stretch.ts';
 import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
 
@@ -230,7 +231,9 @@ class StretchBuilder {
   #isParameter(storage: Storage): boolean {
     const kind = this.recording.storages.get(storage)?.kind;
     const attribute = kind === 'given' ? this.recording.attributeOf(storage) : null;
-    return attribute ? !this.limits.kept!.isVarying(attribute.object, attribute.slot) : kind === 'fixed';
+    if (!attribute) return kind === 'fixed';
+    const { object, slot } = attribute;
+    return !isSetBy(this.recording.frame.code, attribute) && !this.limits.kept!.isVarying(object, slot);
   }
 
   /** Numbers what launches take along. */

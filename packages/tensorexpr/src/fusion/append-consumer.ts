@@ -1,37 +1,59 @@
 import type { Storage } from '@cresset/tensor';
-import { cast } from '../expressions/builders.ts';
-import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
-import { pointsOf } from '../expressions/index-value.ts';
+import { axis, binary, cast, param } from '../expressions/builders.ts';
+import type { AxisExpr, BinaryExpr, Expr, LoadExpr, SelectExpr } from '../expressions/expr.ts';
+import { extentOf, indexValue, pointsOf } from '../expressions/index-value.ts';
 import { dimensionsOf, indicesOf } from './inline-producer.ts';
-import { expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { expressionsIn, expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
-import { Rewriter } from '../expressions/substitute.ts';
+import { Rewriter, substitute } from '../expressions/substitute.ts';
 import { hasExpr, isReduced, loadsIn, walk } from '../expressions/walk.ts';
 
 /**
- * A kernel that stores what `consumer` makes of each element of `storage` when it has made that element: the two as one. Null where the consumer
- * goes over the elements otherwise than one by one, or the one would write what points of the other have still to read.
+ * A kernel that stores what `consumer` makes of each element of `storage` when it has made that element: the two as one. Of a consumer that joins tensors,
+ * each part is stored where the producer makes it. Null where the consumer goes over the elements otherwise than one by one, or the one would write
+ * what points of the other have still to read.
  *
- * @param isReadLater whether the elements themselves are needed too
+ * @param isReadLater whether the elements of a storage that the producer fills are needed too
  */
 export function appendConsumer(
   producer: Kernel,
   consumer: LoopNest,
   storage: Storage,
-  isReadLater: boolean,
+  isReadLater: (storage: Storage) => boolean,
 ): Kernel | null {
-  const store = producer.stores.find(({ operand }) => operand.tensor.storage === storage);
-  if (!store || consumer.innerAxes.length > 0 || ![...producer.stores, ...consumer.stores].every(isPlain)) return null;
-  const roots = consumer.stores.flatMap(expressionsOf);
-  if (roots.some(isReduced)) return null;
+  if (!producer.stores.some(({ operand }) => operand.tensor.storage === storage)) return null;
+  if (consumer.innerAxes.length > 0 || ![...producer.stores, ...consumer.stores].every(isPlain)) return null;
+  if (consumer.stores.flatMap(expressionsOf).some(isReduced)) return null;
   const made = new Map(producer.stores.map((each) => [each.operand.tensor.storage, each]));
   if (made.size < producer.stores.length) return null;
   const forms = new LinearForms();
-  const reads = loadsIn(roots);
-  const place = reads.find(({ operand }) => operand.tensor.storage === storage);
-  const dimensions = place && dimensionsOf(consumer, forms.of(place.offset));
-  const indices = dimensions && indicesOf(forms.of(store.offset), dimensions);
-  if (!indices || pointsIn(producer, store) !== pointsOf(consumer.axes)) return null;
+  const appended = joinedParts(consumer).map((part) => appendedStores(producer, part, made, forms));
+  if (!appended.every((stores) => stores !== null)) return null;
+  if (consumer.stores.some(({ operand }) => made.has(operand.tensor.storage))) return null;
+  const readFrom = (roots: readonly Expr[]): Set<Storage> =>
+    new Set(loadsIn(roots).map(({ operand }) => operand.tensor.storage));
+  const used = readFrom(consumer.stores.flatMap(expressionsOf));
+  const usedAgain = readFrom(expressionsIn(producer));
+  const own = producer.stores.filter(({ operand: { tensor } }) => {
+    return !used.has(tensor.storage) || usedAgain.has(tensor.storage) || isReadLater(tensor.storage);
+  });
+  const label = producer.label === consumer.label ? producer.label : `${producer.label}+${consumer.label}`;
+  return { ...producer, label, stores: [...own, ...appended.flat()] };
+}
+
+/** The stores of a nest at the points of a kernel that makes what it goes over; null where it does not go over that one by one. */
+function appendedStores(
+  producer: Kernel,
+  nest: Pick<LoopNest, 'axes' | 'innerAxes' | 'stores'>,
+  made: ReadonlyMap<Storage, Store>,
+  forms: LinearForms,
+): Store[] | null {
+  const reads = loadsIn(nest.stores.flatMap(expressionsOf));
+  const place = reads.find(({ operand }) => made.has(operand.tensor.storage));
+  const store = place && made.get(place.operand.tensor.storage)!;
+  const dimensions = place && dimensionsOf(nest, forms.of(place.offset));
+  const indices = dimensions && indicesOf(forms.of(store!.offset), dimensions);
+  if (!indices || pointsIn(producer, store!) !== pointsOf(nest.axes)) return null;
   const replaced = new Map<Expr, Expr>(indices);
   const toIndices = new Rewriter((expr) => replaced.get(expr) ?? null);
   for (const load of reads) {
@@ -42,18 +64,48 @@ export function appendConsumer(
     replaced.set(load, cast(load.type, known.value));
   }
   const rewriter = new Rewriter((expr) => replaced.get(expr) ?? null);
-  const appended = consumer.stores.map((each) => mapStore(each, (expr) => rewriter.rewrite(expr)));
+  const appended = nest.stores.map((each) => mapStore(each, (expr) => rewriter.rewrite(expr)));
   const mayStore = ({ operand, offset }: Store): boolean => {
-    const target = operand.tensor.storage;
     // What a step reads, a later one may read again.
     const isAtPlace = (load: Expr): boolean =>
       producer.kind !== 'recurrence' && areSameForms(forms.of(load), forms.of(offset));
-    return !made.has(target) && isReadOnlyAt(producer, target, isAtPlace);
+    return isReadOnlyAt(producer, operand.tensor.storage, isAtPlace);
   };
-  if (!appended.every(mayStore)) return null;
-  const own = producer.stores.filter((each) => each !== store || isReadLater);
-  const label = producer.label === consumer.label ? producer.label : `${producer.label}+${consumer.label}`;
-  return { ...producer, label, stores: [...own, ...appended] };
+  return appended.every(mayStore) ? appended : null;
+}
+
+/** A nest that joins tensors along one of its loops as one for each of them; any other as it is. */
+function joinedParts(nest: LoopNest): Pick<LoopNest, 'axes' | 'innerAxes' | 'stores'>[] {
+  const [store, ...others] = nest.stores;
+  let { value } = store;
+  if (others.length > 0 || value.kind !== 'select' || !isBefore(value)) return [nest];
+  const along = value.condition.x;
+  const parts: { readonly end: number; readonly value: Expr }[] = [];
+  for (; value.kind === 'select' && isBefore(value) && value.condition.x === along; value = value.y)
+    parts.push({ end: indexValue(value.condition.y)!, value: value.x });
+  parts.push({ end: extentOf(along), value });
+  return parts.map((part, at) => {
+    const start = at === 0 ? 0 : parts[at - 1].end;
+    const own = axis(along.name, param('i32', part.end - start));
+    const place = new Map<Expr, Expr>([[along, binary('add', own, param('i32', start))]]);
+    return {
+      axes: nest.axes.map((each) => (each === along ? own : each)),
+      innerAxes: [],
+      stores: [mapStore({ ...store, value: part.value }, (expr) => substitute(expr, place))],
+    };
+  });
+}
+
+/** A choice by whether a loop has not come to a certain point. */
+interface ChoiceByPlace extends SelectExpr {
+  readonly condition: BinaryExpr & { readonly x: AxisExpr };
+}
+
+function isBefore(expr: SelectExpr): expr is ChoiceByPlace {
+  const { condition } = expr;
+  if (condition.kind !== 'binary' || condition.fn !== 'lt' || condition.x.kind !== 'axis') return false;
+  const end = indexValue(condition.y);
+  return end !== null && end > 0 && end < extentOf(condition.x);
 }
 
 const isPlain = ({ guard, combine }: Store): boolean => !guard && !combine;

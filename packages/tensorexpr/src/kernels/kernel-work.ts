@@ -2,6 +2,8 @@ import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { isReduced, walk } from '../expressions/walk.ts';
+import type { DeviceCapabilities } from '../device.ts';
+import { dearTile, hasDearRight } from './dear-tile.ts';
 import { expressionsIn, expressionsOf, type Kernel } from './kernel.ts';
 import { runningSoftmaxOf, type RunningSoftmax } from './running-softmax.ts';
 
@@ -19,8 +21,12 @@ const powerSteps = 12;
 /** The results of a contraction that a thread works out along one side, about. */
 const tile = 4;
 
-/** An estimate: what a loop does not change counts once for the loop, indices and addresses for nothing. */
-export function workOf(kernel: Kernel): Work {
+/**
+ * An estimate: what a loop does not change counts once for the loop, indices and addresses for nothing.
+ *
+ * @param capabilities of the device that is to do it, where its threads may share what is dear
+ */
+export function workOf(kernel: Kernel, capabilities?: DeviceCapabilities): Work {
   const steps = new Steps();
   if (kernel.kind !== 'contraction') {
     const points = pointsOf(kernel.axes);
@@ -32,6 +38,15 @@ export function workOf(kernel: Kernel): Work {
   const attention = runningSoftmaxOf(kernel);
   if (attention) return workOfRows(attention, steps);
   const { left, right, m, n, k, batch, stores } = kernel;
+  const shared = capabilities && hasDearRight(kernel, [k]) ? dearTile(kernel, capabilities) : null;
+  if (shared) {
+    const [height, width] = [shared.threadsM * shared.tileM, shared.threadsN * shared.tileN];
+    const workgroups = pointsOf(batch) * Math.ceil(extentOf(m) / height) * Math.ceil(extentOf(n) / width);
+    const staged = height * steps.over([left], [k]) + width * steps.over([right], [k]);
+    const results = height * width * (2 * extentOf(k) + steps.over(stores.flatMap(expressionsOf), []));
+    const threads = shared.threadsM * shared.threadsN;
+    return { total: workgroups * (staged + results), longest: (staged + results) / threads };
+  }
   const isTall = isReduced(right);
   const height = isTall ? tallTile(extentOf(m)) : Math.min(tile, extentOf(m));
   const width = isTall ? 1 : Math.min(tile, extentOf(n));

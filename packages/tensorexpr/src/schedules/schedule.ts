@@ -232,11 +232,14 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
   const batch = pointsOf(kernel.batch);
-  const schedule = isReduced(kernel.right)
-    ? tallTiles(m, n, capabilities)
-    : capabilities.software
-      ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
-      : (hardware?.sharedTile(kernel, capabilities) ?? tileOnGpu(batch, m, n, capabilities));
+  const shared = capabilities.software ? null : hardware?.sharedTile(kernel, capabilities);
+  const schedule =
+    shared ??
+    (isReduced(kernel.right)
+      ? tallTiles(m, n, capabilities)
+      : capabilities.software
+        ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
+        : tileOnGpu(batch, m, n, capabilities));
   const { tileM, tileN, threadsM, threadsN } = schedule;
   const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
   return { kernel, schedule, workgroups: batch * tiles };

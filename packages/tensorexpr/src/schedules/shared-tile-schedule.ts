@@ -3,14 +3,13 @@ import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr, LoadExpr, ReduceExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { LinearForms } from '../expressions/linear-form.ts';
-import { loadsIn, walk } from '../expressions/walk.ts';
+import { isReduced, loadsIn, walk } from '../expressions/walk.ts';
+import { dearTile, hasDearRight, type SharedTile } from '../kernels/dear-tile.ts';
 import type { NormalContraction } from '../kernels/normalise.ts';
 import type { SharedTileSchedule, Staging } from './schedule.ts';
 
-type Tile = Pick<SharedTileSchedule, 'threadsM' | 'threadsN' | 'tileM' | 'tileN' | 'depth'>;
-
 /** The largest first. What they take of workgroup memory is half of what every device has. */
-const tiles: readonly Tile[] = [
+const tiles: readonly SharedTile[] = [
   { threadsM: 16, threadsN: 16, tileM: 8, tileN: 8, depth: 8 },
   { threadsM: 8, threadsN: 8, tileM: 8, tileN: 8, depth: 8 },
   { threadsM: 16, threadsN: 16, tileM: 4, tileN: 4, depth: 16 },
@@ -24,16 +23,12 @@ const least = 16;
 
 /** How threads of a workgroup share what they multiply; null for a product too small for that. */
 export function sharedTile(kernel: NormalContraction, capabilities: DeviceCapabilities): SharedTileSchedule | null {
-  const [m, n] = [extentOf(kernel.m), extentOf(kernel.n)];
-  if (Math.min(m, n, pointsOf(kernel.k)) < least) return null;
   if (rowReductions(kernel).some(({ type }) => type !== 'float')) return null;
-  const fitting = tiles.filter((tile) => tile.threadsM * tile.threadsN <= capabilities.maxWorkgroupSize);
-  const chosen = fitting.find(({ threadsM, threadsN, tileM, tileN }) => {
-    const [height, width] = [threadsM * tileM, threadsN * tileN];
-    const count = pointsOf(kernel.batch) * Math.ceil(m / height) * Math.ceil(n / width);
-    return height < 2 * m && width < 2 * n && count * threadsM * threadsN >= enough;
-  });
-  const tile = chosen ?? fitting.at(-1);
+  const tile = isReduced(kernel.right)
+    ? hasDearRight(kernel, kernel.k)
+      ? dearTile(kernel, capabilities)
+      : null
+    : plainTile(kernel, capabilities);
   if (!tile) return null;
   const inner = kernel.k.at(-1)!;
   const vectors = new VectorLoads(kernel);
@@ -44,6 +39,19 @@ export function sharedTile(kernel: NormalContraction, capabilities: DeviceCapabi
     left: vectors.staging(kernel.left, kernel.m, inner),
     right: vectors.staging(kernel.right, kernel.n, inner),
   };
+}
+
+/** The tile of a product whose sides are about as long to work out as to read. */
+function plainTile(kernel: NormalContraction, capabilities: DeviceCapabilities): SharedTile | null {
+  const [m, n] = [extentOf(kernel.m), extentOf(kernel.n)];
+  if (Math.min(m, n, pointsOf(kernel.k)) < least) return null;
+  const fitting = tiles.filter((tile) => tile.threadsM * tile.threadsN <= capabilities.maxWorkgroupSize);
+  const chosen = fitting.find(({ threadsM, threadsN, tileM, tileN }) => {
+    const [height, width] = [threadsM * tileM, threadsN * tileN];
+    const count = pointsOf(kernel.batch) * Math.ceil(m / height) * Math.ceil(n / width);
+    return height < 2 * m && width < 2 * n && count * threadsM * threadsN >= enough;
+  });
+  return chosen ?? fitting.at(-1) ?? null;
 }
 
 /** What the left side has to be summed up for each row, such as its statistics: a workgroup does that before it multiplies. */
@@ -59,7 +67,10 @@ export function rowReductions({ left, k }: NormalContraction): ReduceExpr[] {
 }
 
 /** Where in workgroup memory the tiles of both sides lie, in vectors of four. */
-export function sharedTileVectors({ threadsM, threadsN, tileM, tileN, depth }: Tile): { left: number; right: number } {
+export function sharedTileVectors({ threadsM, threadsN, tileM, tileN, depth }: SharedTile): {
+  left: number;
+  right: number;
+} {
   return { left: (threadsM * tileM * depth) / 4, right: (threadsN * tileN * depth) / 4 };
 }
 
@@ -67,8 +78,10 @@ export function sharedTileVectors({ threadsM, threadsN, tileM, tileN, depth }: T
 class VectorLoads {
   readonly #forms = new LinearForms();
   readonly #stored: ReadonlySet<unknown>;
+  readonly #loops: ReadonlySet<AxisExpr>;
 
-  constructor({ stores }: NormalContraction) {
+  constructor({ batch, m, n, k, stores }: NormalContraction) {
+    this.#loops = new Set([...batch, m, n, ...k]);
     this.#stored = new Set(stores.map(({ operand }) => operand.tensor.storage));
   }
 
@@ -90,7 +103,10 @@ class VectorLoads {
     if (operand.dtype !== 'float32' || extentOf(axis) % 4 !== 0 || this.#stored.has(operand.tensor.storage))
       return false;
     const { base, terms, rest } = this.#forms.of(offset);
-    const isAligned = [...terms].every(([own, stride]) => (own === axis ? stride === 1 : stride % 4 === 0));
+    // What a sum within the side reads is read step by step there.
+    const isAligned = [...terms].every(
+      ([own, stride]) => this.#loops.has(own) && (own === axis ? stride === 1 : stride % 4 === 0),
+    );
     return rest === null && terms.has(axis) && isAligned && base % 4 === 0;
   }
 }
