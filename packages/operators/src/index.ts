@@ -4,6 +4,7 @@ export { OperatorError, type ErrorKind } from './kernels/errors.ts';
 export { functionalizedRow } from './dispatch/functionalization.ts';
 export {
   callRefusal,
+  checkTarget,
   computeCallOnDevice,
   computeCallOnHost,
   deviceRefusal,

@@ -65,16 +65,10 @@ const refused: readonly DtypeRefusal[] = [
   ['min(): does not support complex input', 'c', 'min.dim'],
   ['nanmean(): expected input to have floating point or complex dtype but got {D}', 'it', 'nanmean'],
   ['{D} inputs not supported for hardtanh', 't', 'relu6 hardtanh'],
-  ['The `+` operator, on a bool tensor is not supported.', 't', 'positive'],
   ['rad2deg is not supported for complex tensors.', 'c', 'rad2deg'],
   ['Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.', 'c', 'sign'],
   ['signbit is not implemented for complex tensors.', 'c', 'signbit'],
   ['trunc is not supported for complex inputs', 'c', 'trunc'],
-  [
-    'view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {D}',
-    'itcb',
-    'view_as_complex',
-  ],
 ];
 
 const byOperator = new Map<string, DtypeRefusal[]>();

@@ -119,7 +119,7 @@ export interface StridedNumbers {
   readonly strides: readonly number[];
 }
 
-export function stridedNumbers(tensor: Tensor): StridedNumbers {
+export function* stridedNumbers(tensor: Tensor): Pieces<StridedNumbers> {
   if (tensor.dtype === 'float32' || tensor.dtype === 'float64') {
     return { data: tensor.storageArray() as FloatArray, offset: tensor.storageOffset, strides: tensor.strides };
   }
@@ -129,5 +129,5 @@ export function stridedNumbers(tensor: Tensor): StridedNumbers {
     strides[dim] = stride;
     stride *= tensor.sizes[dim];
   }
-  return { data: readNumbers(tensor), offset: 0, strides };
+  return { data: yield* numbersInPieces(tensor), offset: 0, strides };
 }

@@ -12,7 +12,7 @@ export type DtypeInference = (node: Node, inputs: readonly unknown[]) => readonl
  * Finds the dtypes of results where ranks and dtypes of all tensors among the arguments are known (PyTorch: DtypePropagation in
  * dtype_analysis.cpp): each operator is asked what it makes of tensors of these ranks with one element, and of numbers that are 1, whatever is
  * known of them. Operators with other arguments (lists, truth values, texts, None) are left alone, as are those that refuse such tensors, and those
- * that look into them: PyTorch asks with tensors that have no elements. Returns whether any type was refined.
+ * that look into them, since PyTorch asks with tensors that have no elements, and those of several results. Returns whether any type was refined.
  */
 export function propagateDtypes(graph: Graph, inferDtypes: DtypeInference): boolean {
   return new DtypePropagator(inferDtypes).block(graph.block);
@@ -21,6 +21,9 @@ export function propagateDtypes(graph: Graph, inferDtypes: DtypeInference): bool
 /** Operators that may not take small tensors, and keep the dtype of their tensors where that is one (PyTorch: nn_ops_first_input_preserving). */
 const keepsDtype =
   /^aten::(adaptive_avg_pool[123]d|(avg|max)_pool[123]d|max_unpool[23]d|conv(_transpose)?[123]d|_?convolution|conv_tbc|batch_norm|prelu|re(flec|plica)tion_pad[123]d|upsample_(nearest[123]d|linear1d|bilinear2d|trilinear3d))$/;
+
+/** Clips what it gives in place, which PyTorch has no kernel for that needs no elements. */
+const clips = 'aten::corrcoef';
 
 class DtypePropagator {
   constructor(private readonly inferDtypes: DtypeInference) {}
@@ -53,8 +56,9 @@ class DtypePropagator {
   }
 
   #operator(node: Node): boolean {
-    if (!node.outputs.every(({ type }) => type instanceof TensorType)) return false;
-    if (keepsDtype.test(node.kind)) {
+    if (node.kind === clips) return false;
+    if (node.outputs.length !== 1 || !(node.output().type instanceof TensorType)) return false;
+    if (keepsDtype.test(node.kind) && !node.inputs.some(({ type }) => type.kind === 'StringType')) {
       const tensors = node.inputs.flatMap(({ type }) => (type instanceof TensorType ? type.scalarType : []));
       return tensors.every((dtype) => dtype === tensors[0]) && refine(node, 0, tensors[0]);
     }

@@ -116,7 +116,8 @@ def f(x: Tensor, w: Tensor, v: Tensor, b: Tensor) -> Tensor:
 
 describe('dtypes of results', () => {
   const dtypeOf = (result: string): string => {
-    const graph = parseIr(`graph(%x : Float(2, 3), %i : Long(2, 3)):
+    const graph =
+      parseIr(`graph(%x : Float(2, 3), %i : Long(2, 3), %v : Float(3), %c : ComplexFloat(2), %b : Bool(2), %batch : Bool(2, 3, 3)):
   %none : NoneType = prim::Constant()
   %yes : bool = prim::Constant[value=1]()
   %one : int = prim::Constant[value=1]()
@@ -139,6 +140,20 @@ describe('dtypes of results', () => {
     // Whatever takes truth values or None is left alone.
     ['aten::std(%x, %yes)', 'Tensor'],
     ['aten::sum(%x, %none)', 'Tensor'],
+    // What is written in place has to take the result, and its sizes.
+    ['aten::div_(%x, %i)', 'FloatTensor'],
+    ['aten::div_(%i, %x)', 'Tensor'],
+    ['aten::mul_(%v, %x)', 'Tensor'],
+    // Kernels refuse these dtypes, rules of sizes do not; negation and angles are refused by both.
+    ['aten::ceil(%c)', 'ComplexFloatTensor'],
+    ['aten::rad2deg(%c)', 'Tensor'],
+    ['aten::neg(%b)', 'Tensor'],
+    ['aten::bmm(%batch, %batch)', 'BoolTensor'],
+    // Numbers are 1 in the examples, which is the code of int8.
+    ['aten::softmax(%x, %one, %one)', 'CharTensor'],
+    ['aten::one_hot(%x, %one)', 'Tensor'],
+    ['aten::nonzero_static(%x, %one, %one)', 'LongTensor'],
+    ['aten::corrcoef(%x)', 'Tensor'],
   ])('%s: %s', (result, dtype) => expect(dtypeOf(result)).toBe(dtype));
 });
 

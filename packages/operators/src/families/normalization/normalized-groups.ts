@@ -61,9 +61,9 @@ export function* hostNormalize(normalization: Normalization): Pieces<Moments> {
   const round = roundingTo(statisticsDtype);
   const mean = moments.mean.map(round);
   const rstd = moments.variance.map((value) => round(1 / Math.sqrt(value + eps)));
-  const x = reader(input, outer);
-  const scale = weight && reader(weight, outer);
-  const shift = bias && reader(bias, outer);
+  const x = yield* reader(input, outer);
+  const scale = weight && (yield* reader(weight, outer));
+  const shift = bias && (yield* reader(bias, outer));
   const inner = x.inner.length;
   yield* fillInPieces(out, (values) =>
     inRuns(mean.length, inner, 4, (group, start, end) =>
@@ -108,8 +108,8 @@ interface GroupReader {
   readonly inner: Int32Array;
 }
 
-function reader(tensor: Tensor, outer: number): GroupReader {
-  const { data, offset, strides } = stridedNumbers(tensor);
+function* reader(tensor: Tensor, outer: number): Pieces<GroupReader> {
+  const { data, offset, strides } = yield* stridedNumbers(tensor);
   return {
     data,
     outer: offsetsOf(tensor.sizes.slice(0, outer), strides.slice(0, outer), offset),
@@ -118,7 +118,7 @@ function reader(tensor: Tensor, outer: number): GroupReader {
 }
 
 function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Pieces<Moments> {
-  const x = reader(input, outer);
+  const x = yield* reader(input, outer);
   const count = x.inner.length;
   const mean = new Float64Array(x.outer.length);
   const sums = new Float64Array(x.outer.length);

@@ -239,10 +239,8 @@ def vander(x: Tensor, N: Optional[int], increasing: bool) -> Tensor:
     `
 def nonzero_static(self: Tensor, size: int, fill_value: int) -> Tensor:
     found = torch.nonzero(self)
-    result = torch.full([size, self.dim()], fill_value, dtype=4)
     count = min(size, found.size(0))
-    torch.narrow(result, 0, 0, count).copy_(torch.narrow(found, 0, 0, count))
-    return result
+    return torch.cat([torch.narrow(found, 0, 0, count), torch.full([size - count, self.dim()], fill_value, dtype=4)])
 `,
   ),
 ];

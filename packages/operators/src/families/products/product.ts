@@ -78,8 +78,8 @@ function asMatrices(tensor: Tensor, rows: number, columns: number): Tensor {
 }
 
 function* realProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
-  const a = stridedNumbers(left);
-  const b = stridedNumbers(right);
+  const a = yield* stridedNumbers(left);
+  const b = yield* stridedNumbers(right);
   if (!addend) {
     yield* fillInPieces(out, (values) => multiplyBatches(left, a, right, b, values));
     return;
@@ -170,6 +170,9 @@ function* bigintsOf(tensor: Tensor): Pieces<BigInt64Array> {
   return yield* filled(scratch(BigInt64Array, tensor.numel), 4, (at) => BigInt(elements[at]));
 }
 
+/** Products of bigints between two stops: they take some twenty times as long as those of numbers. */
+const mostExactProducts = 1 << 17;
+
 /** Integers of any size, wrapped to 64 bits. */
 function* exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend): Pieces {
   const a = yield* bigintsOf(left);
@@ -192,14 +195,14 @@ function* exactProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Addend
     const row = Math.floor(position / n) % m;
     const matrix = Math.floor(position / (m * n));
     let sum = 0n;
-    for (let i = 0; i < k; i++) sum += a[(matrix * m + row) * k + i] * b[(matrix * k + i) * n + column];
+    for (let i = 0; i < k; i++) {
+      sum += a[(matrix * m + row) * k + i] * b[(matrix * k + i) * n + column];
+      if (++done < mostExactProducts) continue;
+      done = 0;
+      yield;
+    }
     const value = BigInt.asIntN(64, alpha * sum + (added ? beta * added[position] : 0n));
     target[offset] = wide ? value : Number(BigInt.asIntN(32, value));
-    // Bigints take some twenty times as long as numbers.
-    done += 20 * k;
-    if (done < PIECE_SIZE) continue;
-    done = 0;
-    yield;
   }
 }
 

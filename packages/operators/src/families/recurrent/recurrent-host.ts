@@ -31,8 +31,8 @@ export interface CellState {
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 /** A matrix that is another one transposed: weights are `[gates × hidden, features]`. */
-function transposedMatrix(tensor: Tensor): Matrix {
-  const { data, offset, strides } = stridedNumbers(tensor);
+function* transposedMatrix(tensor: Tensor): Pieces<Matrix> {
+  const { data, offset, strides } = yield* stridedNumbers(tensor);
   return { data, offset, rowStride: strides[1], columnStride: strides[0] };
 }
 
@@ -63,7 +63,7 @@ export function* hostStep(
   const features = weights.weightHh.sizes[1];
   const recurrent = new Float64Array(count * width);
   const hidden = rowMajor(state.hidden, features);
-  gemm(count, width, features, hidden, transposedMatrix(weights.weightHh), recurrent, 0, width);
+  yield* gemmPieces(count, width, features, hidden, yield* transposedMatrix(weights.weightHh), recurrent, 0, width);
   yield* addRow(recurrent, count, weights.biasHh);
   const fresh = weights.weightHr ? new Float64Array(count * hiddenSize) : state.hidden;
   for (let b = 0; b < count; b++) {
@@ -86,8 +86,8 @@ export function* hostStep(
     }
   }
   if (weights.weightHr) {
-    const projection = transposedMatrix(weights.weightHr);
-    gemm(count, features, hiddenSize, rowMajor(fresh, hiddenSize), projection, state.hidden, 0, features);
+    const projection = yield* transposedMatrix(weights.weightHr);
+    yield* gemmPieces(count, features, hiddenSize, rowMajor(fresh, hiddenSize), projection, state.hidden, 0, features);
   }
 }
 
@@ -99,7 +99,16 @@ export function* projectInput(
 ): Pieces<Float64Array> {
   const [width, features] = weightIh.sizes;
   const projected = new Float64Array(count * width);
-  yield* gemmPieces(count, width, features, rowMajor(rows, features), transposedMatrix(weightIh), projected, 0, width);
+  yield* gemmPieces(
+    count,
+    width,
+    features,
+    rowMajor(rows, features),
+    yield* transposedMatrix(weightIh),
+    projected,
+    0,
+    width,
+  );
   yield* addRow(projected, count, biasIh);
   return projected;
 }

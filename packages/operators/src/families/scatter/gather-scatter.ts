@@ -320,7 +320,6 @@ interface OneHot {
 }
 
 function* oneHot({ self, num_classes: given }: OneHot): Pieces<Tensor> {
-  check(self.dtype === 'int64', 'one_hot is only applicable to index tensor of type LongTensor.');
   const classes = yield* numbersInPieces(self);
   let [least, most] = [0, 0];
   yield* repeat(classes.length, 2, (at) => {
@@ -346,9 +345,12 @@ export const gatherScatterRows: readonly OperatorRow[] = [
   }),
   ...scatterRows,
   kernel<OneHot>('aten::one_hot(Tensor self, int num_classes=-1) -> Tensor', {
-    shape: ({ self, num_classes: count }) => (count > 0 ? { sizes: [...self.sizes, count], dtype: 'int64' } : null),
+    shape: ({ self, num_classes: count }) => {
+      check(self.dtype === 'int64', 'one_hot is only applicable to index tensor of type LongTensor.');
+      return count > 0 ? { sizes: [...self.sizes, count], dtype: 'int64' } : null;
+    },
     host: oneHot,
-    lowerable: ({ self, num_classes: count }) => count > 0 && self.dtype === 'int64',
+    lowerable: ({ num_classes: count }) => count > 0,
     lower: ({ self }, [output], context) => {
       const classes = new TensorView(self);
       const isHot = (axes: readonly AxisExpr[]): Expr =>

@@ -166,7 +166,8 @@ export const indexSliceRows: readonly OperatorRow[] = [
       writesInPlace: true,
       out: `int_${type}_out`,
       shape: (args: Indexed & { readonly value: Scalar | Tensor }) => {
-        const { value } = args;
+        const { self, dim, value } = args;
+        wrapDim(dim, self.dim);
         check(
           !(value instanceof Tensor) || value.dim === 0,
           () =>

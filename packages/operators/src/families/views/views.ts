@@ -85,6 +85,11 @@ const checkHermitian =
     name === 'matrix_H' || args.self.dim > 0 ? lastTwo(name, args) : itself(args);
 
 function viewAsComplex({ self }: Self): Tensor {
+  check(
+    self.dtype === 'float16' || self.dtype === 'float32' || self.dtype === 'float64',
+    () =>
+      `view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ${dtypeName(self.dtype)}`,
+  );
   check(self.dim > 0, 'Input tensor must have one or more dimensions');
   check(self.sizes.at(-1) === 2, 'Tensor must have a last dimension of size 2');
   check(self.strides.at(-1) === 1, 'Tensor must have a last dimension with stride 1');
@@ -330,7 +335,11 @@ export const viewRows: readonly OperatorRow[] = [
   view('aten::detach(Tensor(a) self) -> Tensor(a)', ({ self }: Self) =>
     Object.assign(itself({ self }), { requiresGrad: false }),
   ),
-  ...['resolve_conj', 'resolve_neg', 'positive', 'lift_fresh', '_neg_view'].map((name) =>
+  view<Self>('aten::positive(Tensor(a) self) -> Tensor(a)', ({ self }) => {
+    check(self.dtype !== 'bool', 'The `+` operator, on a bool tensor is not supported.');
+    return self;
+  }),
+  ...['resolve_conj', 'resolve_neg', 'lift_fresh', '_neg_view'].map((name) =>
     view<Self>(`aten::${name}(Tensor(a) self) -> Tensor(a)`, ({ self }) => self),
   ),
 ];
