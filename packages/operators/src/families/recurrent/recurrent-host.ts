@@ -1,7 +1,7 @@
 import type { Pieces } from '../../kernels/pieces.ts';
 import { Tensor, type HostArray, scratch } from '@cresset/tensor';
 import type { HostContext } from '../../table/row.ts';
-import { gemm, gemmPieces } from '../products/gemm.ts';
+import { gemmPieces } from '../products/gemm.ts';
 import {
   stridedNumbers,
   type FloatArray,
