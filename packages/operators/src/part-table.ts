@@ -39,7 +39,7 @@ export const NAMES: Readonly<Record<string, string>> = {
   'complex linalg': 'linalg_eig linalg_eigvals',
   'einsum': '_grouped_mm bilinear einsum inner tensordot',
   'fourier': '_lfilter_core_loop _overdrive_core_loop bartlett_window blackman_window forced_align hamming_window hann_window kaiser_window rnnt_loss_forward',
-  'gradients': '_grad_sum_to_size backward grad log_sigmoid_forward retain_grad',
+  'gradients': '_grad_sum_to_size backward grad log_sigmoid_forward requires_grad retain_grad',
   'gradients indexing': '_prelu_kernel_backward elu_backward hardshrink_backward hardsigmoid_backward hardswish_backward hardtanh_backward leaky_relu_backward logit_backward softplus_backward softshrink_backward threshold_backward',
   'gradients indexing layouts': 'masked_select_backward',
   'gradients indexing scatter': 'nll_loss_backward',

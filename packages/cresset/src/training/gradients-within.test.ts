@@ -45,3 +45,19 @@ test.each(['cpu', 'auto'] as const)('a program gives gradients that it asks for 
   }
   expect(((await model.call('plain', [tensor([1, 2])])) as Tensor).item()).toBe(40);
 });
+
+test('what is to require a gradient is recorded though nobody asks for one', async () => {
+  const unit = await script(
+    `
+class Flags(nn.Module):
+    def forward(self, x: Tensor) -> List[bool]:
+        y = x.detach().requires_grad_() * 2.0
+        with torch.no_grad():
+            z = y + 1.0
+        return [y.requires_grad, y.is_leaf, y.sum().requires_grad, (y > 0.0).requires_grad, z.requires_grad, z.is_leaf]
+`,
+    { device: 'cpu', worker: false },
+  );
+  const model = await (unit as unknown as { Flags(): Promise<ScriptModule> }).Flags();
+  expect(await model.forward(tensor([1, 2]))).toEqual([true, false, true, false, false, true]);
+});

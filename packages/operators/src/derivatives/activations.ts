@@ -31,6 +31,9 @@ const straight = (self: string): DerivativeFormulas => ({ self, '~': 'self' });
 
 /** Activations, and what training makes at random of their values. */
 export const activationDerivatives: DerivativeTable = {
+  ...forOverloads('fake_quantize_per_tensor_affine_cachemask fake_quantize_per_channel_affine_cachemask', {
+    self: 'grad * mask',
+  }),
   relu: straight('torch.where(result <= 0, torch.zeros_like(grad), grad)'),
   relu6: straight('torch.hardtanh_backward(grad, self, 0, 6)'),
   hardtanh: straight('torch.hardtanh_backward(grad, self, min_val, max_val)'),

@@ -2,11 +2,13 @@ import { forOverloads, type DerivativeTable } from './derivative.ts';
 
 const rank = (n: number, transposed: boolean): DerivativeTable[string] => ({
   'input, weight, bias': `convolution_slopes(grad, input, weight, bias, stride, padding, dilation, ${transposed ? 'True, output_padding' : `False, [0] * ${n}`}, groups, wanted)`,
+  '*': 'input, weight',
 });
 
 const general = {
   'input, weight, bias':
     'convolution_slopes(grad, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, wanted)',
+  '*': 'input, weight',
 };
 
 /** With its padding named, what is taken in is padded before. */

@@ -7,6 +7,8 @@
  *   the operator gives a list of tensors;
  * - `wanted`, for several inputs at a time, tells which of them want a gradient: a tuple is returned, in which the others may be anything.
  * - under `~` stand inputs by which gradients do not change, and yet have gradients of zeros in PyTorch: they are kept for the step backwards there;
+ * - under `*` stand inputs that PyTorch's one operator takes for all of the gradients: each is known to come of all of them, and has no gradient by
+ *   those that it does not change with;
  * - under `=` stands the body of a function that says the operator in terms of others, whose derivatives are taken in its stead.
  *
  * Gradients need to have neither the dtype of the input nor its shape, if that can be expanded to theirs: they are converted and summed.

@@ -70,6 +70,11 @@ def variance_slope(grad, self, dims: Optional[List[int]], correction: float, kee
     if freedom <= 0.:
         return given * torch.where(centred == 0, torch.full_like(centred, float("nan")), torch.full_like(centred, float("inf")))
     return given * centred * (2. / freedom)`,
+  norm_slope_if_any: `
+def norm_slope_if_any(grad, self, p: Optional[number], result, dims: Optional[List[int]], keepdim: bool) -> Optional[Tensor]:
+    if p is not None and float(torch._unwrap_optional(p)) == 0.:
+        return None
+    return norm_slope(grad, self, p, result, dims, keepdim)`,
   norm_slope: `
 def norm_slope(grad, self, p: Optional[number], result, dims: Optional[List[int]], keepdim: bool):
     order = 2. if p is None else float(torch._unwrap_optional(p))

@@ -20,6 +20,7 @@ export { derivativeHelpers } from './helpers.ts';
 export {
   argumentsWithoutSlope,
   isNotDifferentiable,
+  complexRefusal,
   isPyTorchsRefusal,
   notImplementedMessage,
 } from './not-differentiable.ts';

@@ -11,8 +11,7 @@ const solved = (result: string): DerivativeTable[string] => ({
 const determinant = (matrix: string, result: string): string =>
   `(grad * torch.conj(${result})).unsqueeze(-1).unsqueeze(-1) * ${H(`torch.linalg_inv(${matrix})`)}`;
 
-const logOfDeterminant = (matrix: string): string =>
-  `grad1.unsqueeze(-1).unsqueeze(-1) * ${H(`torch.linalg_inv(${matrix})`)}`;
+const logOfDeterminant = (matrix: string): string => `log_determinant_slope(grad, grad1, sign, ${matrix})`;
 
 const exponential = {
   self: `
@@ -27,7 +26,7 @@ return torch.narrow(torch.narrow(whole, -2, 0, n), -1, n, n)`,
 const power = {
   '=': `
 if n == 0:
-    return torch.expand_as(torch.eye(self.size(-1), dtype=self.dtype), self).clone()
+    return self.clone().copy_(torch.eye(self.size(-1), dtype=self.dtype))
 base = torch.linalg_inv(self) if n < 0 else self
 result = base
 for at in range(abs(n) - 1):
@@ -102,10 +101,17 @@ return torch.linalg_solve_triangular(second, half, upper=True)`,
     'self, b': `
 inverse = torch.linalg_pinv(self)
 turned = torch.conj(torch.transpose(inverse, -2, -1))
-if b.dim() == self.dim() - 1:
-    right = torch.matmul(turned, grad.unsqueeze(-1)).squeeze(-1)
-    return pseudo_inverse_slope(torch.matmul(grad.unsqueeze(-1), torch.conj(b).unsqueeze(-2)), inverse, self), right
-return pseudo_inverse_slope(torch.matmul(grad, torch.conj(torch.transpose(b, -2, -1))), inverse, self), torch.matmul(turned, grad)`,
+isVector = b.dim() == self.dim() - 1
+given = grad.unsqueeze(-1) if isVector else grad
+right = b.unsqueeze(-1) if isVector else b
+slope = pseudo_inverse_slope(torch.matmul(given, torch.conj(torch.transpose(right, -2, -1))), inverse, self)
+side = torch.matmul(turned, given)
+if residuals.numel() > 0:
+    found = solution.unsqueeze(-1) if isVector else solution
+    apart = 2 * (grad1.unsqueeze(-1) if isVector else grad1).unsqueeze(-2) * (torch.matmul(self, found) - right)
+    slope = slope + torch.matmul(apart, torch.conj(torch.transpose(found, -2, -1)))
+    side = side - apart
+return slope, side.squeeze(-1) if isVector else side`,
   },
   linalg_matrix_norm: { '=': 'matrix_norm(self, float(ord), dim, keepdim)' },
   'linalg_matrix_norm.str_ord': {

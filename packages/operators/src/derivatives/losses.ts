@@ -8,6 +8,7 @@ return torch.sum(loss) if reduction == 2 else loss`;
 
 const classes = {
   self: 'class_loss_slope(grad, self, target, weight, reduction, ignore_index)',
+  '~': 'self',
 };
 
 /** The negative logarithm of the sum over all alignments, for each sequence of a batch. */
@@ -63,14 +64,14 @@ return slope / self.numel() if reduction == 1 else slope`,
   },
   multi_margin_loss: {
     '=': reduced(`
-given = self.unsqueeze(0) if self.dim() == 1 else self
+given = self.reshape([1, -1]) if self.dim() < 2 else self
 labels = target.reshape([-1, 1])
 margins = torch.clamp_min(given - torch.gather(given, 1, labels) + margin, 0)
 margins = torch.pow(margins, p) if p != 1 else margins
 if weight is not None:
     margins = margins * torch.index_select(weight, 0, labels.reshape([-1])).unsqueeze(1)
 loss = torch.sum(torch.scatter(margins, 1, labels, 0), [1]) / given.size(1)
-if self.dim() == 1:
+if self.dim() < 2:
     loss = loss.reshape([])`),
   },
   ...forOverloads('multilabel_margin_loss', {

@@ -3,6 +3,10 @@ export const matrixHelpers: Readonly<Record<string, string>> = {
   turned: `
 def turned(matrix):
     return torch.conj(torch.transpose(matrix, -2, -1))`,
+  log_determinant_slope: `
+def log_determinant_slope(grad, grad1, sign, matrix):
+    scale = torch.complex(grad1, -torch.imag(torch.conj(grad) * sign)) if matrix.is_complex() else grad1
+    return scale.unsqueeze(-1).unsqueeze(-1) * turned(torch.linalg_inv(matrix))`,
   cholesky_slope: `
 def cholesky_slope(grad, result, upper: bool):
     lower = turned(result) if upper else result

@@ -17,27 +17,33 @@ return ${results}`;
 
 /** Normalisations. */
 export const normalizationDerivatives: DerivativeTable = {
-  layer_norm: { 'input, weight, bias': layerSlopes('eps') },
-  native_layer_norm: { 'input, weight, bias': layerSlopes('eps') },
+  layer_norm: { 'input, weight, bias': layerSlopes('eps'), '*': 'input, weight' },
+  native_layer_norm: { 'input, weight, bias': layerSlopes('eps'), '*': 'input, weight' },
   rms_norm: { '=': rms('result') },
   _fused_rms_norm: { '=': rms('result, scale') },
   ...forOverloads('batch_norm', {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, training, eps)',
+    '*': 'input, weight',
   }),
   ...forOverloads('native_batch_norm _native_batch_norm_legit', {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, training, eps)',
+    '*': 'input, weight',
   }),
   '_native_batch_norm_legit.no_stats': {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, None, None, training, eps)',
+    '*': 'input, weight',
   },
   _native_batch_norm_legit_no_training: {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, False, eps)',
+    '*': 'input, weight',
   },
   _batch_norm_with_update: {
     'input, weight, bias': 'batch_norm_slopes(grad, input, weight, running_mean, running_var, True, eps)',
+    '*': 'input, weight',
   },
   instance_norm: {
     'input, weight, bias': 'instance_norm_slopes(grad, input, weight, running_mean, running_var, use_input_stats, eps)',
+    '*': 'input, weight',
   },
   group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, num_groups, eps)' },
   native_group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, group, eps)' },

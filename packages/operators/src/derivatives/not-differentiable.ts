@@ -2,7 +2,7 @@
 const flat: ReadonlySet<string> = new Set(
   `_cast_Long _shape_as_tensor allclose argmax argmin argsort arange bernoulli bincount bucketize count_nonzero data detach empty_like
   full_like histc isclose isfinite isinf isnan isneginf isposinf isreal item logspace multinomial new_empty new_empty_strided new_full new_ones
-  new_zeros normal ones_like poisson rand_like randint_like randn_like range searchsorted signbit tensor zeros_like zero_like
+  new_zeros normal ones_like rand_like randn_like range searchsorted signbit tensor zeros_like zero_like
   special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1
   special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0
   special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w
@@ -19,6 +19,9 @@ const underived: Readonly<Record<string, string>> = {
   geqrf: "the derivative for 'geqrf'",
   histogram: 'derivative for aten::histogram',
   histogramdd: 'derivative for aten::_histogramdd_from_bin_cts',
+  floor_divide: 'derivative for aten::floor_divide',
+  heaviside: 'derivative for aten::heaviside',
+  randint_like: 'derivative for aten::randint_like',
   linalg_ldl_factor: 'derivative for aten::linalg_ldl_factor_ex',
   linalg_ldl_factor_ex: 'derivative for aten::linalg_ldl_factor_ex',
   linalg_ldl_solve: 'derivative for aten::linalg_ldl_solve',
@@ -43,7 +46,7 @@ export function notImplementedMessage(name: string, overload = ''): string {
 
 /** Whether an error says that PyTorch has no derivative, of an operator or by one of its arguments, as against one that is missing here. */
 export const isPyTorchsRefusal = (message: string): boolean =>
-  /the derivative for '|is not differentiable with respect to argument|cannot resize variables that require grad/.test(
+  /the derivative for '|is not differentiable with respect to argument|cannot resize variables that require grad|does not support automatic differentiation for outputs with complex dtype/.test(
     message,
   ) || Object.keys(underived).some((name) => message.includes(notImplementedMessage(name)));
 
@@ -70,6 +73,16 @@ const withoutSlope: Readonly<Record<string, string>> = {
   rrelu_with_noise: 'rrelu_with_noise noise',
   _grouped_mm: '_grouped_mm bias',
 };
+
+/** Operators whose derivatives are those of real numbers alone. */
+const ofRealNumbers: ReadonlySet<string> = new Set(['geqrf', 'scatter_reduce', 'silu']);
+
+/** PyTorch's error where such an operator gives complex numbers and a gradient is wanted of them (throw_error_for_complex_autograd); null for others. */
+export function complexRefusal(name: string): string | null {
+  const operator = plain(name);
+  if (!ofRealNumbers.has(operator)) return null;
+  return `${operator} does not support automatic differentiation for outputs with complex dtype.`;
+}
 
 /** The arguments of an operator that may not require a gradient, by name, each with PyTorch's error. */
 export function argumentsWithoutSlope(name: string): ReadonlyMap<string, string> {

@@ -82,7 +82,6 @@ const arithmetic: DerivativeTable = {
     other: `${dividedOther} if rounding_mode is None else torch.zeros_like(grad)`,
   },
   'div.Scalar_mode': { self: 'grad / other if rounding_mode is None else torch.zeros_like(grad)' },
-  ...forOverloads('floor_divide floor_divide.Scalar', { self: 'torch.zeros_like(grad)' }),
   'fmod.Scalar': { self: 'grad' },
   'fmod.Tensor': { self: 'grad', other: '-grad * torch.div(self, other, rounding_mode="trunc")' },
   'remainder.Scalar': { self: 'grad' },
@@ -123,8 +122,8 @@ return torch.where(torch.logical_and(base == 0, power_is_positive(exponent)), to
       'torch.masked_fill(grad * -self / (self * self + other * other), torch.logical_and(self == 0, other == 0), 0)',
   },
   hypot: {
-    self: 'torch.masked_fill(grad * (self / result), result == 0, 0)',
-    other: 'torch.masked_fill(grad * (other / result), result == 0, 0)',
+    self: 'grad * (self / result)',
+    other: 'grad * (other / result)',
   },
   'xlogy.Tensor': {
     self: 'grad * torch.masked_fill(torch.log(other), torch.logical_and(self == 0, other <= 0), 0)',
@@ -188,7 +187,6 @@ return grad * torch.sum(torch.digamma(self.unsqueeze(-1) + steps), [-1])`,
   'float_power.Scalar': {
     exponent: 'grad * torch.conj(result * torch.log(torch.scalar_tensor(self, dtype=result.dtype)))',
   },
-  heaviside: { self: 'torch.zeros_like(grad)', values: 'torch.zeros_like(grad)' },
 };
 
 const choices: DerivativeTable = {

@@ -10,6 +10,14 @@ const adaptive = (rank: number): DerivativeTable[string] => ({
   '~': 'self',
 });
 
+/** Averages of everything are means, as in PyTorch. */
+const adaptiveOrMean = (rank: number): DerivativeTable[string] => ({
+  '=': `
+if max(output_size) == 1 and min(output_size) == 1:
+    return torch.mean(self, [${[-3, -2, -1].slice(-rank).join(', ')}], True)
+return torch._adaptive_avg_pool${rank}d(self, output_size)`,
+});
+
 /** The gradient of a greatest element of each window goes to its place in the last dimensions. */
 const atPlaces = (rank: number, places: string): string => `place_slope(grad, self.size(), ${places}, ${rank})`;
 
@@ -24,7 +32,7 @@ const greatest = (rank: number): DerivativeTable => ({
     self: `torch.gather(torch.flatten(grad, ${-rank}, -1), -1, torch.flatten(indices, ${-rank}, -1)).reshape(self.size())`,
   },
   [`avg_pool${rank}d`]: averaged(rank),
-  [`adaptive_avg_pool${rank}d`]: adaptive(rank),
+  [`adaptive_avg_pool${rank}d`]: rank === 1 ? adaptive(rank) : adaptiveOrMean(rank),
   [`_adaptive_avg_pool${rank}d`]: adaptive(rank),
 });
 

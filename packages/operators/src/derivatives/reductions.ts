@@ -54,11 +54,11 @@ return unsqueezed(grad, dim, self.dim(), keepdim) * present / torch.sum(present,
   ...spreads('std', deviation),
   ...spreads('var_mean', (dims, correction, keepdim) => withMean(dims, correction, keepdim, false)),
   ...spreads('std_mean', (dims, correction, keepdim) => withMean(dims, correction, keepdim, true)),
-  'norm.Scalar': { self: `norm_slope(grad, self, p, result, ${none}, False)` },
-  'norm.ScalarOpt_dim': { self: 'norm_slope(grad, self, p, result, dim, keepdim)' },
-  'norm.ScalarOpt_dtype': { self: `norm_slope(grad, self, p, result, ${none}, False)` },
-  'norm.ScalarOpt_dim_dtype': { self: 'norm_slope(grad, self, p, result, dim, keepdim)' },
-  linalg_vector_norm: { self: 'norm_slope(grad, self, ord, result, dim, keepdim)' },
+  'norm.Scalar': { self: `norm_slope_if_any(grad, self, p, result, ${none}, False)` },
+  'norm.ScalarOpt_dim': { self: 'norm_slope_if_any(grad, self, p, result, dim, keepdim)' },
+  'norm.ScalarOpt_dtype': { self: `norm_slope_if_any(grad, self, p, result, ${none}, False)` },
+  'norm.ScalarOpt_dim_dtype': { self: 'norm_slope_if_any(grad, self, p, result, dim, keepdim)' },
+  linalg_vector_norm: { self: 'norm_slope_if_any(grad, self, ord, result, dim, keepdim)' },
   logsumexp: {
     self: `
 given = unsqueezed(grad, dim, self.dim(), keepdim)

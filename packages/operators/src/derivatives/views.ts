@@ -181,10 +181,18 @@ return torch.diagonal_backward(grad, self.size(), diagonal, 0, 1)`,
   diagflat: { self: 'torch.reshape(torch.diagonal(grad, offset, 0, 1), self.size())' },
   constant_pad_nd: { self: 'torch.constant_pad_nd(grad, [-p for p in pad], 0)' },
   pad: {
-    self: `
+    '=': `
 if mode == "constant":
-    return torch.constant_pad_nd(grad, [-p for p in pad], 0)
-return padding_slope(grad, self.size(), pad, mode)`,
+    return torch.constant_pad_nd(self, pad, 0. if value is None else value)
+if mode == "circular":
+    return torch._pad_circular(self, pad)
+if mode == "reflect":
+    if len(pad) == 2:
+        return torch.reflection_pad1d(self, pad)
+    return torch.reflection_pad2d(self, pad) if len(pad) == 4 else torch.reflection_pad3d(self, pad)
+if len(pad) == 2:
+    return torch.replication_pad1d(self, pad)
+return torch.replication_pad2d(self, pad) if len(pad) == 4 else torch.replication_pad3d(self, pad)`,
   },
   ...forOverloads('reflection_pad1d reflection_pad2d reflection_pad3d', {
     self: 'padding_slope(grad, self.size(), padding, "reflect")',
@@ -224,6 +232,10 @@ return gradient`,
     src: 'torch.as_strided(grad.contiguous(), size, stride, storage_offset)',
   },
   as_tensor: { data: 'grad' },
+  'normal.Tensor_Tensor': { mean: 'torch.zeros_like(grad)', std: 'torch.zeros_like(grad)' },
+  'normal.Tensor_float': { mean: 'torch.zeros_like(grad)' },
+  'normal.float_Tensor': { std: 'torch.zeros_like(grad)' },
+  poisson: { self: 'torch.zeros_like(grad)' },
   ...forOverloads('copy_ copy', { self: 'torch.zeros_like(grad)', src: 'grad' }),
   'copy_.Tensor': { self: 'torch.zeros_like(grad)', other: 'grad' },
   ...forOverloads(

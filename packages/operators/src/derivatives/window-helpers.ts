@@ -45,6 +45,15 @@ def average_pool_slope(grad, size: List[int], kernel_size: List[int], stride: Li
         d = len(size) - rank + at
         length = size[d]
         windows = grad.size(d)
+        if steps[at] == kernel[at] and margins[at] == 0 and windows * kernel[at] <= length:
+            # Windows that do not meet share nothing: what is no number in one stays there.
+            if divisor is None:
+                result = result / kernel[at]
+            wide = result.unsqueeze(d + 1)
+            lengths = wide.size()
+            lengths[d + 1] = kernel[at]
+            result = torch.constant_pad_nd(torch.flatten(wide.expand(lengths), d, d + 1), [0] * (2 * (len(size) - 1 - d)) + [0, length - windows * kernel[at]], 0)
+            continue
         begin = torch.arange(windows) * steps[at] - margins[at]
         end = torch.clamp_max(begin + kernel[at], length + margins[at])
         full = end - begin

@@ -333,10 +333,6 @@ export const conversionRows: readonly OperatorRow[] = [
     'aten::data(Tensor self) -> Tensor',
     ({ self }) => new Tensor(self.storage, self.dtype, self.sizes, self.strides, self.storageOffset),
   ),
-  property<Self & { requires_grad: boolean }>(
-    'aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)',
-    ({ self, requires_grad: requiresGrad }) => Object.assign(self, { requiresGrad }),
-  ),
   property<Self>('aten::detach_(Tensor(a!) self) -> Tensor(a!)', ({ self }) =>
     Object.assign(self, { requiresGrad: false }),
   ),

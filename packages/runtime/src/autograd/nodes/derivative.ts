@@ -44,6 +44,8 @@ export interface Derivative {
   readonly saved: ReadonlySet<string>;
   /** An input by which the gradients do not change, though they have gradients by it: of zeros. */
   readonly straightIn: string | null;
+  /** Inputs of which every gradient is known to come, whether it changes with them or not. */
+  readonly takenTogether: readonly string[];
   /** The operator in terms of others, where its gradients are those of that. */
   readonly composition: (() => Graph) | null;
 }
@@ -64,7 +66,14 @@ function find(row: OperatorRow): Derivative | null {
   if (backward) {
     const text = { parameters: backward.parameters, inputs: backward.inputs, refusal: null };
     const formulas = [formulaOf(name, text, () => backward.graph)];
-    return { composition: null, straightIn: null, signature, formulas, saved: new Set(backward.parameters) };
+    return {
+      composition: null,
+      straightIn: null,
+      takenTogether: [],
+      signature,
+      formulas,
+      saved: new Set(backward.parameters),
+    };
   }
   const formulas = derivativesOf(name, overload);
   if (!formulas) return null;
@@ -77,6 +86,7 @@ function find(row: OperatorRow): Derivative | null {
         ? null
         : () => (graph ??= compile(name, compositionText(signature, composed, derivativeHelpers))),
     straightIn: formulas['~'] ?? null,
+    takenTogether: formulas['*']?.split(', ') ?? [],
     signature,
     formulas: texts.map((text) => formulaOf(name, text, () => compile(`derivative of ${name}`, text.source))),
     saved: new Set(texts.flatMap(({ parameters }) => parameters)),

@@ -7,9 +7,9 @@ import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
 import { gradientName } from './formula-names.ts';
 import { sizesName } from './formula-text.ts';
 import { SavedValue } from './saved-value.ts';
-import { joinStraight } from './straight-node.ts';
+import { joinStraight, joinTogether } from './straight-node.ts';
 import { sizeList, type TapeRun } from '../tape-run.ts';
-import type { Edge } from '../recording/tensor-history.ts';
+import { requiresGrad, type Edge } from '../recording/tensor-history.ts';
 
 /** An input that has gradients: how many edges are its own, and where they begin. */
 export interface InputEdges {
@@ -87,7 +87,10 @@ export class FormulaNode extends GradNode {
       for (const each of zeros) run.release(each);
       this.#distribute(formula, value, wanted, results, run);
     }
-    if (run.isRecording) this.#joinStraight(results);
+    if (run.isRecording) {
+      this.#joinStraight(results);
+      this.#joinTogether(results, gradients);
+    }
     return results;
   }
 
@@ -143,6 +146,19 @@ export class FormulaNode extends GradNode {
     const edge = this.edges[at];
     const gradient = results[at];
     if (edge && gradient) joinStraight(gradient, edge);
+  }
+
+  #joinTogether(results: Gradient[], given: readonly Gradient[]): void {
+    const { takenTogether } = this.derivative;
+    const edges = takenTogether.map((input) => this.edges[this.firstEdgeOf(input)] ?? null);
+    if (edges.every((edge) => edge === null)) return;
+    results.forEach((gradient, at) => {
+      if (!gradient || requiresGrad(gradient)) return;
+      // What was handed in is somebody else's, and comes of nothing more.
+      const own = given.includes(gradient) ? gradient.asStrided([...gradient.sizes], [...gradient.strides]) : gradient;
+      joinTogether(own, edges);
+      results[at] = own;
+    });
   }
 
   /** Which edge leads to an input, the first one where it is a list; -1 where none does. */

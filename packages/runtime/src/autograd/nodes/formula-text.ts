@@ -28,7 +28,7 @@ export function formulaTexts(
   types.set('grads', 'List[Tensor]');
   types.set('wanted', 'List[bool]');
   return Object.entries(formulas)
-    .filter(([inputs]) => inputs !== '=' && inputs !== '~')
+    .filter(([inputs]) => !/^[=~*]$/.test(inputs))
     .map(([inputs, written]) => {
       const refusal = refusalOf(written);
       if (refusal !== null) return { source: '', parameters: [], inputs: inputs.split(', '), refusal };

@@ -26,3 +26,20 @@ export function joinStraight(gradient: Tensor, input: Edge): void {
   history.edge = { node: new StraightNode(gradient, input), output: 0 };
   gradient.requiresGrad = true;
 }
+
+/** What a gradient comes of that an operator gives together with others: it does not change with what only these are worked out with. */
+class TogetherNode extends GradNode {
+  constructor(gradient: Tensor, inputs: readonly (Edge | null)[]) {
+    super('TogetherBackward0', inputs, [metaOf(gradient)]);
+  }
+
+  async apply(): Promise<Gradient[]> {
+    return [];
+  }
+}
+
+/** Has a gradient come of inputs too, by which it has no gradients. */
+export function joinTogether(gradient: Tensor, inputs: readonly (Edge | null)[]): void {
+  historyOf(gradient).edge = { node: new TogetherNode(gradient, inputs), output: 0 };
+  gradient.requiresGrad = true;
+}

@@ -8,7 +8,13 @@ import { Recorder } from './recorder.ts';
 import { tapeCode } from '../tape-code.ts';
 
 /** What nothing but a recorded run can answer. */
-const asking: ReadonlySet<string> = new Set(['aten::grad', 'aten::backward', 'aten::_backward', 'aten::retain_grad']);
+const asking: ReadonlySet<string> = new Set([
+  'aten::grad',
+  'aten::backward',
+  'aten::_backward',
+  'aten::retain_grad',
+  'aten::requires_grad_',
+]);
 
 const answers = new WeakMap<ScriptFunction, boolean>();
 

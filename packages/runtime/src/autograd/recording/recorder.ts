@@ -1,7 +1,7 @@
 import type { Node } from '@cresset/ir';
 import { isImplemented, OperatorError } from '@cresset/operators';
-import { isNotDifferentiable } from '@cresset/operators/parts/derivatives';
-import { Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import { complexRefusal, isNotDifferentiable } from '@cresset/operators/parts/derivatives';
+import { isComplex, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
 import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../../executor/differentiable-group.ts';
@@ -179,6 +179,7 @@ export class Recorder implements OperatorObserver {
         forgetFlags(args, results);
         return results;
       }
+      checkResults(operator, results);
       noteWrites(operator, args);
       const step = nodeFor(operator, args, results);
       if (this.#isKept(step)) {
@@ -305,6 +306,15 @@ function checkArguments({ withoutSlope }: RecordedOperator, args: readonly IValu
   for (const [at, error] of withoutSlope) {
     const value = args[at];
     if (value instanceof Tensor && requiresGrad(value)) throw new OperatorError(error);
+  }
+}
+
+/** Throws PyTorch's error where there are complex results, of which the operator's derivatives know nothing. */
+function checkResults({ signature }: RecordedOperator, results: readonly IValue[]): void {
+  const refusal = complexRefusal(signature.name);
+  if (refusal === null) return;
+  if (outputsOf(results).some((result) => result instanceof Tensor && isComplex(result.dtype))) {
+    throw new OperatorError(refusal);
   }
 }
 
