@@ -33,6 +33,8 @@ export type SentInput = Exclude<ModuleInput, URL> | ArrayBuffer[];
 export interface LoadedModule {
   readonly module: ScriptObject;
   readonly unit: CompilationUnit;
+  /** What the code takes from its table of constants. */
+  readonly constants: readonly IValue[];
   /** In the order in which `__setstate__` has to be run. */
   readonly pendingStates: readonly PendingState[];
   /** The number in `version`: the highest that any operator in the file asks for. */
@@ -158,6 +160,7 @@ class ModuleReader {
     return {
       module,
       unit: importer.unit,
+      constants,
       pendingStates: [...constantObjects.pendingStates, ...objects.pendingStates],
       formatVersion,
       code,

@@ -1,12 +1,12 @@
 import { CressetError } from '@cresset/ir';
-import type { DeviceBuffer, DeviceMemory } from './device-memory.ts';
+import { hostElementSize, type DeviceBuffer, type DeviceLayout, type DeviceMemory } from './device-memory.ts';
 import { elementSize, hostArray, newHostArray, realType, type HostArray, type ScalarType } from './scalar-type.ts';
 
 interface DeviceCopy {
   readonly memory: DeviceMemory;
   readonly buffer: DeviceBuffer;
-  /** A device lays elements out by dtype, so the copy serves tensors of this dtype only, and complex ones of it. */
-  readonly dtype: ScalarType;
+  /** A device lays elements out by dtype, so the copy serves tensors of that dtype only, and complex ones of it. */
+  readonly layout: DeviceLayout;
 }
 
 /** Where the bytes of a storage come from when something first needs them: a record of a file. */
@@ -39,6 +39,9 @@ export interface MemoryMeter {
   /** As `take`, for memory that an operator in progress needs beside its tensors. */
   takeScratch(byteLength: number): void;
 }
+
+/** Rounds elements of float32 to float16 where they are; false, and as they were, where one of them is beyond its range. */
+export type Narrowing = (elements: Float32Array) => boolean;
 
 /** What is kept beside a storage because it was made of it. */
 export interface DerivedMemory {
@@ -101,6 +104,7 @@ export class Storage {
   #reading: Promise<void> | null = null;
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
+  #narrowing: Narrowing | null = null;
   /** Counts as memory of the storage, and is given up where that is short. */
   derived: DerivedMemory | null = null;
   /** Storages are numbered as they are made. */
@@ -140,7 +144,8 @@ export class Storage {
   /** A storage of `count` elements whose contents the device is about to write. */
   static onDevice(memory: DeviceMemory, dtype: ScalarType, count: number): Storage {
     const storage = new Storage(count * elementSize(dtype), null, dtype);
-    storage.#adopt({ memory, dtype: realType(dtype), buffer: storage.#allocate(memory, dtype) });
+    const layout = realType(dtype);
+    storage.#adopt({ memory, layout, buffer: storage.#allocate(memory, layout) });
     return storage;
   }
 
@@ -173,6 +178,35 @@ export class Storage {
   /** How often it was asked for in order to be written; unchanged means that nobody wrote to it. */
   get writes(): number {
     return this.#writes;
+  }
+
+  /** Whether its elements of float32 are rounded to float16, which is how they lie on a device; maybe, of one that is not read yet. */
+  get isNarrow(): boolean {
+    return this.#narrowing !== null;
+  }
+
+  /** How elements of a dtype lie on a device, of a storage that is read. */
+  layoutOf(dtype: ScalarType): DeviceLayout {
+    const real = realType(dtype);
+    return this.#narrowing && real === 'float32' ? 'half' : real;
+  }
+
+  /** Has its elements of float32 rounded, now or when they are read, and lie so on devices until somebody writes to it. */
+  narrow(narrowing: Narrowing): void {
+    this.#narrowing = narrowing;
+    if (this.#host) this.#round();
+  }
+
+  /** Has elements that are on the host lie on devices as they are from now on. */
+  widen(): void {
+    this.#hostCopy();
+    this.#dropDeviceCopy();
+    this.#narrowing = null;
+  }
+
+  #round(): void {
+    this.#dropDeviceCopy();
+    if (!this.#narrowing!(this.#arrayOf('float32') as Float32Array)) this.#narrowing = null;
   }
 
   /** The bytes on the host, for reading. Throws where they are only on the device: `toHost()` must have been awaited. */
@@ -234,6 +268,7 @@ export class Storage {
     this.#hostCopy();
     this.#dropDeviceCopy();
     this.#source = null;
+    this.#narrowing = null;
     this.#writes++;
   }
 
@@ -249,7 +284,7 @@ export class Storage {
     if (this.#isLost) throw lost();
     if (!copy) return this.#source ? (this.#reading ??= this.#read(this.#source)) : undefined;
     const writes = this.#writes;
-    const bytes = await copy.memory.download(copy.buffer, copy.dtype, this.byteLength / elementSize(copy.dtype));
+    const bytes = await copy.memory.download(copy.buffer, copy.layout, this.byteLength / hostElementSize(copy.layout));
     if (this.#disposed || this.#host) return;
     // Work enqueued while the copy travelled may have written the buffer again: then it has to be fetched once more.
     if (this.#writes === writes) this.#takeHostCopy(bytes);
@@ -259,55 +294,60 @@ export class Storage {
   async #read(source: StorageSource): Promise<void> {
     try {
       const bytes = await source.read();
-      if (!this.#disposed) this.#takeHostCopy(bytes);
+      if (this.#disposed) return;
+      this.#takeHostCopy(bytes);
+      if (this.#narrowing) this.#round();
     } finally {
       // After a failure somebody may try again.
       this.#reading = null;
     }
   }
 
-  /** The device buffer for reading, made and filled on first use. `dtype` is that of the tensor that reads. */
-  deviceBuffer(memory: DeviceMemory, tensorType: ScalarType): DeviceBuffer {
+  /** The device buffer for reading, made and filled on first use. `layout` is what `layoutOf` says of the tensor that reads. */
+  deviceBuffer(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
     const copy = this.#deviceCopy();
-    const dtype = realType(tensorType);
-    if (copy && copy.memory === memory && copy.dtype === dtype) return copy.buffer;
+    const own = layoutOfParts(layout);
+    if (copy && copy.memory === memory && copy.layout === own) return copy.buffer;
     const { buffer: host } = this.#hostCopy();
     this.#dropDeviceCopy();
-    const buffer = this.#allocate(memory, dtype);
-    memory.upload(buffer, dtype, new Uint8Array(host));
-    this.#adopt({ memory, dtype, buffer });
-    this.#giveUpHostCopy(dtype);
+    const buffer = this.#allocate(memory, own);
+    memory.upload(buffer, own, new Uint8Array(host));
+    this.#adopt({ memory, layout: own, buffer });
+    this.#giveUpHostCopy(own);
     return buffer;
   }
 
   /** Memory on a device, where the parts of complex numbers lie beside each other as they do on the host. */
-  #allocate(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
-    const part = realType(dtype);
-    const byteLength = (this.byteLength / elementSize(part)) * memory.deviceElementSize(part);
+  #allocate(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
+    const size = (this.byteLength / hostElementSize(layout)) * memory.deviceElementSize(layout);
+    // A word is the least that holds two halves.
+    const byteLength = layout === 'half' ? Math.ceil(size / 4) * 4 : size;
     meter?.take(byteLength);
     return memory.allocate(byteLength);
   }
 
   /** What came from a file need not lie in memory twice, except where a device cannot give it back as it was. */
-  #giveUpHostCopy(dtype: ScalarType): void {
-    if (!this.#isOfFile || this.byteLength <= KEPT_ON_HOST_BYTES || dtype === 'float64') return;
+  #giveUpHostCopy(layout: DeviceLayout): void {
+    if (!this.#isOfFile || this.byteLength <= KEPT_ON_HOST_BYTES || layout === 'float64') return;
     this.#host = null;
     this.#source?.released();
   }
 
   /** The device buffer for writing: the host copy is stale from now on. */
-  deviceBufferForWriting(memory: DeviceMemory, dtype: ScalarType): DeviceBuffer {
-    const buffer = this.deviceBuffer(memory, dtype);
+  deviceBufferForWriting(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
+    const buffer = this.deviceBuffer(memory, layout);
     this.#host = null;
     this.#source = null;
+    this.#narrowing = null;
     this.#writes++;
     return buffer;
   }
 
   /** Whether `deviceBuffer` would answer without a trip over the host. */
-  canReachDevice(memory: DeviceMemory, dtype: ScalarType): boolean {
+  canReachDevice(memory: DeviceMemory, layout: DeviceLayout): boolean {
     const copy = this.#deviceCopy();
-    return this.#host !== null || (copy !== null && copy.memory === memory && copy.dtype === realType(dtype));
+    if (layout === 'half' && !this.#narrowing) return false;
+    return this.#host !== null || (copy !== null && copy.memory === memory && copy.layout === layoutOfParts(layout));
   }
 
   /** Frees the memory at once. Tensors over this storage cannot be used afterwards. */
@@ -339,6 +379,8 @@ export class Storage {
     copy.memory.release(copy.buffer);
   }
 }
+
+const layoutOfParts = (layout: DeviceLayout): DeviceLayout => (layout === 'half' ? layout : realType(layout));
 
 function lost(): CressetError {
   return new CressetError('DEVICE_OUT_OF_MEMORY', 'this tensor is lost: the GPU had no memory for it');

@@ -13,6 +13,9 @@ export const floatFunctions: Readonly<Record<string, string>> = {
   var bits = 0x7f800000u;
   return bitcast<f32>(bits);
 }`,
+  four_halves: `fn four_halves(words: vec2<u32>) -> vec4<f32> {
+  return vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y));
+}`,
   is_nan: `fn is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }`,

@@ -90,7 +90,7 @@ export class ShaderWriter {
     this.#workgroupFunctions.set(name, `var<workgroup> ${name}: array<${type}, ${length}>;`);
   }
 
-  /** Has a buffer of 32-bit elements bound as vectors of four, unless something is stored to it. */
+  /** Has a buffer of floats bound as vectors of four, unless something is stored to it. */
   bindAsVectors(operand: Operand): void {
     if (!this.#signature.bindings[this.#signature.bindingOf(operand)].stored)
       this.#vectors.add(this.bufferName(operand));
@@ -99,7 +99,9 @@ export class ShaderWriter {
   /** The text of four elements at once, of which the first is that at an offset; null where the buffer is not bound as vectors. */
   vectorAt(operand: Operand, offset: Expr, scope: Scope): string | null {
     const buffer = this.bufferName(operand);
-    return this.#vectors.has(buffer) ? `${buffer}[${this.value(offset, scope)} >> 2u]` : null;
+    if (!this.#vectors.has(buffer)) return null;
+    const four = `${buffer}[${this.value(offset, scope)} >> 2u]`;
+    return this.#isHalf(operand) ? `four_halves(${four})` : four;
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
@@ -189,9 +191,18 @@ export class ShaderWriter {
 
   #elementAt(operand: Operand, offset: Expr, scope: Scope): string {
     const buffer = this.bufferName(operand);
-    if (!this.#vectors.has(buffer)) return `${buffer}[${this.value(offset, scope)}]`;
+    const isVector = this.#vectors.has(buffer);
+    const isHalf = this.#isHalf(operand);
+    if (!isVector && !isHalf) return `${buffer}[${this.value(offset, scope)}]`;
     const at = this.named(offset, scope);
-    return `${buffer}[${at} >> 2u][${at} & 3]`;
+    if (!isHalf) return `${buffer}[${at} >> 2u][${at} & 3]`;
+    const word = isVector ? `${buffer}[${at} >> 2u][(${at} >> 1u) & 1]` : `${buffer}[${at} >> 1u]`;
+    return `unpack2x16float(${word})[${at} & 1]`;
+  }
+
+  /** Whether two elements share a word. */
+  #isHalf(operand: Operand): boolean {
+    return this.#signature.bindings[this.#signature.bindingOf(operand)].layout === 'half';
   }
 
   bufferName(operand: Operand): string {
@@ -453,15 +464,12 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
           `@group(0) @binding(${binding++}) var<uniform> params: Params;`,
       );
     }
-    const buffers = this.#signature.bindings.map(({ operand, stored: isStored }) => {
+    const buffers = this.#signature.bindings.map(({ operand, stored: isStored, layout }) => {
       const access = isStored ? 'read_write' : 'read';
       const name = this.bufferName(operand);
-      const stored = storedType(operand.dtype);
-      const type = this.#atomic.has(name)
-        ? atomicType(operand.dtype)
-        : this.#vectors.has(name)
-          ? `vec4<${stored}>`
-          : stored;
+      const stored = layout === 'half' ? 'u32' : storedType(operand.dtype);
+      const four = layout === 'half' ? 'vec2<u32>' : `vec4<${stored}>`;
+      const type = this.#atomic.has(name) ? atomicType(operand.dtype) : this.#vectors.has(name) ? four : stored;
       return `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
     });
     parts.push(buffers.join('\n'));

@@ -5,15 +5,19 @@ import {
   hostArray,
   numberToBfloat,
   numberToHalf,
+  type DeviceLayout,
   type ScalarType,
 } from '@cresset/tensor';
 
 /**
  * How elements lie in device memory: a 32-bit word each, but for int64, which takes two. Narrow integers and bool are
- * widened, float16 and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32.
+ * widened, float16 and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32. Of weights of float32 that are
+ * kept as float16 two share a word.
  */
-export function deviceElementSize(dtype: ScalarType): number {
+export function deviceElementSize(dtype: DeviceLayout): number {
   switch (dtype) {
+    case 'half':
+      return 2;
     case 'int64':
       return 8;
     case 'bool':
@@ -35,13 +39,19 @@ export function deviceElementSize(dtype: ScalarType): number {
 const PIECE_BYTES = 4 << 20;
 
 /** Elements in host layout as the words a device keeps, piece by piece; windows onto the same memory where the layouts agree. */
-export function* piecesInDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Generator<Uint8Array> {
+export function* piecesInDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): Generator<Uint8Array> {
   const piece = dtype === 'int32' || dtype === 'int64' || dtype === 'float32' ? bytes.byteLength : PIECE_BYTES;
   for (let at = 0; at < bytes.byteLength; at += piece) yield toDeviceLayout(dtype, bytes.subarray(at, at + piece));
 }
 
-function toDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Uint8Array {
+function toDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): Uint8Array {
   switch (dtype) {
+    case 'half': {
+      const values = elements('float32', bytes);
+      const bits = new Uint16Array(2 * Math.ceil(values.length / 2));
+      for (let index = 0; index < values.length; index++) bits[index] = numberToHalf(values[index] as number);
+      return bytesOf(bits);
+    }
     case 'int32':
     case 'int64':
     case 'float32':
@@ -63,8 +73,10 @@ function toDeviceLayout(dtype: ScalarType, bytes: Uint8Array): Uint8Array {
 }
 
 /** The first `count` elements of a device's copy, in host layout, in memory of its own. */
-export function toHostLayout(dtype: ScalarType, device: ArrayBuffer, count: number): ArrayBuffer {
+export function toHostLayout(dtype: DeviceLayout, device: ArrayBuffer, count: number): ArrayBuffer {
   switch (dtype) {
+    case 'half':
+      return Float32Array.from(new Uint16Array(device, 0, count), halfToNumber).buffer;
     case 'int32':
     case 'float32':
       return device.slice(0, 4 * count);
@@ -99,6 +111,6 @@ function elements(dtype: ScalarType, bytes: Uint8Array) {
   return hostArray(dtype, aligned.buffer, aligned.byteOffset, Math.floor(aligned.byteLength / width));
 }
 
-function bytesOf(array: Float32Array | Int32Array): Uint8Array {
+function bytesOf(array: Float32Array | Int32Array | Uint16Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }

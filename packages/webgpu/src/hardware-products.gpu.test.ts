@@ -113,6 +113,38 @@ describe.each(['hardware', 'few threads'] as const)('products scheduled for %s',
     expect(error).toBeLessThan(1e-5);
   });
 
+  test.each([...layouts.map((layout) => [layout, 0] as const), ['mk,kn', 1] as const])(
+    '%s, %i elements between rows, of weights kept as float16',
+    async (layout, gap) => {
+      const size = 36;
+      const sides = ['km', 'nk'].map((turned) => laid(1, size, size, layout.includes(turned), gap));
+      const output = Tensor.empty([1, size, size], 'float32');
+      const [left, right, out] = [...sides, output].map((tensor) => new TensorView(tensor));
+      for (const { storage } of sides) {
+        storage.narrow((elements) => {
+          elements.forEach((value, index) => (elements[index] = Math.round(value * 64) / 64));
+          return true;
+        });
+      }
+      const { liveBytes } = device.counters;
+      const result = await run(
+        batchedProduct(left, right, out, () => accumulator),
+        output,
+      );
+      const halves = 2 * Math.ceil((size + gap) ** 2 / 2) * 2;
+      expect(device.counters.liveBytes - liveBytes).toBe(2 * halves + 4 * size * size);
+      const [a, b] = sides;
+      const error = worst(result, (index) => {
+        let sum = 0;
+        for (let step = 0; step < size; step++)
+          sum += at(a, 0, Math.floor(index / size), step) * at(b, 0, step, index % size);
+        return sum;
+      });
+      // Products of sixty-fourths are exact.
+      expect(error).toBe(0);
+    },
+  );
+
   test('statistics of a row before it, an activation and a residual of its own input after it', async () => {
     const size = 68;
     const [x, w] = [filled([size, size]), filled([size, size])];

@@ -1,4 +1,4 @@
-import { elementSize, type ScalarType } from '@cresset/tensor';
+import { hostElementSize, type DeviceLayout } from '@cresset/tensor';
 import type { DeviceCounters } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
@@ -33,21 +33,22 @@ export class Uploads {
   constructor(private readonly host: UploadHost) {}
 
   /**
-   * Writes `elements` of `dtype` to the front of a buffer of `byteLength` bytes. Gives the buffer that holds them: another one, where
+   * Writes `elements` to the front of a buffer of `byteLength` bytes. Gives the buffer that holds them: another one, where
    * enqueued work still needs what is in this one.
    */
-  upload(target: PooledBuffer, byteLength: number, dtype: ScalarType, elements: Uint8Array): PooledBuffer {
+  upload(target: PooledBuffer, byteLength: number, layout: DeviceLayout, elements: Uint8Array): PooledBuffer {
     const { batch, submittedBatch, counters } = this.host;
-    const written = (elements.byteLength / elementSize(dtype)) * deviceElementSize(dtype);
+    // Halves fill whole words.
+    const written = Math.ceil(((elements.byteLength / hostElementSize(layout)) * deviceElementSize(layout)) / 4) * 4;
     if (written === 0) return target;
     counters.uploadedBytes += written;
     if (target.lastBatch <= submittedBatch) {
-      this.#write(target, dtype, elements, written);
+      this.#write(target, layout, elements, written);
       return target;
     }
     const isWhole = written >= byteLength;
     const fresh = this.host.pool.take(isWhole ? byteLength : written, submittedBatch);
-    this.#write(fresh, dtype, elements, written);
+    this.#write(fresh, layout, elements, written);
     if (isWhole) {
       this.host.pool.give(target);
       return fresh;
@@ -59,17 +60,17 @@ export class Uploads {
   }
 
   /** Writes a buffer that nothing enqueued uses. Little goes with the batch, where it shares one transfer with other such. */
-  #write(target: PooledBuffer, dtype: ScalarType, elements: Uint8Array, byteLength: number): void {
+  #write(target: PooledBuffer, layout: DeviceLayout, elements: Uint8Array, byteLength: number): void {
     const start = performance.now();
     const { batch, counters } = this.host;
     if (byteLength <= copiedBytes && batch.uploadBytes + byteLength <= sharedBytes) {
-      this.#note(batch, piecesInDeviceLayout(dtype, elements), byteLength);
+      this.#note(batch, piecesInDeviceLayout(layout, elements), byteLength);
       batch.upload(target, byteLength);
     } else {
       counters.uploads++;
-      if (target.state === 'made') this.writeNow(target, piecesInDeviceLayout(dtype, elements));
+      if (target.state === 'made') this.writeNow(target, piecesInDeviceLayout(layout, elements));
       else {
-        const pieces = [...ownPieces(dtype, elements)];
+        const pieces = [...ownPieces(layout, elements)];
         this.host.pool.whenMade(target, byteLength, () => this.writeNow(target, pieces));
       }
     }
@@ -145,8 +146,8 @@ export class Uploads {
 }
 
 /** As {@link piecesInDeviceLayout}, in memory of their own: the program may write its elements again before they go. */
-function* ownPieces(dtype: ScalarType, elements: Uint8Array): Generator<Uint8Array> {
-  for (const piece of piecesInDeviceLayout(dtype, elements)) {
+function* ownPieces(layout: DeviceLayout, elements: Uint8Array): Generator<Uint8Array> {
+  for (const piece of piecesInDeviceLayout(layout, elements)) {
     yield piece.buffer === elements.buffer ? piece.slice() : piece;
   }
 }

@@ -234,7 +234,7 @@ describe('order of work', () => {
 
 /** A storage that answers with memory of the test's own. */
 function sharedStorage(like: Storage, memory: ReturnType<WebGpuDevice['allocate']>): Storage {
-  return Object.assign(Object.create(like), { deviceBuffer: () => memory }) as Storage;
+  return Object.assign(Object.create(like), { deviceBuffer: () => memory, layoutOf: () => 'float32' }) as Storage;
 }
 
 describe('operands', () => {

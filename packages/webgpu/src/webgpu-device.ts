@@ -1,6 +1,7 @@
 import { CressetError } from '@cresset/ir';
-import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type DeviceLayout } from '@cresset/tensor';
 import {
+  hasLayouts,
   normalise,
   reductionStages,
   runningSoftmaxOf,
@@ -124,8 +125,8 @@ export class WebGpuDevice implements ComputeDevice {
     });
   }
 
-  deviceElementSize(dtype: ScalarType): number {
-    return deviceElementSize(dtype);
+  deviceElementSize(layout: DeviceLayout): number {
+    return deviceElementSize(layout);
   }
 
   allocate(byteLength: number): DeviceBuffer {
@@ -145,10 +146,10 @@ export class WebGpuDevice implements ComputeDevice {
     handle.pooled = null;
   }
 
-  upload(buffer: DeviceBuffer, dtype: ScalarType, elements: Uint8Array): void {
+  upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void {
     this.#checkUsable();
     const handle = buffer as WebGpuBuffer;
-    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, dtype, elements);
+    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, layout, elements);
   }
 
   /** Time spent handing data to the GPU. */
@@ -156,9 +157,9 @@ export class WebGpuDevice implements ComputeDevice {
     return this.#uploads.milliseconds;
   }
 
-  async download(buffer: DeviceBuffer, dtype: ScalarType, count: number): Promise<ArrayBuffer> {
+  async download(buffer: DeviceBuffer, layout: DeviceLayout, count: number): Promise<ArrayBuffer> {
     this.#checkUsable();
-    const byteLength = count * deviceElementSize(dtype);
+    const byteLength = Math.ceil((count * deviceElementSize(layout)) / 4) * 4;
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
     const { count: failures } = this.#failures;
@@ -181,7 +182,7 @@ export class WebGpuDevice implements ComputeDevice {
       await batch.done;
       if (batch.failure) throw batch.failure;
       this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
-      return toHostLayout(dtype, staging.gpu.getMappedRange(offset, byteLength), count);
+      return toHostLayout(layout, staging.gpu.getMappedRange(offset, byteLength), count);
     } catch (error) {
       await batch.done;
       throw await this.#reasonOf(error, failures);
@@ -222,7 +223,7 @@ export class WebGpuDevice implements ComputeDevice {
     this.#checkUsable();
     this.probe?.launch(kernel);
     const known = this.#prepared.get(kernel);
-    if (known) {
+    if (known && hasLayouts(known)) {
       this.#enqueue(known);
       return;
     }
@@ -281,9 +282,9 @@ export class WebGpuDevice implements ComputeDevice {
     this.recorder?.listener?.(prepared);
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
-    const buffers = bindings.map(({ operand, stored }) => {
+    const buffers = bindings.map(({ operand, stored, layout }) => {
       const { storage, dtype } = operand.tensor;
-      const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, dtype);
+      const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, layout);
       return poolBuffer(buffer as WebGpuBuffer);
     });
     const command = commandOf(program, this.#batchUniforms(), buffers, x, y);

@@ -58,6 +58,7 @@ class LegacyModuleReader {
     return {
       module: this.#convertModule(model.mainModule, '__torch__'),
       unit: this.#importer.unit,
+      constants: [],
       pendingStates: this.#pendingStates,
       formatVersion,
       code: this.#code,

@@ -32,6 +32,13 @@ export interface LoadOptions {
    */
   readonly lazy?: boolean;
   /**
+   * How weights of float32 lie on a GPU. With `float16` parameters and constants of 4096 bytes or more take half the memory, and half the upload: each
+   * number is rounded to the nearest float16 (by at most 2^-11 of itself, or 2^-25 where it is below 2^-14), and kernels compute with it in float32. A
+   * weight with a finite number beyond 65504 stays float32, and so does one that is written to, from then on. `parameter()`, `stateDict()` and `save()` give the
+   * rounded numbers as float32. Without effect on the CPU. The default is `float32`.
+   */
+  readonly weights?: 'float32' | 'float16';
+  /**
    * Bytes that the tensors of the model and of its run may take together, on the host and on the GPU. A call that would go beyond rejects with
    * `MEMORY_LIMIT`, the bytes and the line of the program; the next one begins anew.
    */
@@ -93,11 +100,25 @@ export class Library {
   }
 
   async load(input: ModelInput, options: LoadOptions): Promise<ScriptModule> {
-    checkOptions('load', options, { ...PLACE_RULES, ...TRANSFER_RULES, lazy: 'boolean' });
-    const { device = 'auto', cache = false, lazy = true, memoryLimit } = options;
+    checkOptions('load', options, {
+      ...PLACE_RULES,
+      ...TRANSFER_RULES,
+      lazy: 'boolean',
+      weights: ['float32', 'float16'],
+    });
+    const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit } = options;
     const placement = await this.placement(options.worker ?? true);
     const model = this.nextModel();
-    const request = { type: 'load', model, input: wireInput(input), device, cache, lazy, memoryLimit } as const;
+    const request = {
+      type: 'load',
+      model,
+      input: wireInput(input),
+      device,
+      cache,
+      lazy,
+      weights,
+      memoryLimit,
+    } as const;
     const { id, summary } = await placement.client.request('loaded', request, transferOptions(options));
     return withMethods(new ScriptModule(new LoadedFile(placement, model, summary, id)));
   }

@@ -52,11 +52,20 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (early) return early;
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
   if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, execution), execution);
-  const missing = missingStorages(args, context.device);
+  const widened = binding.written.length > 0 ? narrowStorages(binding, args) : null;
+  const missing = missingStorages(args, context.device, widened);
   const place = execution.place();
-  return missing
-    ? bringToHost(missing, execution).then(() => computeWhereBest(binding, row, args, execution, place))
-    : computeWhereBest(binding, row, args, execution, place);
+  if (!missing) return computeWhereBest(binding, row, args, execution, place);
+  return bringToHost(missing, execution).then(() => {
+    if (widened) for (const storage of missing) if (storage.isNarrow && storage.isOnHost) storage.widen();
+    return computeWhereBest(binding, row, args, execution, place);
+  });
+}
+
+/** Storages kept as float16 that a call writes to: they are float32 again before it does. Null where there are none. */
+function narrowStorages({ written }: OperatorBinding, args: readonly IValue[]): Set<Storage> | null {
+  const narrow = tensorsIn(written.map((at) => args[at])).filter(({ storage }) => storage.isNarrow);
+  return narrow.length > 0 ? new Set(narrow.map(({ storage }) => storage)) : null;
 }
 
 /** The result of a call that was made ready, where these arguments are like those; undefined where they are not, or somebody looks on. */
@@ -211,7 +220,7 @@ export function missingStorages(
     if (value instanceof Tensor) {
       const { storage, dtype, quantizer } = value;
       if (quantizer) missing = missingStorages(quantizerTensors(quantizer), null, missing);
-      if (storage.isOnHost || (device && storage.canReachDevice(device, dtype))) continue;
+      if (storage.isOnHost || (device && storage.canReachDevice(device, storage.layoutOf(dtype)))) continue;
       (missing ??= new Set()).add(storage);
     } else if ((value instanceof List && mayHoldTensors(value)) || value instanceof Tuple) {
       missing = missingStorages(value.items, device, missing);

@@ -14,6 +14,8 @@ export interface OperatorBinding {
   readonly outputCount: number;
   /** Which arguments are tensors, or lists of them, that have to be there: an undefined tensor of a file or a program is None. */
   readonly tensors: readonly number[];
+  /** Which arguments are tensors, or lists of them, that it writes to. */
+  readonly written: readonly number[];
   /** Whether it may put its arguments into something that lasts longer than the call (`append`). */
   readonly keepsArguments: boolean;
   /** Whether it makes lists, dicts or objects that can change later; one it only hands on counts for nothing. */
@@ -49,6 +51,7 @@ export function bindOperator(
     scalar: (isPlain && row.scalar) || null,
     outputCount: node.outputs.length,
     tensors: schema?.arguments.flatMap(({ type }, at) => (isDefinedTensor(type) ? at : [])) ?? [],
+    written: schema?.arguments.flatMap(({ isWrite }, at) => (isWrite ? at : [])) ?? [],
     keepsArguments: keeps,
     makesContainers,
     holdsTensors:

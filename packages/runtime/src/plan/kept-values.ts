@@ -1,4 +1,11 @@
-import { elementSize, Storage, type DeviceBuffer, type ScalarType, type ScriptObject } from '@cresset/tensor';
+import {
+  elementSize,
+  Storage,
+  type DeviceBuffer,
+  type DeviceLayout,
+  type ScalarType,
+  type ScriptObject,
+} from '@cresset/tensor';
 import {
   normalise,
   signatureOf,
@@ -27,8 +34,8 @@ interface Version {
 export class KeptValue {
   /** Recordings that read it. */
   users = 0;
-  /** Of the tensors that it is made of. */
-  readonly #dtypes: readonly ScalarType[];
+  /** How the tensors lie that it is made of. */
+  readonly #layouts: readonly DeviceLayout[];
   readonly #versions: readonly Version[];
   readonly #list: CommandList;
   #storage: Storage;
@@ -44,10 +51,10 @@ export class KeptValue {
     private readonly device: ComputeDevice,
     private readonly recorder: LaunchRecorder,
   ) {
-    this.#dtypes = inputsOf(launch).map(({ operand }) => operand.tensor.dtype);
-    this.#versions = this.#dtypes.map(() => ({ serial: -1, writes: 0, changes: 0 }));
+    this.#layouts = inputsOf(launch).map(({ layout }) => layout);
+    this.#versions = this.#layouts.map(() => ({ serial: -1, writes: 0, changes: 0 }));
     let inputs = 0;
-    const places = launch.bindings.map(({ stored }) => (stored ? this.#dtypes.length : inputs++));
+    const places = launch.bindings.map(({ stored }) => (stored ? this.#layouts.length : inputs++));
     this.#list = recorder.record([{ launch, places }], inputs + 1, []);
     this.#storage = Storage.onDevice(device, made.dtype, made.count);
   }
@@ -65,7 +72,7 @@ export class KeptValue {
 
   /** Whether it can be worked out without a trip over the host. */
   canBeMade(inputs: readonly number[], storages: readonly Storage[]): boolean {
-    return inputs.every((input, at) => storages[input].canReachDevice(this.device, this.#dtypes[at]));
+    return inputs.every((input, at) => storages[input].canReachDevice(this.device, this.#layouts[at]));
   }
 
   /** Where it lies, worked out once more if need be. Throws as a launch does. */
@@ -88,7 +95,7 @@ export class KeptValue {
     const { dtype, count } = this.made;
     // A device that had no memory for it may have some now.
     if (!this.#storage.isOnDevice) this.#storage = Storage.onDevice(device, dtype, count);
-    const buffers = inputs.map((input, at): DeviceBuffer => storages[input].deviceBuffer(device, this.#dtypes[at]));
+    const buffers = inputs.map((input, at): DeviceBuffer => storages[input].deviceBuffer(device, this.#layouts[at]));
     buffers.push(this.#storage.deviceBufferForWriting(device, dtype));
     this.recorder.replay(this.#list, buffers, []);
     inputs.forEach((input, at) => {

@@ -96,6 +96,7 @@ export class SameLayout extends LiveIn {
   #strides: readonly number[];
   readonly #offset: number;
   readonly #requiresGrad: boolean;
+  readonly #isNarrow: boolean;
 
   constructor(origin: Origin, tensor: Tensor) {
     super(origin);
@@ -109,12 +110,14 @@ export class SameLayout extends LiveIn {
     this.#strides = strides;
     this.#offset = storageOffset;
     this.#requiresGrad = requiresGrad;
+    this.#isNarrow = tensor.storage.isNarrow;
   }
 
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
     const { dtype, sizes, strides, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
+    if (value.storage.isNarrow !== this.#isNarrow) return false;
     if (handedOnOffset !== this.#offset && (!this.open || this.open.isRead)) return false;
     if (sizes === this.#sizes && strides === this.#strides) return true;
     if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;

@@ -1,5 +1,5 @@
 import type { OperatorRow } from '@cresset/operators';
-import type { IValue, OpenNumber, ScalarType, Storage } from '@cresset/tensor';
+import type { DeviceLayout, IValue, OpenNumber, ScalarType, Storage } from '@cresset/tensor';
 import type { PreparedLaunch } from '@cresset/tensorexpr';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
@@ -12,6 +12,7 @@ export interface LaunchNote {
 export interface StorageNote {
   readonly kind: 'given' | 'fixed' | 'made' | 'computed';
   readonly dtype: ScalarType;
+  readonly layout: DeviceLayout;
   /** What a replay binds in place of one that the host computed: a copy as it was then. */
   readonly copy: Storage | null;
   /** How often it had been written when it was noted. */

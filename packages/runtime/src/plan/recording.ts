@@ -6,6 +6,7 @@ import {
   Tensor,
   Tuple,
   watchHostAccess,
+  type DeviceLayout,
   type HostAccessWatch,
   type IValue,
   type ScriptObject,
@@ -276,22 +277,22 @@ export class Recording implements HostAccessWatch {
   }
 
   launched(launch: PreparedLaunch): void {
-    const storages = launch.bindings.map(({ operand, stored }) => {
+    const storages = launch.bindings.map(({ operand, stored, layout }) => {
       const { storage, dtype } = operand.tensor;
-      this.#note(storage, realType(dtype), stored);
+      this.#note(storage, realType(dtype), layout, stored);
       return storage;
     });
     this.launches.push({ launch, storages });
   }
 
-  #note(storage: Storage, dtype: ScalarType, stored: boolean): void {
+  #note(storage: Storage, dtype: ScalarType, layout: DeviceLayout, stored: boolean): void {
     let note = this.storages.get(storage);
     if (!note) {
       const kind = this.#kindOf(storage);
       const copy = kind === 'computed' ? storage.copyOnHost() : null;
-      this.storages.set(storage, (note = { kind, dtype, copy, writes: storage.writes }));
+      this.storages.set(storage, (note = { kind, dtype, layout, copy, writes: storage.writes }));
     }
-    if (note.dtype !== dtype) this.refuse('memory that is used as two dtypes');
+    if (note.dtype !== dtype || note.layout !== layout) this.refuse('memory that is used as two dtypes');
     if (note.kind === 'computed' && (stored || note.writes !== storage.writes)) {
       this.writes(storage);
       this.refuse('elements that host and device write in turn');

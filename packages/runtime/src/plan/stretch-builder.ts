@@ -220,7 +220,13 @@ class StretchBuilder {
       const inputs = of.map(numberOf);
       const at = this.#sources.push({ kind: 'kept', value, inputs }) - 1;
       this.#numbers.set(stands, at);
-      this.recording.storages.set(stands, { kind: 'fixed', dtype: value.made.dtype, copy: null, writes: 0 });
+      this.recording.storages.set(stands, {
+        kind: 'fixed',
+        dtype: value.made.dtype,
+        layout: value.made.dtype,
+        copy: null,
+        writes: 0,
+      });
       // Now rather than with the first replay: those are all alike.
       storages[at] = value.storageOf(inputs, storages);
     });
@@ -275,7 +281,7 @@ class StretchBuilder {
     const places = new Map<Storage, number>();
     const scratch: { storage: Storage; byteLength: number; first: number; last: number }[] = [];
     for (const [storage, { first, last, stored }] of uses) {
-      const { kind, dtype, copy } = storages.get(storage)!;
+      const { kind, dtype, layout, copy } = storages.get(storage)!;
       const outlives = this.#numbers.has(storage) && kind !== 'computed';
       if (kind === 'made' && !outlives) {
         const elementBytes = this.device.deviceElementSize(dtype);
@@ -287,7 +293,7 @@ class StretchBuilder {
         : this.#sources.push({ kind: 'fixed', storage: copy ?? storage }) - 1;
       if (copy) this.#copies.push(copy);
       const isPassing = this.#passing.has(number);
-      places.set(storage, bound.push({ storage: number, dtype, stored, isPassing }) - 1);
+      places.set(storage, bound.push({ storage: number, layout, stored, isPassing }) - 1);
     }
     const { buffers, bufferOf } = planMemory(scratch);
     scratch.forEach(({ storage }, at) => places.set(storage, bound.length + bufferOf[at]));

@@ -1,4 +1,4 @@
-import { elementSize, Storage, type DeviceBuffer, type ScalarType } from '@cresset/tensor';
+import { hostElementSize, Storage, type DeviceBuffer, type DeviceLayout, type ScalarType } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { KeptValue, KeptValues } from './kept-values.ts';
@@ -18,7 +18,7 @@ export type StorageSource =
 /** A storage that launches use, and how. */
 export interface BoundStorage {
   readonly storage: number;
-  readonly dtype: ScalarType;
+  readonly layout: DeviceLayout;
   readonly stored: boolean;
   /** Of elements that nobody needs when the stretch is over. */
   readonly isPassing: boolean;
@@ -75,7 +75,7 @@ export class StretchStorages {
       }
       now[at] = value.storage;
     }
-    return this.#found.every(({ storage, dtype }) => now[storage].canReachDevice(device, dtype));
+    return this.#found.every(({ storage, layout }) => now[storage].canReachDevice(device, layout));
   }
 
   /** Has all there be that a replay works with. @returns the buffers for its launches */
@@ -91,12 +91,12 @@ export class StretchStorages {
     }
     if (ledger) for (const at of this.handedOut) ledger.own(now[at]);
     for (let at = 0; at < bound.length; at++) {
-      const { storage, dtype, stored, isPassing } = bound[at];
+      const { storage, layout, stored, isPassing } = bound[at];
       buffers[at] = isPassing
-        ? sent(now[storage], dtype, device)
+        ? sent(now[storage], layout, device)
         : stored
-          ? now[storage].deviceBufferForWriting(device, dtype)
-          : now[storage].deviceBuffer(device, dtype);
+          ? now[storage].deviceBufferForWriting(device, layout)
+          : now[storage].deviceBuffer(device, layout);
     }
     return buffers;
   }
@@ -125,8 +125,8 @@ export class StretchStorages {
 }
 
 /** A buffer with a storage's elements, which is none of the storage's. */
-function sent(storage: Storage, dtype: ScalarType, device: ComputeDevice): DeviceBuffer {
-  const buffer = device.allocate((storage.byteLength / elementSize(dtype)) * device.deviceElementSize(dtype));
-  device.upload(buffer, dtype, new Uint8Array(storage.hostBytes()));
+function sent(storage: Storage, layout: DeviceLayout, device: ComputeDevice): DeviceBuffer {
+  const buffer = device.allocate((storage.byteLength / hostElementSize(layout)) * device.deviceElementSize(layout));
+  device.upload(buffer, layout, new Uint8Array(storage.hostBytes()));
   return buffer;
 }

@@ -69,9 +69,14 @@ export interface LoadRequest {
   readonly cache?: boolean;
   /** `false` reads all weights of a large file before it is answered. */
   readonly lazy?: boolean;
+  /** How weights of float32 lie on a GPU. */
+  readonly weights?: WeightPrecision;
   /** Bytes that the tensors of the model and its runs may take; without it, any. */
   readonly memoryLimit?: number | undefined;
 }
+
+/** How weights of float32 lie on a GPU. */
+export type WeightPrecision = 'float32' | 'float16';
 
 /** Reads the weights of a large file that nothing needed so far; answered with `done`. */
 export interface PreloadRequest {

@@ -41,7 +41,7 @@ export interface ModelOutput {
 }
 
 /** What a host keeps of a program: a file that was loaded, or one that came to be here. */
-export type HostedProgram = Omit<LoadedModule, 'debugTables' | 'weights'> & {
+export type HostedProgram = Omit<LoadedModule, 'debugTables' | 'weights' | 'constants'> & {
   readonly debugTables: Pick<LoadedModule['debugTables'], 'load'>;
   readonly weights?: LoadedModule['weights'];
 };
@@ -155,7 +155,7 @@ export class HostedModel {
         const tensor = tensors.get(storage);
         // Small ones serve on the host, and go up with the first kernel that reads them; packed weights serve there alone.
         if (!device || !tensor || storage.byteLength <= KEPT_ON_HOST_BYTES || ofPacked.has(storage)) continue;
-        if (bytesOnDevice(storage, tensor, device) > 0) storage.deviceBuffer(device, tensor.dtype);
+        if (bytesOnDevice(storage, tensor, device) > 0) storage.deviceBuffer(device, storage.layoutOf(tensor.dtype));
       }
       this.#prepareObjects();
       await device?.flush();

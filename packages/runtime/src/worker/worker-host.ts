@@ -188,6 +188,11 @@ export class WorkerHost {
     const place = await this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, await this.limited(place, request), this.output, parts);
     try {
+      if (request.weights === 'float16' && place.device && !place.device.capabilities.host) {
+        const { narrowWeights } = await import('./narrow-weights.ts');
+        narrowWeights(model.modules.values(), loaded.constants);
+        parts.note('narrow-weights', "weights: 'float16'");
+      }
       await model.prepare(signal);
       if (request.lazy === false && loaded.weights) {
         // The source tells how far the file has come; what stands between the weights is not transferred, and counts as done.

@@ -1,4 +1,4 @@
-import type { Storage } from '@cresset/tensor';
+import { realType, type DeviceLayout, type Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import type { NormalForm } from './normalise.ts';
@@ -9,7 +9,13 @@ export interface Binding {
   readonly operand: Operand;
   /** Some store writes to it: it is bound for writing, loads from it go through the same binding. */
   readonly stored: boolean;
+  /** How its elements lie: those of a storage that is written to as its dtype says. */
+  readonly layout: DeviceLayout;
 }
+
+/** Whether the operands of a kernel that was made ready lie as they did then. */
+export const hasLayouts = ({ bindings }: Pick<KernelSignature, 'bindings'>): boolean =>
+  bindings.every(({ operand, stored, layout }) => stored || operand.tensor.storage.layoutOf(operand.dtype) === layout);
 
 /** What two launches must have in common to share a compiled kernel, and what each of them brings of its own. */
 export interface KernelSignature {
@@ -163,11 +169,15 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
   const walk = new SignatureWalk();
   for (const kernel of kernels) walkKernel(walk, kernel);
   // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
-  for (const binding of walk.bindings) walk.mix(binding.stored ? 1 : 0);
+  const bindings = walk.bindings.map(({ operand, stored }): Binding => {
+    const layout = stored ? realType(operand.dtype) : operand.tensor.storage.layoutOf(operand.dtype);
+    walk.mix(stored ? 1 : layout === 'half' ? 2 : 0);
+    return { operand, stored, layout };
+  });
   return {
     key: walk.key,
     params: walk.params,
-    bindings: walk.bindings,
+    bindings,
     bindingOf: (operand) => walk.bindingOf(operand),
   };
 }
