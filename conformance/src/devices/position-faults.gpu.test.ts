@@ -49,7 +49,8 @@ it('says which of two places it was', async () => {
 });
 
 it.each([
-  ['torch.index_select(x, 0, i)', at(0, 3), 'INDICES element is out of DATA bounds, id=3 axis_dim=3'],
+  ['torch.index_select(x, 0, i)', at(0, 3), 'index out of range in self'],
+  ['torch.index_select(x, 1, i)', at(0, 4), 'INDICES element is out of DATA bounds, id=4 axis_dim=4'],
   ['x[i]', at(0, -4), 'index -4 is out of bounds for dimension 0 with size 3'],
   ['x[:, i]', at(7), 'index 7 is out of bounds for dimension 1 with size 4'],
   ['torch.gather(x, 1, i.view(1, -1))', at(1, 4), 'index 4 is out of bounds for dimension 1 with size 4'],

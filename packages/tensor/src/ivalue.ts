@@ -106,6 +106,11 @@ export class EnumValue {
   }
 }
 
+const deviceTypes =
+  'cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu mtia privateuseone'.split(
+    ' ',
+  );
+
 /** A `torch.device`. Programs see the names they were saved with; where work is done is the runtime's choice. */
 export class DeviceValue {
   private constructor(
@@ -115,12 +120,22 @@ export class DeviceValue {
 
   static readonly #interned = new Map<string, DeviceValue>();
 
-  /** Parses `cpu`, `cuda:0` and the like; equal devices are one object. */
+  /**
+   * Parses `cpu`, `cuda:0` and the like; equal devices are one object.
+   *
+   * @throws {RangeError} in PyTorch's words (c10/core/Device.cpp)
+   */
   static parse(text: string): DeviceValue {
     const known = DeviceValue.#interned.get(text);
     if (known) return known;
-    const match = /^([a-z]+)(?::(\d+))?$/.exec(text);
+    if (text === '') throw new RangeError('Device string must not be empty');
+    const match = /^([a-zA-Z_]+)(?::(0|[1-9]\d*))?$/.exec(text);
     if (!match) throw new RangeError(`Invalid device string: '${text}'`);
+    if (!deviceTypes.includes(match[1])) {
+      throw new RangeError(
+        `Expected one of ${deviceTypes.join(', ')} device type at start of device string: ${match[1]}`,
+      );
+    }
     const device = new DeviceValue(match[1], match[2] === undefined ? null : Number(match[2]));
     DeviceValue.#interned.set(text, device);
     return device;

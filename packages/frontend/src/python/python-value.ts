@@ -186,8 +186,11 @@ export function castToType(value: PythonValue, type: Type, N?: number): IValue {
     case 'DeviceObjType':
       if (value instanceof DeviceValue) return value;
       if (typeof value !== 'string') throw cannotCast(value);
-      if (/^[a-z]+(:\d+)?$/.test(value)) return DeviceValue.parse(value);
-      throw new InferenceError(`Invalid device string: '${value}'`);
+      try {
+        return DeviceValue.parse(value);
+      } catch (error) {
+        throw new InferenceError((error as Error).message);
+      }
     case 'OptionalType':
       return value === null ? null : castToType(value, type.containedTypes()[0]!, N);
     case 'UnionType':

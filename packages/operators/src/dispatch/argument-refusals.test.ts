@@ -51,6 +51,37 @@ describe('tensors that are written to', () => {
   });
 });
 
+describe('sizes that do not fit are told in PyTorch’s words', () => {
+  const ones = (...sizes: number[]): Tensor => tensor(Array<number>(sizes.reduce((a, b) => a * b, 1)).fill(1), sizes);
+
+  it.each<[string, readonly unknown[], string]>([
+    ['aten::copy_', [ones(3, 4), ones(5)], 'The size of tensor a (4) must match the size of tensor b (5)'],
+    ['aten::copy_', [ones(1, 4), ones(3, 4)], "output with shape [1, 4] doesn't match the broadcast shape [3, 4]"],
+    ['aten::expand', [ones(3, 4), [5n]], 'expand(torch.FloatTensor{[3, 4]}, size=[5])'],
+    ['aten::t_', [ones(2, 3, 4)], 't_() expects a tensor with <= 2 dimensions, but self is 3D'],
+    ['aten::view', [ones(3, 4), [-2n, 3n]], 'invalid shape dimension -2 at index 0 of shape [-2, 3]'],
+    ['aten::repeat', [ones(3, 4), [-1n, 2n]], 'Trying to create tensor with negative dimension -3: [-3, 8]'],
+    ['aten::masked_select', [ones(3, 4), tensor([1, 1, 1, 1, 1], [5], 'bool')], 'The size of tensor a (5) must'],
+    ['aten::index_select', [ones(3, 4), 0n, longs(3n)], 'index out of range in self'],
+    ['aten::index_select', [ones(3, 4), 1n, longs(4n)], 'INDICES element is out of DATA bounds, id=4 axis_dim=4'],
+    ['aten::baddbmm', [ones(3, 4), ones(3, 4), ones(3, 4)], 'Dimension out of range (expected to be in range of [-2'],
+    ['aten::nll_loss', [ones(3, 4), ones(3, 4), null, 1n, -100n], '0D or 1D target tensor expected'],
+    ['aten::gru_cell', [ones(3, 4), ones(3, 5), ones(15, 4), ones(12, 5)], 'weight_hh first dim must be 3 * hidden_'],
+    ['aten::gru_cell', [ones(3, 4), ones(3, 5), ones(15, 4), ones(15, 4)], 'hidden0 has inconsistent hidden_size: g'],
+    ['aten::bernoulli', [tensor([2])], 'Expected p_in >= 0 && p_in <= 1 to be true, but got false.'],
+  ])('%s %#', (name, args, message) => {
+    const given = args.map((arg) =>
+      Array.isArray(arg) ? ints(...(arg as bigint[])) : (arg as Tensor | bigint | null),
+    );
+    expect(() => run(name, ...given)).toThrow(message);
+  });
+
+  it('and equality looks at values, whatever their dtypes', () => {
+    expect(run('aten::equal', ones(2), longs(1n, 1n))).toBe(true);
+    expect(run('aten::equal', tensor([1.5]), longs(1n))).toBe(false);
+  });
+});
+
 describe('arguments out of range', () => {
   it.each([
     [[3n, 0n, 0n], 'Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.'],

@@ -256,7 +256,9 @@ export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow
 
 /** Gives a tensor new sizes, and new memory on the host where it has too little (Tensor.resize_). */
 export function resize(tensor: Tensor, sizes: readonly number[]): void {
+  // PyTorch multiplies sizes as numbers without a sign.
   const needed = tensor.storageOffset + numelOf(sizes);
+  check(needed >= 0, 'numel: integer multiplication overflow');
   const elementBytes = Tensor.empty([1], tensor.dtype).storage.byteLength;
   if (needed * elementBytes > tensor.storage.byteLength) {
     const larger = new ArrayBuffer(needed * elementBytes);

@@ -1,3 +1,4 @@
+import { scalarTypeIrName } from '@cresset/ir';
 import type { Tensor } from '@cresset/tensor';
 import { OperatorError } from './errors.ts';
 import { sizesText } from './dimensions.ts';
@@ -24,6 +25,16 @@ export function broadcastAll(shapes: readonly (readonly number[])[]): readonly n
   return shapes.reduce((sizes, shape) => broadcastSizes(sizes, shape), []);
 }
 
+/** Refuses what elements of `other` cannot be written into one by one, broadcast: the target keeps its sizes (at::TensorIterator). */
+export function checkFitsInto(self: readonly number[], other: readonly number[]): void {
+  const sizes = broadcastSizes(self, other);
+  if (sizes.length !== self.length || sizes.some((size, dim) => size !== self[dim])) {
+    throw new OperatorError(
+      `output with shape ${sizesText(self)} doesn't match the broadcast shape ${sizesText(sizes)}`,
+    );
+  }
+}
+
 /** Strides under which a tensor of these sizes shows `target` sizes, which it must broadcast to. */
 export function broadcastStrides(
   sizes: readonly number[],
@@ -39,7 +50,7 @@ export function expand(tensor: Tensor, sizes: readonly number[]): Tensor {
   const lead = sizes.length - tensor.dim;
   if (lead < 0) {
     throw new OperatorError(
-      `expand(torch.tensor{${sizesText(tensor.sizes)}}, size=${sizesText(sizes)}): the number of sizes provided (${sizes.length}) must be greater or equal to the number of dimensions in the tensor (${tensor.dim})`,
+      `expand(torch.${scalarTypeIrName(tensor.dtype)}Tensor{${sizesText(tensor.sizes)}}, size=${sizesText(sizes)}): the number of sizes provided (${sizes.length}) must be greater or equal to the number of dimensions in the tensor (${tensor.dim})`,
     );
   }
   const target = sizes.map((size, dim) => {

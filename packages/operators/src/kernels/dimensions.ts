@@ -57,7 +57,7 @@ export function inferSize(shape: readonly number[], numel: number): number[] {
       check(inferred === -1, 'only one dimension can be inferred');
       inferred = dim;
     } else {
-      check(size >= 0, `invalid shape dimension ${size}`);
+      check(size >= 0, () => `invalid shape dimension ${size} at index ${dim} of shape ${sizesText(shape)}`);
       known *= size;
     }
   });

@@ -1,7 +1,7 @@
 import type { Tensor } from '@cresset/tensor';
 import { expand } from '../../kernels/broadcast.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
-import { sizesText } from '../../kernels/dimensions.ts';
+import { checkSizes } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { kernel } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
@@ -45,12 +45,9 @@ function repeating<Args>(schema: string, prepare: (args: Args) => Repeat): Opera
         'Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor',
       );
       const lead = repeats.length - self.dim;
-      const negative = repeats.some((count) => count < 0);
-      check(
-        !negative,
-        () => `Trying to create tensor with negative dimension ${Math.min(...repeats)}: ${sizesText(repeats)}`,
-      );
-      return { sizes: repeats.map((count, dim) => count * (self.sizes[dim - lead] ?? 1)), dtype: self.dtype };
+      const sizes = repeats.map((count, dim) => count * (self.sizes[dim - lead] ?? 1));
+      checkSizes(sizes);
+      return { sizes, dtype: self.dtype };
     },
     *host(args, [output]) {
       if (output.numel === 0) return;

@@ -75,10 +75,10 @@ function checkArguments({ query, key, value, attn_mask: mask, is_causal: causal 
 
 function checkProduct(left: Tensor, right: readonly number[]): void {
   const [batch, inner] = [left.sizes.slice(0, -2).reduce((a, b) => a * b, 1), left.sizes[left.dim - 1]];
-  check(
-    right[right.length - 2] === inner,
-    () =>
-      `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, right[right.length - 2]])}.`,
+  check(right[right.length - 2] === inner, () =>
+    left.dim === 2 && right.length === 2
+      ? `mat1 and mat2 shapes cannot be multiplied (${left.sizes.join('x')} and ${right.join('x')})`
+      : `Expected size for first two dimensions of batch2 tensor to be: ${sizesText([batch, inner])} but got: ${sizesText([batch, right[right.length - 2]])}.`,
   );
 }
 

@@ -9,7 +9,7 @@ import {
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
-import { expand } from '../../kernels/broadcast.ts';
+import { checkFitsInto, expand } from '../../kernels/broadcast.ts';
 import { kernel, property, view } from '../../table/builders.ts';
 import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { channelsLastStrides, wrapDim } from '../../kernels/dimensions.ts';
@@ -249,7 +249,10 @@ export const conversionRows: readonly OperatorRow[] = [
     copy: true,
   })),
   kernel<Copy>('aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor', {
-    shape: ({ self }) => metaLike(self, self.dtype, null),
+    shape: ({ self, src }) => {
+      checkFitsInto(self.sizes, src.sizes);
+      return metaLike(self, self.dtype, null);
+    },
     host: ({ src }, [output]) => copyPieces(output, src),
     lower: ({ self, src }, [output], context) => lowerCopy(output, expand(src, self.sizes), context),
     inPlace: true,
@@ -266,6 +269,7 @@ export const conversionRows: readonly OperatorRow[] = [
   ),
   kernel<Self & { other: Tensor }>('aten::copy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)', {
     *host({ self, other }) {
+      checkFitsInto(self.sizes, other.sizes);
       yield* copyPieces(self, expand(other, self.sizes));
       return self;
     },

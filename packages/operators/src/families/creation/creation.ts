@@ -109,9 +109,22 @@ interface Filled {
 
 const filledBy = ({ fill_value: value }: Filled): Scalar => value;
 
+/** `zeros` has words of its own for a negative size. */
+function zerosMeta(args: Sized): TensorMeta {
+  check(
+    args.size.every((size) => size >= 0),
+    'zeros: Dimension size must be non-negative.',
+  );
+  return sizedMeta(args);
+}
+
 /** `zeros`, `zeros_like` and `new_zeros`, and the same for another value. */
 const constants = (name: string, value: Scalar): OperatorRow[] => [
-  filled<Sized>(`aten::${name}(SymInt[] size, *, ${options}) -> Tensor`, sizedMeta, () => value),
+  filled<Sized>(
+    `aten::${name}(SymInt[] size, *, ${options}) -> Tensor`,
+    name === 'zeros' ? zerosMeta : sizedMeta,
+    () => value,
+  ),
   filled<Like>(`aten::${name}_like(Tensor self, *, ${likeOptions}) -> Tensor`, likeMeta, () => value),
   filled<Like & Sized>(`aten::new_${name}(Tensor self, SymInt[] size, *, ${options}) -> Tensor`, newMeta, () => value),
 ];
@@ -534,7 +547,8 @@ export const creationRows: readonly OperatorRow[] = [
     shape: ({ real, imag }) => {
       check(
         isFloatingPoint(real.dtype) && isFloatingPoint(imag.dtype),
-        () => `Expected both inputs to be Half, Float or Double tensors but got ${real.dtype} and ${imag.dtype}`,
+        () =>
+          `Expected both inputs to be Half, Float or Double tensors but got ${dtypeName(real.dtype)} and ${dtypeName(imag.dtype)}`,
       );
       check(
         real.dtype === imag.dtype,

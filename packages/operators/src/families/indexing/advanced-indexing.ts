@@ -2,7 +2,7 @@ import { mapped } from '../../kernels/mapped.ts';
 import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/pieces.ts';
 import { isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
-import { broadcastAll, expand } from '../../kernels/broadcast.ts';
+import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { numberReader } from '../../kernels/elements.ts';
@@ -402,7 +402,7 @@ interface MaskArguments {
 
 function* maskedSelect({ self, mask }: MaskArguments): Pieces<Tensor> {
   check(mask.dtype === 'bool', 'masked_select: expected BoolTensor for mask');
-  const sizes = broadcastAll([self.sizes, mask.sizes]);
+  const sizes = broadcastSizes(mask.sizes, self.sizes);
   const [source, chosen] = [expand(self, sizes), expand(mask, sizes)];
   const flags = chosen.storageArray();
   const sources = yield* offsetsInPieces(sizes, source.strides, source.storageOffset);
@@ -435,7 +435,7 @@ function checkMaskedScatter({ self, mask, source }: MaskedScatterArguments): voi
 const maskedScatterRule: KernelRule<MaskedScatterArguments> = {
   inPlace: true,
   out: true,
-  shape: ({ self, mask }) => ({ sizes: broadcastAll([self.sizes, mask.sizes]), dtype: self.dtype }),
+  shape: ({ self, mask }) => ({ sizes: broadcastSizes(mask.sizes, self.sizes), dtype: self.dtype }),
   lower: (args, [output], context) => {
     checkMaskedScatter(args);
     lowerMaskedScatter(args.self, args.mask, args.source, output, context);

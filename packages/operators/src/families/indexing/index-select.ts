@@ -35,16 +35,18 @@ const indexSelectRule: KernelRule<Indexed> = {
   *host({ self, dim, index }, [output]) {
     if (self.dim === 0) return yield* copyPieces(output, self);
     const wrapped = wrapDim(dim, self.dim);
-    const positions = yield* vectorPositions(
-      index,
-      self.sizes[wrapped],
-      (position, size) => `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}`,
+    const positions = yield* vectorPositions(index, self.sizes[wrapped], (position, size) =>
+      outOfRange(wrapped, position, size),
     );
     yield* moveSlices(output, self, wrapped, (slice) => [slice, positions[slice]], positions.length);
   },
   lower: ({ self, dim, index }, [output], context) =>
     lowerIndexSelect(self, wrapDim(dim, self.dim), index, output, context),
 };
+
+/** PyTorch gathers along the second dimension by a kernel of its own, with words of its own (caffe2 BatchGather). */
+const outOfRange = (dim: number, position: number | string, size: number): string =>
+  dim === 1 ? `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}` : 'index out of range in self';
 
 function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
   if (output.numel === 0) return;
@@ -59,7 +61,7 @@ function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tens
   const given = new TensorView(vector).at([axes[dim]]);
   const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
   const size = self.sizes[dim];
-  const complaint = `INDICES element is out of DATA bounds, id=% axis_dim=${size}`;
+  const complaint = outOfRange(dim, '%', size);
   const fault = positionFault(given, 0, size, complaint, context);
   launchCopy('aten::index_select', axes, target, source.at(position), context, [fault]);
 }

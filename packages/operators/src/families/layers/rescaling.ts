@@ -39,6 +39,7 @@ ${sliceNorms}`,
     `
 def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
     assert self.dim() > 1, f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions"
+    assert maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}"
     own = dim
     if dim < 0:
         own = dim + self.dim()

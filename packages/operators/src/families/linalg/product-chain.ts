@@ -24,9 +24,7 @@ import { transposeView, unsqueezeView } from '../../kernels/views.ts';
 /** Matrix products that models rarely have: conjugating ones, of chains, summed over a batch (ATen/native/LinearAlgebra.cpp). */
 
 function addbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
-  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
-  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
-  const sizes = [batch1.sizes[1], batch2.sizes[2]];
+  const sizes = [batch1.sizes[wrapDim(1, batch1.dim)], batch2.sizes[wrapDim(2, batch2.dim)]];
   expand(self, sizes);
   checkBatches(batch1, batch2);
   return { sizes, dtype: self.dtype };
@@ -170,14 +168,15 @@ export const productChainRows: readonly OperatorRow[] = [
 def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) -> Tensor:
     assert vec1.dim() == 1, f"addr: Expected 1-D argument vec1, but got {vec1.dim()}-D"
     assert vec2.dim() == 1, f"addr: Expected 1-D argument vec2, but got {vec2.dim()}-D"
+    own = self.expand(vec1.size(0), vec2.size(0))
     product = vec1.unsqueeze(1) * vec2
     # 11 is bool: the numbers say whether the operands take part.
     if self.dtype == 11 and product.dtype == 11:
         part = product if alpha != 0 else torch.zeros_like(product)
-        return torch.logical_or(self, part) if beta != 0 else part
+        return torch.logical_or(own, part) if beta != 0 else part
     if beta == 0:
         return product * alpha
-    return self * beta + product * alpha
+    return own * beta + product * alpha
 `,
     { out: true },
   ),

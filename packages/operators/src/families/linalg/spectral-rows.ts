@@ -354,7 +354,7 @@ function checkLeastSquares({ self, b, driver }: LstsqArgs, isVector: boolean): v
     self.dtype === b.dtype,
     `${api}: Expected input and other to have the same dtype, but got input's dtype ${dtypeName(self.dtype)} and other's dtype ${dtypeName(b.dtype)}`,
   );
-  const [dim, name] = isVector ? [-1, 'other.size(-1)'] : [-2, 'other.size(-2)'];
+  const [dim, name] = isVector || b.dim < self.dim ? [-1, 'other.size(-1)'] : [-2, 'other.size(-2)'];
   check(self.sizes.at(-2) === b.sizes.at(dim), `${api}: input.size(-2) should match ${name}`);
   if (driver !== null && !['gels', 'gelsy', 'gelsd', 'gelss'].includes(driver)) {
     throw new OperatorError(`${api}: parameter \`driver\` should be one of (gels, gelsy, gelsd, gelss)`);

@@ -45,6 +45,7 @@ function nllShape(args: NllArgs): TensorMeta {
     self.dim !== 1 || target.numel === 1,
     () => `For 1D input, 1D target must have size 1, but got target size: ${target.sizes[0]}`,
   );
+  check(self.dim > 2 || target.dim < 2, '0D or 1D target tensor expected, multi-target not supported');
   const { scores, classes } = batched(args);
   check(
     scores.sizes[0] === classes.sizes[0],

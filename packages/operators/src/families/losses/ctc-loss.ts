@@ -84,6 +84,7 @@ function* hostCtc(args: CtcArgs, out: Tensor): Pieces {
   const inputLengths = yield* lengthsOf(args.input_lengths);
   const targetLengths = yield* lengthsOf(args.target_lengths);
   const padded = args.targets.dim === 2 ? args.targets.sizes[1] : null;
+  const longest = Math.max(...targetLengths);
   let start = 0;
   const losses = new Float64Array(batch);
   for (let b = 0; b < batch; b++) {
@@ -92,6 +93,11 @@ function* hostCtc(args: CtcArgs, out: Tensor): Pieces {
       steps >= 0 && steps <= time,
       () =>
         `Expected input_lengths to have value at most ${time}, but got value ${steps} (while checking arguments for ctc_loss_cpu)`,
+    );
+    check(
+      padded === null || length <= padded,
+      () =>
+        `Expected tensor to have size at least ${longest} at dimension 1, but got size ${padded} for argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)`,
     );
     const from = padded === null ? start : b * padded;
     start += length;

@@ -1,9 +1,17 @@
-import { isComplex, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
+import {
+  isComplex,
+  isFloatingPoint,
+  isIntegral,
+  Complex,
+  promoteTypes,
+  Tensor,
+  type ScalarType,
+} from '@cresset/tensor';
 import { binary, cast, reduce, select, TensorView, type BinaryFunction, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise, through, type Forms } from '../../table/builders.ts';
 import { readScalar } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { cloneInPieces } from '../../kernels/copy.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
 import { checkScalarFits } from '../../kernels/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -160,14 +168,10 @@ const maskedFilling: PointwiseRule & Forms = {
 function* equalTensors({ self, other }: { self: Tensor; other: Tensor }): Pieces<boolean> {
   if (self.sizes.length !== other.sizes.length || self.sizes.some((size, dim) => size !== other.sizes[dim]))
     return false;
-  if (self.dtype !== other.dtype) {
-    check(
-      false,
-      `Expected object of data type ${self.dtype} but got data type ${other.dtype} for argument #2 'other' in call to equal`,
-    );
-  }
-  const a = yield* cloneInPieces(self);
-  const b = yield* cloneInPieces(other);
+  const dtype = promoteTypes(self.dtype, other.dtype);
+  const [a, b] = [Tensor.empty(self.sizes, dtype), Tensor.empty(self.sizes, dtype)];
+  yield* copyPieces(a, self);
+  yield* copyPieces(b, other);
   let isEqual = true;
   yield* repeat(a.numel, 32, (at) => (isEqual = equalScalars(readScalar(a, at), readScalar(b, at))));
   return isEqual;
@@ -177,8 +181,10 @@ async function deviceEqual(args: { self: Tensor; other: Tensor }, context: Lower
   const { self, other } = args;
   const isAlike = self.dim === other.dim && self.sizes.every((size, dim) => size === other.sizes[dim]);
   if (!isAlike || self.numel === 0) return isAlike;
-  // What cannot be compared is for the host to refuse.
-  if (self.dtype !== other.dtype) return finish(equalTensors(args));
+  if (self.dtype !== other.dtype) {
+    await context.fetch(self, other);
+    return finish(equalTensors(args));
+  }
   const [a, b] = [self, other].map((tensor) => new TensorView(tensor));
   const axes = a.axes();
   const result = context.temporary([], 'bool');
@@ -255,7 +261,7 @@ export const comparisonRows: readonly OperatorRow[] = [
     ({ self, value }: { self: Tensor; value: Tensor }) => {
       check(
         value.dim === 0,
-        `fill only supports 0-dimension value tensor but got tensor with ${value.dim} dimensions.`,
+        `fill_ only supports 0-dimension value tensor but got tensor with ${value.dim} dimensions.`,
       );
       return { self, value };
     },

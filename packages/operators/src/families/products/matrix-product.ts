@@ -1,7 +1,7 @@
 import { isComplex, type Tensor, type ScalarType } from '@cresset/tensor';
 import { decomposed, kernel, type Forms } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
-import { sizesText } from '../../kernels/dimensions.ts';
+import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -286,9 +286,8 @@ export interface BatchArgs extends Scales {
 }
 
 function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
-  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
-  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
-  const sizes = [batch1.sizes[0], batch1.sizes[1], batch2.sizes[2]];
+  const [batch, rows] = [0, 1].map((dim) => batch1.sizes[wrapDim(dim, batch1.dim)]);
+  const sizes = [batch, rows, batch2.sizes[wrapDim(2, batch2.dim)]];
   expand(self, sizes);
   checkBatches(batch1, batch2);
   check(self.dtype === batch1.dtype, 'Input dtypes must be the same');

@@ -4,6 +4,7 @@ import { broadcastSizes } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
+import { readNumbers } from '../../kernels/numbers.ts';
 import type { OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import {
@@ -92,6 +93,13 @@ interface Normal {
 
 const normalOf: Distribution<Normal> = {
   leaf: 'normal',
+  refuses: ({ std }) => {
+    if (!(std instanceof Tensor)) check(std >= 0, `normal expects std >= 0.0, but found std ${std}`);
+    else if (std.storage.isOnHost) {
+      const fits = readNumbers(std).every((each) => each >= 0);
+      check(fits, 'normal expects all elements of std >= 0.0');
+    }
+  },
   parameters: ({ mean, std }) => [mean, std],
   body: scaledNormal,
 };

@@ -20,7 +20,7 @@ import { evaluationPieces, hostLoad } from '../../kernels/pointwise.ts';
 import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
 import { integerAt, integerExpr, normalAt, normalExpr } from './draws.ts';
 import type { LoweringContext, OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
-import { defaultDtype } from '../../kernels/type-promotion.ts';
+import { defaultDtype, dtypeName } from '../../kernels/type-promotion.ts';
 import { lowerCopy, viewAsReal, cloneInPieces } from '../../kernels/copy.ts';
 import { lowerSort } from '../sorting/sort-lowering.ts';
 import { metaLike } from '../creation/creation.ts';
@@ -296,7 +296,7 @@ function* shuffled(n: number, generator: RandomGenerator): Pieces<Int32Array> {
 const permutationRow = (schema: string): OperatorRow =>
   kernel<Permutation>(schema, {
     shape: ({ n, dtype }) => {
-      check(n >= 0, `n must be non-negative, got${n}`);
+      checkSizes([n]);
       return { sizes: [n], dtype: dtype ?? 'int64' };
     },
     *host({ n }, [output], { generator }) {
@@ -397,7 +397,13 @@ const decisionsOf = <Args>(p: (args: Args) => Tensor | number): Distribution<Arg
   refuses: (args) => {
     const given = p(args);
     if (!(given instanceof Tensor)) checkProbability(given);
-    else if (given.storage.isOnHost) readNumbers(given).forEach(checkProbability);
+    else if (given.storage.isOnHost) {
+      const fits = readNumbers(given).every((p) => p >= 0 && p <= 1);
+      check(
+        fits,
+        'Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)',
+      );
+    }
   },
   parameters: (args) => [p(args)],
   body: decision,
@@ -411,7 +417,10 @@ interface Multinomial {
 
 function multinomialMeta({ self, num_samples: samples, replacement }: Multinomial): TensorMeta {
   check(self.dim > 0 && self.dim <= 2, 'prob_dist must be 1 or 2 dim');
-  check(isFloatingPoint(self.dtype), `multinomial only supports floating-point dtypes for input, got: ${self.dtype}`);
+  check(
+    isFloatingPoint(self.dtype),
+    `multinomial only supports floating-point dtypes for input, got: ${dtypeName(self.dtype)}`,
+  );
   check(samples > 0, 'cannot sample n_sample <= 0 samples');
   check(
     replacement || samples <= self.sizes.at(-1)!,

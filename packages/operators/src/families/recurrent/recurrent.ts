@@ -65,11 +65,24 @@ function cellShape(kind: RecurrentKind, args: CellArgs): TensorMeta[] {
     input.sizes[0] === hidden.sizes[0],
     () => `Input batch size ${input.sizes[0]} doesn't match hidden0 batch size ${hidden.sizes[0]}`,
   );
-  const hiddenSize = weightHh.sizes[0] / gateCount[kind];
-  check(
-    hidden.sizes[1] === hiddenSize,
-    () => `hidden0 has inconsistent hidden_size: got ${hidden.sizes[1]}, expected ${hiddenSize}`,
-  );
+  const hiddenSize = weightHh.sizes[1];
+  const checkHidden = (): void =>
+    states.forEach((state, at) =>
+      check(
+        state.sizes[1] === hiddenSize,
+        () => `hidden${at} has inconsistent hidden_size: got ${state.sizes[1]}, expected ${hiddenSize}`,
+      ),
+    );
+  const isPlain = kind !== 'lstm' && kind !== 'gru';
+  if (!isPlain) checkHidden();
+  for (const [name, weight] of Object.entries({ weight_ih: weightIh, weight_hh: weightHh })) {
+    const rows = gateCount[kind] * hiddenSize;
+    check(
+      weight.sizes[0] === rows,
+      () => `${name} first dim must be ${gateCount[kind]} * hidden_size = ${rows}, but got ${weight.sizes[0]}`,
+    );
+  }
+  if (isPlain) checkHidden();
   if (!isFloatingPoint(input.dtype)) throw notImplementedFor('addmm_impl_cpu_', dtypeName(input.dtype));
   return states.map(({ sizes }) => ({ sizes, dtype: input.dtype }));
 }

@@ -17,8 +17,8 @@ import type { OperatorRow } from '../../table/row.ts';
 const deviceOf = (text: IValue): DeviceValue => {
   try {
     return DeviceValue.parse(text as string);
-  } catch {
-    throw new OperatorError(`Invalid device string: '${String(text)}'`);
+  } catch (error) {
+    throw new OperatorError((error as Error).message);
   }
 };
 

@@ -21,6 +21,24 @@ test('every schema parses and none stands twice', () => {
   expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
 });
 
+describe('devices', () => {
+  test.each([
+    ['foo', 'Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, '],
+    ['cuda:01', "Invalid device string: 'cuda:01'"],
+    ['', 'Device string must not be empty'],
+  ])('are no %s', (text, message) => expect(() => run('aten::device', text)).toThrow(message));
+});
+
+describe('parts of strings', () => {
+  test('begin within them where their ends are looked at', () => {
+    expect(run('aten::startswith', 'ab', 'b', 1n, -1n)).toBe(true);
+    expect(run('aten::endswith', 'ab', '', 2n, -1n)).toBe(true);
+    expect(() => run('aten::startswith', 'ab', 'b', 5n, -1n)).toThrow(
+      'basic_string::substr: __pos (which is 5) > this->size() (which is 2)',
+    );
+  });
+});
+
 describe('integers', () => {
   test('wrap at 64 bits', () => {
     expect(run('aten::add.int', 2n ** 63n - 1n, 1n)).toBe(-(2n ** 63n));

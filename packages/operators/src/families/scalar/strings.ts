@@ -1,6 +1,6 @@
 import { StringType } from '@cresset/ir';
 import { List, Tuple, type IValue } from '@cresset/tensor';
-import { OperatorError } from '../../kernels/errors.ts';
+import { check, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { formatBraces, formatPercent, formatValue } from './value-format.ts';
 
@@ -105,6 +105,15 @@ export function window(text: string, start: bigint, end: bigint): { readonly fro
   return { from, part: text.slice(from, Math.max(from, to)) };
 }
 
+/** As `window`, but a start past the end is an error, that of std::string. */
+function substring(text: string, start: bigint, end: bigint): string {
+  check(
+    start <= text.length,
+    () => `basic_string::substr: __pos (which is ${start}) > this->size() (which is ${text.length})`,
+  );
+  return window(text, start, end).part;
+}
+
 export function find(text: string, part: string, start: bigint, end: bigint, last: boolean): bigint {
   const { from, part: searched } = window(text, start, end);
   const at = last ? searched.lastIndexOf(part) : searched.indexOf(part);
@@ -191,8 +200,8 @@ export const stringRows: readonly OperatorRow[] = [
     scalar: (self, part, start, end) =>
       findOrThrow(self as string, part as string, start as bigint, end as bigint, false),
   },
-  searched('startswith', 'bool', (text, part, start, end) => window(text, start, end).part.startsWith(part)),
-  searched('endswith', 'bool', (text, part, start, end) => window(text, start, end).part.endsWith(part)),
+  searched('startswith', 'bool', (text, part, start, end) => substring(text, start, end).startsWith(part)),
+  searched('endswith', 'bool', (text, part, start, end) => substring(text, start, end).endsWith(part)),
   {
     schema: 'aten::replace(str self, str old, str new, int max=-1) -> str',
     scalar: (self, old, replacement, max) =>

@@ -210,11 +210,6 @@ export function formatPercent(template: string, values: readonly IValue[]): stri
         requireNumber(specifier, value);
         return specifier === 'e' ? exponential(Number(value), 6) : Number(value).toFixed(6);
       }
-      case 'g': {
-        const value = next();
-        requireNumber(specifier, value);
-        return formatGeneral(Number(value), 6);
-      }
       case 'c': {
         const value = next();
         if (typeof value === 'bigint') return String.fromCharCode(Number(BigInt.asUintN(8, value)));

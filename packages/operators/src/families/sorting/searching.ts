@@ -300,7 +300,7 @@ function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Piec
   }
   if (low === high) [low, high] = [low - 1, high + 1];
   check(Number.isFinite(low) && Number.isFinite(high), `range of [${low}, ${high}] is not finite`);
-  check(low < high, 'max must be larger than min');
+  check(low < high, 'torch.histc: max must be larger than min');
   const counts = new Float64Array(bins);
   // Each step is rounded, as the kernel does its arithmetic in the tensor's own dtype.
   const round = roundingTo(self.dtype);
@@ -355,7 +355,7 @@ export const searchingRows: readonly OperatorRow[] = [
   ),
   kernel<Histogram>('aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor', {
     shape: ({ self, bins }) => {
-      check(bins > 0, 'bins must be > 0');
+      check(bins > 0, () => `torch.histogram(): bins must be > 0, but got ${bins} for dimension 0`);
       check(
         isFloatingPoint(self.dtype) || self.dtype.startsWith('int') || self.dtype === 'uint8',
         `"histogram_cpu" not implemented for '${dtypeName(self.dtype)}'`,

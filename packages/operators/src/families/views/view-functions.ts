@@ -76,8 +76,8 @@ export function transpose(tensor: Tensor, dim0: number, dim1: number): Tensor {
 }
 
 /** The matrix transposed; vectors and 0-dim tensors stay. */
-export function matrixTranspose(tensor: Tensor): Tensor {
-  check(tensor.dim <= 2, `t() expects a tensor with <= 2 dimensions, but self is ${tensor.dim}D`);
+export function matrixTranspose(tensor: Tensor, name = 't'): Tensor {
+  check(tensor.dim <= 2, () => `${name}() expects a tensor with <= 2 dimensions, but self is ${tensor.dim}D`);
   return tensor.dim < 2 ? tensor.asStrided(tensor.sizes, tensor.strides) : transpose(tensor, 0, 1);
 }
 

@@ -216,7 +216,7 @@ export const viewRows: readonly OperatorRow[] = [
   view('aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)', swappedAxes),
   inPlaceView('aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)', swappedAxes),
   view('aten::t(Tensor(a) self) -> Tensor(a)', ({ self }: Self) => views.matrixTranspose(self)),
-  inPlaceView('aten::t_(Tensor(a!) self) -> Tensor(a!)', ({ self }: Self) => views.matrixTranspose(self)),
+  inPlaceView('aten::t_(Tensor(a!) self) -> Tensor(a!)', ({ self }: Self) => views.matrixTranspose(self, 't_')),
   view('aten::numpy_T(Tensor(a) self) -> Tensor(a)', reversedDims),
   view('aten::numpy_T.a(Tensor(a) self) -> Tensor(a)', reversedDims),
   view<Self>('aten::mT(Tensor(a) self) -> Tensor(a)', (args) => lastTwo('mT', args)),
