@@ -193,6 +193,34 @@ def f(x: Tensor, w: Tensor) -> Tensor:
       dispatches: [6, 5],
     }));
 
+  it.each([
+    { what: 'position', last: [1, 9] },
+    { what: 'token', last: [9, 1] },
+  ])('find a bad $what of several sentences where they look things up', async ({ last: [token, position] }) => {
+    const functions = new PythonFunctions(
+      `
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+def f(i: Tensor, j: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return F.embedding(i.view(3, 2), a) + F.embedding(j.unsqueeze(0), b)
+`,
+      { device, limits: { smallWork: -1 } },
+    );
+    const call = (lastToken: number, lastPosition: number): Promise<IValue> => {
+      const indices = [intsOf(0, 3, 2, 1, 4, lastToken), intsOf(0, lastPosition)];
+      return functions.call('f', [...indices, tensorOf([5, 8], 1), tensorOf([5, 8], 2)]);
+    };
+    const first = (await call(1, 2)) as Tensor;
+    await call(2, 1);
+    const again = (await call(1, 2)) as Tensor;
+    expect(functions.module.lastRun).toMatchObject({ dispatches: 1, replayed: 1 });
+    expect(again.contiguousArray()).toEqual(first.contiguousArray());
+    expect(await failure(call(token, position))).toMatchObject({
+      message: expect.stringContaining('index out of range in self'),
+    });
+  });
+
   it('find a bad index where it was found before', async () => {
     const functions = new PythonFunctions(
       `

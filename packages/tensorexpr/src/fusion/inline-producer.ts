@@ -71,7 +71,7 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
   if (!isKnown || places.size === 0) return null;
   const others = producer.stores.filter((each) => each !== store);
   if (others.length === 0) return merged;
-  const complete = [...places.values()].find((indices) => reachesAll(indices, dimensions, consumer));
+  const complete = [...places].find(([{ offset }]) => reachesAll(forms.of(offset), dimensions, consumer))?.[1];
   if (merged.kind !== 'nest' || !complete) return null;
   const moved = others.map((each): Store => mapStore(each, (expr) => substitute(expr, complete)));
   return { ...merged, stores: [...merged.stores, ...moved] };
@@ -183,18 +183,15 @@ function divide(flat: Expr, dimensions: readonly Dimension[], unit: number, indi
   });
 }
 
-/** Whether a nest comes by each element: every dimension is a loop of its own. */
-function reachesAll(indices: ReadonlyMap<Expr, Expr>, dimensions: readonly Dimension[], consumer: Kernel): boolean {
-  if (consumer.kind !== 'nest') return false;
+/** Whether a nest comes by each element: its loops are the digits of where it reads. */
+function reachesAll({ base, terms, rest }: LinearForm, dimensions: readonly Dimension[], consumer: Kernel): boolean {
+  if (consumer.kind !== 'nest' || base !== 0 || rest) return false;
   const loops = [...consumer.axes, ...consumer.innerAxes];
-  const used = new Set<AxisExpr>();
-  return dimensions.every(({ axis, extent }) => {
-    if (extent === 1) return true;
-    const form = new LinearForms().of(indices.get(axis)!);
-    const [[loop, coefficient] = []] = form.terms;
-    if (form.rest || form.base !== 0 || form.terms.size !== 1 || coefficient !== 1) return false;
-    if (!loop || used.has(loop) || !loops.includes(loop) || extentOf(loop) !== extent) return false;
-    used.add(loop);
-    return true;
-  });
+  const digits = [...terms].filter(([loop]) => extentOf(loop) > 1).sort(([, a], [, b]) => a - b);
+  let reached = 1;
+  for (const [loop, coefficient] of digits) {
+    if (coefficient !== reached || !loops.includes(loop)) return false;
+    reached *= extentOf(loop);
+  }
+  return reached === dimensions.reduce((count, { extent }) => count * extent, 1);
 }
