@@ -6,7 +6,7 @@ import type { OperatorRow, Unboxed } from '../table/row.ts';
 import { dtypeName } from '../kernels/type-promotion.ts';
 
 /**
- * Dtypes that PyTorch's kernels for the processor refuse although the values would be clear: `i` integers, `j` those with a sign, `t` bool, `h` float16, `b` bfloat16,
+ * Dtypes that PyTorch's kernels for the processor refuse although the values would be clear: `i` integers, `j` those with a sign, `n` those of less than 64 bits, `t` bool, `h` float16, `b` bfloat16,
  * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype.
  */
 export type DtypeRefusal = readonly [said: string, classes: string, operators: string];
@@ -15,7 +15,8 @@ export type DtypeRefusal = readonly [said: string, classes: string, operators: s
 const refused: readonly DtypeRefusal[] = [
   ['abs_cpu', 't', 'abs'],
   ['aminmax_cpu', 'c', 'aminmax'],
-  ['avg_pool3d_out_frame', 'hb', 'avg_pool3d'],
+  ['avg_pool2d', 'n', 'avg_pool1d avg_pool2d'],
+  ['avg_pool3d_out_frame', 'nhb', 'avg_pool3d'],
   ['bmm', 't', 'bmm'],
   ['baddbmm', 't', 'baddbmm'],
   ['digamma', 'c', 'digamma'],
@@ -36,8 +37,8 @@ const refused: readonly DtypeRefusal[] = [
   ['rms_norm', 'it', 'rms_norm'],
   ['round_vml_cpu', 'c', 'round.'],
   ['slow_conv3d_cpu', 't', 'conv3d'],
-  ['slow_conv_transpose2d_out_cpu', 't', 'conv_transpose1d conv_transpose2d'],
-  ['slow_conv_transpose3d_out_cpu', 't', 'conv_transpose3d'],
+  ['slow_conv_transpose2d_out_cpu', 'nt', 'conv_transpose1d conv_transpose2d'],
+  ['slow_conv_transpose3d_out_cpu', 'nt', 'conv_transpose3d'],
   ['softmax_lastdim_kernel_impl', 'c', 'scaled_dot_product_attention'],
   ['softshrink_check', 'itc', 'softshrink'],
   ['threshold_cpu', 't', 'threshold'],
@@ -90,7 +91,7 @@ refuseDtypes(refused);
 function classesOf(dtype: ScalarType): string {
   if (isComplex(dtype)) return 'c';
   if (dtype === 'bool') return 't';
-  if (isIntegral(dtype, false)) return dtype === 'uint8' ? 'i' : 'ij';
+  if (isIntegral(dtype, false)) return dtype === 'uint8' ? 'in' : dtype === 'int64' ? 'ij' : 'ijn';
   return dtype === 'float16' ? 'h' : dtype === 'bfloat16' ? 'b' : '';
 }
 

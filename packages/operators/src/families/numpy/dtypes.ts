@@ -14,6 +14,7 @@ export const numpyDtypes: DtypeLimits = {
     ['xlog1py_cpu', 'c', 'special_xlog1py'],
     ['heaviside is not yet implemented for complex tensors.', 'c', 'heaviside'],
     ['linalg.vander supports floating point, complex, and integer tensors, but got {D}', 'htb', 'linalg_vander'],
+    ['pdist', 'hb', 'pdist'],
     ['pdist only supports floating-point dtypes', 'itc', 'pdist'],
   ],
   written: [
