@@ -1,11 +1,11 @@
 import { fetchHardwareSchedules, type DeviceCapabilities } from '@cresset/tensorexpr';
 import { recordOn, requestWebGpuDevice, WebGpuDevice } from '@cresset/webgpu';
 
-const onGpu = { software: false, host: false } as const;
+const onGpu = { software: false, hardware: await fetchHardwareSchedules(), host: false } as const;
 
 /** What devices may have that this machine has not, as capabilities that are put in the place of its own: each gets other schedules. */
 export const gpuSchedules = {
-  software: { software: true },
+  software: { software: true, hardware: null },
   hardware: onGpu,
   // No more than the specification guarantees, and fewer threads than that.
   'few threads': { ...onGpu, maxWorkgroupSize: 64, maxWorkgroupStorage: 16384, maxStorageBuffers: 8, subgroupSize: 0 },
@@ -16,7 +16,6 @@ export type GpuSchedules = keyof typeof gpuSchedules;
 /** This machine's GPU, that schedules as on another one. */
 export async function requestWithSchedules(schedules: GpuSchedules): Promise<WebGpuDevice> {
   const { gpuDevice, capabilities } = await requestWebGpuDevice();
-  await fetchHardwareSchedules();
   const device = new WebGpuDevice(gpuDevice, schedules, { ...capabilities, ...gpuSchedules[schedules] }, true);
   recordOn(device);
   return device;

@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
-import { plainGpu } from './plain-gpu.ts';
+import { plainGpu, softwareGpu } from './plain-gpu.ts';
 import { recordOn } from '../packages/webgpu/src/command-lists.ts';
 import { WebGpuDevice } from '../packages/webgpu/src/webgpu-device.ts';
 
@@ -68,7 +68,7 @@ export class NullGpu {
   /** A device of the library's on it, with capabilities in the place of those that many GPUs have. */
   open(other: Partial<DeviceCapabilities> = {}): WebGpuDevice {
     const capabilities = {
-      ...plainGpu,
+      ...(other.software ? softwareGpu : plainGpu),
       maxStorageBuffers: 10,
       maxBindingBytes: limits.maxStorageBufferBindingSize,
       ...other,

@@ -10,6 +10,7 @@ export type {
   InputExpectations,
   KernelPlace,
   KernelProfile,
+  KernelReport,
   LoadPhases,
   LoadTimings,
   ModelMemoryReport,

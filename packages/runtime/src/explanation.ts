@@ -1,7 +1,8 @@
 import type { Graph, Node, ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import type { ScriptObject } from '@cresset/tensor';
-import type { StretchReport } from './run/planner.ts';
+import { describeSchedule, whyScheduled } from '@cresset/tensorexpr';
+import type { RecordedStretch } from './run/planner.ts';
 import type { ScriptModule } from './script-module.ts';
 import type { DeviceReport } from './worker/core-requests.ts';
 import type { PartUse } from './worker/part-loader.ts';
@@ -16,6 +17,22 @@ export interface OperatorUse {
   readonly name: string;
   readonly count: number;
   readonly placement: Placement;
+}
+
+/** How a GPU runs a kernel. */
+export interface KernelReport {
+  /** The operators in it, as `aten::linear`. */
+  readonly label: string;
+  /** How the work is spread over threads. */
+  readonly schedule: string;
+  /** What that was chosen by: the kernel's extents, and limits and features of the device. */
+  readonly reason: string;
+}
+
+/** A stretch of a function that was recorded, for people to read. */
+export interface StretchReport extends Omit<RecordedStretch, 'scheduled'> {
+  /** Those of its launches, in their order; empty where the device is no GPU. */
+  readonly kernels: readonly KernelReport[];
 }
 
 /** What a method was compiled to. */
@@ -70,7 +87,14 @@ export function explainFunction(
   const operators = [...uses].map(([name, use]) => ({ name, ...use })).sort((a, b) => b.count - a.count);
   const text = (each: Graph): string => each.toString({ sourceRanges: false });
   const stages = [...module.stagesOf(fn, receiver)].map(([name, stage]) => ({ name, graph: text(stage) }));
-  const stretches = planner?.report(code) ?? [];
+  const stretches = (planner?.report(code) ?? []).map(({ scheduled, ...stretch }): StretchReport => {
+    const kernels = scheduled.map((launch) => ({
+      label: launch.label,
+      schedule: describeSchedule(launch.schedule),
+      reason: whyScheduled(launch, device!.capabilities),
+    }));
+    return { ...stretch, kernels };
+  });
   return { method: fn.name, operators, fusionGroups, graph: text(graph), stages, stretches };
 }
 

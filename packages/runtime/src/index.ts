@@ -16,7 +16,14 @@ export type { RunCounters } from './run/run-counters.ts';
 export { RuntimeContext, type RuntimeContextOptions } from './run/runtime-context.ts';
 export { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
 export { runtimeConstants, toIValue } from './interpreter/constant-value.ts';
-export { explainFunction, type Explanation, type OperatorUse, type Placement } from './explanation.ts';
+export {
+  explainFunction,
+  type Explanation,
+  type KernelReport,
+  type OperatorUse,
+  type Placement,
+  type StretchReport,
+} from './explanation.ts';
 export { registerCustomOperator } from './authoring/custom-operators.ts';
 export { HostOperators } from './authoring/operator-call.ts';
 export { newModule } from './authoring/source-program.ts';
@@ -38,5 +45,4 @@ export { PartLoader, type Part, type PartImports, type PartUse } from './worker/
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';
 export { passEnvironment } from './named-passes/pass-environment.ts';
 export { evaluateAnyConstant, evaluateConstant } from './executor/constant-evaluator.ts';
-export type { StretchReport } from './run/planner.ts';
 export type { RuntimeServices } from './services.ts';

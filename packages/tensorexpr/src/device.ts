@@ -3,6 +3,9 @@ import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
 import type { Kernel } from './kernels/kernel.ts';
 import type { ParamExpr } from './expressions/expr.ts';
 import type { Binding } from './kernels/signature.ts';
+import type { HardwareSchedules } from './schedules/hardware-schedules.ts';
+import type { Schedule } from './schedules/schedule.ts';
+import type { ScheduledLaunch } from './schedules/scheduled-launch.ts';
 
 /** What a device can do, as far as a schedule or an emitter wants to know. */
 export interface DeviceCapabilities {
@@ -14,6 +17,8 @@ export interface DeviceCapabilities {
   readonly immediates: boolean;
   /** A software adapter: workgroup memory and barriers cost more than they save. */
   readonly software: boolean;
+  /** Schedules for a GPU that is none of software; null where there is none. */
+  readonly hardware: HardwareSchedules | null;
   /** The thread itself computes: a launch costs next to nothing. */
   readonly host?: boolean;
   readonly maxWorkgroupSize: number;
@@ -85,6 +90,8 @@ export interface RecordedLaunch {
 export interface CommandList {
   /** Bytes of the device that it takes for itself. */
   readonly byteLength: number;
+  /** How its launches are spread over the threads of a GPU, in their order. */
+  readonly scheduled?: readonly ScheduledLaunch[];
 }
 
 /** Notes launches down and makes them again. */
@@ -176,6 +183,8 @@ export interface DispatchRecord {
   readonly label: string;
   /** The shader's text. */
   readonly code: string;
+  /** Of the kernels in it. */
+  readonly schedules: readonly Schedule[];
   readonly workgroups: readonly [x: number, y: number];
   /** On the GPU's own clock, nanoseconds; null where it tells no time. */
   readonly begin: number | null;

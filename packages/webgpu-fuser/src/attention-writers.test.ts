@@ -15,7 +15,7 @@ import {
   type Expr,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
-import { plainGpu } from '../../../test-setup/plain-gpu.ts';
+import { plainGpu, softwareGpu } from '../../../test-setup/plain-gpu.ts';
 import { writeShader } from './shader.ts';
 
 /** `rows` queries of `width` numbers among `positions`, with values of `columns`. */
@@ -61,7 +61,7 @@ const elementsIn = (code: string): number =>
   [...code.matchAll(/var<workgroup> \w+: array<f32, (\d+)>/g)].reduce((sum, [, count]) => sum + Number(count), 0);
 
 test.each([
-  ['software', { ...plainGpu, software: true }],
+  ['software', softwareGpu],
   ['hardware', plainGpu],
 ] as const)('no scores are stored, and each side is read at one place (%s)', async (_, capabilities) => {
   const { code } = await written(attention(64, 64, 32, 64), capabilities);

@@ -69,7 +69,7 @@ function settleReductions(writer: ShaderWriter, roots: readonly Expr[], scope: S
  */
 export function writeRowNest(
   writer: ShaderWriter,
-  nest: LoopNest,
+  { kernel: nest, kept: values }: { readonly kernel: LoopNest; readonly kept: readonly Expr[] },
   schedule: RowSchedule,
   wide: boolean,
   subgroupFunction: Cooperation['subgroupFunction'],
@@ -82,7 +82,7 @@ export function writeRowNest(
   body.line(`if (row >= ${total}) { return; }`);
   writer.unflatten(nest.axes, 'row', body);
   const { workgroupSize, steps } = schedule;
-  const kept = schedule.kept.map((value) => ({ value, name: writer.fresh('kept') }));
+  const kept = values.map((value) => ({ value, name: writer.fresh('kept') }));
   for (const { value, name } of kept) body.line(`var ${name}: array<${wgslTypes[value.type]}, ${steps}>;`);
   writer.cooperation = { workgroupSize, scope: body, steps, kept, subgroupFunction };
   if (kept.length > 0) settleReductions(writer, nest.stores.flatMap(expressionsOf), body);

@@ -17,7 +17,7 @@ import {
 import { expect, test } from 'vitest';
 import { fetchRareFunctions } from './function-library.ts';
 import type { ShaderText } from './shader-writer.ts';
-import { plainGpu } from '../../../test-setup/plain-gpu.ts';
+import { plainGpu, softwareGpu } from '../../../test-setup/plain-gpu.ts';
 import { writeShader } from './shader.ts';
 
 function shader(kernel: Kernel, capabilities = plainGpu): string {
@@ -234,7 +234,7 @@ test('softmax on a GPU: a workgroup a row', () => {
 });
 
 test('softmax on a software adapter: a thread a row', () => {
-  const code = shader(softmax(100, 64), { ...plainGpu, software: true });
+  const code = shader(softmax(100, 64), softwareGpu);
   expect(code.slice(code.indexOf('@compute'))).toMatchInlineSnapshot(`
     "@compute @workgroup_size(8)
     fn main(
@@ -280,7 +280,7 @@ test('a product of matrices', () => {
       right: b.at([k, n]),
       stores: [{ operand: out.operand, offset: out.offsetAt([m, n]), value: unary('neg', accumulator) }],
     },
-    { ...plainGpu, software: true },
+    softwareGpu,
   );
   expect(code.slice(code.indexOf('@compute'))).toMatchInlineSnapshot(`
     "@compute @workgroup_size(8)
@@ -382,8 +382,7 @@ test('sums over the same elements are one loop, and what needs another one comes
     offset: out.offsetAt([constant('i32', at), i]),
     value,
   }));
-  const software = { ...plainGpu, software: true };
-  const code = shader({ kind: 'nest', label: 'aten::sum', axes: [i], innerAxes: [], stores }, software);
+  const code = shader({ kind: 'nest', label: 'aten::sum', axes: [i], innerAxes: [], stores }, softwareGpu);
   const loops = code.split('for (').slice(1);
   expect(loops.length).toBe(2);
   expect(loops[0]).toMatch(/sum0 = .*\n\s*max0 = /);

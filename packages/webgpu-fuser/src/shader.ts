@@ -7,7 +7,7 @@ import { writeRecurrence } from './recurrence-writer.ts';
 import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.ts';
 
 /** A kernel with its schedule. */
-type ScheduledKernel = Pick<Launch, 'kernel' | 'schedule'>;
+type ScheduledKernel = Pick<Launch, 'kernel' | 'schedule' | 'kept'>;
 
 /** What writes attention; null until a program has some. */
 let attention: typeof attentionWriters | null = null;
@@ -26,7 +26,8 @@ async function fetchHardware(): Promise<void> {
 /** Fetches what writes a kernel; null where that is there. */
 export function missingWriters({ kernel, schedule }: ScheduledKernel): (() => Promise<void>) | null {
   if (kernel.kind === 'running-softmax' && !attention) return fetchAttention;
-  const isForHardware = schedule.kind === 'shared tile' || (schedule.kind === 'row' && schedule.subgroups);
+  const { kind } = schedule;
+  const isForHardware = kind === 'shared tile' || kind === 'split sum' || (kind === 'row' && schedule.subgroups);
   return isForHardware && !hardware ? fetchHardware : null;
 }
 
@@ -36,32 +37,34 @@ export function missingWriters({ kernel, schedule }: ScheduledKernel): (() => Pr
  *
  * @param wide the grid has more workgroups than fit one dimension: workgroup (x, y) is number x + y * (groups in x).
  */
-export function writeShader(
-  { kernel, schedule }: ScheduledKernel,
-  signature: KernelSignature,
-  wide: boolean,
-): ShaderText {
+export function writeShader(launch: ScheduledKernel, signature: KernelSignature, wide: boolean): ShaderText {
   const writer = new ShaderWriter(signature);
-  const missing = missingWriters({ kernel, schedule });
+  const missing = missingWriters(launch);
   if (missing) return { code: '', uniforms: writer.uniforms, missing };
-  bindVectors(writer, { kernel, schedule });
-  return writer.assemble(kernel.label, writeKernel(writer, { kernel, schedule }, wide));
+  bindVectors(writer, launch);
+  return writer.assemble(launch.kernel.label, writeKernel(writer, launch, wide));
 }
 
 /** Has those buffers bound as vectors of which four elements are loaded at once, before anything is written. */
 export function bindVectors(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel): void {
-  if (kernel.kind !== 'contraction' || schedule.kind !== 'shared tile') return;
+  if (kernel.kind !== 'contraction' || (schedule.kind !== 'shared tile' && schedule.kind !== 'split sum')) return;
   for (const side of ['left', 'right'] as const) {
-    const loads = loadsIn([kernel[side]]).filter((_, at) => schedule[side].vectors[at]);
+    const vectors = schedule.kind === 'split sum' ? schedule[side] : schedule[side].vectors;
+    const loads = loadsIn([kernel[side]]).filter((_, at) => vectors[at]);
     for (const { operand } of loads) writer.bindAsVectors(operand);
   }
 }
 
 /** Writes what a kernel does, as the body of a function. */
-export function writeKernel(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel, wide: boolean): KernelCode {
+export function writeKernel(
+  writer: ShaderWriter,
+  { kernel, schedule, kept = [] }: ScheduledKernel,
+  wide: boolean,
+): KernelCode {
   if (kernel.kind === 'contraction') {
     if (schedule.kind === 'tile') return writeTiledContraction(writer, kernel, schedule, wide);
     if (schedule.kind === 'shared tile') return hardware!.writeSharedTile(writer, kernel, schedule, wide);
+    if (schedule.kind === 'split sum') return hardware!.writeSplitSum(writer, kernel, schedule, wide);
   } else if (kernel.kind === 'running-softmax') {
     if (schedule.kind === 'own rows') return attention!.writeOwnRows(writer, kernel, schedule, wide);
     if (schedule.kind === 'shared rows') return attention!.writeSharedRows(writer, kernel, schedule, wide);
@@ -70,7 +73,13 @@ export function writeKernel(writer: ShaderWriter, { kernel, schedule }: Schedule
   } else {
     if (schedule.kind === 'point') return writePointNest(writer, kernel, schedule, wide);
     if (schedule.kind === 'row')
-      return writeRowNest(writer, kernel, schedule, wide, schedule.subgroups ? hardware!.subgroupFunction : null);
+      return writeRowNest(
+        writer,
+        { kernel, kept },
+        schedule,
+        wide,
+        schedule.subgroups ? hardware!.subgroupFunction : null,
+      );
   }
   throw new TypeError(`a ${kernel.kind} cannot be scheduled as ${schedule.kind}`);
 }

@@ -1,11 +1,13 @@
 import type { DeviceBuffer } from '@cresset/tensor';
-import type {
-  CommandList,
-  DeviceCapabilities,
-  Kernel,
-  LaunchRecorder,
-  PreparedLaunch,
-  RecordedLaunch,
+import {
+  scheduledLaunch,
+  type CommandList,
+  type DeviceCapabilities,
+  type Kernel,
+  type LaunchRecorder,
+  type PreparedLaunch,
+  type RecordedLaunch,
+  type ScheduledLaunch,
 } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
@@ -64,6 +66,7 @@ class WebGpuCommandList implements CommandList {
     /** The params of all launches, as they lie in `uniforms`. */
     readonly words: Int32Array<ArrayBuffer>,
     public uniforms: PooledBuffer,
+    readonly scheduled: readonly ScheduledLaunch[],
   ) {}
 
   get byteLength(): number {
@@ -108,7 +111,9 @@ export class CommandLists implements LaunchRecorder {
       const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
       return { program, places, offsets, x, y, open, recent: [] };
     });
-    const list = new WebGpuCommandList(launches, given, scratchPlaces(scratchBytes), words, this.#uniformsOf(words));
+    const scheduled = recorded.flatMap(({ launch }) => (launch as PreparedKernel).launches.map(scheduledLaunch));
+    const scratch = scratchPlaces(scratchBytes);
+    const list = new WebGpuCommandList(launches, given, scratch, words, this.#uniformsOf(words), scheduled);
     this.#findScratch(list);
     return list;
   }

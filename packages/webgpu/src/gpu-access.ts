@@ -26,6 +26,7 @@ export interface GpuAccess {
   readonly device: GPUDevice;
   /** `WebGPU`, with the adapter's name as far as the browser tells it. */
   readonly description: string;
+  /** Without the schedules of hardware, which whoever opens a device fetches. */
   readonly capabilities: DeviceCapabilities;
 }
 
@@ -106,6 +107,7 @@ function capabilitiesOf(device: GPUDevice, info: AdapterInfo | undefined): Devic
     subgroupSize: features.has('subgroups') && tellsSubgroups() ? (info?.subgroupMaxSize ?? 0) : 0,
     immediates: false,
     software: info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names),
+    hardware: null,
     maxWorkgroupSize: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),
     maxWorkgroupStorage: limits.maxComputeWorkgroupStorageSize,
     maxStorageBuffers: limits.maxStorageBuffersPerShaderStage,

@@ -9,8 +9,8 @@ import {
   select,
   TensorView,
   unary,
-  type Contraction,
   type Expr,
+  type Kernel,
 } from '@cresset/tensorexpr';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { batchedProduct } from '../../../test-setup/batched-product.ts';
@@ -33,6 +33,11 @@ const sizes: readonly (readonly [batch: number, m: number, n: number, k: number]
   [2, 97, 3, 300],
   [1, 40, 68, 1],
   [1, 16, 16, 1025],
+  [1, 1, 260, 1024],
+  [1, 8, 130, 256],
+  [1, 300, 5, 129],
+  [1, 12, 200, 64],
+  [1, 12, 12, 100],
   [1, 1025, 36, 20],
   [1, 20, 24, 0],
   [1, 0, 24, 20],
@@ -72,7 +77,7 @@ describe.each(['hardware', 'few threads'] as const)('products scheduled for %s',
   });
   afterAll(() => device.dispose());
 
-  async function run(kernel: Contraction, output: Tensor): Promise<Float32Array> {
+  async function run(kernel: Kernel, output: Tensor): Promise<Float32Array> {
     device.launch(kernel);
     await output.storage.toHost();
     return output.contiguousArray() as Float32Array;
@@ -145,46 +150,114 @@ describe.each(['hardware', 'few threads'] as const)('products scheduled for %s',
     },
   );
 
-  test('statistics of a row before it, an activation and a residual of its own input after it', async () => {
-    const size = 68;
-    const [x, w] = [filled([size, size]), filled([size, size])];
-    const output = Tensor.empty([size, size], 'float32');
-    const [vx, vw, out] = [x, w, output].map((tensor) => new TensorView(tensor));
-    const [i, j] = out.axes('mn');
-    const [s, r] = [axis('k', vx.sizes[1]), axis('r', vx.sizes[1])];
-    const inverse = constant('float', 1 / size);
-    const mean = binary('mul', reduce('sum', [r], vx.at([i, r])), inverse);
-    const difference = binary('sub', vx.at([i, r]), mean);
-    const variance = binary('mul', reduce('sum', [r], binary('mul', difference, difference)), inverse);
-    const scale = unary('rsqrt', binary('add', variance, constant('float', 1e-5)));
-    const value = binary('add', binary('max', accumulator, constant('float', 0)), vx.at([i, j]));
-    const result = await run(
-      {
-        kind: 'contraction',
-        label: 'aten::linear',
-        batch: [],
-        m: i,
-        n: j,
-        k: s,
-        left: binary('mul', binary('sub', vx.at([i, s]), mean), scale),
-        right: vw.at([j, s]),
-        stores: [{ operand: out.operand, offset: out.offsetAt([i, j]), value }],
-      },
-      output,
-    );
-    const rows = Array.from({ length: size }, (_, row) => {
-      const values = Array.from({ length: size }, (__, column) => at(x, row, column));
-      const average = values.reduce((sum, each) => sum + each, 0) / size;
-      const spread = values.reduce((sum, each) => sum + (each - average) ** 2, 0) / size;
-      return values.map((each) => (each - average) / Math.sqrt(spread + 1e-5));
-    });
-    const error = worst(result, (index) => {
-      const [row, column] = [Math.floor(index / size), index % size];
-      const sum = rows[row].reduce((total, each, step) => total + each * at(w, column, step), 0);
-      return Math.max(sum, 0) + at(x, row, column);
-    });
-    expect(error).toBeLessThan(1e-4);
+  test.each([1, 2, 7])('a nest with one sum, of %i vectors and a matrix that lies either way', async (batch) => {
+    for (const isTurned of [false, true]) {
+      for (const [n, k] of [
+        [65, 36],
+        [128, 1025],
+        [260, 64],
+      ]) {
+        const [a, b] = [filled([batch, k]), laid(1, k, n, isTurned, 0)];
+        const output = Tensor.empty([batch, n], 'float32');
+        const [va, vb, out] = [a, b, output].map((tensor) => new TensorView(tensor));
+        const [i, j] = out.axes();
+        const s = axis('k', va.sizes[1]);
+        const sum = reduce('sum', [s], binary('mul', va.at([i, s]), vb.at([constant('i32', 0), s, j])));
+        const value = binary('sub', sum, constant('float', 2));
+        const stores = [{ operand: out.operand, offset: out.offsetAt([i, j]), value }];
+        const result = await run({ kind: 'nest', label: 'aten::mv', axes: [i, j], innerAxes: [], stores }, output);
+        const error = worst(result, (index) => {
+          const [row, column] = [Math.floor(index / n), index % n];
+          let total = -2;
+          for (let step = 0; step < k; step++) total += at(a, row, step) * at(b, 0, step, column);
+          return total;
+        });
+        expect(error).toBeLessThan(1e-5);
+      }
+    }
   });
+
+  test.each([
+    [3, 5, 16400],
+    [20, 17, 8195],
+  ])('%i by %i results over %i steps: chunks of the sum, and then all of it', async (m, n, k) => {
+    const [a, b] = [laid(1, m, k, false, 0), laid(1, k, n, true, 0)];
+    const output = Tensor.empty([1, m, n], 'float32');
+    const [left, right, out] = [a, b, output].map((tensor) => new TensorView(tensor));
+    const { dispatches, liveBytes } = device.counters;
+    const product = batchedProduct(left, right, out, () => unary('neg', accumulator));
+    device.launch(product);
+    expect(device.counters.dispatches - dispatches).toBe(2);
+    expect(device.counters.liveBytes - liveBytes).toBe(4 * (m * k + k * n + m * n));
+    const error = worst(await run(product, output), (index) => {
+      let sum = 0;
+      for (let step = 0; step < k; step++) sum += at(a, 0, Math.floor(index / n), step) * at(b, 0, step, index % n);
+      return -sum;
+    });
+    // Sums of so many terms of both signs; one that were left out would count thousands of times as much.
+    expect(error).toBeLessThan(1e-3);
+  });
+
+  test.each([0, 1])('sums of a matrix over dimension %i', async (dim) => {
+    const sizes = [70, 129];
+    const x = filled(sizes);
+    const output = Tensor.empty([sizes[1 - dim]], 'float32');
+    const [view, out] = [x, output].map((tensor) => new TensorView(tensor));
+    const axes = view.axes();
+    const value = reduce('sum', [axes[dim]], view.at(axes));
+    const stores = [{ operand: out.operand, offset: out.offsetAt([axes[1 - dim]]), value }];
+    const kernel: Kernel = { kind: 'nest', label: 'aten::sum', axes: [axes[1 - dim]], innerAxes: [], stores };
+    const error = worst(await run(kernel, output), (index) => {
+      let total = 0;
+      for (let step = 0; step < sizes[dim]; step++) total += dim === 0 ? at(x, step, index) : at(x, index, step);
+      return total;
+    });
+    expect(error).toBeLessThan(1e-5);
+  });
+
+  test.each([68, 3])(
+    'statistics of each of %i rows before it, an activation and a residual of its own input after it',
+    async (height) => {
+      const size = 68;
+      const [x, w] = [filled([height, size]), filled([size, size])];
+      const output = Tensor.empty([height, size], 'float32');
+      const [vx, vw, out] = [x, w, output].map((tensor) => new TensorView(tensor));
+      const [i, j] = out.axes('mn');
+      const [s, r] = [axis('k', vx.sizes[1]), axis('r', vx.sizes[1])];
+      const inverse = constant('float', 1 / size);
+      const mean = binary('mul', reduce('sum', [r], vx.at([i, r])), inverse);
+      const difference = binary('sub', vx.at([i, r]), mean);
+      const variance = binary('mul', reduce('sum', [r], binary('mul', difference, difference)), inverse);
+      const scale = unary('rsqrt', binary('add', variance, constant('float', 1e-5)));
+      const value = binary('add', binary('max', accumulator, constant('float', 0)), vx.at([i, j]));
+      const result = await run(
+        {
+          kind: 'contraction',
+          label: 'aten::linear',
+          batch: [],
+          m: i,
+          n: j,
+          k: s,
+          left: binary('mul', binary('sub', vx.at([i, s]), mean), scale),
+          right: vw.at([j, s]),
+          stores: [{ operand: out.operand, offset: out.offsetAt([i, j]), value }],
+        },
+        output,
+      );
+      const rows = Array.from({ length: height }, (_, row) => {
+        const values = Array.from({ length: size }, (__, column) => at(x, row, column));
+        const average = values.reduce((sum, each) => sum + each, 0) / size;
+        const spread = values.reduce((sum, each) => sum + (each - average) ** 2, 0) / size;
+        return values.map((each) => (each - average) / Math.sqrt(spread + 1e-5));
+      });
+      const error = worst(result, (index) => {
+        const [row, column] = [Math.floor(index / size), index % size];
+        const sum = rows[row].reduce((total, each, step) => total + each * at(w, column, step), 0);
+        return Math.max(sum, 0) + at(x, row, column);
+      });
+      expect(error).toBeLessThan(1e-4);
+    },
+  );
 
   test.each([
     [16, 20, 9, 3, 1],

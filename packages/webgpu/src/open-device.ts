@@ -5,6 +5,6 @@ import { WebGpuDevice } from './webgpu-device.ts';
 /** As `requestWebGpuDevice`, without the part that records work. */
 export async function openWebGpuDevice(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
   const { device, description, capabilities } = await requestGpu(options);
-  if (!capabilities.software) await fetchHardwareSchedules();
-  return new WebGpuDevice(device, description, capabilities, options.device === undefined);
+  const hardware = capabilities.software ? null : await fetchHardwareSchedules();
+  return new WebGpuDevice(device, description, { ...capabilities, hardware }, options.device === undefined);
 }

@@ -1,10 +1,12 @@
 import { CressetError } from '@cresset/ir';
-import type { KernelSignature } from '@cresset/tensorexpr';
+import type { KernelSignature, Launch, Schedule } from '@cresset/tensorexpr';
 import type { ShaderText, UniformLayout } from '@cresset/webgpu-fuser';
 
 /** A kernel's shader on this device; it is compiled when somebody is about to run it. */
 export interface Program {
   readonly label: string;
+  /** Of the kernels in it. */
+  readonly schedules: readonly Schedule[];
   /** The shader's text, as far as it is there: whole when it is compiled. */
   code: string;
   readonly uniforms: UniformLayout;
@@ -42,15 +44,22 @@ export class PipelineCache {
   }
 
   /** @param write gives the shader; again once all functions are there that it calls */
-  find(key: string, label: string, signature: KernelSignature, write: () => ShaderText): Program {
+  find(
+    key: string,
+    label: string,
+    launches: readonly Launch[],
+    signature: KernelSignature,
+    write: () => ShaderText,
+  ): Program {
     const known = this.#programs.get(key);
     if (known) return known;
-    const program = this.#make(label, signature, write);
+    const schedules = launches.map(({ schedule }) => schedule);
+    const program = this.#make(label, schedules, signature, write);
     this.#programs.set(key, program);
     return program;
   }
 
-  #make(label: string, signature: KernelSignature, write: () => ShaderText): Program {
+  #make(label: string, schedules: readonly Schedule[], signature: KernelSignature, write: () => ShaderText): Program {
     const { code, uniforms, missing } = write();
     const accesses = signature.bindings.map((binding) => (binding.stored ? 'w' : 'r')).join('');
     const uniformWindow = windowOf(uniforms.byteLength);
@@ -59,6 +68,7 @@ export class PipelineCache {
     let compiled: Promise<void> | null = null;
     const program: Program = {
       label,
+      schedules,
       code,
       uniforms,
       uniformWindow,

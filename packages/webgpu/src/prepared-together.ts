@@ -21,7 +21,7 @@ export function prepareTogether(
   if (bindings.length > maxStorageBuffers || x > maxWorkgroupsPerDimension) return null;
   const parts = launches.map(({ schedule, workgroups }) => `${scheduleKey(schedule)}*${workgroups}`);
   const label = [...new Set(launches.map(({ kernel }) => kernel.label))].join(' and ');
-  const program = pipelines.find(signature.key + parts.join('+'), label, signature, () =>
+  const program = pipelines.find(signature.key + parts.join('+'), label, launches, signature, () =>
     writeJoinedShader(label, launches, signature),
   );
   return { program, bindings, params, kernel: null, x, y: 1, launches };

@@ -3,7 +3,7 @@ import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type De
 import {
   hasLayouts,
   normalise,
-  reductionStages,
+  stagesOf,
   runningSoftmaxOf,
   noCounts,
   type ComputeDevice,
@@ -233,18 +233,16 @@ export class WebGpuDevice implements ComputeDevice {
       return;
     }
     const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
-    if (normal.kind === 'nest') {
-      const temporaries: Tensor[] = [];
-      const stages = reductionStages(normal, this.capabilities, (sizes, dtype) => {
-        const storage = Storage.onDevice(this, dtype, numelOf(sizes));
-        temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
-        return temporaries.at(-1)!;
-      });
-      if (stages.length > 1) {
-        for (const stage of stages) this.#enqueue(this.#prepare(stage, stage));
-        for (const temporary of temporaries) temporary.dispose();
-        return;
-      }
+    const temporaries: Tensor[] = [];
+    const stages = stagesOf(normal, this.capabilities, (sizes, dtype) => {
+      const storage = Storage.onDevice(this, dtype, numelOf(sizes));
+      temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
+      return temporaries.at(-1)!;
+    });
+    if (stages.length > 1) {
+      for (const stage of stages) this.#enqueue(this.#prepare(stage, stage.kind === 'nest' ? stage : null));
+      for (const temporary of temporaries) temporary.dispose();
+      return;
     }
     const prepared = this.#prepare(normal, kernel);
     this.#prepared.set(kernel, prepared);
@@ -257,12 +255,10 @@ export class WebGpuDevice implements ComputeDevice {
     const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
-    if (normal.kind === 'nest') {
-      reductionStages(normal, this.capabilities, (sizes, dtype) => {
-        isOne = false;
-        return new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
-      });
-    }
+    stagesOf(normal, this.capabilities, (sizes, dtype) => {
+      isOne = false;
+      return new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
+    });
     return isOne ? this.#prepare(normal, kernel) : null;
   }
 

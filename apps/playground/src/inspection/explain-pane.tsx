@@ -113,6 +113,39 @@ function StretchTable({ stretches }: { stretches: Explanation['stretches'] }) {
   );
 }
 
+function KernelTable({ kernels }: { kernels: Explanation['stretches'][number]['kernels'] }) {
+  if (kernels.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        How {kernels.length === 1 ? 'their kernel is' : `their ${kernels.length} kernels are`} scheduled
+      </summary>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">kernel</th>
+              <th scope="col">schedule</th>
+              <th scope="col">because of</th>
+            </tr>
+          </thead>
+          <tbody>
+            {kernels.map(({ label, schedule, reason }, at) => (
+              <tr key={at}>
+                <td>
+                  <code>{label}</code>
+                </td>
+                <td>{schedule}</td>
+                <td>{reason}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
 function PartTable({ parts }: { parts: Explanation['parts'] }) {
   if (parts.length === 0) return <p class="faint">The model needs nothing of the library beside the engine.</p>;
   return (
@@ -156,6 +189,7 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
         </details>
       )}
       <StretchTable stretches={stretches} />
+      <KernelTable kernels={stretches.flatMap(({ kernels }) => kernels)} />
       <PartTable parts={parts} />
     </>
   );

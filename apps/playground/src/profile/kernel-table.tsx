@@ -35,7 +35,7 @@ function Row({ kernel, isOpen, onToggle }: { kernel: KernelProfile; isOpen: bool
   );
 }
 
-function Details({ kernel: { python, code } }: { kernel: KernelProfile }) {
+function Details({ kernel: { python, code, schedule } }: { kernel: KernelProfile }) {
   return (
     <div class="stack">
       {python.length > 0 && (
@@ -47,6 +47,7 @@ function Details({ kernel: { python, code } }: { kernel: KernelProfile }) {
           ))}
         </ul>
       )}
+      {schedule !== null && <p class="faint">Schedule: {schedule}.</p>}
       {code === null ? (
         <p class="faint">The host computed it: there is no shader.</p>
       ) : (

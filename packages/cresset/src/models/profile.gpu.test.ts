@@ -38,6 +38,7 @@ describe('a profile on WebGPU', () => {
     });
     expect(linear.flops).toBeGreaterThanOrEqual(2 * 256 * 128 * 64);
     expect(linear.code).toContain('@compute');
+    expect(linear.schedule).toMatch(/^\d×\d to a thread, 1×\d+ threads$/);
     const softmax = kernels.find(({ operators }) => operators.includes('aten::softmax.int'))!;
     expect(softmax).toMatchObject({ python: [{ file: 'net.py', line: 4 }], runs: 1, bytes: 2 * 4 * 256 * 64 });
     if (linear.shareOfPeak !== null) expect(linear.shareOfPeak).toBeGreaterThan(0);
@@ -98,7 +99,7 @@ describe('a profile on the host', () => {
     expect(peak).toBeNull();
     expect(call).toMatchObject({ encode: 0, submit: 0, readback: 0, fallback: 0 });
     const linear = kernels.find(({ operators }) => operators[0].startsWith('aten::linear'))!;
-    expect(linear).toMatchObject({ place: 'host', runs: 1, code: null, shareOfPeak: null });
+    expect(linear).toMatchObject({ place: 'host', runs: 1, code: null, schedule: null, shareOfPeak: null });
     expect(linear.milliseconds).toBeGreaterThan(0);
     await module.dispose();
   });

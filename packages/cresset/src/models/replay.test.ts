@@ -206,6 +206,31 @@ def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
     ]);
   });
 
+  it.each([true, false])(
+    'is explained by how its kernels are scheduled, and why; in software: %s',
+    async (software) => {
+      const functions = new PythonFunctions(
+        'def f(x: Tensor, w: Tensor):\n    return torch.relu(torch.softmax(torch.linear(x, w), -1))\n',
+        { device: gpu.open({ software }) },
+      );
+      await functions.call('f', [tensorOf([70, 64]), tensorOf([48, 64])]);
+      const [{ launches, kernels }] = functions.explain('f').stretches;
+      const reason = software
+        ? 'on a software adapter threads share nothing, since to wait costs more'
+        : 'no subgroups';
+      expect(kernels.length).toBe(launches);
+      expect(kernels.map(({ label }) => label)).toEqual(['aten::linear', 'softmax+relu']);
+      expect(kernels.map(({ schedule }) => schedule)).toEqual(
+        software
+          ? ['4×4 to a thread, 1×8 threads', '1 to a thread, 64 threads']
+          : ['32×32 shared by 8×8 threads, 2 of 2 sides by vectors', 'a row to 32 threads, kept'],
+      );
+      expect(kernels[0].reason).toContain('70×48 results over 64 steps; ');
+      expect(kernels[1].reason).toContain('70 points of 48 steps; ');
+      for (const each of kernels) expect(each.reason).toContain(reason);
+    },
+  );
+
   it('writes a changed number into the params of its launches', async () => {
     const functions = new PythonFunctions(
       `

@@ -6,7 +6,7 @@ import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
-import type { Planner, StretchReport } from '../run/planner.ts';
+import type { Planner, RecordedStretch } from '../run/planner.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { KeptValues } from './kept-values.ts';
 import { maxLaunches, Recording } from './recording.ts';
@@ -299,8 +299,8 @@ export class StretchPlanner implements Planner {
     this.#stretches.forEach((_, stretch) => this.#forget(stretch));
   }
 
-  report(code: Code): StretchReport[] {
-    return (this.#codes.get(code)?.sites ?? []).flatMap((site): StretchReport[] => {
+  report(code: Code): RecordedStretch[] {
+    return (this.#codes.get(code)?.sites ?? []).flatMap((site): RecordedStretch[] => {
       if (!site?.end || site.stretches.length === 0) return [];
       const longest = site.stretches.reduce((a, b) => (b.launchCount > a.launchCount ? b : a));
       const { instruction, reason } = site.end;
@@ -308,6 +308,7 @@ export class StretchPlanner implements Planner {
         {
           instructions: longest.instructions,
           launches: longest.launchCount,
+          scheduled: longest.scheduled,
           recordings: site.stretches.length,
           endsAt: instruction.op === 'OP' ? instruction.operand.name : instruction.op,
           reason,

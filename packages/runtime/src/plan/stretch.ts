@@ -1,6 +1,6 @@
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { runWithoutData } from '@cresset/operators';
-import type { CommandList, ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
+import type { CommandList, ComputeDevice, LaunchRecorder, ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
@@ -92,6 +92,11 @@ export class Stretch {
   /** Bytes of the device that it takes, replayed or not. */
   get byteLength(): number {
     return this.list.byteLength;
+  }
+
+  /** How its launches are run, where the device is a GPU. */
+  get scheduled(): readonly ScheduledLaunch[] {
+    return this.list.scheduled ?? [];
   }
 
   /** Whether everything is as it was recorded; `replay` may follow at once then. */

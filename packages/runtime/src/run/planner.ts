@@ -4,13 +4,16 @@ import type { Frame } from '../interpreter/frame.ts';
 import type { Instruction } from '../interpreter/instruction.ts';
 import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
+import type { ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Execution } from './execution.ts';
 
-/** What a planner knows of a stretch of a function, for people to read. */
-export interface StretchReport {
+/** What a planner knows of a stretch of a function. */
+export interface RecordedStretch {
   /** Instructions and launches of the longest recording that begins there. */
   readonly instructions: number;
   readonly launches: number;
+  /** How these are run, where the device is a GPU; kernels that are one launch are told apart. */
+  readonly scheduled: readonly ScheduledLaunch[];
   /** Recordings that are kept, one for each kind of arguments. */
   readonly recordings: number;
   /** The operator that the stretch ends before, and why it does. */
@@ -66,5 +69,5 @@ export interface Planner {
   abandon(): void;
   /** Gives up everything that was recorded. */
   clear(): void;
-  report(code: Code): StretchReport[];
+  report(code: Code): RecordedStretch[];
 }

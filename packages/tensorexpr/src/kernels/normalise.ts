@@ -38,9 +38,9 @@ export type NormalForm = NormalKernel | RunningSoftmax;
  * - offsets become sums of products in loop order, with params for all strides but 0 and 1;
  * - the same element of the same operand is one node.
  */
-export function normalise(kernel: Kernel): NormalKernel;
+export function normalise(kernel: Kernel | NormalContraction): NormalKernel;
 export function normalise(kernel: Kernel | RunningSoftmax): NormalForm;
-export function normalise(kernel: Kernel | RunningSoftmax): NormalForm {
+export function normalise(kernel: Kernel | NormalContraction | RunningSoftmax): NormalForm {
   switch (kernel.kind) {
     case 'nest':
       return normaliseNest(kernel);
@@ -100,17 +100,18 @@ function sharesWork(stores: readonly Store[], innerAxes: readonly AxisExpr[]): b
   return reductionsIn(rootsOf(stores)).some((reduction) => !inside(reduction));
 }
 
-function normaliseContraction(kernel: Contraction): NormalContraction {
-  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return { ...kernel, k: [kernel.k] };
+function normaliseContraction(kernel: Contraction | NormalContraction): NormalContraction {
+  const sum = [kernel.k].flat();
+  if (pointsOf(kernel.batch) * extentOf(kernel.m) * extentOf(kernel.n) === 0) return { ...kernel, k: sum };
   const roots = [kernel.left, kernel.right, ...rootsOf(kernel.stores)];
-  const splitting = new AxisSplitting([kernel.k, ...kernel.batch], roots);
+  const splitting = new AxisSplitting([...sum, ...kernel.batch], roots);
   const left = splitting.rewrite(kernel.left);
   const right = splitting.rewrite(kernel.right);
   const stores = kernel.stores.map((store) => split(store, splitting));
   const space = new IterationSpace([left, right], stores);
   const batch = space.simplify(splitting.loops(kernel.batch));
   space.keep([kernel.m, kernel.n]);
-  const k = space.simplify(splitting.loops([kernel.k]));
+  const k = space.simplify(splitting.loops(sum));
   return {
     ...kernel,
     batch,

@@ -3,18 +3,19 @@ import { byPoints, chooseSchedule, type Launch, type Schedule } from './schedule
 
 /** Threads of one workgroup. */
 export function threadsOf(schedule: Schedule): number {
-  return 'threadsM' in schedule ? schedule.threadsM * schedule.threadsN : schedule.workgroupSize;
+  return 'workgroupSize' in schedule ? schedule.workgroupSize : schedule.threadsM * schedule.threadsN;
 }
 
 /**
- * Launches dealt out to workgroups of one size, so that one grid can have those of all. Tiles may leave threads of them idle, but for shared ones,
- * whose threads wait for each other.
+ * Launches dealt out to workgroups of one size, so that one grid can have those of all. Tiles may leave threads of them idle, but for shared ones and
+ * shared sums, whose threads wait for each other.
  */
 export function withEqualWorkgroups(launches: readonly Launch[], capabilities: DeviceCapabilities): Launch[] {
-  const sizesOf = (kind: Schedule['kind'] | null): number[] =>
-    launches.filter(({ schedule }) => !kind || schedule.kind === kind).map(({ schedule }) => threadsOf(schedule));
-  const [shared, tiles] = [sizesOf('shared tile'), sizesOf('tile')];
-  const size = shared.length > 0 ? Math.min(...shared) : Math.max(...(tiles.length > 0 ? tiles : sizesOf(null)));
+  const sizesOf = (...kinds: Schedule['kind'][]): number[] =>
+    launches.filter(({ schedule }) => kinds.includes(schedule.kind)).map(({ schedule }) => threadsOf(schedule));
+  const [waiting, tiles] = [sizesOf('shared tile', 'split sum'), sizesOf('tile')];
+  const all = launches.map(({ schedule }) => threadsOf(schedule));
+  const size = waiting.length > 0 ? Math.min(...waiting) : Math.max(...(tiles.length > 0 ? tiles : all));
   return launches.map((launch) => {
     const { kernel, schedule } = launch;
     if (threadsOf(schedule) > size && kernel.kind === 'contraction')
@@ -22,7 +23,8 @@ export function withEqualWorkgroups(launches: readonly Launch[], capabilities: D
     if (schedule.kind === 'point' && kernel.kind === 'nest') return byPoints(kernel, size, schedule.pointsPerThread);
     if (schedule.kind !== 'row' && schedule.kind !== 'steps') return launch;
     // Threads of a row have more elements of it where there are fewer of them: they keep none then.
-    const own = schedule.kind === 'row' && size < schedule.workgroupSize ? { kept: [], steps: 0 } : {};
-    return { ...launch, schedule: { ...schedule, workgroupSize: size, ...own } };
+    if (schedule.kind === 'row' && size < schedule.workgroupSize)
+      return { ...launch, kept: [], schedule: { ...schedule, workgroupSize: size, steps: 0 } };
+    return { ...launch, schedule: { ...schedule, workgroupSize: size } };
   });
 }

@@ -1,2 +1,22 @@
-export { keptValues, withOneRowAxis } from './kept-values.ts';
-export { sharedTile } from './shared-tile-schedule.ts';
+import type { DeviceCapabilities } from '../device.ts';
+import type { LoopNest } from '../kernels/kernel.ts';
+import type { NormalContraction, NormalKernel } from '../kernels/normalise.ts';
+import type { TemporaryTensor } from './reduction-stages.ts';
+import type { Launch } from './schedule.ts';
+
+export { scheduleNest } from './nest-on-hardware.ts';
+export { scheduleProduct } from './product-on-hardware.ts';
+export { productStages } from './product-stages.ts';
+
+/** What devices that are none of software have more of: they carry it among their capabilities. */
+export interface HardwareSchedules {
+  scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch;
+  /** Null for a product whose right side is a sum for each element, where threads are better off by themselves. */
+  scheduleProduct(kernel: NormalContraction, capabilities: DeviceCapabilities): Launch | null;
+  /** The kernels that a product comes to, in order. */
+  productStages(
+    kernel: NormalContraction,
+    capabilities: DeviceCapabilities,
+    temporary: TemporaryTensor,
+  ): NormalKernel[];
+}

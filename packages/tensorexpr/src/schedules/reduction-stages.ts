@@ -6,13 +6,24 @@ import type { AxisExpr, Expr, ExprType, ReduceExpr } from '../expressions/expr.t
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, mapStore, type LoopNest } from '../kernels/kernel.ts';
 import { neutralElement } from '../expressions/neutral-element.ts';
-import { normaliseNest } from '../kernels/normalise.ts';
+import { normaliseNest, type NormalForm } from '../kernels/normalise.ts';
 import { TensorView } from '../expressions/operand.ts';
 import { reductionsIn } from '../expressions/walk.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */
 export type TemporaryTensor = (sizes: readonly number[], dtype: ScalarType) => Tensor;
+
+/** The kernels that one comes to on a device, in order; most often the one. */
+export function stagesOf(
+  kernel: NormalForm,
+  capabilities: DeviceCapabilities,
+  temporary: TemporaryTensor,
+): readonly NormalForm[] {
+  if (kernel.kind === 'nest') return reductionStages(kernel, capabilities, temporary);
+  const { hardware } = capabilities;
+  return kernel.kind === 'contraction' && hardware ? hardware.productStages(kernel, capabilities, temporary) : [kernel];
+}
 
 /**
  * Long reductions of few points leave most of a device idle. Their loops are cut into chunks: a stage of its own reduces

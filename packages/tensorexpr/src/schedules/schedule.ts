@@ -5,7 +5,7 @@ import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { expressionsOf, type LoopNest, type Recurrence } from '../kernels/kernel.ts';
 import { tallTile } from '../kernels/kernel-work.ts';
 import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
-import type * as hardwareSchedules from './hardware-schedules.ts';
+import type { HardwareSchedules } from './hardware-schedules.ts';
 import { blockedSums } from './reduction-stages.ts';
 import { isReduced, reductionsIn } from '../expressions/walk.ts';
 import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
@@ -22,9 +22,7 @@ export interface PointSchedule {
 export interface RowSchedule {
   readonly kind: 'row';
   readonly workgroupSize: number;
-  /** What several loops need of each element of a row, which a thread keeps; where there is any, all loops go along the same axis. */
-  readonly kept: readonly Expr[];
-  /** Elements that a thread has at most then, `workgroupSize` apart; 0: loops are any length. */
+  /** Elements that a thread has at most of a row it keeps, `workgroupSize` apart; 0: nothing is kept, and loops are any length. */
   readonly steps: number;
   /** Threads of a subgroup reduce among themselves before those of a workgroup do. */
   readonly subgroups: boolean;
@@ -75,6 +73,30 @@ export interface SharedTileSchedule {
 }
 
 /**
+ * A workgroup of a Contraction with few rows has all of these and some columns. Its threads share the steps of each sum, and add up what they came to:
+ * by subgroups, which must be of one column's threads then, or by a tree in workgroup memory.
+ */
+export interface SplitSumSchedule {
+  readonly kind: 'split sum';
+  /** `threadsN` times `threadsK`. */
+  readonly workgroupSize: number;
+  /** Threads along columns, and those that share a sum. */
+  readonly threadsN: number;
+  readonly threadsK: number;
+  /** Rows of a thread: all that there are; and columns, which are beside each other where they are loaded as vectors, else `threadsN` apart. */
+  readonly tileM: number;
+  readonly tileN: number;
+  /** Steps that a thread takes at a time: four of the innermost loop, or one. */
+  readonly depth: number;
+  /** Neighbouring threads take neighbouring steps; else neighbouring columns. */
+  readonly alongSteps: boolean;
+  /** Of the loads of each side, in the order of `loadsIn`: which of them bring four elements. */
+  readonly left: readonly boolean[];
+  readonly right: readonly boolean[];
+  readonly subgroups: boolean;
+}
+
+/**
  * Every thread of a RunningSoftmax has `rows` of the result, `columns` of each, and takes `positions` at a time: nothing is worked out
  * twice, and nobody waits for anybody.
  */
@@ -108,6 +130,7 @@ export type Schedule =
   | StepsSchedule
   | TileSchedule
   | SharedTileSchedule
+  | SplitSumSchedule
   | OwnRowsSchedule
   | SharedRowsSchedule;
 
@@ -115,6 +138,8 @@ export type Schedule =
 export interface Launch {
   readonly kernel: NormalForm;
   readonly schedule: Schedule;
+  /** Of a row: what several loops need of each element, which a thread keeps; all loops go along the same axis then. */
+  readonly kept?: readonly Expr[];
   readonly workgroups: number;
 }
 
@@ -134,6 +159,11 @@ export function scheduleKey(schedule: Schedule): string {
       const sides = [left, right].map((side) => `${side.alongSteps ? 'k' : 'i'}${side.vectors.map(Number).join('')}`);
       return `b${threadsN},${threadsM},${tileM},${tileN},${depth}${stepsInLine ? 'l' : ''}${sides.join('')}`;
     }
+    case 'split sum': {
+      const { threadsN, threadsK, tileM, tileN, depth, alongSteps, left, right, subgroups } = schedule;
+      const sides = [left, right].map((vectors) => vectors.map(Number).join('')).join(',');
+      return `k${threadsN},${threadsK},${tileM},${tileN},${depth}${alongSteps ? 'k' : 'n'}${sides}${subgroups ? 's' : ''}`;
+    }
     case 'own rows':
       return `o${schedule.workgroupSize},${schedule.rows},${schedule.columns},${schedule.positions}`;
     case 'shared rows': {
@@ -143,12 +173,12 @@ export function scheduleKey(schedule: Schedule): string {
   }
 }
 
-/** What only hardware gets; null until a device of that kind was opened. */
-let hardware: typeof hardwareSchedules | null = null;
+/** So many threads keep a GPU busy: a tile is as large as leaves them. */
+export const enoughThreads = 16384;
 
-/** Fetches what only hardware gets: whoever opens such a device does that before anything is scheduled for it. */
-export async function fetchHardwareSchedules(): Promise<void> {
-  hardware = await import('./hardware-schedules.ts');
+/** Fetches what only hardware gets, for the capabilities of such a device. */
+export async function fetchHardwareSchedules(): Promise<HardwareSchedules> {
+  return import('./hardware-schedules.ts');
 }
 
 /** Chooses how a kernel is spread over a device's threads, from its extents in this launch. */
@@ -156,7 +186,7 @@ export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilit
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
   if (kernel.kind === 'running-softmax') return scheduleRunningSoftmax(kernel, capabilities);
   if (kernel.kind === 'recurrence') return scheduleRecurrence(kernel, capabilities);
-  return capabilities.software ? scheduleNestInSoftware(kernel) : scheduleNest(kernel, capabilities);
+  return capabilities.hardware?.scheduleNest(kernel, capabilities) ?? scheduleNestInSoftware(kernel);
 }
 
 /** A nest whose points are dealt out to workgroups of that size. */
@@ -164,34 +194,6 @@ export function byPoints(nest: LoopNest, workgroupSize: number, pointsPerThread:
   const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread };
   const workgroups = Math.ceil(pointsOf(nest.axes) / (workgroupSize * pointsPerThread));
   return { kernel: blockedSums(nest), schedule, workgroups };
-}
-
-/** From this many rows on, a thread for each of them keeps a GPU busy. */
-const manyRows = 16384;
-
-function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): Launch {
-  const count = pointsOf(nest.axes);
-  const row = rowLength(nest);
-  if (count > 0 && row >= 32 && (count < manyRows || row >= 512)) {
-    const largest = Math.min(256, capabilities.maxWorkgroupSize);
-    let workgroupSize = 32;
-    while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
-    return byRows(nest, row, workgroupSize, capabilities.subgroupSize > 0);
-  }
-  return byPoints(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
-}
-
-/** Values that a thread keeps of a row: registers have room for so many. */
-const maxKept = 32;
-
-function byRows(nest: LoopNest, row: number, workgroupSize: number, subgroups: boolean): Launch {
-  const steps = powerOfTwoFrom(row / workgroupSize);
-  const united = (steps <= maxKept && hardware?.withOneRowAxis(nest)) || null;
-  const kept = united ? hardware!.keptValues(united) : [];
-  const isKept = kept.length > 0 && kept.length * steps <= maxKept;
-  const own = isKept ? { kept, steps } : { kept: [], steps: 0 };
-  const schedule: RowSchedule = { kind: 'row', workgroupSize, ...own, subgroups };
-  return { kernel: isKept ? united! : nest, schedule, workgroups: pointsOf(nest.axes) };
 }
 
 /**
@@ -202,7 +204,7 @@ function scheduleNestInSoftware(nest: LoopNest): Launch {
   const count = pointsOf(nest.axes);
   const row = rowLength(nest);
   if (count === 1 && row >= 1024) {
-    return byRows(nest, Infinity, 8, false);
+    return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8, steps: 0, subgroups: false }, workgroups: 1 };
   }
   if (row >= 64) return byPoints(nest, 8, 1);
   return count >= 8192 ? byPoints(nest, 64, 16) : byPoints(nest, count <= 8 ? 8 : 64, 1);
@@ -217,7 +219,7 @@ function scheduleRecurrence(kernel: Recurrence, { software, maxWorkgroupSize }: 
 }
 
 /** How many steps a point of the nest takes: its inner axes, or a reduction that is worked out once for the point. */
-function rowLength(nest: LoopNest): number {
+export function rowLength(nest: LoopNest): number {
   const inner = new Set<AxisExpr>(nest.innerAxes);
   const freeAxes = new FreeAxes();
   let longest = pointsOf(nest.innerAxes);
@@ -231,18 +233,17 @@ function rowLength(nest: LoopNest): number {
 function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapabilities): Launch {
   const m = extentOf(kernel.m);
   const n = extentOf(kernel.n);
-  const batch = pointsOf(kernel.batch);
-  const shared = capabilities.software ? null : hardware?.sharedTile(kernel, capabilities);
-  const schedule =
-    shared ??
-    (isReduced(kernel.right)
-      ? tallTiles(m, n, capabilities)
-      : capabilities.software
-        ? tileInSoftware(batch * m * n * pointsOf(kernel.k), m, n)
-        : tileOnGpu(batch, m, n, capabilities));
+  const launch = capabilities.hardware?.scheduleProduct(kernel, capabilities);
+  if (launch) return launch;
+  if (isReduced(kernel.right)) return byTiles(kernel, tallTiles(m, n, capabilities));
+  return byTiles(kernel, tileInSoftware(pointsOf([...kernel.batch, ...kernel.k]) * m * n, m, n));
+}
+
+/** A contraction whose tiles are dealt out to workgroups. */
+export function byTiles(kernel: NormalContraction, schedule: TileSchedule | SharedTileSchedule): Launch {
   const { tileM, tileN, threadsM, threadsN } = schedule;
-  const tiles = Math.ceil(m / (tileM * threadsM)) * Math.ceil(n / (tileN * threadsN));
-  return { kernel, schedule, workgroups: batch * tiles };
+  const tiles = Math.ceil(extentOf(kernel.m) / (tileM * threadsM)) * Math.ceil(extentOf(kernel.n) / (tileN * threadsN));
+  return { kernel, schedule, workgroups: pointsOf(kernel.batch) * tiles };
 }
 
 /** An element of the right side is dear: as many results as registers hold are made of it, of one column by each thread. */
@@ -264,25 +265,6 @@ function tileInSoftware(work: number, m: number, n: number): TileSchedule {
   return { ...fixed, threadsN: 8, tileM: m >= 2 ? 4 : 1, tileN: n > 8 ? 4 : 1 };
 }
 
-/** Tiles as large as leaves enough of them to fill a GPU. */
-function tileOnGpu(batch: number, m: number, n: number, capabilities: DeviceCapabilities): TileSchedule {
-  const threads = Math.min(256, capabilities.maxWorkgroupSize);
-  const threadsN = Math.min(16, powerOfTwoFrom(n));
-  const threadsM = Math.min(threads / threadsN, powerOfTwoFrom(m));
-  const enough = 256;
-  let tile = 4;
-  const count = (): number => batch * Math.ceil(m / (tile * threadsM)) * Math.ceil(n / (tile * threadsN));
-  while (tile > 1 && count() < enough) tile /= 2;
-  return { kind: 'tile', threadsN, threadsM, tileM: Math.min(tile, evenTile(m, tile)), tileN: tile, rolled: false };
-}
-
-/** The smallest of the usual sizes that covers `extent` in as few tiles as the largest allowed does. */
-function evenTile(extent: number, largest: number): number {
-  const tiles = Math.ceil(extent / largest);
-  const needed = Math.ceil(extent / Math.max(tiles, 1));
-  return [1, 2, 3, 4, 5, 6, 8].find((size) => size >= needed) ?? largest;
-}
-
-function powerOfTwoFrom(extent: number): number {
+export function powerOfTwoFrom(extent: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(extent, 1)));
 }

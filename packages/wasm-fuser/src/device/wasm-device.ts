@@ -39,6 +39,7 @@ export class WasmDevice implements ComputeDevice {
     subgroupSize: 0,
     immediates: false,
     software: false,
+    hardware: null,
     host: true,
     maxWorkgroupSize: 1,
     maxWorkgroupStorage: 0,

@@ -75,7 +75,8 @@ class ProfiledRun implements WorkProbe {
       separatesPasses: timestamps !== undefined,
       pass: ({ program, x, y }) => {
         if (!timestamps) return undefined;
-        batch.dispatches.push({ label: program.label, code: program.code, workgroups: [x, y] });
+        const { label, code, schedules } = program;
+        batch.dispatches.push({ label, code, schedules, workgroups: [x, y] });
         return timestamps.next();
       },
       encoded: (encoder) => {

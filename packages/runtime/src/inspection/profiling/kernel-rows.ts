@@ -1,5 +1,5 @@
 import type { Node, SourceRange } from '@cresset/ir';
-import type { DevicePeak, DeviceWork } from '@cresset/tensorexpr';
+import { describeSchedule, type DevicePeak, type DeviceWork, type DispatchRecord } from '@cresset/tensorexpr';
 import { stackEntriesOf } from '../../interpreter/program-place.ts';
 import { kernelCost, type KernelCost } from './kernel-cost.ts';
 import type { OperatorRun } from './operator-recorder.ts';
@@ -12,6 +12,7 @@ interface Row {
   readonly python: readonly SourceLine[];
   readonly place: KernelProfile['place'];
   readonly code: string | null;
+  readonly schedule: string | null;
   runs: number;
   milliseconds: number | null;
   bytes: number;
@@ -25,13 +26,22 @@ export function kernelRows(
   functionName: string,
 ): KernelProfile[] {
   const rows = new Map<string, Row>();
-  const add = (run: OperatorRun, time: number | null, { bytes, flops }: KernelCost, code: string | null): void => {
+  const add = (
+    run: OperatorRun,
+    time: number | null,
+    { bytes, flops }: KernelCost,
+    dispatch: DispatchRecord | null,
+  ): void => {
+    const { operators } = run;
+    const code = dispatch?.code ?? null;
+    const schedule = dispatch?.schedules.map(describeSchedule).join('; ') ?? null;
     const python = linesOf(run.node, functionName);
     const places = python.map(({ file, line }) => `${file}:${line}`);
-    const key = [run.place, ...run.operators, ...places, code].join('\n');
+    const key = [run.place, ...operators, ...places, code].join('\n');
     let row = rows.get(key);
     if (!row) {
-      row = { operators: run.operators, python, place: run.place!, code, runs: 0, milliseconds: 0, bytes: 0, flops: 0 };
+      const place = run.place!;
+      row = { operators, python, place, code, schedule, runs: 0, milliseconds: 0, bytes: 0, flops: 0 };
       rows.set(key, row);
     }
     row.runs++;
@@ -51,8 +61,8 @@ export function kernelRows(
           add(run, null, costs[at] ?? { bytes: run.bytes, flops: 0 }, null);
           break;
         }
-        const { begin, end, code } = dispatch;
-        add(run, begin === null || end === null ? null : (end - begin) / 1e6, costs[at], code);
+        const { begin, end } = dispatch;
+        add(run, begin === null || end === null ? null : (end - begin) / 1e6, costs[at], dispatch);
       }
     }
   }

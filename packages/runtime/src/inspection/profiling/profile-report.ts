@@ -29,6 +29,8 @@ export interface KernelProfile {
   readonly shareOfPeak: number | null;
   /** The shader's WGSL; null on the host. */
   readonly code: string | null;
+  /** How its work is spread over threads; null on the host, and where dispatches are not told apart. */
+  readonly schedule: string | null;
 }
 
 /** Milliseconds of one warm call, as it is made when nobody looks. */
