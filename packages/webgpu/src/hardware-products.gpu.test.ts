@@ -12,7 +12,7 @@ import {
   type Expr,
   type Kernel,
 } from '@cresset/tensorexpr';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { batchedProduct } from '../../../test-setup/batched-product.ts';
 import { requestWithSchedules } from '../../../test-setup/gpu-schedules.ts';
 import type { WebGpuDevice } from './webgpu-device.ts';
@@ -131,13 +131,14 @@ describe.each(['hardware', 'few threads'] as const)('products scheduled for %s',
           return true;
         });
       }
-      const { liveBytes } = device.counters;
+      const allocations = vi.spyOn(device, 'allocate');
       const result = await run(
         batchedProduct(left, right, out, () => accumulator),
         output,
       );
       const halves = 2 * Math.ceil((size + gap) ** 2 / 2) * 2;
-      expect(device.counters.liveBytes - liveBytes).toBe(2 * halves + 4 * size * size);
+      expect(allocations.mock.calls.map(([bytes]) => bytes)).toEqual([halves, halves, 4 * size * size]);
+      allocations.mockRestore();
       const [a, b] = sides;
       const error = worst(result, (index) => {
         let sum = 0;

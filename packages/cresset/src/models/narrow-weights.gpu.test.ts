@@ -10,6 +10,7 @@ import {
   type LoadOptions,
   type Tensor,
 } from '../index.ts';
+import { collectGarbage } from '../../../../test-setup/collect-garbage.ts';
 import { failure } from '../../../../test-setup/failure.ts';
 
 const FEATURES = 96;
@@ -85,21 +86,28 @@ function rounded(value: number): number {
   return Math.sign(value) * (down + (rest > 0.5 || (rest === 0.5 && down % 2 === 1) ? 1 : 0)) * step;
 }
 
+/** Bytes that are held once all that earlier tests left has been given back. */
+async function settledBytes(): Promise<number> {
+  collectGarbage();
+  await new Promise((resolve) => setImmediate(resolve));
+  return (await memory()).deviceBytes;
+}
+
 describe("weights: 'float16'", () => {
   it('halves what weights take and what goes up, and leaves those alone that it would change too much', async () => {
     const bytes: number[] = [];
     for (const precision of ['float32', 'float16'] as const) {
       await using model = await load(file, { ...webgpu, weights: precision });
-      const before = (await memory()).deviceBytes;
+      const before = await settledBytes();
       await model.forward(tokens, x);
-      bytes.push((await memory()).deviceBytes - before);
+      bytes.push((await settledBytes()) - before);
     }
     expect(bytes[0] - bytes[1]).toBe(SAVED);
   });
 
   it('computes with the rounded numbers in float32, which is what is told and saved, call after call', async () => {
     await using model = await load(file, { ...webgpu, weights: 'float16' });
-    const alike = await createModule('Net', { device: 'webgpu', worker: false });
+    await using alike = await createModule('Net', { device: 'webgpu', worker: false });
     for (const name of Object.keys(weights) as (keyof typeof weights)[]) {
       const exact = elements(name);
       const wanted = [...exact].map((value) => (SAME.includes(name) ? value : rounded(value)));
@@ -187,7 +195,7 @@ def add_between(self, x: Tensor) -> Tensor:
     for (const given of [file, bytes]) {
       const held: number[] = [];
       for (const precision of ['float32', 'float16'] as const) {
-        const before = (await memory()).deviceBytes;
+        const before = await settledBytes();
         // Bytes in front of it make a file one of which little is read at once.
         await using lazy = await load(new Blob([new Uint8Array(40 << 20), given as Uint8Array<ArrayBuffer>]), {
           ...webgpu,
@@ -202,7 +210,7 @@ def add_between(self, x: Tensor) -> Tensor:
             answer.forEach((value, place) => expect(Math.abs(value - exact[at][place])).toBeLessThan(2 ** -7 * most));
           });
         }
-        held.push((await memory()).deviceBytes - before);
+        held.push((await settledBytes()) - before);
       }
       expect(held[0] - held[1]).toBe(SAVED);
     }
