@@ -34,7 +34,7 @@ export const linalgDtypes: DtypeLimits = {
     ['lu_cpu', 'ihtb', '_lu_with_info linalg_lu linalg_lu_factor linalg_lu_factor_ex'],
     ['lu_cpu', 'hb', 'linalg_solve linalg_solve_ex linalg_det'],
     ['orgqr_cpu', 'ihtb', 'linalg_householder_product orgqr'],
-    ['ormqr_cpu', 'ihtb', 'ormqr'],
+    ['ormqr_cpu', 'htb', 'ormqr'],
     ['triangular_solve_cpu', 'ihtb', 'triangular_solve linalg_solve_triangular'],
     [
       "This function doesn't handle types other than float and double",
