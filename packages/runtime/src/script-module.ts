@@ -24,7 +24,7 @@ export interface CallOptions {
   /** Brings the tensors of the result to the host, in one submission with the work that makes them. */
   readonly resultToHost?: boolean;
   /** With that: takes those of the result that the run made on its device, and that had no copy on the host before. */
-  readonly made?: Set<Storage>;
+  readonly made?: Set<Storage> | null;
   /** Runs it here instead, with the code made for this module's device. */
   readonly context?: RuntimeContext;
   readonly observer?: OperatorObserver | null;

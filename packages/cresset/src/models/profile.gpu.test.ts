@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createModule, tensor, type ScriptModule, type Tensor } from '../index.ts';
+import { createModule, script, tensor, type ScriptModule, type Tensor } from '../index.ts';
 
 const waves = (...shape: number[]): Tensor => {
   const count = shape.reduce((product, size) => product * size, 1);
@@ -108,6 +108,63 @@ describe('a profile on the host', () => {
     const module = await net('cpu');
     await expect(module.profile([waves(64, 127)])).rejects.toThrow(/mat1 and mat2 shapes cannot be multiplied/);
     await module.dispose();
+  });
+});
+
+describe('a profile of a program that asks for gradients', () => {
+  const POTENTIAL = `
+class Potential(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(64, 64))
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, Tensor]:
+        x = x.detach().requires_grad_()
+        energy = torch.tanh(x @ self.weight).square().sum()
+        forces = torch.autograd.grad([energy], [x])[0]
+        assert forces is not None
+        return energy, -forces
+`;
+
+  async function potential(device: 'webgpu' | 'cpu'): Promise<ScriptModule> {
+    const unit = await script(POTENTIAL, { device, worker: false, filename: 'potential.py' });
+    return (unit as unknown as { Potential(): Promise<ScriptModule> }).Potential();
+  }
+
+  it('has a row for each kernel of the recorded run, forward and backward, and no other', async () => {
+    const model = await potential('webgpu');
+    for (let call = 0; call < 2; call++) await model.forward(waves(64, 64));
+    const { dispatches } = model.lastRun!;
+    const { kernels } = await model.profile([waves(64, 64)]);
+    const onDevice = kernels.filter(({ place }) => place === 'device');
+    expect(onDevice.reduce((sum, { runs }) => sum + runs, 0)).toBe(dispatches);
+    const linesOf = (operator: string): (string | undefined)[] =>
+      kernels.filter(({ operators }) => operators.includes(operator)).map(({ python }) => python[0]?.text);
+    expect(linesOf('aten::tanh')).toEqual(['energy = torch.tanh(x @ self.weight).square().sum()']);
+    expect(linesOf('aten::matmul')).toHaveLength(2);
+    const files = new Set(kernels.flatMap(({ python }) => python.map(({ file }) => file)));
+    for (const file of ['potential.py', ...['tanh', 'square', 'matmul'].map((of) => `<derivative of aten::${of}>`)]) {
+      expect(files).toContain(file);
+    }
+    expect(files).not.toContain('<builtin>');
+    await model.dispose();
+  });
+
+  it('is one on the host, too', async () => {
+    const model = await potential('cpu');
+    const { kernels } = await model.profile([waves(64, 64)]);
+    expect(kernels.filter(({ operators }) => operators.includes('aten::matmul'))).toHaveLength(2);
+    expect(new Set(kernels.map(({ place }) => place))).toEqual(new Set(['host']));
+    await model.dispose();
+  });
+
+  it('verifies the operators of its gradients on the device', async () => {
+    const model = await potential('cpu');
+    const report = await model.verify([waves(64, 64)]);
+    expect(report).toMatchObject({ passed: true, differences: [] });
+    // Five of the forward run, one of the result, and at least two for each derivative.
+    expect(report.compared).toBeGreaterThan(11);
+    await model.dispose();
   });
 });
 

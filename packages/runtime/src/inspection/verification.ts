@@ -35,7 +35,8 @@ export async function verifyCall(
   await model.loadDebugTables();
   const own = runner.context.device;
   const device = own && !own.capabilities.host ? own : (await host.chooseDevice('webgpu')).device!;
-  const { fn, receiver } = model.callee(request.module, request.method);
+  const callee = model.callee(request.module, request.method);
+  const { fn, receiver } = callee;
   const { schema } = fn;
   const reader = model.reader();
   const bound = bindArguments(schema, receiver ?? undefined, request.args, request.kwargs, (value, argument) =>
@@ -43,9 +44,7 @@ export async function verifyCall(
   );
   const context = new RuntimeContext({ generator: runner.context.generator, print: () => undefined });
   const observer = new Verifier(context, device, fn.name, signal, request.tolerance);
-  const options = { signal, context, observer };
-  if (receiver) await runner.callOn(receiver, request.method, bound.slice(1), options);
-  else await runner.callFunction(fn, bound, options);
+  await model.run(callee, receiver ? bound.slice(1) : bound, { signal, context, observer });
   return observer.report();
 }
 

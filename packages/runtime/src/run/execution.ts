@@ -28,6 +28,8 @@ export interface OperatorObserver {
   ): Promise<readonly IValue[]>;
   /** Is told of the operators that it calls. */
   readonly trace?: OperatorTrace | null;
+  /** Calls those operators in its stead. */
+  readonly watcher?: OperatorObserver | null;
   /** What it keeps of the run after the run has ended. */
   readonly kept?: readonly IValue[];
 }

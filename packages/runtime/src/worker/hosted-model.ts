@@ -195,16 +195,8 @@ export class HostedModel {
       );
       const inputs = receiver ? bound.slice(1) : bound;
       const made = new Set<Storage>();
-      const run = (how: CallOptions): Promise<IValue> => {
-        const options = { signal, resultToHost: true, onProgress: onProgress ?? null, ...how };
-        return receiver
-          ? this.runner.callOn(receiver, method, inputs, options)
-          : this.runner.callFunction(fn, inputs, options);
-      };
-      // What asks for gradients comes with a part, which few programs need.
-      const result = await (observer || !this.parts.areNeeded('gradients')
-        ? run({ observer, made })
-        : (await import('../autograd/recording/gradients-within.ts')).callWithGradients(this, callee, run));
+      const options = { signal, resultToHost: true, onProgress: onProgress ?? null, observer, made };
+      const result = await this.run(callee, inputs, options);
       const value = await this.toWire(result, schema.returns[0]?.type ?? null, made);
       const written = await writtenArguments(reader);
       const spared = reader.spared(this.freeTemporaries([...inputs, result]));
@@ -214,6 +206,18 @@ export class HostedModel {
       const written = await writtenArguments(reader).catch(() => []);
       return { value: null, written, spared: [], error, profile: this.#profile(start, before) };
     }
+  }
+
+  /** Runs a method, or a function, with its arguments but `self`. What asks for gradients comes with a part, which few programs need. */
+  async run(callee: Callee, inputs: readonly IValue[], options: CallOptions): Promise<IValue> {
+    const { fn, receiver } = callee;
+    const run = (changed: CallOptions): Promise<IValue> => {
+      const all = { ...options, ...changed };
+      return receiver ? this.runner.callOn(receiver, fn.name, inputs, all) : this.runner.callFunction(fn, inputs, all);
+    };
+    if (!this.parts.areNeeded('gradients')) return run({});
+    const { callWithGradients } = await import('../autograd/recording/gradients-within.ts');
+    return callWithGradients(this, callee, options, run);
   }
 
   /** A method that is called once more may be called often: what records its runs on a device comes then. What the host is faster with comes at once. */

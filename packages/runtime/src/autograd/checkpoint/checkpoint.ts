@@ -77,7 +77,7 @@ export class Checkpoint implements Recomputation {
   async #runAgain(run: TapeRun): Promise<readonly GradNode[]> {
     const { context, signal, ledger } = run.execution;
     const steps: GradNode[] = [];
-    const recorder = new Recorder((step) => steps.push(step));
+    const recorder = new Recorder(run.execution.observer?.watcher, (step) => steps.push(step));
     recorder.autocast = this.autocast && new Autocast(this.autocast);
     const execution = new Execution(context, signal, recorder, ledger);
     // What is written back is nothing that autograd should know of.

@@ -50,21 +50,23 @@ export function functionsOf({ fn, receiver }: Callee): readonly ScriptFunction[]
 
 /**
  * Calls a program that may ask for gradients itself. Where it does, all that stands outside of `torch.no_grad` is recorded, as in PyTorch, and every
- * operator is called as it was written; what was recorded ends with the call.
+ * operator is called as it was written, by the observer if there is one; what was recorded ends with the call. Results may be gradients that parameters
+ * have, so that none is given away with its memory.
  */
 export async function callWithGradients(
-  { parts, runner: { context } }: HostedModel,
+  { parts, runner }: HostedModel,
   callee: Callee,
-  call: (options: Pick<CallOptions, 'observer' | 'codes'>) => Promise<IValue>,
+  { context = runner.context, observer: watcher = null }: CallOptions,
+  call: (changed: CallOptions) => Promise<IValue>,
 ): Promise<IValue> {
   const functions = functionsOf(callee);
   if (!functions.some(asksForGradients)) return call({});
   parts.note('autograd', 'gradients within the program');
   await needForGradients(parts, functions);
-  const observer = new Recorder();
+  const observer = new Recorder(watcher);
   context.gradEnabled = true;
   try {
-    const result = await call({ observer, codes: tapeCode });
+    const result = await call({ observer, codes: tapeCode, made: null });
     observer.giveUp([result]);
     return result;
   } finally {

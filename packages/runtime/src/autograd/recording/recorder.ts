@@ -62,8 +62,14 @@ export class Recorder implements OperatorObserver {
   /** What arguments are cast to; null where they are taken as they are. */
   autocast: Autocast | null = null;
 
-  /** @param noteStep told of each step that keeps something */
-  constructor(private readonly noteStep: ((step: GradNode) => void) | null = null) {}
+  /**
+   * @param watcher calls the operators that are called, those of derivatives among them
+   * @param noteStep told of each step that keeps something
+   */
+  constructor(
+    readonly watcher: OperatorObserver | null = null,
+    private readonly noteStep: ((step: GradNode) => void) | null = null,
+  ) {}
 
   /** Whether what is being recorded is kept nothing of. */
   get keepsNothing(): boolean {
@@ -285,6 +291,10 @@ class WithoutAutocast implements OperatorObserver {
 
   get trace(): OperatorTrace | null {
     return this.recorder.trace;
+  }
+
+  get watcher(): OperatorObserver | null {
+    return this.recorder.watcher;
   }
 
   run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {

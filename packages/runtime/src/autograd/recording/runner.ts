@@ -14,7 +14,14 @@ import { bumpVersion } from './tensor-history.ts';
 
 /** Runs operators in the interpreter's stead; those that are said in terms of others have nothing else to run them. */
 class Runner implements OperatorObserver {
-  constructor(readonly trace: OperatorTrace | null) {}
+  readonly trace: OperatorTrace | null;
+  readonly watcher: OperatorObserver | null;
+
+  /** @param outer the observer of the run that this is a part of: whoever looks at that one looks here too */
+  constructor(outer: OperatorObserver | null) {
+    this.trace = outer?.trace ?? null;
+    this.watcher = outer?.watcher ?? null;
+  }
 
   run(binding: OperatorBinding, args: readonly IValue[], node: Node, execution: Execution): Invocation {
     const { row } = binding;
@@ -30,15 +37,15 @@ class Runner implements OperatorObserver {
   }
 }
 
-/** Calls an operator, and tells the trace of it that its run has. */
+/** Calls an operator, or has the watcher of its run call it, and tells the trace of the run. */
 export function dispatchTraced(
   binding: OperatorBinding,
   args: readonly IValue[],
   node: Node,
   execution: Execution,
 ): Invocation {
-  const results = dispatch(binding, args, execution);
-  const trace = execution.observer?.trace;
+  const { trace, watcher } = execution.observer ?? {};
+  const results = watcher?.run(binding, args, node, execution) ?? dispatch(binding, args, execution);
   if (!trace) return results;
   return whenThere(results, (done) => {
     trace.note(binding.row, args, node, done);
@@ -53,7 +60,7 @@ export const below = ({ context, signal, ledger }: Execution): Execution =>
 /** As {@link below}, of operators as they were written. */
 export const unrecorded = (execution: Execution): TapeRun =>
   new TapeRun(
-    new Execution(execution.context, execution.signal, new Runner(execution.observer?.trace ?? null), execution.ledger),
+    new Execution(execution.context, execution.signal, new Runner(execution.observer), execution.ledger),
     false,
   );
 

@@ -111,6 +111,9 @@ function shareOfPeak(
 /** PyTorch's own modules, and texts without a file, such as operators said in terms of others: not what a program's author wrote. */
 const OF_PYTORCH = /(^|\/)torch\/(nn|_\w+|functional)\b|^(<string>)?$/;
 
+/** Of texts of the compiler's own: what `1 - x` comes to. */
+const BUILTIN = '<builtin>';
+
 /**
  * The lines of Python that a node and those in its group come from, where the program tells; each once, in order. Of the calls that a
  * line stands in, it is the innermost that the program's author wrote.
@@ -120,7 +123,9 @@ function linesOf(node: Node, functionName: string): SourceLine[] {
   const lines = new Map<string, SourceLine>();
   for (const member of members) {
     if (member.kind === 'prim::Constant') continue;
-    const places = stackEntriesOf(member, functionName).flatMap(({ range }) => placeOf(range) ?? []);
+    const places = stackEntriesOf(member, functionName)
+      .flatMap(({ range }) => placeOf(range) ?? [])
+      .filter(({ file }) => file !== BUILTIN);
     const place = places.findLast(({ file }) => !OF_PYTORCH.test(file)) ?? places.at(-1);
     if (place) lines.set(`${place.file}:${place.line}`, place);
   }

@@ -16,6 +16,7 @@ export type KernelPlace = 'device' | 'host' | 'fallback';
 export interface KernelProfile {
   /** The operators in it, as `aten::linear`. */
   readonly operators: readonly string[];
+  /** Of gradients that the program asks for: the line of the derivative, whose file is `<derivative of aten::tanh>`. */
   readonly python: readonly SourceLine[];
   readonly place: KernelPlace;
   readonly runs: number;
