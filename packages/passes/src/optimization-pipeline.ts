@@ -105,6 +105,9 @@ function runProfilingInsensitiveOptimizations(
   const guards = self
     ? step('fold attributes', () => foldModuleAttributes(graph, self, options.unstableAttributes))
     : [];
+  // What flags of the module decide goes first, so that what follows never sees the branches that are not taken.
+  if (guards.length > 0)
+    step('propagate constants', () => propagateConstants(graph, evaluate, { immutableTypesOnly: true }));
   step('remove dropout', () => removeDropout(graph));
   runRequiredPasses(graph, step);
   step('decompose operators', () => decomposeOps(graph, options.compileDecomposition, options.fuse !== null));

@@ -1,11 +1,12 @@
 /**
- * Instructions as bytes, nested as they were put together; `moduleBytes` flattens them. Operands come before the instruction that takes
+ * Instructions as bytes, nested as they were put together; a module's `bytes()` flattens them. Operands come before the instruction that takes
  * them, so that an instruction is a function from code to code: `i32.add(x.get, i32.const(4))`.
  */
 export type Code = number | readonly Code[];
 
 /** An unsigned number as LEB128. */
 export function unsigned(value: number): Code {
+  if (value < 128) return value;
   const bytes: number[] = [];
   for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
   return [...bytes, value];
@@ -13,6 +14,7 @@ export function unsigned(value: number): Code {
 
 /** A signed 32-bit number as LEB128. */
 export function signed(value: number): Code {
+  if (value >= -64 && value <= 63) return value & 127;
   const bytes: number[] = [];
   for (; value < -64 || value > 63; value >>= 7) bytes.push((value & 127) | 128);
   return [...bytes, value & 127];

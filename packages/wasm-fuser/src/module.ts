@@ -95,7 +95,7 @@ export class ModuleBuilder {
     const exported = functions.flatMap(({ name }, index) =>
       name === null ? [] : [[text(name), 0, unsigned(imports.length + index)]],
     );
-    const code: Code = [
+    const head = flat([
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
       section(1, [
         ...imports.map(({ parameters, result }) => [
@@ -118,12 +118,14 @@ export class ModuleBuilder {
         functions.map((_, index) => unsigned(imports.length + index)),
       ),
       section(7, exported),
-      section(
-        10,
-        functions.map(({ code }) => sized(code)),
-      ),
-    ];
-    return Uint8Array.from(flat(code));
+    ]);
+    // What functions do is nearly all of a module: each byte of it is written down once, and then copied.
+    const bodies = functions.flatMap(({ code }) => {
+      const body = flat(code);
+      return [flat(unsigned(body.length)), body];
+    });
+    const content = [flat(unsigned(functions.length)), ...bodies];
+    return joined([head, flat([10, unsigned(lengthOf(content))]), ...content]);
   }
 }
 
@@ -132,9 +134,22 @@ function flat(code: Code): number[] {
   const bytes: number[] = [];
   const visit = (each: Code): void => {
     if (typeof each === 'number') bytes.push(each);
-    else for (const inner of each) visit(inner);
+    else for (let at = 0; at < each.length; at++) visit(each[at]);
   };
   visit(code);
+  return bytes;
+}
+
+const lengthOf = (pieces: readonly (readonly number[])[]): number =>
+  pieces.reduce((length, piece) => length + piece.length, 0);
+
+function joined(pieces: readonly (readonly number[])[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(lengthOf(pieces));
+  let offset = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, offset);
+    offset += piece.length;
+  }
   return bytes;
 }
 

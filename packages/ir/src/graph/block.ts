@@ -39,25 +39,13 @@ export class Block {
    * The nodes in order, without the two ends. The list may be changed meanwhile: a node removed while it is visited does
    * not end the iteration, one inserted after the visited node is visited next.
    */
-  *nodes(): IterableIterator<Node> {
-    for (let node = this.paramNode.next; node !== this.returnNode; node = this.#alive(node.next, 'next')) {
-      yield node;
-    }
+  nodes(): IterableIterator<Node> {
+    return new NodeIterator(this, this.paramNode, this.returnNode, 'next');
   }
 
   /** The nodes from last to first; the same freedom as {@link nodes}. */
-  *reverseNodes(): IterableIterator<Node> {
-    for (let node = this.returnNode.previous; node !== this.paramNode; node = this.#alive(node.previous, 'previous')) {
-      yield node;
-    }
-  }
-
-  #alive(node: Node, direction: 'next' | 'previous'): Node {
-    let found = node;
-    while (!found.inBlockList || found.owningBlock !== this) {
-      found = found[direction];
-    }
-    return found;
+  reverseNodes(): IterableIterator<Node> {
+    return new NodeIterator(this, this.returnNode, this.paramNode, 'previous');
   }
 
   addInput(name = ''): Value {
@@ -196,5 +184,28 @@ export class Block {
       this.#hasPositions = true;
       Node.assignPositions(this.nodes());
     }
+  }
+}
+
+/** From one end of a block to the other. By hand, because a generator's steps are calls that engines do not inline, and every pass makes them. */
+class NodeIterator implements IterableIterator<Node> {
+  constructor(
+    private readonly block: Block,
+    private visited: Node,
+    private readonly end: Node,
+    private readonly direction: 'next' | 'previous',
+  ) {}
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): IteratorResult<Node, undefined> {
+    let found = this.visited;
+    if (found === this.end) return { done: true, value: undefined };
+    do found = found[this.direction];
+    while (!found.inBlockList || found.owningBlock !== this.block);
+    this.visited = found;
+    return found === this.end ? { done: true, value: undefined } : { done: false, value: found };
   }
 }
