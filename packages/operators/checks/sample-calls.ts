@@ -66,11 +66,31 @@ function fill(array: HostArray): void {
   else for (let at = 0; at < length; at++) array[at] = at & 1;
 }
 
+/** The integer 1 so many times. */
+const onesOf = (count: number): Tensor => Tensor.fromArray(new BigInt64Array(count).fill(1n), [count], 'int64');
+
 /** Gives up the tensors that were made. */
 export const forgetTensors = (): void => made.clear();
 
 const constants = (...values: readonly IValue[]): Candidate[] => values.map((value) => () => value);
 const integers = (items: readonly number[]): List => new List(IntType.get(), items.map(BigInt));
+
+/** The weight of so many gates of a recurrent layer, of as many features as come in. */
+const gateWeight =
+  (sizes: SizesAt, dtype: ScalarType, gates: number) =>
+  (elements: number): Tensor => {
+    const features = sizes(elements).at(-1)!;
+    return tensorOf([gates * features, features], dtype);
+  };
+
+/** The state of one layer over a batch of sequences, over one sequence, and over one that is packed. */
+function states(sizes: SizesAt, dtype: ScalarType): ((elements: number) => Tensor)[] {
+  const shapesOfStates: ((all: number[]) => number[])[] = [
+    ([, batch, features]) => [1, batch, features],
+    (all) => [1, 1, all.at(-1)!],
+  ];
+  return shapesOfStates.map((shape) => (elements) => tensorOf(shape(sizes(elements)), dtype));
+}
 
 /** What is tried for a tensor that is not the first. */
 function otherTensors(name: string, sizes: SizesAt, dtype: ScalarType): Candidate[] {
@@ -85,6 +105,9 @@ function otherTensors(name: string, sizes: SizesAt, dtype: ScalarType): Candidat
   if (/ind|target|label|offsets|lengths|segment/.test(name))
     return [whole('int64'), line('int64', 0), line('int64', -1)];
   if (/mask|condition/.test(name)) return [whole('bool')];
+  if (name === 'batch_sizes') return [(elements) => onesOf(sizes(elements)[0])];
+  if (/^w_[ih]h$/.test(name)) return [1, 3, 4].map((gates) => gateWeight(sizes, dtype, gates));
+  if (name === 'hx') return [whole(dtype), ...states(sizes, dtype)];
   const kernel: Candidate = (elements) => tensorOf([4, 4, ...sizes(elements).slice(2).fill(3)], dtype);
   return [
     whole(dtype),
@@ -144,6 +167,11 @@ function candidatesFor(argument: Argument, sizes: SizesAt, dtype: ScalarType, is
   }
   if (/ScalarType/.test(realType.str())) return constants(BigInt(scalarTypeCode(dtype)));
   if (inner instanceof ListType && inner.elementType instanceof TensorType) {
+    const twice = (tensor: Tensor): List => new List(TensorType.get(), [tensor, tensor]);
+    if (name === 'params')
+      return [1, 3, 4].map((gates) => (elements) => twice(gateWeight(sizes, dtype, gates)(elements)));
+    if (name === 'hx')
+      return otherTensors(name, sizes, dtype).map((state) => (elements) => twice(state(elements) as Tensor));
     return [(elements) => new List(TensorType.get(), Array(2).fill(tensorOf(sizes(elements / 2), dtype)))];
   }
   return [...none, ...plainCandidates(argument, inner, sizes)];

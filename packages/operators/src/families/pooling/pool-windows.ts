@@ -6,10 +6,13 @@ import { add, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 export interface PoolWindows {
   readonly inputSize: number;
   readonly outputSize: number;
-  /** For the host, by output position: the positions within the input. */
-  readonly positions: readonly (readonly number[])[];
-  /** For the host: elements of the window for the average, with padding counted. */
-  readonly paddedLengths: readonly number[];
+  /** For the host: how far elements of a window are from each other. */
+  readonly step: number;
+  /** For the host: the first element of window `o` that lies within the input, and how many do. */
+  first(o: number): number;
+  count(o: number): number;
+  /** For the host: elements of window `o` for the average, with padding counted. */
+  paddedLength(o: number): number;
   /** For a device: the most positions a window has. */
   readonly taps: Expr;
   /** The input position of element `tap` of window `o`, and what must hold for it to count. */
@@ -27,18 +30,9 @@ export function slidingWindows(
   padding: number,
   dilation: number,
 ): PoolWindows {
-  const positions: number[][] = [];
-  const paddedLengths: number[] = [];
-  for (let o = 0; o < outputSize; o++) {
-    const start = o * stride - padding;
-    const own: number[] = [];
-    for (let tap = 0; tap < kernel; tap++) {
-      const at = start + tap * dilation;
-      if (at >= 0 && at < inputSize) own.push(at);
-    }
-    positions.push(own);
-    paddedLengths.push(Math.min(start + kernel, inputSize + padding) - start);
-  }
+  const startOf = (o: number): number => o * stride - padding;
+  /** The first element of window `o` that does not lie before input position `at`. */
+  const tapAt = (o: number, at: number): number => Math.max(0, Math.ceil((at - startOf(o)) / dilation));
   const inside = padding === 0 && (outputSize - 1) * stride + dilation * (kernel - 1) < inputSize;
   const size = indexParam(inputSize);
   const pad = indexParam(padding);
@@ -46,8 +40,10 @@ export function slidingWindows(
   return {
     inputSize,
     outputSize,
-    positions,
-    paddedLengths,
+    step: dilation,
+    first: (o) => startOf(o) + tapAt(o, 0) * dilation,
+    count: (o) => Math.max(0, Math.min(kernel, tapAt(o, inputSize)) - tapAt(o, 0)),
+    paddedLength: (o) => Math.min(startOf(o) + kernel, inputSize + padding) - startOf(o),
     taps: index(kernel),
     place(o, tap) {
       const at = shift(add(mul(o, index(stride)), mul(tap, index(dilation))));
@@ -69,14 +65,9 @@ export function slidingWindows(
 export function adaptiveWindows(inputSize: number, outputSize: number): PoolWindows {
   const startOf = (o: number): number => Math.floor((o * inputSize) / outputSize);
   const endOf = (o: number): number => Math.ceil(((o + 1) * inputSize) / outputSize);
-  const positions: number[][] = [];
+  const countOf = (o: number): number => endOf(o) - startOf(o);
   let longest = 0;
-  for (let o = 0; o < outputSize; o++) {
-    const start = startOf(o);
-    const length = endOf(o) - start;
-    positions.push(Array.from({ length }, (_, tap) => start + tap));
-    longest = Math.max(longest, length);
-  }
+  for (let o = 0; o < outputSize; o++) longest = Math.max(longest, countOf(o));
   const even = outputSize > 0 && inputSize % outputSize === 0;
   const taps = indexParam(longest);
   const size = indexParam(inputSize);
@@ -86,8 +77,10 @@ export function adaptiveWindows(inputSize: number, outputSize: number): PoolWind
   return {
     inputSize,
     outputSize,
-    positions,
-    paddedLengths: positions.map((own) => own.length),
+    step: 1,
+    first: startOf,
+    count: countOf,
+    paddedLength: countOf,
     taps,
     place(o, tap) {
       if (outputSize === 1) return { at: tap, conditions: [] };
@@ -113,36 +106,135 @@ export function pooledSize(
   return ceil && (size - 1) * stride >= input + padding ? size - 1 : size;
 }
 
-/** Calls `visit` for each output position, C order, with the windows' positions in each dimension; each call goes over all planes. */
+/** Elements of a window that are gathered at once. */
+const MOST_OFFSETS = 1 << 12;
+/** What it takes to begin with a window, in operations. */
+const WINDOW_COST = 64;
+
+/** Elements of the window of an output position, in some planes. */
+export interface WindowPart {
+  /** Where the result belongs within a plane of the output. */
+  readonly position: number;
+  /** The window's place in each dimension. */
+  readonly at: readonly number[];
+  /** Where the first `count` of these lie within a plane of the input, in C order. */
+  readonly offsets: Int32Array;
+  readonly count: number;
+  /** Whether no part of the window came before, and whether none comes after. */
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  /** The planes that it is about: those before `to`. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Calls `visit` for each window in all planes, output positions in C order, with stops as operations add up. The part is the same object each time. */
 export function* forEachWindow(
   windows: readonly PoolWindows[],
   planes: number,
-  visit: (position: number, at: readonly number[]) => Pieces | null,
+  visit: (part: WindowPart) => void,
 ): Pieces {
-  const at = new Array<number>(windows.length).fill(0);
+  if (planes === 0) return;
+  const elements = new WindowElements(windows);
+  const { at } = elements;
+  const part = { position: 0, at, offsets: elements.offsets, count: 0, isFirst: true, isLast: true, from: 0, to: 0 };
   const total = windows.reduce((product, { outputSize }) => product * outputSize, 1);
-  const area = windows.reduce((product, { positions }) => product * (positions[0]?.length ?? 0), 1);
-  const atOnce = PIECE_SIZE / (4 * (planes + 4) * (area + 1));
-  for (let position = 0, done = 0; position < total; position++) {
-    if (++done > atOnce) {
-      done = 0;
-      yield;
+  let done = 0;
+  for (; part.position < total; part.position++) {
+    elements.begin();
+    part.isFirst = true;
+    do {
+      part.count = elements.gather();
+      part.isLast = elements.left === 0;
+      done += WINDOW_COST + part.count;
+      const cost = 4 * (part.count + 1);
+      for (part.from = 0; part.from < planes; part.from = part.to) {
+        if (done >= PIECE_SIZE) {
+          done = 0;
+          yield;
+        }
+        part.to = Math.min(planes, part.from + Math.ceil((PIECE_SIZE - done) / cost));
+        visit(part);
+        done += (part.to - part.from) * cost;
+      }
+      part.isFirst = false;
+    } while (!part.isLast);
+    elements.next();
+  }
+}
+
+/** Where the elements of one window after another lie within a plane of the input. */
+class WindowElements {
+  /** The place of the window in each dimension. */
+  readonly at: number[];
+  readonly offsets: Int32Array;
+  /** Elements of the window that were not gathered yet. */
+  left = 0;
+  /** For each dimension: which element of the window comes next there, how many it has, and where the first one lies. */
+  readonly #taps: number[];
+  readonly #counts: number[];
+  readonly #starts: number[];
+  /** How far apart elements are in each dimension, within a plane. */
+  readonly #steps: number[];
+
+  constructor(private readonly windows: readonly PoolWindows[]) {
+    const zeros = windows.map(() => 0);
+    this.at = [...zeros];
+    this.#taps = [...zeros];
+    this.#counts = [...zeros];
+    this.#starts = [...zeros];
+    let stride = 1;
+    this.#steps = windows.toReversed().map(({ step, inputSize }) => {
+      const own = step * stride;
+      stride *= inputSize;
+      return own;
+    });
+    this.#steps.reverse();
+    this.offsets = new Int32Array(Math.min(stride, MOST_OFFSETS));
+  }
+
+  /** Goes to the first element of the window at `at`. */
+  begin(): void {
+    const { windows, at } = this;
+    let total = 1;
+    for (let dim = 0; dim < windows.length; dim++) {
+      const window = windows[dim];
+      this.#taps[dim] = 0;
+      this.#counts[dim] = window.count(at[dim]);
+      this.#starts[dim] = window.first(at[dim]) * (this.#steps[dim] / window.step);
+      total *= this.#counts[dim];
     }
-    const work = visit(position, at);
-    if (work) yield* work;
+    this.left = total;
+  }
+
+  /** Gathers as many elements as there is room for, and gives their number. */
+  gather(): number {
+    const { offsets } = this;
+    const last = this.windows.length - 1;
+    const step = this.#steps[last];
+    const taps = this.#taps;
+    let count = 0;
+    while (this.left > 0 && count < offsets.length) {
+      let offset = 0;
+      for (let dim = 0; dim <= last; dim++) offset += this.#starts[dim] + taps[dim] * this.#steps[dim];
+      const run = Math.min(this.#counts[last] - taps[last], offsets.length - count);
+      for (let tap = 0; tap < run; tap++, offset += step) offsets[count++] = offset;
+      this.left -= run;
+      taps[last] += run;
+      for (let dim = last; dim > 0 && taps[dim] === this.#counts[dim]; dim--) {
+        taps[dim] = 0;
+        taps[dim - 1]++;
+      }
+    }
+    return count;
+  }
+
+  /** Goes on to the next window. */
+  next(): void {
+    const { windows, at } = this;
     for (let dim = windows.length - 1; dim >= 0; dim--) {
       if (++at[dim] < windows[dim].outputSize) break;
       at[dim] = 0;
     }
   }
-}
-
-/** Offsets within one plane of the input of all elements of the window at `at`, C order. */
-export function windowOffsets(windows: readonly PoolWindows[], at: readonly number[]): number[] {
-  let offsets = [0];
-  windows.forEach(({ positions, inputSize }, dim) => {
-    const own = positions[at[dim]];
-    offsets = offsets.flatMap((offset) => own.map((position) => offset * inputSize + position));
-  });
-  return offsets;
 }

@@ -1,4 +1,4 @@
-import { type Pieces, repeat, PIECE_SIZE } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/pieces.ts';
 import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
@@ -19,14 +19,7 @@ import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.t
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, floatParam, mul, where } from '../../kernels/expressions.ts';
 import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
-import {
-  adaptiveWindows,
-  forEachWindow,
-  pooledSize,
-  slidingWindows,
-  windowOffsets,
-  type PoolWindows,
-} from './pool-windows.ts';
+import { adaptiveWindows, forEachWindow, pooledSize, slidingWindows, type PoolWindows } from './pool-windows.ts';
 
 /** Pools (ATen/native/Pool.h, MaxPooling.cpp, AveragePool*.cpp, AdaptiveAveragePooling*.cpp). */
 
@@ -40,26 +33,16 @@ function pooledSizes({ input, windows }: Pool): number[] {
   return [...input.sizes.slice(0, input.dim - windows.length), ...windows.map(({ outputSize }) => outputSize)];
 }
 
-const planesOf = ({ input, windows }: Pool): number => {
-  const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
-  return size === 0 ? 0 : input.numel / size;
-};
+/** Elements of one plane of the input, and of the output. */
+const planeSizes = ({ windows }: Pool): { readonly size: number; readonly outputSize: number } => ({
+  size: windows.reduce((product, { inputSize }) => product * inputSize, 1),
+  outputSize: windows.reduce((product, window) => product * window.outputSize, 1),
+});
 
-/** Runs `pool` on every plane: the trailing dimensions, with all others as a batch. */
-function forEachPlane(
-  pool: Pool,
-  area: number,
-  visit: (inputStart: number, outputStart: number) => void,
-): Pieces | null {
-  const { windows } = pool;
-  const size = windows.reduce((product, { inputSize }) => product * inputSize, 1);
-  const outputSize = windows.reduce((product, window) => product * window.outputSize, 1);
-  const planes = planesOf(pool);
-  const cost = 4 * (area + 1);
-  if (planes * cost > PIECE_SIZE) return repeat(planes, cost, (plane) => visit(plane * size, plane * outputSize));
-  for (let plane = 0; plane < planes; plane++) visit(plane * size, plane * outputSize);
-  return null;
-}
+const planesOf = (pool: Pool): number => {
+  const { size } = planeSizes(pool);
+  return size === 0 ? 0 : pool.input.numel / size;
+};
 
 /** Axes over the output, and the index of a window's element in the input. */
 interface DeviceWindows {
@@ -92,22 +75,24 @@ function lowest(dtype: ScalarType, type: ExprType): Expr {
 function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
   const input = yield* numbersInPieces(pool.input);
   const positions = indices ? scratch(Float64Array, indices.numel) : null;
+  const { size, outputSize } = planeSizes(pool);
   yield* fillInPieces(out, (values) =>
-    forEachWindow(pool.windows, planesOf(pool), (position, at) => {
-      const offsets = windowOffsets(pool.windows, at);
-      return forEachPlane(pool, offsets.length, (inputStart, outputStart) => {
-        let best = -Infinity;
-        let bestAt = offsets[0] ?? 0;
-        for (const offset of offsets) {
-          const value = input[inputStart + offset];
+    forEachWindow(pool.windows, planesOf(pool), ({ position, offsets, count, isFirst, from, to }) => {
+      for (let plane = from; plane < to; plane++) {
+        const start = plane * size;
+        const place = plane * outputSize + position;
+        let best = isFirst ? -Infinity : values[place];
+        let bestAt = isFirst ? (count > 0 ? offsets[0] : 0) : (positions?.[place] ?? 0);
+        for (let at = 0; at < count; at++) {
+          const value = input[start + offsets[at]];
           if (value > best || Number.isNaN(value)) {
             best = value;
-            bestAt = offset;
+            bestAt = offsets[at];
           }
         }
-        values[outputStart + position] = best;
-        if (positions) positions[outputStart + position] = bestAt;
-      });
+        values[place] = best;
+        if (positions) positions[place] = bestAt;
+      }
     }),
   );
   if (positions) yield* storeInPieces(indices, positions);
@@ -157,19 +142,26 @@ interface Divisor {
 function* hostAveragePool(pool: Pool, { padded, override }: Divisor, out: Tensor): Pieces {
   const input = yield* numbersInPieces(pool.input);
   const integral = isIntegral(out.dtype, false);
+  const { size, outputSize } = planeSizes(pool);
+  const planes = planesOf(pool);
+  const lengthOf = (window: PoolWindows, o: number): number => (padded ? window.paddedLength(o) : window.count(o));
+  /** Of windows that are added up in parts. */
+  const sums = scratch(Float64Array, planes);
   yield* fillInPieces(out, (values) =>
-    forEachWindow(pool.windows, planesOf(pool), (position, at) => {
-      const offsets = windowOffsets(pool.windows, at);
-      const length = padded
-        ? pool.windows.reduce((product, { paddedLengths }, dim) => product * paddedLengths[at[dim]], 1)
-        : offsets.length;
+    forEachWindow(pool.windows, planes, ({ position, at, offsets, count, isFirst, isLast, from, to }) => {
+      const length = pool.windows.reduce((product, window, dim) => product * lengthOf(window, at[dim]), 1);
       const divisor = override ?? length;
-      return forEachPlane(pool, offsets.length, (inputStart, outputStart) => {
-        let sum = 0;
-        for (const offset of offsets) sum += input[inputStart + offset];
-        const average = offsets.length === 0 && override === null ? 0 : sum / divisor;
-        values[outputStart + position] = integral ? Math.trunc(average) : average;
-      });
+      for (let plane = from; plane < to; plane++) {
+        const start = plane * size;
+        let sum = isFirst ? 0 : sums[plane];
+        for (let tap = 0; tap < count; tap++) sum += input[start + offsets[tap]];
+        if (!isLast) {
+          sums[plane] = sum;
+          continue;
+        }
+        const average = divisor === 0 ? 0 : sum / divisor;
+        values[plane * outputSize + position] = integral ? Math.trunc(average) : average;
+      }
     }),
   );
 }

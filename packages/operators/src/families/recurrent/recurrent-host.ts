@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import { Tensor, type HostArray, scratch } from '@cresset/tensor';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -28,6 +28,9 @@ export interface CellState {
   readonly cell: Float64Array | null;
 }
 
+/** What it takes to work out the gates of one feature, in operations. */
+const CELL_COST = 64;
+
 const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 
 /** A matrix that is another one transposed: weights are `[gates × hidden, features]`. */
@@ -44,7 +47,9 @@ function rowMajor(data: FloatArray, columns: number): Matrix {
 function* addRow(values: Float64Array, rows: number, bias: Tensor | null): Pieces {
   if (!bias) return;
   const own = yield* numbersInPieces(bias);
-  for (let row = 0; row < rows; row++) for (let i = 0; i < own.length; i++) values[row * own.length + i] += own[i];
+  yield* repeat(rows, own.length, (row) => {
+    for (let i = 0; i < own.length; i++) values[row * own.length + i] += own[i];
+  });
 }
 
 /**
@@ -66,7 +71,7 @@ export function* hostStep(
   yield* gemmPieces(count, width, features, hidden, yield* transposedMatrix(weights.weightHh), recurrent, 0, width);
   yield* addRow(recurrent, count, weights.biasHh);
   const fresh = weights.weightHr ? new Float64Array(count * hiddenSize) : state.hidden;
-  for (let b = 0; b < count; b++) {
+  yield* repeat(count, CELL_COST * hiddenSize, (b) => {
     for (let j = 0; j < hiddenSize; j++) {
       const at = b * hiddenSize + j;
       const gate = (index: number): number => projected[b * width + index * hiddenSize + j];
@@ -84,7 +89,7 @@ export function* hostStep(
         fresh[at] = kind === 'rnn_tanh' ? Math.tanh(sum) : Math.max(sum, 0);
       }
     }
-  }
+  });
   if (weights.weightHr) {
     const projection = yield* transposedMatrix(weights.weightHr);
     yield* gemmPieces(count, features, hiddenSize, rowMajor(fresh, hiddenSize), projection, state.hidden, 0, features);
