@@ -273,7 +273,8 @@ export class ShaderWriter {
       } else {
         const extent = this.value(axis.extent, scope);
         const next = this.fresh('rest');
-        lines.push(`let ${name} = ${rest} % ${extent};`, `let ${next} = ${rest} / ${extent};`);
+        // One division: the remainder would be another one.
+        lines.push(`let ${next} = ${rest} / ${extent};`, `let ${name} = ${rest} - ${next} * ${extent};`);
         rest = next;
       }
       scope.bind(axis, name);

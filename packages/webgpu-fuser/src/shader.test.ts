@@ -108,8 +108,8 @@ test('a bias of the last dimension leaves two loops', () => {
     ) {
       let point = i32(thread.x);
       if (point >= params.p0 * params.p1) { return; }
-      let k0 = point % params.p1;
       let rest0 = point / params.p1;
+      let k0 = point - rest0 * params.p1;
       let i0 = rest0;
       let v0 = (buffer0[((i0 * params.p2) + k0)] + buffer1[k0]);
       buffer2[((i0 * params.p3) + k0)] = (v0 * v0);
@@ -152,13 +152,13 @@ test('softmax on a GPU: a workgroup a row', () => {
     }
 
     fn exponential(x: f32) -> f32 {
-      if (x > 88.72284) { return infinity(); }
-      if (x < -103.98) { return 0.0; }
       let n = round(x * 1.442695);
       let r = (x - n * 0.693359375) + n * 0.00021219444;
       let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
-      let half = i32(n) / 2;
-      return (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(i32(n) - half);
+      let whole = i32(n);
+      let half = whole >> 1u;
+      let value = (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(whole - half);
+      return select(select(value, 0.0, x < -103.98), infinity(), x > 88.72284);
     }
 
     var<workgroup> scratch_workgroup_max_float: array<f32, 32>;

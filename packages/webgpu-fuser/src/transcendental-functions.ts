@@ -3,15 +3,16 @@
  * 4096 units in the last place for arc tangents. These keep a few units in the last place where PyTorch does.
  */
 export const transcendentalFunctions: Readonly<Record<string, string>> = {
-  // The built-in function loses a digit for every digit of a large argument.
+  // The built-in function loses a digit for every digit of a large argument. Nothing branches: threads that go different ways wait for
+  // each other, and a software adapter computes both sides.
   exponential: `fn exponential(x: f32) -> f32 {
-  if (x > 88.72284) { return infinity(); }
-  if (x < -103.98) { return 0.0; }
   let n = round(x * 1.442695);
   let r = (x - n * 0.693359375) + n * 0.00021219444;
   let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
-  let half = i32(n) / 2;
-  return (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(i32(n) - half);
+  let whole = i32(n);
+  let half = whole >> 1u;
+  let value = (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(whole - half);
+  return select(select(value, 0.0, x < -103.98), infinity(), x > 88.72284);
 }`,
   power_of_two: `fn power_of_two(n: i32) -> f32 {
   return bitcast<f32>((n + 127) << 23u);
@@ -24,9 +25,9 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
 }`,
   // exp(x) - 1 loses the digits of a small x; its series does not.
   expm1: `fn expm1(x: f32) -> f32 {
-  if (abs(x) > 0.5) { return exponential(x) - 1.0; }
-  return x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * (0.008333334 + x * (0.0013888889
+  let series = x * (1.0 + x * (0.5 + x * (0.16666667 + x * (0.041666668 + x * (0.008333334 + x * (0.0013888889
     + x * (0.0001984127 + x * 0.000024801588)))))));
+  return select(exponential(x) - 1.0, series, abs(x) <= 0.5);
 }`,
   logarithm: `fn logarithm(x: f32) -> f32 {
   if (x > 0.75 && x < 1.5) { return log1p_near_zero(x - 1.0); }
@@ -124,22 +125,23 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   let value = select(cosine_near_zero(angle.y), sine_near_zero(angle.y), odd);
   return select(value, -value, angle.x == 1.0 || angle.x == 2.0);
 }`,
+  // A rational function of the square; NaN is not smaller than anything.
   hyperbolic_tangent: `fn hyperbolic_tangent(x: f32) -> f32 {
-  let size = abs(x);
-  if (is_nan(x)) { return x; }
-  if (size > 9.1) { return copy_sign(1.0, x); }
-  let e = expm1(2.0 * size);
-  return copy_sign(e / (e + 2.0), x);
+  let inside = clamp(x, -7.905311, 7.905311);
+  let z = inside * inside;
+  let above = 0.00489352455891786 + z * (0.000637261928875436 + z * (0.0000148572235717979 + z * (5.12229709037114e-8
+    + z * (-8.60467152213735e-11 + z * (2.00018790482477e-13 + z * -2.76076847742355e-16)))));
+  let below = 0.00489352518554385 + z * (0.002268434632439 + z * (0.000118534705686654 + z * 0.00000119825839466702));
+  return select(x, inside * above / below, abs(x) >= 0.0004);
 }`,
-  // The Maclaurin series up to 1, then the complement.
   error_function: `fn error_function(x: f32) -> f32 {
-  let size = abs(x);
-  if (is_nan(x)) { return x; }
-  if (size > 4.0) { return copy_sign(1.0, x); }
-  if (size > 1.0) { return copy_sign(1.0 - error_function_tail(size), x); }
-  let z = x * x;
-  return x * (1.1283792 + z * (-0.37612638 + z * (0.11283792 + z * (-0.026866171 + z * (0.005223978 + z * (-0.00085483270
-    + z * (0.00012055333 + z * (-0.0000149256503 + z * (0.0000016462114 + z * -0.00000016365844)))))))));
+  let inside = clamp(x, -4.0, 4.0);
+  let z = inside * inside;
+  let above = -0.0160960333262415 + z * (-0.0029545998085402 + z * (-0.000734990630326855 + z * (-0.0000569250639462346
+    + z * (-0.00000210102402082508 + z * (2.77068142495902e-8 + z * -2.72614225801306e-10)))));
+  let below = -0.0142647390514189 + z * (-0.00737332916720468 + z * (-0.00168282697438203 + z * (-0.000213374055278905
+    + z * -0.0000145660718464996)));
+  return select(x, inside * (above / below), abs(x) >= 0.0);
 }`,
   // Chebyshev fit with a relative error of 1.2e-7 (Numerical Recipes, erfcc), x >= 0.
   error_function_tail: `fn error_function_tail(x: f32) -> f32 {
