@@ -22,4 +22,6 @@ console.log(report(results, options.checks));
 if (options.usage) console.log(mostUsedFallbacks(results, await readFile(options.usage, 'utf8')));
 if (options.json) await writeFile(options.json, `${JSON.stringify(results, null, 1)}\n`);
 const passed = results.filter((result) => result.passed).length;
-process.exit(options.require !== null && passed < options.require ? 1 : 0);
+const status = options.require !== null && passed < options.require ? 1 : 0;
+// Where the output is a pipe that somebody reads slowly, an end would cut off what waits to be written.
+process.stdout.write('', () => process.exit(status));
