@@ -3,6 +3,7 @@ import { kernel, view } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
+import { repeat, type Pieces } from '../../kernels/pieces.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
 import { itself, type Self } from '../views/views.ts';
@@ -57,11 +58,14 @@ function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => numb
   ];
 }
 
-function splitByTensor({
+/** What it takes to read an index and to cut there, in operations. */
+const CUT_COST = 512;
+
+function* splitByTensor({
   self,
   tensor_indices_or_sections: given,
   dim,
-}: Self & { tensor_indices_or_sections: Tensor; dim: number }): Tensor[] {
+}: Self & { tensor_indices_or_sections: Tensor; dim: number }): Pieces<Tensor[]> {
   check(
     given.dtype === 'int64',
     `tensor_split expected tensor_indices_or_sections to have dtype of long, but got ${given.dtype}`,
@@ -70,10 +74,18 @@ function splitByTensor({
     given.dim <= 1,
     `tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with ${given.dim} dims`,
   );
-  const numbers = Array.from({ length: given.numel }, (_, at) =>
-    Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1)))),
-  );
-  return given.dim === 0 ? splitInSections(self, numbers[0], dim) : splitAtIndices(self, numbers, dim);
+  const numberAt = (at: number): number =>
+    Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1))));
+  if (given.dim === 0) return splitInSections(self, numberAt(0), dim);
+  const parts: Tensor[] = [];
+  let start = 0;
+  yield* repeat(given.numel, CUT_COST, (at) => {
+    const end = numberAt(at);
+    parts.push(views.slice(self, dim, start, end, 1));
+    start = end;
+  });
+  parts.push(views.slice(self, dim, start, null, 1));
+  return parts;
 }
 
 function diagonalSizes({ A, offset, dim1, dim2 }: { A: Tensor; offset: number; dim1: number; dim2: number }): Tensor {

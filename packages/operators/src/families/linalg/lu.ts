@@ -77,6 +77,7 @@ export function permutationMatrix(pivots: ArrayLike<number>, rows: number): Matr
 export function* solveTriangular(triangular: Matrix, b: Matrix, upper: boolean, unit = false): Pieces<Matrix> {
   const x = b.clone();
   const { rows, columns } = x;
+  yield;
   yield* repeat(rows, rows * columns, (step) =>
     substituteRow(triangular, x, upper ? rows - 1 - step : step, upper, unit),
   );

@@ -131,15 +131,18 @@ const solveTriangularRow = kernel<TriangularArgs>(
       return { sizes: broadcastBatches(self, B)[1].sizes, dtype: B.dtype };
     },
     *host({ self, B, upper, left, unitriangular: unit }, [out]) {
-      const [a, b] = broadcastBatches(self, B).map(readMatrices);
-      writeMatrices(
-        out,
-        yield* mapped(a, (each, i) =>
-          left
-            ? solveTriangular(each, b[i], upper, unit)
-            : fromRight(b[i], (right) => solveTriangular(each.adjoint(), right, !upper, unit)),
-        ),
+      const [triangles, sides] = broadcastBatches(self, B);
+      const a = readMatrices(triangles);
+      yield;
+      const b = readMatrices(sides);
+      yield;
+      const solutions = yield* mapped(a, (each, i) =>
+        left
+          ? solveTriangular(each, b[i], upper, unit)
+          : fromRight(b[i], (right) => solveTriangular(each.adjoint(), right, !upper, unit)),
       );
+      yield;
+      writeMatrices(out, solutions);
     },
   },
 );
