@@ -1,4 +1,4 @@
-import { Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import {
   accumulator,
   axis,
@@ -16,7 +16,7 @@ import {
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, OperatorError } from '../../kernels/errors.ts';
 import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, floatParam, mul } from '../../kernels/expressions.ts';
 import { numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
@@ -24,6 +24,7 @@ import { type Pieces, filled } from '../../kernels/pieces.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces } from '../products/product.ts';
 import { hostSoftmax, lowerSoftmax, softmaxExpr } from './softmax.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { transposeView } from '../../kernels/views.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -131,6 +132,24 @@ function groupedHeads({ query, key, value, attn_mask: mask }: AttentionArgs): He
     view: split,
     outSizes: [...query.sizes.slice(0, -2), length, value.sizes[value.dim - 1]],
   };
+}
+
+/** Scores are floats, which integers are not multiplied with; where there are no scores nobody notices. */
+function checkScores({ q, k }: Heads): void {
+  const scores = [...q.sizes.slice(0, -1), k.sizes[k.dim - 2]];
+  if (isFloatingPoint(q.dtype) || isComplex(q.dtype) || scores.includes(0)) return;
+  throw new OperatorError(
+    q.dim === 2
+      ? `expected m1 and m2 to have the same dtype, but got: float != ${cppTypeName(q.dtype)}`
+      : `expected scalar type Float but found ${dtypeName(q.dtype)}`,
+  );
+}
+
+/** What a mask of booleans leaves out becomes an infinity of the queries' dtype, which integers do not have. */
+function checkInfinity({ query: { dtype }, attn_mask: mask }: AttentionArgs): void {
+  if (mask?.dtype !== 'bool' || !isIntegral(dtype, false)) return;
+  const name = dtype === 'int32' ? 'int' : `${dtype}_t`;
+  throw new OperatorError(`value cannot be converted to type ${name} without overflow`);
 }
 
 function scaleOf({ query, scale }: AttentionArgs): number {
@@ -253,7 +272,12 @@ const attentionArguments =
 
 function attentionRow(schema: string, shapes: (heads: Heads, args: AttentionArgs) => TensorMeta[]): OperatorRow {
   return kernel<AttentionArgs>(schema, {
-    shape: (args) => shapes(headsOf(args), args),
+    shape: (args) => {
+      const heads = headsOf(args);
+      const results = shapes(heads, args);
+      checkScores(heads);
+      return results;
+    },
     host: hostAttention,
     lower: lowerAttention,
     lowerable: ({ query, dropout_p: p }) => exprTypeOf(query.dtype) === 'float' && p === 0,
@@ -263,7 +287,10 @@ function attentionRow(schema: string, shapes: (heads: Heads, args: AttentionArgs
 export const attentionRows: readonly OperatorRow[] = [
   attentionRow(
     `aten::scaled_dot_product_attention(${attentionArguments}, *, float? scale=None, bool enable_gqa=False) -> Tensor`,
-    ({ outSizes }, { query }) => [{ sizes: outSizes, dtype: query.dtype }],
+    ({ outSizes }, args) => {
+      checkInfinity(args);
+      return [{ sizes: outSizes, dtype: args.query.dtype }];
+    },
   ),
   attentionRow(
     `aten::_scaled_dot_product_attention_math(${attentionArguments}, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)`,

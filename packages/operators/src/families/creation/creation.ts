@@ -25,7 +25,7 @@ import { broadcastSizes } from '../../kernels/broadcast.ts';
 import { lowerCopy, partOf, copyPieces } from '../../kernels/copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
 import { lowerPointwise, pointwisePieces, scalarParam } from '../../kernels/pointwise.ts';
 import { roundingTo } from '../../kernels/rounding.ts';
@@ -413,7 +413,12 @@ const triangleIndicesRow = (name: string, isLower: boolean): OperatorRow =>
   kernel<TriangleIndices>(
     `aten::${name}(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor`,
     {
-      shape: (args) => ({ sizes: [2, triangleIndices(args, isLower)[0].length], dtype: args.dtype ?? 'int64' }),
+      shape: (args) => {
+        const sizes = [2, triangleIndices(args, isLower)[0].length];
+        const dtype = args.dtype ?? 'int64';
+        if (dtype !== 'int64' && dtype !== 'int32') throw notImplementedFor(name, dtypeName(dtype));
+        return { sizes, dtype };
+      },
       *host(args, [output]) {
         const places = triangleIndices(args, isLower).flat();
         yield* writeInPieces(output, (at) => BigInt(places[at]));

@@ -1,5 +1,5 @@
 import type { Pieces } from '../../kernels/pieces.ts';
-import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { viewAsReal } from '../../kernels/copy.ts';
@@ -39,6 +39,12 @@ interface StftPlan {
   readonly frames: number;
 }
 
+/** The type of a tensor by its old name, which dtypes have that are as old. */
+const typeText = ({ dtype }: Tensor): string =>
+  dtype === 'bool' || dtype === 'bfloat16' || isComplex(dtype)
+    ? `CPU${dtypeName(dtype)}Type`
+    : `torch.${dtypeName(dtype)}Tensor`;
+
 /** The arguments as PyTorch shows them in front of a complaint. */
 function callText(
   { self, n_fft: size, window, normalized, onesided, return_complex: complexResult }: StftArgs,
@@ -46,8 +52,8 @@ function callText(
   win: number,
 ): string {
   const shown = (value: boolean | null): string => (value === null ? 'None' : value ? '1' : '0');
-  const windowText = window ? `torch.${dtypeName(window.dtype)}Tensor{${sizesText(window.sizes)}}` : 'None';
-  return `stft(torch.${dtypeName(self.dtype)}Tensor${sizesText(self.sizes)}, n_fft=${size}, hop_length=${hop}, win_length=${win}, window=${windowText}, normalized=${shown(normalized)}, onesided=${shown(onesided)}, return_complex=${shown(complexResult)}, align_to_window=None) : `;
+  const windowText = window ? `${typeText(window)}{${sizesText(window.sizes)}}` : 'None';
+  return `stft(${typeText(self)}${sizesText(self.sizes)}, n_fft=${size}, hop_length=${hop}, win_length=${win}, window=${windowText}, normalized=${shown(normalized)}, onesided=${shown(onesided)}, return_complex=${shown(complexResult)}, align_to_window=None) : `;
 }
 
 function planOf(args: StftArgs): StftPlan {
@@ -64,6 +70,10 @@ function planOf(args: StftArgs): StftPlan {
     (expected: string): (() => string) =>
     () =>
       callText(args, hop, win) + expected;
+  check(
+    isFloatingPoint(self.dtype) || isComplex(self.dtype),
+    complain('expected a tensor of floating point or complex values'),
+  );
   check(self.dim === 1 || self.dim === 2, complain('expected a 1D or 2D tensor'));
   const samples = self.sizes[self.dim - 1];
   const margin = args.center ? Math.floor(size / 2) : 0;
