@@ -152,6 +152,9 @@ export interface ComplexArray {
   readonly sizes: readonly number[];
 }
 
+/** What it takes to transform an element of a short line, and to gather it from far apart, in operations. */
+const LINE_COST = 64;
+
 /** Another array whose lines along `dim` are made from those of `source`, `size` long each. */
 function* mapLines(
   source: ComplexArray,
@@ -176,7 +179,7 @@ function* mapLines(
     }
     if (length > LONG_LINE) yield;
     yield* make(re, im, toRe, toIm) ?? [];
-    done += 20 * length;
+    done += LINE_COST * Math.max(length, size);
     if (done >= PIECE_SIZE) {
       done = 0;
       yield;
