@@ -1,5 +1,12 @@
 import { CressetError } from '@cresset/ir';
-import { hostElementSize, type DeviceBuffer, type DeviceLayout, type DeviceMemory } from './device-memory.ts';
+import {
+  elementsPerWord,
+  hostElementSize,
+  packedLayout,
+  type DeviceBuffer,
+  type DeviceLayout,
+  type DeviceMemory,
+} from './device-memory.ts';
 import { elementSize, hostArray, newHostArray, realType, type HostArray, type ScalarType } from './scalar-type.ts';
 
 interface DeviceCopy {
@@ -105,6 +112,7 @@ export class Storage {
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
   #narrowing: Narrowing | null = null;
+  #isPacked = false;
   /** Counts as memory of the storage, and is given up where that is short. */
   derived: DerivedMemory | null = null;
   /** Storages are numbered as they are made. */
@@ -185,10 +193,16 @@ export class Storage {
     return this.#narrowing !== null;
   }
 
+  /** Whether elements narrower than a word lie on a device as they do on the host, several to a word. */
+  get isPacked(): boolean {
+    return this.#isPacked;
+  }
+
   /** How elements of a dtype lie on a device, of a storage that is read. */
   layoutOf(dtype: ScalarType): DeviceLayout {
     const real = realType(dtype);
-    return this.#narrowing && real === 'float32' ? 'half' : real;
+    if (this.#narrowing && real === 'float32') return 'half';
+    return (this.#isPacked && packedLayout(real)) || real;
   }
 
   /** Has its elements of float32 rounded, now or when they are read, and lie so on devices until somebody writes to it. */
@@ -197,11 +211,17 @@ export class Storage {
     if (this.#host) this.#round();
   }
 
-  /** Has elements that are on the host lie on devices as they are from now on. */
+  /** Has elements of a dtype narrower than a word share words on devices, until a device writes to them. */
+  pack(dtype: ScalarType): void {
+    if (packedLayout(realType(dtype)) && !this.#deviceCopy()) this.#isPacked = true;
+  }
+
+  /** Has elements that are on the host lie on devices as kernels write them from now on. */
   widen(): void {
     this.#hostCopy();
     this.#dropDeviceCopy();
     this.#narrowing = null;
+    this.#isPacked = false;
   }
 
   #round(): void {
@@ -241,9 +261,11 @@ export class Storage {
     );
   }
 
-  /** Another storage on the host with the same bytes. Throws where they are only on the device. */
+  /** Another storage on the host with the same bytes, packed where this one is. Throws where they are only on the device. */
   copyOnHost(): Storage {
-    return Storage.onHost((this.#hostCopy().buffer as ArrayBuffer).slice(0));
+    const copy = Storage.onHost((this.#hostCopy().buffer as ArrayBuffer).slice(0));
+    copy.#isPacked = this.#isPacked;
+    return copy;
   }
 
   /** The bytes on the host, for writing: the device copy, if any, is dropped. */
@@ -320,8 +342,8 @@ export class Storage {
   /** Memory on a device, where the parts of complex numbers lie beside each other as they do on the host. */
   #allocate(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
     const size = (this.byteLength / hostElementSize(layout)) * memory.deviceElementSize(layout);
-    // A word is the least that holds two halves.
-    const byteLength = layout === 'half' ? Math.ceil(size / 4) * 4 : size;
+    // A word is the least that holds elements which share one.
+    const byteLength = elementsPerWord(layout) > 1 ? Math.ceil(size / 4) * 4 : size;
     meter?.take(byteLength);
     return memory.allocate(byteLength);
   }
@@ -339,6 +361,7 @@ export class Storage {
     this.#host = null;
     this.#source = null;
     this.#narrowing = null;
+    this.#isPacked = false;
     this.#writes++;
     return buffer;
   }
@@ -346,7 +369,7 @@ export class Storage {
   /** Whether `deviceBuffer` would answer without a trip over the host. */
   canReachDevice(memory: DeviceMemory, layout: DeviceLayout): boolean {
     const copy = this.#deviceCopy();
-    if (layout === 'half' && !this.#narrowing) return false;
+    if (elementsPerWord(layout) > 1 && !(layout === 'half' ? this.#narrowing : this.#isPacked)) return false;
     return this.#host !== null || (copy !== null && copy.memory === memory && copy.layout === layoutOfParts(layout));
   }
 
@@ -380,7 +403,8 @@ export class Storage {
   }
 }
 
-const layoutOfParts = (layout: DeviceLayout): DeviceLayout => (layout === 'half' ? layout : realType(layout));
+const layoutOfParts = (layout: DeviceLayout): DeviceLayout =>
+  layout === 'half' || layout === 'packed8' || layout === 'packed16' ? layout : realType(layout);
 
 function lost(): CressetError {
   return new CressetError('DEVICE_OUT_OF_MEMORY', 'this tensor is lost: the GPU had no memory for it');

@@ -16,6 +16,9 @@ export const floatFunctions: Readonly<Record<string, string>> = {
   four_halves: `fn four_halves(words: vec2<u32>) -> vec4<f32> {
   return vec4<f32>(unpack2x16float(words.x), unpack2x16float(words.y));
 }`,
+  four_bfloats: `fn four_bfloats(words: vec2<u32>) -> vec4<f32> {
+  return bitcast<vec4<f32>>((words.xxyy << vec4<u32>(16u, 0u, 16u, 0u)) & vec4<u32>(0xffff0000u));
+}`,
   is_nan: `fn is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }`,

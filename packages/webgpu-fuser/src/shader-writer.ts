@@ -1,3 +1,4 @@
+import { elementsPerWord, type DeviceLayout } from '@cresset/tensor';
 import {
   cast,
   exprTypeOf,
@@ -17,7 +18,7 @@ import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scal
 import type { Scope } from './scope.ts';
 import type { subgroupFunction } from './subgroup-functions.ts';
 import { UniformLayout } from './uniform-layout.ts';
-import { atomicType, fromStored, literal, storedType, toStored, wgslTypes } from './wgsl-type.ts';
+import { atomicType, fromStored, literal, storedType, toStored, unpacked, wgslTypes } from './wgsl-type.ts';
 
 export interface ShaderText {
   readonly code: string;
@@ -101,7 +102,8 @@ export class ShaderWriter {
     const buffer = this.bufferName(operand);
     if (!this.#vectors.has(buffer)) return null;
     const four = `${buffer}[${this.value(offset, scope)} >> 2u]`;
-    return this.#isHalf(operand) ? `four_halves(${four})` : four;
+    if (elementsPerWord(this.#layoutOf(operand)) === 1) return four;
+    return `${operand.dtype === 'bfloat16' ? 'four_bfloats' : 'four_halves'}(${four})`;
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
@@ -192,17 +194,16 @@ export class ShaderWriter {
   #elementAt(operand: Operand, offset: Expr, scope: Scope): string {
     const buffer = this.bufferName(operand);
     const isVector = this.#vectors.has(buffer);
-    const isHalf = this.#isHalf(operand);
-    if (!isVector && !isHalf) return `${buffer}[${this.value(offset, scope)}]`;
+    const count = elementsPerWord(this.#layoutOf(operand));
+    if (!isVector && count === 1) return `${buffer}[${this.value(offset, scope)}]`;
     const at = this.named(offset, scope);
-    if (!isHalf) return `${buffer}[${at} >> 2u][${at} & 3]`;
-    const word = isVector ? `${buffer}[${at} >> 2u][(${at} >> 1u) & 1]` : `${buffer}[${at} >> 1u]`;
-    return `unpack2x16float(${word})[${at} & 1]`;
+    if (count === 1) return `${buffer}[${at} >> 2u][${at} & 3]`;
+    const word = isVector ? `${buffer}[${at} >> 2u][(${at} >> 1u) & 1]` : `${buffer}[${at} >> ${count / 2}u]`;
+    return unpacked(operand.dtype, word, `${at} & ${count - 1}`);
   }
 
-  /** Whether two elements share a word. */
-  #isHalf(operand: Operand): boolean {
-    return this.#signature.bindings[this.#signature.bindingOf(operand)].layout === 'half';
+  #layoutOf(operand: Operand): DeviceLayout {
+    return this.#signature.bindings[this.#signature.bindingOf(operand)].layout;
   }
 
   bufferName(operand: Operand): string {
@@ -468,8 +469,9 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
     const buffers = this.#signature.bindings.map(({ operand, stored: isStored, layout }) => {
       const access = isStored ? 'read_write' : 'read';
       const name = this.bufferName(operand);
-      const stored = layout === 'half' ? 'u32' : storedType(operand.dtype);
-      const four = layout === 'half' ? 'vec2<u32>' : `vec4<${stored}>`;
+      const isShared = elementsPerWord(layout) > 1;
+      const stored = isShared ? 'u32' : storedType(operand.dtype);
+      const four = isShared ? 'vec2<u32>' : `vec4<${stored}>`;
       const type = this.#atomic.has(name) ? atomicType(operand.dtype) : this.#vectors.has(name) ? four : stored;
       return `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
     });

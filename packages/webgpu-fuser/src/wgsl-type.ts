@@ -42,6 +42,24 @@ export function fromStored(dtype: ScalarType, word: string): string {
   return exprTypeOf(dtype) === 'bool' ? `(${word} != 0u)` : word;
 }
 
+/** One of the elements that share a word, as a word of its own would have it. Float32 that shares one lies as float16. */
+export function unpacked(dtype: ScalarType, word: string, index: string): string {
+  switch (dtype) {
+    case 'bool':
+      return `extractBits(${word}, 8u * u32(${index}), 8u)`;
+    case 'uint8':
+      return `i32(extractBits(${word}, 8u * u32(${index}), 8u))`;
+    case 'int8':
+      return `extractBits(bitcast<i32>(${word}), 8u * u32(${index}), 8u)`;
+    case 'int16':
+      return `extractBits(bitcast<i32>(${word}), 16u * u32(${index}), 16u)`;
+    case 'bfloat16':
+      return `bitcast<f32>(extractBits(${word}, 16u * u32(${index}), 16u) << 16u)`;
+    default:
+      return `unpack2x16float(${word})[${index}]`;
+  }
+}
+
 /** A value, already of the dtype's computing type, as the word to store. */
 export function toStored(dtype: ScalarType, value: string): string {
   switch (dtype) {

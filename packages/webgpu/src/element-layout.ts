@@ -12,11 +12,14 @@ import {
 /**
  * How elements lie in device memory: a 32-bit word each, but for int64, which takes two. Narrow integers and bool are
  * widened, float16 and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32. Of weights of float32 that are
- * kept as float16 two share a word.
+ * kept as float16 two share a word, and elements that no kernel writes may lie as they do on the host.
  */
 export function deviceElementSize(dtype: DeviceLayout): number {
   switch (dtype) {
+    case 'packed8':
+      return 1;
     case 'half':
+    case 'packed16':
       return 2;
     case 'int64':
       return 8;
@@ -40,11 +43,21 @@ const PIECE_BYTES = 4 << 20;
 
 /** Elements in host layout as the words a device keeps, piece by piece; windows onto the same memory where the layouts agree. */
 export function* piecesInDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): Generator<Uint8Array> {
+  if (dtype === 'packed8' || dtype === 'packed16') {
+    const whole = bytes.byteLength & ~3;
+    if (whole > 0) yield bytes.subarray(0, whole);
+    if (whole < bytes.byteLength) {
+      const last = new Uint8Array(4);
+      last.set(bytes.subarray(whole));
+      yield last;
+    }
+    return;
+  }
   const piece = dtype === 'int32' || dtype === 'int64' || dtype === 'float32' ? bytes.byteLength : PIECE_BYTES;
   for (let at = 0; at < bytes.byteLength; at += piece) yield toDeviceLayout(dtype, bytes.subarray(at, at + piece));
 }
 
-function toDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): Uint8Array {
+function toDeviceLayout(dtype: Exclude<DeviceLayout, 'packed8' | 'packed16'>, bytes: Uint8Array): Uint8Array {
   switch (dtype) {
     case 'half': {
       const values = elements('float32', bytes);
@@ -77,6 +90,10 @@ export function toHostLayout(dtype: DeviceLayout, device: ArrayBuffer, count: nu
   switch (dtype) {
     case 'half':
       return Float32Array.from(new Uint16Array(device, 0, count), halfToNumber).buffer;
+    case 'packed8':
+      return device.slice(0, count);
+    case 'packed16':
+      return device.slice(0, 2 * count);
     case 'int32':
     case 'float32':
       return device.slice(0, 4 * count);

@@ -38,7 +38,7 @@ export class Uploads {
    */
   upload(target: PooledBuffer, byteLength: number, layout: DeviceLayout, elements: Uint8Array): PooledBuffer {
     const { batch, submittedBatch, counters } = this.host;
-    // Halves fill whole words.
+    // Elements that share words fill them.
     const written = Math.ceil(((elements.byteLength / hostElementSize(layout)) * deviceElementSize(layout)) / 4) * 4;
     if (written === 0) return target;
     counters.uploadedBytes += written;

@@ -52,20 +52,25 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (early) return early;
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
   if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, execution), execution);
-  const widened = binding.written.length > 0 ? narrowStorages(binding, args) : null;
-  const missing = missingStorages(args, context.device, widened);
+  const narrow = binding.written.length > 0 ? widenWritten(binding, args) : null;
+  const missing = missingStorages(args, context.device, narrow && new Set(narrow));
   const place = execution.place();
   if (!missing) return computeWhereBest(binding, row, args, execution, place);
   return bringToHost(missing, execution).then(() => {
-    if (widened) for (const storage of missing) if (storage.isNarrow && storage.isOnHost) storage.widen();
+    if (narrow) for (const storage of narrow) if (storage.isOnHost) storage.widen();
     return computeWhereBest(binding, row, args, execution, place);
   });
 }
 
-/** Storages kept as float16 that a call writes to: they are float32 again before it does. Null where there are none. */
-function narrowStorages({ written }: OperatorBinding, args: readonly IValue[]): Set<Storage> | null {
-  const narrow = tensorsIn(written.map((at) => args[at])).filter(({ storage }) => storage.isNarrow);
-  return narrow.length > 0 ? new Set(narrow.map(({ storage }) => storage)) : null;
+/** Has storages that a call writes to lie as kernels write them; those that have to come to the host before, null where there are none. */
+function widenWritten({ written }: OperatorBinding, args: readonly IValue[]): Set<Storage> | null {
+  let waiting: Set<Storage> | null = null;
+  for (const { storage } of tensorsIn(written.map((at) => args[at]))) {
+    if (!storage.isNarrow && !storage.isPacked) continue;
+    if (storage.isOnHost) storage.widen();
+    else (waiting ??= new Set()).add(storage);
+  }
+  return waiting;
 }
 
 /** The result of a call that was made ready, where these arguments are like those; undefined where they are not, or somebody looks on. */

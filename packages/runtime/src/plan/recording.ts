@@ -13,7 +13,7 @@ import {
   type ScalarType,
   type Storage,
 } from '@cresset/tensor';
-import type { ParamExpr, PreparedLaunch } from '@cresset/tensorexpr';
+import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
 import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
@@ -490,9 +490,12 @@ export class Recording implements HostAccessWatch {
     for (const { open } of this.liveIns) if (open) open.isClosed = true;
   }
 
-  /** Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed. */
+  /**
+   * Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed, or to what
+   * launches had read packed.
+   */
   get isWhole(): boolean {
-    return this.#written.size === 0;
+    return this.#written.size === 0 && this.launches.every(({ launch }) => hasLayouts(launch));
   }
 
   #end(reason: string): string {

@@ -26,7 +26,7 @@ import type {
   WireValue,
 } from './protocol.ts';
 import type { ProgramParts } from './program-parts.ts';
-import { bytesOnDevice } from './weight-sizes.ts';
+import { bytesOnDevice, packsOn } from './weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
@@ -105,6 +105,13 @@ export class HostedModel {
       weights: loaded.weights ?? null,
     });
     this.modules = collectModules(loaded.module);
+    this.pack([loaded.module]);
+  }
+
+  /** Has tensors that the program comes with lie packed on the device, where their elements are narrower than a word. */
+  pack(values: readonly IValue[]): void {
+    if (!packsOn(this.#device)) return;
+    for (const value of values) for (const { storage, dtype } of reachableTensors(value)) storage.pack(dtype);
   }
 
   /**
@@ -232,7 +239,10 @@ export class HostedModel {
 
   /** Makes values of messages; they may refer to the modules of this model. */
   reader(): WireReader {
-    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined));
+    return new WireReader(
+      ({ model, path }) => (model === this.id ? this.modules.get(path) : undefined),
+      packsOn(this.#device),
+    );
   }
 
   /** Throws where there is nothing of that name. */

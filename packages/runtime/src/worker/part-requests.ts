@@ -234,7 +234,7 @@ export interface MemoryEstimate {
   readonly fileBytes: number;
   /** Of all tensors as they lie in the file. */
   readonly weightBytes: number;
-  /** Of all tensors as they would lie on the device, which keeps narrow types wider. */
+  /** Of all tensors as they would lie on the device. */
   readonly deviceBytes: number;
   readonly largestTensor: {
     /** Its path in the module; empty for one that is in no attribute of it. */

@@ -2,11 +2,14 @@ import { elementSize, type ScriptObject, type Storage, type Tensor } from '@cres
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { reachableTensors } from './wire-value.ts';
 
+/** Whether elements of the host that are narrower than a word share words on a device: it has kernels unpack them. */
+export const packsOn = (device: ComputeDevice | null): boolean => device !== null && !device.capabilities.host;
+
 /** What a tensor's storage takes on a device, or as it lies in the file where there is none. */
-export function bytesOnDevice({ byteLength }: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
+export function bytesOnDevice(storage: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
   const width = elementSize(dtype);
   try {
-    return (byteLength / width) * (device?.deviceElementSize(dtype) ?? width);
+    return (storage.byteLength / width) * (device?.deviceElementSize(storage.layoutOf(dtype)) ?? width);
   } catch {
     // A dtype that stays on the host.
     return 0;

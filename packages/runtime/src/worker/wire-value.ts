@@ -195,8 +195,14 @@ export class WireReader {
   readonly #given = new Map<WireTensor, GivenTensor>();
   readonly #objectAt: (reference: WireReference) => ScriptObject | undefined;
 
-  /** @param objectAt the objects that references name */
-  constructor(objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined) {
+  /**
+   * @param objectAt the objects that references name
+   * @param packs whether elements narrower than a word share words on the device
+   */
+  constructor(
+    objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined,
+    private readonly packs = false,
+  ) {
     this.#objectAt = objectAt;
   }
 
@@ -320,6 +326,7 @@ export class WireReader {
     if (!given) {
       const tensor = tensorFromWire(wire);
       const { storage, sizes } = tensor;
+      if (this.packs) storage.pack(tensor.dtype);
       this.#given.set(wire, (given = { key: wire.key, tensor, storage, writes: storage.writes, sizes }));
     }
     return given.tensor;

@@ -5,6 +5,9 @@ import { loadsIn } from '../expressions/walk.ts';
 import type { NormalContraction } from '../kernels/normalise.ts';
 import type { Staging } from './schedule.ts';
 
+/** Dtypes of which a device has float32, in words of their own or two to a word. */
+const isFloat: ReadonlySet<string> = new Set(['float32', 'float16', 'bfloat16']);
+
 /** Finds loads that may bring four elements at once, since these lie beside each other and begin where a vector does. */
 export class VectorLoads {
   readonly #forms = new LinearForms();
@@ -35,7 +38,7 @@ export class VectorLoads {
   }
 
   #isVector({ operand, offset }: LoadExpr, axis: AxisExpr): boolean {
-    if (operand.dtype !== 'float32' || extentOf(axis) % 4 !== 0 || this.#stored.has(operand.tensor.storage))
+    if (!isFloat.has(operand.dtype) || extentOf(axis) % 4 !== 0 || this.#stored.has(operand.tensor.storage))
       return false;
     const { base, terms, rest } = this.#forms.of(offset);
     // What a sum within the side reads is read step by step there.
