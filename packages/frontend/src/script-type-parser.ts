@@ -175,12 +175,11 @@ export class ScriptTypeParser {
       return type;
     }
     if (MISSING_CONTAINED.has(bare)) {
-      const example =
-        bare === 'Dict' ? 'Dict[int, int]' : bare === 'Union' ? 'Union[int, Optional[float]]' : `${bare}[int]`;
-      throw compileError(
-        range,
-        `Attempted to use ${bare} without a contained type. Please add a contained type, e.g. ${example}`,
-      );
+      const missing =
+        bare === 'Dict'
+          ? 'contained types. Please add contained type, e.g. Dict[int, int]'
+          : `a contained type. Please add a contained type, e.g. ${bare}[int]`;
+      throw compileError(range, `Attempted to use ${bare} without ${missing}`);
     }
     throw compileError(range, `Unknown type name '${name}'`);
   }

@@ -313,6 +313,11 @@ describe('errors', () => {
     ['def f(x):\n  a, b = x, x, x', 'too many values to unpack: need 2 but found 3'],
     ['def f(x):\n  break', "SyntaxError: 'break' outside loop"],
     ['def f(x: List):\n  return x', 'Attempted to use List without a contained type'],
+    [
+      'def f(x: Dict):\n  return x',
+      'Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]',
+    ],
+    ['def f(x: Union):\n  return x', 'Please add a contained type, e.g. Union[int]'],
     ['def f(x: Foo):\n  return x', "Unknown type name 'Foo'"],
     ['def f(x: int):\n  for i in x: pass', "'int' object is not iterable"],
     ['def f(x: Tuple[int, int]):\n  return x[2]', 'Tuple index out of range. Tuple is length 2 and index is 2'],

@@ -149,6 +149,11 @@ describe('Optional and Union', () => {
     const numbers = UnionType.create([NumberType.get(), NoneType.get()]);
     expect(numbers.str()).toBe('Scalar?');
     expect(UnionType.create([optionalInt, StringType.get()]).str()).toBe('Union(int, NoneType, str)');
+    const either = UnionType.create([IntType.get(), StringType.get()]);
+    const withNone = UnionType.create([IntType.get(), StringType.get(), NoneType.get()]);
+    expect(OptionalType.create(either).isSubtypeOf(withNone)).toBe(true);
+    expect(withNone.isSubtypeOf(OptionalType.create(either))).toBe(true);
+    expect(OptionalType.create(either).isSubtypeOf(UnionType.create([optionalInt, BoolType.get()]))).toBe(false);
     expect(() => UnionType.create([IntType.get(), IntType.get()])).toThrow(CressetError);
     expect(() => OptionalType.create(NoneType.get())).toThrow(CressetError);
   });

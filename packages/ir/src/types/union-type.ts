@@ -80,8 +80,9 @@ export class OptionalType extends Type {
         whyNot?.push(`${other.reprStr()} cannot hold None`);
         return false;
       }
-      if (!other.canHoldType(this.elementType)) {
-        whyNot?.push(`${other.reprStr()} cannot hold ${this.elementType.reprStr()}`);
+      const { elementType } = this;
+      if (!(elementType instanceof UnionType ? elementType.isSubtypeOf(other) : other.canHoldType(elementType))) {
+        whyNot?.push(`${other.reprStr()} cannot hold ${elementType.reprStr()}`);
         return false;
       }
       return true;

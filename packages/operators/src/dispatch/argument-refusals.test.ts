@@ -123,6 +123,27 @@ describe('dtypes', () => {
     );
   });
 
+  it('of what is multiplied or made sum to one, where there are elements', () => {
+    const flags = (rows: number, columns: number): Tensor =>
+      tensor(new Array<number>(rows * columns).fill(1), [rows, columns], 'bool');
+    expect(shown(run('aten::mm', flags(2, 0), flags(0, 1)))).toEqual([
+      [2, 1],
+      [0, 0],
+    ]);
+    expect(() => run('aten::mm', flags(2, 1), flags(1, 1))).toThrow(`"addmm_impl_cpu_" not implemented for 'Bool'`);
+    expect(shown(run('aten::softmax.int', tensor([], [2, 0], 'int32'), -1n, null))).toEqual([[2, 0], []]);
+  });
+
+  it('of triangles of indices, of losses of classes over positions', () => {
+    expect(() => run('aten::tril_indices', 2n, 2n, 0n, 2n, null, null, null)).toThrow(
+      `"tril_indices" not implemented for 'Short'`,
+    );
+    const scores = tensor([1, 2], [1, 2, 1], 'int32');
+    expect(() => run('aten::nll_loss_nd', scores, tensor([0], [1, 1], 'int64'), null, 1n, -100n)).toThrow(
+      `"nll_loss2d_forward_out_frame" not implemented for 'Int'`,
+    );
+  });
+
   it('of adaptive averages, where there is anything to average', () => {
     const none = tensor([], [0, 8, 8], 'int32');
     expect(shown(run('aten::adaptive_avg_pool1d', none, ints(5n)))).toEqual([[0, 8, 5], []]);

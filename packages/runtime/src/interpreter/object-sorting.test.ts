@@ -18,6 +18,11 @@ class Card:
 class Plain:
     def __init__(self, rank: int):
         self.rank = rank
+class Odd:
+    def __init__(self, rank: int):
+        self.rank = rank
+    def __lt__(self, other: 'Odd') -> int:
+        return 1
 `;
 
 function run(body: string): unknown {
@@ -55,6 +60,21 @@ describe('lists of objects', () => {
   it('need a class with __lt__', () => {
     expect(() => run('    plain = [Plain(2), Plain(1)]\n    plain.sort()\n    return [plain[0].rank]\n')).toThrow(
       /To sort a list of __torch__\.Plain it must define a __lt__ method with two inputs of type __torch__\.Plain that returns a bool/,
+    );
+  });
+
+  it('need a __lt__ that takes two of the class and says a bool, however few there are', () => {
+    expect(() => run('    odd = [Odd(2)]\n    odd.sort()\n    return [odd[0].rank]\n')).toThrow(
+      /To sort a list of __torch__\.Odd it must define/,
+    );
+    expect(() => run('    odd = [(1, Odd(2))]\n    odd.sort()\n    return [odd[0][0]]\n')).toThrow(
+      /To sort a list of __torch__\.Odd it must define/,
+    );
+  });
+
+  it('in tuples with what has no order are refused', () => {
+    expect(() => run('    pairs = [({1: 2}, 3)]\n    pairs.sort()\n    return [pairs[0][1]]\n')).toThrow(
+      'Contained elements in (Dict(int, int), int) are not sortable. Only Int, Bool, Float, String, Tensor,',
     );
   });
 });

@@ -15,6 +15,7 @@ export function sortObjects(
   reverse: boolean,
   state: InterpreterState,
 ): IValue[] | Promise<IValue[]> {
+  if (items.length > 0) checkSortable(items[0]);
   const sorting = merged(items, reverse);
   const proceed = (step: IteratorResult<readonly [IValue, IValue], IValue[]>): IValue[] | Promise<IValue[]> => {
     let next = step;
@@ -26,6 +27,22 @@ export function sortObjects(
     return next.value;
   };
   return proceed(sorting.next());
+}
+
+/** Throws where the class of an object, or of one in a tuple, has no `__lt__` for two of it; PyTorch looks at the first of the list. */
+function checkSortable(item: IValue): void {
+  if (item instanceof Tuple) item.items.forEach(checkSortable);
+  if (!(item instanceof ScriptObject)) return;
+  const { type } = item;
+  const schema = type.findMethod('__lt__')?.schema;
+  const takes = schema?.arguments.map((argument) => argument.type) ?? [];
+  if (takes.length === 2 && takes.every((taken) => taken.equals(type)) && schema?.returns[0]?.type.kind === 'BoolType')
+    return;
+  const name = type.reprStr();
+  throw new CressetError(
+    'SORT_OBJECTS',
+    `To sort a list of ${name} it must define a __lt__ method with two inputs of type ${name} that returns a bool`,
+  );
 }
 
 /** Merge sort: stable, as Python's. */
@@ -49,14 +66,7 @@ function isLess(a: IValue, b: IValue, state: InterpreterState): boolean | Promis
   }
   if (!(a instanceof ScriptObject)) return (a as bigint) < (b as bigint);
   const { type } = a;
-  const method = type.findMethod('__lt__');
-  if (!method) {
-    const name = type.reprStr();
-    throw new CressetError(
-      'SORT_OBJECTS',
-      `To sort a list of ${name} it must define a __lt__ method with two inputs of type ${name} that returns a bool`,
-    );
-  }
+  const method = type.getMethod('__lt__');
   const results = state.runBeside(state.codeOf(method).code([a, b]), [a, b]);
   return whenThere(results, ([less]) => less === true);
 }

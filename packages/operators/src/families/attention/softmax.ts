@@ -123,7 +123,7 @@ function softmaxRow(schema: string, kind: Kind, out: boolean | string = false): 
       const { self } = args;
       const dim = wrapDim(args.dim, self.dim);
       const dtype = resultType(args);
-      if (!isFloatingPoint(dtype)) {
+      if (!isFloatingPoint(dtype) && self.numel > 0) {
         const last = dim === self.dim - 1 || self.dim === 0;
         throw notImplementedFor(`${refusal}_${last ? 'lastdim_' : ''}kernel_impl`, dtypeName(dtype));
       }

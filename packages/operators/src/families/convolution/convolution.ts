@@ -19,8 +19,8 @@ function convolutionRow<Args>(
   /** With a batch dimension, whether or not the input has one. */
   const resolve = (args: Args): { convolution: Convolution; batched: boolean } => {
     const given = canonical(args);
-    const { input, weight } = given;
-    const batched = batch === null || weight.dim < 3 || batchify(input, batch);
+    const { input } = given;
+    const batched = batch === null || batchify(input, batch);
     const full = batched ? given : { ...given, input: unsqueezeView(input, 0) };
     return { convolution: convolutionOf(full), batched };
   };

@@ -65,7 +65,8 @@ function nllShape(args: NllArgs): TensorMeta {
     () =>
       `weight tensor should be defined either for all ${scores.sizes[1]} classes or no classes but got weight tensor of shape: ${sizesText(weight!.sizes)}`,
   );
-  if (!isFloatingPoint(self.dtype)) throw notImplementedFor('nll_loss_out_frame', dtypeName(self.dtype));
+  const kernelName = self.dim > 2 ? 'nll_loss2d_forward_out_frame' : 'nll_loss_out_frame';
+  if (!isFloatingPoint(self.dtype)) throw notImplementedFor(kernelName, dtypeName(self.dtype));
   return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
 }
 

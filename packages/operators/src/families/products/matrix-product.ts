@@ -1,4 +1,4 @@
-import { isComplex, type Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, type Tensor } from '@cresset/tensor';
 import { decomposed, kernel, type Forms } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
@@ -61,7 +61,7 @@ function checkMatrices(self: Tensor, mat2: Tensor): void {
       `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(self.dtype)} != ${cppTypeName(mat2.dtype)}`,
   );
   checkInner(self.sizes[0], self.sizes[1], mat2);
-  refuseBool('addmm_impl_cpu_', self.dtype);
+  refuseBool('addmm_impl_cpu_', self, mat2);
 }
 
 function checkInner(rows: number, inner: number, mat2: Tensor): void {
@@ -71,8 +71,9 @@ function checkInner(rows: number, inner: number, mat2: Tensor): void {
   );
 }
 
-function refuseBool(kernel: string, dtype: ScalarType): void {
-  if (dtype === 'bool') throw notImplementedFor(kernel, 'Bool');
+/** Where there is nothing to multiply, no kernel is asked. */
+function refuseBool(kernel: string, left: Tensor, right: Tensor): void {
+  if (left.dtype === 'bool' && left.numel > 0 && right.numel > 0) throw notImplementedFor(kernel, 'Bool');
 }
 
 interface TwoMatrices {
@@ -108,7 +109,7 @@ export function checkScalarType(expected: Tensor, found: Tensor): void {
 
 function bmmShape({ self, mat2 }: TwoMatrices): TensorMeta {
   checkBatches(self, mat2);
-  refuseBool('baddbmm_cpu_', self.dtype);
+  refuseBool('baddbmm_cpu_', self, mat2);
   return { sizes: [self.sizes[0], self.sizes[1], mat2.sizes[2]], dtype: self.dtype };
 }
 
@@ -154,12 +155,12 @@ function checkMatmul(self: Tensor, other: Tensor): void {
     );
     if (other.dim === 2) checkInner(self.numel / Math.max(inner, 1), inner, other);
     else checkBatchInner(inner, other);
-    refuseBool('addmm_impl_cpu_', self.dtype);
+    refuseBool('addmm_impl_cpu_', self, other);
   } else {
     checkScalarType(self, other);
     if (self.dim > 2) broadcastSizes(self.sizes.slice(0, -2), other.sizes.slice(0, -2));
     checkBatchInner(inner, other);
-    refuseBool('baddbmm_cpu_', self.dtype);
+    refuseBool('baddbmm_cpu_', self, other);
   }
 }
 
@@ -291,7 +292,7 @@ function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
   expand(self, sizes);
   checkBatches(batch1, batch2);
   check(self.dtype === batch1.dtype, 'Input dtypes must be the same');
-  refuseBool('baddbmm_cpu_', self.dtype);
+  refuseBool('baddbmm_cpu_', batch1, batch2);
   return { sizes, dtype: self.dtype };
 }
 

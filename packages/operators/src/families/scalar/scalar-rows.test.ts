@@ -101,6 +101,10 @@ describe('printing', () => {
     expect(run('aten::format', '{} is {}', 'x', 2n)).toBe('x is 2');
     expect(() => run('aten::format', '{}{}', 1n)).toThrow('Too few arguments for format string: {}{}');
     expect(run('aten::percentFormat', '%s %d%%', new Tuple(['a', 3n]))).toBe('a 3%');
+    expect(run('aten::percentFormat', '%E %F', new Tuple([1n, 2.5]))).toBe('1.000000E+00 2.500000');
+    expect(run('aten::percentFormat', '%e %E %f %f', new Tuple([NaN, Infinity, -Infinity, 1e22]))).toBe(
+      'nan INF -inf 10000000000000000000000.000000',
+    );
   });
 });
 

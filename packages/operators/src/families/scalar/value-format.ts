@@ -170,6 +170,8 @@ function exponential(value: number, digits = 4): string {
   return `${mantissa}e${Number(exponent) < 0 ? '-' : '+'}${size}`;
 }
 
+const wholeDigits = (value: number): string => (Number.isFinite(value) ? BigInt(value).toString() : '');
+
 function nonFinite(value: number, text: string): string {
   if (Number.isNaN(value)) return 'nan';
   return Number.isFinite(value) ? text : value < 0 ? '-inf' : 'inf';
@@ -205,10 +207,20 @@ export function formatPercent(template: string, values: readonly IValue[]): stri
         return typeof value === 'bigint' ? value.toString() : Math.trunc(Number(value)).toString();
       }
       case 'e':
-      case 'f': {
+      case 'E': {
         const value = next();
         requireNumber(specifier, value);
-        return specifier === 'e' ? exponential(Number(value), 6) : Number(value).toFixed(6);
+        const text = nonFinite(Number(value), exponential(Number(value), 6));
+        return specifier === 'E' ? text.toUpperCase() : text;
+      }
+      case 'f':
+      case 'F': {
+        const value = next();
+        requireNumber(specifier, value);
+        // Great numbers are written with all their digits, as C does.
+        const digits =
+          Math.abs(Number(value)) < 1e21 ? Number(value).toFixed(6) : `${wholeDigits(Number(value))}.000000`;
+        return nonFinite(Number(value), digits);
       }
       case 'c': {
         const value = next();

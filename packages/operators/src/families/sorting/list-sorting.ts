@@ -1,4 +1,4 @@
-import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { List, ScriptObject, Tensor, Tuple, typeOfValue, type IValue } from '@cresset/tensor';
 import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { valuesEqual } from '../scalar/comparison.ts';
@@ -37,7 +37,12 @@ function checkSortable(values: readonly IValue[]): void {
         ` or Tuples of aforementioned types can be sorted, got list of ${type}\n`,
     );
   }
-  if (!isSortable(values[0])) throw new OperatorError(`Contained elements in ${type} are not sortable.`);
+  if (!isSortable(values[0])) {
+    throw new OperatorError(
+      `Contained elements in ${typeOfValue(values[0])?.str()} are not sortable. Only Int, Bool, Float, String, Tensor, ` +
+        'a User Defined Class with __lt__ method defined or Tuples of aforementioned types can be sorted.',
+    );
+  }
 }
 
 function truth(tensor: Tensor): number | bigint {
