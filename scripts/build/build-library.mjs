@@ -143,10 +143,10 @@ async function library(entry, { plugins = [], name, output = {}, emptyOutDir = f
 }
 
 /**
- * Parts of models that see, which come in one file with the engine where files of their own would not be found: in the engine's text, and in a
- * service worker.
+ * Parts that come in one file with the engine where files of their own would not be found, in the engine's text and in a service worker: what computes on
+ * a GPU, and parts of models that see.
  */
-const PARTS_WITH_ENGINE = ['part-padding.js', 'part-resampling.js'];
+const PARTS_WITH_ENGINE = ['part-webgpu.js', 'part-padding.js', 'part-resampling.js'];
 
 const textOf = (file) => readFileSync(join(outDir, file), 'utf8');
 

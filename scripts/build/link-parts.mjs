@@ -10,6 +10,15 @@ const { version } = JSON.parse(readFileSync(new URL('../../packages/cresset/pack
 /** The file of a part, by the module that it begins with. */
 export const partFileOf = ({ name }) => `part-${name}.js`;
 
+/** Each `import()` of a file as a call of `link`, which is handed `engine`, a function that gives what the engine exports. */
+function linkImports(text, program, link, engine, needsOf) {
+  for (const node of dynamicImports(program)) {
+    const file = fileOf(node.source);
+    if (file !== null)
+      text.overwrite(node.start, node.end, `${link}(${JSON.stringify([file, ...needsOf(file)])},${engine})`);
+  }
+}
+
 /**
  * The engine: `import('./part-x.js')` becomes a call of `linkPart`, which is handed the names of the file and of those that it needs, to be
  * fetched at once, and what parts import. All of it stands in a function: minifiers that take the file for a script (Rspack's) leave names at its top
@@ -20,11 +29,7 @@ function linkEngine(code, program, publicNames, needsOf) {
   const exports = exportsOf(program);
   const pairs = exportedPairs(exports);
   const link = pairs.find(([name]) => name === 'linkPart')[1];
-  for (const node of dynamicImports(program)) {
-    const file = fileOf(node.source);
-    if (file !== null)
-      text.overwrite(node.start, node.end, `${link}(${JSON.stringify([file, ...needsOf(file)])},engineExports)`);
-  }
+  linkImports(text, program, link, 'engineExports', needsOf);
   const published = pairs.filter(([name]) => publicNames.includes(name));
   text.overwrite(
     exports.start,
@@ -36,9 +41,10 @@ function linkEngine(code, program, publicNames, needsOf) {
   return text;
 }
 
-/** A part: a function of the engine's exports and of those of other parts, in the order in which it names their files. */
-function linkPart(code, program, ownFile, engineFile) {
+/** A part: a function of the engine's exports and of those of other parts, in the order in which it names their files. What it imports later is linked as well. */
+function linkPart(code, program, ownFile, engineFile, needsOf) {
   const text = new MagicString(code);
+  linkImports(text, program, 'engine.linkPart', '()=>engine', needsOf);
   const needs = [];
   const parameters = ['engine'];
   let opening = '';
@@ -75,7 +81,7 @@ export function linkParts(publicNames) {
       };
       const text = chunk.isEntry
         ? linkEngine(code, program, publicNames, needsOf)
-        : linkPart(code, program, chunk.fileName, engine);
+        : linkPart(code, program, chunk.fileName, engine, needsOf);
       return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
     },
   };

@@ -33,13 +33,13 @@ function startOnRequest(event: Event): void {
   });
 }
 
-async function start({ version: pageVersion, parts }: StartRequest): Promise<void> {
+async function start({ version: pageVersion, parts, device }: StartRequest): Promise<void> {
   if (pageVersion !== version) {
     throw new Error(`this is the engine of cresset ${version}, and the page has cresset ${pageVersion}`);
   }
   usePartAddresses(parts);
   await registerLocalOperators();
-  serve(scopePort(scope!));
+  serve(scopePort(scope!), device);
 }
 
 scope?.addEventListener('message', startOnRequest);

@@ -126,8 +126,10 @@ export interface ComputeDevice extends DeviceMemory {
   readonly description: string;
   readonly capabilities: DeviceCapabilities;
   readonly counters: Readonly<DeviceCounters>;
-  /** Null where work cannot be recorded. */
+  /** Null where work cannot be recorded, or not yet. */
   readonly recorder: LaunchRecorder | null;
+  /** Fetches the recorder of a device that comes without one; without it where it cannot be had. */
+  fetchRecorder?(): Promise<void>;
   memory(): DeviceMemoryUse;
   /** Enqueues one kernel; its shader is compiled in the background on first use. The operands' storages are read and
    * written on the device: a storage that is stored to becomes device-only. Throws where a binding limit is exceeded. */

@@ -36,9 +36,8 @@ export async function requestGpu(options: WebGpuDeviceOptions = {}): Promise<Gpu
     const { device } = options;
     return accessOf(device, device.adapterInfo);
   }
-  const gpu = typeof navigator === 'undefined' ? undefined : navigator.gpu;
-  if (!gpu) throw noApi();
-  const adapter = await gpu.requestAdapter({ powerPreference: options.powerPreference ?? 'high-performance' });
+  const powerPreference = options.powerPreference ?? 'high-performance';
+  const adapter = await gpuOfBrowser().requestAdapter({ powerPreference });
   if (!adapter) {
     throw new CressetError(
       'WEBGPU_NO_ADAPTER',
@@ -57,6 +56,13 @@ export async function requestGpu(options: WebGpuDeviceOptions = {}): Promise<Gpu
     throw new CressetError('WEBGPU_NO_DEVICE', `the GPU gave no device: ${messageOf(error)}`, { cause: error });
   }
   return accessOf(device, adapter.info);
+}
+
+/** Throws a CressetError with a `NoWebGpuReason` as its code where there is no WebGPU to ask for a GPU. */
+export function gpuOfBrowser(): GPU {
+  const gpu = typeof navigator === 'undefined' ? undefined : navigator.gpu;
+  if (!gpu) throw noApi();
+  return gpu;
 }
 
 function accessOf(device: GPUDevice, info: AdapterInfo | undefined): GpuAccess {

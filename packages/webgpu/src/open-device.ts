@@ -1,10 +1,19 @@
 import { fetchHardwareSchedules } from '@cresset/tensorexpr';
-import { requestGpu, type WebGpuDeviceOptions } from './gpu-access.ts';
-import { WebGpuDevice } from './webgpu-device.ts';
+import { gpuOfBrowser, requestGpu, type GpuAccess, type WebGpuDeviceOptions } from './gpu-access.ts';
+import type { WebGpuDevice } from './webgpu-device.ts';
 
-/** As `requestWebGpuDevice`, without the part that records work. */
+/** As `requestWebGpuDevice`, without what records work. What computes is fetched while the browser looks for a GPU. */
 export async function openWebGpuDevice(options: WebGpuDeviceOptions = {}): Promise<WebGpuDevice> {
-  const { device, description, capabilities } = await requestGpu(options);
+  if (!options.device) gpuOfBrowser();
+  const [{ device, description, capabilities }, { WebGpuDevice }] = await Promise.all([
+    requestGpu(options).then(withSchedules),
+    import('./parts/webgpu.ts'),
+  ]);
+  return new WebGpuDevice(device, description, capabilities, options.device === undefined);
+}
+
+async function withSchedules(access: GpuAccess): Promise<GpuAccess> {
+  const { capabilities } = access;
   const hardware = capabilities.software ? null : await fetchHardwareSchedules();
-  return new WebGpuDevice(device, description, { ...capabilities, hardware }, options.device === undefined);
+  return { ...access, capabilities: { ...capabilities, hardware } };
 }

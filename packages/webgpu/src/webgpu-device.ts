@@ -80,8 +80,9 @@ export class WebGpuDevice implements ComputeDevice {
   #uniformBuffer: PooledBuffer;
   readonly #uniforms: BufferPool;
   readonly #uploads: Uploads;
-  /** Comes with the part that records. */
+  /** Comes with {@link fetchRecorder}. */
   recorder: CommandLists | null = null;
+  #fetchingRecorder: Promise<void> | null = null;
   /** What its own rooms may ask of it. */
   readonly host: UploadHost & CommandListHost;
   readonly #bindGroups = new BindGroupCache();
@@ -539,6 +540,14 @@ export class WebGpuDevice implements ComputeDevice {
       this.#uploads.encodeAgain(batch);
     }
     this.#uploads.forget(batch);
+  }
+
+  fetchRecorder(): Promise<void> {
+    return (this.#fetchingRecorder ??= import('./command-lists.ts').then(
+      ({ recordOn }) => recordOn(this),
+      // Work is done without it too, and it is not tried again.
+      () => undefined,
+    ));
   }
 
   async profiler(): Promise<DeviceProfiler> {

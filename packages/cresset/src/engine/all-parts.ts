@@ -29,11 +29,11 @@ import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
 import * as memory from '@cresset/runtime/parts/memory';
 import * as passes from '@cresset/runtime/parts/passes';
+import * as plans from '@cresset/runtime/parts/plans';
 import * as quantized from '@cresset/runtime/parts/quantized';
 import * as saving from '@cresset/runtime/parts/saving';
 import * as training from '@cresset/runtime/parts/training';
 import * as tracing from '../tracing/recording.ts';
-import * as plans from './plans.ts';
 import { parts, type PartName } from './parts.ts';
 
 const ALL = {

@@ -1,17 +1,21 @@
 import { setJitLogSink } from '@cresset/ir';
-import { WorkerHost, type FromHost, type Port, type Request } from '@cresset/runtime';
+import { WorkerHost, type DeviceChoice, type FromHost, type Port, type Request } from '@cresset/runtime';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { openWebGpuDevice } from '@cresset/webgpu';
 import { parts } from './parts.ts';
 
-/** Makes this thread a host that talks through `port`, and says that it is ready. */
-export function serve(port: Port<Request, FromHost>): WorkerHost {
+/**
+ * Makes this thread a host that talks through `port`, and says that it is ready.
+ *
+ * @param device where the first program is to run, where that is known
+ */
+export function serve(port: Port<Request, FromHost>, device: DeviceChoice | null): WorkerHost {
   const openHost = (): Promise<ComputeDevice | null> =>
     import('@cresset/wasm-fuser/parts/device').then(
       ({ openWasmDevice }) => openWasmDevice(),
       () => null,
     );
-  const host = new WorkerHost(port, { openDevice: () => openWebGpuDevice(), openHost, parts });
+  const host = new WorkerHost(port, { openDevice: () => openWebGpuDevice(), openHost, parts }, device);
   host.listen();
   return host;
 }

@@ -167,7 +167,7 @@ export async function openProgram(
   className: string | null,
   { device = 'auto', worker = true, uses, memoryLimit }: ProgramOptions,
 ): Promise<LoadedFile> {
-  const placement = await library.placement(worker);
+  const placement = await library.placement(worker, device);
   const used = uses && (await uses.open());
   if (used && used.placement !== placement) {
     throw new CressetError('ARGUMENT', 'a program uses only what runs in its own thread: give both the same `worker`');

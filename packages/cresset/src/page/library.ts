@@ -1,4 +1,5 @@
 import { checkOptions, CressetError, type OptionRules } from '@cresset/ir';
+import type { DeviceChoice } from '@cresset/runtime';
 import { LoadedFile } from './loaded-file.ts';
 import { wireInput, type ModelInput } from './values/model-input.ts';
 import type { Tensor } from './values/tensor.ts';
@@ -107,7 +108,7 @@ export class Library {
       weights: ['float32', 'float16'],
     });
     const { device = 'auto', cache = false, lazy = true, weights = 'float32', memoryLimit } = options;
-    const placement = await this.placement(options.worker ?? true);
+    const placement = await this.placement(options.worker ?? true, device);
     const model = this.nextModel();
     const request = {
       type: 'load',
@@ -173,22 +174,26 @@ export class Library {
     return this.#nextModel++;
   }
 
-  /** Where programs run, in a worker or in this thread. */
-  placement(worker: boolean): Promise<Placement> {
-    if (!worker) return (this.#inPage ??= this.#startInPage());
-    return (this.#inWorker ??= this.#startInWorker());
+  /**
+   * Where programs run, in a worker or in this thread.
+   *
+   * @param device what the first of them is to run on, where that is known: it is opened at once
+   */
+  placement(worker: boolean, device: DeviceChoice | null = null): Promise<Placement> {
+    if (!worker) return (this.#inPage ??= this.#startInPage(device));
+    return (this.#inWorker ??= this.#startInWorker(device));
   }
 
   // What failed to start is tried again the next time.
 
-  #startInPage(): Promise<Placement> {
-    const starting = startInPage('that was asked for', this.files, this.#listener);
+  #startInPage(device: DeviceChoice | null): Promise<Placement> {
+    const starting = startInPage('that was asked for', this.files, this.#listener, device);
     starting.catch(() => (this.#inPage = null));
     return starting;
   }
 
-  #startInWorker(): Promise<Placement> {
-    const starting = startInWorker(this.#startWorker, this.files, this.#listener);
+  #startInWorker(device: DeviceChoice | null): Promise<Placement> {
+    const starting = startInWorker(this.#startWorker, this.files, this.#listener, device);
     starting.catch(() => (this.#inWorker = null));
     return starting;
   }

@@ -32,7 +32,7 @@ export class DifferentiableCall {
     const compiled = loss === null ? null : await compileLoss(loss, model.parts);
     await needForGradients(model.parts, compiled ? [callee.fn, compiled] : [callee.fn]);
     const { device } = model.runner.context;
-    if (device) await model.parts.want('plans', 'training');
+    if (device) await model.wantPlans('training');
     if (!device || device.capabilities.host) await model.parts.want('host', 'a call on the host');
     const codes = checkpoint.length === 0 ? tapeCode : new CheckpointedCode(modulesAt(model, module, checkpoint));
     return new DifferentiableCall(model, callee, compiled, codes, autocast);

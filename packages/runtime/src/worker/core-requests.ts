@@ -176,6 +176,8 @@ export interface StartRequest {
   readonly version: string;
   /** Addresses of the files of the library's parts, where the page knows them. */
   readonly parts: Readonly<Record<string, string>>;
+  /** Where the first program is to run, where that is known: what computes there is fetched at once. */
+  readonly device: DeviceChoice | null;
 }
 
 /** What a call gives. */

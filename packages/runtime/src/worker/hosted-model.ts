@@ -231,10 +231,15 @@ export class HostedModel {
   async #expectRepetition(method: string): Promise<void> {
     if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
     if (this.#device && this.#called.has(method)) {
-      await this.parts.want('plans', 'a method that is called again');
+      await this.wantPlans('a method that is called again');
       if (this.runner.lastRun?.hostSmall.length) await this.parts.want('host', 'small work that is done again');
     }
     this.#called.add(method);
+  }
+
+  /** Fetches what records runs on the device and replays them, as far as it can be had. */
+  async wantPlans(reason: string): Promise<void> {
+    await Promise.all([this.parts.want('plans', reason), this.#device?.fetchRecorder?.()]);
   }
 
   /** Makes values of messages; they may refer to the modules of this model. */

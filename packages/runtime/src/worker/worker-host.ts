@@ -80,10 +80,13 @@ export class WorkerHost {
   #device: Promise<ComputeDevice> | null = null;
   #hostDevice: Promise<ComputeDevice | null> | undefined;
 
-  constructor(port: Port<Request, FromHost>, environment: HostEnvironment) {
-    initializeRuntime();
+  /** @param device where the first program is to run, which is opened at once */
+  constructor(port: Port<Request, FromHost>, environment: HostEnvironment, device: DeviceChoice | null = null) {
     this.#port = port;
     this.#environment = environment;
+    // Whoever needs it hears why it cannot be opened.
+    if (device) this.chooseDevice(device).catch(() => {});
+    initializeRuntime();
   }
 
   /** Starts to answer requests, and says that it does. */
@@ -169,12 +172,7 @@ export class WorkerHost {
     const start = performance.now();
     // The GPU is woken while the file travels.
     const opening = this.chooseDevice(request.device);
-    opening
-      .then(({ device }) => {
-        // As does what the first call on the host asks for.
-        if (!device || device.capabilities.host) return this.#environment.parts?.need('host');
-      })
-      .catch(() => {});
+    opening.catch(() => {});
     const parts = this.programParts();
     const options: TransferOptions = {
       ...this.#transferOptions(request, signal),
@@ -324,6 +322,8 @@ export class WorkerHost {
   }
 
   async #onHost(reason: string): Promise<ModelPlace> {
+    // The first call asks for it, and hears why it is not there.
+    this.#environment.parts?.need('host').catch(() => {});
     const isWanted = jitOptions().webAssembly !== false;
     const device = isWanted ? await (this.#hostDevice ??= this.#environment.openHost?.()) : null;
     return { device: device ?? null, report: cpuReport(reason, device?.description) };

@@ -32,6 +32,7 @@ describe('startInWorker', () => {
       },
       engineFiles,
       listener,
+      null,
     );
     expect(placement).toMatchObject({ thread: 'page', reason: expect.stringContaining('this origin') });
     expect(said).toHaveBeenCalledWith(expect.stringContaining("the page's own thread"));
@@ -40,7 +41,7 @@ describe('startInWorker', () => {
     expect(report.models).toBe(0);
   });
 
-  it('tells the engine whole addresses, where a bundler has put paths', async () => {
+  it('tells the engine where the first program runs, and whole addresses, where a bundler has put paths', async () => {
     const told: unknown[] = [];
     class ListeningWorker extends EventTarget {
       postMessage(message: unknown): void {
@@ -56,25 +57,26 @@ describe('startInWorker', () => {
       engineAddress: () => '/static/engine.1.js',
       partAddresses: () => ({ 'part-x.js': '/static/part-x.2.js', 'part-y.js': 'https://cdn.test/part-y.js' }),
     };
-    expect((await startInWorker(null, files, listener)).thread).toBe('worker');
+    expect((await startInWorker(null, files, listener, 'cpu')).thread).toBe('worker');
     expect(told[0]).toEqual({
       type: 'cresset:start',
       version,
       parts: { 'part-x.js': 'https://page.test/static/part-x.2.js', 'part-y.js': 'https://cdn.test/part-y.js' },
+      device: 'cpu',
     });
   });
 
   it('runs in the page where the worker does not come up', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     vi.stubGlobal('Worker', SilentWorker);
-    const placement = await startInWorker(() => new SilentWorker() as unknown as Worker, engineFiles, listener);
+    const placement = await startInWorker(() => new SilentWorker() as unknown as Worker, engineFiles, listener, null);
     expect(placement).toMatchObject({ thread: 'page', reason: 'the worker did not start: its file is missing' });
   });
 
   it('says so where setWorker was given something that starts none', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     vi.stubGlobal('Worker', SilentWorker);
-    const placement = await startInWorker(() => undefined as unknown as Worker, engineFiles, listener);
+    const placement = await startInWorker(() => undefined as unknown as Worker, engineFiles, listener, null);
     expect(placement.reason).toContain('returned no Worker');
   });
 
@@ -96,7 +98,12 @@ describe('startInWorker', () => {
       terminate = (): unknown => calls.push('terminate');
     }
     vi.stubGlobal('Worker', EchoWorker);
-    const { client, end } = await startInWorker(() => new EchoWorker() as unknown as Worker, engineFiles, listener);
+    const { client, end } = await startInWorker(
+      () => new EchoWorker() as unknown as Worker,
+      engineFiles,
+      listener,
+      null,
+    );
     expect(calls.splice(0)).toEqual(['unref']);
     await Promise.all([1, 2].map((model) => client.request('done', { type: 'dispose', model })));
     expect(calls.splice(0)).toEqual(['ref', 'unref']);
@@ -128,7 +135,7 @@ describe('startInWorker', () => {
     }
     vi.stubGlobal('Deno', {});
     vi.stubGlobal('Worker', DenoWorker);
-    const { client } = await startInWorker(() => new DenoWorker() as unknown as Worker, engineFiles, listener);
+    const { client } = await startInWorker(() => new DenoWorker() as unknown as Worker, engineFiles, listener, null);
     await client.request('done', { type: 'dispose', model: 1 });
     expect(calls).toEqual([false, true, false]);
   });

@@ -2,10 +2,12 @@ import { CressetError, setJitLogSink, writeJitLog } from '@cresset/ir';
 import {
   inProcessPorts,
   WorkerClient,
+  type DeviceChoice,
   type FromHost,
   type Port,
   type Request,
   type RunOperatorNotice,
+  type StartRequest,
 } from '@cresset/runtime';
 import type * as Engine from '../../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
@@ -68,11 +70,20 @@ export async function engineHere(files: EngineFiles): Promise<typeof Engine> {
   }
 }
 
-/** A host in this thread: in Node, and where a page may not start a worker. */
-export async function startInPage(reason: string, files: EngineFiles, listener: PlacementListener): Promise<Placement> {
+/**
+ * A host in this thread: in Node, and where a page may not start a worker.
+ *
+ * @param device where the first program is to run, where that is known
+ */
+export async function startInPage(
+  reason: string,
+  files: EngineFiles,
+  listener: PlacementListener,
+  device: DeviceChoice | null,
+): Promise<Placement> {
   const engine = await engineHere(files);
   const [clientPort, hostPort] = inProcessPorts<Request, FromHost>();
-  const host = engine.serve(hostPort);
+  const host = engine.serve(hostPort, device);
   const client = makeClient(clientPort, listener);
   const end = (): Promise<void> => {
     client.break(shutDown());
@@ -85,19 +96,21 @@ export async function startInPage(reason: string, files: EngineFiles, listener: 
  * A host in a worker, or in this thread where no worker can be started.
  *
  * @param own how the page says that the worker is started, where it does
+ * @param device where the first program is to run, where that is known
  */
 export async function startInWorker(
   own: StartWorker | null,
   files: EngineFiles,
   listener: PlacementListener,
+  device: DeviceChoice | null,
 ): Promise<Placement> {
-  if (typeof Worker === 'undefined') return startInPage('there are no workers here', files, listener);
+  if (typeof Worker === 'undefined') return startInPage('there are no workers here', files, listener, device);
   const only = own ?? provided?.startWorker;
   const attempts = only ? [only] : waysToStart(files);
-  const parts = partAddresses(files);
+  const request = { type: 'cresset:start', version, parts: partAddresses(files), device } as const;
   const reasons: string[] = [];
   for (const attempt of attempts) {
-    const started = await tryToStart(attempt, parts, listener);
+    const started = await tryToStart(attempt, request, listener);
     if (typeof started !== 'string') return started;
     if (!reasons.includes(started)) reasons.push(started);
   }
@@ -105,7 +118,7 @@ export async function startInWorker(
   console.warn(
     `cresset: models run in the page's own thread, which they keep busy, since ${reason}. Serve the files of cresset's dist folder beside each other, or say where the engine is before the first model is loaded: setWorker(() => new Worker('/path/to/engine.js', { type: 'module' })). "Where the worker is" in cresset's README has more`,
   );
-  return startInPage(reason, files, listener);
+  return startInPage(reason, files, listener, device);
 }
 
 /** The ways in which a worker may come to start, in the order in which they are tried: a page's policies and bundlers close some of them. */
@@ -146,7 +159,7 @@ function addressOf(files: EngineFiles): string | null {
 /** Starts a worker and waits for its first word; gives what went wrong as a text. */
 async function tryToStart(
   start: () => Worker | Promise<Worker>,
-  parts: Readonly<Record<string, string>>,
+  request: StartRequest,
   listener: PlacementListener,
 ): Promise<Placement | string> {
   let worker: Worker;
@@ -157,7 +170,7 @@ async function tryToStart(
     return `no worker could be started: ${messageOf(error)}`;
   }
   const port = portOf(worker);
-  const failure = await firstWord(worker, parts);
+  const failure = await firstWord(worker, request);
   if (failure !== null) {
     worker.terminate();
     return `the worker did not start: ${failure}`;
@@ -245,7 +258,7 @@ function makeClient(port: Port<FromHost, Request>, listener: PlacementListener):
 }
 
 /** Asks the worker to begin. Resolves with null once it has spoken, or with why it did not. */
-function firstWord(worker: Worker, parts: Readonly<Record<string, string>>): Promise<string | null> {
+function firstWord(worker: Worker, request: StartRequest): Promise<string | null> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve('it did not answer'), START_TIMEOUT_MS);
     const settle = (failure: string | null) => (): void => {
@@ -256,7 +269,7 @@ function firstWord(worker: Worker, parts: Readonly<Record<string, string>>): Pro
     worker.addEventListener('error', (event) => settle(event.message || 'its script could not be loaded')(), {
       once: true,
     });
-    worker.postMessage({ type: 'cresset:start', version, parts } satisfies Request);
+    worker.postMessage(request);
   });
 }
 

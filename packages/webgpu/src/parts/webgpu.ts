@@ -1,0 +1,2 @@
+/** What computes on a GPU that the browser has given. */
+export { WebGpuDevice } from '../webgpu-device.ts';
