@@ -43,6 +43,8 @@ try {
       console.log(`${program.name}, ${device}: ${shown(size)} gzip of ${budget / 1000} kB, ${verdict}`);
       for (const { name, bytes } of files) console.log(`  ${name.padEnd(28)} ${shown(bytes).padStart(9)}`);
       if (size > budget) process.exitCode = 1;
+      const ofGpu = device === 'cpu' ? files.find(({ name }) => /webgpu|command-lists/.test(name)) : undefined;
+      if (ofGpu) throw new Error(`a program on the host takes ${ofGpu.name}`);
       const ofDerivatives = files.filter(({ name }) => /gradients|training/.test(name));
       if (ofDerivatives.length > 0) throw new Error(`a program that is only run takes ${ofDerivatives[0].name}`);
     }

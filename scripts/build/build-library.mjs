@@ -10,6 +10,10 @@ import { linkParts, partFileOf } from './link-parts.mjs';
 import { shrinkScripts } from './shrink.mjs';
 
 const source = (file) => fileURLToPath(new URL(`../../packages/cresset/src/${file}`, import.meta.url));
+const packageFile = (file) => fileURLToPath(new URL(`../../packages/${file}`, import.meta.url));
+/** What computes on a GPU, and on the host. */
+const GPU_DEVICE = packageFile('webgpu/src/parts/webgpu.ts');
+const HOST_DEVICE = packageFile('wasm-fuser/src/parts/device.ts');
 const outDir = fileURLToPath(new URL('../../packages/cresset/dist/', import.meta.url));
 
 /** The half of fflate that compresses comes with what writes files: taken for another module, it does not go where the other half is. */
@@ -114,7 +118,7 @@ async function withoutLaterFiles(module, plugins = []) {
     enforce: 'pre',
     resolveId: (id, _importer, { kind }) => (kind === 'dynamic-import' ? { id, external: true } : null),
   };
-  const { output } = await library({ module: source(module) }, { plugins: [leaveOut, ...plugins], write: false });
+  const { output } = await library({ module }, { plugins: [leaveOut, ...plugins], write: false });
   const { modules, exports } = output.find(({ isEntry }) => isEntry);
   return { used: new Set(Object.keys(modules).filter((id) => modules[id].renderedLength > 0)), exports };
 }
@@ -170,10 +174,20 @@ function lengthen(file) {
   if (missing > 0) writeFileSync(join(outDir, file), `${code}\n/*${' '.repeat(missing)}*/\n`);
 }
 
-/** The engine and its parts. */
+/**
+ * The engine and its parts. What devices of both kinds use comes with the engine: every page has one of them, which is then a single file that the
+ * first answer waits for.
+ */
 async function buildEngine() {
-  const { used, exports } = await withoutLaterFiles('engine.ts');
-  const groups = [{ name: 'engine', test: (id) => used.has(id) || id.includes('rolldown/runtime') }];
+  const { used, exports } = await withoutLaterFiles(source('engine.ts'));
+  const [{ used: onGpu }, { used: onHost }] = await Promise.all(
+    [GPU_DEVICE, HOST_DEVICE].map((id) => withoutLaterFiles(id)),
+  );
+  const isInEngine = (id) => used.has(id) || (onGpu.has(id) && onHost.has(id));
+  const groups = [
+    { name: 'engine', test: isInEngine },
+    { name: 'webgpu', test: (id) => id === GPU_DEVICE || onGpu.has(id) },
+  ];
   await library(
     { engine: source('engine.ts') },
     {
@@ -188,7 +202,7 @@ async function buildEngine() {
 /** The page's module with the files that it imports later, which serve the classic script too. */
 async function buildPage(published, parts) {
   const files = published(['cresset']);
-  const { used, exports } = await withoutLaterFiles('index.ts', files);
+  const { used, exports } = await withoutLaterFiles(source('index.ts'), files);
   const outputAs = (name) => ({
     chunkFileNames: pageFileOf,
     codeSplitting: { groups: [{ name, test: (id) => used.has(id) || id.includes('rolldown/runtime') }] },

@@ -10,6 +10,17 @@ const { version } = JSON.parse(readFileSync(new URL('../../packages/cresset/pack
 /** The file of a part, by the module that it begins with. */
 export const partFileOf = ({ name }) => `part-${name}.js`;
 
+/** What the bundler makes an object of exports with, for an `import()` of a module whose file exports more: its own file would be one more that is waited for. */
+const EXPORT_ALL =
+  'getters=>Object.defineProperties({},Object.fromEntries(Object.entries(getters).map(([name,get])=>[name,{get,enumerable:true}])))';
+
+/** Whether a file has nothing but the bundler's helpers. */
+function isRuntime({ moduleIds, exports, fileName }) {
+  if (!moduleIds.every((id) => id.includes('rolldown/runtime'))) return false;
+  if (exports.length !== 1) throw new Error(`${fileName} has helpers that parts do not know: ${exports}`);
+  return true;
+}
+
 /** Each `import()` of a file as a call of `link`, which is handed `engine`, a function that gives what the engine exports. */
 function linkImports(text, program, link, engine, needsOf) {
   for (const node of dynamicImports(program)) {
@@ -42,14 +53,19 @@ function linkEngine(code, program, publicNames, needsOf) {
 }
 
 /** A part: a function of the engine's exports and of those of other parts, in the order in which it names their files. What it imports later is linked as well. */
-function linkPart(code, program, ownFile, engineFile, needsOf) {
+function linkPart(code, program, ownFile, engineFile, chunks, needsOf) {
   const text = new MagicString(code);
   linkImports(text, program, 'engine.linkPart', '()=>engine', needsOf);
   const needs = [];
   const parameters = ['engine'];
   let opening = '';
   for (const node of importsOf(program)) {
+    text.remove(node.start, node.end);
     const file = fileOf(node.source);
+    if (chunks[file] && isRuntime(chunks[file])) {
+      opening += `const ${importedPairs(node)[0][1]}=${EXPORT_ALL};`;
+      continue;
+    }
     let from = 'engine';
     if (file !== engineFile) {
       from = `part${needs.length}`;
@@ -57,7 +73,6 @@ function linkPart(code, program, ownFile, engineFile, needsOf) {
       parameters.push(from);
     }
     opening += `const${object(importedPairs(node))}=${from};`;
-    text.remove(node.start, node.end);
   }
   const exports = exportsOf(program);
   text.overwrite(exports.start, exports.end, `return${object(exportedPairs(exports))}`);
@@ -76,13 +91,17 @@ export function linkParts(publicNames) {
       const engine = Object.values(chunks).find(({ isEntry }) => isEntry).fileName;
       const needsOf = (file, found = new Set()) => {
         for (const each of chunks[file].imports)
-          if (each !== engine && !found.has(each)) needsOf(each, found.add(each));
+          if (each !== engine && !isRuntime(chunks[each]) && !found.has(each)) needsOf(each, found.add(each));
         return [...found];
       };
       const text = chunk.isEntry
         ? linkEngine(code, program, publicNames, needsOf)
-        : linkPart(code, program, chunk.fileName, engine, needsOf);
+        : linkPart(code, program, chunk.fileName, engine, chunks, needsOf);
       return { code: text.toString(), map: text.generateMap({ hires: 'boundary' }) };
+    },
+    generateBundle(_options, bundle) {
+      for (const file of Object.values(bundle))
+        if (file.type === 'chunk' && isRuntime(file)) delete bundle[file.fileName];
     },
   };
 }
