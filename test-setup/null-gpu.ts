@@ -1,6 +1,6 @@
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { plainGpu, softwareGpu } from './plain-gpu.ts';
-import { recordOn } from '../packages/webgpu/src/command-lists.ts';
+import { recordOn } from '../packages/webgpu/src/launches/command-lists.ts';
 import { WebGpuDevice } from '../packages/webgpu/src/webgpu-device.ts';
 
 /** Calls of the WebGPU API, as a browser would see them. */

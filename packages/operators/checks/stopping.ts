@@ -1,7 +1,7 @@
 import { numelOf } from '@cresset/tensor';
 import { fixedGenerator } from '../src/operator-fixture.ts';
 import { hostPieces, runWithoutData, type OperatorCall } from '../src/dispatch/invoke.ts';
-import { finish } from '../src/kernels/pieces.ts';
+import { finish } from '../src/kernels/loops/pieces.ts';
 import { allRows, registerAllOperators } from '../src/register-all.ts';
 import type { HostContext, OperatorRow } from '../src/table/row.ts';
 import { forgetTensors, sampleCalls, type SampleCall } from './sample-calls.ts';

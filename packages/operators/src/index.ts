@@ -20,7 +20,7 @@ export {
   runWithoutData,
 } from './dispatch/invoke.ts';
 export { preparedCall, type PreparedCall } from './dispatch/call-preparation.ts';
-export { isInPieces, type Pieces } from './kernels/pieces.ts';
+export { isInPieces, type Pieces } from './kernels/loops/pieces.ts';
 export { readScalar } from './kernels/elements.ts';
 export {
   computingTypes,
@@ -30,7 +30,7 @@ export {
   pointwiseShape,
   scalarParam,
   TensorElement,
-} from './kernels/pointwise.ts';
+} from './kernels/loops/pointwise.ts';
 export { packingOf } from './families/quantized/restored-objects.ts';
 export { type PartName } from './part-table.ts';
 export { namesInCode, partsOf, partsOfDtype } from './parts-of.ts';

@@ -13,10 +13,10 @@ import {
   type ReduceFunction,
   type Store,
 } from '@cresset/tensorexpr';
-import { fetchRareFunctions, libraryFunctionsIn } from './function-library.ts';
-import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './scalar-functions.ts';
+import { fetchRareFunctions, libraryFunctionsIn } from './functions/function-library.ts';
+import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './functions/scalar-functions.ts';
 import type { Scope } from './scope.ts';
-import type { subgroupFunction } from './subgroup-functions.ts';
+import type { subgroupFunction } from './functions/subgroup-functions.ts';
 import { UniformLayout } from './uniform-layout.ts';
 import { atomicType, fromStored, literal, storedType, toStored, unpacked, wgslTypes } from './wgsl-type.ts';
 

@@ -15,7 +15,7 @@ import {
   type Kernel,
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
-import { fetchRareFunctions } from './function-library.ts';
+import { fetchRareFunctions } from './functions/function-library.ts';
 import type { ShaderText } from './shader-writer.ts';
 import { plainGpu, softwareGpu } from '../../../test-setup/plain-gpu.ts';
 import { writeShader } from './shader.ts';

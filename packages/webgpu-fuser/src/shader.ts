@@ -1,9 +1,9 @@
 import { loadsIn, type KernelSignature, type Launch } from '@cresset/tensorexpr';
-import type * as attentionWriters from './attention-writers.ts';
-import { writeTiledContraction } from './contraction-writer.ts';
-import type * as hardwareWriters from './hardware-writers.ts';
-import { writePointNest, writeRowNest } from './nest-writer.ts';
-import { writeRecurrence } from './recurrence-writer.ts';
+import type * as attentionWriters from './writers/attention-writers.ts';
+import { writeTiledContraction } from './writers/contraction-writer.ts';
+import type * as hardwareWriters from './writers/hardware-writers.ts';
+import { writePointNest, writeRowNest } from './writers/nest-writer.ts';
+import { writeRecurrence } from './writers/recurrence-writer.ts';
 import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.ts';
 
 /** A kernel with its schedule. */
@@ -13,14 +13,14 @@ type ScheduledKernel = Pick<Launch, 'kernel' | 'schedule' | 'kept'>;
 let attention: typeof attentionWriters | null = null;
 
 async function fetchAttention(): Promise<void> {
-  attention = await import('./attention-writers.ts');
+  attention = await import('./writers/attention-writers.ts');
 }
 
 /** What writes kernels of schedules that only hardware gets; null until there is one. */
 let hardware: typeof hardwareWriters | null = null;
 
 async function fetchHardware(): Promise<void> {
-  hardware = await import('./hardware-writers.ts');
+  hardware = await import('./writers/hardware-writers.ts');
 }
 
 /** Fetches what writes a kernel; null where that is there. */

@@ -1,4 +1,4 @@
-export { recordOn } from './command-lists.ts';
+export { recordOn } from './launches/command-lists.ts';
 export * from './gpu-access.ts';
 export * from './open-device.ts';
 export * from './request-device.ts';

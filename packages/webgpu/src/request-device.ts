@@ -1,4 +1,4 @@
-import { recordOn } from './command-lists.ts';
+import { recordOn } from './launches/command-lists.ts';
 import type { WebGpuDeviceOptions } from './gpu-access.ts';
 import { openWebGpuDevice } from './open-device.ts';
 import type { WebGpuDevice } from './webgpu-device.ts';

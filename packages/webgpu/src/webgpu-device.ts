@@ -13,17 +13,17 @@ import {
   type Kernel,
   type NormalForm,
 } from '@cresset/tensorexpr';
-import { BindGroupCache } from './bind-group-cache.ts';
-import { BufferPool, type PooledBuffer } from './buffer-pool.ts';
-import type { CommandListHost, CommandLists } from './command-lists.ts';
-import { deviceElementSize, toHostLayout } from './element-layout.ts';
+import { BindGroupCache } from './launches/bind-group-cache.ts';
+import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
+import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
+import { deviceElementSize, toHostLayout } from './memory/element-layout.ts';
 import { FailureLog } from './failure-log.ts';
-import { kernelBindings, storagesRead } from './kernel-bindings.ts';
-import { PipelineCache } from './pipeline-cache.ts';
-import { prepareKernel, type PreparedKernel } from './prepared-kernel.ts';
-import { Uploads, type UploadHost } from './uploads.ts';
-import { commandOf, WorkBatch, type DispatchCommand } from './work-batch.ts';
-import type { WorkProbe } from './work-probe.ts';
+import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
+import { PipelineCache } from './launches/pipeline-cache.ts';
+import { prepareKernel, type PreparedKernel } from './launches/prepared-kernel.ts';
+import { Uploads, type UploadHost } from './memory/uploads.ts';
+import { commandOf, WorkBatch, type DispatchCommand } from './launches/work-batch.ts';
+import type { WorkProbe } from './launches/work-probe.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
 class WebGpuBuffer implements DeviceBuffer {
@@ -543,7 +543,7 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   fetchRecorder(): Promise<void> {
-    return (this.#fetchingRecorder ??= import('./command-lists.ts').then(
+    return (this.#fetchingRecorder ??= import('./launches/command-lists.ts').then(
       ({ recordOn }) => recordOn(this),
       // Work is done without it too, and it is not tried again.
       () => undefined,

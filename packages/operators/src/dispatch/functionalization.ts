@@ -1,6 +1,6 @@
 import { Tensor } from '@cresset/tensor';
 import { checkTarget } from './invoke.ts';
-import { computingTypes, pointwiseShape } from '../kernels/pointwise.ts';
+import { computingTypes, pointwiseShape } from '../kernels/loops/pointwise.ts';
 import type { OperatorRow, PointwiseArguments } from '../table/row.ts';
 import { variantsOf } from '../table/variants.ts';
 

@@ -9,9 +9,9 @@ import {
   type IValue,
 } from '@cresset/tensor';
 import { assertNoInternalOverlap } from '../kernels/dimensions.ts';
-import { finish, isInPieces, TURN_SIZE } from '../kernels/pieces.ts';
-import { computingTypes, pointwiseLoop } from '../kernels/pointwise.ts';
-import { reductionLoop } from '../kernels/reduction.ts';
+import { finish, isInPieces, TURN_SIZE } from '../kernels/loops/pieces.ts';
+import { computingTypes, pointwiseLoop } from '../kernels/loops/pointwise.ts';
+import { reductionLoop } from '../kernels/loops/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import { checkReadable } from './dtype-refusals.ts';

@@ -1,5 +1,5 @@
 import { meterMemory, numelOf, Tensor, type HostArray, type IValue, type List, type ScalarType } from '@cresset/tensor';
-import { finish, isInPieces } from '../kernels/pieces.ts';
+import { finish, isInPieces } from '../kernels/loops/pieces.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
 import type { takeMemory } from './spare-memory.ts';
 

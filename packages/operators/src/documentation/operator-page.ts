@@ -4,7 +4,7 @@ import { takesComplex } from '../families/complex/complex-lowering.ts';
 import { refusalOf } from '../dispatch/dtype-refusals.ts';
 import { rareRows } from '../families/rare.ts';
 import { hostReasons } from './host-reasons.ts';
-import { computingTypes, TensorElement } from '../kernels/pointwise.ts';
+import { computingTypes, TensorElement } from '../kernels/loops/pointwise.ts';
 import { allRows, registerAllOperators } from '../register-all.ts';
 import { withForms } from '../table/register.ts';
 import { derivativesOf } from '../derivatives/index.ts';

@@ -1,12 +1,12 @@
 import { narrowView } from './views.ts';
-import { type Pieces, finish } from './pieces.ts';
+import { type Pieces, finish } from './loops/pieces.ts';
 import { isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
-import { deviceViews, evaluationPieces, hostLoad } from './pointwise.ts';
+import { deviceViews, evaluationPieces, hostLoad } from './loops/pointwise.ts';
 import type { LoweringContext } from '../table/row.ts';
-import { coalesce, StridedCursor, walkOf } from './tensor-iterator.ts';
+import { coalesce, StridedCursor, walkOf } from './loops/tensor-iterator.ts';
 
 /** The parts of a complex tensor as a real one with a last dimension of size 2 (torch.view_as_real). */
 export function viewAsReal(tensor: Tensor): Tensor {

@@ -1,11 +1,11 @@
-import { finish, repeat, type Pieces } from './pieces.ts';
+import { finish, repeat, type Pieces } from './loops/pieces.ts';
 import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { scalarWriter } from './elements.ts';
-import { deviceViews, evaluationPieces, scalarParam } from './pointwise.ts';
-import { checkScalarFits } from './scalar-range.ts';
+import { deviceViews, evaluationPieces, scalarParam } from './loops/pointwise.ts';
+import { checkScalarFits } from './numbers/scalar-range.ts';
 import type { LoweringContext, Scalar } from '../table/row.ts';
-import { StridedCursor, walkOf } from './tensor-iterator.ts';
+import { StridedCursor, walkOf } from './loops/tensor-iterator.ts';
 import { scalarDtype } from './type-promotion.ts';
 
 /** A Scalar as an expression of the dtype it is written to. */

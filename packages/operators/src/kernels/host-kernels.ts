@@ -3,8 +3,8 @@ import type { PreparedCall } from '../dispatch/call-preparation.ts';
 import type { OperatorCall } from '../dispatch/invoke.ts';
 import type { Convolution } from '../families/convolution/convolution-geometry.ts';
 import type { Addend } from '../families/products/product.ts';
-import type { LaneLoop } from './lanes.ts';
-import type { Pieces } from './pieces.ts';
+import type { LaneLoop } from './loops/lanes.ts';
+import type { Pieces } from './loops/pieces.ts';
 
 /** What the part `host` brings for programs whose tensors all are on the host; nothing of it is there before. */
 export interface HostKernels {

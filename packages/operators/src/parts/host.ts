@@ -1,6 +1,6 @@
 import { prepareCall } from '../dispatch/prepared-call.ts';
 import { hostKernels } from '../kernels/host-kernels.ts';
-import { singleLoops } from '../kernels/single-loops.ts';
+import { singleLoops } from '../kernels/loops/single-loops.ts';
 import { wasmConvolutions } from '../webassembly/convolutions.ts';
 import { wasmProducts } from '../webassembly/products.ts';
 

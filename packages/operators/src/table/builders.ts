@@ -1,4 +1,4 @@
-import { lowerPointwise, pointwisePieces, pointwiseShape } from '../kernels/pointwise.ts';
+import { lowerPointwise, pointwisePieces, pointwiseShape } from '../kernels/loops/pointwise.ts';
 import type {
   DeviceKernel,
   PointwiseArguments,

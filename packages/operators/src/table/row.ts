@@ -3,7 +3,7 @@ import type { ComputeDevice, Expr, ExprType, Kernel, ParamExpr, ReduceFunction, 
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
 import type { ErrorKind } from '../kernels/errors.ts';
-import type { Pieces } from '../kernels/pieces.ts';
+import type { Pieces } from '../kernels/loops/pieces.ts';
 
 /**
  * One operator: its schema (PyTorch's own declaration) and everything the rest of the house asks about it. Rows stand in

@@ -2,7 +2,7 @@ import { Tensor } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { convolutionOf, type ConvolutionArgs } from '../families/convolution/convolution-geometry.ts';
 import { hostConvolution } from '../families/convolution/convolution-host.ts';
-import { finish } from '../kernels/pieces.ts';
+import { finish } from '../kernels/loops/pieces.ts';
 import { wasmConvolutions } from './convolutions.ts';
 import { Workspace } from './workspace.ts';
 

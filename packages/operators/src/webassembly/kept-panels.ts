@@ -1,6 +1,6 @@
 import { takeScratch, type DerivedMemory, type Storage } from '@cresset/tensor';
 import type { LinearMemory } from '@cresset/wasm-fuser';
-import type { Pieces } from '../kernels/pieces.ts';
+import type { Pieces } from '../kernels/loops/pieces.ts';
 
 /** Bytes of packed weights that are kept at most. */
 const MOST_BYTES = 256 << 20;

@@ -1,6 +1,6 @@
 import { Tensor } from '@cresset/tensor';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { finish } from '../kernels/pieces.ts';
+import { finish } from '../kernels/loops/pieces.ts';
 import { wasmProducts } from './products.ts';
 import { Workspace } from './workspace.ts';
 

@@ -2,7 +2,7 @@ import { forEachOffset, type Tensor, takeScratch, type Storage } from '@cresset/
 import { joinBatch, type ProductTensors } from '../families/products/product-lowering.ts';
 import { realScalar, type Addend } from '../families/products/product.ts';
 import type { HostKernels } from '../kernels/host-kernels.ts';
-import { PIECE_SIZE, type Pieces } from '../kernels/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../kernels/loops/pieces.ts';
 import { reshapeView, transposeView } from '../kernels/views.ts';
 import { copyOut, fillRows, placed, type Place } from './places.ts';
 import { moved, packedBytes, stagedBytes, workspaceOfThread, type Lines, type Workspace } from './workspace.ts';

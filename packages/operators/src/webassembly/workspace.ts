@@ -1,6 +1,6 @@
 import { LinearMemory, loadProducts, type ProductFunctions } from '@cresset/wasm-fuser';
 import { KeptPanels } from './kept-panels.ts';
-import { type Pieces } from '../kernels/pieces.ts';
+import { type Pieces } from '../kernels/loops/pieces.ts';
 
 /** Lines of a matrix, its rows or its columns, in an array: strides in elements. */
 export interface Lines {

@@ -1,6 +1,6 @@
 import type { DeviceProfiler, DeviceWork, DevicePeak, DispatchRecord, Kernel } from '@cresset/tensorexpr';
 import type { WebGpuDevice } from '../webgpu-device.ts';
-import type { BatchProbe, WorkProbe } from '../work-probe.ts';
+import type { BatchProbe, WorkProbe } from '../launches/work-probe.ts';
 import { measurePeak } from './adapter-peak.ts';
 import { PassTimestamps, type PassTime } from './pass-timestamps.ts';
 

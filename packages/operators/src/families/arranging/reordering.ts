@@ -4,7 +4,7 @@ import { contiguousOf, copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { kernel, type Forms } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';

@@ -5,7 +5,7 @@ import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
-import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { narrowView } from '../../kernels/views.ts';
 import { kernel } from '../../table/builders.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   axis,
@@ -18,7 +18,7 @@ import { notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { div, float, sub } from '../../kernels/expressions.ts';
-import { fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Softmax and its logarithm over one dimension (ATen/native/SoftMax.cpp). */
 

@@ -1,9 +1,9 @@
 import { Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
-import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { type Pieces, filled } from '../../kernels/pieces.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 
 /** Which step of a recording says which label (libtorchaudio's forced_align): the likeliest way through a CTC lattice. */
 

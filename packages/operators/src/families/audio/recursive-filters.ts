@@ -1,11 +1,11 @@
 import { type Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers/numbers.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 
 /**
  * Filters whose every sample needs the one before (libtorchaudio's lfilter.cpp and overdrive.cpp). On the host only: all a device could

@@ -5,8 +5,8 @@ import * as complex from './complex-expressions.ts';
 import type { ComplexExpr } from './complex-expressions.ts';
 import { partOf } from '../../kernels/copy.ts';
 import { lowerFill } from '../../kernels/fill.ts';
-import { deviceViews } from '../../kernels/pointwise.ts';
-import { lowerReduction } from '../../kernels/reduction.ts';
+import { deviceViews } from '../../kernels/loops/pointwise.ts';
+import { lowerReduction } from '../../kernels/loops/reduction.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, Scalar, Unboxed } from '../../table/row.ts';
 
 /**

@@ -3,8 +3,8 @@ import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
-import { fillInPieces, type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
+import { fillInPieces, type FloatArray, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import { complexParts, writeComplex } from '../products/product.ts';
 
 /** Convolutions on the host, as matrix products over columns of gathered input (im2col), for one to three dimensions. */

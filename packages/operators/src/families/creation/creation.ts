@@ -27,8 +27,8 @@ import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } fro
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
-import { lowerPointwise, pointwisePieces, scalarParam } from '../../kernels/pointwise.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { lowerPointwise, pointwisePieces, scalarParam } from '../../kernels/loops/pointwise.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { defaultDtype, dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
 

@@ -2,7 +2,7 @@ import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { scalarWriter } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { finish, type Pieces } from '../../kernels/pieces.ts';
+import { finish, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { lowerProduct } from '../products/product-lowering.ts';

@@ -12,7 +12,7 @@ import { lowerProduct } from '../products/product-lowering.ts';
 import { hostProduct } from '../products/product.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { narrowView, selectView } from '../../kernels/views.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /**
  * Products of groups of rows, columns or inner elements, each with a matrix of its own: mixtures of experts (ATen/native/

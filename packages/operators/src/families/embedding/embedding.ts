@@ -1,4 +1,4 @@
-import { repeat } from '../../kernels/pieces.ts';
+import { repeat } from '../../kernels/loops/pieces.ts';
 import { elementSize, type HostArray, type Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -6,7 +6,7 @@ import { check } from '../../kernels/errors.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { positionFault } from '../indexing/position-faults.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { numbersInPieces, elementsInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Rows of a table by index (ATen/native/Embedding.cpp). */
 

@@ -1,10 +1,10 @@
 import type { Tensor } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
-import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers/numbers.ts';
 import { kernel } from '../../table/builders.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { checkIndices } from './embedding.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Rows of an embedding's table that are looked up, made no longer than a norm (ATen/native/Embedding.cpp). */
 

@@ -1,4 +1,4 @@
-import { filled, type Pieces } from '../../kernels/pieces.ts';
+import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
 import {
   complexType,
   isComplex,
@@ -16,7 +16,7 @@ import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.t
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
 import { mirrorLines, readComplex, resizeLines, transformLines } from './fourier-transform.ts';
-import { storeInPieces } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 
 /** The torch.fft family (ATen/native/SpectralOps.cpp). */

@@ -1,6 +1,6 @@
-import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
-import { copiedNumbers, type FloatArray } from '../../kernels/numbers.ts';
+import { copiedNumbers, type FloatArray } from '../../kernels/numbers/numbers.ts';
 
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
 

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -9,7 +9,7 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
-import { storeInPieces } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 import { framing, windowOf, type StftArgs } from './stft.ts';
 

@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -9,7 +9,7 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { fourierFactors, generateParts, partsOf, partsReader, storeParts, transformedParts } from './fft-lowering.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
-import { storeInPieces } from '../../kernels/numbers.ts';
+import { storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { writeComplex } from '../products/product.ts';
 
 /** Short-time Fourier transforms (ATen/native/SpectralOps.cpp: stft). */

@@ -5,8 +5,8 @@ import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { add, div, float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillInPieces } from '../../kernels/numbers.ts';
-import { filled } from '../../kernels/pieces.ts';
+import { fillInPieces } from '../../kernels/numbers/numbers.ts';
+import { filled } from '../../kernels/loops/pieces.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 
 /** Windows of signals (ATen/native/TensorFactories.cpp); a periodic one is the symmetric one of a point more, without it. */

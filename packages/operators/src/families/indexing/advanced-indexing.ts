@@ -1,5 +1,5 @@
-import { mapped } from '../../kernels/mapped.ts';
-import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { repeat, type Pieces, eachOffset, filled, finish } from '../../kernels/loops/pieces.ts';
 import { isIntegral, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { binary, cast, constant, select, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { broadcastAll, broadcastSizes, expand } from '../../kernels/broadcast.ts';

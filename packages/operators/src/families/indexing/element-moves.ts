@@ -1,7 +1,7 @@
 import { Complex } from '@cresset/ir';
 import { isComplex, isFloatingPoint, numelOf, scratch, type Tensor } from '@cresset/tensor';
 import { numberReader, numberWriter, readScalar, scalarWriter } from '../../kernels/elements.ts';
-import { eachOffset, finish, type Pieces } from '../../kernels/pieces.ts';
+import { eachOffset, finish, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { Scalar } from '../../table/row.ts';
 
 /** Work on single elements by their offsets, which the indexing operators have in common. */

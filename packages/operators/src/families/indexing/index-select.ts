@@ -1,4 +1,4 @@
-import { type Pieces, filled, inRuns } from '../../kernels/pieces.ts';
+import { type Pieces, filled, inRuns } from '../../kernels/loops/pieces.ts';
 import type { Tensor } from '@cresset/tensor';
 import { cast, TensorView } from '@cresset/tensorexpr';
 import { lowerCopy, copyPieces } from '../../kernels/copy.ts';

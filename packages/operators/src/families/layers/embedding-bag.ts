@@ -1,4 +1,4 @@
-import { repeat, type Pieces, PIECE_SIZE } from '../../kernels/pieces.ts';
+import { repeat, type Pieces, PIECE_SIZE } from '../../kernels/loops/pieces.ts';
 import { type Tensor, scratch } from '@cresset/tensor';
 import { axis, binary, cast, constant, exprTypeOf, reduce, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
@@ -6,7 +6,7 @@ import { check } from '../../kernels/errors.ts';
 import { launchPositionCheck } from '../indexing/position-faults.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, and, div, float, index, indexParam, mul } from '../../kernels/expressions.ts';
-import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { checkIndices } from '../embedding/embedding.ts';
 
 /** Sums, means and maxima of bags of embedding vectors (ATen/native/EmbeddingBag.cpp). */

@@ -7,9 +7,9 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, index, indexParam, mul, sub, where } from '../../kernels/expressions.ts';
 import { windowPosition } from '../convolution/convolution-lowering.ts';
-import { type FloatArray, numbersInPieces, storeInPieces, elementsInPieces } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces, storeInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
 import { indexOf } from '../products/product-lowering.ts';
-import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Sliding blocks of an image as columns, and columns added up to an image (ATen/native/Im2Col.cpp, Col2Im.cpp). */
 

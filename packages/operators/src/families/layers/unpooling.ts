@@ -9,8 +9,8 @@ import { unflattened } from '../indexing/masked-elements.ts';
 import { positionFault } from '../indexing/position-faults.ts';
 import { wrappedPlace } from '../indexing/scattered-writes.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Pools undone, and pools of windows at random places (ATen/native/MaxUnpooling.cpp, FractionalMaxPool*.cpp). */
 

@@ -3,7 +3,7 @@ import { kernel, view } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
 import { itself, type Self } from '../views/views.ts';

@@ -1,4 +1,4 @@
-import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
+import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { isIntegral, numelOf, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { axis, cast, constant, param, reduce, TensorView, type AxisExpr } from '@cresset/tensorexpr';
 import { broadcastAll } from '../../kernels/broadcast.ts';
@@ -18,7 +18,7 @@ import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import { lowerScatteredWrites, wrappedPlace, type ScatteredWrites } from '../indexing/scattered-writes.ts';
 import { withSize } from '../indexing/index-select.ts';
 import { offsetsThrough, put, sameAsSelf, flatFault } from '../scatter/gather-scatter.ts';
-import { numbersInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Elements taken and put at positions of the flattened tensor, and counts of numbers (TensorAdvancedIndexing.cpp, SummaryOps.cpp). */
 

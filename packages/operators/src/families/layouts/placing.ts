@@ -5,7 +5,7 @@ import { copyPieces, lowerCopy } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerFill } from '../../kernels/fill.ts';
-import { lowerPointwise, pointwiseShape, pointwisePieces } from '../../kernels/pointwise.ts';
+import { lowerPointwise, pointwiseShape, pointwisePieces } from '../../kernels/loops/pointwise.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { arithmeticRows } from '../pointwise/arithmetic.ts';
 import * as views from '../views/view-functions.ts';

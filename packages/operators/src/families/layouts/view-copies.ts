@@ -16,7 +16,7 @@ import {
   type Slice,
   type Strided,
 } from '../views/views.ts';
-import { type Pieces, inTurn } from '../../kernels/pieces.ts';
+import { type Pieces, inTurn } from '../../kernels/loops/pieces.ts';
 
 /** Operators that give views' elements in memory of their own, and the inverses of views (ATen/native/TensorShape.cpp). */
 

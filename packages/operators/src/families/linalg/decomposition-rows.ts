@@ -6,7 +6,7 @@ import { checkFloating, checkMatrix, checkSquare } from './checks.ts';
 import { eigen } from './eigen.ts';
 import { completeBasis, hermitianEigen, singularValues } from './jacobi.ts';
 import { batchMeta, batchOf, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
-import { mapped } from '../../kernels/mapped.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
 
 /** Singular values and eigenvalues with their vectors (ATen/native/BatchLinearAlgebra.cpp); on the host. */
 

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** Eigenvalues of a square matrix as a row, and right eigenvectors in columns of length one. */

@@ -1,5 +1,5 @@
-import { mapped } from '../../kernels/mapped.ts';
-import { type Pieces } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -10,7 +10,7 @@ import { formQ, geqrf, multiplyByQ, qr } from './householder.ts';
 import { ldlFactor } from './ldl.ts';
 import { luFactor, permutationMatrix } from './lu.ts';
 import { batchMeta, batchOf, Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { readNumbers } from '../../kernels/numbers/numbers.ts';
 
 /** Factorisations of matrices in the last two dimensions (ATen/native/BatchLinearAlgebra.cpp); on the host. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finish } from '../../kernels/pieces.ts';
+import { finish } from '../../kernels/loops/pieces.ts';
 import { cholesky } from './cholesky.ts';
 import { eigen } from './eigen.ts';
 import { qr } from './householder.ts';

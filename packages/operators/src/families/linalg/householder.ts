@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** A QR factorisation as LAPACK's geqrf leaves it: R on and above the diagonal, reflectors' vectors below it. */

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Matrix } from './matrix.ts';
 
 /** Eigenvalues, ascending, and eigenvectors, in columns, of a Hermitian matrix. */

@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { quotient, type Matrix } from './matrix.ts';
 
 type Parts = readonly [number, number];

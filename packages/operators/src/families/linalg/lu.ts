@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Matrix, quotient } from './matrix.ts';
 
 /** An LU factorisation as LAPACK's getrf leaves it. */

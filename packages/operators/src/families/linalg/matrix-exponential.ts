@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix } from './matrix.ts';
 

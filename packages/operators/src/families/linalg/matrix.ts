@@ -1,6 +1,6 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
-import { readNumbers, writeNumbers } from '../../kernels/numbers.ts';
+import { readNumbers, writeNumbers } from '../../kernels/numbers/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { finish, type Pieces } from '../../kernels/pieces.ts';
+import { finish, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';

@@ -1,10 +1,10 @@
-import { mapped } from '../../kernels/mapped.ts';
-import { type Pieces } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, realType, Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { checkFloating, checkInfos, checkMatrix, checkSameType, checkSquare } from './checks.ts';
 import { ldlSolve } from './ldl.ts';

@@ -1,12 +1,12 @@
-import { mapped } from '../../kernels/mapped.ts';
-import { filled, type Pieces } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, realType, Tensor, type ScalarType } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { copyInto } from '../../kernels/copy.ts';
 import { reducedSizes, wrapDim, wrapDims } from '../../kernels/dimensions.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { checkFloating, checkMatrix, checkSquare, epsilonOf } from './checks.ts';

@@ -17,9 +17,9 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { div, float, indexParam, mul } from '../../kernels/expressions.ts';
-import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { unsqueezeView } from '../../kernels/views.ts';
-import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Losses of scores against classes (ATen/native/LossNLL.cpp, LossMultiMargin.cpp, LossMultiLabelMargin.cpp). */
 

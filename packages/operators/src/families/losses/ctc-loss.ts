@@ -3,9 +3,9 @@ import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { unsqueezeView } from '../../kernels/views.ts';
-import { type Pieces, filled } from '../../kernels/pieces.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 
 /** Connectionist temporal classification (ATen/native/LossCTC.cpp): all ways to say a label sequence in so many steps. */
 

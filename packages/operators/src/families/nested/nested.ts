@@ -16,9 +16,9 @@ import type { KernelRule } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow, Results } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, sub, within } from '../../kernels/expressions.ts';
-import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Sequences of different lengths between the layers of a transformer encoder (ATen/native/nested). */
 

@@ -16,8 +16,8 @@ import {
 } from '@cresset/tensorexpr';
 import { channelGroups, channelsFirst, hasChannelsLast, normalizationRow, refuseIntegers } from './normalization.ts';
 import { hostNormalize, lowerNormalize, type Normalization } from './normalized-groups.ts';
-import { numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Batch and instance norms (ATen/native/Normalization.cpp). */
 

@@ -3,7 +3,7 @@ import { contiguousInPieces } from '../../kernels/copy.ts';
 import { readScalar, scalarWriter } from '../../kernels/elements.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import type { Normalization } from './normalized-groups.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 
 /** `x / √(mean(x²) + eps)` of complex numbers: squares as they are, not those of magnitudes (ATen/native/layer_norm.cpp). */
 export function* hostComplexRmsNorm({ input, out, weight, outer, eps }: Normalization): Pieces {

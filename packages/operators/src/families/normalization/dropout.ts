@@ -2,10 +2,10 @@ import { contiguousStrides, type Tensor, scratch } from '@cresset/tensor';
 import { binary, constant, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
-import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
+import { uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
 import type { HostContext, LoweringContext, OperatorRow } from '../../table/row.ts';
-import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
-import { type Pieces, filled } from '../../kernels/pieces.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 
 /**
  * Dropout in its forms (ATen/native/Dropout.cpp). Outside training the input itself is the result; in training the random

@@ -1,7 +1,7 @@
-import { inRuns, type Pieces } from '../../kernels/pieces.ts';
+import { inRuns, type Pieces } from '../../kernels/loops/pieces.ts';
 import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, div, floatParam, mul, sub } from '../../kernels/expressions.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type FloatArray,
   numbersInPieces,
   storeInPieces,
-} from '../../kernels/numbers.ts';
+} from '../../kernels/numbers/numbers.ts';
 import { joinDimensions, offsetsOf } from '../../kernels/views.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { isFloatingPoint, type Tensor } from '@cresset/tensor';
 import { axis, binary, exprTypeOf, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
@@ -7,7 +7,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Distances of vectors (ATen/native/Distance.cpp). */
 

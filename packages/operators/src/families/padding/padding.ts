@@ -9,7 +9,7 @@ import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../tab
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, mul, sub, where, within } from '../../kernels/expressions.ts';
 import { narrowView } from '../../kernels/views.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Padding at the borders (ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp). */
 

@@ -13,9 +13,9 @@ import { readScalar } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, PointwiseRule, Scalar } from '../../table/row.ts';
-import { checkScalarFits } from '../../kernels/scalar-range.ts';
+import { checkScalarFits } from '../../kernels/numbers/scalar-range.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { finish, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Comparisons, logical and bitwise functions, choices and other functions of two tensors (ATen/native/BinaryOps.cpp,
  * TensorCompare.cpp). */

@@ -10,7 +10,7 @@ import {
 import { binary, constant, select, unary, type Expr, type ExprType, type UnaryFunction } from '@cresset/tensorexpr';
 import { pointwise, through, type Forms } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { constantOf } from '../../kernels/pointwise.ts';
+import { constantOf } from '../../kernels/loops/pointwise.ts';
 import type { ComputingTypes, OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';

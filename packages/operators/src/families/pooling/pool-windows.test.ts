@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PIECE_SIZE } from '../../kernels/pieces.ts';
+import { PIECE_SIZE } from '../../kernels/loops/pieces.ts';
 import { adaptiveWindows, forEachWindow, slidingWindows, type PoolWindows } from './pool-windows.ts';
 
 /** The elements of each window, in the first plane and in the last one, as offsets within a plane. */

@@ -1,4 +1,4 @@
-import { type Pieces, PIECE_SIZE } from '../../kernels/pieces.ts';
+import { type Pieces, PIECE_SIZE } from '../../kernels/loops/pieces.ts';
 import { binary, cast, type Expr } from '@cresset/tensorexpr';
 import { add, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 

@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { isFloatingPoint, isIntegral, numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import {
   axis,
@@ -18,7 +18,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, floatParam, mul, where } from '../../kernels/expressions.ts';
-import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { adaptiveWindows, forEachWindow, pooledSize, slidingWindows, type PoolWindows } from './pool-windows.ts';
 
 /** Pools (ATen/native/Pool.h, MaxPooling.cpp, AveragePool*.cpp, AdaptiveAveragePooling*.cpp). */

@@ -1,5 +1,5 @@
-import type { FloatArray, Matrix } from '../../kernels/numbers.ts';
-import { finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
+import type { FloatArray, Matrix } from '../../kernels/numbers/numbers.ts';
+import { finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 const tile = 4;
 

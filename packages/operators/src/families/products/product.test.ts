@@ -1,6 +1,6 @@
 import { Tensor } from '@cresset/tensor';
 import { expect, it } from 'vitest';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { productPieces } from './product.ts';
 
 function stopsOf(pieces: Pieces): number {

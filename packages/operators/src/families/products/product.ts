@@ -9,10 +9,10 @@ import {
   type StridedNumbers,
   numbersInPieces,
   elementsInPieces,
-} from '../../kernels/numbers.ts';
+} from '../../kernels/numbers/numbers.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import { finish, PIECE_SIZE, type Pieces, filled, repeat } from '../../kernels/pieces.ts';
-import { StridedCursor, walkOf } from '../../kernels/tensor-iterator.ts';
+import { finish, PIECE_SIZE, type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { StridedCursor, walkOf } from '../../kernels/loops/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
 
 /** What is added to a product: `beta * self + alpha * product`; `self` has the product's shape (strides may be 0). */

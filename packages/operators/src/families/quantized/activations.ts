@@ -11,8 +11,8 @@ import {
   tensorQuantizer,
   tensorQuantizerOf,
 } from './affine.ts';
-import { type Pieces, eachOffset, filled, repeat } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, eachOffset, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Activations of quantised tensors (ATen/native/quantized/cpu); most give a tensor with another quantiser. */
 

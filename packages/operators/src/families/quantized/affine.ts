@@ -12,8 +12,8 @@ import {
 } from '@cresset/tensor';
 import { check } from '../../kernels/errors.ts';
 import { numberReader } from '../../kernels/elements.ts';
-import { type Pieces, eachOffset, filled, repeat } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, eachOffset, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** The integers of a quantised tensor are of this dtype, and within these bounds. */
 const INTEGERS: Partial<Record<ScalarType, readonly [dtype: ScalarType, min: number, max: number]>> = {

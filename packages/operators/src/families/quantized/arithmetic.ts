@@ -21,8 +21,8 @@ import {
   tensorQuantizerOf,
   type TensorQuantizer,
 } from './affine.ts';
-import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Sums, products and joins of quantised tensors (ATen/native/quantized/cpu: qadd, qmul, qconcat, qmatmul). */
 

@@ -27,7 +27,7 @@ import {
   Requantization,
   weightOf,
 } from './packed-weights.ts';
-import { type Pieces, PIECE_SIZE, repeat, filled } from '../../kernels/pieces.ts';
+import { type Pieces, PIECE_SIZE, repeat, filled } from '../../kernels/loops/pieces.ts';
 
 /** Convolutions with packed weights (ATen/native/quantized/cpu/qconv*.cpp). One of one dimension is stored as one of two. */
 

@@ -6,8 +6,8 @@ import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, Results } from '../../table/row.ts';
 import { quantizerOf, roundHalfToEven } from './affine.ts';
 import { pack, PACKED, weightOf } from './packed-weights.ts';
-import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/pieces.ts';
-import { elementsInPieces, numbersInPieces } from '../../kernels/numbers.ts';
+import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 
 /**
  * Tables of embeddings whose rows have a scale and a smallest number each (ATen/native/quantized/cpu: qembeddingbag). As plain tensors

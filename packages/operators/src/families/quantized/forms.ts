@@ -19,9 +19,9 @@ import {
 } from './affine.ts';
 import { join } from './arithmetic.ts';
 import { expand } from '../../kernels/broadcast.ts';
-import { mapped } from '../../kernels/mapped.ts';
-import { type Pieces, filled } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** What operators that know plain tensors do with quantised ones (the kernels that PyTorch registers for QuantizedCPU). */
 

@@ -22,8 +22,8 @@ import {
   Requantization,
   weightOf,
 } from './packed-weights.ts';
-import { type Pieces, filled } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Products with packed weights of `qint8` or of half precision (ATen/native/quantized/cpu/qlinear*.cpp). */
 

@@ -12,8 +12,8 @@ import {
   tensorQuantizerOf,
   type TensorQuantizer,
 } from './affine.ts';
-import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Normalisations of quantised tensors (ATen/native/quantized/cpu: qnormalization and qbatch_norm). */
 

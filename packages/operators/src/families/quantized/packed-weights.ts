@@ -10,8 +10,8 @@ import {
   tensorQuantizer,
   type TensorQuantizer,
 } from './affine.ts';
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Objects that hold the weights of layers, and what all such layers have in common (ATen/native/quantized/PackedParams.h). */
 

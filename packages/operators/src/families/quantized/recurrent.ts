@@ -9,7 +9,7 @@ import { sequenceOf, type RecurrentArgs, type Sequence, type Step } from '../rec
 import type { HostContext, OperatorRow, Results } from '../../table/row.ts';
 import { dynamicLinear } from './linear.ts';
 import { pack, PACKED } from './packed-weights.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Recurrent layers whose products are of packed weights (ATen/native/RNN.cpp: quantized_lstm, quantized_gru and the cells). */
 

@@ -2,7 +2,7 @@ import type { ScriptObject } from '@cresset/tensor';
 import { packedConvolutionWeight } from './convolution.ts';
 import { packLinearWeight } from './linear.ts';
 import { PACKED } from './packed-weights.ts';
-import { finish, type Pieces } from '../../kernels/pieces.ts';
+import { finish, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Classes whose weights take another form for products. Tables of embeddings are read as they are, and cells hold linear layers. */
 const PACKINGS: Readonly<Record<string, (packed: ScriptObject) => Pieces<unknown>>> = {

@@ -20,7 +20,7 @@ import {
 } from './affine.ts';
 import { chooseQuantizer } from './packed-weights.ts';
 import type { Quantizer } from '@cresset/tensor';
-import { mapped } from '../../kernels/mapped.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
 
 interface Self {
   readonly self: Tensor;

@@ -4,7 +4,7 @@ import { broadcastSizes } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import {

@@ -1,6 +1,6 @@
 import type { ScalarType } from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
-import { drawExpr, uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
+import { drawExpr, uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
 import type { RandomStream } from '../../table/row.ts';
 
 /** Normal and whole numbers from draws of 64 bits, on the host and as expressions for a device: the same in both places. */

@@ -16,16 +16,16 @@ import { assertNoInternalOverlap, checkSizes } from '../../kernels/dimensions.ts
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerGenerated, writeInPieces } from '../../kernels/fill.ts';
-import { evaluationPieces, hostLoad } from '../../kernels/pointwise.ts';
-import { uniformAt, uniformExpr } from '../../kernels/random-stream.ts';
+import { evaluationPieces, hostLoad } from '../../kernels/loops/pointwise.ts';
+import { uniformAt, uniformExpr } from '../../kernels/numbers/random-stream.ts';
 import { integerAt, integerExpr, normalAt, normalExpr } from './draws.ts';
 import type { LoweringContext, OperatorRow, RandomGenerator, TensorMeta } from '../../table/row.ts';
 import { defaultDtype, dtypeName } from '../../kernels/type-promotion.ts';
 import { lowerCopy, viewAsReal, cloneInPieces } from '../../kernels/copy.ts';
 import { lowerSort } from '../sorting/sort-lowering.ts';
 import { metaLike } from '../creation/creation.ts';
-import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
-import { readNumbers } from '../../kernels/numbers.ts';
+import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import { stableOrder } from '../sorting/sort.ts';
 
 /** Random tensors (ATen/native/Distributions.cpp, TensorFactories.cpp). Numbers come from the run's generator, so they are

@@ -1,4 +1,4 @@
-import { repeat, type Pieces } from '../../kernels/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Tensor, type HostArray, scratch } from '@cresset/tensor';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -9,7 +9,7 @@ import {
   numbersInPieces,
   storeInPieces,
   copiedNumbers,
-} from '../../kernels/numbers.ts';
+} from '../../kernels/numbers/numbers.ts';
 import {
   cellsOf,
   gateCount,

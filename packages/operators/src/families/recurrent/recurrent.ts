@@ -4,7 +4,7 @@ import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers.ts';
+import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers/numbers.ts';
 import { hostRecurrent, hostStep, projectInput } from './recurrent-host.ts';
 import {
   gateCount,
@@ -14,7 +14,7 @@ import {
   type RecurrentKind,
 } from './recurrent-layers.ts';
 import { cellUpdate, gateSums, lowerRecurrent, storeTo } from './recurrent-lowering.ts';
-import { mapped } from '../../kernels/mapped.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
 
 /** Recurrent layers over whole sequences, padded or packed, and single cells (ATen/native/RNN.cpp). */
 

@@ -11,7 +11,7 @@ import { binary, cast, constant, select, unary, type Expr } from '@cresset/tenso
 import { kernel, reduction, type Forms } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { lowerReduction, reductionPieces, reductionShape } from '../../kernels/reduction.ts';
+import { lowerReduction, reductionPieces, reductionShape } from '../../kernels/loops/reduction.ts';
 import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';

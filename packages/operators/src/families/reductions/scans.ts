@@ -1,11 +1,11 @@
-import { PIECE_SIZE, type Pieces } from '../../kernels/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../../kernels/loops/pieces.ts';
 import { Complex, isComplex, isIntegral, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader, numberWriter, readScalar, scalarToBigint, scalarWriter } from '../../kernels/elements.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
-import { StridedCursor } from '../../kernels/tensor-iterator.ts';
+import { StridedCursor } from '../../kernels/loops/tensor-iterator.ts';
 import { lowerScanAlong } from './scan-lowering.ts';
 
 /** Running sums and products along a dimension (ATen/native/ReduceOps.cpp). */

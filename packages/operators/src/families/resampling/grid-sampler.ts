@@ -6,9 +6,9 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, float, floatParam, index, mul, sub, where, within } from '../../kernels/expressions.ts';
-import { numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { cubicExprs, cubicWeights } from './resampling-weights.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Samples of an image at given places (ATen/native/GridSampler.cpp). */
 

@@ -7,8 +7,8 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { antialiasedExpr, antialiasedTaps, type AntialiasFilter } from './antialias.ts';
 import { byteTaps } from './byte-resampling.ts';
 import { add, mul } from '../../kernels/expressions.ts';
-import { type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
-import { PIECE_SIZE, type Pieces, filled } from '../../kernels/pieces.ts';
+import { type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
+import { PIECE_SIZE, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import {
   exactPixelScale,
   pixelScale,

@@ -4,7 +4,7 @@ import { OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { wrap } from '../scalar/int64.ts';
 import { realFunction } from '../scalar/math.ts';
-import { splitExponent } from '../../kernels/split-exponent.ts';
+import { splitExponent } from '../../kernels/numbers/split-exponent.ts';
 
 /** Functions of one number that models rarely compute outside tensors (register_prim_ops.cpp, register_special_ops.cpp). */
 

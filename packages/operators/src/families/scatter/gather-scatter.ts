@@ -1,4 +1,4 @@
-import { repeat, type Pieces, TURN_SIZE } from '../../kernels/pieces.ts';
+import { repeat, type Pieces, TURN_SIZE } from '../../kernels/loops/pieces.ts';
 import { isIntegral, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, TensorView, type AxisExpr, type Expr, type Store } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
@@ -8,7 +8,7 @@ import { numberReader, numberWriter, scalarToBigint, scalarToNumber, scalarWrite
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
-import { scalarParam } from '../../kernels/pointwise.ts';
+import { scalarParam } from '../../kernels/loops/pointwise.ts';
 import { launchCopy } from '../indexing/launched-copy.ts';
 import {
   elementCombiner,
@@ -22,7 +22,7 @@ import { launchPositionCheck, outOfBounds, positionFault } from '../indexing/pos
 import type { Indexed } from '../indexing/index-select.ts';
 import { asLine, isScatterable, lowerScatteredWrites } from '../indexing/scattered-writes.ts';
 import { elementPlaces, elementsAlong, elementWrites } from './writes.ts';
-import { numbersInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** Operators that take or put elements at positions given by one index tensor (TensorAdvancedIndexing.cpp, TensorCompare.cpp). */
 

@@ -8,7 +8,7 @@ import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { scalarParam } from '../../kernels/pointwise.ts';
+import { scalarParam } from '../../kernels/loops/pointwise.ts';
 import { elementCombiner, operandReader, type Combination, offsetsInPieces } from '../indexing/element-moves.ts';
 import { isGatherable, lowerGatheredWrites, sliceWrites } from '../indexing/gathered-writes.ts';
 import { launchPositionCheck, outOfBounds as complaintOf } from '../indexing/position-faults.ts';
@@ -17,7 +17,7 @@ import { elementsAlong, slicePlaces } from './writes.ts';
 import { sameSizes } from '../views/view-functions.ts';
 import { moveSlices, sliceOffsets, vectorPositions, type Indexed } from '../indexing/index-select.ts';
 import { put, reduction, sameAsSelf, text, type Reduced } from './gather-scatter.ts';
-import { type Pieces, filled, PIECE_SIZE, repeat, inRuns } from '../../kernels/pieces.ts';
+import { type Pieces, filled, PIECE_SIZE, repeat, inRuns } from '../../kernels/loops/pieces.ts';
 
 /** Operators that put whole slices at positions given by a vector (TensorAdvancedIndexing.cpp). */
 

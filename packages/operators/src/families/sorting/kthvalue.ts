@@ -6,8 +6,8 @@ import type { OperatorRow } from '../../table/row.ts';
 import { unsqueeze } from '../views/view-functions.ts';
 import { lowerSort } from './sort-lowering.ts';
 import { isLess, keysOf, linesOf } from './sort.ts';
-import { filled, type Pieces } from '../../kernels/pieces.ts';
-import { elementsInPieces } from '../../kernels/numbers.ts';
+import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
+import { elementsInPieces } from '../../kernels/numbers/numbers.ts';
 
 /** The k-th smallest element of a line, and sorting by the first dimension (ATen/native/Sorting.cpp). */
 

@@ -10,8 +10,8 @@ import type { Lowering, LoweringContext, OperatorRow, TensorMeta } from '../../t
 import { sortRange } from './selection.ts';
 import { lowerMedian, lowerQuantile } from './order-statistics-lowering.ts';
 import { movedim } from '../views/view-functions.ts';
-import { mapped } from '../../kernels/mapped.ts';
-import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
 import { isLess, stableOrder } from './sort.ts';
 
 /** Medians, modes and quantiles (ATen/native/Sorting.cpp). */

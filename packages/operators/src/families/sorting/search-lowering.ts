@@ -15,7 +15,7 @@ import { expand } from '../../kernels/broadcast.ts';
 import { lowerCopy } from '../../kernels/copy.ts';
 import { lowerFill, lowerGenerated } from '../../kernels/fill.ts';
 import { lowerSort } from './sort-lowering.ts';
-import { scalarParam } from '../../kernels/pointwise.ts';
+import { scalarParam } from '../../kernels/loops/pointwise.ts';
 import { placeIn } from '../../kernels/sorted-line.ts';
 import type { LoweringContext, Scalar } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';

@@ -1,12 +1,12 @@
-import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { numbersInPieces, type FloatArray } from '../../kernels/numbers.ts';
+import { numbersInPieces, type FloatArray } from '../../kernels/numbers/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';

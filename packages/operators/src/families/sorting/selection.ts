@@ -1,4 +1,4 @@
-import { filled, repeat, type Pieces } from '../../kernels/pieces.ts';
+import { filled, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /**
  * The order in which PyTorch's `topk` leaves equal elements. It hangs on the algorithms of the C++ library that PyTorch is built with

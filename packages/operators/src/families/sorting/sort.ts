@@ -4,8 +4,8 @@ import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { numbersInPieces, elementsInPieces } from '../../kernels/numbers.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { numbersInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 import { topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 

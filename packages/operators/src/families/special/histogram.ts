@@ -1,10 +1,16 @@
-import { mapped } from '../../kernels/mapped.ts';
-import { repeat, type Pieces, filled } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { readNumbers, writeNumbers, type FloatArray, storeInPieces, numbersInPieces } from '../../kernels/numbers.ts';
+import {
+  readNumbers,
+  writeNumbers,
+  type FloatArray,
+  storeInPieces,
+  numbersInPieces,
+} from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 

@@ -3,11 +3,11 @@ import { kernel } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { scalarToNumber } from '../../kernels/elements.ts';
 import { check, notImplementedFor, OperatorError } from '../../kernels/errors.ts';
-import { readNumbers, type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers.ts';
+import { readNumbers, type FloatArray, numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, PIECE_SIZE, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Reductions over runs of a dimension, whose lengths or boundaries are data (ATen/native/SegmentReduce.cpp). */
 

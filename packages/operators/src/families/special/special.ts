@@ -2,7 +2,7 @@ import { isComplex } from '@cresset/tensor';
 import { binary, constant, erfcx, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
-import { pointwiseShape, pointwisePieces } from '../../kernels/pointwise.ts';
+import { pointwiseShape, pointwisePieces } from '../../kernels/loops/pointwise.ts';
 import type { OperatorRow, PointwiseArguments, PointwiseRule } from '../../table/row.ts';
 import { assertCanCast } from '../../kernels/type-promotion.ts';
 import * as special from './special-functions.ts';

@@ -6,7 +6,7 @@ import { copyPieces, lowerCopy, partOf, viewAsReal } from '../../kernels/copy.ts
 import { inferSize } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { repeat } from '../../kernels/pieces.ts';
+import { repeat } from '../../kernels/loops/pieces.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';

@@ -6,15 +6,15 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, float, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { checkScalarType } from '../products/matrix-product.ts';
-import { type FloatArray, numbersInPieces, fillInPieces } from '../../kernels/numbers.ts';
+import { type FloatArray, numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces } from '../products/product.ts';
 import { narrowView } from '../../kernels/views.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { pixel, roundedTo, zero } from './regions.ts';
-import { type Pieces, filled, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
 
 /**
  * Convolutions whose kernel elements are moved, at each place of the result, by offsets that are part of the input (torchvision's

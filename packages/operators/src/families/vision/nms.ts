@@ -1,13 +1,13 @@
 import { Tensor, scratch } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import { numbersInPieces } from '../../kernels/numbers.ts';
+import { numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import { isLess, stableOrder } from '../sorting/sort.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { deviceNms } from './nms-lowering.ts';
-import { type Pieces, filled, PIECE_SIZE, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, filled, PIECE_SIZE, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Boxes of which none overlaps a better one too much (torchvision's nms). */
 

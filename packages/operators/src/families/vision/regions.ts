@@ -13,12 +13,12 @@ import {
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { float, floatParam, index, mul, sub } from '../../kernels/expressions.ts';
-import { type FloatArray, numbersInPieces } from '../../kernels/numbers.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { type FloatArray, numbersInPieces } from '../../kernels/numbers/numbers.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, TensorMeta } from '../../table/row.ts';
 import { outOfBounds, positionFault } from '../indexing/position-faults.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import type { Pieces } from '../../kernels/pieces.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 /** What operators that pool regions of an image have in common (torchvision/csrc/ops): regions and the cells they are cut into. */
 

@@ -13,8 +13,8 @@ import {
 } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
-import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers.ts';
-import { roundingTo } from '../../kernels/rounding.ts';
+import { numbersInPieces, storeInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
+import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
 import {
@@ -32,7 +32,7 @@ import {
   type RegionArgs,
   type RegionOperator,
 } from './regions.ts';
-import { type Pieces, repeat } from '../../kernels/pieces.ts';
+import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 
 /**
  * Regions of an image rounded to whole pixels and cut into cells: the largest pixel of each (torchvision's roi_pool), or their average,

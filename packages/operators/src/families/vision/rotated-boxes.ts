@@ -4,11 +4,11 @@ import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, div, float, index, mul, sub } from '../../kernels/expressions.ts';
-import { type FloatArray, fillInPieces, numbersInPieces } from '../../kernels/numbers.ts';
+import { type FloatArray, fillInPieces, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { mapped } from '../../kernels/mapped.ts';
-import { filled, type Pieces } from '../../kernels/pieces.ts';
+import { mapped } from '../../kernels/loops/mapped.ts';
+import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /**
  * How much of the area of two turned boxes is common to both (torchvision's box_iou_rotated).

@@ -1,3 +1,0 @@
-export { subgroupFunction } from './subgroup-functions.ts';
-export { writeSharedTile } from './shared-tile-writer.ts';
-export { writeSplitSum } from './split-sum-writer.ts';

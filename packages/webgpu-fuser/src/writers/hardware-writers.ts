@@ -1,0 +1,3 @@
+export { subgroupFunction } from '../functions/subgroup-functions.ts';
+export { writeSharedTile } from './shared-tile-writer.ts';
+export { writeSplitSum } from './split-sum-writer.ts';

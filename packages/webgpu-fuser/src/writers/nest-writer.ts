@@ -1,0 +1,103 @@
+import {
+  expressionsOf,
+  reductionsIn,
+  splitStores,
+  type Expr,
+  type LoopNest,
+  type PointSchedule,
+  type RowSchedule,
+} from '@cresset/tensorexpr';
+import { Scope } from '../scope.ts';
+import type { Cooperation, KernelCode, ShaderWriter } from '../shader-writer.ts';
+import { wgslTypes } from '../wgsl-type.ts';
+
+function announceNest(writer: ShaderWriter, nest: LoopNest): void {
+  writer.announce(nest.stores.flatMap(expressionsOf));
+}
+
+/** A nest whose points are dealt out to threads. */
+export function writePointNest(
+  writer: ShaderWriter,
+  nest: LoopNest,
+  schedule: PointSchedule,
+  wide: boolean,
+): KernelCode {
+  announceNest(writer, nest);
+  const body = new Scope(null, '  ');
+  const { workgroupSize, pointsPerThread } = schedule;
+  const total = writer.extentsProduct(nest.axes, body);
+  const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  if (pointsPerThread === 1) {
+    const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+    body.line(`let point = i32(${flat});`);
+    body.line(`if (point >= ${total}) { return; }`);
+    writePoint(writer, nest, body);
+  } else {
+    // Threads of a workgroup go through a stretch of points side by side.
+    builtins[0] = '@builtin(workgroup_id) group: vec3<u32>';
+    builtins.push('@builtin(local_invocation_index) lane: u32');
+    const stretch = workgroupSize * pointsPerThread;
+    body.line(`let first = i32(${wide ? '(group.x + group.y * groups.x)' : 'group.x'} * ${stretch}u);`);
+    body.line(`let end = min(first + ${stretch}, ${total});`);
+    const inner = body.open();
+    writePoint(writer, nest, inner);
+    body.close(`for (var point = first + i32(lane); point < end; point += ${workgroupSize})`, inner);
+  }
+  return { builtins, workgroupSize, body };
+}
+
+function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
+  writer.unflatten(nest.axes, 'point', scope);
+  const { once, inner } = splitStores(nest);
+  writer.stores(once, scope);
+  if (inner.length > 0) writer.loops(nest.innerAxes, scope, (innermost) => writer.stores(inner, innermost));
+}
+
+/** Has loops come in the order in which they need each other, so that what one keeps the next ones find. */
+function settleReductions(writer: ShaderWriter, roots: readonly Expr[], scope: Scope): void {
+  for (const reduction of reductionsIn(roots)) {
+    settleReductions(writer, [reduction.body], scope);
+    writer.settle(reduction, scope);
+  }
+}
+
+/**
+ * A nest with one workgroup for each point of its axes.
+ *
+ * @param subgroupFunction writes reductions of subgroups; null where there are none
+ */
+export function writeRowNest(
+  writer: ShaderWriter,
+  { kernel: nest, kept: values }: { readonly kernel: LoopNest; readonly kept: readonly Expr[] },
+  schedule: RowSchedule,
+  wide: boolean,
+  subgroupFunction: Cooperation['subgroupFunction'],
+): KernelCode {
+  announceNest(writer, nest);
+  const body = new Scope(null, '  ');
+  body.line('let lane = i32(thread);');
+  body.line(wide ? 'let row = i32(group.x + group.y * groups.x);' : 'let row = i32(group.x);');
+  const total = writer.extentsProduct(nest.axes, body);
+  body.line(`if (row >= ${total}) { return; }`);
+  writer.unflatten(nest.axes, 'row', body);
+  const { workgroupSize, steps } = schedule;
+  const kept = values.map((value) => ({ value, name: writer.fresh('kept') }));
+  for (const { value, name } of kept) body.line(`var ${name}: array<${wgslTypes[value.type]}, ${steps}>;`);
+  writer.cooperation = { workgroupSize, scope: body, steps, kept, subgroupFunction };
+  if (kept.length > 0) settleReductions(writer, nest.stores.flatMap(expressionsOf), body);
+  const { once, inner } = splitStores(nest);
+  if (once.length > 0) {
+    // The values depend on nothing in the block: they are worked out before it, by all threads in step.
+    const first = body.open();
+    writer.stores(once, first);
+    body.close('if (lane == 0)', first);
+  }
+  if (inner.length > 0) {
+    writer.sharedLoop(nest.innerAxes, body, schedule.workgroupSize, (scope) => writer.stores(inner, scope));
+  }
+  const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
+  if (subgroupFunction) builtins.push('@builtin(subgroup_id) subgroup: u32', '@builtin(num_subgroups) subgroups: u32');
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  return { builtins, workgroupSize: schedule.workgroupSize, body };
+}

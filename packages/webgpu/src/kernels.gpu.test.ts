@@ -1,4 +1,0 @@
-import { requestWebGpuDevice } from './request-device.ts';
-import { testKernels } from './kernels-fixture.ts';
-
-testKernels(() => requestWebGpuDevice());

@@ -1,0 +1,4 @@
+import { requestWebGpuDevice } from '../request-device.ts';
+import { testNests } from './nests-fixture.ts';
+
+testNests(() => requestWebGpuDevice());

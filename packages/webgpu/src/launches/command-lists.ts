@@ -1,0 +1,206 @@
+import type { DeviceBuffer } from '@cresset/tensor';
+import {
+  scheduledLaunch,
+  type CommandList,
+  type DeviceCapabilities,
+  type Kernel,
+  type LaunchRecorder,
+  type PreparedLaunch,
+  type RecordedLaunch,
+  type ScheduledLaunch,
+} from '@cresset/tensorexpr';
+import type { BufferPool, PooledBuffer } from '../memory/buffer-pool.ts';
+import type { PipelineCache, Program } from './pipeline-cache.ts';
+import type { PreparedKernel } from './prepared-kernel.ts';
+import { prepareTogether } from './prepared-together.ts';
+import { ScratchBuffers, scratchPlaces, type ScratchPlace } from '../memory/scratch-buffers.ts';
+import type { WebGpuDevice } from '../webgpu-device.ts';
+import { commandOf, type DispatchCommand, type WorkBatch } from './work-batch.ts';
+
+/** What command lists ask of their device. */
+export interface CommandListHost {
+  readonly uniformAlignment: number;
+  /** Batches up to this one have left. */
+  readonly submittedBatch: number;
+  readonly queue: GPUQueue;
+  readonly pool: BufferPool;
+  readonly uniformPool: BufferPool;
+  /** The buffer that params lie in which go with their batch. */
+  readonly batchUniforms: PooledBuffer;
+  /** Enqueues a command with params of its own, which `write` puts at a word of the batch's. Gives the number of the batch. */
+  enqueueWith(command: DispatchCommand, write: (batch: WorkBatch, at: number) => void): number;
+  /** Enqueues commands; gives the number of the batch that the last of them is in. */
+  enqueue(commands: readonly DispatchCommand[]): number;
+  bufferOf(handle: DeviceBuffer): PooledBuffer;
+  /** A kernel made ready, where it is one launch. */
+  prepare(kernel: Kernel): PreparedKernel | null;
+  readonly capabilities: DeviceCapabilities;
+  readonly pipelines: PipelineCache;
+}
+
+/** Sets of buffers a launch is remembered with: outputs and inputs trade places from run to run. */
+const rememberedSets = 4;
+
+interface ListedLaunch {
+  readonly program: Program;
+  readonly places: readonly number[];
+  readonly offsets: readonly number[];
+  readonly x: number;
+  readonly y: number;
+  /** Params that come with each replay: which of its own they are, and which of those given. */
+  readonly open: readonly { readonly param: number; readonly number: number }[];
+  /** What it was enqueued as last, first. */
+  readonly recent: { readonly buffers: readonly PooledBuffer[]; readonly command: DispatchCommand }[];
+}
+
+class WebGpuCommandList implements CommandList {
+  /** The buffers of the last replay: those given, then scratch. */
+  readonly bound: (PooledBuffer | undefined)[] = [];
+  commands: DispatchCommand[] | null = null;
+  scratchGeneration = -1;
+
+  constructor(
+    readonly launches: readonly ListedLaunch[],
+    readonly given: number,
+    readonly scratch: readonly ScratchPlace[],
+    /** The params of all launches, as they lie in `uniforms`. */
+    readonly words: Int32Array<ArrayBuffer>,
+    public uniforms: PooledBuffer,
+    readonly scheduled: readonly ScheduledLaunch[],
+  ) {}
+
+  get byteLength(): number {
+    return this.uniforms.byteLength;
+  }
+}
+
+/** Launches as lists: bind groups that stay, a uniform buffer for each list, scratch buffers for all of them. */
+export class CommandLists implements LaunchRecorder {
+  listener: ((launch: PreparedLaunch) => void) | null = null;
+  readonly scratch: ScratchBuffers;
+
+  constructor(private readonly host: CommandListHost) {
+    this.scratch = new ScratchBuffers(host.pool);
+  }
+
+  prepare(kernel: Kernel): PreparedLaunch | null {
+    return this.host.prepare(kernel);
+  }
+
+  together(launches: readonly PreparedLaunch[]): PreparedLaunch | null {
+    const { capabilities, pipelines } = this.host;
+    return prepareTogether(launches as readonly PreparedKernel[], capabilities, pipelines);
+  }
+
+  record(recorded: readonly RecordedLaunch[], given: number, scratchBytes: readonly number[]): CommandList {
+    const { uniformAlignment } = this.host;
+    let byteLength = 0;
+    const starts = recorded.map(({ launch }) => {
+      const { uniformWindow } = (launch as PreparedKernel).program;
+      const start = byteLength;
+      byteLength += Math.ceil(uniformWindow / uniformAlignment) * uniformAlignment;
+      return start;
+    });
+    const words = new Int32Array(byteLength / 4);
+    const floats = new Float32Array(words.buffer);
+    const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
+      const { program, params, x, y } = launch as PreparedKernel;
+      void program.compile();
+      program.uniforms.write(params, words, floats, starts[at] / 4);
+      const offsets = program.uniformWindow > 0 ? [starts[at]] : [];
+      const open = params.flatMap(({ open: number }, param) => (number ? { param, number: number.index } : []));
+      return { program, places, offsets, x, y, open, recent: [] };
+    });
+    const scheduled = recorded.flatMap(({ launch }) => (launch as PreparedKernel).launches.map(scheduledLaunch));
+    const scratch = scratchPlaces(scratchBytes);
+    const list = new WebGpuCommandList(launches, given, scratch, words, this.#uniformsOf(words), scheduled);
+    this.#findScratch(list);
+    return list;
+  }
+
+  replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
+    const list = listed as WebGpuCommandList;
+    const { bound } = list;
+    for (let at = 0; at < list.given; at++) {
+      const buffer = this.host.bufferOf(given[at]);
+      if (buffer === bound[at]) continue;
+      bound[at] = buffer;
+      list.commands = null;
+    }
+    if (list.scratchGeneration !== this.scratch.generation || bound.some((buffer) => buffer!.state === 'failed')) {
+      this.#findScratch(list);
+    }
+    if (list.uniforms.state === 'failed') {
+      list.uniforms = this.#uniformsOf(list.words);
+      for (const { recent } of list.launches) recent.length = 0;
+      list.commands = null;
+    }
+    list.commands ??= list.launches.map((launch) => this.#commandOf(launch, list));
+    const batch = open.length > 0 ? this.#enqueueOpen(list, list.commands, open) : this.host.enqueue(list.commands);
+    for (const buffer of bound) buffer!.lastBatch = batch;
+    list.uniforms.lastBatch = batch;
+  }
+
+  /** Launches with params of this replay take all of theirs along, each in its turn: others may have filled the batch. */
+  #enqueueOpen(
+    list: WebGpuCommandList,
+    commands: readonly DispatchCommand[],
+    numbers: readonly (number | bigint)[],
+  ): number {
+    let batch = 0;
+    list.launches.forEach(({ open, offsets, program }, at) => {
+      if (open.length === 0) {
+        batch = this.host.enqueue([commands[at]]);
+        return;
+      }
+      const start = offsets[0] / 4;
+      const own = list.words.subarray(start, start + program.uniformWindow / 4);
+      batch = this.host.enqueueWith(commands[at], ({ uniformWords: words, uniformFloats: floats }, to) => {
+        words.set(own, to);
+        for (const { param, number } of open) program.uniforms.put(param, numbers[number], words, floats, to);
+      });
+    });
+    return batch;
+  }
+
+  forget(listed: CommandList): void {
+    const { uniforms } = listed as WebGpuCommandList;
+    this.host.uniformPool.give(uniforms);
+  }
+
+  #findScratch(list: WebGpuCommandList): void {
+    list.scratch.forEach((place, at) => (list.bound[list.given + at] = this.scratch.at(place)));
+    list.scratchGeneration = this.scratch.generation;
+    list.commands = null;
+  }
+
+  /** A uniform buffer with these words. What is enqueued already may read the old words of one that was given up. */
+  #uniformsOf(words: Int32Array<ArrayBuffer>): PooledBuffer {
+    const buffer = this.host.uniformPool.take(Math.max(words.byteLength, 4), this.host.submittedBatch);
+    const write = (): void => this.host.queue.writeBuffer(buffer.gpu, 0, words);
+    if (words.length > 0) this.host.uniformPool.whenMade(buffer, words.byteLength, write);
+    return buffer;
+  }
+
+  #commandOf(launch: ListedLaunch, list: WebGpuCommandList): DispatchCommand {
+    const { program, places, offsets, x, y, open, recent } = launch;
+    const { bound } = list;
+    for (let at = 0; at < recent.length; at++) {
+      const known = recent[at];
+      if (!known.buffers.every((buffer, binding) => buffer === bound[places[binding]])) continue;
+      if (at > 0) recent.unshift(...recent.splice(at, 1));
+      return known.command;
+    }
+    const buffers = places.map((place) => bound[place]!);
+    const uniforms = open.length > 0 ? this.host.batchUniforms : list.uniforms;
+    const command = commandOf(program, uniforms, buffers, x, y, offsets);
+    recent.unshift({ buffers, command });
+    if (recent.length > rememberedSets) recent.pop();
+    return command;
+  }
+}
+
+/** Has a device record work, if it does not yet. */
+export function recordOn(device: WebGpuDevice): void {
+  device.recorder ??= new CommandLists(device.host);
+}

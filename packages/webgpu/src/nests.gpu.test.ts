@@ -1,4 +1,0 @@
-import { requestWebGpuDevice } from './request-device.ts';
-import { testNests } from './nests-fixture.ts';
-
-testNests(() => requestWebGpuDevice());
