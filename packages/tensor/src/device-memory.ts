@@ -1,23 +1,35 @@
 import { elementSize, type ScalarType } from './scalar-type.ts';
 
 /**
- * How elements lie on a device: those of a dtype as the device keeps that; `half` is float32 kept as float16, two to a word; `packed8` and
- * `packed16` are elements of one byte and of two as they lie on the host, four and two to a word.
+ * Layouts in which elements share words: bytes of an element on the host, and how many a word holds. `half` is float32 kept as float16;
+ * `packed8` and `packed16` are elements of one byte and of two as they lie on the host.
  */
-export type DeviceLayout = ScalarType | 'half' | 'packed8' | 'packed16';
+const shared = {
+  half: { hostBytes: 4, toWord: 2 },
+  packed8: { hostBytes: 1, toWord: 4 },
+  packed16: { hostBytes: 2, toWord: 2 },
+} as const;
+
+/** How elements lie on a device: those of a dtype as the device keeps that, or several to a word. */
+export type DeviceLayout = ScalarType | keyof typeof shared;
+
+export const sharesWords = (layout: DeviceLayout): layout is keyof typeof shared => layout in shared;
 
 /** Bytes on the host of an element that lies so on a device. */
-export function hostElementSize(layout: DeviceLayout): number {
-  switch (layout) {
-    case 'half':
-      return 4;
-    case 'packed8':
-      return 1;
-    case 'packed16':
-      return 2;
-    default:
-      return elementSize(layout);
-  }
+export const hostElementSize = (layout: DeviceLayout): number =>
+  sharesWords(layout) ? shared[layout].hostBytes : elementSize(layout);
+
+/** How many elements share a word. */
+export const elementsPerWord = (layout: DeviceLayout): 1 | 2 | 4 => (sharesWords(layout) ? shared[layout].toWord : 1);
+
+/** Bytes on a device of elements that take so many on the host; those that share words fill the last one. */
+export function deviceByteLength(
+  memory: Pick<DeviceMemory, 'deviceElementSize'>,
+  layout: DeviceLayout,
+  hostBytes: number,
+): number {
+  const bytes = (hostBytes / hostElementSize(layout)) * memory.deviceElementSize(layout);
+  return sharesWords(layout) ? Math.ceil(bytes / 4) * 4 : bytes;
 }
 
 /** How elements of a dtype lie that only the host writes; null where a device has no other way to keep them than its own. */
@@ -35,10 +47,6 @@ export function packedLayout(dtype: ScalarType): 'packed8' | 'packed16' | null {
       return null;
   }
 }
-
-/** How many elements share a word. */
-export const elementsPerWord = (layout: DeviceLayout): 1 | 2 | 4 =>
-  layout === 'packed8' ? 4 : layout === 'half' || layout === 'packed16' ? 2 : 1;
 
 /** A stretch of device memory. What it is inside is the device's own affair. */
 export interface DeviceBuffer {

@@ -1,8 +1,9 @@
 import { CressetError } from '@cresset/ir';
 import {
-  elementsPerWord,
+  deviceByteLength,
   hostElementSize,
   packedLayout,
+  sharesWords,
   type DeviceBuffer,
   type DeviceLayout,
   type DeviceMemory,
@@ -341,9 +342,7 @@ export class Storage {
 
   /** Memory on a device, where the parts of complex numbers lie beside each other as they do on the host. */
   #allocate(memory: DeviceMemory, layout: DeviceLayout): DeviceBuffer {
-    const size = (this.byteLength / hostElementSize(layout)) * memory.deviceElementSize(layout);
-    // A word is the least that holds elements which share one.
-    const byteLength = elementsPerWord(layout) > 1 ? Math.ceil(size / 4) * 4 : size;
+    const byteLength = deviceByteLength(memory, layout, this.byteLength);
     meter?.take(byteLength);
     return memory.allocate(byteLength);
   }
@@ -369,7 +368,7 @@ export class Storage {
   /** Whether `deviceBuffer` would answer without a trip over the host. */
   canReachDevice(memory: DeviceMemory, layout: DeviceLayout): boolean {
     const copy = this.#deviceCopy();
-    if (elementsPerWord(layout) > 1 && !(layout === 'half' ? this.#narrowing : this.#isPacked)) return false;
+    if (sharesWords(layout) && !(layout === 'half' ? this.#narrowing : this.#isPacked)) return false;
     return this.#host !== null || (copy !== null && copy.memory === memory && copy.layout === layoutOfParts(layout));
   }
 
@@ -403,8 +402,7 @@ export class Storage {
   }
 }
 
-const layoutOfParts = (layout: DeviceLayout): DeviceLayout =>
-  layout === 'half' || layout === 'packed8' || layout === 'packed16' ? layout : realType(layout);
+const layoutOfParts = (layout: DeviceLayout): DeviceLayout => (sharesWords(layout) ? layout : realType(layout));
 
 function lost(): CressetError {
   return new CressetError('DEVICE_OUT_OF_MEMORY', 'this tensor is lost: the GPU had no memory for it');

@@ -17,17 +17,12 @@ export { withoutKnownValues, type WithoutKnownValues } from './fusion/known-valu
 export { neutralElement } from './expressions/neutral-element.ts';
 export { normalise, type NormalContraction, type NormalForm, type NormalKernel } from './kernels/normalise.ts';
 export * from './expressions/operand.ts';
-export {
-  longReduction,
-  reductionStages,
-  stagesOf,
-  withReplacement,
-  type TemporaryTensor,
-} from './schedules/reduction-stages.ts';
+export { longReduction, stagesOf, withReplacement, type TemporaryTensor } from './schedules/reduction-stages.ts';
 export { isSameExpr } from './expressions/same-expr.ts';
 export { hasExpr, isReduced, loadsIn, reductionsIn, walk } from './expressions/walk.ts';
 export { runningSoftmaxOf, type RunningSoftmax } from './kernels/running-softmax.ts';
 export { keepsRunningSoftmax, sharedTiles } from './schedules/running-softmax-schedule.ts';
+export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';
 export * from './schedules/schedule.ts';
 export { describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';

@@ -1,4 +1,4 @@
-import { elementsPerWord, type DeviceLayout } from '@cresset/tensor';
+import { elementsPerWord, sharesWords, type DeviceLayout } from '@cresset/tensor';
 import {
   cast,
   exprTypeOf,
@@ -102,7 +102,7 @@ export class ShaderWriter {
     const buffer = this.bufferName(operand);
     if (!this.#vectors.has(buffer)) return null;
     const four = `${buffer}[${this.value(offset, scope)} >> 2u]`;
-    if (elementsPerWord(this.#layoutOf(operand)) === 1) return four;
+    if (!sharesWords(this.#layoutOf(operand))) return four;
     return `${operand.dtype === 'bfloat16' ? 'four_bfloats' : 'four_halves'}(${four})`;
   }
 
@@ -469,7 +469,7 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
     const buffers = this.#signature.bindings.map(({ operand, stored: isStored, layout }) => {
       const access = isStored ? 'read_write' : 'read';
       const name = this.bufferName(operand);
-      const isShared = elementsPerWord(layout) > 1;
+      const isShared = sharesWords(layout);
       const stored = isShared ? 'u32' : storedType(operand.dtype);
       const four = isShared ? 'vec2<u32>' : `vec4<${stored}>`;
       const type = this.#atomic.has(name) ? atomicType(operand.dtype) : this.#vectors.has(name) ? four : stored;

@@ -1,5 +1,14 @@
 import { CressetError } from '@cresset/ir';
-import { contiguousStrides, numelOf, Storage, Tensor, type DeviceBuffer, type DeviceLayout } from '@cresset/tensor';
+import {
+  contiguousStrides,
+  deviceByteLength,
+  hostElementSize,
+  numelOf,
+  Storage,
+  Tensor,
+  type DeviceBuffer,
+  type DeviceLayout,
+} from '@cresset/tensor';
 import {
   hasLayouts,
   normalise,
@@ -160,7 +169,7 @@ export class WebGpuDevice implements ComputeDevice {
 
   async download(buffer: DeviceBuffer, layout: DeviceLayout, count: number): Promise<ArrayBuffer> {
     this.#checkUsable();
-    const byteLength = Math.ceil((count * deviceElementSize(layout)) / 4) * 4;
+    const byteLength = deviceByteLength(this, layout, count * hostElementSize(layout));
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
     const { count: failures } = this.#failures;
@@ -280,8 +289,8 @@ export class WebGpuDevice implements ComputeDevice {
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
     const buffers = bindings.map(({ operand, stored, layout }) => {
-      const { storage, dtype } = operand.tensor;
-      const buffer = stored ? storage.deviceBufferForWriting(this, dtype) : storage.deviceBuffer(this, layout);
+      const { storage } = operand.tensor;
+      const buffer = stored ? storage.deviceBufferForWriting(this, layout) : storage.deviceBuffer(this, layout);
       return poolBuffer(buffer as WebGpuBuffer);
     });
     const command = commandOf(program, this.#batchUniforms(), buffers, x, y);

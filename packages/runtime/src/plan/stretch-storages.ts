@@ -1,11 +1,4 @@
-import {
-  elementsPerWord,
-  hostElementSize,
-  Storage,
-  type DeviceBuffer,
-  type DeviceLayout,
-  type ScalarType,
-} from '@cresset/tensor';
+import { deviceByteLength, Storage, type DeviceBuffer, type DeviceLayout, type ScalarType } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { KeptValue, KeptValues } from './kept-values.ts';
@@ -133,8 +126,7 @@ export class StretchStorages {
 
 /** A buffer with a storage's elements, which is none of the storage's. */
 function sent(storage: Storage, layout: DeviceLayout, device: ComputeDevice): DeviceBuffer {
-  const bytes = (storage.byteLength / hostElementSize(layout)) * device.deviceElementSize(layout);
-  const buffer = device.allocate(elementsPerWord(layout) > 1 ? Math.ceil(bytes / 4) * 4 : bytes);
+  const buffer = device.allocate(deviceByteLength(device, layout, storage.byteLength));
   device.upload(buffer, layout, new Uint8Array(storage.hostBytes()));
   return buffer;
 }

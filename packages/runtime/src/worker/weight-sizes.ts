@@ -1,4 +1,4 @@
-import { elementSize, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
+import { deviceByteLength, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { reachableTensors } from './wire-value.ts';
 
@@ -7,9 +7,9 @@ export const packsOn = (device: ComputeDevice | null): boolean => device !== nul
 
 /** What a tensor's storage takes on a device, or as it lies in the file where there is none. */
 export function bytesOnDevice(storage: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
-  const width = elementSize(dtype);
+  if (!device) return storage.byteLength;
   try {
-    return (storage.byteLength / width) * (device?.deviceElementSize(storage.layoutOf(dtype)) ?? width);
+    return deviceByteLength(device, storage.layoutOf(dtype), storage.byteLength);
   } catch {
     // A dtype that stays on the host.
     return 0;

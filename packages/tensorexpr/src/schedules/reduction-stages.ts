@@ -29,11 +29,7 @@ export function stagesOf(
  * Long reductions of few points leave most of a device idle. Their loops are cut into chunks: a stage of its own reduces
  * every chunk, and the nest reduces what the chunks came to. Gives the nests to run, in order; most often the one.
  */
-export function reductionStages(
-  nest: LoopNest,
-  capabilities: DeviceCapabilities,
-  temporary: TemporaryTensor,
-): LoopNest[] {
+function reductionStages(nest: LoopNest, capabilities: DeviceCapabilities, temporary: TemporaryTensor): LoopNest[] {
   const points = pointsOf(nest.axes);
   const { fewPoints, longRow, chunks } = capabilities.software
     ? { fewPoints: 16, longRow: 4096, chunks: 32 }

@@ -1,4 +1,10 @@
-import type { BinaryFunction, UnaryFunction } from '@cresset/tensorexpr';
+import {
+  erfRational,
+  tanhRational,
+  type BinaryFunction,
+  type RationalFunction,
+  type UnaryFunction,
+} from '@cresset/tensorexpr';
 import { f32x4, i32x4, v128, i32, type Code } from '../code.ts';
 
 /** Puts a value where it can be read as often as one likes. */
@@ -106,36 +112,25 @@ const log1p: Unary = (x, keep) => {
   return v128.select(x, v128.select(add(logOfSum, rest), logOfSum, isPlain), f32x4.eq(x, number(0)));
 };
 
-/** A rational function between the numbers beyond which the value is ±1 in single precision, and `x` near 0. */
-const tanh: Unary = (x, keep) => {
-  const inside = keep(within(x, -7.905311, 7.905311));
+/** `x` as far as its bound, and the polynomials of its square there. */
+function rational(
+  x: Code,
+  { bound, above, below }: RationalFunction,
+  keep: Keep,
+): Record<'inside' | 'above' | 'below', Code> {
+  const inside = keep(within(x, -bound, bound));
   const square = keep(mul(inside, inside));
-  const above = polynomial(
-    square,
-    [
-      4.89352455891786e-3, 6.37261928875436e-4, 1.48572235717979e-5, 5.12229709037114e-8, -8.60467152213735e-11,
-      2.00018790482477e-13, -2.76076847742355e-16,
-    ],
-  );
-  const below = polynomial(square, [4.89352518554385e-3, 2.268434632439e-3, 1.18534705686654e-4, 1.19825839466702e-6]);
+  return { inside, above: polynomial(square, above), below: polynomial(square, below) };
+}
+
+/** Near 0 `x` itself. */
+const tanh: Unary = (x, keep) => {
+  const { inside, above, below } = rational(x, tanhRational, keep);
   return v128.select(x, div(mul(inside, above), below), f32x4.lt(f32x4.abs(x), number(0.0004)));
 };
 
-/** A rational function of x² between −4 and 4, beyond which the value is ±1 in single precision. */
 const erf: Unary = (x, keep) => {
-  const inside = keep(within(x, -4, 4));
-  const square = keep(mul(inside, inside));
-  const above = polynomial(
-    square,
-    [
-      -1.60960333262415e-2, -2.95459980854025e-3, -7.34990630326855e-4, -5.69250639462346e-5, -2.10102402082508e-6,
-      2.77068142495902e-8, -2.72614225801306e-10,
-    ],
-  );
-  const below = polynomial(
-    square,
-    [-1.42647390514189e-2, -7.37332916720468e-3, -1.68282697438203e-3, -2.13374055278905e-4, -1.45660718464996e-5],
-  );
+  const { inside, above, below } = rational(x, erfRational, keep);
   return mul(inside, div(above, below));
 };
 

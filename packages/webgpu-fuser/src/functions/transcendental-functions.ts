@@ -1,3 +1,16 @@
+import { erfRational, tanhRational, type RationalFunction } from '@cresset/tensorexpr';
+
+/** `c₀ + z * (c₁ + z * (c₂ + …))`. */
+const polynomial = (coefficients: readonly number[]): string =>
+  coefficients.map(String).reduceRight((sum, coefficient) => `${coefficient} + z * (${sum})`);
+
+/** Lines that give `x` as far as its bound, and the polynomials of its square there. */
+const rational = ({ bound, above, below }: RationalFunction): string =>
+  `  let inside = clamp(x, f32(${-bound}), f32(${bound}));
+  let z = inside * inside;
+  let above = ${polynomial(above)};
+  let below = ${polynomial(below)};`;
+
 /**
  * Transcendental functions over f32. WGSL has most of them, but promises little: an absolute error of 2^-11 for sines,
  * 4096 units in the last place for arc tangents. These keep a few units in the last place where PyTorch does.
@@ -125,22 +138,13 @@ export const transcendentalFunctions: Readonly<Record<string, string>> = {
   let value = select(cosine_near_zero(angle.y), sine_near_zero(angle.y), odd);
   return select(value, -value, angle.x == 1.0 || angle.x == 2.0);
 }`,
-  // A rational function of the square; NaN is not smaller than anything.
+  // Near 0, and of NaN, `x` itself: a comparison with NaN is false.
   hyperbolic_tangent: `fn hyperbolic_tangent(x: f32) -> f32 {
-  let inside = clamp(x, -7.905311, 7.905311);
-  let z = inside * inside;
-  let above = 0.00489352455891786 + z * (0.000637261928875436 + z * (0.0000148572235717979 + z * (5.12229709037114e-8
-    + z * (-8.60467152213735e-11 + z * (2.00018790482477e-13 + z * -2.76076847742355e-16)))));
-  let below = 0.00489352518554385 + z * (0.002268434632439 + z * (0.000118534705686654 + z * 0.00000119825839466702));
+${rational(tanhRational)}
   return select(x, inside * above / below, abs(x) >= 0.0004);
 }`,
   error_function: `fn error_function(x: f32) -> f32 {
-  let inside = clamp(x, -4.0, 4.0);
-  let z = inside * inside;
-  let above = -0.0160960333262415 + z * (-0.0029545998085402 + z * (-0.000734990630326855 + z * (-0.0000569250639462346
-    + z * (-0.00000210102402082508 + z * (2.77068142495902e-8 + z * -2.72614225801306e-10)))));
-  let below = -0.0142647390514189 + z * (-0.00737332916720468 + z * (-0.00168282697438203 + z * (-0.000213374055278905
-    + z * -0.0000145660718464996)));
+${rational(erfRational)}
   return select(x, inside * (above / below), abs(x) >= 0.0);
 }`,
   // Chebyshev fit with a relative error of 1.2e-7 (Numerical Recipes, erfcc), x >= 0.

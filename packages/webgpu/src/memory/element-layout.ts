@@ -1,10 +1,12 @@
 import { CressetError } from '@cresset/ir';
 import {
   bfloatToNumber,
+  elementsPerWord,
   halfToNumber,
   hostArray,
   numberToBfloat,
   numberToHalf,
+  sharesWords,
   type DeviceLayout,
   type ScalarType,
 } from '@cresset/tensor';
@@ -15,12 +17,8 @@ import {
  * kept as float16 two share a word, and elements that no kernel writes may lie as they do on the host.
  */
 export function deviceElementSize(dtype: DeviceLayout): number {
+  if (sharesWords(dtype)) return 4 / elementsPerWord(dtype);
   switch (dtype) {
-    case 'packed8':
-      return 1;
-    case 'half':
-    case 'packed16':
-      return 2;
     case 'int64':
       return 8;
     case 'bool':

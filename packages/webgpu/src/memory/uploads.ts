@@ -1,4 +1,4 @@
-import { hostElementSize, type DeviceLayout } from '@cresset/tensor';
+import { deviceByteLength, type DeviceLayout } from '@cresset/tensor';
 import type { DeviceCounters } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
 import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
@@ -38,8 +38,7 @@ export class Uploads {
    */
   upload(target: PooledBuffer, byteLength: number, layout: DeviceLayout, elements: Uint8Array): PooledBuffer {
     const { batch, submittedBatch, counters } = this.host;
-    // Elements that share words fill them.
-    const written = Math.ceil(((elements.byteLength / hostElementSize(layout)) * deviceElementSize(layout)) / 4) * 4;
+    const written = deviceByteLength({ deviceElementSize }, layout, elements.byteLength);
     if (written === 0) return target;
     counters.uploadedBytes += written;
     if (target.lastBatch <= submittedBatch) {

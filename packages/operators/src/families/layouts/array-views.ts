@@ -3,7 +3,7 @@ import { kernel, view } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
-import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import * as views from '../views/view-functions.ts';
 import { itself, type Self } from '../views/views.ts';
@@ -22,11 +22,24 @@ function splitInSections(tensor: Tensor, sections: number, dim: number): Tensor[
   );
 }
 
-/** Cuts before each index, as `slice` reads indices. */
-function splitAtIndices(tensor: Tensor, indices: readonly number[], dim: number): Tensor[] {
-  const bounds = [0, ...indices, null];
-  return bounds.slice(1).map((end, at) => views.slice(tensor, dim, bounds[at], end, 1));
+/** What it takes to read an index and to cut there, in operations. */
+const CUT_COST = 512;
+
+/** Cuts before each of so many indices, as `slice` reads indices. */
+function* cutInPieces(tensor: Tensor, dim: number, count: number, indexAt: (at: number) => number): Pieces<Tensor[]> {
+  const parts: Tensor[] = [];
+  let start = 0;
+  yield* repeat(count, CUT_COST, (at) => {
+    const end = indexAt(at);
+    parts.push(views.slice(tensor, dim, start, end, 1));
+    start = end;
+  });
+  parts.push(views.slice(tensor, dim, start, null, 1));
+  return parts;
 }
+
+const splitAtIndices = (tensor: Tensor, indices: readonly number[], dim: number): Tensor[] =>
+  finish(cutInPieces(tensor, dim, indices.length, (at) => indices[at]));
 
 /** `torch.hsplit` and its kin: along a fixed dimension. */
 function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => number): OperatorRow[] {
@@ -58,9 +71,6 @@ function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => numb
   ];
 }
 
-/** What it takes to read an index and to cut there, in operations. */
-const CUT_COST = 512;
-
 function* splitByTensor({
   self,
   tensor_indices_or_sections: given,
@@ -77,15 +87,7 @@ function* splitByTensor({
   const numberAt = (at: number): number =>
     Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1))));
   if (given.dim === 0) return splitInSections(self, numberAt(0), dim);
-  const parts: Tensor[] = [];
-  let start = 0;
-  yield* repeat(given.numel, CUT_COST, (at) => {
-    const end = numberAt(at);
-    parts.push(views.slice(self, dim, start, end, 1));
-    start = end;
-  });
-  parts.push(views.slice(self, dim, start, null, 1));
-  return parts;
+  return yield* cutInPieces(self, dim, given.numel, numberAt);
 }
 
 function diagonalSizes({ A, offset, dim1, dim2 }: { A: Tensor; offset: number; dim1: number; dim2: number }): Tensor {
