@@ -1,26 +1,15 @@
-import { numelOf, Tensor } from '@cresset/tensor';
-import type { ComputeDevice } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
-import { boxingOf } from '../table/boxing.ts';
-import { deviceRefusal, outputShapes, runOnHost } from '../dispatch/invoke.ts';
-import { fixedGenerator, fixedLowering } from '../operator-fixture.ts';
-import type { HostContext, LoweringContext } from '../table/row.ts';
-import { evaluateKernel } from './kernel-evaluator.ts';
+import { deviceRefusal, runOnHost } from '../dispatch/invoke.ts';
+import { fixedGenerator } from '../operator-fixture.ts';
+import type { HostContext } from '../table/row.ts';
 import { argumentsOf, expectResults, oracleCases, rowOf } from './oracle-case.ts';
+import { runLowered } from './run-lowered.ts';
 
 const host: HostContext = {
   gradEnabled: false,
   generator: fixedGenerator,
   print: () => undefined,
   warn: () => undefined,
-};
-
-const lowering: LoweringContext = {
-  // Lowerings ask no more of it than whether it is the host.
-  device: { capabilities: {} } as ComputeDevice,
-  temporary: (sizes, dtype) => Tensor.empty(sizes, dtype),
-  launch: evaluateKernel,
-  ...fixedLowering,
 };
 
 describe('on the host', () => {
@@ -40,12 +29,6 @@ describe('by their lowerings', () => {
   it.each(lowered)('$name', ({ example }) => {
     const row = rowOf(example);
     const args = argumentsOf(row, example.args);
-    const unboxed = boxingOf(row).unbox(args);
-    const outputs = outputShapes(row, unboxed)!.map(({ sizes, dtype, strides }) => {
-      const tensor = Tensor.empty(sizes, dtype);
-      return strides && numelOf(sizes) > 0 ? tensor.asStrided(sizes, strides) : tensor;
-    });
-    row.lower!(unboxed as never, outputs, lowering);
-    expectResults(outputs, args, row, example);
+    expectResults(runLowered(row, args), args, row, example);
   });
 });

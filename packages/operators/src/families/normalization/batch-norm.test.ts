@@ -1,6 +1,8 @@
-import { bfloatToNumber, numberToBfloat, Tensor, type ScalarType } from '@cresset/tensor';
+import { bfloatToNumber, numberToBfloat, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { describe, expect, test } from 'vitest';
 import { elements, run, runAll, tensor } from '../../operator-fixture.ts';
+import { runLowered } from '../../oracle/run-lowered.ts';
+import { findRow } from '../../table/register.ts';
 
 const channel = (values: number[], dtype: ScalarType): Tensor => tensor(values, [2], dtype);
 const mean = [0.1, -0.7];
@@ -69,13 +71,16 @@ test('batch norm in training rounds mean and deviation to the dtype of the param
   ]);
 });
 
-test('batch norm of bfloat16 works its statistics out in bfloat16', () => {
+test.each([
+  ['the host', runAll],
+  ['devices', (name: string, ...args: IValue[]) => runLowered(findRow(name, '')!, args)],
+])('batch norm of bfloat16 works its statistics out in bfloat16 on %s', (_, runOn) => {
   const numbers = [100.3, 3.1, 107.9, 2.2, 101.7, 5.9, 103.3, 8.4, -3, 4, 50.5, -20.25, 7, 9];
   const bfloats = (values: number[], sizes: number[]): Tensor =>
     Tensor.fromArray(Uint16Array.from(values, numberToBfloat), sizes, 'bfloat16');
   const [ones, zeros] = [1, 0].map((value) => bfloats([value, value], [2]));
   const running = [bfloats([0, 0], [2]), bfloats([0, 0], [2])];
-  const [, ...saved] = runAll(
+  const [, ...saved] = runOn(
     'aten::native_batch_norm',
     bfloats(numbers, [7, 2]),
     ones,

@@ -31,9 +31,9 @@ export interface Normalization {
   readonly given?: { readonly mean: Tensor; readonly variance: Tensor };
   /** Filled with each group's mean and 1/√(variance + eps). */
   readonly saved?: { readonly mean: Tensor | null; readonly rstd: Tensor };
-  /** What mean and 1/√(variance + eps) are rounded to before they are used on the host. */
+  /** What mean and 1/√(variance + eps) are rounded to before they are used. */
   readonly statisticsDtype?: ScalarType;
-  /** Whether the moments themselves are worked out in bfloat16, on the host. */
+  /** Whether the moments themselves are worked out in bfloat16. */
   readonly bfloatMoments?: boolean;
   /** Moved towards each group's mean and unbiased variance; of the sizes of the outer dimensions. */
   readonly running?: { readonly mean: Tensor; readonly variance: Tensor; readonly momentum: number };
@@ -155,7 +155,7 @@ function* updateRunning(running: NonNullable<Normalization['running']>, { mean, 
 
 /** One kernel: reductions a group, and the elements stored over the inner axes. */
 export function lowerNormalize(label: string, normalization: Normalization, context: LoweringContext): void {
-  const { outer, eps, given, saved, running, center } = normalization;
+  const { outer, eps, given, saved, running, center, statisticsDtype, bfloatMoments } = normalization;
   if (normalization.out.numel === 0) return;
   const count = numelOf(normalization.input.sizes.slice(outer));
   const { input, out, weight, bias } = joinInner(normalization);
@@ -166,16 +166,21 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
   const inner = all.slice(outer);
   const size = floatParam(count);
   const epsilon = floatParam(eps);
-  const over = (value: (element: Expr) => Expr): Expr => {
+  const moment = roundedTo(bfloatMoments ? 'bfloat16' : 'float64');
+  const statistic = roundedTo(statisticsDtype);
+  const sum = (value = (element: Expr): Expr => element): Expr => {
     const reduced = inner.map((own) => axis(`r${own.name}`, own.extent));
-    return div(reduce('sum', reduced, value(x.at([...axes, ...reduced]))), size);
+    return reduce('sum', reduced, value(x.at([...axes, ...reduced])));
   };
-  const mean = given ? new TensorView(given.mean).at(axes) : center ? over((element) => element) : null;
+  const middle = given || !center ? null : div(sum(), size);
+  const distance = (element: Expr): Expr => (middle ? sub(element, middle) : element);
+  const squares = moment(sum((element) => mul(distance(element), distance(element))));
+  const over = (divisor: Expr): Expr => moment(div(squares, moment(divisor)));
+  const groupMean = given ? new TensorView(given.mean).at(axes) : middle && moment(middle);
+  const variance = given ? new TensorView(given.variance).at(axes) : over(size);
+  const mean = groupMean && statistic(groupMean);
   const centred = (element: Expr): Expr => (mean ? sub(element, mean) : element);
-  const variance = given
-    ? new TensorView(given.variance).at(axes)
-    : over((element) => mul(centred(element), centred(element)));
-  const rstd = unary('rsqrt', add(variance, epsilon));
+  const rstd = statistic(unary('rsqrt', add(variance, epsilon)));
   let value = mul(centred(x.at(all)), rstd);
   if (weight) value = mul(value, new TensorView(weight).at(all));
   if (bias) value = add(value, new TensorView(bias).at(all));
@@ -191,11 +196,20 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
     const kept = floatParam(1 - running.momentum);
     const blend = (tensor: Tensor, fresh: Expr): void =>
       store(tensor, add(mul(kept, new TensorView(tensor).at(axes)), mul(momentum, fresh)));
-    blend(running.mean, mean);
-    blend(running.variance, mul(variance, floatParam(count / (count - 1))));
+    blend(running.mean, groupMean!);
+    blend(
+      running.variance,
+      bfloatMoments ? over(floatParam(count - 1)) : mul(variance, floatParam(count / (count - 1))),
+    );
   }
   const [nestAxes, innerAxes] = given && !saved ? [all, []] : [axes, inner];
   context.launch({ kind: 'nest', label, axes: nestAxes, innerAxes, stores });
+}
+
+/** Rounds to the numbers of a dtype of 16 bits; those of others stay as they are. */
+function roundedTo(dtype: ScalarType | undefined): (value: Expr) => Expr {
+  if (dtype === 'float16') return (value) => unary('half', value);
+  return dtype === 'bfloat16' ? (value) => unary('bfloat', value) : (value) => value;
 }
 
 function joinInner({
