@@ -28,6 +28,7 @@ function builtinTexts(): readonly BuiltinText[] {
   }
   // The compiler stands without the library's operators, and those of strings may not be there.
   if (operatorsFor('aten::find').length > 0) texts.push(['aten::__contains__', STRING_CONTAINS]);
+  texts.push(['aten::list_with_default', LIST_WITH_DEFAULT]);
   for (const [name, type, body] of TENSOR_PROPERTIES) {
     texts.push([`prim::${name}`, `def ${name}(a: Tensor) -> ${type}:\n  return a.${body}()\n`]);
   }
@@ -62,6 +63,12 @@ function scalarOperators(scalar: string): readonly BuiltinText[] {
 const STRING_CONTAINS = `
 def __contains__(self: str, key: str) -> bool:
   return self.find(key, start=0, end=len(self)) != -1
+`;
+
+const LIST_WITH_DEFAULT = `
+def list_with_default(out_size: List[int], defaults: List[int]) -> List[int]:
+  assert len(defaults) > len(out_size)
+  return out_size
 `;
 
 const TENSOR_PROPERTIES: readonly (readonly [name: string, type: string, method: string])[] = [

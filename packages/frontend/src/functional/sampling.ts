@@ -11,8 +11,8 @@ def max_pool${dims}d_with_indices(input: Tensor, kernel_size: BroadcastingList${
     return torch.max_pool${dims}d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
 
 def adaptive_max_pool${dims}d_with_indices(input: Tensor, output_size: BroadcastingList${dims}[int], return_indices: bool = False) -> Tuple[Tensor, Tensor]:
-    assert len(input.size()) > len(output_size)
-    return torch.adaptive_max_pool${dims}d(input, output_size)
+    _output_size = torch.list_with_default(output_size, input.size())
+    return torch.adaptive_max_pool${dims}d(input, _output_size)
 
 def _adaptive_max_pool${dims}d(input: Tensor, output_size: BroadcastingList${dims}[int], return_indices: bool = False) -> Tensor:
     return adaptive_max_pool${dims}d_with_indices(input, output_size)[0]
@@ -20,8 +20,8 @@ def _adaptive_max_pool${dims}d(input: Tensor, output_size: BroadcastingList${dim
 
 const adaptiveAveragePool = (dims: number): string => `
 def adaptive_avg_pool${dims}d(input: Tensor, output_size: BroadcastingList${dims}[int]) -> Tensor:
-    assert len(input.size()) > len(output_size)
-    return torch.adaptive_avg_pool${dims}d(input, output_size)
+    _output_size = torch.list_with_default(output_size, input.size())
+    return torch.adaptive_avg_pool${dims}d(input, _output_size)
 `;
 
 /** Annotations of `size` and `scale_factor` in the overloads of `interpolate`, in the order in which they are tried. */
