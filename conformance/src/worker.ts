@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { CaseRunner } from './cases/case-runner.ts';
+import { openHostDevice } from './runner/host-device.ts';
 import { openNodeDevice } from './runner/node-device.ts';
 import type { WorkerReply, WorkerRequest } from './runner/process-pool.ts';
 import type { RunnerSettings } from './runner/runner-settings.ts';
@@ -10,7 +10,7 @@ import { ShaderFolder } from './runner/shader-folder.ts';
 const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;
 const gpu = settings.device === 'webgpu' ? await openNodeDevice(settings) : null;
-const device = settings.device === 'webassembly' ? new WasmDevice() : gpu;
+const device = settings.device.startsWith('webassembly') ? await openHostDevice(settings) : gpu;
 const limits = settings.smallHost ? {} : { smallWork: -1 };
 const runner = new CaseRunner({ device, limits }, settings.checks, settings);
 const shaders = shaderPath && gpu ? new ShaderFolder(shaderPath, gpu) : null;

@@ -7,7 +7,7 @@ import { script } from '@cresset/frontend';
 import { ClassType, IntType, StringType, TensorType } from '@cresset/ir';
 import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { List, numelOf, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
-import { openWasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 
 type ArgumentSpec =
   | number
@@ -54,7 +54,7 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
   const programs = JSON.parse(readFileSync(join(folder, 'programs.json'), 'utf8')) as MicroProgram[];
   const unit = script(readFileSync(join(folder, 'programs.py'), 'utf8'));
   // As in a page without a GPU.
-  const context = new RuntimeContext({ device: openWasmDevice() });
+  const context = new RuntimeContext({ device: new WasmDevice() });
   const module = new ScriptModule(new ScriptObject(new ClassType('__torch__.M')), unit, context);
   const peer = python === null ? null : new PyTorch(python, folder);
   const times: MicroTime[] = [];

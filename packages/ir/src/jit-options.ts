@@ -31,6 +31,11 @@ export interface JitOptions {
   /** `false` has models that are loaded from now on compute on the host in TypeScript alone (`CRESSET_WEBASSEMBLY`). */
   readonly webAssembly?: boolean | undefined;
   /**
+   * How many threads compute on the host, from the first model there on (torch.set_num_threads, `CRESSET_NUM_THREADS`): half of what the engine counts as
+   * cores, and eight at most, unless set. It is one where threads cannot share memory: a page has to be isolated from other origins.
+   */
+  readonly numThreads?: number | undefined;
+  /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
    */
@@ -76,6 +81,7 @@ export function setJitOptions(changed: JitOptions): void {
     bailouts: 'boolean',
     fuseOnCpu: 'boolean',
     webAssembly: 'boolean',
+    numThreads: 'number',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',
@@ -138,13 +144,17 @@ function readOptions(): JitOptions {
     const text = read(name)?.toLowerCase();
     return text === undefined || text === '' ? undefined : !['0', 'n', 'no', 'f', 'false', 'off'].includes(text);
   };
-  const verbosity = read('PYTORCH_JIT_TYPE_VERBOSITY');
+  const number = (name: string): number | undefined => {
+    const text = read(name);
+    return text === undefined ? undefined : Number.parseInt(text, 10);
+  };
   return {
     enabled: flag('PYTORCH_JIT'),
     executor: read('CRESSET_JIT_EXECUTOR') as ExecutorKind | undefined,
     webAssembly: flag('CRESSET_WEBASSEMBLY'),
+    numThreads: number('CRESSET_NUM_THREADS'),
     logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
-    typeVerbosity: verbosity === undefined ? undefined : Number.parseInt(verbosity, 10),
+    typeVerbosity: number('PYTORCH_JIT_TYPE_VERBOSITY'),
     optLimit: read('PYTORCH_JIT_OPT_LIMIT'),
     sourceRanges: flag('CRESSET_JIT_SOURCE_RANGES'),
   };

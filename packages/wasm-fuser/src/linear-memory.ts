@@ -1,6 +1,8 @@
 const PAGE = 1 << 16;
 /** Two gigabytes: code compares addresses as numbers with a sign. */
-const MOST_PAGES = 1 << 15;
+export const MOST_PAGES = 1 << 15;
+/** What a memory for several threads begins with. */
+const SHARED_PAGES = 16;
 
 /** Free bytes from `at` on. */
 interface Gap {
@@ -10,13 +12,24 @@ interface Gap {
 
 /** One WebAssembly memory, which grows as it is asked for more, and who has what of it. */
 export class LinearMemory {
-  readonly memory = new WebAssembly.Memory({ initial: 1, maximum: MOST_PAGES });
+  readonly memory: WebAssembly.Memory;
   /** In order, with something taken between any two. */
-  readonly #gaps: Gap[] = [{ at: 0, size: PAGE }];
+  readonly #gaps: Gap[];
   readonly #taken = new Map<number, number>();
-  #floats = new Float32Array(this.memory.buffer);
-  #integers = new Int32Array(this.memory.buffer);
-  #view = new DataView(this.memory.buffer);
+  #floats: Float32Array;
+  #integers: Int32Array;
+  #view: DataView;
+
+  /** @param isShared whether threads may use it together */
+  constructor(readonly isShared = false) {
+    const initial = isShared ? SHARED_PAGES : 1;
+    this.memory = new WebAssembly.Memory({ initial, maximum: MOST_PAGES, shared: isShared });
+    const { buffer } = this.memory;
+    this.#gaps = [{ at: 0, size: initial * PAGE }];
+    this.#floats = new Float32Array(buffer);
+    this.#integers = new Int32Array(buffer);
+    this.#view = new DataView(buffer);
+  }
 
   /** All of it, until it grows: to be asked for again after `take`. */
   get floats(): Float32Array {

@@ -8,9 +8,15 @@ import { defineProducts, type ProductFunctions } from './products.ts';
  * @param isRelaxed whether products and sums are rounded once; only where the engine has that
  * @throws WebAssembly.CompileError where a page's policy forbids to compile
  */
-export function loadProducts({ memory }: LinearMemory, isRelaxed = hasRelaxedSimd()): ProductFunctions {
-  const module = new ModuleBuilder();
-  defineProducts(module, isRelaxed);
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.bytes()), { host: { memory } });
+export function loadProducts({ memory, isShared }: LinearMemory, isRelaxed = hasRelaxedSimd()): ProductFunctions {
+  const bytes = productBytes(isRelaxed, isShared);
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { host: { memory } });
   return exports as unknown as ProductFunctions;
+}
+
+/** The module of `loadProducts`. */
+export function productBytes(isRelaxed: boolean, isShared: boolean): Uint8Array<ArrayBuffer> {
+  const module = new ModuleBuilder([], isShared);
+  defineProducts(module, isRelaxed);
+  return module.bytes();
 }

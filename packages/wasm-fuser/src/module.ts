@@ -1,4 +1,5 @@
 import { Local, unsigned, type Code } from './code.ts';
+import { MOST_PAGES } from './linear-memory.ts';
 
 /** Types of values, by their codes in a module. */
 export const valueTypes = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const;
@@ -63,13 +64,23 @@ export interface ImportedFunction {
 export class ModuleBuilder {
   readonly #functions: DefinedFunction[] = [];
   readonly #imports: readonly ImportedFunction[];
+  readonly #isShared: boolean;
+  #callsImports = false;
 
-  constructor(imports: readonly ImportedFunction[] = []) {
+  /** @param isShared whether the memory is one that threads share */
+  constructor(imports: readonly ImportedFunction[] = [], isShared = false) {
     this.#imports = imports;
+    this.#isShared = isShared;
+  }
+
+  /** Whether anything calls what the module is given. */
+  get callsImports(): boolean {
+    return this.#callsImports;
   }
 
   /** Code that calls what the module is given. */
   imported(name: string, ...values: Code[]): Code {
+    this.#callsImports = true;
     return [values, 0x10, unsigned(this.#imports.findIndex((each) => each.name === name))];
   }
 
@@ -110,7 +121,7 @@ export class ModuleBuilder {
         ]),
       ]),
       section(2, [
-        [text('host'), text('memory'), 2, 0, 0],
+        [text('host'), text('memory'), 2, this.#isShared ? [3, 0, unsigned(MOST_PAGES)] : [0, 0]],
         ...imports.map(({ name }, index) => [text('host'), text(name), 0, unsigned(index)]),
       ]),
       section(

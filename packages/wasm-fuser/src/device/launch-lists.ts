@@ -124,7 +124,7 @@ export class LaunchLists implements LaunchRecorder {
         writeParam(memory.view, block + paramPlace(bindings.length, param), params[param], numbers[number]);
       }
       if (launches.isShort(prepared)) {
-        prepared.functions.run(block, 0, prepared.points);
+        launches.runPoints(prepared, block, 0, prepared.points);
         steps += prepared.steps;
         if (steps < PIECE_STEPS) continue;
       } else {

@@ -2,8 +2,9 @@ import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
 import { bindingPlace, blockBytes, paramPlace, writeParam } from '../nests/launch-block.ts';
 import type { ProductFunctions } from '../products.ts';
+import { perform, type Call, type Task } from '../threads/task.ts';
+import type { ThreadPool } from '../threads/thread-pool.ts';
 import { aligned, type ImageLayout } from './image-layout.ts';
-import type { PlainLines } from './plain-lines.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel, type PreparedNest } from './programs.ts';
 import type { Work } from './turns.ts';
 
@@ -18,6 +19,11 @@ const BLOCK = 1 << 18;
 const SUMS = 1 << 17;
 /** Elements of the left side that are kept packed while columns go by. */
 const WHOLE_LEFT = 1 << 22;
+/** Steps of points, multiplications and elements to pack below which a part of the work is not worth a thread's waking up. */
+const PART = { steps: 1 << 15, products: 1 << 18, packed: 1 << 15 };
+/** Rows and columns of which tiles of any shape are made. */
+const TILE_ROWS = 12;
+const TILE_COLUMNS = 24;
 
 export const bytesOfBlock = ({ bindings, params }: KernelSignature): number =>
   blockBytes(bindings.length, params.length);
@@ -51,14 +57,22 @@ export interface MemoryHost {
   takeMemory(byteLength: number): number;
 }
 
-/** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. */
+/** The products' module. */
+export interface Products {
+  readonly functions: ProductFunctions;
+  /** Its number for other threads. */
+  readonly module: number | null;
+}
+
+/** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. What is worth it is shared with threads that help. */
 export class Launches {
   #scratch = 0;
   #scratchBytes = 0;
 
   constructor(
     private readonly host: MemoryHost,
-    private readonly products: ProductFunctions,
+    private readonly products: Products,
+    private readonly threads: ThreadPool | null,
   ) {}
 
   /** Whether a launch is one piece of work: `runAtOnce` does it. */
@@ -76,15 +90,52 @@ export class Launches {
       } else yield* this.#multiply(prepared, block, places, kept);
       return;
     }
-    const { functions, points, pointsAtOnce } = prepared;
+    const { points, pointsAtOnce } = prepared;
     for (let from = 0; from < points; from += pointsAtOnce) {
       if (from > 0) yield;
-      functions.run(block, from, Math.min(points, from + pointsAtOnce));
+      this.runPoints(prepared, block, from, Math.min(points, from + pointsAtOnce));
     }
   }
 
+  /** Goes over points of a nest. */
+  runPoints(
+    { functions, module, steps, points, pointsTogether }: PreparedNest,
+    block: number,
+    from: number,
+    to: number,
+  ): void {
+    const parts =
+      module === null ? [] : this.#partsOf(to - from, pointsTogether, (steps / points) * (to - from), PART.steps);
+    if (parts.length < 2) {
+      functions.run(block, from, to);
+      return;
+    }
+    this.threads!.run(
+      parts.map(([start, end]) => [callOf({ functions, module }, 'run', block, from + start, from + end)]),
+    );
+  }
+
+  /**
+   * Stretches of `count` things, of which there are as many as threads may do beside each other: some for each, since no two threads are equally fast.
+   * One stretch where the whole is too little.
+   */
+  #partsOf(count: number, together: number, work: number, least: number): [start: number, end: number][] {
+    const { size, grain } = this.threads ?? { size: 0, grain: 1 };
+    const wanted = Math.min(4 * size, Math.floor(work / (least * grain)));
+    const length = Math.max(1, Math.ceil(count / Math.max(1, wanted) / together)) * together;
+    return Array.from({ length: Math.ceil(count / length) }, (_, at) => [
+      at * length,
+      Math.min(count, (at + 1) * length),
+    ]);
+  }
+
+  #do(tasks: readonly Task[]): void {
+    if (this.threads) this.threads.run(tasks);
+    else tasks.forEach(perform);
+  }
+
   *#multiply(prepared: PreparedContraction, block: number, places: readonly Place[], kept: KeptLines | null): Work {
-    const { batch, m, n, k, functions } = prepared;
+    const { batch, m, n, k } = prepared;
     const depth = Math.max(k, 1);
     const lines = (elements: number): number => Math.min(1024, Math.max(4, Math.floor(elements / depth / 4) * 4));
     const height = Math.min(m, lines(BLOCK));
@@ -100,7 +151,6 @@ export class Launches {
       const keptRight = kept?.at('right', b) ?? null;
       for (let j = 0; j < n; j += width) {
         const columns = Math.min(width, n - j);
-        const vectors = Math.ceil(columns / 4);
         if (keptRight === null) this.packLines(prepared, 'right', block, places, b, j, columns, rightAt);
         const right = keptRight === null ? rightAt : keptRight + 4 * j * k;
         for (let i = 0; i < m; i += height) {
@@ -109,8 +159,7 @@ export class Launches {
           if (keptLeft === null && (!isWhole || j === 0))
             this.packLines(prepared, 'left', block, places, b, i, rows, own);
           const left = keptLeft === null ? own : keptLeft + 4 * i * k;
-          this.products.multiply(rows, vectors, k, left, 16 * k, right, 16 * k, sums, 16 * vectors, 0);
-          functions.store(block, b, b + 1, i, i + rows, j, j + columns, sums, 16 * vectors, 0);
+          this.#multiplyBlock(prepared, block, b, [i, rows, left], [j, columns, right], sums);
           done += rows * columns * depth;
           if (done < PIECE_STEPS) continue;
           done = 0;
@@ -120,6 +169,38 @@ export class Launches {
     }
   }
 
+  /** Multiplies a block of packed lines and stores what comes of it: stretches of its longer side beside each other. */
+  #multiplyBlock(
+    prepared: PreparedContraction,
+    block: number,
+    batch: number,
+    [i, rows, left]: readonly [first: number, count: number, address: number],
+    [j, columns, right]: readonly [first: number, count: number, address: number],
+    sums: number,
+  ): void {
+    const { k } = prepared;
+    const isTall = rows / TILE_ROWS > columns / TILE_COLUMNS;
+    const work = rows * columns * Math.max(k, 1);
+    const parts = isTall
+      ? this.#partsOf(rows, TILE_ROWS, work, PART.products)
+      : this.#partsOf(columns, TILE_COLUMNS, work, PART.products);
+    let to = sums;
+    const tasks = parts.map((part) => {
+      const [row, rowEnd] = isTall ? part : [0, rows];
+      const [column, columnEnd] = isTall ? [0, columns] : part;
+      const vectors = Math.ceil((columnEnd - column) / 4);
+      const [stride, own] = [16 * vectors, to];
+      to += (rowEnd - row) * stride;
+      const [a, b] = [left + 4 * row * k, right + 4 * column * k];
+      const [m, mEnd, n, nEnd] = [i + row, i + rowEnd, j + column, j + columnEnd];
+      return [
+        callOf(this.products, 'multiply', rowEnd - row, vectors, k, a, 16 * k, b, 16 * k, own, stride, 0),
+        callOf(prepared, 'store', block, batch, batch + 1, m, mEnd, n, nEnd, own, stride, 0),
+      ];
+    });
+    this.#do(tasks);
+  }
+
   *#multiplyImage(
     prepared: PreparedContraction,
     layout: ImageLayout,
@@ -127,7 +208,7 @@ export class Launches {
     places: readonly Place[],
     kept: KeptLines | null,
   ): Work {
-    const { batch, m, k, functions } = prepared;
+    const { batch, m, k } = prepared;
     const { lines, bandLines, planeLines, pitch, vectors, imageBytes, leftBytes, table } = layout;
     const together = layout.groups;
     const tableAt = this.#take(layout.scratchBytes);
@@ -144,28 +225,20 @@ export class Launches {
       }
       for (let line = 0; line < lines; line += bandLines) {
         const band = Math.min(bandLines, lines - line);
-        functions.image!(block, b, b + groups, line, line + planeLines, pitch, imageAt);
+        const images = this.#partsOf(groups, 1, (groups * imageBytes) / 4, PART.packed).map(([from, to]) => {
+          const target = imageAt + from * imageBytes;
+          return [callOf(prepared, 'image', block, b + from, b + to, line, line + planeLines, pitch, target)];
+        });
+        this.#do(images);
         for (let i = 0; i < m; i += layout.rows) {
           const rows = Math.min(layout.rows, m - i);
           const left = (keptLeft ?? leftAt) + 4 * i * k;
-          const sumStride = 16 * vectors * band;
-          const sumGroup = rows * sumStride;
-          this.products.multiplyImage(
-            groups,
-            rows,
-            band,
-            vectors,
-            k,
+          this.#multiplyBand(prepared, layout, block, [b, groups], [i, rows], [line, band], {
             left,
-            leftBytes,
-            imageAt,
-            imageBytes,
-            4 * pitch,
-            tableAt,
+            image: imageAt,
+            table: tableAt,
             sums,
-            sumGroup,
-          );
-          this.#storeLines(prepared, layout, block, [b, b + groups], [i, i + rows], [line, band], sums);
+          });
           done += groups * rows * band * vectors * 4 * k;
           if (done < PIECE_STEPS) continue;
           done = 0;
@@ -175,34 +248,51 @@ export class Launches {
     }
   }
 
-  /** Stores lines of windows: all at once where their sums lie without gaps. */
-  #storeLines(
-    { functions }: PreparedContraction,
-    { width, vectors }: ImageLayout,
+  /** Multiplies with lines of images and stores what comes of it: stretches of products, lines or rows beside each other, of which there are most. */
+  #multiplyBand(
+    prepared: PreparedContraction,
+    layout: ImageLayout,
     block: number,
-    [batch, batchEnd]: readonly [number, number],
-    [row, rowEnd]: readonly [number, number],
-    [line, count]: readonly [number, number],
-    sums: number,
+    [batch, groups]: readonly [first: number, count: number],
+    [i, rows]: readonly [first: number, count: number],
+    [line, band]: readonly [first: number, count: number],
+    at: { readonly left: number; readonly image: number; readonly table: number; readonly sums: number },
   ): void {
-    const stride = 16 * vectors * count;
-    const isDense = width === 4 * vectors;
-    const step = isDense ? count : 1;
-    for (let at = 0; at < count; at += step) {
-      const from = (line + at) * width;
-      functions.store(
-        block,
-        batch,
-        batchEnd,
-        row,
-        rowEnd,
-        from,
-        from + step * width,
-        sums + 16 * vectors * at,
-        stride,
-        (rowEnd - row) * stride,
-      );
+    const { k } = prepared;
+    const { pitch, vectors, imageBytes, leftBytes } = layout;
+    const work = groups * rows * band * vectors * 4 * k;
+    const counts = [groups, band, Math.ceil(rows / TILE_ROWS)];
+    const longest = counts.indexOf(Math.max(...counts));
+    const partsOf = (kind: number, count: number, of = 1): readonly (readonly [number, number])[] =>
+      kind === longest ? this.#partsOf(count, of, work, PART.products) : [[0, count]];
+    let to = at.sums;
+    const tasks: Call[][] = [];
+    for (const [group, groupEnd] of partsOf(0, groups)) {
+      for (const [first, end] of partsOf(1, band)) {
+        for (const [row, rowEnd] of partsOf(2, rows, TILE_ROWS)) {
+          const left = at.left + group * leftBytes + 4 * row * k;
+          const image = at.image + group * imageBytes + 4 * pitch * first;
+          const [own, count] = [to, rowEnd - row];
+          const sumGroup = count * 16 * vectors * (end - first);
+          to += (groupEnd - group) * sumGroup;
+          const sizes = [groupEnd - group, count, end - first, vectors, k];
+          const sides = [left, leftBytes, image, imageBytes, 4 * pitch, at.table];
+          tasks.push([
+            callOf(this.products, 'multiplyImage', ...sizes, ...sides, own, sumGroup),
+            ...storesOf(
+              prepared,
+              layout,
+              block,
+              [batch + group, batch + groupEnd],
+              [i + row, i + rowEnd],
+              [line + first, end - first],
+              own,
+            ),
+          ]);
+        }
+      }
     }
+    this.#do(tasks);
   }
 
   /** Packs lines of one side of a product. */
@@ -216,23 +306,32 @@ export class Launches {
     count: number,
     to: number,
   ): void {
-    const plain = prepared[side];
-    if (plain) this.#packPlain(prepared, plain, places, batch, from, count, to);
-    else if (side === 'left') prepared.functions.packLeft(block, batch, from, from + count, to);
-    else prepared.functions.packRight(block, batch, from, from + count, to);
+    const { k } = prepared;
+    const tasks = this.#partsOf(count, 4, count * k, PART.packed).map(([first, end]) => {
+      const target = to + 4 * first * k;
+      return [this.#packing(prepared, side, block, places, batch, from + first, end - first, target)];
+    });
+    this.#do(tasks);
   }
 
-  #packPlain(
-    { signature, k }: PreparedContraction,
-    { load, offsets, lineStride, step }: PlainLines,
+  #packing(
+    prepared: PreparedContraction,
+    side: 'left' | 'right',
+    block: number,
     places: readonly Place[],
     batch: number,
     from: number,
     count: number,
     to: number,
-  ): void {
-    const { address } = places[signature.bindingOf(load.operand)];
-    this.products.pack(address + offsets[batch] + from * lineStride, lineStride, step, count, k, to);
+  ): Call {
+    const plain = prepared[side];
+    if (!plain) {
+      return callOf(prepared, side === 'left' ? 'packLeft' : 'packRight', block, batch, from, from + count, to);
+    }
+    const { load, offsets, lineStride, step } = plain;
+    const { address } = places[prepared.signature.bindingOf(load.operand)];
+    const first = address + offsets[batch] + from * lineStride;
+    return callOf(this.products, 'pack', first, lineStride, step, count, prepared.k, to);
   }
 
   #take(byteLength: number): number {
@@ -244,4 +343,44 @@ export class Launches {
     }
     return this.#scratch;
   }
+}
+
+const callOf = (
+  { functions, module }: { readonly functions: object; readonly module: number | null },
+  name: Call['name'],
+  ...args: readonly number[]
+): Call => ({ functions: functions as Call['functions'], module, name, args });
+
+/** What stores lines of windows: all at once where their sums lie without gaps. */
+function storesOf(
+  prepared: PreparedContraction,
+  { width, vectors }: ImageLayout,
+  block: number,
+  [batch, batchEnd]: readonly [number, number],
+  [row, rowEnd]: readonly [number, number],
+  [line, count]: readonly [number, number],
+  sums: number,
+): Call[] {
+  const stride = 16 * vectors * count;
+  const isDense = width === 4 * vectors;
+  const step = isDense ? count : 1;
+  return Array.from({ length: count / step }, (_, at) => {
+    const from = (line + at * step) * width;
+    const own = sums + 16 * vectors * at * step;
+    const group = (rowEnd - row) * stride;
+    return callOf(
+      prepared,
+      'store',
+      block,
+      batch,
+      batchEnd,
+      row,
+      rowEnd,
+      from,
+      from + step * width,
+      own,
+      stride,
+      group,
+    );
+  });
 }

@@ -18,13 +18,14 @@ import {
 import { NeedsSingleSteps } from '../nests/expression-writer.ts';
 import {
   instantiate,
-  kernelBytes,
+  kernelModule,
   lengthsKey,
   type ContractionFunctions,
   type NestFunctions,
 } from '../nests/kernel-module.ts';
 import { pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
+import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
 import { imageLayout, type ImageLayout } from './image-layout.ts';
@@ -36,6 +37,8 @@ export const PIECE_STEPS = 1 << 22;
 interface Prepared extends PreparedLaunch {
   readonly label: string;
   readonly signature: KernelSignature;
+  /** The number of its module for other threads; null where only this one may call its functions. */
+  readonly module: number | null;
 }
 
 /** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps. */
@@ -45,6 +48,8 @@ export interface PreparedNest extends Prepared {
   readonly functions: NestFunctions;
   readonly points: number;
   readonly pointsAtOnce: number;
+  /** Stretches of points begin at multiples of this. */
+  readonly pointsTogether: number;
   /** Steps of all points. */
   readonly steps: number;
 }
@@ -72,10 +77,14 @@ const LEAST_DEPTH = 4;
 
 /** Makes kernels ready; those of the same structure share a module. */
 export class Programs {
-  readonly #functions = new Map<string, NestFunctions | ContractionFunctions>();
+  readonly #functions = new Map<string, Compiled<NestFunctions | ContractionFunctions>>();
   readonly #unpacked = new Set<string>();
 
-  constructor(private readonly memory: LinearMemory) {}
+  /** @param threads those that are to have what is compiled */
+  constructor(
+    private readonly memory: LinearMemory,
+    private readonly threads: ThreadPool | null,
+  ) {}
 
   /** Modules that were compiled. */
   get size(): number {
@@ -98,9 +107,9 @@ export class Programs {
     const signature = signatureOf(normal);
     const key = keyOf(normal, signature) + (windows?.key ?? '');
     if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
-    let functions;
+    let compiled;
     try {
-      functions = this.#find<ContractionFunctions>(key, normal, signature, windows);
+      compiled = this.#find<ContractionFunctions>(key, normal, signature, windows);
     } catch (error) {
       if (!(error instanceof NeedsSingleSteps)) throw error;
       this.#unpacked.add(key);
@@ -114,7 +123,7 @@ export class Programs {
       bindings: signature.bindings,
       params: signature.params,
       kernel,
-      functions,
+      ...compiled,
       batch: pointsOf(normal.batch),
       m: extentOf(m),
       n: extentOf(n),
@@ -145,6 +154,7 @@ export class Programs {
     const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
     const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
     const key = keyOf(normal, signature) + (terms ? 'terms' : '');
+    const { functions, module } = this.#find<NestFunctions>(key, normal, signature, null, terms);
     return {
       kind: 'nest',
       normal,
@@ -153,9 +163,11 @@ export class Programs {
       bindings: signature.bindings,
       params: signature.params,
       kernel,
-      functions: this.#find<NestFunctions>(key, normal, signature, null, terms),
+      functions,
+      module: hasPointsApart(normal) ? module : null,
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
+      pointsTogether: least,
       steps: isEmpty ? 0 : points * steps,
     };
   }
@@ -166,13 +178,16 @@ export class Programs {
     signature: KernelSignature,
     windows: Windows | null,
     terms: StoredTerms | null = null,
-  ): Functions {
-    let functions = this.#functions.get(key);
-    if (!functions) {
-      functions = this.#compile<Functions>(kernelBytes(normal, signature, windows, terms), normal.label);
-      this.#functions.set(key, functions);
+  ): Compiled<Functions> {
+    let compiled = this.#functions.get(key);
+    if (!compiled) {
+      const module = kernelModule(normal, signature, windows, terms, this.memory.isShared);
+      const bytes = module.bytes();
+      const functions = this.#compile<Functions>(bytes, normal.label);
+      compiled = { functions, module: module.callsImports ? null : (this.threads?.register(bytes) ?? null) };
+      this.#functions.set(key, compiled);
     }
-    return functions as Functions;
+    return compiled as Compiled<Functions>;
   }
 
   #compile<Functions>(bytes: Uint8Array<ArrayBuffer>, label: string): Functions {
@@ -183,5 +198,14 @@ export class Programs {
     }
   }
 }
+
+interface Compiled<Functions> {
+  readonly functions: Functions;
+  readonly module: number | null;
+}
+
+/** Whether points can be worked out in any order: steps of a recurrence cannot, nor what adds to the same element. */
+const hasPointsApart = (normal: LoopNest | Recurrence): boolean =>
+  normal.kind === 'nest' && normal.stores.every(({ combine }) => combine === undefined);
 
 const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;

@@ -179,9 +179,9 @@ test('rows that 64-bit integers choose are packed one by one, and multiplied lik
   expect(await read(c)).toEqual(expected);
 });
 
-test('there is no device under a policy that forbids to compile WebAssembly', () => {
+test('there is no device under a policy that forbids to compile WebAssembly', async () => {
   vi.spyOn(WebAssembly, 'Module').mockImplementation(() => {
     throw new WebAssembly.CompileError('blocked by Content Security Policy');
   });
-  expect(openWasmDevice()).toBeNull();
+  expect(await openWasmDevice()).toBeNull();
 });

@@ -17,7 +17,8 @@ import {
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory } from '../linear-memory.ts';
-import { loadProducts } from '../load.ts';
+import { loadProducts, productBytes } from '../load.ts';
+import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
 import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
 import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
@@ -48,26 +49,34 @@ export class WasmDevice implements ComputeDevice {
     maxWorkgroupsPerDimension: 2 ** 31 - 1,
   };
   readonly counters = noCounts();
-  readonly linear = new LinearMemory();
+  readonly linear: LinearMemory;
   readonly launches: Launches;
   readonly recorder = new LaunchLists(this);
   readonly turns = new Turns((error) => this.#fail(error));
   /** Bytes of packed weights. */
   keptBytes = 0;
   #peak = 0;
-  readonly #programs = new Programs(this.linear);
+  readonly #programs: Programs;
+  readonly #threads: ThreadPool | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
   readonly #failures: CressetError[] = [];
   #toldFailures = 0;
   #disposed = false;
 
   /**
+   * @param threadPool makes threads over the device's memory, which are to help; null where this one is alone
    * @param isRelaxed whether products and sums are rounded once; only where the engine has that
    * @throws where an engine has no WebAssembly, or a page's policy forbids to compile it
    */
-  constructor(isRelaxed = hasRelaxedSimd()) {
-    this.launches = new Launches(this, loadProducts(this.linear, isRelaxed));
-    this.description = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
+  constructor(threadPool: ((linear: LinearMemory) => ThreadPool) | null = null, isRelaxed = hasRelaxedSimd()) {
+    this.linear = new LinearMemory(threadPool !== null);
+    const products = loadProducts(this.linear, isRelaxed);
+    const threads = (this.#threads = threadPool?.(this.linear) ?? null);
+    const module = threads?.register(productBytes(isRelaxed, true)) ?? null;
+    this.launches = new Launches(this, { functions: products, module }, threads);
+    this.#programs = new Programs(this.linear, threads);
+    const engine = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
+    this.description = threads ? `${engine}, ${threads.size} threads` : engine;
     // Nothing lies before the first buffer either.
     this.linear.take(MARGIN);
   }
@@ -130,7 +139,8 @@ export class WasmDevice implements ComputeDevice {
     const byteLength = count * elementSize(dtype);
     this.counters.readbacks++;
     this.counters.readbackBytes += byteLength;
-    return this.linear.memory.buffer.slice(address, address + byteLength);
+    // A slice of an array is no shared memory, also where the array's is.
+    return new Uint8Array(this.linear.memory.buffer, address, byteLength).slice().buffer;
   }
 
   prepare(kernel: Kernel): PreparedKernel {
@@ -211,6 +221,7 @@ export class WasmDevice implements ComputeDevice {
   dispose(): void {
     this.#disposed = true;
     this.turns.clear();
+    this.#threads?.dispose();
     this.#prepared = new WeakMap();
   }
 

@@ -16,7 +16,7 @@ import {
 } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import { WasmDevice } from '../device/wasm-device.ts';
-import { kernelBytes } from './kernel-module.ts';
+import { kernelModule } from './kernel-module.ts';
 
 /** Columns for several fours at once, one four, and some left over. */
 const [ROWS, COLUMNS] = [19, 39];
@@ -125,7 +125,7 @@ test('the greater of a NaN, or of a zero with a sign, and a known number is the 
 /** Loops in a module's code. */
 function loopsIn(nest: LoopNest): number {
   const normal = normalise(nest);
-  const bytes = kernelBytes(normal, signatureOf(normal), null, null);
+  const bytes = kernelModule(normal, signatureOf(normal), null, null, false).bytes();
   return bytes.filter((byte, at) => byte === 0x03 && bytes[at + 1] === 0x40).length;
 }
 

@@ -48,17 +48,18 @@ export interface ContractionFunctions {
   ): void;
 }
 
-/** The bytes of a kernel's module. Throws a CressetError where it has functions for values they are not defined for. */
-export function kernelBytes(
+/** A kernel's module, of which the bytes can be had. Throws a CressetError where it has functions for values they are not defined for. */
+export function kernelModule(
   kernel: NormalKernel,
   signature: KernelSignature,
   windows: Windows | null,
   terms: StoredTerms | null,
-): Uint8Array<ArrayBuffer> {
-  const module = new ModuleBuilder(rareImports);
+  isShared: boolean,
+): ModuleBuilder {
+  const module = new ModuleBuilder(rareImports, isShared);
   if (kernel.kind === 'contraction') writeContraction(module, kernel, windows, signature);
   else writeLoops(module, terms?.nest ?? kernel, signature, terms);
-  return module.bytes();
+  return module;
 }
 
 /** The exports of a module over a memory. */

@@ -1,0 +1,1 @@
+export { ThreadPool } from '../threads/thread-pool.ts';

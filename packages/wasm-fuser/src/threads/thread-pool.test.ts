@@ -1,0 +1,152 @@
+import { setJitOptions } from '@cresset/ir';
+import { Storage, Tensor } from '@cresset/tensor';
+import { accumulator, axis, binary, param, TensorView, type Kernel } from '@cresset/tensorexpr';
+import { afterEach, expect, test, vi } from 'vitest';
+import { batchedProduct } from '../../../../test-setup/batched-product.ts';
+import { threadedDevice } from '../../../../test-setup/threaded-device.ts';
+import { i32 } from '../code.ts';
+import { LinearMemory } from '../linear-memory.ts';
+import { ModuleBuilder } from '../module.ts';
+import { openWasmDevice, WasmDevice } from '../parts/device.ts';
+import type { Call } from './task.ts';
+import { ThreadPool } from './thread-pool.ts';
+
+const pools: ThreadPool[] = [];
+afterEach(() => {
+  for (const pool of pools.splice(0)) pool.dispose();
+  setJitOptions({ numThreads: undefined });
+  vi.unstubAllGlobals();
+});
+
+async function poolOf(size: number): Promise<[ThreadPool, LinearMemory]> {
+  const linear = new LinearMemory(true);
+  const pool = new ThreadPool(linear, size);
+  pools.push(pool);
+  while (pool.ready < size - 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  return [pool, linear];
+}
+
+/** A module whose `run(address, value, _)` stores the value, and what calls it here. */
+function stores(pool: ThreadPool, linear: LinearMemory): Pick<Call, 'functions' | 'module'> {
+  const builder = new ModuleBuilder([], true);
+  builder.define('run', 3, (_, address, value) => i32.store(address.get, value.get));
+  const bytes = builder.bytes();
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { host: { memory: linear.memory } });
+  return { functions: exports as unknown as Call['functions'], module: pool.register(bytes) };
+}
+
+const run = (each: Pick<Call, 'functions' | 'module'>, ...args: number[]): Call => ({ ...each, name: 'run', args });
+
+test('tasks are done by other threads too', async () => {
+  const [pool, linear] = await poolOf(3);
+  const { functions, module } = stores(pool, linear);
+  const at = linear.take(64) >> 2;
+  const others = new Set<number>();
+  // What this thread takes is over when both of the others have taken something.
+  const waiting = (address: number, value: number): void => {
+    for (let look = 0; others.size < 2 && look < 1e9; look++) {
+      for (let task = 0; task < 3; task++) if (Atomics.load(linear.integers, at + task) !== 0) others.add(task);
+    }
+    functions.run(address, value, 0);
+  };
+  linear.integers.fill(0, at, at + 16);
+  const own = { functions: { run: waiting }, module };
+  pool.run([0, 1, 2].map((task) => [run(own, 4 * (at + task), task + 7, 0)]));
+  expect(others.size).toBe(2);
+  expect([...linear.integers.subarray(at, at + 3)]).toEqual([7, 8, 9]);
+});
+
+test('many jobs, one after the other, are done once each', async () => {
+  const [pool, linear] = await poolOf(3);
+  const module = stores(pool, linear);
+  const at = linear.take(4 * 40) >> 2;
+  for (let job = 1; job <= 2000; job++) {
+    const count = 2 + (job % 37);
+    pool.run(Array.from({ length: count }, (_, task) => [run(module, 4 * (at + task), job, 0)]));
+    for (let task = 0; task < count; task++) expect(linear.integers[at + task]).toBe(job);
+  }
+});
+
+test('what goes wrong is told, and the next job is done', async () => {
+  const [pool, linear] = await poolOf(2);
+  const module = stores(pool, linear);
+  const at = linear.take(64);
+  const outside = (): Call[] => [run(module, -8, 1, 0)];
+  for (let time = 0; time < 5; time++) {
+    expect(() => pool.run([outside(), outside()])).toThrow(/out of bounds|a kernel failed in a thread that helps/);
+    pool.run([[run(module, at, time, 0)], [run(module, at + 4, time, 0)]]);
+    expect([...linear.integers.subarray(at >> 2, (at >> 2) + 2)]).toEqual([time, time]);
+  }
+});
+
+test('without a thread that helps, and where a module is no other thread’s, this one does all', async () => {
+  const linear = new LinearMemory(true);
+  const pool = new ThreadPool(linear, 1);
+  const alone = stores(pool, linear);
+  const at = linear.take(64);
+  pool.run([[run(alone, at, 1, 0)], [run(alone, at + 4, 2, 0)]]);
+  const [others, shared] = await poolOf(2);
+  const own = { ...stores(others, shared), module: null };
+  const there = shared.take(64);
+  others.run([[run(own, there, 3, 0)], [run(own, there + 4, 4, 0)]]);
+  expect([...linear.integers.subarray(at >> 2, (at >> 2) + 2)]).toEqual([1, 2]);
+  expect([...shared.integers.subarray(there >> 2, (there >> 2) + 2)]).toEqual([3, 4]);
+});
+
+const waves = (...sizes: number[]): Tensor => {
+  const count = sizes.reduce((product, size) => product * size, 1);
+  const values = Float32Array.from({ length: count }, (_, at) => Math.sin(at * 0.37));
+  return Tensor.fromArray(values, sizes, 'float32');
+};
+
+/** The results of kernels of many shapes, byte for byte. */
+async function results(device: WasmDevice): Promise<Uint8Array[]> {
+  const found: Uint8Array[] = [];
+  const launch = async (kernel: Kernel, out: Tensor): Promise<void> => {
+    device.launch(kernel);
+    await out.storage.toHost();
+    found.push(new Uint8Array((out.storageArray() as Float32Array).slice().buffer));
+  };
+  for (const [batch, m, n, k] of [
+    [1, 64, 64, 64],
+    [3, 5, 37, 19],
+    [1, 1, 100, 41],
+    [2, 130, 11, 300],
+  ]) {
+    const out = new Tensor(Storage.onDevice(device, 'float32', batch * m * n), 'float32', [batch, m, n], [m * n, n, 1]);
+    const views = [waves(batch, m, k), waves(batch, k, n), out].map((each) => new TensorView(each));
+    await launch(
+      batchedProduct(views[0], views[1], views[2], () => accumulator),
+      out,
+    );
+  }
+  for (const count of [1, 7, 1001]) {
+    const [x, y] = [waves(count), waves(count)];
+    const i = axis('i', param('i32', count));
+    const [from, to] = [new TensorView(x), new TensorView(y)];
+    const value = binary('add', from.at([i]), from.at([i]));
+    const stored = { operand: to.operand, offset: to.offsetAt([i]), value };
+    await launch({ kind: 'nest', label: 'twice', axes: [i], innerAxes: [], stores: [stored] }, y);
+  }
+  device.dispose();
+  return found;
+}
+
+test('results are those of one thread, to the last bit', async () => {
+  expect(await results(await threadedDevice())).toEqual(await results(new WasmDevice()));
+});
+
+test('how many threads there are can be set, and needs memory that is shared', async () => {
+  setJitOptions({ numThreads: 3 });
+  const device = (await openWasmDevice())!;
+  expect(device.description).toContain(', 3 threads');
+  expect(device.linear.memory.buffer).toBeInstanceOf(SharedArrayBuffer);
+  device.dispose();
+  setJitOptions({ numThreads: 1 });
+  expect((await openWasmDevice())!.description).not.toContain('threads');
+  setJitOptions({ numThreads: 3 });
+  // A page that is not isolated from other origins.
+  vi.stubGlobal('crossOriginIsolated', false);
+  vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
+  expect((await openWasmDevice())!.description).not.toContain('threads');
+});
