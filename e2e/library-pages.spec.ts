@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { pagesAddress } from './addresses.ts';
+import type * as Cresset from 'cresset';
 import { expectOnGpuInWorker, expectPyTorchsAnswer, runDigits } from './digits.ts';
 
 const pages = [
@@ -42,6 +43,35 @@ test('the host computes in WebAssembly where a policy allows to compile it, and 
     isCompiled: true,
   });
   expect(await run('strict/')).toEqual({ description: 'host', isCompiled: false });
+});
+
+test('the host has several threads in a page that is isolated from other origins', async ({ page }) => {
+  const product = async (folder: string, worker: boolean) => {
+    await page.goto(`${pagesAddress}${folder}module.html`);
+    await page.waitForFunction(() => 'cresset' in globalThis);
+    return page.evaluate(async (inWorker) => {
+      const { script, setJitOptions, tensor } = globalThis.cresset;
+      setJitOptions({ numThreads: 2 });
+      const source = 'def f(x):\n    return torch.softmax(x @ x.t(), -1)\n';
+      const { f } = await script<'f'>(source, { device: 'cpu', worker: inWorker });
+      const values = Float32Array.from({ length: 300 * 200 }, (_, at) => Math.sin(at));
+      const answers: number[][] = [];
+      for (let call = 0; call < 3; call++) {
+        const { data } = (await f(tensor(values, [300, 200]))) as Cresset.Tensor;
+        answers.push(Array.from(data as Float32Array));
+      }
+      const { place } = await f.explain();
+      return { description: place.description, answers };
+    }, worker);
+  };
+  const { description, answers } = await product('', true);
+  expect(description).not.toContain('threads');
+  for (const worker of [true, false]) {
+    const shared = await product('isolated/', worker);
+    expect(shared.description).toContain(', 2 threads');
+    expect(page.workers()).toHaveLength(worker ? 2 : 1);
+    expect(shared.answers).toEqual(answers);
+  }
 });
 
 test('a software adapter is left alone where WebAssembly may be compiled', async ({ page }) => {

@@ -4,7 +4,7 @@
 //   /shared/...     ../shared beside this project, where that folder exists
 //   /...            e2e/pages
 // `/strict` in front of any of these adds a Content-Security-Policy that allows scripts and workers of this server only, `/compiling` one that
-// allows to compile WebAssembly besides.
+// allows to compile WebAssembly besides; `/isolated` isolates them from other origins, so that threads may share memory.
 // `?ranges=no` answers a range request with the whole file, as simple servers do.
 // POST /report hands what a page found to who started the server.
 import { createReadStream, statSync } from 'node:fs';
@@ -49,9 +49,12 @@ function requestedRange(header, size) {
 
 function answer(request, response) {
   const address = new URL(request.url, 'http://localhost');
-  const [, strictness, path] = /^(\/strict|\/compiling|)(\/.*)$/.exec(decodeURIComponent(address.pathname));
+  const [, strictness, path] = /^(\/strict|\/compiling|\/isolated|)(\/.*)$/.exec(decodeURIComponent(address.pathname));
   const scripts = strictness === '/compiling' ? "script-src 'self' 'wasm-unsafe-eval'" : "script-src 'self'";
-  if (strictness) response.setHeader('Content-Security-Policy', `${scripts}; worker-src 'self'`);
+  if (strictness === '/isolated') {
+    response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+    response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
+  } else if (strictness) response.setHeader('Content-Security-Policy', `${scripts}; worker-src 'self'`);
   response.setHeader('Cache-Control', 'no-store');
 
   const found = fileFor(path);

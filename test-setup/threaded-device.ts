@@ -1,10 +1,15 @@
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { ThreadPool } from '@cresset/wasm-fuser/parts/threads';
 
-/** The host's device with two threads that help, when they have begun; they are given whatever can be shared, however little it is. */
-export async function threadedDevice(): Promise<WasmDevice> {
+/**
+ * The host's device with threads that have begun to help.
+ *
+ * @param size how many threads there are, the one that asks among them
+ * @param grain how much of what is usually worth it is shared with them: all that can be, unless given
+ */
+export async function threadedDevice(size = 3, grain = 0): Promise<WasmDevice> {
   let pool: ThreadPool;
-  const device = new WasmDevice((linear) => (pool = new ThreadPool(linear, 3, 0)));
-  while (pool!.ready < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  const device = new WasmDevice((linear) => (pool = new ThreadPool(linear, size, grain)));
+  while (pool!.ready < size - 1) await new Promise((resolve) => setTimeout(resolve, 1));
   return device;
 }

@@ -4,7 +4,7 @@ import { accumulator, axis, binary, param, TensorView, type Kernel } from '@cres
 import { afterEach, expect, test, vi } from 'vitest';
 import { batchedProduct } from '../../../../test-setup/batched-product.ts';
 import { threadedDevice } from '../../../../test-setup/threaded-device.ts';
-import { i32 } from '../code.ts';
+import { i32, type Code } from '../code.ts';
 import { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import { openWasmDevice, WasmDevice } from '../parts/device.ts';
@@ -26,10 +26,10 @@ async function poolOf(size: number): Promise<[ThreadPool, LinearMemory]> {
   return [pool, linear];
 }
 
-/** A module whose `run(address, value, _)` stores the value, and what calls it here. */
-function stores(pool: ThreadPool, linear: LinearMemory): Pick<Call, 'functions' | 'module'> {
+/** A module whose `run(address, value, _)` stores the value, or what else is given, and what calls it here. */
+function stores(pool: ThreadPool, linear: LinearMemory, given?: Code): Pick<Call, 'functions' | 'module'> {
   const builder = new ModuleBuilder([], true);
-  builder.define('run', 3, (_, address, value) => i32.store(address.get, value.get));
+  builder.define('run', 3, (_, address, value) => i32.store(address.get, given ?? value.get));
   const bytes = builder.bytes();
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { host: { memory: linear.memory } });
   return { functions: exports as unknown as Call['functions'], module: pool.register(bytes) };
@@ -64,6 +64,19 @@ test('many jobs, one after the other, are done once each', async () => {
     const count = 2 + (job % 37);
     pool.run(Array.from({ length: count }, (_, task) => [run(module, 4 * (at + task), job, 0)]));
     for (let task = 0; task < count; task++) expect(linear.integers[at + task]).toBe(job);
+  }
+});
+
+test('all threads have the memory that there is now', async () => {
+  const [pool, linear] = await poolOf(3);
+  const memorySize = [0x3f, 0];
+  const module = stores(pool, linear, memorySize);
+  const at = linear.take(64);
+  for (let job = 0; job < 300; job++) {
+    linear.memory.grow(1);
+    const pages = linear.memory.buffer.byteLength >> 16;
+    pool.run(Array.from({ length: 12 }, (_, task) => [run(module, at + 4 * task, 0, 0)]));
+    expect([...linear.integers.subarray(at >> 2, (at >> 2) + 12)]).toEqual(new Array(12).fill(pages));
   }
 });
 

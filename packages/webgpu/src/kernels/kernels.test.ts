@@ -6,4 +6,4 @@ import { testKernels } from './kernels-fixture.ts';
 /** What a GPU is asked to compute, the host computes too. */
 testKernels(() => Promise.resolve(new WasmDevice()));
 
-describe('with threads', () => testKernels(threadedDevice));
+describe('with threads', () => testKernels(() => threadedDevice()));

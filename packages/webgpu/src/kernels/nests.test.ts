@@ -6,4 +6,4 @@ import { testNests } from './nests-fixture.ts';
 /** What a GPU is asked to compute, the host computes too. */
 testNests(() => Promise.resolve(new WasmDevice()));
 
-describe('with threads', () => testNests(threadedDevice));
+describe('with threads', () => testNests(() => threadedDevice()));
