@@ -149,6 +149,8 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
     ['aten::hamming_window.periodic_alpha', () => [1n, true, 0.5, ...options]],
     ['aten::linspace.Tensor_Tensor', () => [floats(), floats(), 901n, ...options]],
     ['aten::logspace.Tensor_Scalar', () => [floats(), 2.5, 50n, 3, ...options]],
+    ['aten::pad', () => [floats(2, 3, 6, 7), ints(-1, 1, -2, 3), 'circular', null]],
+    ['aten::pad', () => [floats(3, 6, 7), ints(2, -3), 'circular', null]],
     ['aten::einsum', () => ['bij,bjk,k->bi', tensors(complexes(3, 4, 5), complexes(3, 5, 6), complexes(6)), null]],
     ['aten::tensordot', () => [complexes(3, 4, 5), complexes(5, 4, 2), ints(1, 2), ints(1, 0)]],
     ['aten::istft', () => [complexes(2, 201, 30), 400n, 160n, null, windowOf(400), true, true, null, null, false]],
@@ -156,6 +158,15 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
   ];
 
   const numbersOf = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as ArrayLike<number>, Number);
+
+  it('writes truth values into complex numbers', async () => {
+    const row = findRow('aten::logical_not_', '')!;
+    const self = complexes(3, 4);
+    (self.storageArrayForWriting() as Float32Array).fill(0, 0, 10);
+    await runOnDevice(row, [self], loweringOn(device));
+    await self.storage.toHost();
+    expect(numbersOf(self)).toEqual(Array.from({ length: 24 }, (_, at) => (at < 10 && at % 2 === 0 ? 1 : 0)));
+  });
 
   describe('as on the host', () => {
     it.each(examples.map(([name, args], at) => [`${name} (${at})`, name, args] as const))(

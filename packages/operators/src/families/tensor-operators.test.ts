@@ -6,6 +6,7 @@ import { elements, ints, longs, run, runAll, shown, tensor, tensors } from '../o
 
 // Expected values are PyTorch's.
 const matrix = (): Tensor => tensor([0, 1, 2, 3, 4, 5], [2, 3], 'int64');
+const bytes = (...values: number[]): Tensor => Tensor.fromArray(Int8Array.from(values), [values.length], 'int8');
 const options = [null, null, null, null] as const;
 
 describe('creation', () => {
@@ -111,12 +112,44 @@ describe('joining and rearranging', () => {
   });
 });
 
+describe('arithmetic of whole numbers and quotients', () => {
+  it('keeps every digit of multiples and divisors, and wraps as C++ does', () => {
+    expect(elements(run('aten::lcm', tensor([1000000007, 3], [2], 'int32'), tensor([2, 0], [2], 'int32')))).toEqual([
+      2000000014, 0,
+    ]);
+    expect(elements(run('aten::lcm', longs(2n ** 62n + 1n), longs(3n)))).toEqual([2n ** 62n - 3n]);
+    expect(elements(run('aten::lcm', bytes(100), bytes(99)))).toEqual([-84]);
+    expect(elements(run('aten::gcd', bytes(-128, -128), bytes(6, 0)))).toEqual([-2, -128]);
+    expect(elements(run('aten::gcd', longs(2n ** 62n), longs(3n * 2n ** 60n)))).toEqual([2n ** 60n]);
+  });
+
+  it('rounds a quotient before its fraction is cut off', () => {
+    expect(elements(run('aten::div.Tensor_mode', tensor([3, -3, 7]), tensor([0.3, 0.3, 2]), 'trunc'))).toEqual([
+      10, -10, 3,
+    ]);
+  });
+
+  it('names what is wrong with sizes as PyTorch does', () => {
+    expect(() => run('aten::expand', tensor([1, 2, 3]), ints(-1n, 5n, 5n), false)).toThrow(
+      'The expanded size of the tensor (5) must match the existing size (3) at non-singleton dimension 2',
+    );
+    expect(() => run('aten::expand', tensor([1, 2, 3]), ints(-1n, 3n), false)).toThrow(
+      "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension 0",
+    );
+  });
+});
+
 describe('scans, order statistics and searching', () => {
   it('scans lines', () => {
     expect(shown(run('aten::cumsum', matrix(), 1n, null))[1]).toEqual([0, 1, 3, 3, 7, 12]);
     expect(runAll('aten::cummax', tensor([1, 3, 2, 3]), 0n).map(shown)).toEqual([
       [[4], [1, 3, 3, 3]],
       [[4], [0, 1, 1, 3]],
+    ]);
+    const limits = longs(2n ** 63n - 2n, 2n ** 63n - 1n, -(2n ** 63n));
+    expect(runAll('aten::cummax', limits, 0n).map((each) => elements(each))).toEqual([
+      [2n ** 63n - 2n, 2n ** 63n - 1n, 2n ** 63n - 1n],
+      [0n, 1n, 1n],
     ]);
     expect(elements(run('aten::logcumsumexp', tensor([0, 1, 2]), 0n)).map((value) => Number(value).toFixed(5))).toEqual(
       ['0.00000', '1.31326', '2.40761'],

@@ -53,19 +53,16 @@ export function expand(tensor: Tensor, sizes: readonly number[]): Tensor {
       `expand(torch.${scalarTypeIrName(tensor.dtype)}Tensor{${sizesText(tensor.sizes)}}, size=${sizesText(sizes)}): the number of sizes provided (${sizes.length}) must be greater or equal to the number of dimensions in the tensor (${tensor.dim})`,
     );
   }
-  const target = sizes.map((size, dim) => {
-    if (size !== -1) return size;
-    if (dim < lead) {
-      throw new OperatorError(
-        `The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ${dim}`,
-      );
-    }
-    return tensor.sizes[dim - lead];
-  });
+  const target = sizes.map((size, dim) => (size === -1 && dim >= lead ? tensor.sizes[dim - lead] : size));
   // From the last dimension, as PyTorch does: the first mismatch it meets is the one it names.
   for (let dim = target.length - 1; dim >= 0; dim--) {
     const size = target[dim];
     const own = dim < lead ? 1 : tensor.sizes[dim - lead];
+    if (size === -1) {
+      throw new OperatorError(
+        `The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ${dim}`,
+      );
+    }
     if (own !== size && own !== 1) {
       throw new OperatorError(
         `The expanded size of the tensor (${size}) must match the existing size (${own}) at non-singleton dimension ${dim}.  Target sizes: ${sizesText(sizes)}.  Tensor sizes: ${sizesText(tensor.sizes)}`,

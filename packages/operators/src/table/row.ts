@@ -238,8 +238,8 @@ export interface PointwiseRule {
   readonly exactOther?: true;
   /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */
   readonly body?: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
-  /** The value of one element from numbers, for functions the scalar language lacks: host only. */
-  readonly number?: (args: PointwiseArguments, dtype: ScalarType) => number;
+  /** The value of one element from numbers, bigints where integers are computed with, for functions the scalar language lacks: host only. */
+  readonly number?: (args: PointwiseArguments, dtype: ScalarType) => number | bigint;
   /** The value of one element where the computing type is complex: host only. Absent where PyTorch refuses. */
   readonly complex?: (args: PointwiseArguments) => Complex | number | boolean;
 }

@@ -63,6 +63,19 @@ test.each([1, 3, 9, 67, 1000])('powers in rows of %d are worked out once', async
   expected(values, columns).forEach((value, at) => expect(results[at]).toBeCloseTo(value, 6));
 });
 
+test('powers of a row that all points share are not stored by its sum', async () => {
+  const values = numbers(9);
+  const row = values.slice(0, 9);
+  const from = Tensor.fromArray(row.slice(), [1, 9], 'float32').asStrided([ROWS, 9], [0, 1], 0);
+  const to = Tensor.empty([ROWS, 9], 'float32');
+  const nest = powers(from, to);
+  expect(isStored(nest)).toBe(false);
+  device.launch(nest);
+  const results = await elementsOf(to);
+  const rows = Float32Array.from({ length: ROWS * 9 }, (_, at) => row[at % 9]);
+  expected(rows, 9).forEach((value, at) => expect(results[at]).toBeCloseTo(value, 6));
+});
+
 test('powers are stored over the elements that they are made of', async () => {
   const values = numbers(67);
   const from = Tensor.fromArray(values.slice(), [ROWS, 67], 'float32');

@@ -43,6 +43,8 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
     const { body } = reduction;
     if (body.type !== 'float' || reduction.axes.length !== 1 || freeAxes.of(reduction).has(axis)) continue;
     if (extentOf(along) !== extentOf(axis) || !isCostly(body, along, freeAxes)) continue;
+    // A sum that is the same for several points is made once for all of them, and could store for one only.
+    if ([...freeAxes.of(store.offset)].some((each) => each !== axis && !freeAxes.of(reduction).has(each))) continue;
     const term = termIn(store.value, body, along, axis);
     if (!term) continue;
     const stored: Expr = { kind: 'load', type: 'float', operand: store.operand, offset: store.offset };

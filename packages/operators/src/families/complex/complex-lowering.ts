@@ -334,7 +334,8 @@ function lowerBody(row: OperatorRow, body: Body, args: Arguments, output: Tensor
     if (type === 'Scalar' && !(value instanceof Tensor) && value !== null) values[name] = scalarExpr(value as Scalar);
   }
   const result = body(values, args);
-  const exprs = 're' in result ? [result.re, result.im] : [result];
+  // A truth value that is written into complex numbers has no imaginary part.
+  const exprs = 're' in result ? [result.re, result.im] : [result, complex.number(0)];
   const stores = stored.map((view, at): Store => ({
     operand: view.operand,
     offset: view.offsetAt(axes),

@@ -68,7 +68,12 @@ def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Te
     'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
     `
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int) -> Tensor:
-    assert bool(torch.all((self >= 0) & (self <= 1))), "all elements of input should be between 0 and 1"
+    fits = (self >= 0) & (self <= 1)
+    aims = (target >= 0) & (target <= 1)
+    if not bool(torch.all(fits & aims)):
+        first = int(torch.argmin((fits & aims) * 1))
+        assert bool(fits.flatten()[first]), "all elements of input should be between 0 and 1"
+        assert False, "all elements of target should be between 0 and 1"
     loss = (target - 1) * torch.clamp_min(torch.log1p(-self), -100) - target * torch.clamp_min(torch.log(self), -100)
     if weight is not None:
         loss = loss * weight

@@ -1,4 +1,4 @@
-import { isFloatingPoint, isIntegral, Complex, Tensor } from '@cresset/tensor';
+import { elementSize, isFloatingPoint, isIntegral, Complex, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, cast, constant, select, unary, type Expr, type ExprType } from '@cresset/tensorexpr';
 import { kernel, pointwise, type Forms } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -130,17 +130,27 @@ const closenessRow = pointwise(
   closeness,
 );
 
-function greatestCommonDivisor(a: number, b: number): number {
-  let [x, y] = [Math.abs(a), Math.abs(b)];
-  while (y !== 0) [x, y] = [y, x % y];
+const magnitude = (x: bigint): bigint => (x < 0n ? -x : x);
+
+/** As in C++, where the smallest integer of a type has no magnitude in it: such a divisor comes out negative. */
+function greatestCommonDivisor(a: bigint, b: bigint, dtype: ScalarType): bigint {
+  const own = (x: bigint): bigint => (dtype === 'uint8' ? x : BigInt.asIntN(8 * elementSize(dtype), magnitude(x)));
+  let [x, y] = [own(b), own(a)];
+  while (y !== 0n) [x, y] = [y, x % y];
   return x;
 }
 
-const wholeNumbers = (name: string, apply: (a: number, b: number) => number): OperatorRow =>
+/** Products of narrow integers are 32-bit ones until they are stored. */
+function leastCommonMultiple(a: bigint, b: bigint, dtype: ScalarType): bigint {
+  const divisor = greatestCommonDivisor(a, b, dtype);
+  return divisor === 0n ? 0n : magnitude(BigInt.asIntN(dtype === 'int64' ? 64 : 32, (a / divisor) * b));
+}
+
+const wholeNumbers = (name: string, apply: (a: bigint, b: bigint, dtype: ScalarType) => bigint): OperatorRow =>
   pairRow(name, {
     dtype: 'promote',
     refuses: refusing(`${name}_cpu`, (dtype) => !isIntegral(dtype, false)),
-    number: ({ self, other }) => apply(self, other),
+    number: ({ self, other }, dtype) => apply(self, other, dtype),
   });
 
 /** x · 2ⁿ; the power is a float of the default dtype where n is whole. */
@@ -206,7 +216,7 @@ export const binaryFunctionRows: readonly OperatorRow[] = [
   pointwise('aten::_add_relu.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor', addRelu),
   pointwise('aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor', { ...ldexp, inPlace: '' }),
   wholeNumbers('gcd', greatestCommonDivisor),
-  wholeNumbers('lcm', (a, b) => (a === 0 || b === 0 ? 0 : Math.abs((a / greatestCommonDivisor(a, b)) * b))),
+  wholeNumbers('lcm', leastCommonMultiple),
   frexp,
   closenessRow,
   kernel<PointwiseArguments>(

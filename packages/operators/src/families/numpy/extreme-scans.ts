@@ -15,7 +15,7 @@ import {
 } from '@cresset/tensorexpr';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
-import { numberReader, numberWriter } from '../../kernels/elements.ts';
+import { bigintReader, numberReader, numberWriter, scalarWriter } from '../../kernels/elements.ts';
 import { notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { complexLogAdd } from './binary-functions.ts';
@@ -40,7 +40,10 @@ const logarithms: Running = {
 };
 
 /** The extreme so far and where it was found last; a NaN stays. */
-function extremeRow(name: 'cummax' | 'cummin', wins: (value: number, best: number) => boolean): OperatorRow {
+function extremeRow(
+  name: 'cummax' | 'cummin',
+  wins: (value: number | bigint, best: number | bigint) => boolean,
+): OperatorRow {
   const rule: KernelRule<Scan> = {
     shape: ({ self, dim }) => {
       if (isComplex(self.dtype)) throw notImplementedFor(`${name}_cpu`, dtypeName(self.dtype));
@@ -51,10 +54,11 @@ function extremeRow(name: 'cummax' | 'cummin', wins: (value: number, best: numbe
       ];
     },
     host: ({ self, dim }, [values, indices]) => {
-      const read = numberReader(self);
-      const writeValue = numberWriter(values);
+      const isLong = self.dtype === 'int64';
+      const read: (offset: number) => number | bigint = isLong ? bigintReader(self) : numberReader(self);
+      const writeValue = scalarWriter(values);
       const writeIndex = numberWriter(indices);
-      let best = 0;
+      let best: number | bigint = 0;
       let found = 0;
       return forEachLine(
         [self, values, indices],

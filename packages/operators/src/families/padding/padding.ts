@@ -136,6 +136,11 @@ function lowerPad(
   const at = axes.map((own, dim) => {
     const { before, after } = borders[dim];
     if (before === 0 && after === 0) return own;
+    if (mode === 'circular' && (before < 0 || after < 0)) {
+      const cropped = Math.max(-before, 0);
+      const kept = indexParam(self.sizes[dim] - cropped - Math.max(-after, 0));
+      return add(sourceExpr(mode, sub(own, indexParam(Math.max(before, 0))), kept), indexParam(cropped));
+    }
     const moved = before === 0 ? own : sub(own, indexParam(before));
     if (mode === 'constant') conditions.push(within(moved, input.sizes[dim]));
     return sourceExpr(mode, moved, input.sizes[dim]);

@@ -106,8 +106,11 @@ const divisionWithMode: PointwiseRule = {
     );
     if (mode !== null) refusing(`div_${mode}_cpu`, 'bool', 'complex64', 'complex128')(dtype);
   },
-  body: ({ self, other, rounding_mode: mode }) =>
-    binary(mode === null ? 'div' : mode === 'floor' ? 'floordiv' : 'truncdiv', self, other),
+  body: ({ self, other, rounding_mode: mode }, type) => {
+    // The quotient is rounded to its type before it is cut off: 3 / 0.3 is 10 in single precision.
+    if (mode === 'trunc' && type === 'float') return unary('trunc', binary('div', self, other));
+    return binary(mode === null ? 'div' : mode === 'floor' ? 'floordiv' : 'truncdiv', self, other);
+  },
   complex: ({ self, other }) => complex.divide(self, other),
 };
 

@@ -347,10 +347,12 @@ function adaptivePool(name: string, rank: number, { self, output_size }: Adaptiv
         `${name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes ${sizesText(self.sizes)} with dimension ${dim} being empty`,
     );
   });
+  // PyTorch leaves the last blank of three sizes out.
+  const textOf = (sizes: readonly number[]): string => sizes.join(', ').replace(/^(.*, .*), /, '$1,');
   check(
     outputs.every((value) => value >= 0),
     () =>
-      `${rank === 1 ? name.replace('1', '2') : name}: elements of output_size must be greater than or equal to 0 but received {${rank === 1 ? [1, ...outputs].join(', ') : outputs.join(', ')}}`,
+      `${rank === 1 ? name.replace('1', '2') : name}: elements of output_size must be greater than or equal to 0 but received {${textOf(rank === 1 ? [1, ...outputs] : outputs)}}`,
   );
   return { input: self, windows: outputs.map((size, dim) => adaptiveWindows(self.sizes[self.dim - rank + dim], size)) };
 }

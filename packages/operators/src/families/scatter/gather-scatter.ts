@@ -65,7 +65,9 @@ export function* offsetsThrough(tensor: Tensor, dim: number, index: Tensor, lowe
   yield* repeat(positions.length, 8, (at) => {
     const position = read(positions[at]);
     if (position < lowest || position >= size) {
-      throw new OperatorError(`index ${position} is out of bounds for dimension ${dim} with size ${size}`);
+      throw new OperatorError(
+        `index ${index.storageArray()[positions[at]]} is out of bounds for dimension ${dim} with size ${size}`,
+      );
     }
     offsets[at] += (position < 0 ? position + size : position) * along;
   });

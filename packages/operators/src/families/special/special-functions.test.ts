@@ -24,6 +24,7 @@ describe('special functions', () => {
     near(digamma(-1.7), -1.4857174995110571);
     near(digamma(2.5), 0.7031566406452431);
     near(special.zeta(2.5, 1.5), 0.5902563850764314);
+    expect(special.zeta(2, -Infinity)).toBe(Infinity);
     near(special.polygamma(2, -1.3), 68.54941347116213);
     near(special.gammainc(2.5, 1.5), 0.3000141641213724);
   });

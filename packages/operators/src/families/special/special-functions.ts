@@ -153,7 +153,7 @@ export function zeta(s: number, q: number): number {
   if (s === 1) return Infinity;
   if (s < 1 || Number.isNaN(s) || Number.isNaN(q)) return NaN;
   if (q <= 0) {
-    if (Number.isInteger(q)) return Infinity;
+    if (q === Math.floor(q)) return Infinity;
     if (!Number.isInteger(s)) return NaN;
   }
   let sum = 0;

@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, isIntegral, numelOf, Tensor, type ScalarType } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -286,15 +286,19 @@ export function* evaluationPieces(output: Tensor, expr: Expr, loads: readonly Lo
 function* runNumbers(row: OperatorRow, args: PointwiseArguments, output: Tensor, computing: ScalarType): Pieces {
   const apply = row.pointwise!.number!;
   const single = computing !== 'float64';
+  const operand = isIntegral(computing, true) ? BigInt : Number;
   yield* forEachElement(row, args, output, (values) => {
     const numbers: PointwiseArguments = { ...values };
-    for (const name of operandNames(row)) if (isNumeric(values[name])) numbers[name] = Number(values[name]);
+    for (const name of operandNames(row)) {
+      const value = values[name] as unknown;
+      if (isNumeric(value)) numbers[name] = operand(value);
+    }
     const value = apply(numbers, computing);
-    return single ? Math.fround(value) : value;
+    return single && typeof value === 'number' ? Math.fround(value) : value;
   });
 }
 
-const isNumeric = (value: unknown): boolean =>
+const isNumeric = (value: unknown): value is bigint | number | boolean =>
   typeof value === 'bigint' || typeof value === 'number' || typeof value === 'boolean';
 
 /** One element at a time through the row's function of complex numbers. */
