@@ -5,6 +5,7 @@
 //   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all
 //   --rounds N           turns of each contestant
 //   --turn MS            how long a turn goes on at least
+//   --threads N          how many threads a library may take on the host, in a page that is isolated from other origins; 1 by default
 //   --json FILE          writes all that was measured
 //   --report FILE        prints the tables of such a file once more
 //   --page               serves the page, for one's own browser
@@ -60,13 +61,16 @@ const buildForNode = () =>
     },
   });
 
+/** Lets threads of a page share memory. */
+const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
 /** Runs every lane in a process of its own, and returns what each measured. */
 async function measureLanes(lanes, choice) {
   if (lanes.length === 0) return [];
   const folder = mkdtempSync(join(tmpdir(), 'cresset-bench-'));
   await build(config);
   if (lanes.includes('node')) await buildForNode();
-  const server = await preview({ ...config, preview: { port: 0 } });
+  const server = await preview({ ...config, preview: { port: 0, headers: choice.threads > 1 ? isolation : {} } });
   const [address] = server.resolvedUrls.local;
   const reports = [];
   try {
@@ -106,6 +110,7 @@ async function main() {
       contestants: { type: 'string' },
       rounds: { type: 'string', default: '6' },
       turn: { type: 'string', default: '200' },
+      threads: { type: 'string', default: '1' },
       json: { type: 'string' },
       report: { type: 'string' },
       page: { type: 'boolean', default: false },
@@ -122,6 +127,7 @@ async function main() {
     contestants: names(options.contestants),
     rounds: Number(options.rounds),
     turnMilliseconds: Number(options.turn),
+    threads: Number(options.threads),
   });
   if (options.json) writeFileSync(options.json, JSON.stringify(reports, null, 2));
   await printReports(reports);

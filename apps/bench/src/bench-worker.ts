@@ -35,6 +35,7 @@ async function run(request: ToBench & { readonly type: 'run' }): Promise<void> {
   const settings = {
     rounds: request.rounds,
     turnMilliseconds: request.turnMilliseconds,
+    threads: request.threads,
     cpuSeconds: () =>
       new Promise<number | null>((resolve) => {
         answerCpu = resolve;

@@ -30,6 +30,7 @@ const settings = (rounds: number, cpuSeconds: MeasureSettings['cpuSeconds'] = as
   rounds,
   // A turn is one call then.
   turnMilliseconds: 0,
+  threads: 1,
   cpuSeconds,
   progress: () => undefined,
 });

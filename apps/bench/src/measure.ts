@@ -28,6 +28,8 @@ export interface MeasureSettings {
   readonly rounds: number;
   /** How long a turn goes on, milliseconds; a turn is one call at least. */
   readonly turnMilliseconds: number;
+  /** How many threads a library may take on the host. */
+  readonly threads: number;
   /** Processor seconds used so far; null where that cannot be known. */
   cpuSeconds(): Promise<number | null>;
   /** Told what is being done. */

@@ -9,6 +9,8 @@ export type ToBench =
       readonly contestants: readonly string[];
       readonly rounds: number;
       readonly turnMilliseconds: number;
+      /** How many threads a library may take on the host. */
+      readonly threads: number;
     }
   | { readonly type: 'cpu'; readonly seconds: number | null };
 

@@ -11,7 +11,7 @@ import type { BenchChoice, BenchReport } from './report.ts';
 export async function runInNode(
   choice: { readonly [Key in keyof BenchChoice]: BenchChoice[Key] | null } & Pick<
     BenchChoice,
-    'rounds' | 'turnMilliseconds'
+    'rounds' | 'turnMilliseconds' | 'threads'
   >,
   folder: ModelFolder,
 ): Promise<BenchReport> {
@@ -21,6 +21,7 @@ export async function runInNode(
   const settings = {
     rounds: choice.rounds,
     turnMilliseconds: choice.turnMilliseconds,
+    threads: choice.threads,
     cpuSeconds: async () => {
       const { user, system } = cpuUsage();
       return (user + system) / 1e6;

@@ -7,6 +7,8 @@ export interface BenchChoice {
   readonly contestants: readonly string[];
   readonly rounds: number;
   readonly turnMilliseconds: number;
+  /** How many threads a library may take on the host. */
+  readonly threads: number;
 }
 
 export interface BenchReport {

@@ -19,8 +19,12 @@ export interface Contestant {
   readonly id: string;
   readonly library: string;
   readonly device: 'WebGPU' | 'host';
-  /** Fetches the library and makes it ready; rejects where it cannot run here. Resolves to its version. */
-  start(): Promise<string>;
+  /**
+   * Fetches the library and makes it ready; rejects where it cannot run here. Resolves to its version.
+   *
+   * @param threads how many it may take on the host
+   */
+  start(threads: number): Promise<string>;
   /** Rejects where the library cannot take the model. */
   open(model: BenchModel): Promise<OpenedModel>;
 }

@@ -1,4 +1,14 @@
-import { init, optim, tensor, Tensor, version, type Input, type Output, type ScriptModule } from 'cresset';
+import {
+  init,
+  optim,
+  setJitOptions,
+  tensor,
+  Tensor,
+  version,
+  type Input,
+  type Output,
+  type ScriptModule,
+} from 'cresset';
 import type { TrainingModel } from '../models/bench-model.ts';
 import type { BenchTensor } from '../values.ts';
 import type { Contestant, OpenedModel } from './contestant.ts';
@@ -9,7 +19,8 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
     id: `cresset-${device}`,
     library: 'Cresset',
     device: device === 'webgpu' ? 'WebGPU' : 'host',
-    async start() {
+    async start(threads) {
+      setJitOptions({ numThreads: threads });
       if (device === 'webgpu') {
         const found = await init();
         if (!found.available) throw new Error(found.message);

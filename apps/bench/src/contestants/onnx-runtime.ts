@@ -11,9 +11,10 @@ export function onnxRuntime(provider: 'webgpu' | 'wasm'): Contestant {
     id: `ort-${provider}`,
     library: 'ONNX Runtime Web',
     device: provider === 'webgpu' ? 'WebGPU' : 'host',
-    async start() {
+    async start(threads) {
       library = await importLibrary(provider);
       library.env.logLevel = 'error';
+      library.env.wasm.numThreads = threads;
       const { web, common } = library.env.versions;
       return web ?? common ?? '';
     },

@@ -32,7 +32,7 @@ declare module 'onnxruntime-web' {
   };
   export const env: {
     readonly versions: { readonly common?: string; readonly web?: string };
-    readonly wasm: { wasmPaths?: { readonly wasm: string } };
+    readonly wasm: { wasmPaths?: { readonly wasm: string }; numThreads?: number };
     logLevel: string;
   };
 }

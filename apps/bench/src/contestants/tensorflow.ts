@@ -10,12 +10,12 @@ export function tensorFlow(backend: 'webgpu' | 'wasm'): Contestant {
     id: `tfjs-${backend}`,
     library: 'TensorFlow.js',
     device: backend === 'webgpu' ? 'WebGPU' : 'host',
-    async start() {
+    async start(threads) {
       tf = await import('@tensorflow/tfjs-core');
       // What knows derivatives is not among what the package imports itself, and cannot be imported in Node.
       if (!import.meta.env.SSR) await import('@tensorflow/tfjs-core/dist/register_all_gradients.js');
       if (backend === 'webgpu') await import('@tensorflow/tfjs-backend-webgpu');
-      else await startWasm();
+      else await startWasm(threads);
       if (!(await tf.setBackend(backend))) throw new Error(`TensorFlow.js has no ${backend} here`);
       await tf.ready();
       return tf.version_core;
@@ -98,7 +98,9 @@ function arranged(
   );
 }
 
-async function startWasm(): Promise<void> {
+async function startWasm(threads: number): Promise<void> {
+  // They are started with the text of a function that a bundler has renamed things in.
+  if (threads > 1) throw new Error('its threads do not start where it is bundled');
   const { setWasmPaths } = await import('@tensorflow/tfjs-backend-wasm');
   // In Node the package finds its own files.
   if (import.meta.env.SSR) return;

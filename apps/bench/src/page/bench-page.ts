@@ -7,7 +7,10 @@ import { resultTable, VIEWS, type View } from './result-table.ts';
 /** What is ticked at first: small enough for a phone, and a bit of everything. */
 const firstModels = ['matmul', 'convolution', 'classifier', 'attention'];
 
-const lengths = { short: { rounds: 3, turnMilliseconds: 100 }, long: { rounds: 8, turnMilliseconds: 400 } } as const;
+const lengths = {
+  short: { rounds: 3, turnMilliseconds: 100, threads: 1 },
+  long: { rounds: 8, turnMilliseconds: 400, threads: 1 },
+} as const;
 
 /** Lets a visitor choose models and libraries, and shows what comes of them. */
 export async function showBench(root: HTMLElement, client: BenchClient): Promise<void> {
