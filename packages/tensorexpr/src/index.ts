@@ -20,7 +20,7 @@ export * from './expressions/operand.ts';
 export { longReduction, stagesOf, withReplacement, type TemporaryTensor } from './schedules/reduction-stages.ts';
 export { isSameExpr } from './expressions/same-expr.ts';
 export { hasExpr, isReduced, loadsIn, reductionsIn, walk } from './expressions/walk.ts';
-export { runningSoftmaxOf, type RunningSoftmax } from './kernels/running-softmax.ts';
+export { powerOfSoftmax, runningSoftmaxOf, type RunningSoftmax } from './kernels/running-softmax.ts';
 export { keepsRunningSoftmax, sharedTiles } from './schedules/running-softmax-schedule.ts';
 export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';

@@ -2,7 +2,7 @@
  * Instructions as bytes, nested as they were put together; a module's `bytes()` flattens them. Operands come before the instruction that takes
  * them, so that an instruction is a function from code to code: `i32.add(x.get, i32.const(4))`.
  */
-export type Code = number | readonly Code[];
+export type Code = number | KnownVector | readonly Code[];
 
 /** An unsigned number as LEB128. */
 export function unsigned(value: number): Code {
@@ -141,10 +141,7 @@ export const v128 = {
   storeLane: toLane(0x5a),
   storeTwoLanes: toLane(0x5b),
   zero: [simd(12), new Array<number>(16).fill(0)] as Code,
-  words: (...words: readonly number[]): Code => [
-    simd(12),
-    words.map((word) => [word & 255, (word >> 8) & 255, (word >> 16) & 255, (word >> 24) & 255]),
-  ],
+  words: (...words: readonly number[]): Code => new KnownVector(words),
   not: one(simd(0x4d)),
   and: two(simd(0x4e)),
   /** `x` without the bits of `y`. */
@@ -155,6 +152,21 @@ export const v128 = {
   select: (x: Code, y: Code, mask: Code): Code => [x, y, mask, simd(0x52)],
   anyTrue: one(simd(0x53)),
 };
+
+/** Four known words. Functions have them in locals: processors have no such numbers in instructions, and V8 makes them anew wherever they are. */
+export class KnownVector {
+  constructor(private readonly words: readonly number[]) {}
+
+  /** The same for all that are the same. */
+  get key(): string {
+    return this.words.join();
+  }
+
+  get instruction(): Code {
+    const bytes = this.words.map((word) => [word & 255, (word >> 8) & 255, (word >> 16) & 255, (word >> 24) & 255]);
+    return [simd(12), bytes];
+  }
+}
 
 export const i32x4 = {
   splat: one(simd(17)),
@@ -190,7 +202,7 @@ export const f32x4 = {
   const: (value: number): Code => {
     floatBits.setFloat32(0, value);
     const word = floatBits.getInt32(0);
-    return v128.words(word, word, word, word);
+    return word === 0 ? v128.zero : v128.words(word, word, word, word);
   },
   splat: one(simd(19)),
   extract: (x: Code, lane: number): Code => [x, simd(31), lane],

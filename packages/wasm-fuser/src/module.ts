@@ -1,4 +1,4 @@
-import { Local, unsigned, type Code } from './code.ts';
+import { KnownVector, Local, unsigned, type Code } from './code.ts';
 import { MOST_PAGES } from './linear-memory.ts';
 
 /** Types of values, by their codes in a module. */
@@ -9,6 +9,9 @@ export type ValueType = keyof typeof valueTypes;
 export class FunctionBody {
   readonly #types: ValueType[] = [];
   readonly #parameters: number;
+  readonly #known = new Map<string, Local>();
+  /** Gives the locals of known vectors what they hold. */
+  readonly prologue: Code[] = [];
 
   constructor(parameters: number) {
     this.#parameters = parameters;
@@ -35,6 +38,17 @@ export class FunctionBody {
     return Array.from({ length: count }, () => this.integer());
   }
 
+  /** The local of a known vector. */
+  knownVector(vector: KnownVector): Local {
+    let local = this.#known.get(vector.key);
+    if (!local) {
+      local = this.vector();
+      this.#known.set(vector.key, local);
+      this.prologue.push(local.set(vector.instruction));
+    }
+    return local;
+  }
+
   /** How many locals of which type stand one after another, in the order in which they were asked for. */
   declarations(): Code {
     const runs: { type: ValueType; count: number }[] = [];
@@ -50,7 +64,7 @@ export class FunctionBody {
 interface DefinedFunction {
   readonly name: string | null;
   readonly parameters: number;
-  readonly code: Code;
+  readonly pieces: readonly (readonly number[])[];
 }
 
 /** A function that a module is given as `host.<name>`. */
@@ -95,8 +109,10 @@ export class ModuleBuilder {
   ): (...values: Code[]) => Code {
     const body = new FunctionBody(parameters);
     const code = write(body, ...Array.from({ length: parameters }, (_, index) => new Local(index)));
+    const instructions = flat(code, body);
+    const head = flat([body.declarations(), body.prologue]);
     const index = this.#imports.length + this.#functions.length;
-    this.#functions.push({ name, parameters, code: [body.declarations(), code, 0x0b] });
+    this.#functions.push({ name, parameters, pieces: [head, instructions, [0x0b]] });
     return (...values) => [values, 0x10, unsigned(index)];
   }
 
@@ -131,20 +147,18 @@ export class ModuleBuilder {
       section(7, exported),
     ]);
     // What functions do is nearly all of a module: each byte of it is written down once, and then copied.
-    const bodies = functions.flatMap(({ code }) => {
-      const body = flat(code);
-      return [flat(unsigned(body.length)), body];
-    });
+    const bodies = functions.flatMap(({ pieces }) => [flat(unsigned(lengthOf(pieces))), ...pieces]);
     const content = [flat(unsigned(functions.length)), ...bodies];
     return joined([head, flat([10, unsigned(lengthOf(content))]), ...content]);
   }
 }
 
-/** Bytes in order: what is nested deeply is much. */
-function flat(code: Code): number[] {
+/** Bytes in order: what is nested deeply is much. Known vectors are read from locals of the body. */
+function flat(code: Code, body?: FunctionBody): number[] {
   const bytes: number[] = [];
   const visit = (each: Code): void => {
     if (typeof each === 'number') bytes.push(each);
+    else if (each instanceof KnownVector) visit(body ? body.knownVector(each).get : each.instruction);
     else for (let at = 0; at < each.length; at++) visit(each[at]);
   };
   visit(code);

@@ -53,14 +53,12 @@ function softmaxOf(value: Expr, k: AxisExpr): { score: Expr; isSafe: boolean } |
   const guarded = value.kind === 'select' ? guardedBy(value.condition, value.x) : null;
   const quotient = guarded && value.kind === 'select' ? value.y : value;
   if (quotient.kind !== 'binary' || quotient.fn !== 'div') return null;
-  const power = shiftedPower(quotient.x);
+  const power = powerOfSoftmax(quotient.x, k);
   const sum = reductionOver('sum', quotient.y, k);
-  const most = power && reductionOver('max', power.most, k);
   const summed = sum && shiftedPower(sum.body);
-  if (!power || !sum || !most || !summed) return null;
-  const { score } = power;
+  if (!power || !sum || !summed) return null;
+  const { score, most } = power;
   const isSoftmax =
-    isSameExpr(score, most.body, new Map([[k, most.axes[0]]])) &&
     isSameExpr(score, summed.score, new Map([[k, sum.axes[0]]])) &&
     isSameExpr(most, summed.most) &&
     (guarded === null || isSameExpr(guarded, most));
@@ -72,6 +70,14 @@ function guardedBy(condition: Expr, chosen: Expr): Expr | null {
   const isConstant = (expr: Expr, value: number): boolean => expr.kind === 'const' && expr.value === value;
   if (condition.kind !== 'binary' || condition.fn !== 'eq' || !isConstant(chosen, 0)) return null;
   return isConstant(condition.y, -Infinity) ? condition.x : null;
+}
+
+/** `exp(score - most)`, where what is taken away is the greatest of the scores along an axis: the power is 1 at most, and somewhere it is. */
+export function powerOfSoftmax(expr: Expr, k: AxisExpr): { score: Expr; most: ReduceExpr } | null {
+  const power = shiftedPower(expr);
+  const most = power && reductionOver('max', power.most, k);
+  if (!most || !isSameExpr(power.score, most.body, new Map([[k, most.axes[0]]]))) return null;
+  return { score: power.score, most };
 }
 
 /** `exp(score - most)`. */

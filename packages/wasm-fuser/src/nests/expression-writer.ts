@@ -29,7 +29,14 @@ import {
   type Local,
 } from '../code.ts';
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
-import { floatBeforeConstant, floatBinary, floatUnary, LARGEST_ANGLE, type Keep } from './float-functions.ts';
+import {
+  expBelowZero,
+  floatBeforeConstant,
+  floatBinary,
+  floatUnary,
+  LARGEST_ANGLE,
+  type Keep,
+} from './float-functions.ts';
 import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
 import { elementShift, loadOne, loadSide, gather } from './elements.ts';
 import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
@@ -68,6 +75,7 @@ export class ExpressionWriter {
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
   readonly groups = new Groups();
+  readonly #belowOne = new Set<Expr>();
   readonly #besideSteps = new Map<ReduceExpr, (scope: Scope) => void>();
 
   /**
@@ -95,6 +103,11 @@ export class ExpressionWriter {
   /** Has `write` called in each step of a reduction. */
   alongside(reduction: ReduceExpr, write: (scope: Scope) => void): void {
     this.#besideSteps.set(reduction, write);
+  }
+
+  /** Tells the writer of an `exp` that it is of nothing above 0. */
+  neverAboveOne(power: Expr): void {
+    this.#belowOne.add(power);
   }
 
   besideSteps(reduction: ReduceExpr): ((scope: Scope) => void) | undefined {
@@ -319,14 +332,15 @@ export class ExpressionWriter {
 
   // ---- functions
 
-  #unary({ fn, x }: UnaryExpr, scope: Scope): Value {
+  #unary(expr: UnaryExpr, scope: Scope): Value {
+    const { fn, x } = expr;
     const value = this.value(x, scope);
     const { form } = value;
     const keep: Keep = (code) => this.keep(scope, valueType(x.type, form), code);
     const { code } = value;
     if (x.type === 'float') {
       const lanes = scope.lanes && this.differs(x, scope) ? 4 : 1;
-      const known = floatUnary[fn];
+      const known = this.#belowOne.has(expr) ? expBelowZero : floatUnary[fn];
       const rare = (): Code => this.#rare.unary(fn, code, lanes);
       if (!known) return this.#floatResult(fn, rare(), scope, x);
       if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep), scope, x);

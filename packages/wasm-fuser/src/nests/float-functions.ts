@@ -30,28 +30,41 @@ const withSign = (size: Code, of: Code): Code => v128.select(size, of, sizes);
 const isNan = (x: Code): Code => f32x4.ne(x, x);
 const ones = number(1);
 
-/** 2ⁿ of whole numbers from −126 to 127. */
-const powerOfTwo = (n: Code): Code => i32x4.shiftLeft(i32x4.add(n, sized(127)), i32.const(23));
-
 /** `x` between two numbers; NaN where it is. */
 const within = (x: Code, least: number, most: number): Code =>
   f32x4.lesser(f32x4.greater(x, number(least)), number(most));
 
 /** 1.5 · 2²³: what is added to it is rounded to a whole number, which is then in its last bits. */
 const ROUNDING = 12582912;
-const ROUNDING_BITS = 0x4b400000;
 
-/** Cephes' reduction by ln 2 in two parts, and a polynomial; 2ⁿ in two factors, so that the borders of the range are right. */
-const exp: Unary = (x, keep) => {
-  const finite = keep(within(x, -104, 89));
-  const rounded = keep(add(mul(finite, number(1.442695)), number(ROUNDING)));
+/** Where the exponent of a float begins. */
+const EXPONENT = i32.const(23);
+
+/**
+ * Cephes' reduction by ln 2 in two parts: `x = n ln 2 + r`, of which it gives n in the last bits of a vector, and 1 + r + r² p(r). The polynomial is the one
+ * of its degree that comes closest, 3e-9 of the power.
+ */
+function powerParts(x: Code, keep: Keep): { readonly rounded: Code; readonly mantissa: Code } {
+  const rounded = keep(add(mul(x, number(1.442695)), number(ROUNDING)));
   const n = keep(sub(rounded, number(ROUNDING)));
-  const r = keep(add(sub(finite, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
-  const tail = polynomial(r, [0.5, 0.16666667, 0.041665796, 0.008333452, 0.0013982, 0.00019875691]);
-  const mantissa = add(ones, add(r, mul(mul(r, r), tail)));
-  const exponent = keep(i32x4.sub(rounded, sized(ROUNDING_BITS)));
-  const half = keep(i32x4.shiftRight(exponent, i32.const(1)));
-  return mul(mul(mantissa, powerOfTwo(half)), powerOfTwo(i32x4.sub(exponent, half)));
+  const r = keep(add(sub(x, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
+  const tail = polynomial(r, [0.49999994, 0.1666652, 0.04166839, 0.0083687239, 0.0013814584]);
+  return { rounded, mantissa: add(ones, add(r, mul(mul(r, r), tail))) };
+}
+
+/** 2ⁿ in two factors, so that the borders of the range are right. */
+const exp: Unary = (x, keep) => {
+  const { rounded, mantissa } = powerParts(keep(within(x, -104, 89)), keep);
+  const half = keep(v128.and(i32x4.shiftLeft(rounded, i32.const(22)), sized(-0x800000)));
+  const rest = i32x4.sub(i32x4.shiftLeft(rounded, EXPONENT), half);
+  return mul(mul(mantissa, i32x4.add(half, ones)), i32x4.add(rest, ones));
+};
+
+/** `exp` of what is not above 0, or NaN: 2ⁿ⁺²⁴ is no subnormal number, and what is left of the factor is the same everywhere. */
+export const expBelowZero: Unary = (x, keep) => {
+  const { rounded, mantissa } = powerParts(keep(f32x4.greater(x, number(-104))), keep);
+  const power = i32x4.add(i32x4.shiftLeft(rounded, EXPONENT), number(2 ** 24));
+  return mul(mul(mantissa, power), number(2 ** -24));
 };
 
 /** Near 0 the series, since the difference would lose the digits. */

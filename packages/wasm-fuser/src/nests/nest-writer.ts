@@ -67,6 +67,7 @@ export function writeLoops(
         const writer = new ExpressionWriter(module, body, signature, pointer, root, single);
         if (nest.kind === 'recurrence') writer.changeOverTime(nest);
         if (terms) writer.alongside(terms.reduction, (scope) => writeElements(writer, terms.store, scope));
+        if (terms?.isPower) writer.neverAboveOne(terms.store.value);
         const roots = [...nest.stores, ...(terms ? [terms.store] : [])].flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);

@@ -76,6 +76,26 @@ test('powers of a row that all points share are not stored by its sum', async ()
   expected(rows, 9).forEach((value, at) => expect(results[at]).toBeCloseTo(value, 6));
 });
 
+test('powers are right down to the least number, and NaN where one is among them, whatever its bits are', async () => {
+  const columns = 1100;
+  const values = Float32Array.from({ length: ROWS * columns }, (_, at) => -(at % columns) / 10);
+  new Int32Array(values.buffer)[2 * columns + 7] = -1;
+  const [from, to] = [
+    Tensor.fromArray(values.slice(), [ROWS, columns], 'float32'),
+    Tensor.empty([ROWS, columns], 'float32'),
+  ];
+  device.launch(powers(from, to));
+  const results = await elementsOf(to);
+  const wanted = expected(values, columns);
+  results.forEach((value, at) => {
+    if (Number.isNaN(wanted[at])) expect(value).toBeNaN();
+    else expect(Math.abs(value - wanted[at])).toBeLessThanOrEqual(Math.max(4e-7 * wanted[at], 2 ** -149));
+  });
+  expect(results.filter(Number.isNaN).length).toBe(columns);
+  expect(results[950]).toBeGreaterThan(0);
+  expect(results[950]).toBeLessThan(2 ** -126);
+});
+
 test('powers are stored over the elements that they are made of', async () => {
   const values = numbers(67);
   const from = Tensor.fromArray(values.slice(), [ROWS, 67], 'float32');

@@ -1,9 +1,12 @@
 import {
+  binary,
+  constant,
   extentOf,
   FreeAxes,
   hasExpr,
   isSameExpr,
   loadsIn,
+  powerOfSoftmax,
   reductionsIn,
   substitute,
   walk,
@@ -25,6 +28,8 @@ export interface StoredTerms {
   readonly reduction: ReduceExpr;
   /** What a step of the reduction stores. */
   readonly store: Store;
+  /** Whether it is a power of a softmax, 1 at most. */
+  readonly isPower: boolean;
 }
 
 /** Functions that take longer than a store and a load. */
@@ -48,13 +53,18 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
     const term = termIn(store.value, body, along, axis);
     if (!term) continue;
     const stored: Expr = { kind: 'load', type: 'float', operand: store.operand, offset: store.offset };
-    const value = substitute(store.value, new Map([[term, stored]]));
+    const isPower = powerOfSoftmax(body, along) !== null;
+    const terms = new Map<Expr, Expr>([[term, stored]]);
+    if (isPower)
+      for (const quotient of quotientsOf(term, reduction, store.value)) terms.set(quotient, share(stored, reduction));
+    const value = substitute(store.value, terms);
     if (!areReadBefore(store, value, stored, reduction, axis)) continue;
     const offset = substitute(store.offset, new Map<Expr, Expr>([[axis, along]]));
     return {
       nest: { ...nest, stores: [{ ...store, value }] },
       reduction,
       store: { ...store, offset, value: body },
+      isPower,
     };
   }
   return null;
@@ -77,6 +87,19 @@ function termIn(value: Expr, body: Expr, along: AxisExpr, axis: AxisExpr): Expr 
   });
   return found;
 }
+
+/** Where in a value a term is divided by a reduction. */
+function quotientsOf(term: Expr, reduction: ReduceExpr, value: Expr): readonly Expr[] {
+  const found: Expr[] = [];
+  walk([value], (expr) => {
+    if (expr.kind === 'binary' && expr.fn === 'div' && expr.x === term && expr.y === reduction) found.push(expr);
+    return expr.kind !== 'reduce';
+  });
+  return found;
+}
+
+/** A power's share of the sum, which is 1 at least: the sum is divided by once for a row. */
+const share = (power: Expr, sum: ReduceExpr): Expr => binary('mul', power, binary('div', constant('float', 1), sum));
 
 /** Whether everything of the memory that is stored to is read by the reduction, at the place of its step or before it begins. */
 function areReadBefore(store: Store, value: Expr, stored: Expr, reduction: ReduceExpr, axis: AxisExpr): boolean {
