@@ -32,6 +32,21 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
     return Tensor.fromArray(values, sizes, 'int64');
   }
 
+  /** Integers of a byte, whatever they stand for. */
+  function bytes(dtype: 'uint8' | 'int8', ...sizes: number[]): Tensor {
+    const values = Uint8Array.from({ length: numelOf(sizes) }, () => Math.floor(random() * 256));
+    return Tensor.fromArray(dtype === 'uint8' ? values : new Int8Array(values.buffer), sizes, dtype);
+  }
+
+  /** Of 0 to 15. */
+  function fourBits(...sizes: number[]): Tensor {
+    return Tensor.fromArray(
+      Int32Array.from({ length: numelOf(sizes) }, () => Math.floor(random() * 16)),
+      sizes,
+      'int32',
+    );
+  }
+
   /** Complex numbers; single precision. */
   function complexes(...sizes: number[]): Tensor {
     const values = Float32Array.from({ length: 2 * numelOf(sizes) }, () => random() - 0.5);
@@ -155,6 +170,33 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
     ['aten::tensordot', () => [complexes(3, 4, 5), complexes(5, 4, 2), ints(1, 2), ints(1, 0)]],
     ['aten::istft', () => [complexes(2, 201, 30), 400n, 160n, null, windowOf(400), true, true, null, null, false]],
     ['aten::istft', () => [complexes(64, 9), 64n, 20n, 50n, windowOf(50), true, false, false, 150n, true]],
+    ...[16, 48, 64, 80, 176].map((rows): Example => [
+      'aten::_convert_weight_to_int4pack_for_cpu',
+      () => [fourBits(rows, 10), 1n],
+    ]),
+    ...(
+      [
+        [1, 16, 32, 32],
+        [1, 176, 128, 64],
+        [2, 64, 64, 32],
+        [3, 48, 256, 128],
+        [5, 128, 320, 32],
+        [7, 80, 256, 256],
+        [33, 208, 1056, 32],
+        [150, 192, 64, 64],
+      ] as const
+    ).map(([m, n, k, group]): Example => [
+      'aten::_weight_int4pack_mm_for_cpu',
+      () => [floats(m, k), bytes('uint8', n, k / 2), BigInt(group), floats(k / group, n, 2)],
+    ]),
+    ...(
+      [
+        [1, 7, 40],
+        [3, 33, 5],
+        [6, 130, 67],
+        [41, 3, 300],
+      ] as const
+    ).map(([m, n, k]): Example => ['aten::_weight_int8pack_mm', () => [floats(m, k), bytes('int8', n, k), floats(n)]]),
   ];
 
   const numbersOf = (tensor: Tensor): number[] => Array.from(tensor.contiguousArray() as ArrayLike<number>, Number);

@@ -23,7 +23,8 @@ export type PartName =
   | 'scatter'
   | 'sorting'
   | 'special'
-  | 'vision';
+  | 'vision'
+  | 'weight-only';
 
 /** Names of operators that need a part, or several together; `pnpm docs:operators` writes them. */
 // prettier-ignore
@@ -74,4 +75,5 @@ export const NAMES: Readonly<Record<string, string>> = {
   'sorting': '_unique _unique2 argsort bucketize histc isin kthvalue median mode msort nanmedian nanquantile quantile searchsorted sort sorted topk unique_consecutive unique_dim unique_dim_consecutive',
   'special': '_segment_reduce_backward histogram histogramdd i0 igamma igammac mvlgamma polygamma segment_reduce special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v special_chebyshev_polynomial_w special_entr special_erfcx special_gammainc special_gammaincc special_hermite_polynomial_h special_hermite_polynomial_he special_i0 special_i0e special_i1 special_i1e special_laguerre_polynomial_l special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_multigammaln special_ndtr special_ndtri special_polygamma special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0 special_xlogy special_zeta',
   'vision': '_cuda_version _deform_conv2d_backward _ps_roi_align_backward _ps_roi_pool_backward _roi_align_backward _roi_pool_backward box_iou_rotated deform_conv2d nms ps_roi_align ps_roi_pool qnms qroi_align roi_align roi_pool',
+  'weight-only': '_convert_weight_to_int4pack_for_cpu _weight_int4pack_mm_for_cpu _weight_int8pack_mm',
 };

@@ -25,6 +25,7 @@ import { register as scatter } from './parts/scatter.ts';
 import { register as sorting } from './parts/sorting.ts';
 import { register as special } from './parts/special.ts';
 import { register as vision } from './parts/vision.ts';
+import { register as weightOnly } from './parts/weight-only.ts';
 import { registerCommonOperators } from './register-common.ts';
 import { withForms } from './table/register.ts';
 import type { OperatorRow } from './table/row.ts';
@@ -58,6 +59,7 @@ export function registerAllOperators(): void {
     sorting,
     special,
     vision,
+    weightOnly,
   ])
     register();
 }

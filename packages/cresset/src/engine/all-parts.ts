@@ -22,6 +22,7 @@ import * as scatter from '@cresset/operators/parts/scatter';
 import * as sorting from '@cresset/operators/parts/sorting';
 import * as special from '@cresset/operators/parts/special';
 import * as vision from '@cresset/operators/parts/vision';
+import * as weightOnly from '@cresset/operators/parts/weight-only';
 import * as autocast from '@cresset/runtime/parts/autocast';
 import * as authoring from '@cresset/runtime/parts/authoring';
 import * as executors from '@cresset/runtime/parts/executors';
@@ -73,6 +74,7 @@ const ALL = {
   tracing,
   training,
   vision,
+  'weight-only': weightOnly,
 } satisfies Record<PartName, object>;
 
 /** Makes all parts known, so that none is fetched. */

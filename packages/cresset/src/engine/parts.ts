@@ -38,6 +38,7 @@ const PARTS = {
   training: () => import('@cresset/runtime/parts/training'),
   tracing: () => import('../tracing/recording.ts'),
   vision: () => import('@cresset/operators/parts/vision'),
+  'weight-only': () => import('@cresset/operators/parts/weight-only'),
 } as const;
 
 export type PartName = keyof typeof PARTS;

@@ -24,6 +24,7 @@ import { scatterFamilyRows } from './scatter/rows.ts';
 import { sortingFamilyRows } from './sorting/rows.ts';
 import { specialRows } from './special/rows.ts';
 import { visionRows } from './vision/rows.ts';
+import { weightOnlyRows } from './weight-only/rows.ts';
 
 /** Rows that few models use, by the part of the library that brings them; for whoever looks at all operators at once. */
 export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
@@ -50,5 +51,6 @@ export const rareRows: Readonly<Record<PartName, readonly OperatorRow[]>> = {
   sorting: sortingFamilyRows,
   special: specialRows,
   vision: visionRows,
+  'weight-only': weightOnlyRows,
   complex: [],
 };

@@ -373,3 +373,83 @@ case("_grouped_mm", r(8, 16), r(3, 16, 8), ends.long())
 case("_grouped_mm", r(8, 16), r(3, 16, 8), ends, r(8))
 case("_grouped_mm", r(8, 16), r(3, 16, 8), ends, None, torch.bfloat16)
 case("_grouped_mm", r(8, 16), r(3, 16, 8))
+
+# Products with weights of four and of eight bits, as they lie on processors with AVX-512
+torch.manual_seed(0)
+W4 = "_weight_int4pack_mm_for_cpu"
+W8 = "_weight_int8pack_mm"
+
+
+def bits4(rows, columns):
+    return ints(rows, columns, low=0, high=16, dtype=torch.int32)
+
+
+def packed4(rows, columns):
+    return torch.ops.aten._convert_weight_to_int4pack_for_cpu(bits4(rows, columns), 1)
+
+
+def bytes8(rows, columns):
+    return ints(rows, columns, low=-128, high=128, dtype=torch.int8)
+
+
+for rows, columns in [(16, 2), (48, 6), (64, 4), (80, 2), (128, 2), (0, 4), (16, 0)]:
+    case("_convert_weight_to_int4pack_for_cpu", bits4(rows, columns), 2)
+case("_convert_weight_to_int4pack_for_cpu", bits4(2, 64).t(), 1)
+case("_convert_weight_to_int4pack_for_cpu", ints(64, 2, low=-300, high=300, dtype=torch.int32), 1)
+case("_convert_weight_to_int4pack_for_cpu", bits4(8, 4), 1)
+case("_convert_weight_to_int4pack_for_cpu", bits4(16, 3), 1)
+case("_convert_weight_to_int4pack_for_cpu", bits4(16, 4).long(), 1)
+case("_convert_weight_to_int4pack_for_cpu", bits4(16, 4)[0], 1)
+for dtype in [torch.float32, torch.bfloat16, torch.float16]:
+    case(W4, r(3, 64, dtype=dtype), packed4(64, 64), 32, r(2, 64, 2, dtype=dtype))
+    case(W4, r(1, 64, dtype=dtype), packed4(48, 64), 64, r(1, 48, 2, dtype=dtype))
+    case(W8, r(5, 16, dtype=dtype), bytes8(12, 16), r(12, dtype=dtype))
+case(W4, r(5, 32), packed4(144, 32), 32, r(1, 144, 2))
+case(W4, r(1, 64), packed4(80, 64), 32, r(2, 80, 2))
+case(W4, r(2, 256), packed4(16, 256), 128, r(2, 16, 2))
+case(W4, r(4, 256), packed4(16, 256), 256, r(1, 16, 2))
+case(W4, r(2, 64), packed4(16, 64).unsqueeze(2), 32, r(3, 16, 2))
+case(W4, r(0, 32), packed4(16, 32), 32, r(1, 16, 2))
+case(W4, r(2, 32), packed4(0, 32), 32, r(1, 0, 2))
+case(W4, r(2, 0), packed4(16, 0), 32, r(0, 16, 2))
+for activations, weights, group, scales in [
+    (r(32), packed4(16, 32), 32, r(1, 16, 2)),
+    (r(1, 2, 32), packed4(16, 32), 32, r(1, 16, 2)),
+    (r(2, 32).double(), packed4(16, 32), 32, r(1, 16, 2)),
+    (r(32, 2).t(), packed4(16, 32), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32).char(), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32).flatten(), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(32, 32).t(), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 30), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32), 16, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32), 64, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32), 32, r(1, 16)),
+    (r(2, 32), packed4(16, 32), 32, r(1, 32, 2)),
+    (r(2, 32), packed4(16, 32), 32, r(1, 16, 2).bfloat16()),
+    (r(2, 32).half(), packed4(16, 32), 32, r(1, 16, 2)),
+    (r(2, 32), packed4(16, 32)[:8], 32, r(1, 8, 2)),
+    (r(2, 32), packed4(96, 32)[:72], 32, r(1, 72, 2)),
+]:
+    case(W4, activations, weights, group, scales)
+case(W8, r(3, 7), bytes8(5, 7), r(5))
+case(W8, r(1, 40), bytes8(9, 40), r(9))
+case(W8, r(70, 3), bytes8(67, 3), r(67))
+case(W8, r(2, 9)[:, :5], bytes8(3, 5), r(3))
+case(W8, r(2, 5), bytes8(3, 5).unsqueeze(2), r(3))
+case(W8, r(0, 5), bytes8(3, 5), r(3))
+case(W8, r(2, 5), bytes8(0, 5), r(0))
+case(W8, r(2, 0), bytes8(3, 0), r(3))
+for activations, weights, scales in [
+    (r(5), bytes8(3, 5), r(3)),
+    (r(1, 2, 5), bytes8(3, 5), r(3)),
+    (r(2, 5).double(), bytes8(3, 5), r(3)),
+    (r(5, 2).t(), bytes8(3, 5), r(3)),
+    (r(2, 5), bytes8(3, 5).byte(), r(3)),
+    (r(2, 5), bytes8(3, 5)[0], r(3)),
+    (r(2, 5), bytes8(5, 3).t(), r(3)),
+    (r(2, 5), bytes8(3, 6), r(3)),
+    (r(2, 5), bytes8(3, 5), r(3, 1)),
+    (r(2, 5), bytes8(3, 5), r(4)),
+    (r(2, 5), bytes8(3, 5), r(3).half()),
+]:
+    case(W8, activations, weights, scales)

@@ -1,0 +1,7 @@
+import { weightOnlyRows } from '../families/weight-only/rows.ts';
+import { registerFamily } from '../table/register.ts';
+
+/** Registers the operators of this part. */
+export function register(): void {
+  registerFamily(weightOnlyRows);
+}
