@@ -21,6 +21,7 @@ describe('the first file that a page loads', () => {
     ['packages/archive/fixtures/traced.pt', []],
     ['packages/archive/fixtures/quantized.pt', ['quantized']],
     ['packages/archive/fixtures/quantized-layers.pt', ['quantized']],
+    ['packages/archive/fixtures/weight-only.pt', ['weight-only']],
   ])('%s compiles whole with %j', async (path, parts) => {
     const { load, shutdown } = await freshLibrary();
     const model = await load(fixture(path), { device: 'cpu' });

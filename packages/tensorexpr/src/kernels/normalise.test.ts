@@ -96,6 +96,25 @@ describe('loops', () => {
     };
     expect((normalise(gather(1)) as NormalContraction).k.map(extentOf)).toEqual([3, 3, 8]);
   });
+
+  test('the loops of a product with groups: what shares a scale inside, however many groups there are', () => {
+    const [x, w, scales, out] = [view([4, 2048]), view([8, 2048]), view([64, 8]), view([4, 8])];
+    const [m, n] = out.axes('mn');
+    const k = axis('k', number(2048));
+    const scale = scales.at([binary('truncdiv', k, number(32)), n]);
+    const kernel: Kernel = {
+      kind: 'contraction',
+      label: 'groups',
+      batch: [],
+      m,
+      n,
+      k,
+      left: x.at([m, k]),
+      right: binary('mul', w.at([n, k]), scale),
+      stores: [{ operand: out.operand, offset: out.offsetAt([m, n]), value: accumulator }],
+    };
+    expect((normalise(kernel) as NormalContraction).k.map(extentOf)).toEqual([64, 32]);
+  });
 });
 
 describe('keys', () => {

@@ -214,10 +214,24 @@ class IterationSpace {
     return axes.some((axis) => this.#freeAxes.of(store.offset).has(axis));
   }
 
-  /** The loops in an order of their own, where it does not matter: those whose value is used outside, then by length. */
+  /**
+   * The loops in an order of their own, where it does not matter: those whose value is used outside, then by length; inside all those of some length
+   * that less is loaded by than by others, as the columns of a group are that share a scale.
+   */
   innermostPlain(loops: readonly AxisExpr[]): AxisExpr[] {
     const pinned = (loop: AxisExpr): number => (this.#pinned.has(loop) ? 1 : 0);
-    return [...loops].sort((a, b) => pinned(b) - pinned(a) || extentOf(a) - extentOf(b));
+    const counts = new Map(loops.map((loop) => [loop, this.#countLoadedBy(loop)]));
+    const most = Math.max(...counts.values());
+    const shares = (loop: AxisExpr): number => (extentOf(loop) >= 16 && counts.get(loop)! < most ? 1 : 0);
+    return [...loops].sort((a, b) => pinned(b) - pinned(a) || shares(a) - shares(b) || extentOf(a) - extentOf(b));
+  }
+
+  /** Of how many elements that are loaded or stored a loop decides which. */
+  #countLoadedBy(loop: AxisExpr): number {
+    const isOf = (own: AxisExpr): boolean => this.#placed.get(own) === loop;
+    return this.#offsets.filter(
+      ({ terms, rest }) => [...terms.keys()].some(isOf) || (rest && [...this.#freeAxes.of(rest)].some(isOf)),
+    ).length;
   }
 
   /** Axes that stay as they are. */

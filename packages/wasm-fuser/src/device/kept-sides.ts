@@ -1,4 +1,4 @@
-import { loadsIn, type NormalContraction } from '@cresset/tensorexpr';
+import { loadsIn, type Expr, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
 import type { KeptLines, Place } from './launches.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel } from './programs.ts';
@@ -22,7 +22,7 @@ interface KeptSide {
 
 /**
  * Sides of a recorded product that are weights: what comes a second time as it was, of buffers that nobody has written since, stays packed as
- * long as that is so.
+ * long as that is so. Weights of few bits stay as they are, and are worked out each time.
  */
 export class KeptSides implements KeptLines {
   readonly #sides: KeptSide[];
@@ -51,7 +51,7 @@ export class KeptSides implements KeptLines {
       const lines = side === 'left' ? prepared.m : prepared.n;
       const byteLength = 16 * Math.ceil(lines / 4) * k * batch;
       const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
-      if (!isGiven || byteLength > MOST_BYTES) return [];
+      if (!isGiven || byteLength > MOST_BYTES || isOfBytes(normal[side])) return [];
       return [{ side, given: bindings.map((binding) => places[binding]), lines, byteLength, seen: [], at: null }];
     });
     return sides.length > 0 ? new KeptSides(device, prepared, block, sides) : null;
@@ -128,6 +128,10 @@ export class KeptSides implements KeptLines {
     this.#sides.forEach((side) => this.#drop(side));
   }
 }
+
+/** Whether a side is worked out of elements of a byte: its lines would take four times as much memory as these do, or eight where two weights share one. */
+const isOfBytes = (side: Expr): boolean =>
+  loadsIn([side]).some(({ operand: { dtype } }) => dtype === 'uint8' || dtype === 'int8');
 
 function bindingsIn(kernel: NormalContraction, side: 'left' | 'right', { signature }: PreparedContraction): number[] {
   return [...new Set(loadsIn([kernel[side]]).map(({ operand }) => signature.bindingOf(operand)))];

@@ -24,7 +24,7 @@ function matrix(rows: number, columns: number, value: (row: number, column: numb
   return Tensor.fromArray(data, [rows, columns], 'float32');
 }
 
-function product(a: Tensor, b: Tensor, c: Tensor): Kernel {
+function product(a: Tensor, b: Tensor, c: Tensor): Contraction {
   const [m, n, k] = [
     axis('m', param('i32', a.sizes[0])),
     axis('n', param('i32', b.sizes[1])),
@@ -98,6 +98,31 @@ test('a recorded product follows its buffers, and keeps what does not change pac
   expect((await read(c)).every((value) => value === 0)).toBe(true);
   device.recorder.forget(list);
   expect(device.keptBytes).toBe(0);
+});
+
+test('weights of bytes are worked out in each replay, and not kept as floats', async () => {
+  const device = new WasmDevice();
+  const a = matrix(8, 16, (row, column) => row - column);
+  const b = Tensor.fromArray(
+    Int8Array.from({ length: 16 * 12 }, (_, at) => at - 96),
+    [16, 12],
+    'int8',
+  );
+  const c = matrix(8, 12, () => 0);
+  const kernel = product(a, b, c);
+  const launch = device.recorder.prepare({ ...kernel, right: cast('float', kernel.right) })!;
+  const list = device.recorder.record([{ launch, places: [0, 1, 2] }], 3, []);
+  const [left, weights] = [a.storageArray() as Float32Array, b.storageArray() as Int8Array];
+  const expected = Array.from({ length: 96 }, (_, at) => {
+    const row = left.subarray(16 * Math.floor(at / 12), 16 * Math.floor(at / 12) + 16);
+    return 2 * row.reduce((sum, value, k) => sum + value * weights[12 * k + (at % 12)], 0);
+  });
+  for (let run = 0; run < 3; run++) {
+    replay(device, device.recorder, list, [a, b, c]);
+    expect(await read(c)).toEqual(expected);
+  }
+  expect(device.keptBytes).toBe(4 * 8 * 16);
+  device.recorder.forget(list);
 });
 
 test('memory that is given back is used again', () => {
