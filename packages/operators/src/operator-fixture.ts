@@ -30,11 +30,11 @@ export const fixedGenerator: RandomGenerator = {
 };
 
 /** What lowerings may ask for beside kernels: faults are noted in a tensor that nobody reads. */
-export const fixedLowering: Pick<LoweringContext, 'generator' | 'fault' | 'fetch'> = {
+export const fixedLowering: Pick<LoweringContext, 'generator' | 'faults' | 'fetch'> = {
   generator: fixedGenerator,
-  fault: (isBad, position) => {
+  faults: (isBad, position) => {
     const tensor = Tensor.empty([1], 'int32');
-    return { operand: { tensor, dtype: 'int32' }, offset: constant('i32', 0), value: position, guard: isBad };
+    return [{ operand: { tensor, dtype: 'int32' }, offset: constant('i32', 0), value: position, guard: isBad }];
   },
   fetch: (...tensors) => Promise.all(tensors.map(({ storage }) => storage.toHost())),
 };

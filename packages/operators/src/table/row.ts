@@ -187,9 +187,9 @@ export interface LoweringContext {
    */
   openParam?(at: number, of: (value: number) => number, admits: (value: number) => boolean): ParamExpr | null;
   readonly generator: RandomGenerator;
-  /** A store that notes a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
-   * the position. Nothing waits for it: it is looked at when results are fetched. */
-  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store;
+  /** Stores that note a bad position where `isBad` holds: the run then fails with `complaint`, in which `%` stands for
+   * the position. Nothing waits for them: they are looked at when results are fetched. */
+  faults(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): readonly Store[];
   /** Brings tensors that the device is computing to the host. */
   fetch(...tensors: readonly Tensor[]): Promise<unknown>;
 }

@@ -43,11 +43,11 @@ export class DeviceLaunches implements LoweringContext {
     return (!member && context.planner?.recording?.openParam(...number)) || null;
   }
 
-  fault(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): Store {
+  faults(isBad: Expr, position: Expr, complaint: string, kind?: ErrorKind): readonly Store[] {
     const { faults, planner } = this.execution.context;
-    const store = faults.store(isBad, position, complaint, kind, this.place.calls());
-    planner?.recording?.faultsGoTo(store.operand.tensor.storage);
-    return store;
+    const stores = faults.stores(isBad, position, complaint, kind, this.place.calls());
+    for (const { operand } of stores) planner?.recording?.faultsGoTo(operand.tensor.storage);
+    return stores;
   }
 
   fetch(...tensors: readonly Tensor[]): Promise<unknown> {

@@ -276,6 +276,11 @@ export class Recording implements HostAccessWatch {
     this.#faultStorages.add(storage);
   }
 
+  /** Whether kernels note faults in a storage, in this recording or before it. */
+  isOfFaults(storage: Storage): boolean {
+    return this.#faultStorages.has(storage);
+  }
+
   launched(launch: PreparedLaunch): void {
     const storages = launch.bindings.map(({ operand, stored, layout }) => {
       const { storage, dtype } = operand.tensor;

@@ -235,6 +235,7 @@ class StretchBuilder {
 
   /** Whether what a storage holds is likely to be the same each time. */
   #isParameter(storage: Storage): boolean {
+    if (this.recording.isOfFaults(storage)) return false;
     const kind = this.recording.storages.get(storage)?.kind;
     const attribute = kind === 'given' ? this.recording.attributeOf(storage) : null;
     if (!attribute) return kind === 'fixed';

@@ -4,6 +4,7 @@ import { binary, cast, constant, param, select, type Expr, type Store } from '@c
 import { stackOf, type CallInProgress } from '../interpreter/program-place.ts';
 import { TorchScriptError } from '../interpreter/script-error.ts';
 
+/** Places of notes; the first is the flag. */
 const slots = 64;
 
 interface Complaint {
@@ -11,6 +12,14 @@ interface Complaint {
   readonly kind: ErrorKind;
   readonly calls: readonly CallInProgress[];
 }
+
+/** Where complaints are noted, each in a slot of its own behind the flag. */
+interface Notes {
+  readonly tensor: Tensor;
+  readonly complaints: Complaint[];
+}
+
+const emptyNotes = (): Notes => ({ tensor: Tensor.empty([slots], 'int32'), complaints: [] });
 
 /** More complaints than this are not kept: sizes are in some of them. */
 const maxNotes = 16;
@@ -21,8 +30,27 @@ const maxNotes = 16;
  * wrong, the same notes serve all runs: recorded launches have their places in them.
  */
 export class FaultLog {
-  readonly #notes: { readonly tensor: Tensor; readonly complaints: Complaint[] }[] = [];
+  readonly #notes: Notes[] = [];
   #isPending = false;
+  /**
+   * Under which conditions kernels note faults from now on, where anybody wants to know. They raise the flag too then: what comes behind them can go by
+   * that one number.
+   */
+  conditions: Expr[] | null = null;
+
+  /** Whether kernels may have noted faults that nobody has looked at. */
+  get isPending(): boolean {
+    return this.#isPending;
+  }
+
+  /** `[1]`, int32: 0 until a kernel notes a fault that raises the flag. */
+  get flag(): Tensor {
+    return this.#first.tensor.asStrided([1], [1]);
+  }
+
+  get #first(): Notes {
+    return (this.#notes[0] ??= emptyNotes());
+  }
 
   /** Launches are made again that note faults. */
   expect(): void {
@@ -30,32 +58,37 @@ export class FaultLog {
   }
 
   /**
-   * A store that notes `position`, and where `isBad` holds makes the run fail with `text`, `%` being the position.
+   * Stores that note `position`, and where `isBad` holds make the run fail with `text`, `%` being the position.
    *
    * @param calls where the program is
    */
-  store(
+  stores(
     isBad: Expr,
     position: Expr,
     text: string,
     kind: ErrorKind = 'IndexError',
     calls: readonly CallInProgress[] = [],
-  ): Store {
+  ): Store[] {
     this.#isPending = true;
+    this.conditions?.push(isBad);
     const isSame = (known: Complaint): boolean => known.text === text && areSameCalls(known.calls, calls);
     let notes = this.#notes.find(({ complaints }) => complaints.some(isSame));
-    notes ??= this.#notes.find(({ complaints }) => complaints.length < slots);
+    notes ??= this.#notes.find(({ complaints }) => complaints.length < slots - 1);
     if (!notes) {
-      notes = { tensor: Tensor.empty([slots], 'int32'), complaints: [] };
+      notes = emptyNotes();
       this.#notes.push(notes);
     }
-    let slot = notes.complaints.findIndex(isSame);
-    if (slot < 0) slot = notes.complaints.push({ text, kind, calls }) - 1;
+    let slot = 1 + notes.complaints.findIndex(isSame);
+    if (slot === 0) slot = notes.complaints.push({ text, kind, calls });
     const narrow = cast('i32', position);
+    const one = constant('i32', 1);
     // 0 says that all is well.
-    const value = select(binary('lt', narrow, constant('i32', 0)), narrow, binary('add', narrow, constant('i32', 1)));
-    const { tensor } = notes;
-    return { operand: { tensor, dtype: 'int32' }, offset: param('i32', slot), value, guard: isBad };
+    const value = select(binary('lt', narrow, constant('i32', 0)), narrow, binary('add', narrow, one));
+    const storeAt = ({ tensor }: Notes, offset: number, stored: Expr): Store => {
+      return { operand: { tensor, dtype: 'int32' }, offset: param('i32', offset), value: stored, guard: isBad };
+    };
+    const note = storeAt(notes, slot, value);
+    return this.conditions ? [note, storeAt(this.#first, 0, one)] : [note];
   }
 
   /** Fetches the notes of the work enqueued so far, and throws what they say, with the place where it went wrong. */
@@ -67,9 +100,9 @@ export class FaultLog {
       await Promise.all(notes.map(({ tensor }) => tensor.storage.toHost()));
       for (const { tensor, complaints } of notes) {
         const values = tensor.storageArray() as Int32Array;
-        const slot = values.findIndex((value) => value !== 0);
+        const slot = values.findIndex((value, at) => at > 0 && value !== 0);
         if (slot < 0) continue;
-        const { text, kind, calls } = complaints[slot];
+        const { text, kind, calls } = complaints[slot - 1];
         const value = values[slot];
         const error = new OperatorError(text.replace('%', String(value < 0 ? value : value - 1)), kind);
         throw calls.length > 0 ? new TorchScriptError(error, stackOf(calls)) : error;

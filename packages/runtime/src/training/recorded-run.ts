@@ -31,7 +31,7 @@ export interface RunBounds {
   readonly given: () => readonly IValue[];
   /** What outlives it beside that. */
   readonly kept: () => Iterable<IValue>;
-  /** Whether it has changed something when all of it is enqueued: an abort comes too late then. */
+  /** Whether it has changed something when all of it is enqueued: an abort comes too late then, and kernels that note a fault raise the flag. */
   readonly isLasting: boolean;
 }
 
@@ -77,6 +77,7 @@ export class RecordedRun {
     const held = (): IValue[] => [...model.modules.values(), ...outside(), ...run.#recorder.kept];
     try {
       execution.throwIfAborted();
+      context.faults.conditions = isLasting ? [] : null;
       execution.budget?.begin(execution, held);
       const { result, toHost } = await work(run);
       const storages = new Set<Storage>(toHost.map(({ storage }) => storage));
@@ -97,6 +98,7 @@ export class RecordedRun {
       );
       throw await run.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
     } finally {
+      context.faults.conditions = null;
       execution.ledger?.sweep(outside(), [...model.modules.values()]);
       execution.budget?.end();
       const after = device ? { ...device.counters } : null;

@@ -1,6 +1,7 @@
 import { FloatType, Graph, insertGraph, IntType, OptionalType, TensorType, type Type, type Value } from '@cresset/ir';
 import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
 import type { GraphExecutor } from '../executor/graph-executor.ts';
+import { FAULT_FLAG, UNLESS_FAULTY } from './fault-flag.ts';
 import { optimizerUnit, type Hyperparameters, type UpdateRule } from './optimizers.ts';
 import type { TracedCall } from './traced-call.ts';
 import type { ParameterState } from './trainer.ts';
@@ -28,6 +29,8 @@ export interface StepShape {
   /** Of all states: whether they have a gradient in this step. */
   readonly gradients: readonly boolean[];
   readonly accumulate: boolean;
+  /** Whether kernels may note faults on the way to the loss. */
+  readonly mayFail: boolean;
 }
 
 type Source = (inputs: StepInputs) => IValue;
@@ -43,7 +46,8 @@ export interface StepOutputs {
 
 /**
  * A step as one graph: the call with its derivatives where they were traced, what is done with gradients, and what the optimiser makes of them. Every
- * tensor that is changed is worked out anew, and copied to where it belongs at the very end; recordings store it there at once.
+ * tensor that is changed is worked out anew, and copied to where it belongs at the very end; recordings store it there at once. Where a kernel noted a fault
+ * each is what it was.
  */
 export class StepPlan {
   readonly #sources: readonly Source[];
@@ -72,7 +76,10 @@ export class StepPlan {
 }
 
 /** What a step is made of, as a text: equal texts, of one call, are one graph. */
-export function keyOf({ groups, gradients, accumulate }: StepShape, { hyperparameters, clipping }: StepInputs): string {
+export function keyOf(
+  { groups, gradients, accumulate, mayFail }: StepShape,
+  { hyperparameters, clipping }: StepInputs,
+): string {
   const counts = new Map<number, number>();
   const states = groups.flat().map((state, at) => {
     const { steps, gradient, tensors } = state;
@@ -83,7 +90,7 @@ export function keyOf({ groups, gradients, accumulate }: StepShape, { hyperparam
     Object.entries(group).map(([name, value]) => [name, typeof value === 'boolean' ? value : isUsed(name, value)]),
   );
   const { norm, value } = clipping;
-  return JSON.stringify([accumulate, states, settings, norm && String(norm.normType), value !== null]);
+  return JSON.stringify([accumulate, mayFail, states, settings, norm && String(norm.normType), value !== null]);
 }
 
 const isUsed = (name: string, value: unknown): boolean => name !== 'weight_decay' || value !== 0;
@@ -120,9 +127,20 @@ export class StepGraph {
     const { graph } = this;
     for (const value of [told, ...results.tensors]) graph.registerOutput(value);
     for (const state of this.keptGradients) graph.registerOutput(gradients.get(state)!);
+    const copies = shape.mayFail ? this.#unlessFaulty(results.loss) : this.#copies;
     // Behind all that reads what they write.
     const blocking = graph.insertConstant(false);
-    for (const [target, value] of this.#copies) graph.insert('aten::copy_', [target, value, blocking]);
+    for (const [target, value] of copies) graph.insert('aten::copy_', [target, value, blocking]);
+  }
+
+  /** The copies, of what was there before where something went wrong on the device up to the loss: PyTorch would have come to no update. */
+  #unlessFaulty(loss: Value): (readonly [target: Value, value: Value])[] {
+    const { graph, shape } = this;
+    const flag = graph.insert(FAULT_FLAG, [loss]);
+    if (shape.groups.flat().every(({ parameter }) => !isComplex(parameter.tensor.dtype)))
+      return this.#copies.map(([target, value]) => [target, graph.insert(UNLESS_FAULTY, [value, target, flag])]);
+    const isFaulty = graph.insert('aten::ne', [flag, graph.insertConstant(0n)]);
+    return this.#copies.map(([target, value]) => [target, graph.insert('aten::where', [isFaulty, target, value])]);
   }
 
   #input(type: Type, source: Source): Value {

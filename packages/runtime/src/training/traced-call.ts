@@ -1,8 +1,10 @@
 import { GraphFunction, type Graph, type ScriptFunction, type Value } from '@cresset/ir';
 import { inline } from '@cresset/passes';
 import { Dict, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import type { Expr } from '@cresset/tensorexpr';
 import { OperatorTrace } from '../autograd/recording/operator-trace.ts';
 import { reachableTensors } from '../worker/wire-value.ts';
+import { InputChecks } from './input-checks.ts';
 import type { StepPlan } from './step-plan.ts';
 import { ValueLayouts, valuesIn } from './value-layouts.ts';
 
@@ -20,6 +22,8 @@ export interface DifferentiatedResults<T> {
 export class TracedCall {
   /** What steps with it do, by their kinds. */
   readonly plans = new Map<string, StepPlan>();
+  /** Null where nothing can be told beforehand, undefined where nobody asked. */
+  #checks: InputChecks | null | undefined;
 
   private constructor(
     /** Outputs are the loss, the tensors of the output, and the gradients that there are. */
@@ -57,6 +61,21 @@ export class TracedCall {
     const isThere = gradients.map((gradient) => gradient !== null);
     const graph = refusal === null ? trace.graph : null;
     return new TracedCall(graph, refusal, layouts, inputs, wantsOutput, output, isThere);
+  }
+
+  /** Whether it is known under which conditions its kernels note faults. */
+  get knowsFaults(): boolean {
+    return this.#checks !== undefined;
+  }
+
+  /** Is told of these conditions, and of the values that its kernels met. */
+  learnFaults(conditions: readonly Expr[], values: readonly IValue[]): void {
+    this.#checks = InputChecks.of(conditions, values);
+  }
+
+  /** Whether kernels may note faults, as far as can be told beforehand. */
+  mayFail(values: readonly IValue[]): boolean {
+    return !this.#checks?.holdFor(values);
   }
 
   /** Whether what a call is given is as it was then. @param values of `valuesIn` */

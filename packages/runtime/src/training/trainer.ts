@@ -103,7 +103,7 @@ export class Trainer {
 
   /**
    * Runs the model, takes the gradients of its loss and changes the parameters: `optimizer.zero_grad()`, `loss.backward()`, `optimizer.step()`. Until the
-   * gradients are there an abort ends it, and parameters are as they were.
+   * gradients are there an abort ends it, and parameters are as they were; so they are, with all that the optimiser keeps, where the step fails.
    */
   async step(given: CallToDifferentiate, options: StepOptions, signal: AbortSignal | null): Promise<StepResult> {
     const args = await this.call.argumentsOf(given);
@@ -112,6 +112,7 @@ export class Trainer {
     const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
     const bounds = { signal, given: () => left, kept: () => this.kept(), isLasting: true };
+    const before = this.states.map(({ steps, gradient }) => ({ steps, gradient }));
     const { output, report } = await RecordedRun.of(this.model, bounds, async (run) => {
       const found = known?.graph ? null : await this.#differentiate(run, args, roots, options, known === undefined);
       run.throwIfAborted();
@@ -124,7 +125,11 @@ export class Trainer {
       left.push(result, outputs.told);
       const toHost = options.wantsOutput ? [outputs.told, ...reachableTensors(result)] : [outputs.told];
       return { result: { output: result, report: outputs.told }, toHost };
+    }).catch((error: unknown) => {
+      this.#goBack(before);
+      throw error;
     });
+    for (const [at, { gradient }] of before.entries()) if (this.states[at].gradient !== gradient) gradient?.dispose();
     const [loss, gradNorm = null] = report.contiguousArray() as Float32Array;
     const result = {
       loss,
@@ -147,9 +152,12 @@ export class Trainer {
     // On the host a step is as long as its operators, and may be aborted between them.
     const isTraced = isNew && this.model.runner.context.device !== null && !this.call.hasCheckpoints;
     const tracer = isTraced ? new CallTracer(roots, this.call.functions) : null;
-    const results = await run.traced(tracer?.trace ?? null, async () => {
+    const { counters, faults } = this.model.runner.context;
+    const { conditions, ...results } = await run.traced(tracer?.trace ?? null, async () => {
       const given = await this.call.run(run, args);
       const loss = lossOf(given);
+      // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the loss.
+      const conditions = counters.hostSmall.size === 0 ? [...faults.conditions!] : null;
       const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
       const tensors = trained.map(({ parameter }) => parameter.tensor);
       const found = [...(await run.gradients([loss], [null], tensors))];
@@ -159,30 +167,38 @@ export class Trainer {
         if (gradient) found[at] = await run.hooked(fn, gradient);
       }
       const gradients = this.states.map((state) => found[trained.indexOf(state)] ?? null);
-      return { loss, output: given.output, gradients };
+      return { loss, output: given.output, gradients, conditions };
     });
     if (tracer) {
-      this.#traced.unshift(TracedCall.of(tracer, results, wantsOutput));
+      const traced = TracedCall.of(tracer, results, wantsOutput);
+      if (conditions && this.#hooks.size === 0) traced.learnFaults(conditions, tracer.values);
+      this.#traced.unshift(traced);
       this.#traced.splice(MAX_TRACED);
     }
     return results;
   }
 
-  /** Runs what a step does behind the gradients. Where that ends with an error no parameter was changed, and none counts as changed. */
+  /** Runs what a step does behind the gradients. */
   async #change(
     run: RecordedRun,
     inputs: StepInputs,
     traced: TracedCall | null,
     options: StepOptions,
   ): Promise<StepOutputs> {
-    const counts = this.states.map(({ steps }) => steps);
-    try {
-      const plan = this.#planOf(inputs, traced, options);
-      const { code } = plan.executor.planFor(this.#spec());
-      return plan.outputsOf(await run.planned(code, plan.argumentsFor(inputs)));
-    } catch (error) {
-      for (const [at, state] of this.states.entries()) state.steps = counts[at];
-      throw error;
+    const plan = this.#planOf(inputs, traced, options);
+    const { code } = plan.executor.planFor(this.#spec());
+    const results = await run.planned(code, plan.argumentsFor(inputs));
+    if (traced?.knowsFaults === false) traced.learnFaults(this.model.runner.context.faults.conditions!, inputs.values);
+    return plan.outputsOf(results);
+  }
+
+  /** A step ended with an error: no parameter was changed, none counts as changed, and gradients are those of the steps before. */
+  #goBack(before: readonly Pick<ParameterState, 'steps' | 'gradient'>[]): void {
+    for (const [at, state] of this.states.entries()) {
+      const { steps, gradient } = before[at];
+      if (state.gradient !== gradient) state.gradient?.dispose();
+      state.steps = steps;
+      state.gradient = gradient;
     }
   }
 
@@ -200,7 +216,8 @@ export class Trainer {
       });
     }
     const gradients = this.states.map(hasGradient);
-    const shape: StepShape = { traced, rule: this.rule, groups: this.groups, gradients, accumulate };
+    const mayFail = traced ? traced.mayFail(inputs.values) : this.model.runner.context.faults.isPending;
+    const shape: StepShape = { traced, rule: this.rule, groups: this.groups, gradients, accumulate, mayFail };
     const plans = traced ? traced.plans : this.#plans;
     const key = keyOf(shape, inputs);
     let plan = plans.get(key);
@@ -225,10 +242,7 @@ export class Trainer {
   /** Gradients that were added up are kept until they are used. */
   #keepGradient(state: ParameterState, made: Tensor | undefined, { accumulate }: StepOptions): void {
     if (accumulate) state.gradient ??= made ?? null;
-    else if (state.gradient) {
-      state.gradient.dispose();
-      state.gradient = null;
-    }
+    else state.gradient = null;
   }
 
   /** What is here from step to step. */

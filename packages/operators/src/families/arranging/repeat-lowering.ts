@@ -19,13 +19,13 @@ export async function deviceRepeat(
     const view = new TensorView(repeats);
     const [at] = view.axes();
     const given = cast('i32', view.at([at]));
-    const fault = context.fault(
+    const faults = context.faults(
       binary('lt', given, constant('i32', 0)),
       given,
       'repeats can not be negative',
       'RuntimeError',
     );
-    context.launch({ kind: 'nest', label, axes: [at], innerAxes: [], stores: [fault] });
+    context.launch({ kind: 'nest', label, axes: [at], innerAxes: [], stores: faults });
   }
   const total = await lastElement(ends, label, context);
   const ending = new TensorView(ends);

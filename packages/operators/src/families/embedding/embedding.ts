@@ -54,8 +54,8 @@ const embedding = kernel<EmbeddingArgs>(
       const axes = target.axes();
       const row = cast('i32', new TensorView(indices).at(axes.slice(0, -1)));
       const value = new TensorView(weight).at([row, axes[axes.length - 1]]);
-      const fault = positionFault(row, 0, weight.sizes[0], 'index out of range in self', context, 'RuntimeError');
-      const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }, fault];
+      const faults = positionFault(row, 0, weight.sizes[0], 'index out of range in self', context, 'RuntimeError');
+      const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }, ...faults];
       context.launch({ kind: 'nest', label: 'aten::embedding', axes, innerAxes: [], stores });
     },
   },

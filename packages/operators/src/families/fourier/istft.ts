@@ -177,10 +177,10 @@ function lowerIstft(args: IstftArgs, out: Tensor, context: LoweringContext): voi
   const sum = reduce('sum', [back], mul(weight, weight));
   const isCovered = binary('ge', sum, float(leastEnvelope));
   const isBeyond = binary('ge', axes[0], indexParam(size + hop * (frames - 1) - start));
-  const fault = context.fault(unary('not', binary('or', isCovered, isBeyond)), axes[0], uncovered);
+  const faults = context.faults(unary('not', binary('or', isCovered, isBeyond)), axes[0], uncovered);
   // One beyond the last frame, where nothing is added up.
   const divisor = select(isBeyond, float(1), sum);
-  const stores = [{ operand: envelope.operand, offset: envelope.offsetAt(axes), value: divisor }, fault];
+  const stores = [{ operand: envelope.operand, offset: envelope.offsetAt(axes), value: divisor }, ...faults];
   context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
   storeParts(
     { re: shown(target.re), im: target.im && shown(target.im) },

@@ -321,7 +321,7 @@ function plannedPlaces(
     const size = self.sizes[dim];
     const given = new TensorView(index).at(indexAxes);
     const { at, isInside } = wrappedPlace(given, size, true);
-    faults.push(positionFault(given, -size, size, outOfBounds(dim, size), context));
+    faults.push(...positionFault(given, -size, size, outOfBounds(dim, size), context));
     allInside = binary('and', allInside, isInside);
     return at;
   });

@@ -62,8 +62,8 @@ function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tens
   const position = axes.map((axis, at) => (at === dim ? cast('i32', given) : axis));
   const size = self.sizes[dim];
   const complaint = outOfRange(dim, '%', size);
-  const fault = positionFault(given, 0, size, complaint, context);
-  launchCopy('aten::index_select', axes, target, source.at(position), context, [fault]);
+  const faults = positionFault(given, 0, size, complaint, context);
+  launchCopy('aten::index_select', axes, target, source.at(position), context, faults);
 }
 
 /** Positions an index vector holds; throws what `complaint` says where one is out of range. */

@@ -42,11 +42,11 @@ export function lowerMaskedScatter(
   const own = new TensorView(expand(self, output.sizes)).at(axes);
   const isMissing = binary('and', isPicked, binary('ge', place, param('i32', source.numel)));
   const complaint = 'Number of elements of source < number of ones in mask';
-  const fault = context.fault(isMissing, place, complaint, 'RuntimeError');
+  const faults = context.faults(isMissing, place, complaint, 'RuntimeError');
   const value =
     source.numel === 0 ? own : select(isPicked, new TensorView(source).at(unflattened(place, source.sizes)), own);
   const store = { operand: target.operand, offset: target.offsetAt(axes), value };
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, fault] });
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, ...faults] });
 }
 
 /** The indices of the element at a place in C order. */

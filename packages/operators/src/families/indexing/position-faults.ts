@@ -15,11 +15,11 @@ export function positionFault(
   complaint: string,
   context: LoweringContext,
   kind?: ErrorKind,
-): Store {
+): readonly Store[] {
   const narrow = cast('i32', position);
   const start = low === 0 ? constant('i32', 0) : param('i32', low);
   const isBad = binary('or', binary('lt', narrow, start), binary('ge', narrow, param('i32', size)));
-  return context.fault(isBad, narrow, complaint, kind);
+  return context.faults(isBad, narrow, complaint, kind);
 }
 
 /** Notes whatever position in `index` is not in [low, size): for kernels that do not read each of them once. */
@@ -34,6 +34,6 @@ export function launchPositionCheck(
   if (index.numel === 0) return;
   const view = new TensorView(index);
   const axes = view.axes();
-  const stores = [positionFault(view.at(axes), low, size, complaint, context, kind)];
+  const stores = positionFault(view.at(axes), low, size, complaint, context, kind);
   context.launch({ kind: 'nest', label: 'positions', axes, innerAxes: [], stores });
 }

@@ -77,11 +77,11 @@ function lowerUnpool(
   const place = cast('i32', places.at(axes));
   const count = numelOf(outputs);
   const complaint = `Found an invalid max index: % (output volumes are of size ${outputs.join('x')})`;
-  const fault = positionFault(place, 0, count, complaint, context, 'RuntimeError');
+  const faults = positionFault(place, 0, count, complaint, context, 'RuntimeError');
   const { isInside } = wrappedPlace(place, count, false);
   const at = [...axes.slice(0, -rank), ...unflattened(place, outputs)];
   const store = { operand: target.operand, offset: target.offsetAt(at), value: source.at(axes), guard: isInside };
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, fault] });
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [store, ...faults] });
 }
 
 interface FractionalArgs {

@@ -141,7 +141,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       const given = new TensorView(index).at(axes);
       const { at } = wrappedPlace(given, self.numel, true);
       const value = self.numel === 0 ? target.at(axes) : new TensorView(self).at(unflattened(at, self.sizes));
-      launchCopy('aten::take', axes, target, value, context, [flatFault(self, given, context)]);
+      launchCopy('aten::take', axes, target, value, context, flatFault(self, given, context));
     },
   }),
   kernel('aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor', {
@@ -167,7 +167,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       const given = new TensorView(index).at(unflattened(flat, index.sizes));
       const { at, isInside } = wrappedPlace(given, self.numel, true);
       if (index.numel > 0) {
-        const stores = [flatFault(self, given, context)];
+        const stores = flatFault(self, given, context);
         context.launch({ kind: 'nest', label: 'aten::put', axes: [flat], innerAxes: [], stores });
       }
       const value = new TensorView(source).at(unflattened(flat, source.sizes));
@@ -208,7 +208,7 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       if (dim === null) {
         const given = new TensorView(indices).at(unflattened(axes[0], indices.sizes));
         const place = unflattened(wrappedPlace(given, self.numel, true).at, self.sizes);
-        launchCopy(label, axes, target, new TensorView(self).at(place), context, [flatFault(self, given, context)]);
+        launchCopy(label, axes, target, new TensorView(self).at(place), context, flatFault(self, given, context));
         return;
       }
       const wrapped = wrapDim(dim, self.dim);
@@ -216,8 +216,8 @@ export const flatIndexingRows: readonly OperatorRow[] = [
       const given = new TensorView(repeated(indices, wrapped, output)).at(axes);
       const place = axes.with(wrapped, wrappedPlace(given, size, true).at as AxisExpr);
       const value = new TensorView(repeated(self, wrapped, output)).at(place);
-      const fault = positionFault(given, -size, size, outOfBounds(wrapped, size), context, 'RuntimeError');
-      launchCopy(label, axes, target, value, context, [fault]);
+      const faults = positionFault(given, -size, size, outOfBounds(wrapped, size), context, 'RuntimeError');
+      launchCopy(label, axes, target, value, context, faults);
     },
     lowerable: ({ self, dim }) => dim !== null || self.numel > 0,
   }),

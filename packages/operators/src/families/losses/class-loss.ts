@@ -114,8 +114,8 @@ function lowerNll(label: string, args: NllArgs, [out, totalWeight]: readonly Ten
   const counts = binary('ne', own, indexParam(args.ignore_index));
   const outside = binary('or', binary('lt', own, indexParam(0)), binary('ge', own, indexParam(scores.sizes[1])));
   if (classes.numel > 0) {
-    const fault = context.fault(binary('and', counts, outside), own, 'Target % is out of bounds.', 'IndexError');
-    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: [fault] });
+    const faults = context.faults(binary('and', counts, outside), own, 'Target % is out of bounds.', 'IndexError');
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores: faults });
   }
   const over = (pick: 'loss' | 'weight', prefix: string): Expr => {
     const reduced = axes.map((own) => axis(`${prefix}${own.name}`, own.extent));

@@ -132,14 +132,12 @@ function deviceFromMask({ t, mask, mask_check: checksMask }: MaskArgs, context: 
   };
   const misplaced = (at: readonly Expr[]): readonly Store[] =>
     checksMask
-      ? [
-          context.fault(
-            binary('ne', cast('i32', counts(at)), cast('i32', flags.at(at))),
-            at[1],
-            misaligned,
-            'RuntimeError',
-          ),
-        ]
+      ? context.faults(
+          binary('ne', cast('i32', counts(at)), cast('i32', flags.at(at))),
+          at[1],
+          misaligned,
+          'RuntimeError',
+        )
       : [];
   launchFill(nested, t, counts, 'aten::_nested_tensor_from_mask', context, misplaced);
   return nested;
@@ -264,8 +262,8 @@ function checkPadded(nested: NestedTensor, room: number, context: LoweringContex
   const any = reduce('any', axes, isCounted);
   const over = reduce('any', axes, binary('and', isCounted, binary('ge', axes[1], indexParam(room))));
   const stores = [
-    context.fault(binary('eq', cast('i32', any), index(0)), index(0), nothingThere, 'RuntimeError'),
-    context.fault(over, index(0), truncates, 'RuntimeError'),
+    ...context.faults(binary('eq', cast('i32', any), index(0)), index(0), nothingThere, 'RuntimeError'),
+    ...context.faults(over, index(0), truncates, 'RuntimeError'),
   ];
   context.launch({ kind: 'nest', label: 'aten::to_padded_tensor', axes: [], innerAxes: [], stores });
 }

@@ -95,8 +95,8 @@ const gatherRule: KernelRule<Indexed> = {
     const given = new TensorView(index).at(axes);
     const size = self.sizes[wrapped] ?? 1;
     const position = axes.map((axis, at) => (at === wrapped ? cast('i32', given) : axis));
-    const fault = positionFault(given, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
-    launchCopy('aten::gather', axes, target, source.at(position.slice(0, self.dim)), context, [fault]);
+    const faults = positionFault(given, 0, size, outOfBounds(wrapped, size), context, 'RuntimeError');
+    launchCopy('aten::gather', axes, target, source.at(position.slice(0, self.dim)), context, faults);
   },
 };
 
@@ -306,7 +306,7 @@ const scatterRows: readonly OperatorRow[] = [
 ];
 
 /** Notes a position in C order that `self` does not have. */
-export const flatFault = ({ numel }: Tensor, given: Expr, context: LoweringContext): Store =>
+export const flatFault = ({ numel }: Tensor, given: Expr, context: LoweringContext): readonly Store[] =>
   positionFault(
     given,
     -numel,

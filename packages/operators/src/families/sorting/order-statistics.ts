@@ -220,7 +220,7 @@ function launchPointCheck(name: string, points: Tensor, context: LoweringContext
   const point = view.at(axes);
   const isInside = binary('and', binary('ge', point, constant('float', 0)), binary('le', point, constant('float', 1)));
   const complaint = `${name}() q values must be in the range [0, 1]`;
-  const stores = [context.fault(unary('not', isInside), constant('i32', 0), complaint)];
+  const stores = context.faults(unary('not', isInside), constant('i32', 0), complaint);
   context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
 }
 

@@ -144,7 +144,7 @@ export function checkImages(args: RegionArgs, label: string, context: LoweringCo
   const region = axis('r', new TensorView(args.rois).sizes[0]);
   const images = args.input.sizes[0];
   const { givenImage } = deviceRegion(args, region);
-  const stores = [positionFault(givenImage, 0, images, outOfBounds(0, images), context, 'IndexError')];
+  const stores = positionFault(givenImage, 0, images, outOfBounds(0, images), context, 'IndexError');
   context.launch({ kind: 'nest', label, axes: [region], innerAxes: [], stores });
 }
 

@@ -1,0 +1,118 @@
+import { afterAll, expect, test } from 'vitest';
+import { optim, script, shutdown, tensor, type ScriptModule, type Tensor } from '../index.ts';
+
+const PROGRAM = `
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(20, 64)
+        self.first = nn.Linear(64, 64)
+        self.last = nn.Linear(64, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(torch.relu(self.first(self.embedding(x))))
+
+class Computed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = Tokens()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.tokens(x * 3 - x * 2)
+`;
+
+type Name = 'Tokens' | 'Computed';
+
+/** What is out of range of `Tokens` is known before a step begins, of `Computed` on the device alone. */
+const KINDS = [
+  { name: 'Tokens', optimizer: optim.SGD({ lr: 0.1, momentum: 0.9 }) },
+  { name: 'Computed', optimizer: optim.AdamW({ lr: 1e-2 }) },
+] as const;
+
+const BAD = [
+  {
+    tokensOf: (of: readonly number[]) => of,
+    classesOf: (of: readonly number[]) => of.with(3, 10),
+    message: 'Target 10 is out of bounds.',
+  },
+  {
+    tokensOf: (of: readonly number[]) => of.with(2, 20),
+    classesOf: (of: readonly number[]) => of,
+    message: 'index out of range in self',
+  },
+];
+
+const ints = (values: readonly number[]): Tensor => tensor([...values], { dtype: 'int64' });
+const tokens = Array.from({ length: 32 }, (_, at) => (7 * at) % 20);
+const classes = Array.from({ length: 32 }, (_, at) => (3 * at) % 10);
+
+afterAll(() => shutdown());
+
+async function made(name: Name): Promise<ScriptModule> {
+  const unit = await script(PROGRAM, { device: 'webgpu', worker: false });
+  return (unit as unknown as Record<Name, () => Promise<ScriptModule>>)[name]();
+}
+
+/** Every parameter, as it is now. */
+async function parametersOf(model: ScriptModule): Promise<Record<string, number[]>> {
+  const state = await model.stateDict();
+  return Object.fromEntries([...state].map(([name, { data }]) => [name, Array.from(data as Float32Array)]));
+}
+
+async function twins(name: Name): Promise<readonly [ScriptModule, ScriptModule]> {
+  const [model, other] = [await made(name), await made(name)];
+  await other.loadStateDict(await model.stateDict());
+  return [model, other];
+}
+
+async function expectAlike(model: ScriptModule, other: ScriptModule): Promise<void> {
+  const expected = await parametersOf(other);
+  for (const [name, values] of Object.entries(await parametersOf(model))) {
+    values.forEach((value, at) => expect(Math.abs(value - expected[name][at]), name).toBeLessThan(1e-4));
+  }
+}
+
+test.each(KINDS)(
+  'a step of $name that fails on the device is one that was not asked for, whether it is the first or replayed',
+  async ({ name, optimizer }) => {
+    for (const { tokensOf, classesOf, message } of BAD) {
+      const [model, other] = await twins(name);
+      const options = { optimizer, loss: 'cross_entropy' } as const;
+      const [trainer, same] = [await model.trainer(options), await other.trainer(options)];
+      const fail = async (): Promise<void> => {
+        const before = [await parametersOf(model), await trainer.stateDict()];
+        await expect(trainer.step(ints(tokensOf(tokens)), ints(classesOf(classes)))).rejects.toThrow(message);
+        expect([await parametersOf(model), await trainer.stateDict()]).toEqual(before);
+      };
+      await fail();
+      for (let at = 0; at < 6; at++) {
+        await trainer.step(ints(tokens), ints(classes));
+        await same.step(ints(tokens), ints(classes));
+        if (at === 0 || at === 3) await fail();
+      }
+      await expectAlike(model, other);
+      await model.dispose();
+      await other.dispose();
+    }
+  },
+);
+
+test('gradients that were added up stay as they were where a step fails that would add to them, or use them', async () => {
+  const [model, other] = await twins('Tokens');
+  const options = { optimizer: KINDS[0].optimizer, loss: 'cross_entropy' } as const;
+  const [trainer, same] = [await model.trainer(options), await other.trainer(options)];
+  const bad = ints(classes.with(3, 10));
+  const accumulate = { accumulate: true };
+  await expect(trainer.step(ints(tokens), bad, accumulate)).rejects.toThrow('Target 10');
+  for (let at = 0; at < 3; at++) {
+    await trainer.step(ints(tokens), ints(classes), accumulate);
+    await same.step(ints(tokens), ints(classes), accumulate);
+    await expect(trainer.step(ints(tokens), bad, accumulate)).rejects.toThrow('Target 10');
+  }
+  await expect(trainer.step(ints(tokens), bad)).rejects.toThrow('Target 10');
+  await trainer.step(ints(tokens), ints(classes));
+  await same.step(ints(tokens), ints(classes));
+  await expectAlike(model, other);
+  await model.dispose();
+  await other.dispose();
+});
