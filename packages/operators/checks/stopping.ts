@@ -15,37 +15,67 @@ const host: HostContext = {
 
 /** Elements of a large tensor. */
 const MANY_ELEMENTS = 1 << 22;
+/** A sixteenth of them. */
+const SOME_ELEMENTS = MANY_ELEMENTS / 16;
 /** Elements of results that there is room for. */
 const MOST_ELEMENTS = 1 << 26;
 /** Milliseconds that a piece of work may take: a run looks whether it was aborted between two of them. */
 const LONGEST = 150;
+/** As `LONGEST` with a sixteenth of the elements, for work that grows as they do and by half as much again. */
+const SHORT = LONGEST / 16 ** 1.5;
 /** What is looked at of one call, in milliseconds. */
 const WATCHED = 800;
 
-/** Milliseconds since it was made: of the processor, or by the clock where that says less, as it does while others help. */
+/** Milliseconds after which a system writes down at the latest what a thread has computed. */
+const TICK = 4;
+
+/** Tells how many milliseconds the thread of the program has computed: compilers and collectors have threads of their own. */
+type ThreadClock = () => number;
+
+/** Milliseconds since it was made: those that were computed, or by the clock where that says less, or is all there is. */
 class Stopwatch {
   readonly #wall = performance.now();
-  readonly #cpu = process.cpuUsage();
+  readonly #own: number;
+
+  constructor(private readonly clock: ThreadClock | null) {
+    this.#own = clock?.() ?? 0;
+  }
 
   get elapsed(): number {
-    const { user, system } = process.cpuUsage(this.#cpu);
-    return Math.min(performance.now() - this.#wall, (user + system) / 1000);
+    const wall = performance.now() - this.#wall;
+    return this.clock ? Math.min(wall, this.clock() - this.#own + TICK) : wall;
   }
 }
 
-/** The longest piece of a call in milliseconds, of those that begin within the time that it is watched. */
-function longestPiece(call: OperatorCall): number {
-  const whole = new Stopwatch();
-  if (call.outputs?.some(({ sizes }) => numelOf(sizes) > MOST_ELEMENTS)) return 0;
-  if (runWithoutData(call.row, call.args, host)) return whole.elapsed;
-  const pieces = hostPieces(call, host);
+interface Watched {
+  /** Milliseconds of the longest piece. */
+  readonly longest: number;
+  readonly pieces: number;
+}
+
+/** The pieces of a call that begin within the time that it is watched. */
+function watched(call: OperatorCall, clock: ThreadClock | null): Watched {
+  const whole = new Stopwatch(clock);
+  if (call.outputs?.some(({ sizes }) => numelOf(sizes) > MOST_ELEMENTS)) return { longest: 0, pieces: 0 };
+  if (runWithoutData(call.row, call.args, host)) return { longest: whole.elapsed, pieces: 1 };
+  const work = hostPieces(call, host);
   let longest = 0;
-  for (;;) {
-    const watch = new Stopwatch();
-    const { done } = pieces.next();
+  for (let pieces = 1; ; pieces++) {
+    const watch = new Stopwatch(clock);
+    const { done } = work.next();
     longest = Math.max(longest, watch.elapsed);
-    if (done || longest > LONGEST || whole.elapsed > WATCHED) return longest;
+    if (done || longest > LONGEST || whole.elapsed > WATCHED) return { longest, pieces };
   }
+}
+
+/**
+ * The longest piece of a call in milliseconds. What is far from too long with a sixteenth of the elements is not tried with all, and neither
+ * is an expression, whose pieces are alike.
+ */
+function longestPiece(sample: SampleCall, clock: ThreadClock | null): number {
+  const { longest, pieces } = watched(sample.at(SOME_ELEMENTS), clock);
+  if (longest <= SHORT || (sample.isExpression && pieces > 1)) return longest;
+  return watched(sample.at(MANY_ELEMENTS), clock).longest;
 }
 
 function takes(call: OperatorCall): boolean {
@@ -58,11 +88,11 @@ function takes(call: OperatorCall): boolean {
 }
 
 /** The longest piece, as often as it takes to tell a slow operator from a machine that was busy; 0 where there is no room for its result. */
-function steadyLongest(sample: SampleCall): number {
+function steadyLongest(sample: SampleCall, clock: ThreadClock | null): number {
   let least = Infinity;
   for (let time = 0; time < 3 && least > LONGEST; time++) {
     try {
-      least = Math.min(least, longestPiece(sample.at(MANY_ELEMENTS)));
+      least = Math.min(least, longestPiece(sample, clock));
     } catch {
       return 0;
     }
@@ -81,17 +111,22 @@ export interface StoppingOptions {
   readonly filter: string;
   /** Only so many operators, spread evenly over the table. */
   readonly sample: number | null;
+  /** Only every so manieth of them, and which: what several processes share. */
+  readonly share: { readonly of: number; readonly at: number };
+  /** What tells of the time of the thread; null where the system does not. */
+  readonly clock: ThreadClock | null;
 }
 
 /**
  * Takes operators over large tensors and says which of them computes for longer than a run may that is to be ended. Operators whose arguments
  * are not found out are counted. True where all stop often enough.
  */
-export function checkStopping({ filter, sample }: StoppingOptions): boolean {
+export function checkStopping({ filter, sample, share, clock }: StoppingOptions): boolean {
   registerAllOperators();
   const all = [...allRows()].filter((row) => computes(row) && row.schema.includes(filter));
   const count = Math.min(sample ?? all.length, all.length);
-  const rows = Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
+  const chosen = Array.from({ length: count }, (_, at) => all[Math.floor((at * all.length) / count)]);
+  const rows = chosen.filter((_, at) => at % share.of === share.at);
   const unreached: string[] = [];
   let slow = 0;
   for (const row of rows) {
@@ -99,7 +134,7 @@ export function checkStopping({ filter, sample }: StoppingOptions): boolean {
     let calls = 0;
     for (const call of sampleCalls(row, takes)) {
       calls++;
-      const longest = steadyLongest(call);
+      const longest = steadyLongest(call, clock);
       if (longest <= LONGEST) continue;
       slow++;
       console.error(`${name}, ${call.name}: ${longest.toFixed(0)} ms without a stop`);

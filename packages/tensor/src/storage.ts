@@ -46,6 +46,8 @@ export interface MemoryMeter {
   made(storage: Storage): void;
   /** As `take`, for memory that an operator in progress needs beside its tensors. */
   takeScratch(byteLength: number): void;
+  /** So many bytes of that memory are no longer needed. */
+  giveUpScratch(byteLength: number): void;
 }
 
 /** Rounds elements of float32 to float16 where they are; false, and as they were, where one of them is beyond its range. */
@@ -89,6 +91,11 @@ export function scratch<Elements>(
 /** The serial number of the storage that was made last. */
 export function lastStorageSerial(): number {
   return lastSerial;
+}
+
+/** Counts no longer what `scratch` gave. An operator that works in one array after the other gives them up, one that ends need not. */
+export function giveUpScratch(...arrays: readonly { readonly byteLength: number }[]): void {
+  for (const { byteLength } of arrays) meter?.giveUpScratch(byteLength);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Complex, CressetError, formatTensorText } from '@cresset/ir';
 import { bitsToNumber } from './float16.ts';
 import { elementSize, hostArray, isComplex, numelOf, type HostArray, type ScalarType } from './scalar-type.ts';
-import { Storage } from './storage.ts';
+import { Storage, takeScratch } from './storage.ts';
 
 /** Strides, in elements, of a tensor of these sizes in C order. */
 export function contiguousStrides(sizes: readonly number[]): number[] {
@@ -167,6 +167,7 @@ export class Tensor {
     if (this.isContiguous()) {
       return source.subarray(this.storageOffset * width, (this.storageOffset + this.numel) * width) as HostArray;
     }
+    takeScratch(this.numel * elementSize(this.dtype));
     const result = hostArray(this.dtype, new ArrayBuffer(this.numel * elementSize(this.dtype)), 0, this.numel);
     let position = 0;
     forEachOffset(this.sizes, this.strides, this.storageOffset, (offset) => {

@@ -62,6 +62,34 @@ it('counts what an operator works in', async () => {
   await narrow.dispose();
 });
 
+const FLOATS = 64 * KILOBYTE;
+
+it.each([
+  ['fft', 'torch.view_as_real(torch.fft.fft(x))', [FLOATS]],
+  ['stft', 'torch.stft(x, 256, return_complex=False)', [FLOATS]],
+  ['inv', 'torch.linalg.inv(x + torch.eye(256))', [256, 256]],
+  ['svdvals', 'torch.linalg.svdvals(x[:, :8])', [1024, 64]],
+  ['matrix_exp', 'torch.linalg.matrix_exp(x[:128, :128])', [256, 256]],
+  ['matrix_power', 'torch.linalg.matrix_power(x[:128, :128] / 100, (1 << 60) - 1)', [256, 256]],
+  ['gru', 'torch.gru(x, x[:1], [x[:96, 0], x[96:192, 0]], False, 1, 0.0, False, False, False)[0]', [1024, 2, 32]],
+  ['matmul', 'x @ x[:, :2]', [256, 256]],
+  ['histc', 'torch.histc(x, 1 << 17)', [FLOATS]],
+  ['resize_', 'x.clone().resize_([1 << 17])', [FLOATS]],
+])('refuses %s the memory that it works in where that is too much', async (_, expression, sizes) => {
+  const source = `def work(x: Tensor):\n    return ${expression}\n`;
+  const x = tensor(
+    Float32Array.from({ length: FLOATS }, (_each, at) => ((at * 37) % 101) / 101),
+    sizes,
+  );
+  const tooMuch = await script<'work'>(source, { device: 'cpu', memoryLimit: 500 * KILOBYTE });
+  expect((await failure(tooMuch.work(x))).code).toBe('MEMORY_LIMIT');
+  await tooMuch.dispose();
+  // What is given up on the way counts no longer: hundreds of steps, and of matrices, fit.
+  const enough = await script<'work'>(source, { device: 'cpu', memoryLimit: 8192 * KILOBYTE });
+  expect(((await enough.work(x)) as Tensor).shape).not.toHaveLength(0);
+  await enough.dispose();
+});
+
 it.each([0, -1, Number.NaN])('refuses a limit of %s', async (memoryLimit) => {
   const error = await failure(script(SOURCE, { device: 'cpu', memoryLimit }));
   expect(error.code).toBe('ARGUMENT');

@@ -261,9 +261,9 @@ export function resize(tensor: Tensor, sizes: readonly number[]): void {
   check(needed >= 0, 'numel: integer multiplication overflow');
   const elementBytes = Tensor.empty([1], tensor.dtype).storage.byteLength;
   if (needed * elementBytes > tensor.storage.byteLength) {
-    const larger = new ArrayBuffer(needed * elementBytes);
-    if (tensor.storage.isOnHost) new Uint8Array(larger).set(new Uint8Array(tensor.storage.hostBytes()));
-    tensor.storage = Storage.onHost(larger);
+    const larger = Storage.zeros('uint8', needed * elementBytes);
+    if (tensor.storage.isOnHost) new Uint8Array(larger.hostBytes()).set(new Uint8Array(tensor.storage.hostBytes()));
+    tensor.storage = larger;
   }
   tensor.sizes = sizes;
   tensor.strides = contiguousStrides(sizes);

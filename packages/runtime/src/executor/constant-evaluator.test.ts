@@ -12,7 +12,12 @@ function evaluated(evaluate: typeof evaluateConstant, text: string, constants: r
   const graph = parseIr(`graph(%x : Tensor):\n  %n : int = prim::Constant[value=0]()\n  ${text}\n  return (%y)\n`);
   const node = [...graph.nodes()].at(-1)!;
   let bytes = 0;
-  meterMemory({ take: (count) => (bytes += count), made: () => undefined, takeScratch: () => undefined });
+  meterMemory({
+    take: (count) => (bytes += count),
+    made: () => undefined,
+    takeScratch: () => undefined,
+    giveUpScratch: () => undefined,
+  });
   const results = evaluate(node, constants);
   meterMemory(null);
   return { results, bytes };

@@ -205,7 +205,10 @@ export class InterpreterState implements RunningProgram {
     } catch (error) {
       return this.#fail(error);
     }
-    if (waited) frame.clear(waited.clears);
+    if (waited) {
+      this.instructions++;
+      frame.clear(waited.clears);
+    }
     return this.#continue();
   }
 

@@ -54,6 +54,13 @@ export class CountedMemory implements MemoryBudget {
     this.#scratch += byteLength;
   }
 
+  giveUpScratch(byteLength: number): void {
+    // Nothing is counted twice where another instruction came in between, and forgot what this one works in.
+    const counted = Math.min(byteLength, this.#scratch);
+    this.#scratch -= counted;
+    this.#made -= counted;
+  }
+
   made(storage: Storage): void {
     this.#ofInstruction.push(storage);
   }

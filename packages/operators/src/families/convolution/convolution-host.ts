@@ -1,4 +1,4 @@
-import { isComplex, Tensor, type HostArray } from '@cresset/tensor';
+import { giveUpScratch, isComplex, scratch, Tensor, type HostArray } from '@cresset/tensor';
 import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
@@ -22,7 +22,7 @@ function* complexConvolution(convolution: Convolution, out: Tensor): Pieces {
   const [inputRe, inputIm] = realTensors(convolution.input);
   const [weightRe, weightIm] = realTensors(convolution.weight);
   const part = function* (input: Tensor, weight: Tensor): Pieces<Float64Array> {
-    const values = new Float64Array(out.numel);
+    const values = scratch(Float64Array, out.numel);
     yield* convolve({ ...convolution, input, weight, bias: null }, values);
     return values;
   };
@@ -35,12 +35,12 @@ function* complexConvolution(convolution: Convolution, out: Tensor): Pieces {
   const bias = convolution.bias?.contiguousArray() as FloatArray | undefined;
   const positions = count(convolution.outputSize);
   const channels = convolution.outChannels * convolution.groups;
-  for (let i = 0; i < rr.length; i++) {
+  yield* repeat(rr.length, 8, (i) => {
     const channel = Math.floor(i / positions) % channels;
     rr[i] += (bias ? bias[2 * channel] : 0) - ii[i];
     ri[i] += (bias ? bias[2 * channel + 1] : 0) + ir[i];
-  }
-  writeComplex(out, rr, ri);
+  });
+  yield* writeComplex(out, rr, ri);
 }
 
 function realTensors(tensor: Tensor): Tensor[] {
@@ -133,7 +133,7 @@ function* multiplyColumns(
     return;
   }
   const chunk = Math.max(1, Math.min(positions, Math.floor(columnLimit / Math.max(depth, 1))));
-  const columns = plane instanceof Float32Array ? new Float32Array(depth * chunk) : new Float64Array(depth * chunk);
+  const columns = scratch<FloatArray>(plane instanceof Float32Array ? Float32Array : Float64Array, depth * chunk);
   for (let start = 0; start < positions; start += chunk) {
     const width = Math.min(chunk, positions - start);
     gatherColumns(plane, columns, inChannels, spatial, start, width);
@@ -141,6 +141,7 @@ function* multiplyColumns(
     const right = { data: columns, offset: 0, rowStride: width, columnStride: 1 };
     yield* gemmPieces(outChannels, width, depth, left, right, target, start, positions);
   }
+  giveUpScratch(columns);
 }
 
 /** Rows (channel, kernel element), columns output positions `start…start+width`; 0 outside the input. */
@@ -210,9 +211,9 @@ function* scatterProducts(
   const depth = outChannels * taps;
   target.fill(0);
   const chunk = Math.max(1, Math.min(positions, Math.floor(columnLimit / Math.max(depth, 1))));
-  const columns = new Float64Array(depth * chunk);
+  const columns = scratch(Float64Array, depth * chunk);
   // Sums of many taps are kept in doubles.
-  const sums = target instanceof Float64Array ? target : new Float64Array(target.length);
+  const sums = target instanceof Float64Array ? target : scratch(Float64Array, target.length);
   const left = { data: weight, offset: 0, rowStride: 1, columnStride: depth };
   for (let start = 0; start < positions; start += chunk) {
     const width = Math.min(chunk, positions - start);
@@ -237,5 +238,8 @@ function* scatterProducts(
     });
     yield;
   }
-  if (sums !== target) target.set(sums);
+  giveUpScratch(columns);
+  if (sums === target) return;
+  target.set(sums);
+  giveUpScratch(sums);
 }

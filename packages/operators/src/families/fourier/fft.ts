@@ -1,4 +1,4 @@
-import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
+import { filled, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import {
   complexType,
   isComplex,
@@ -76,8 +76,12 @@ function* runTransform(transform: Transform, out: Tensor): Pieces {
   }
   const scale = scaleOf(transform);
   const { re, im } = values;
-  if (scale !== 1) for (let i = 0; i < re.length; i++) [re[i], im[i]] = [re[i] * scale, im[i] * scale];
-  if (isComplex(out.dtype)) writeComplex(out, re, im);
+  if (scale !== 1)
+    yield* repeat(re.length, 2, (i) => {
+      re[i] *= scale;
+      im[i] *= scale;
+    });
+  if (isComplex(out.dtype)) yield* writeComplex(out, re, im);
   else yield* storeInPieces(out, re);
 }
 

@@ -1,5 +1,5 @@
 import { filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, type Tensor } from '@cresset/tensor';
+import { giveUpScratch, isComplex, scratch, type Tensor } from '@cresset/tensor';
 import { copiedNumbers, type FloatArray } from '../../kernels/numbers/numbers.ts';
 
 /** Discrete Fourier transforms of any length on doubles: radix 2 where the length allows, else Bluestein's algorithm. */
@@ -7,31 +7,48 @@ import { copiedNumbers, type FloatArray } from '../../kernels/numbers/numbers.ts
 /** A transform of one length, made once: `run` replaces the line, without scaling, in pieces where it is long. */
 export interface FourierPlan {
   readonly length: number;
+  /** What it takes to keep it. */
+  readonly byteLength: number;
   run(re: Float64Array, im: Float64Array, inverse: boolean): Pieces | void;
 }
 
 /** Transforms of longer lines rest on the way. */
 const LONG_LINE = 1 << 16;
 
+/** Plans of the lengths that were asked for last. */
 const plans = new Map<number, FourierPlan>();
+
+/** Bytes of all plans that are kept; one alone may be larger. */
+const KEPT_BYTES = 32 << 20;
 
 /** What a sine takes, in operations. */
 const SINE_COST = 16;
 
 export function* fourierPlan(length: number): Pieces<FourierPlan> {
-  let plan = plans.get(length);
-  if (!plan) {
-    plan = yield* (length & (length - 1)) === 0 ? radixTwo(length) : bluestein(length);
-    plans.set(length, plan);
+  const plan = plans.get(length) ?? (yield* (length & (length - 1)) === 0 ? radixTwo(length) : bluestein(length));
+  plans.delete(length);
+  plans.set(length, plan);
+  let bytes = keptPlans().byteLength;
+  for (const [other, { byteLength }] of plans) {
+    if (bytes <= KEPT_BYTES || other === length) break;
+    plans.delete(other);
+    bytes -= byteLength;
   }
   return plan;
 }
 
+/** How many plans are kept for lengths that come again, and what they take. */
+export function keptPlans(): { count: number; byteLength: number } {
+  let total = 0;
+  for (const { byteLength } of plans.values()) total += byteLength;
+  return { count: plans.size, byteLength: total };
+}
+
 function* radixTwo(length: number): Pieces<FourierPlan> {
   const half = length >> 1;
-  const cos = yield* filled(new Float64Array(half), SINE_COST, (k) => Math.cos((2 * Math.PI * k) / length));
-  const sin = yield* filled(new Float64Array(half), SINE_COST, (k) => -Math.sin((2 * Math.PI * k) / length));
-  const reversed = new Uint32Array(length);
+  const cos = yield* filled(scratch(Float64Array, half), SINE_COST, (k) => Math.cos((2 * Math.PI * k) / length));
+  const sin = yield* filled(scratch(Float64Array, half), SINE_COST, (k) => -Math.sin((2 * Math.PI * k) / length));
+  const reversed = scratch(Uint32Array, length);
   yield* filled(reversed, 2, (i) => (reversed[i >> 1] >> 1) | (i & 1 ? half : 0));
   const exchange = (re: Float64Array, im: Float64Array, i: number): void => {
     const j = reversed[i];
@@ -65,6 +82,7 @@ function* radixTwo(length: number): Pieces<FourierPlan> {
   }
   return {
     length,
+    byteLength: cos.byteLength + sin.byteLength + reversed.byteLength,
     run(re, im, inverse) {
       const sign = inverse ? -1 : 1;
       if (length > LONG_LINE) return inStages(re, im, sign);
@@ -79,27 +97,30 @@ function* bluestein(length: number): Pieces<FourierPlan> {
   let padded = 1;
   while (padded < 2 * length - 1) padded *= 2;
   const inner = yield* fourierPlan(padded);
-  const cos = new Float64Array(length);
-  const sin = new Float64Array(length);
+  const [cos, sin] = [scratch(Float64Array, length), scratch(Float64Array, length)];
   yield* repeat(length, 2 * SINE_COST, (k) => {
     // k² is taken modulo the period before it loses digits.
     const angle = (Math.PI * ((k * k) % (2 * length))) / length;
     cos[k] = Math.cos(angle);
     sin[k] = Math.sin(angle);
   });
-  const chirpRe = new Float64Array(padded);
-  const chirpIm = new Float64Array(padded);
-  for (let k = 0; k < length; k++) {
+  const [chirpRe, chirpIm] = [scratch(Float64Array, padded), scratch(Float64Array, padded)];
+  yield* repeat(length, 4, (k) => {
     chirpRe[k] = chirpRe[(padded - k) % padded] = cos[k];
     chirpIm[k] = chirpIm[(padded - k) % padded] = sin[k];
-  }
+  });
   yield* inner.run(chirpRe, chirpIm, false) ?? [];
   const isLong = padded > LONG_LINE;
-  const newWork = (): readonly [Float64Array, Float64Array] => [new Float64Array(padded), new Float64Array(padded)];
+  const newWork = (): readonly [Float64Array, Float64Array] => [
+    scratch(Float64Array, padded),
+    scratch(Float64Array, padded),
+  ];
   // Others may come in between the pieces of a long line, and take the same plan.
   const shared = isLong ? null : newWork();
   return {
     length,
+    // The inner plan may be kept by nobody else.
+    byteLength: 16 * length + (isLong ? 16 : 32) * padded + inner.byteLength,
     run(re, im, inverse) {
       // The inverse is the transform of the conjugate, conjugated.
       const sign = inverse ? -1 : 1;
@@ -134,6 +155,7 @@ function* bluestein(length: number): Pieces<FourierPlan> {
           yield;
           yield* transform(true) ?? [];
           store();
+          giveUpScratch(workRe, workIm);
           yield;
         })();
       }
@@ -166,9 +188,9 @@ function* mapLines(
   const step = sizes.slice(dim + 1).reduce((product, length) => product * length, 1);
   const lines = source.sizes.slice(0, dim).reduce((product, length) => product * length, 1) * step;
   const length = source.sizes[dim];
-  const result = { re: new Float64Array(lines * size), im: new Float64Array(lines * size), sizes };
-  const [re, im] = [new Float64Array(length), new Float64Array(length)];
-  const [toRe, toIm] = [new Float64Array(size), new Float64Array(size)];
+  const result = { re: scratch(Float64Array, lines * size), im: scratch(Float64Array, lines * size), sizes };
+  const [re, im] = [scratch(Float64Array, length), scratch(Float64Array, length)];
+  const [toRe, toIm] = [scratch(Float64Array, size), scratch(Float64Array, size)];
   let done = 0;
   for (let line = 0; line < lines; line++) {
     const from = Math.floor(line / step) * step * length + (line % step);
@@ -231,10 +253,10 @@ export function mirrorLines(source: ComplexArray, dim: number, size: number): Pi
 export function* readComplex(tensor: Tensor): Pieces<ComplexArray> {
   if (!isComplex(tensor.dtype)) {
     const re = yield* copiedNumbers(tensor);
-    return { re, im: new Float64Array(re.length), sizes: tensor.sizes };
+    return { re, im: scratch(Float64Array, re.length), sizes: tensor.sizes };
   }
   const parts = tensor.contiguousArray() as FloatArray;
   const pick = (part: number): Pieces<Float64Array> =>
-    filled(new Float64Array(tensor.numel), 2, (i) => parts[2 * i + part]);
+    filled(scratch(Float64Array, tensor.numel), 2, (i) => parts[2 * i + part]);
   return { re: yield* pick(0), im: yield* pick(1), sizes: tensor.sizes };
 }

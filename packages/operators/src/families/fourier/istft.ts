@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { complexType, isComplex, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { complexType, isComplex, realType, scratch, type ScalarType, type Tensor } from '@cresset/tensor';
 import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -97,7 +97,7 @@ function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
   const scale = (args.normalized ? Math.sqrt(size) : 1) / size;
   const plan = yield* fourierPlan(size);
   const total = size + hop * (frames - 1);
-  const [envelopeRe, envelopeIm] = [new Float64Array(total), new Float64Array(total)];
+  const [envelopeRe, envelopeIm] = [scratch(Float64Array, total), scratch(Float64Array, total)];
   yield* repeat(frames, 4 * size, (frame) => {
     for (let i = 0; i < size; i++) {
       envelopeRe[frame * hop + i] += window.re[i] * window.re[i] - window.im[i] * window.im[i];
@@ -107,8 +107,8 @@ function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
   yield* repeat(Math.max(0, Math.min(samples, total - start)), 8, (at) => {
     check(Math.hypot(envelopeRe[start + at], envelopeIm[start + at]) >= leastEnvelope, uncovered);
   });
-  const [re, im] = [new Float64Array(batch * samples), new Float64Array(batch * samples)];
-  const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
+  const [re, im] = [scratch(Float64Array, batch * samples), scratch(Float64Array, batch * samples)];
+  const [lineRe, lineIm] = [scratch(Float64Array, size), scratch(Float64Array, size)];
   for (let b = 0; b < batch; b++) {
     for (let frame = 0; frame < frames; frame++) {
       for (let bin = 0; bin < size; bin++) {
@@ -129,15 +129,15 @@ function* hostIstft(args: IstftArgs, out: Tensor): Pieces {
       yield;
     }
     // What is asked for beyond the last frame stays zero.
-    for (let to = 0; to < Math.min(samples, total - start); to++) {
+    yield* repeat(Math.max(0, Math.min(samples, total - start)), 8, (to) => {
       const at = b * samples + to;
       const [c, d] = [envelopeRe[start + to], envelopeIm[start + to]];
       const [x, y, norm] = [re[at], im[at], c * c + d * d];
       re[at] = (x * c + y * d) / norm;
       im[at] = (y * c - x * d) / norm;
-    }
+    });
   }
-  if (isComplex(out.dtype)) writeComplex(out, re, im);
+  if (isComplex(out.dtype)) yield* writeComplex(out, re, im);
   else yield* storeInPieces(out, re);
 }
 

@@ -1,5 +1,13 @@
-import type { Pieces } from '../../kernels/loops/pieces.ts';
-import { complexType, isComplex, isFloatingPoint, realType, type ScalarType, type Tensor } from '@cresset/tensor';
+import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
+import {
+  complexType,
+  isComplex,
+  isFloatingPoint,
+  realType,
+  scratch,
+  type ScalarType,
+  type Tensor,
+} from '@cresset/tensor';
 import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { viewAsReal } from '../../kernels/copy.ts';
@@ -112,8 +120,7 @@ export function* windowOf(
   size: number,
   win: number,
 ): Pieces<{ re: Float64Array; im: Float64Array }> {
-  const re = new Float64Array(size);
-  const im = new Float64Array(size);
+  const [re, im] = [scratch(Float64Array, size), scratch(Float64Array, size)];
   const start = Math.floor((size - win) / 2);
   const values = window && (yield* readComplex(window));
   for (let i = 0; i < win; i++) {
@@ -140,8 +147,8 @@ function* hostStft(args: StftArgs, out: Tensor): Pieces {
   const samples = self.sizes[self.dim - 1];
   const scale = args.normalized ? 1 / Math.sqrt(size) : 1;
   const plan = yield* fourierPlan(size);
-  const [re, im] = [new Float64Array(batch * bins * frames), new Float64Array(batch * bins * frames)];
-  const [lineRe, lineIm] = [new Float64Array(size), new Float64Array(size)];
+  const [re, im] = [scratch(Float64Array, batch * bins * frames), scratch(Float64Array, batch * bins * frames)];
+  const [lineRe, lineIm] = [scratch(Float64Array, size), scratch(Float64Array, size)];
   for (let b = 0; b < batch; b++) {
     for (let frame = 0; frame < frames; frame++) {
       for (let i = 0; i < size; i++) {
@@ -159,12 +166,11 @@ function* hostStft(args: StftArgs, out: Tensor): Pieces {
       yield;
     }
   }
-  if (isComplex(out.dtype)) writeComplex(out, re, im);
-  else
-    yield* storeInPieces(
-      out,
-      Float64Array.from({ length: 2 * re.length }, (_, i) => (i % 2 === 0 ? re : im)[i >> 1]),
-    );
+  if (isComplex(out.dtype)) yield* writeComplex(out, re, im);
+  else {
+    const parts = scratch(Float64Array, 2 * re.length);
+    yield* storeInPieces(out, yield* filled(parts, 2, (i) => (i % 2 === 0 ? re : im)[i >> 1]));
+  }
 }
 
 /** The sample that a position of the padded signal takes, as an expression that is always one of them. */

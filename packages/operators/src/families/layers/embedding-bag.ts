@@ -77,7 +77,7 @@ function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[
   const scales = args.per_sample_weights && (yield* numbersInPieces(args.per_sample_weights));
   const padding = paddingRow(args);
   const bags = bagCount(args);
-  const counts = new Float64Array(bags);
+  const counts = scratch(Float64Array, bags);
   const bagNumbers = scratch(Float64Array, indices.length);
   const sources = scratch(Float64Array, largest.numel);
   check(
@@ -126,7 +126,7 @@ function* hostBags(args: BagArgs, [out, bagOf, sizes, largest]: readonly Tensor[
   });
   if (bagOf.numel > 0) yield* storeInPieces(bagOf, bagNumbers);
   // A plain sum has no use for sizes, and PyTorch leaves them at zero.
-  const shown = mode === 0 ? new Float64Array(sizes.numel) : counts;
+  const shown = mode === 0 ? scratch(Float64Array, sizes.numel) : counts;
   yield* storeInPieces(sizes, shown);
   yield* storeInPieces(largest, mode === 2 ? sources : shown);
 }

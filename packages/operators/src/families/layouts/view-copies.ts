@@ -16,7 +16,7 @@ import {
   type Slice,
   type Strided,
 } from '../views/views.ts';
-import { type Pieces, inTurn } from '../../kernels/loops/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Operators that give views' elements in memory of their own, and the inverses of views (ATen/native/TensorShape.cpp). */
 
@@ -34,9 +34,6 @@ const copied: ReadonlySet<string> = new Set([
   'unsqueeze',
   'select.int',
   'slice.Tensor',
-  'split.Tensor',
-  'split_with_sizes',
-  'unbind.int',
   'unfold',
   'as_strided',
   'diagonal',
@@ -48,18 +45,52 @@ const copied: ReadonlySet<string> = new Set([
 
 /** What a view shows, in memory of its own. */
 function viewCopy({ schema, view }: OperatorRow): OperatorRow {
-  const shown = (args: object): Tensor[] => [view!(args as never)].flat() as Tensor[];
-  const copy = schema
-    .replace(/^(aten::\w+)/, '$1_copy')
-    .replaceAll('(a -> *)', '')
-    .replaceAll('Tensor(a)', 'Tensor');
+  const shown = (args: object): Tensor => view!(args as never) as Tensor;
+  const copy = schema.replace(/^(aten::\w+)/, '$1_copy').replaceAll('Tensor(a)', 'Tensor');
   const overload = overloadOf(copy);
   return kernel<object>(copy, {
-    // Those that give a list have another form with `out=`, which takes a list and returns nothing.
-    out: !copy.endsWith('[]') && (overload === '' || `${overload}_out`),
-    shape: (args) => shown(args).map(({ sizes, dtype }) => ({ sizes, dtype })),
-    host: (args, outputs) => inTurn(shown(args), (from, at) => copyPieces(outputs[at], from)),
-    lower: (args, outputs, context) => shown(args).forEach((from, at) => lowerCopy(outputs[at], from, context)),
+    out: overload === '' || `${overload}_out`,
+    shape(args) {
+      const { sizes, dtype } = shown(args);
+      return { sizes, dtype };
+    },
+    host: (args, [output]) => copyPieces(output, shown(args)),
+    lower: (args, [output], context) => lowerCopy(output, shown(args), context),
+  });
+}
+
+/** Parts that are known before they are copied; where there are more, each is made when its turn comes. */
+const FEW_PARTS = 1 << 12;
+
+/** What making a part takes, in operations. */
+const PART_COST = 1 << 10;
+
+/** What a list of views shows, each in memory of its own. Their forms with `out=` take a list, and return nothing. */
+function partCopies<Args extends Self>(schema: string, partsOf: (args: Args) => views.Parts): OperatorRow {
+  const areFew = (args: Args): boolean => partsOf(args).count <= FEW_PARTS;
+  return kernel<Args>(schema, {
+    shape: (args) => (areFew(args) ? views.listOf(partsOf(args)).map(({ sizes, dtype }) => ({ sizes, dtype })) : null),
+    *host(args, outputs) {
+      const parts = partsOf(args);
+      const copies: Tensor[] = [];
+      let done = 0;
+      for (let at = 0; at < parts.count; at++) {
+        const part = parts.at(at);
+        const copy = outputs[at] ?? Tensor.empty(part.sizes, part.dtype);
+        yield* copyPieces(copy, part);
+        copies.push(copy);
+        done += PART_COST + part.numel;
+        if (done < PIECE_SIZE) continue;
+        done = 0;
+        yield;
+      }
+      return copies;
+    },
+    lower(args, outputs, context) {
+      const parts = partsOf(args);
+      outputs.forEach((output, at) => lowerCopy(output, parts.at(at), context));
+    },
+    lowerable: areFew,
   });
 }
 
@@ -123,6 +154,17 @@ function scattering<Args extends Self & { src: Tensor }>(
 
 export const viewCopyRows: readonly OperatorRow[] = [
   ...viewRows.filter(({ schema }) => copied.has(schema.slice('aten::'.length, schema.indexOf('(')))).map(viewCopy),
+  partCopies<Self & { split_size: number; dim: number }>(
+    'aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
+    ({ self, split_size: size, dim }) => views.splitParts(self, size, dim),
+  ),
+  partCopies<Self & { split_sizes: readonly number[]; dim: number }>(
+    'aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
+    ({ self, split_sizes: sizes, dim }) => views.sizedParts(self, sizes, dim),
+  ),
+  partCopies<Self & { dim: number }>('aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]', ({ self, dim }) =>
+    views.unbindParts(self, dim),
+  ),
   viewCopy(view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowCopied)),
   scattering<Self & { src: Tensor; dim: number; index: number }>(
     'aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor',

@@ -172,11 +172,14 @@ export function* completeBasis(basis: Matrix, known: number, columns: number): P
     // Twice, since once leaves rounding errors along the others.
     for (let pass = 0; pass < 2; pass++) {
       const before = result.leading(rows, j);
-      const removed = yield* before.multiply(yield* before.adjoint().multiply(vector));
+      const adjoint = before.adjoint();
+      const parts = yield* adjoint.multiply(vector);
+      const removed = yield* before.multiply(parts);
       for (let i = 0; i < rows; i++) {
         vector.re[i] -= removed.re[i];
         vector.im[i] -= removed.im[i];
       }
+      for (const passed of [before, adjoint, parts, removed]) passed.giveUp();
     }
     yield;
     const length = Math.sqrt(sumOfSquares(vector.re) + sumOfSquares(vector.im));

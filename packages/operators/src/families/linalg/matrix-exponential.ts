@@ -22,18 +22,24 @@ export function* matrixExponential(matrix: Matrix): Pieces<Matrix> {
   }
   const squarings = norm > largestNorm && norm < Infinity ? Math.ceil(Math.log2(norm / largestNorm)) : 0;
   const a = matrix.scale(2 ** -squarings);
-  let power = Matrix.identity(a.rows);
-  let even = power;
-  let odd = new Matrix(a.rows, a.rows);
+  const even = Matrix.identity(a.rows);
+  const odd = new Matrix(a.rows, a.rows);
+  let power = a;
   for (let k = 1; k <= 13; k++) {
-    power = yield* power.multiply(a);
-    if (k % 2 === 0) even = even.add(power, coefficients[k]);
-    else odd = odd.add(power, coefficients[k]);
+    if (k > 1) power = yield* replaced(k > 2 ? power : null, power.multiply(a));
+    (k % 2 === 0 ? even : odd).accumulate(power, coefficients[k]);
   }
   const { lu, pivots } = yield* luFactor(even.add(odd, -1));
   let result = yield* luSolve(lu, pivots, even.add(odd));
-  for (let i = 0; i < squarings; i++) result = yield* result.multiply(result);
+  for (let i = 0; i < squarings; i++) result = yield* replaced(result, result.multiply(result));
   return result;
+}
+
+/** A matrix that is made of another one, which nobody needs then. */
+function* replaced(before: Matrix | null, making: Pieces<Matrix>): Pieces<Matrix> {
+  const after = yield* making;
+  before?.giveUp();
+  return after;
 }
 
 /** Aⁿ for n ≥ 0 by repeated squaring. */
@@ -41,8 +47,8 @@ export function* matrixPower(matrix: Matrix, exponent: number): Pieces<Matrix> {
   let result = Matrix.identity(matrix.rows);
   let square = matrix;
   for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
-    if (left % 2 === 1) result = yield* result.multiply(square);
-    if (left > 1) square = yield* square.multiply(square);
+    if (left % 2 === 1) result = yield* replaced(result, result.multiply(square));
+    if (left > 1) square = yield* replaced(square === matrix ? null : square, square.multiply(square));
   }
   return result;
 }

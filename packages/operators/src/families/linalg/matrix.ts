@@ -1,5 +1,5 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, Tensor, type ScalarType } from '@cresset/tensor';
+import { giveUpScratch, isComplex, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { readNumbers, writeNumbers } from '../../kernels/numbers/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
 
@@ -11,8 +11,8 @@ export class Matrix {
   constructor(
     readonly rows: number,
     readonly columns: number,
-    readonly re: Float64Array = new Float64Array(rows * columns),
-    readonly im: Float64Array = new Float64Array(rows * columns),
+    readonly re: Float64Array = scratch(Float64Array, rows * columns),
+    readonly im: Float64Array = scratch(Float64Array, rows * columns),
   ) {}
 
   static identity(size: number): Matrix {
@@ -37,7 +37,10 @@ export class Matrix {
   }
 
   clone(): Matrix {
-    return new Matrix(this.rows, this.columns, this.re.slice(), this.im.slice());
+    const result = new Matrix(this.rows, this.columns);
+    result.re.set(this.re);
+    result.im.set(this.im);
+    return result;
   }
 
   transpose(): Matrix {
@@ -59,12 +62,9 @@ export class Matrix {
   }
 
   conjugate(): Matrix {
-    return new Matrix(
-      this.rows,
-      this.columns,
-      this.re.slice(),
-      this.im.map((x) => -x),
-    );
+    const result = this.clone();
+    for (let i = 0; i < result.im.length; i++) result.im[i] = -result.im[i];
+    return result;
   }
 
   /** Rows [0, rows) and columns [0, columns). */
@@ -108,22 +108,32 @@ export class Matrix {
     }
   }
 
+  /** Adds `factor` times another one to this one. */
+  accumulate(other: Matrix, factor: number): void {
+    for (let i = 0; i < this.re.length; i++) {
+      this.re[i] += factor * other.re[i];
+      this.im[i] += factor * other.im[i];
+    }
+  }
+
   add(other: Matrix, factor = 1): Matrix {
-    return new Matrix(
-      this.rows,
-      this.columns,
-      this.re.map((x, i) => x + factor * other.re[i]),
-      this.im.map((x, i) => x + factor * other.im[i]),
-    );
+    const result = this.clone();
+    result.accumulate(other, factor);
+    return result;
   }
 
   scale(factor: number): Matrix {
-    return new Matrix(
-      this.rows,
-      this.columns,
-      this.re.map((x) => x * factor),
-      this.im.map((x) => x * factor),
-    );
+    const result = this.clone();
+    for (let i = 0; i < result.re.length; i++) {
+      result.re[i] *= factor;
+      result.im[i] *= factor;
+    }
+    return result;
+  }
+
+  /** Nobody needs it any more: it counts no longer as what the operator works in. */
+  giveUp(): void {
+    giveUpScratch(this.re, this.im);
   }
 
   /** The diagonal's real parts. */
@@ -144,10 +154,12 @@ export class Matrix {
 /** The elements of a tensor in C order, real and imaginary parts apart. */
 export function readParts(tensor: Tensor): { re: Float64Array; im: Float64Array } {
   if (!isComplex(tensor.dtype)) {
-    return { re: new Float64Array(readNumbers(tensor)), im: new Float64Array(tensor.numel) };
+    const re = scratch(Float64Array, tensor.numel);
+    re.set(readNumbers(tensor));
+    return { re, im: scratch(Float64Array, tensor.numel) };
   }
   const elements = tensor.contiguousArray() as Float64Array;
-  const [re, im] = [new Float64Array(tensor.numel), new Float64Array(tensor.numel)];
+  const [re, im] = [scratch(Float64Array, tensor.numel), scratch(Float64Array, tensor.numel)];
   for (let i = 0; i < re.length; i++) {
     re[i] = elements[2 * i];
     im[i] = elements[2 * i + 1];
@@ -170,7 +182,7 @@ export function readMatrices(tensor: Tensor): Matrix[] {
 /** Fills a contiguous tensor with matrices, one after the other. */
 export function writeMatrices(out: Tensor, matrices: readonly Matrix[]): void {
   const join = (part: 're' | 'im'): Float64Array => {
-    const values = new Float64Array(out.numel);
+    const values = scratch(Float64Array, out.numel);
     let at = 0;
     for (const matrix of matrices) {
       values.set(matrix[part], at);
@@ -192,7 +204,7 @@ export function writeParts(out: Tensor, re: Float64Array, im: Float64Array | nul
 
 /** Fills a contiguous real tensor with vectors or single numbers, one after the other. */
 export function writeVectors(out: Tensor, vectors: readonly (ArrayLike<number> | number)[]): void {
-  const values = new Float64Array(out.numel);
+  const values = scratch(Float64Array, out.numel);
   let at = 0;
   for (const vector of vectors) {
     if (typeof vector === 'number') values[at++] = vector;

@@ -1,6 +1,6 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, realType, Tensor, type ScalarType } from '@cresset/tensor';
+import { isComplex, realType, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { copyInto } from '../../kernels/copy.ts';
@@ -114,7 +114,7 @@ function* computeNorm(args: NormArgs, { dims, matrix, vector }: NormPlan, out: T
   const { re, im } = readParts(self);
   const group = dims.reduce((product, dim) => product * args.self.sizes[dim], 1);
   const sizes = yield* filled(re, 8, (i) => Math.hypot(re[i], im[i]));
-  const norms = new Float64Array(out.numel);
+  const norms = scratch(Float64Array, out.numel);
   yield* filled(norms, group, (i) => vectorNorm(sizes.subarray(i * group, (i + 1) * group), vector));
   writeVectors(out, [norms]);
 }

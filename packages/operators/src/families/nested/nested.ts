@@ -1,4 +1,4 @@
-import { NestedTensor, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import { NestedTensor, Storage, Tensor, type ScalarType, scratch } from '@cresset/tensor';
 import {
   binary,
   cast,
@@ -208,7 +208,7 @@ function* hostPadded(args: PaddedArgs): Pieces<Tensor> {
   check(sizes[1] >= needed, truncates);
   const out = Tensor.empty(sizes, nested.dtype);
   const values = yield* numbersInPieces(nested.padded);
-  const filled = new Float64Array(out.numel).fill(args.padding);
+  const filled = scratch(Float64Array, out.numel).fill(args.padding);
   lengths.forEach((length, line) => {
     for (let place = 0; place < length; place++) {
       const from = (line * longest + place) * width;

@@ -1,5 +1,5 @@
 import { inRuns, type Pieces } from '../../kernels/loops/pieces.ts';
-import { numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
@@ -120,8 +120,8 @@ function* reader(tensor: Tensor, outer: number): Pieces<GroupReader> {
 function* momentsOf({ input, outer, center, bfloatMoments = false }: Normalization): Pieces<Moments> {
   const x = yield* reader(input, outer);
   const count = x.inner.length;
-  const mean = new Float64Array(x.outer.length);
-  const sums = new Float64Array(x.outer.length);
+  const mean = scratch(Float64Array, x.outer.length);
+  const sums = scratch(Float64Array, x.outer.length);
   if (center) {
     yield* inRuns(mean.length, count, 2, (group, start, end) => {
       const base = x.outer[group];

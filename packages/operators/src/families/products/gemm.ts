@@ -1,4 +1,5 @@
 import type { FloatArray, Matrix } from '../../kernels/numbers/numbers.ts';
+import { giveUpScratch, scratch } from '@cresset/tensor';
 import { finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 const tile = 4;
@@ -62,6 +63,7 @@ export function* gemmPieces(
       yield;
     }
   }
+  giveUpScratch(left, right);
 }
 
 /** One row or one column: packing would cost more than the product. */
@@ -83,13 +85,14 @@ function* gemv(
   };
   if (matrix.columnStride === 1 && matrix.rowStride !== 1 && count > 1) {
     // Columns lie side by side: go through the matrix row by row instead of jumping through memory.
-    const sums = new Float64Array(count);
+    const sums = scratch(Float64Array, count);
     const rows = Math.max(1, Math.floor(PIECE_SIZE / count));
     for (let i = 0; i < k; i += rows) {
       if (i > 0) yield;
       addRows(sums, vector, matrix, i, Math.min(k, i + rows));
     }
-    sums.forEach((sum, j) => store(j, sum));
+    yield* repeat(count, 8, (j) => store(j, sums[j]));
+    giveUpScratch(sums);
     return;
   }
   const sums = new Float64Array(2);
@@ -164,7 +167,7 @@ function* pack(
 ): Pieces<FloatArray> {
   const panels = Math.ceil(lines / tile);
   const size = panels * tile * length;
-  const packed = data instanceof Float32Array ? new Float32Array(size) : new Float64Array(size);
+  const packed = scratch<FloatArray>(data instanceof Float32Array ? Float32Array : Float64Array, size);
   yield* repeat(panels, 4 * tile * length, (panel) => {
     const line = panel * tile;
     const from = offset + line * lineStride;

@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { forEachOffset, isComplex, isIntegral, numelOf, Tensor, type HostArray, scratch } from '@cresset/tensor';
+import { forEachOffset, isComplex, isIntegral, numelOf, scratch, Tensor, type HostArray } from '@cresset/tensor';
 import type { Scalar } from '../../table/row.ts';
 import { gemm, gemmPieces } from './gemm.ts';
 import {
@@ -11,7 +11,7 @@ import {
   elementsInPieces,
 } from '../../kernels/numbers/numbers.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import { finish, PIECE_SIZE, type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { eachOffset, filled, finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { StridedCursor, walkOf } from '../../kernels/loops/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
 
@@ -235,7 +235,7 @@ function* complexProduct(left: Tensor, right: Tensor, out: Tensor, addend?: Adde
       im[i] += beta.re * added[2 * i + 1] + beta.im * added[2 * i];
     });
   }
-  writeComplex(out, re, im);
+  yield* writeComplex(out, re, im);
 }
 
 function complexScalar(value: Scalar): Complex {
@@ -253,10 +253,10 @@ export function complexParts(tensor: Tensor): [StridedNumbers, StridedNumbers] {
   ];
 }
 
-export function writeComplex(out: Tensor, re: ArrayLike<number>, im: ArrayLike<number>): void {
+export function* writeComplex(out: Tensor, re: ArrayLike<number>, im: ArrayLike<number>): Pieces {
   const target = out.storageArrayForWriting() as FloatArray;
   let position = 0;
-  forEachOffset(out.sizes, out.strides, out.storageOffset, (offset) => {
+  yield* eachOffset(out.sizes, out.strides, out.storageOffset, 4, (offset) => {
     target[2 * offset] = re[position];
     target[2 * offset + 1] = im[position];
     position++;

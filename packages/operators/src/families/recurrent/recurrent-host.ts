@@ -1,5 +1,6 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { Tensor, type HostArray, scratch } from '@cresset/tensor';
+import { giveUpScratch, scratch, type Tensor } from '@cresset/tensor';
+import { cloneOf } from '../../kernels/copy.ts';
 import type { HostContext } from '../../table/row.ts';
 import { gemmPieces } from '../products/gemm.ts';
 import {
@@ -43,57 +44,20 @@ function rowMajor(data: FloatArray, columns: number): Matrix {
   return { data, offset: 0, rowStride: columns, columnStride: 1 };
 }
 
-/** Adds `bias` to each of `rows` rows. */
-function* addRow(values: Float64Array, rows: number, bias: Tensor | null): Pieces {
-  if (!bias) return;
-  const own = yield* numbersInPieces(bias);
-  yield* repeat(rows, own.length, (row) => {
-    for (let i = 0; i < own.length; i++) values[row * own.length + i] += own[i];
-  });
-}
-
-/**
- * One step of `count` sequences. `projected` holds their gates' part from the input (with its bias), one row each; the
- * first `count` rows of `state` are replaced.
- */
-export function* hostStep(
-  kind: RecurrentKind,
-  weights: CellWeights,
-  projected: Float64Array,
+/** Rows times a weight, and its bias added to each of them. */
+function* weighted(
+  rows: FloatArray,
   count: number,
-  state: CellState,
+  [width, features]: readonly number[],
+  weight: Matrix,
+  bias: FloatArray | null,
+  result: Float64Array,
 ): Pieces {
-  const hiddenSize = weights.weightHh.sizes[0] / gateCount[kind];
-  const width = weights.weightHh.sizes[0];
-  const features = weights.weightHh.sizes[1];
-  const recurrent = new Float64Array(count * width);
-  const hidden = rowMajor(state.hidden, features);
-  yield* gemmPieces(count, width, features, hidden, yield* transposedMatrix(weights.weightHh), recurrent, 0, width);
-  yield* addRow(recurrent, count, weights.biasHh);
-  const fresh = weights.weightHr ? new Float64Array(count * hiddenSize) : state.hidden;
-  yield* repeat(count, CELL_COST * hiddenSize, (b) => {
-    for (let j = 0; j < hiddenSize; j++) {
-      const at = b * hiddenSize + j;
-      const gate = (index: number): number => projected[b * width + index * hiddenSize + j];
-      const own = (index: number): number => recurrent[b * width + index * hiddenSize + j];
-      if (kind === 'lstm') {
-        const cell =
-          sigmoid(gate(1) + own(1)) * state.cell![at] + sigmoid(gate(0) + own(0)) * Math.tanh(gate(2) + own(2));
-        state.cell![at] = cell;
-        fresh[at] = sigmoid(gate(3) + own(3)) * Math.tanh(cell);
-      } else if (kind === 'gru') {
-        const candidate = Math.tanh(gate(2) + sigmoid(gate(0) + own(0)) * own(2));
-        fresh[at] = candidate + sigmoid(gate(1) + own(1)) * (fresh[at] - candidate);
-      } else {
-        const sum = gate(0) + own(0);
-        fresh[at] = kind === 'rnn_tanh' ? Math.tanh(sum) : Math.max(sum, 0);
-      }
-    }
+  yield* gemmPieces(count, width, features, rowMajor(rows, features), weight, result, 0, width);
+  if (!bias) return;
+  yield* repeat(count, width, (row) => {
+    for (let i = 0; i < width; i++) result[row * width + i] += bias[i];
   });
-  if (weights.weightHr) {
-    const projection = yield* transposedMatrix(weights.weightHr);
-    yield* gemmPieces(count, features, hiddenSize, rowMajor(fresh, hiddenSize), projection, state.hidden, 0, features);
-  }
 }
 
 /** The gates' part from the input, all rows at once. */
@@ -102,20 +66,49 @@ export function* projectInput(
   count: number,
   { weightIh, biasIh }: CellWeights,
 ): Pieces<Float64Array> {
-  const [width, features] = weightIh.sizes;
-  const projected = new Float64Array(count * width);
-  yield* gemmPieces(
-    count,
-    width,
-    features,
-    rowMajor(rows, features),
-    yield* transposedMatrix(weightIh),
-    projected,
-    0,
-    width,
-  );
-  yield* addRow(projected, count, biasIh);
+  const projected = scratch(Float64Array, count * weightIh.sizes[0]);
+  const bias = biasIh && (yield* numbersInPieces(biasIh));
+  yield* weighted(rows, count, weightIh.sizes, yield* transposedMatrix(weightIh), bias, projected);
   return projected;
+}
+
+/** What takes sequences one step on. `projected` holds their gates' part from the input (with its bias), one row each; the first `count` rows
+ * of `state` are replaced. */
+export type HostStep = (projected: Float64Array, count: number, state: CellState) => Pieces;
+
+/** The steps of a cell, for at most so many sequences at a time: weights are read, and there is room to work in, once for all of them. */
+export function* hostSteps(kind: RecurrentKind, weights: CellWeights, most: number): Pieces<HostStep> {
+  const [width, features] = weights.weightHh.sizes;
+  const hiddenSize = width / gateCount[kind];
+  const weight = yield* transposedMatrix(weights.weightHh);
+  const bias = weights.biasHh && (yield* numbersInPieces(weights.biasHh));
+  const projection = weights.weightHr && (yield* transposedMatrix(weights.weightHr));
+  const recurrent = scratch(Float64Array, most * width);
+  const whole = projection && scratch(Float64Array, most * hiddenSize);
+  return function* (projected, count, state) {
+    yield* weighted(state.hidden, count, [width, features], weight, bias, recurrent);
+    const fresh = whole ?? state.hidden;
+    yield* repeat(count, CELL_COST * hiddenSize, (b) => {
+      for (let j = 0; j < hiddenSize; j++) {
+        const at = b * hiddenSize + j;
+        const gate = (index: number): number => projected[b * width + index * hiddenSize + j];
+        const own = (index: number): number => recurrent[b * width + index * hiddenSize + j];
+        if (kind === 'lstm') {
+          const cell =
+            sigmoid(gate(1) + own(1)) * state.cell![at] + sigmoid(gate(0) + own(0)) * Math.tanh(gate(2) + own(2));
+          state.cell![at] = cell;
+          fresh[at] = sigmoid(gate(3) + own(3)) * Math.tanh(cell);
+        } else if (kind === 'gru') {
+          const candidate = Math.tanh(gate(2) + sigmoid(gate(0) + own(0)) * own(2));
+          fresh[at] = candidate + sigmoid(gate(1) + own(1)) * (fresh[at] - candidate);
+        } else {
+          const sum = gate(0) + own(0);
+          fresh[at] = kind === 'rnn_tanh' ? Math.tanh(sum) : Math.max(sum, 0);
+        }
+      }
+    });
+    if (whole && projection) yield* weighted(whole, count, [features, hiddenSize], projection, null, state.hidden);
+  };
 }
 
 /** One direction of one layer; `output` gets the hidden states in the order of the rows. */
@@ -132,19 +125,22 @@ function* runDirection(
   const projected = yield* projectInput(rows, rowCount, weights);
   const width = weights.weightIh.sizes[0];
   const features = weights.weightHh.sizes[1];
+  const most = steps.reduce((longest, { count }) => Math.max(longest, count), 0);
+  const gates = scratch(Float64Array, most * width);
+  const takeStep = yield* hostSteps(kind, weights, most);
   for (const { start, count } of reverse ? steps.toReversed() : steps) {
-    const gates = new Float64Array(count * width);
     for (let b = 0; b < count; b++) {
       const row = start + b * rowStride;
       gates.set(projected.subarray(row * width, (row + 1) * width), b * width);
     }
-    yield* hostStep(kind, weights, gates, count, state);
+    yield* takeStep(gates, count, state);
     for (let b = 0; b < count; b++) {
       const to = (start + b * rowStride) * output.width + output.offset;
       output.values.set(state.hidden.subarray(b * features, (b + 1) * features), to);
     }
     yield;
   }
+  giveUpScratch(projected, gates);
 }
 
 /** Outputs are `[output, hidden]` or `[output, hidden, cell]`. */
@@ -155,9 +151,7 @@ export function* hostRecurrent(
   context: HostContext,
 ): Pieces {
   const cells = cellsOf(kind, args);
-  const contiguous = (tensor: Tensor): Tensor =>
-    Tensor.fromArray(tensor.contiguousArray().slice() as HostArray, tensor.sizes, tensor.dtype);
-  const sequence = sequenceOf(args, contiguous);
+  const sequence = sequenceOf(args, cloneOf);
   const initial = initialStates(args);
   const rowCount = sequence.rows.sizes[0];
   const [out, finalHidden, finalCell] = outputs;

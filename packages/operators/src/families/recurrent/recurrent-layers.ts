@@ -1,6 +1,7 @@
-import type { Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, type ScalarType, type Tensor } from '@cresset/tensor';
 import { sizesText } from '../../kernels/dimensions.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { TensorMeta } from '../../table/row.ts';
 import { narrowView, selectView } from '../../kernels/views.ts';
 
@@ -98,6 +99,17 @@ export function sequenceOf(args: RecurrentArgs, contiguous: (tensor: Tensor) => 
   return { rows: data, steps, rowStride: 1 };
 }
 
+/** Refuses integers, where sigmoids are, as PyTorch does; and complex numbers. */
+function checkComputes(kind: RecurrentKind, dtype: ScalarType): void {
+  if (isComplex(dtype) && kind === 'rnn_relu')
+    check(false, 'clamp is not supported for complex types', 'NotImplementedError');
+  if (isComplex(dtype)) throw notImplementedFor(kind, dtypeName(dtype));
+  check(
+    isFloatingPoint(dtype) || kind === 'rnn_tanh' || kind === 'rnn_relu',
+    () => `result type Float can't be cast to the desired output type ${dtypeName(dtype)}`,
+  );
+}
+
 /** Sizes of the output and of the final states. */
 export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): TensorMeta[] {
   const cells = cellsOf(kind, args);
@@ -119,7 +131,8 @@ export function recurrentShape(kind: RecurrentKind, args: RecurrentArgs): Tensor
       () => `Expected hidden size ${sizesText(expected)}, got ${sizesText(hidden.sizes)}`,
     );
   }
-  const dtype = input.dtype;
+  const { dtype } = input;
+  checkComputes(kind, dtype);
   const states = cell ? [hidden, cell] : [hidden];
   return [{ sizes: [...input.sizes.slice(0, -1), features], dtype }, ...states.map(({ sizes }) => ({ sizes, dtype }))];
 }

@@ -5,7 +5,7 @@ import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { numbersInPieces, storeInPieces, copiedNumbers } from '../../kernels/numbers/numbers.ts';
-import { hostRecurrent, hostStep, projectInput } from './recurrent-host.ts';
+import { hostRecurrent, hostSteps, projectInput } from './recurrent-host.ts';
 import {
   gateCount,
   recurrentShape,
@@ -97,10 +97,9 @@ function cellRow(kind: RecurrentKind): OperatorRow {
       const weights = weightsOf(args);
       const count = args.input.sizes[0];
       const [hidden, cell] = yield* mapped(statesOf(args), copiedNumbers);
-      yield* hostStep(kind, weights, yield* projectInput(yield* numbersInPieces(args.input), count, weights), count, {
-        hidden,
-        cell: cell ?? null,
-      });
+      const projected = yield* projectInput(yield* numbersInPieces(args.input), count, weights);
+      const takeStep = yield* hostSteps(kind, weights, count);
+      yield* takeStep(projected, count, { hidden, cell: cell ?? null });
       yield* storeInPieces(outputs[0], hidden);
       if (cell) yield* storeInPieces(outputs[1], cell);
     },

@@ -1,4 +1,4 @@
-import { type HostArray, type Tensor } from '@cresset/tensor';
+import { giveUpScratch, scratch, type HostArray, type Tensor } from '@cresset/tensor';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { reducedSizes, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
@@ -83,11 +83,12 @@ const kthvalue = kernel<KthvalueArgs>(
       const target = values.storageArrayForWriting() as HostArray as unknown as number[];
       const places = indices.storageArrayForWriting() as BigInt64Array;
       for (const [start, step, line] of linesOf(self.sizes, at)) {
-        const order = yield* filled(new Int32Array(self.sizes[at] ?? 1), 1, (position) => position);
+        const order = yield* filled(scratch(Int32Array, self.sizes[at] ?? 1), 1, (position) => position);
         yield* quickSelect(order, k - 1, (a, b) => isLess(keys[start + b * step], keys[start + a * step]));
         const place = order[k - 1];
         target[line] = source[start + place * step];
         places[line] = BigInt(place);
+        giveUpScratch(order);
         yield;
       }
     },

@@ -1,4 +1,4 @@
-import { Tensor, scratch } from '@cresset/tensor';
+import { scratch, Tensor } from '@cresset/tensor';
 import { binary, constant, TensorView, unary } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { contiguousInPieces } from '../../kernels/copy.ts';
@@ -57,7 +57,7 @@ function* medianOf(group: Float64Array, ignoresNaN: boolean): Pieces<Found> {
 
 /** The smallest of the values that occur most often, and where that one of them is that sorting puts last. */
 function* modeOf(group: Float64Array): Pieces<Found> {
-  const order = yield* filled(new Int32Array(group.length), 1, (at) => at);
+  const order = yield* filled(scratch(Int32Array, group.length), 1, (at) => at);
   // NaN is neither before nor after anything here: runs of one value may be torn apart by it, as they are in PyTorch.
   yield* sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
   let best = { last: 0, count: 0 };
@@ -192,7 +192,7 @@ function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): Op
         );
         const groups = yield* mapped(yield* groupsOf(args), function* (group) {
           const order = yield* stableOrder(group.length, (a, b) => isLess(group[a], group[b]));
-          return yield* filled(new Float64Array(group.length), 2, (at) => group[order[at]]);
+          return yield* filled(scratch(Float64Array, group.length), 2, (at) => group[order[at]]);
         });
         const counts = groups.map((group) => group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0));
         yield* writeInPieces(output, (at) => {

@@ -1,6 +1,6 @@
 import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
-import { isFloatingPoint, Tensor, type ScalarType, scratch } from '@cresset/tensor';
+import { isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
@@ -301,7 +301,7 @@ function* countInBins({ self, bins, min, max }: Histogram, output: Tensor): Piec
   if (low === high) [low, high] = [low - 1, high + 1];
   check(Number.isFinite(low) && Number.isFinite(high), `range of [${low}, ${high}] is not finite`);
   check(low < high, 'torch.histc: max must be larger than min');
-  const counts = new Float64Array(bins);
+  const counts = scratch(Float64Array, bins);
   // Each step is rounded, as the kernel does its arithmetic in the tensor's own dtype.
   const round = roundingTo(self.dtype);
   const width = round(high - low);

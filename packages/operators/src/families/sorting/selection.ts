@@ -195,9 +195,10 @@ export function* selectNth(order: Int32Array, nth: number, isBefore: IsBefore): 
   yield* insertionSort(order, first, last, isBefore);
 }
 
-/** The positions of the first `k` elements of a line, as `topk` finds them. */
-export function* topOf(size: number, k: number, sorted: boolean, isBefore: IsBefore): Pieces<Int32Array> {
-  const order = yield* filled(new Int32Array(size), 1, (at) => at);
+/** The positions of the first `k` elements of a line, as `topk` finds them, in an array that has room for all. */
+export function* topOf(order: Int32Array, k: number, sorted: boolean, isBefore: IsBefore): Pieces<Int32Array> {
+  const size = order.length;
+  yield* filled(order, 1, (at) => at);
   if (k === 0) return order.subarray(0, 0);
   if (k * 64 <= size) {
     yield* partialSort(order, 0, k, size, isBefore);

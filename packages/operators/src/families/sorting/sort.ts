@@ -169,10 +169,11 @@ const topk = kernel<TopkArgs>(
         { sizes, dtype: 'int64' },
       ];
     },
-    host: ({ self, k, dim, largest, sorted }, [values, indices]) =>
-      hostSort(self, wrapDim(dim, self.dim), largest, values, indices, (size, isBefore) =>
-        topOf(size, k, sorted, isBefore),
-      ),
+    host({ self, k, dim, largest, sorted }, [values, indices]) {
+      const at = wrapDim(dim, self.dim);
+      const order = scratch(Int32Array, self.sizes[at] ?? 1);
+      return hostSort(self, at, largest, values, indices, (_, isBefore) => topOf(order, k, sorted, isBefore));
+    },
     lower: ({ self, dim, largest }, [values, indices], context) =>
       lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, 0, values, indices, context),
   },

@@ -149,31 +149,46 @@ export function narrow(tensor: Tensor, dim: number, start: number, length: numbe
   return slice(tensor, at, from, from + length, 1);
 }
 
-/** Neighbouring pieces of the sizes given. */
-export function pieces(tensor: Tensor, dim: number, sizes: readonly number[]): Tensor[] {
-  let start = 0;
-  return sizes.map((size) => {
-    const piece = slice(tensor, dim, start, start + size, 1);
-    start += size;
-    return piece;
-  });
+/** Views of a tensor that lie one after the other, made when they are asked for: there may be millions. */
+export interface Parts {
+  readonly count: number;
+  readonly at: (index: number) => Tensor;
 }
 
-export function split(tensor: Tensor, splitSize: number, dim: number): Tensor[] {
+export const listOf = ({ count, at }: Parts): Tensor[] => Array.from({ length: count }, (_, index) => at(index));
+
+/** Neighbouring pieces of the sizes given. */
+export const pieces = (tensor: Tensor, dim: number, sizes: readonly number[]): Tensor[] =>
+  listOf(piecesOf(tensor, dim, sizes));
+
+function piecesOf(tensor: Tensor, dim: number, sizes: readonly number[]): Parts {
+  let end = 0;
+  const ends = sizes.map((size) => (end += size));
+  return { count: sizes.length, at: (index) => slice(tensor, dim, ends[index] - sizes[index], ends[index], 1) };
+}
+
+export const split = (tensor: Tensor, splitSize: number, dim: number): Tensor[] =>
+  listOf(splitParts(tensor, splitSize, dim));
+
+export function splitParts(tensor: Tensor, splitSize: number, dim: number): Parts {
   check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
   check(splitSize >= 0, `split expects split_size be non-negative, but got split_size=${splitSize}`);
-  const at = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[at];
+  const along = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[along];
   check(
     splitSize > 0 || size === 0,
     `split_size can only be 0 if dimension size is 0, but got dimension size of ${size}`,
   );
-  const count = splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1);
-  const sizes = Array.from({ length: count }, (_, piece) => Math.min(splitSize, size - piece * splitSize));
-  return pieces(tensor, at, sizes);
+  return {
+    count: splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1),
+    at: (index) => slice(tensor, along, index * splitSize, Math.min((index + 1) * splitSize, size), 1),
+  };
 }
 
-export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: number): Tensor[] {
+export const splitWithSizes = (tensor: Tensor, sizes: readonly number[], dim: number): Tensor[] =>
+  listOf(sizedParts(tensor, sizes, dim));
+
+export function sizedParts(tensor: Tensor, sizes: readonly number[], dim: number): Parts {
   check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
   const at = wrapDim(dim, tensor.dim);
   check(
@@ -186,7 +201,7 @@ export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: nu
     () =>
       `split_with_sizes expects split_sizes to sum exactly to ${tensor.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=${sizesText(sizes)}`,
   );
-  return pieces(tensor, at, sizes);
+  return piecesOf(tensor, at, sizes);
 }
 
 export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
@@ -200,9 +215,11 @@ export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
   return split(tensor, splitSize, at);
 }
 
-export function unbind(tensor: Tensor, dim: number): Tensor[] {
-  const at = wrapDimOfRanked(dim, tensor.dim);
-  return Array.from({ length: tensor.sizes[at] }, (_, index) => select(tensor, at, index));
+export const unbind = (tensor: Tensor, dim: number): Tensor[] => listOf(unbindParts(tensor, dim));
+
+export function unbindParts(tensor: Tensor, dim: number): Parts {
+  const along = wrapDimOfRanked(dim, tensor.dim);
+  return { count: tensor.sizes[along], at: (index) => select(tensor, along, index) };
 }
 
 /** The sizes with a stretch of dimensions made one. */

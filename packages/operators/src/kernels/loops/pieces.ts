@@ -91,11 +91,3 @@ export function* filled<Elements extends { readonly length: number; [index: numb
   yield* repeat(array.length, cost, (at) => void (array[at] = value(at)));
   return array;
 }
-
-/** Does `work` with each item, with a stop after each. */
-export function* inTurn<Item>(items: readonly Item[], work: (item: Item, at: number) => Pieces): Pieces {
-  for (let at = 0; at < items.length; at++) {
-    if (at > 0) yield;
-    yield* work(items[at], at);
-  }
-}

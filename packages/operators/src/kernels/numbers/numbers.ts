@@ -1,9 +1,11 @@
 import {
   bitsToNumber,
+  elementSize,
   isComplex,
   newHostArray,
   numberToBits,
   scratch,
+  takeScratch,
   type HostArray,
   type Tensor,
 } from '@cresset/tensor';
@@ -46,6 +48,7 @@ export function* elementsInPieces(tensor: Tensor): Pieces<HostArray> {
   const { dtype, sizes, strides, storageOffset, numel } = tensor;
   const source = tensor.storageArray();
   const width = isComplex(dtype) ? 2 : 1;
+  takeScratch(numel * elementSize(dtype));
   const result = newHostArray(dtype, numel);
   let position = 0;
   yield* eachOffset(sizes, strides, storageOffset, 2 * width, (offset) => {
@@ -66,23 +69,24 @@ export function* storeInPieces(out: Tensor, values: ArrayLike<number>): Pieces {
     return;
   }
   let position = 0;
-  yield* eachOffset(out.sizes, out.strides, out.storageOffset, costOf(target), (offset) => {
+  yield* eachOffset(out.sizes, out.strides, out.storageOffset, isOfBigints(target) ? 64 : 4, (offset) => {
     const value = values[position++];
     (target as unknown as Record<number, number | bigint>)[offset] = convert ? convert(value) : value;
   });
 }
 
-/** What it takes to convert an element, in operations: bigints are made one by one. */
-const costOf = (array: HostArray): number =>
-  array instanceof BigInt64Array || array instanceof BigUint64Array ? 16 : 4;
+/** What it takes to convert an element, in operations: bigints are read one by one, and made one by one. */
+const costOf = (array: HostArray): number => (isOfBigints(array) ? 16 : 4);
+
+const isOfBigints = (array: HostArray): array is BigInt64Array | BigUint64Array =>
+  array instanceof BigInt64Array || array instanceof BigUint64Array;
 
 /** `null` where assigning to the typed array converts as it should. */
 function conversionTo(out: Tensor, target: HostArray): ((value: number) => number | bigint) | null {
   const toBits = isComplex(out.dtype) ? undefined : numberToBits(out.dtype);
   if (toBits) return toBits;
   if (out.dtype === 'bool') return (value) => (value !== 0 ? 1 : 0);
-  if (target instanceof BigInt64Array || target instanceof BigUint64Array)
-    return (value) => (Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n));
+  if (isOfBigints(target)) return (value) => (Number.isFinite(value) ? BigInt(Math.trunc(value)) : -(2n ** 63n));
   return null;
 }
 
