@@ -81,8 +81,15 @@ export class ModuleBuilder {
   readonly #isShared: boolean;
   #callsImports = false;
 
-  /** @param isShared whether the memory is one that threads share */
-  constructor(imports: readonly ImportedFunction[] = [], isShared = false) {
+  /**
+   * @param isShared whether the memory is one that threads share
+   * @param isRelaxed whether products and sums are rounded once; only where the engine has that
+   */
+  constructor(
+    imports: readonly ImportedFunction[] = [],
+    isShared = false,
+    readonly isRelaxed = false,
+  ) {
     this.#imports = imports;
     this.#isShared = isShared;
   }

@@ -80,10 +80,14 @@ export class Programs {
   readonly #functions = new Map<string, Compiled<NestFunctions | ContractionFunctions>>();
   readonly #unpacked = new Set<string>();
 
-  /** @param threads those that are to have what is compiled */
+  /**
+   * @param threads those that are to have what is compiled
+   * @param isRelaxed whether products and sums are rounded once; only where the engine has that
+   */
   constructor(
     private readonly memory: LinearMemory,
     private readonly threads: ThreadPool | null,
+    private readonly isRelaxed: boolean,
   ) {}
 
   /** Modules that were compiled. */
@@ -181,7 +185,7 @@ export class Programs {
   ): Compiled<Functions> {
     let compiled = this.#functions.get(key);
     if (!compiled) {
-      const module = kernelModule(normal, signature, windows, terms, this.memory.isShared);
+      const module = kernelModule(normal, signature, windows, terms, this.memory.isShared, this.isRelaxed);
       const bytes = module.bytes();
       const functions = this.#compile<Functions>(bytes, normal.label);
       compiled = { functions, module: module.callsImports ? null : (this.threads?.register(bytes) ?? null) };

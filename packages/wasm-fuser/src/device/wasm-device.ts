@@ -74,7 +74,7 @@ export class WasmDevice implements ComputeDevice {
     const threads = (this.#threads = threadPool?.(this.linear) ?? null);
     const module = threads?.register(productBytes(isRelaxed, true)) ?? null;
     this.launches = new Launches(this, { functions: products, module }, threads);
-    this.#programs = new Programs(this.linear, threads);
+    this.#programs = new Programs(this.linear, threads, isRelaxed);
     const engine = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
     this.description = threads ? `${engine}, ${threads.size} threads` : engine;
     // Nothing lies before the first buffer either.

@@ -125,7 +125,7 @@ test('the greater of a NaN, or of a zero with a sign, and a known number is the 
 /** Loops in a module's code. */
 function loopsIn(nest: LoopNest): number {
   const normal = normalise(nest);
-  const bytes = kernelModule(normal, signatureOf(normal), null, null, false).bytes();
+  const bytes = kernelModule(normal, signatureOf(normal), null, null, false, false).bytes();
   return bytes.filter((byte, at) => byte === 0x03 && bytes[at + 1] === 0x40).length;
 }
 

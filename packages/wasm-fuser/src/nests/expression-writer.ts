@@ -83,7 +83,7 @@ export class ExpressionWriter {
    * @param isChecked whether every address is looked at, since lanes may lie beyond the ends of tensors
    */
   constructor(
-    module: ModuleBuilder,
+    private readonly module: ModuleBuilder,
     readonly body: FunctionBody,
     private readonly signature: KernelSignature,
     pointer: Local,
@@ -116,6 +116,11 @@ export class ExpressionWriter {
 
   announce(roots: readonly Expr[]): void {
     this.#homes.announce(roots);
+  }
+
+  /** A product and a sum, rounded once where the engine has an instruction for that. */
+  multiplyAdd(x: Code, y: Code, sum: Code): Code {
+    return f32x4.multiplyAdd(x, y, sum, this.module.isRelaxed);
   }
 
   /** Puts what code gives into a local of its own; code that reads it. */

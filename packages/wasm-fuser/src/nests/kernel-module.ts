@@ -55,8 +55,9 @@ export function kernelModule(
   windows: Windows | null,
   terms: StoredTerms | null,
   isShared: boolean,
+  isRelaxed: boolean,
 ): ModuleBuilder {
-  const module = new ModuleBuilder(rareImports, isShared);
+  const module = new ModuleBuilder(rareImports, isShared, isRelaxed);
   if (kernel.kind === 'contraction') writeContraction(module, kernel, windows, signature);
   else writeLoops(module, terms?.nest ?? kernel, signature, terms);
   return module;

@@ -3,6 +3,7 @@ import {
   extentOf,
   neutralElement,
   type AxisExpr,
+  type BinaryExpr,
   type Expr,
   type ExprType,
   type FreeAxes,
@@ -35,6 +36,7 @@ interface LoopWriter {
   differs(expr: Expr, scope: Scope): boolean;
   value(expr: Expr, scope: Scope): Value;
   valueIn(form: Form, expr: Expr, scope: Scope): Code;
+  multiplyAdd(x: Code, y: Code, sum: Code): Code;
   keep(scope: Scope, type: ValueType, code: Code): Code;
   takesLanes(axis: AxisExpr, scope: Scope): boolean;
   loops(axes: readonly AxisExpr[], scope: Scope, body: (scope: Scope) => void): void;
@@ -164,6 +166,10 @@ class Reduction {
     return this.fn === 'sum' && this.#type === 'float';
   }
 
+  #isSumOfProducts(body: Expr): body is BinaryExpr {
+    return this.fn === 'sum' && this.#type === 'float' && body.kind === 'binary' && body.fn === 'mul';
+  }
+
   /** Locals with what nothing comes to, so many for each body. */
   #begun(scope: Scope, groups: number): Totals {
     const type = this.#type;
@@ -183,8 +189,14 @@ class Reduction {
     const groups = to.length / this.bodies.length;
     this.writer.groups.each(groups, (group) => {
       this.bodies.forEach((body, at) => {
+        const total = to[at * groups + group];
+        if (this.#isSumOfProducts(body) && !scope.valueOf(body)) {
+          const [x, y] = [body.x, body.y].map((each) => this.#value(each, scope));
+          scope.code.push(total.set(this.writer.multiplyAdd(x, y, total.get)));
+          return;
+        }
         const value = this.#value(body, scope);
-        this.#join(to[at * groups + group], value, f32x4.ne(value, value), scope);
+        this.#join(total, value, f32x4.ne(value, value), scope);
       });
     });
     this.beside?.(scope);

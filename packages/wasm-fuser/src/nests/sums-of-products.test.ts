@@ -1,0 +1,61 @@
+import { Tensor } from '@cresset/tensor';
+import {
+  axis,
+  binary,
+  normalise,
+  param,
+  reduce,
+  signatureOf,
+  TensorView,
+  type LoopNest,
+  type NormalKernel,
+} from '@cresset/tensorexpr';
+import { expect, test } from 'vitest';
+import { WasmDevice } from '../device/wasm-device.ts';
+import { hasRelaxedSimd } from '../engine-features.ts';
+import { kernelModule } from './kernel-module.ts';
+
+const [ROWS, COLUMNS] = [7, 83];
+const numbers = (seed: number): Float32Array<ArrayBuffer> =>
+  Float32Array.from({ length: ROWS * COLUMNS }, (_, at) => Math.sin(at * 1.7 + seed));
+const [left, right] = [1, 2].map((seed) => Tensor.fromArray(numbers(seed), [ROWS, COLUMNS], 'float32'));
+
+function rowProducts(to: Tensor): LoopNest {
+  const [x, y, out] = [left, right, to].map((tensor) => new TensorView(tensor));
+  const [i, k] = [axis('i', param('i32', ROWS)), axis('k', param('i32', COLUMNS))];
+  const value = reduce('sum', [k], binary('mul', x.at([i, k]), y.at([i, k])));
+  const stores = [{ operand: out.operand, offset: out.offsetAt([i]), value }];
+  return { kind: 'nest', label: 'products', axes: [i], innerAxes: [], stores };
+}
+
+/** How often a kernel has an instruction of four lanes. */
+function countOf(opcode: readonly number[], isRelaxed: boolean): number {
+  const normal = normalise(rowProducts(Tensor.empty([ROWS], 'float32'))) as NormalKernel;
+  const bytes = kernelModule(normal, signatureOf(normal), null, null, false, isRelaxed).bytes();
+  const isThere = (at: number): boolean => [0xfd, ...opcode].every((byte, next) => bytes[at + next] === byte);
+  return [...bytes.keys()].filter(isThere).length;
+}
+
+test('a sum of products takes one instruction for both where the engine has it', () => {
+  const [multiply, multiplyAdd] = [
+    [0xe6, 1],
+    [0x85, 2],
+  ];
+  expect(countOf(multiplyAdd, false)).toBe(0);
+  expect(countOf(multiply, true)).toBe(0);
+  expect(countOf(multiplyAdd, true)).toBe(countOf(multiply, false));
+  expect(countOf(multiplyAdd, true)).toBeGreaterThan(0);
+});
+
+test.each([false, ...(hasRelaxedSimd() ? [true] : [])])('sums of products, relaxed: %s', async (isRelaxed) => {
+  const to = Tensor.empty([ROWS], 'float32');
+  new WasmDevice(null, isRelaxed).launch(rowProducts(to));
+  await to.storage.toHost();
+  const results = Array.from(to.contiguousArray() as Float32Array);
+  const [x, y] = [numbers(1), numbers(2)];
+  results.forEach((result, row) => {
+    let sum = 0;
+    for (let at = row * COLUMNS; at < (row + 1) * COLUMNS; at++) sum += x[at] * y[at];
+    expect(result).toBeCloseTo(sum, 4);
+  });
+});
