@@ -52,29 +52,29 @@ export function loadOne(dtype: ScalarType, type: ExprType, address: Code, keep: 
   return { form: 'scalar', code: dtype === 'bool' ? i32.ne(bits, i32.const(0)) : bits };
 }
 
-/** Four elements beside each other. */
-export function loadSide(dtype: ScalarType, address: Code, keep: Keep): Code {
+/** Four elements beside each other, so many bytes after an address. */
+export function loadSide(dtype: ScalarType, address: Code, keep: Keep, offset = 0): Code {
   switch (dtype) {
     case 'float32':
     case 'int32':
-      return v128.load(address);
+      return v128.load(address, offset);
     case 'int8':
-      return i32x4.extendSignedBytes(v128.loadWord(address));
+      return i32x4.extendSignedBytes(v128.loadWord(address, offset));
     case 'bool':
     case 'uint8':
-      return fromBits(dtype, i32x4.extendBytes(v128.loadWord(address)), keep);
+      return fromBits(dtype, i32x4.extendBytes(v128.loadWord(address, offset)), keep);
     case 'int16':
-      return v128.loadSignedHalves(address);
+      return v128.loadSignedHalves(address, offset);
     case 'uint16':
     case 'float16':
     case 'bfloat16':
-      return fromBits(dtype, v128.loadHalves(address), keep);
+      return fromBits(dtype, v128.loadHalves(address, offset), keep);
     default: {
       const first = keep(i32x4.splat(address));
       const size = elementSize(dtype);
       return gather(
         dtype,
-        [0, 1, 2, 3].map((lane) => i32.add(i32x4.extract(first, 0), i32.const(lane * size))),
+        [0, 1, 2, 3].map((lane) => i32.add(i32x4.extract(first, 0), i32.const(offset + lane * size))),
         keep,
       );
     }

@@ -1,4 +1,5 @@
 import { CressetError } from '@cresset/ir';
+import { elementSize } from '@cresset/tensor';
 import {
   binary,
   childrenOf,
@@ -76,6 +77,8 @@ export class ExpressionWriter {
   readonly #rare: RareCalls;
   readonly groups = new Groups();
   readonly #belowOne = new Set<Expr>();
+  /** Where what the first group loads begins, of loads that are written for one group after the other. */
+  readonly #firstAddresses = new Map<LoadExpr, Code>();
   readonly #besideSteps = new Map<ReduceExpr, (scope: Scope) => void>();
 
   /**
@@ -263,7 +266,12 @@ export class ExpressionWriter {
       return loadOne(dtype, type, checked(at(this.valueIn('scalar', offset, scope))), keep);
     const stride = strideOf(offset, scope.lanes!.axis, this.freeAxes);
     if (stride && isOne(stride)) {
-      return { form: 'lanes', code: loadSide(dtype, checked(at(this.first(offset, scope))), keep) };
+      if (isRisky) return { form: 'lanes', code: loadSide(dtype, checked(at(this.first(offset, scope))), keep) };
+      // Groups lie one behind the other: what is known when the code is written is added by the instruction that loads.
+      const { current } = this.groups;
+      if (current === 0) this.#firstAddresses.set(expr, this.keep(scope, 'i32', at(this.first(offset, scope))));
+      const between = 4 * current * elementSize(dtype);
+      return { form: 'lanes', code: loadSide(dtype, this.#firstAddresses.get(expr)!, keep, between) };
     }
     if (stride) {
       const first = this.first(offset, scope);

@@ -2,6 +2,7 @@ import { Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
+  cast,
   normalise,
   param,
   reduce,
@@ -58,4 +59,27 @@ test.each([false, ...(hasRelaxedSimd() ? [true] : [])])('sums of products, relax
     for (let at = row * COLUMNS; at < (row + 1) * COLUMNS; at++) sum += x[at] * y[at];
     expect(result).toBeCloseTo(sum, 4);
   });
+});
+
+test.each([
+  ['int8', Int8Array],
+  ['uint8', Uint8Array],
+  ['int16', Int16Array],
+  ['int32', Int32Array],
+  ['float64', Float64Array],
+] as const)('sums of %s, several fours of a row at once', async (dtype, Elements) => {
+  const elements = new Elements(Array.from({ length: ROWS * COLUMNS }, (_, at) => (at * 37) % 101));
+  const from = new TensorView(Tensor.fromArray(elements, [ROWS, COLUMNS], dtype));
+  const to = Tensor.empty([ROWS], 'float32');
+  const out = new TensorView(to);
+  const [i, k] = [axis('i', param('i32', ROWS)), axis('k', param('i32', COLUMNS))];
+  const value = reduce('sum', [k], cast('float', from.at([i, k])));
+  const stores = [{ operand: out.operand, offset: out.offsetAt([i]), value }];
+  new WasmDevice().launch({ kind: 'nest', label: 'sums', axes: [i], innerAxes: [], stores });
+  await to.storage.toHost();
+  const sumOf = (row: number): number =>
+    Array.from(elements.subarray(row * COLUMNS, (row + 1) * COLUMNS)).reduce((sum, each) => sum + each, 0);
+  expect(Array.from(to.contiguousArray() as Float32Array)).toEqual(
+    Array.from({ length: ROWS }, (_, row) => sumOf(row)),
+  );
 });
