@@ -1,7 +1,7 @@
 import { expect, test } from '@playwright/test';
 import { pagesAddress } from './addresses.ts';
 import type * as Cresset from 'cresset';
-import { expectOnGpuInWorker, expectPyTorchsAnswer, runDigits } from './digits.ts';
+import { expected, expectOnGpuInWorker, expectPyTorchsAnswer, largestDifference, runDigits } from './digits.ts';
 
 const pages = [
   { name: 'the ES module on a plain page', address: `${pagesAddress}module.html` },
@@ -121,6 +121,60 @@ test('a profile and the passes come with parts of the library', async ({ page })
   expect(call.submit).toBeGreaterThanOrEqual(0);
   expect(trace.traceEvents.length).toBeGreaterThan(10);
   expect(steps[0]).toBe('compiled');
+});
+
+test("a Worker holds weights as float16 with weights: 'float16', and computes with the rounded numbers", async ({
+  page,
+}) => {
+  await page.goto(`${pagesAddress}module.html`);
+  await page.waitForFunction(() => 'cresset' in globalThis);
+  const { probabilities, uploaded, parts, thread, wrong, rounded } = await page.evaluate(
+    async ({ shape, picture, pictureScale }) => {
+      const { load, tensor } = globalThis.cresset;
+      const pixels = tensor(
+        Float32Array.from(picture, (value) => value / pictureScale),
+        shape,
+      );
+      const bytes: number[] = [];
+      const states: Record<string, Cresset.Tensor>[] = [];
+      for (const weights of ['float32', 'float16'] as const) {
+        const model = await load('models/digits.pt', { device: 'webgpu', weights });
+        const answer = (await model.forward(pixels)) as Cresset.Tensor;
+        bytes.push(model.lastRun!.uploadedBytes);
+        states.push(Object.fromEntries(await model.stateDict()));
+        if (weights === 'float32') {
+          await model.dispose();
+          continue;
+        }
+        const { place, parts: own } = model;
+        await model.dispose();
+        // Four bytes become two for each element that is rounded; the smallest weights and all buffers stay float32.
+        const { f16round } = Math as typeof Math & { f16round(value: number): number };
+        const counts = { rounded: 0, wrong: 0 };
+        for (const [name, { data }] of Object.entries(states[1])) {
+          const exact = states[0][name].data as Float32Array;
+          const isNarrow = data.some((value, at) => value !== exact[at]);
+          if (isNarrow) counts.rounded += data.length;
+          counts.wrong += exact.filter((value, at) => data[at] !== (isNarrow ? f16round(value) : value)).length;
+        }
+        return {
+          ...counts,
+          probabilities: [...(answer.data as Float32Array)],
+          uploaded: bytes[0] - bytes[1],
+          parts: own.map(({ name }) => name),
+          thread: place.thread,
+        };
+      }
+      throw new Error('nothing was loaded');
+    },
+    expected,
+  );
+  expect(thread).toBe('worker');
+  expect(parts).toContain('narrow-weights');
+  expect(wrong).toBe(0);
+  expect(rounded).toBeGreaterThan(10_000);
+  expect(uploaded).toBe(2 * rounded);
+  expect(largestDifference(probabilities, expected.probabilities)).toBeLessThan(1e-2);
 });
 
 test('the CPU gives the same answer', async ({ page }) => {
