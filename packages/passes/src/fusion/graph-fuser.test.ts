@@ -178,6 +178,24 @@ graph(%x : Tensor, %w : Tensor):
     expect([...graph.nodes()][2].input().node.kind).toBe('aten::relu');
   });
 
+  it('keeps an operator that fills, since another one would know nothing of types that are kept', () => {
+    const text = `
+graph(%x : Tensor):
+  %1 : int = prim::Constant[value=1]()
+  %3 : int = prim::Constant[value=3]()
+  %y : Tensor = aten::add(%x, %1, %1)
+  %z : Tensor = aten::fill_(%y, %3)
+  return (%y)
+`;
+    const kindsAfter = (keepTypes: boolean): string[] => {
+      const graph = parseIr(text);
+      expect(removeTensorMutation(graph, { keepTypes })).toBe(true);
+      return [...graph.nodes()].map(({ kind }) => kind);
+    };
+    expect(kindsAfter(true)).toContain('aten::fill');
+    expect(kindsAfter(false)).toContain('aten::full_like');
+  });
+
   it('leaves writes alone that an alias could see', () => {
     for (const text of [
       `

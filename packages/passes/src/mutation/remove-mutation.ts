@@ -99,7 +99,7 @@ class MutationRemover {
       for (const inner of node.blocks) changed = this.removeTensorMutation(inner) || changed;
       const target = node.inputs[0];
       if (target === undefined || !this.#mayGo(node) || !this.#isNewAt(target, node) || !mayChange(LOG, node)) continue;
-      const functional = outOfPlace(node);
+      const functional = outOfPlace(node, this.options.keepTypes === true);
       if (!functional) continue;
       if (this.options.keepTypes) functional.setI(mark, 1n);
       target.replaceAllUsesAfterNodeWith(node, functional.output());
@@ -164,9 +164,10 @@ const specialForms: ReadonlyMap<string, (node: Node) => boolean> = new Map([
   ['aten::fill_', (node: Node) => node.maybeSchema()?.overloadName === 'Scalar'],
 ]);
 
-function outOfPlace(node: Node): Node | null {
+/** @param keepsTypes the operator itself is wanted, which is pointwise: `fill` and not `full_like`. */
+function outOfPlace(node: Node, keepsTypes: boolean): Node | null {
   const graph = node.owningGraph;
-  const isSpecial = specialForms.get(node.kind)?.(node) === true;
+  const isSpecial = !keepsTypes && specialForms.get(node.kind)?.(node) === true;
   if (isSpecial) {
     const kind = node.kind === 'aten::zero_' ? 'aten::zeros_like' : 'aten::full_like';
     const made = graph.withInsertPoint(node, () => {

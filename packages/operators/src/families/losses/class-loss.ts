@@ -164,7 +164,12 @@ def cross_entropy_loss(self: Tensor, target: Tensor, weight: Optional[Tensor], r
     classes = self.size(class_dim)
     log_probabilities = torch.log_softmax(self, class_dim)
     if self.size() == target.size():
-        assert target.is_floating_point(), "Expected floating point type for target with class probabilities"
+        if not target.is_floating_point():
+            integers = ["Byte", "Char", "Short", "Int", "Long"]
+            given = "Bool"
+            if target.dtype < 5:
+                given = integers[target.dtype]
+            assert False, f"Expected floating point type for target with class probabilities, got {given}"
         assert ignore_index < 0, "ignore_index is not supported for floating point target"
         expected = target
         if label_smoothing > 0.0:

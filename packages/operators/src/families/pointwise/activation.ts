@@ -202,7 +202,9 @@ export const activationRows: readonly OperatorRow[] = [
   }),
   pointwise('aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor', {
     ...activation('softshrink_cpu', ({ self, lambd }) => {
-      const below = select(binary('lt', self, unary('neg', lambd)), add(self, lambd), mul(self, number(0)));
+      // No product with 0, of which compilers for GPUs make 0 where it is NaN.
+      const none = select(unary('isnan', self), self, number(0));
+      const below = select(binary('lt', self, unary('neg', lambd)), add(self, lambd), none);
       return select(binary('gt', self, lambd), sub(self, lambd), below);
     }),
     refuses: (dtype, { lambd }) => {

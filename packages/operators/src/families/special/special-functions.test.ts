@@ -41,6 +41,22 @@ describe('special functions', () => {
     near(special.airyAi(6), 9.947694360252897e-6);
   });
 
+  it('polynomials of any degree', () => {
+    near(special.chebyshevT(0.3, 9), 0.3888276480000005);
+    near(special.chebyshevU(0.3, 11), 0.5160606105599982);
+    near(special.chebyshevV(-0.3, 11), -1.5413097881599995);
+    near(special.chebyshevW(0.3, 12), -0.1995522007040017);
+    const { chebyshevT, chebyshevU, chebyshevV, chebyshevW, legendreP, laguerreL, hermiteH } = special;
+    expect([chebyshevT, chebyshevU, chebyshevV, chebyshevW, legendreP].map((of) => of(-1, 5))).toEqual([
+      -1, -6, -11, -1, -1,
+    ]);
+    expect([4e18, 1e30, NaN, -1].map((degree) => chebyshevT(1.5, degree))).toEqual([NaN, 0, 0, 0]);
+    near(laguerreL(0, 7e17), 1);
+    near(hermiteH(0.5, 129) / 5.421148316043319e127, 1);
+    expect(hermiteH(0.5, 129, Math.fround)).toBe(NaN);
+    expect([special.i0(89, Math.fround), special.i1(89, Math.fround)]).toEqual([Infinity, Infinity]);
+  });
+
   // Values worked out with forty digits.
   it.each([
     [25, 24.5, 0.48650491635870935, 0.5134950836412907],

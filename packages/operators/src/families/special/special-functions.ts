@@ -19,10 +19,15 @@ function scaledBesselI(order: 0 | 1, x: number): number {
   return (sign * sum) / count;
 }
 
+/** To the type that is computed in. */
+type Rounding = (value: number) => number;
+
+const exactly: Rounding = (value) => value;
+
 export const i0e = (x: number): number => scaledBesselI(0, x);
 export const i1e = (x: number): number => (x === 0 ? 0 : scaledBesselI(1, x));
-export const i0 = (x: number): number => i0e(x) * Math.exp(Math.abs(x));
-export const i1 = (x: number): number => i1e(x) * Math.exp(Math.abs(x));
+export const i0 = (x: number, round = exactly): number => i0e(x) * round(Math.exp(Math.abs(x)));
+export const i1 = (x: number, round = exactly): number => i1e(x) * round(Math.exp(Math.abs(x)));
 
 /** eˣ Kᵥ(x) = ∫₀^∞ e^(−x (cosh t − 1)) cosh vt dt. */
 export function scaledBesselK(order: number, x: number): number {
@@ -343,39 +348,110 @@ export function ndtri(p: number): number {
   return x;
 }
 
-/** A polynomial by degree: `P₀ = 1`, `P₁ = first(x)`, and from two neighbours the next. A negative degree gives 0. */
+/** A polynomial of a degree, each step rounded to the type that is computed in: what overflows there ends as NaN. */
+export type Polynomial = (x: number, degree: number, round?: Rounding) => number;
+
+/** What a polynomial is where that takes no recurrence; null elsewhere. */
+type KnownValue = (x: number, degree: number, round: Rounding) => number | null;
+
+/**
+ * A polynomial by degree: `P₀ = 1`, `P₁ = first(x)`, and from two neighbours the next. A negative degree gives 0, and so does one that no
+ * int64 holds, which C++ makes the smallest of them.
+ */
 const recurrence =
-  (first: (x: number) => number, next: (x: number, degree: number, current: number, previous: number) => number) =>
-  (x: number, given: number): number => {
-    const degree = Math.trunc(given);
+  (
+    first: (x: number) => number,
+    next: (x: number, degree: number, current: number, previous: number) => number,
+    known: KnownValue = () => null,
+  ): Polynomial =>
+  (x, given, round = exactly) => {
+    const degree = Math.abs(given) < 2 ** 63 ? Math.trunc(given) : -1;
     if (degree < 0) return 0;
+    const value = known(x, degree, round);
+    if (value !== null) return value;
     let previous = 1;
     if (degree === 0) return previous;
-    let current = first(x);
-    for (let k = 1; k < degree; k++) [previous, current] = [current, next(x, k, current, previous)];
+    let current = round(first(x));
+    for (let k = 1; k < degree && !Number.isNaN(current); k++) {
+      [previous, current] = [current, round(next(x, k, current, previous))];
+    }
     return current;
   };
 
-const chebyshev = (first: (x: number) => number): ((x: number, degree: number) => number) =>
-  recurrence(first, (x, _, current, previous) => 2 * x * current - previous);
+const isEven = (degree: number): boolean => degree % 2 === 0;
 
-export const chebyshevT = chebyshev((x) => x);
-export const chebyshevU = chebyshev((x) => 2 * x);
-export const chebyshevV = chebyshev((x) => 2 * x - 1);
-export const chebyshevW = chebyshev((x) => 2 * x + 1);
+/** Chebyshev's polynomials have values at ±1 that need no steps, and those of many degrees are functions of an angle between. */
+const chebyshev = (
+  first: (x: number) => number,
+  degrees: number,
+  atOne: (degree: number) => number,
+  atMinusOne: (degree: number) => number,
+  ofAngle: (angle: number, degree: number, round: Rounding) => number,
+): Polynomial =>
+  recurrence(
+    first,
+    (x, _, current, previous) => 2 * x * current - previous,
+    (x, degree, round) => {
+      if (Math.abs(x) === 1) return x > 0 ? atOne(degree) : atMinusOne(degree);
+      return degree > degrees && Math.abs(x) < 1 ? ofAngle(round(Math.acos(x)), degree, round) : null;
+    },
+  );
+
+const one = (): number => 1;
+const alternating = (degree: number): number => (isEven(degree) ? 1 : -1);
+const odd = (degree: number): number => 2 * degree + 1;
+
+export const chebyshevT = chebyshev(
+  (x) => x,
+  6,
+  one,
+  alternating,
+  (angle, degree, round) => Math.cos(round(degree * angle)),
+);
+export const chebyshevU = chebyshev(
+  (x) => 2 * x,
+  8,
+  (degree) => degree + 1,
+  (degree) => alternating(degree) * (degree + 1),
+  (angle, degree, round) => Math.sin(round((degree + 1) * angle)) / Math.sin(angle),
+);
+export const chebyshevV = chebyshev(
+  (x) => 2 * x - 1,
+  8,
+  one,
+  (degree) => alternating(degree) * odd(degree),
+  (angle, degree, round) => Math.cos(round((degree + 0.5) * angle)) / Math.cos(angle / 2),
+);
+export const chebyshevW = chebyshev(
+  (x) => 2 * x + 1,
+  8,
+  odd,
+  alternating,
+  (angle, degree, round) => {
+    return Math.sin(round((degree + 0.5) * angle)) / Math.sin(angle / 2);
+  },
+);
+
+/** Past these degrees PyTorch gives up. */
+const hermiteLimit: KnownValue = (_, degree, round) => (degree > (round === exactly ? 512 : 128) ? NaN : null);
+
 export const hermiteH = recurrence(
   (x) => 2 * x,
   (x, k, current, previous) => 2 * x * current - 2 * k * previous,
+  hermiteLimit,
 );
 export const hermiteHe = recurrence(
   (x) => x,
   (x, k, current, previous) => x * current - k * previous,
+  hermiteLimit,
 );
 export const laguerreL = recurrence(
   (x) => 1 - x,
   (x, k, current, previous) => ((2 * k + 1 - x) * current - k * previous) / (k + 1),
+  (x) => (x === 0 ? 1 : null),
 );
 export const legendreP = recurrence(
   (x) => x,
   (x, k, current, previous) => ((2 * k + 1) * x * current - k * previous) / (k + 1),
+  (x, degree) => (x === 1 || (x === -1 && isEven(degree)) ? 1 : x === -1 ? -1 : null),
 );

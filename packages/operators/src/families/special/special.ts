@@ -1,4 +1,4 @@
-import { isComplex } from '@cresset/tensor';
+import { isComplex, type ScalarType } from '@cresset/tensor';
 import { binary, constant, erfcx, select, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel, pointwise } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -19,21 +19,33 @@ function multigammalnExpr(x: Expr, p: number): Expr {
 }
 
 /** A function of one number; integers become floats first. */
-const ofNumber = (name: string, apply: (x: number) => number, argument = 'self', inPlace = false): OperatorRow =>
+const ofNumber = (
+  name: string,
+  apply: (x: number, round?: (value: number) => number) => number,
+  argument = 'self',
+  inPlace = false,
+): OperatorRow =>
   pointwise(`aten::${name}(Tensor ${argument}) -> Tensor`, {
     dtype: 'promote-to-float',
-    number: (args) => apply(args[argument]),
+    number: (args, dtype) => apply(args[argument], roundingSteps(dtype)),
     inPlace,
   });
+
+/** How intermediate results are rounded: half precision is computed with as single. */
+const roundingSteps = (dtype: ScalarType): ((value: number) => number) | undefined =>
+  dtype === 'float64' ? undefined : Math.fround;
 
 /** A function of two numbers, either of which may be a Scalar. */
 function ofNumbers(
   name: string,
   [a, b]: readonly [string, string],
-  apply: (x: number, y: number) => number,
+  apply: special.Polynomial,
   scalars: readonly [string, string],
 ): OperatorRow[] {
-  const rule: PointwiseRule = { dtype: 'promote-to-float', number: (args) => apply(args[a], args[b]) };
+  const rule: PointwiseRule = {
+    dtype: 'promote-to-float',
+    number: (args, dtype) => apply(args[a], args[b], roundingSteps(dtype)),
+  };
   return [
     pointwise(`aten::${name}(Tensor ${a}, Tensor ${b}) -> Tensor`, { ...rule, inPlace: false }),
     pointwise(`aten::${name}.${scalars[0]}(Scalar ${a}, Tensor ${b}) -> Tensor`, { ...rule, inPlace: false }),
@@ -41,13 +53,13 @@ function ofNumbers(
   ];
 }
 
-const polynomial = (name: string, apply: (x: number, degree: number) => number): OperatorRow[] =>
+const polynomial = (name: string, apply: special.Polynomial): OperatorRow[] =>
   ofNumbers(`special_${name}`, ['x', 'n'], apply, ['x_scalar', 'n_scalar']);
 
 const shifted =
-  (apply: (x: number, degree: number) => number) =>
-  (x: number, degree: number): number =>
-    apply(2 * x - 1, degree);
+  (apply: special.Polynomial): special.Polynomial =>
+  (x, degree, round) =>
+    apply(round?.(2 * x - 1) ?? 2 * x - 1, degree, round);
 
 const gammaRow = (name: string, apply: (a: number, x: number) => number): OperatorRow =>
   pointwise(`aten::${name}(Tensor self, Tensor other) -> Tensor`, {
