@@ -254,7 +254,10 @@ export interface ReductionRule {
   /** `self` is an element, `over(fn, body)` reduces over the reduced axes, `count` is their number of points, `float`. */
   readonly body: (element: ReductionElement, args: PointwiseArguments) => Expr;
   /** As `body`, on the elements of one reduced group, for complex numbers: host only. */
-  readonly complex?: (elements: readonly Complex[], args: PointwiseArguments) => Complex | number | boolean;
+  readonly complex?: (
+    elements: readonly Complex[],
+    args: PointwiseArguments,
+  ) => Complex | number | boolean | Pieces<Complex | number | boolean>;
 }
 
 export interface ReductionElement {

@@ -4,6 +4,7 @@ import {
   contiguousStrides,
   elementSize,
   isFloatingPoint,
+  isComplex,
   isIntegral,
   Storage,
   Tensor,
@@ -273,7 +274,8 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
           name === 'linspace' && isFloatingPoint(output.dtype)
             ? roundedPoints(Number(a), Number(b), args.steps, output.dtype)
             : (at: number): Scalar => pointAt(a, b, args.steps, at, whole);
-        yield* writeInPieces(output, (at) => value(point(at), args));
+        // Points between complex numbers are objects, and a power of one takes a logarithm.
+        yield* writeInPieces(output, (at) => value(point(at), args), isComplex(output.dtype) ? 256 : 16);
       },
       lower: (args, [output], context) => lowerSteps(name, args, output, context),
       // Whole numbers are cut off points in double precision, those of an `out` argument too.

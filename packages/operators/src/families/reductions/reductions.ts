@@ -11,6 +11,7 @@ import { binary, cast, constant, select, unary, type Expr } from '@cresset/tenso
 import { kernel, reduction, type Forms } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { lowerReduction, reductionPieces, reductionShape } from '../../kernels/loops/reduction.ts';
 import type { OperatorRow, PointwiseArguments, ReductionElement, ReductionRule } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
@@ -22,7 +23,19 @@ import { diagonal, sameSizes, unsqueeze } from '../views/view-functions.ts';
 const number = (value: number): Expr => constant('float', value);
 const zero = new Complex(0, 0);
 const unit = new Complex(1, 0);
-const total = (elements: readonly Complex[]): Complex => elements.reduce(complex.add, zero);
+
+/** Complex elements combined one after the other, with stops on the way. */
+function* combined<Value>(
+  elements: readonly Complex[],
+  start: Value,
+  combine: (value: Value, z: Complex) => Value,
+): Pieces<Value> {
+  let value = start;
+  yield* repeat(elements.length, 64, (at) => void (value = combine(value, elements[at])));
+  return value;
+}
+
+const total = (elements: readonly Complex[]): Pieces<Complex> => combined(elements, zero, complex.add);
 const scaledBy = (z: Complex, factor: number): Complex => new Complex(z.re * factor, z.im * factor);
 
 /** Sums of integers are int64, unless a dtype is asked for. */
@@ -38,7 +51,7 @@ const sum: ReductionRule = {
 const product: ReductionRule = {
   dtype: summed,
   body: ({ self, over }) => over('prod', self),
-  complex: (elements) => elements.reduce(complex.multiply, unit),
+  complex: (elements) => combined(elements, unit, complex.multiply),
 };
 
 const withoutNaN = (x: Expr): Expr => (x.type === 'float' ? select(unary('isnan', x), number(0), x) : x);
@@ -54,10 +67,14 @@ const averaged = (self: ScalarType, { dtype }: PointwiseArguments): ScalarType =
   return result;
 };
 
+function* complexMean(elements: readonly Complex[]): Pieces<Complex> {
+  return scaledBy(yield* total(elements), 1 / elements.length);
+}
+
 const mean: ReductionRule = {
   dtype: averaged,
   body: ({ self, count, over }) => binary('div', over('sum', self), count),
-  complex: (elements) => scaledBy(total(elements), 1 / elements.length),
+  complex: complexMean,
 };
 
 const nanMean: ReductionRule = {
@@ -79,9 +96,13 @@ function variance({ self, count, over }: ReductionElement, args: PointwiseArgume
   return binary('div', over('sum', binary('mul', deviation, deviation)), degrees);
 }
 
-function complexVariance(elements: readonly Complex[], args: PointwiseArguments): number {
-  const center = scaledBy(total(elements), 1 / elements.length);
-  const squares = elements.reduce((sumSoFar, z) => sumSoFar + complex.magnitude(complex.subtract(z, center)) ** 2, 0);
+function* complexVariance(elements: readonly Complex[], args: PointwiseArguments): Pieces<number> {
+  const center = yield* complexMean(elements);
+  const squares = yield* combined(
+    elements,
+    0,
+    (sumSoFar, z) => sumSoFar + complex.magnitude(complex.subtract(z, center)) ** 2,
+  );
   return squares / Math.max(0, elements.length - correctionOf(args));
 }
 
@@ -95,7 +116,9 @@ const spread = (finish: (x: Expr) => Expr, finishNumber: (x: number) => number):
   computing: (self) => self,
   refuses: refuseIntegers('std and var'),
   body: (element, args) => finish(variance(element, args)),
-  complex: (elements, args) => finishNumber(complexVariance(elements, args)),
+  *complex(elements, args) {
+    return finishNumber(yield* complexVariance(elements, args));
+  },
 });
 
 const variances = spread(
@@ -235,13 +258,14 @@ function normBody({ self, over }: ReductionElement, args: PointwiseArguments): E
   }
 }
 
-function complexNorm(elements: readonly Complex[], args: PointwiseArguments): number {
+function* complexNorm(elements: readonly Complex[], args: PointwiseArguments): Pieces<number> {
   const order = orderOf(args);
-  const magnitudes = elements.map(complex.magnitude);
-  if (order === 0) return magnitudes.filter((value) => value !== 0).length;
-  if (order === Infinity) return magnitudes.reduce((most, value) => Math.max(most, value), -Infinity);
-  if (order === -Infinity) return magnitudes.reduce((least, value) => Math.min(least, value), Infinity);
-  return magnitudes.reduce((sumSoFar, value) => sumSoFar + value ** order, 0) ** (1 / order);
+  const over = (start: number, combine: (value: number, magnitude: number) => number): Pieces<number> =>
+    combined(elements, start, (value, z) => combine(value, complex.magnitude(z)));
+  if (order === 0) return yield* over(0, (count, magnitude) => count + (magnitude === 0 ? 0 : 1));
+  if (order === Infinity) return yield* over(-Infinity, Math.max);
+  if (order === -Infinity) return yield* over(Infinity, Math.min);
+  return (yield* over(0, (sumSoFar, magnitude) => sumSoFar + magnitude ** order)) ** (1 / order);
 }
 
 const norm = (refusal: string): ReductionRule => ({
@@ -272,10 +296,11 @@ const logSumExp: ReductionRule = {
     const shift = select(unary('isinf', largest), number(0), largest);
     return binary('add', unary('log', over('sum', unary('exp', binary('sub', self, shift)))), shift);
   },
-  complex: (elements) => {
-    const largest = elements.reduce((most, { re }) => (Number.isNaN(re) || re > most ? re : most), -Infinity);
+  *complex(elements) {
+    const largest = yield* combined(elements, -Infinity, (most, { re }) => (Number.isNaN(re) || re > most ? re : most));
     const shift = Number.isFinite(largest) ? largest : 0;
-    const { re, im } = complex.log(total(elements.map((x) => complex.exp(new Complex(x.re - shift, x.im)))));
+    const shifted = (z: Complex): Complex => complex.exp(new Complex(z.re - shift, z.im));
+    const { re, im } = complex.log(yield* combined(elements, zero, (sumSoFar, z) => complex.add(sumSoFar, shifted(z))));
     return new Complex(re + shift, im);
   },
 };

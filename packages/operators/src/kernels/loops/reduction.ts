@@ -1,5 +1,5 @@
 import { Complex } from '@cresset/ir';
-import { isComplex, numelOf, type ScalarType, type Tensor } from '@cresset/tensor';
+import { isComplex, numelOf, takeScratch, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   cast,
   childrenOf,
@@ -20,7 +20,7 @@ import { isDirect } from './elementwise.ts';
 import { readScalar, scalarToNumber, scalarWriter } from '../elements.ts';
 import { notImplementedFor } from '../errors.ts';
 import type { Lane } from './lanes.ts';
-import { finish, TURN_SIZE, type Pieces, eachOffset } from './pieces.ts';
+import { eachOffset, finish, isInPieces, TURN_SIZE, type Pieces } from './pieces.ts';
 import { hostLoad } from './pointwise.ts';
 import { ReduceAccumulator } from './reduce-accumulator.ts';
 import type { LoweringContext, OperatorRow, PointwiseArguments, TensorMeta } from '../../table/row.ts';
@@ -295,6 +295,9 @@ export class ReductionLoop {
   }
 }
 
+/** What a complex number takes as an object: its parts, and a reference to it. */
+const COMPLEX_BYTES = 32;
+
 function* complexPieces(
   row: OperatorRow,
   args: PointwiseArguments,
@@ -312,6 +315,7 @@ function* complexPieces(
   const targets = new StridedCursor(output.sizes, { strides: output.strides, offset: output.storageOffset });
   const strides = dims.map((dim) => self.strides[dim]);
   const count = numelOf(within);
+  takeScratch(COMPLEX_BYTES * count);
   let [base, target, done] = [0, 0, 0];
   for (let left = output.numel; left > 0; left--) {
     sources.advance(1, (offset) => (base = offset));
@@ -321,7 +325,8 @@ function* complexPieces(
       const value = readScalar(self, offset);
       elements.push(value instanceof Complex ? value : new Complex(scalarToNumber(value), 0));
     });
-    write(target, apply(elements, args));
+    const combined = apply(elements, args);
+    write(target, isInPieces(combined) ? yield* combined : combined);
     done += count + 1;
     if (done < TURN_SIZE) continue;
     done = 0;
