@@ -139,7 +139,8 @@ export class Trainer {
 
   /**
    * One step of training: runs the method on `inputs`, takes the loss of what it gives and of `target`, and changes the parameters by the gradients. One
-   * tensor can stand for the list of inputs. An abort (`signal`) leaves parameters and the optimiser as they were.
+   * tensor can stand for the list of inputs. An abort (`signal`) leaves parameters and the optimiser as they were, and so
+   * does a step that fails; one that comes when all of the step is on its way to the device comes too late, and the step resolves.
    *
    * Rejects as calls do, and with PyTorch's errors of autograd.
    */
