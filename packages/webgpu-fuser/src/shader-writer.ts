@@ -283,6 +283,42 @@ export class ShaderWriter {
     for (const line of lines) scope.line(line);
   }
 
+  /**
+   * Gives `axes` values in a loop over flat positions, from `start` on in steps of `step`: positions are divided before the loop, and go on by sums with a
+   * carry, since a division takes longer than all of these.
+   *
+   * @returns what the loop ends with
+   */
+  unflattenInSteps(axes: readonly AxisExpr[], start: string, step: number, before: Scope, inner: Scope): string[] {
+    const names = axes.map((axis) => this.axisName(axis));
+    const extents = axes.map((axis) => this.value(axis.extent, before));
+    const digits = (flat: string, declare: 'let' | 'var', named: readonly string[]): void => {
+      let rest = flat;
+      for (let position = axes.length - 1; position > 0; position--) {
+        const next = this.fresh('rest');
+        before.line(`let ${next} = ${rest} / ${extents[position]};`);
+        before.line(`${declare} ${named[position]} = ${rest} - ${next} * ${extents[position]};`);
+        rest = next;
+      }
+      before.line(`${declare} ${named[0]} = ${rest};`);
+    };
+    digits(start, 'var', names);
+    const steps = names.map((name) => `${name}_step`);
+    digits(String(step), 'let', steps);
+    axes.forEach((axis, position) => inner.bind(axis, names[position]));
+    let carry = '';
+    const lines: string[] = [];
+    for (let position = axes.length - 1; position >= 0; position--) {
+      const [name, extent] = [names[position], extents[position]];
+      lines.push(`${name} += ${steps[position]}${carry};`);
+      if (position === 0) break;
+      const wraps = this.fresh('wraps');
+      lines.push(`let ${wraps} = ${name} >= ${extent};`, `${name} -= select(0, ${extent}, ${wraps});`);
+      carry = ` + select(0, 1, ${wraps})`;
+    }
+    return lines;
+  }
+
   #reduce(expr: ReduceExpr, scope: Scope): string {
     const shared = this.cooperation !== null && this.cooperation.scope === scope;
     if (isPosition(expr.fn)) return this.#reduceToPosition(expr, expr.fn, scope, shared);

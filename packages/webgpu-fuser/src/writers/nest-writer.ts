@@ -32,6 +32,7 @@ export function writePointNest(
     const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
     body.line(`let point = i32(${flat});`);
     body.line(`if (point >= ${total}) { return; }`);
+    writer.unflatten(nest.axes, 'point', body);
     writePoint(writer, nest, body);
   } else {
     // Threads of a workgroup go through a stretch of points side by side.
@@ -41,14 +42,18 @@ export function writePointNest(
     body.line(`let first = i32(${wide ? '(group.x + group.y * groups.x)' : 'group.x'} * ${stretch}u);`);
     body.line(`let end = min(first + ${stretch}, ${total});`);
     const inner = body.open();
+    body.line('let start = first + i32(lane);');
+    const isDivided = nest.axes.length > 1;
+    const steps = isDivided ? writer.unflattenInSteps(nest.axes, 'start', workgroupSize, body, inner) : [];
+    if (!isDivided) writer.unflatten(nest.axes, 'point', inner);
     writePoint(writer, nest, inner);
-    body.close(`for (var point = first + i32(lane); point < end; point += ${workgroupSize})`, inner);
+    for (const step of steps) inner.line(step);
+    body.close(`for (var point = start; point < end; point += ${workgroupSize})`, inner);
   }
   return { builtins, workgroupSize, body };
 }
 
 function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {
-  writer.unflatten(nest.axes, 'point', scope);
   const { once, inner } = splitStores(nest);
   writer.stores(once, scope);
   if (inner.length > 0) writer.loops(nest.innerAxes, scope, (innermost) => writer.stores(inner, innermost));

@@ -323,6 +323,38 @@ export function testNests(open: () => Promise<ComputeDevice>): void {
       expect(result).toEqual([...indices([5, 3, 4])].map((at) => element(x, at)));
     });
 
+    test.each([
+      [131, 7, 3, 5],
+      [5, 3, 7, 131],
+      [2, 1, 65, 97],
+      [3, 64, 64],
+      [9001, 1],
+      [1, 9001],
+    ])('many points of axes that are not joined: %j', async (...sizes) => {
+      const axes = sizes.map((size, at) => axis(`i${at}`, param('i32', size)));
+      const order = sizes.map((_, at) => at).reverse();
+      const x = filled(order.map((at) => sizes[at]));
+      const y = Tensor.empty(sizes, 'float32');
+      const [from, to] = [
+        new TensorView(
+          x.asStrided(
+            sizes,
+            order.map((at) => x.strides[at]),
+          ),
+        ),
+        new TensorView(y),
+      ];
+      const value = binary('add', from.at(axes), cast('float', axes[0]));
+      const stores = [{ operand: to.operand, offset: to.offsetAt(axes), value }];
+      const [actual] = await run({ kind: 'nest', label: 'turned', axes, innerAxes: [], stores }, y);
+      const elements = x.contiguousArray() as Float32Array;
+      const expected = Array.from(indices(sizes), (index) => {
+        const place = index.reduce((sum, own, at) => sum + own * x.strides[order.indexOf(at)], 0);
+        return Math.fround(elements[place] + index[0]);
+      });
+      expectClose(actual, expected);
+    });
+
     test('divisors that form no chain', async () => {
       const x = filled([100]);
       const output = Tensor.empty([60], 'float32');
