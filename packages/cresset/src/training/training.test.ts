@@ -12,7 +12,7 @@ import {
   type ScriptModule,
   type Tensor,
 } from '../index.ts';
-import { batches, distance, fixture, fixtureBytes, fresh, TOKEN_LOSS } from './training-fixture.ts';
+import { batches, distance, distances, fixture, fixtureBytes, fresh, TOKEN_LOSS } from './training-fixture.ts';
 
 interface Whole {
   readonly mlp: readonly number[];
@@ -57,8 +57,10 @@ describe('losses are those of PyTorch', () => {
     const optimizer = optim.SGD({ lr: 0.005, momentum: 0.9 });
     const trainer = await model.trainer({ method: 'logits', optimizer, loss: 'cross_entropy' });
     const losses: number[] = [];
-    for (let at = 0; at < 12; at++) losses.push((await trainer.step(...batches.digits(at))).loss);
-    expect(distance(losses, whole.digits.slice(0, 12))).toBeLessThan(1e-3);
+    for (let at = 0; at < 200; at++) losses.push((await trainer.step(...batches.digits(at))).loss);
+    const { first, last } = distances(losses, whole.digits);
+    expect(first).toBeLessThan(1e-3);
+    expect(last).toBeLessThan(0.02);
   });
 });
 
