@@ -235,8 +235,11 @@ function candidatesFor(argument: Argument, sizes: SizesAt, dtype: ScalarType, is
   return [...none, ...plainCandidates(argument, inner, sizes)];
 }
 
+/** Whether an operator takes a call; not all arguments can be made for all shapes. */
+type Takes = (make: () => OperatorCall) => boolean;
+
 /** Calls that an operator takes, one for each dtype: of floats in the first shape that it takes, of others in the last. */
-export function* sampleCalls(row: OperatorRow, takes: (call: OperatorCall) => boolean): Generator<SampleCall> {
+export function* sampleCalls(row: OperatorRow, takes: Takes): Generator<SampleCall> {
   const { arguments: formals } = parseSchema(row.schema);
   const first = formals.findIndex(({ type }) => type instanceof TensorType);
   for (const dtype of dtypes) {
@@ -264,7 +267,7 @@ const callOf = (row: OperatorRow, chosen: readonly Candidate[], elements: number
 function firstTaken(
   row: OperatorRow,
   choices: readonly (readonly Candidate[])[],
-  takes: (call: OperatorCall) => boolean,
+  takes: Takes,
 ): readonly Candidate[] | null {
   const total = choices.reduce((product, { length }) => product * length, 1);
   for (let tries = 0; tries < Math.min(total, MOST_TRIES); tries++) {
@@ -275,7 +278,7 @@ function firstTaken(
       rest = Math.floor(rest / each.length);
       return each[at];
     });
-    if (takes(callOf(row, chosen, FEW_ELEMENTS))) return chosen;
+    if (takes(() => callOf(row, chosen, FEW_ELEMENTS))) return chosen;
   }
   return null;
 }

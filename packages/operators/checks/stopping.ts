@@ -78,8 +78,9 @@ function longestPiece(sample: SampleCall, clock: ThreadClock | null): number {
   return watched(sample.at(MANY_ELEMENTS), clock).longest;
 }
 
-function takes(call: OperatorCall): boolean {
+function takes(make: () => OperatorCall): boolean {
   try {
+    const call = make();
     if (!runWithoutData(call.row, call.args, host)) finish(hostPieces(call, host));
     return true;
   } catch {

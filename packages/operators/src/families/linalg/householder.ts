@@ -67,7 +67,8 @@ export function* multiplyByQ({ a, tau }: Reflectors, b: Matrix, adjoint = false)
 /** The first `columns` columns of Q. */
 export function formQ(reflectors: Reflectors, columns: number): Pieces<Matrix> {
   const { rows } = reflectors.a;
-  const start = Matrix.build(rows, columns, (i, j) => [i === j ? 1 : 0, 0]);
+  const start = new Matrix(rows, columns);
+  for (let i = 0; i < Math.min(rows, columns); i++) start.set(i, i, 1, 0);
   return multiplyByQ(reflectors, start);
 }
 

@@ -202,7 +202,11 @@ interface CholeskySolveArgs {
 /** (L·Lᴴ)⁻¹·B, or with `upper` (Uᴴ·U)⁻¹·B. */
 function* choleskySolve(factor: Matrix, b: Matrix, upper: boolean): Pieces<Matrix> {
   const l = upper ? factor.adjoint() : factor;
-  return yield* solveTriangular(l.adjoint(), yield* solveTriangular(l, b, false), true);
+  yield;
+  const first = yield* solveTriangular(l, b, false);
+  const adjoint = l.adjoint();
+  yield;
+  return yield* solveTriangular(adjoint, first, true);
 }
 
 const choleskySolveRow = kernel<CholeskySolveArgs>(
@@ -214,7 +218,11 @@ const choleskySolveRow = kernel<CholeskySolveArgs>(
       return { sizes: broadcastBatches(self, input2)[0].sizes, dtype: self.dtype };
     },
     *host({ self, input2, upper }, [out]) {
-      const [b, factors] = broadcastBatches(self, input2).map(readMatrices);
+      const [sides, triangles] = broadcastBatches(self, input2);
+      const b = readMatrices(sides);
+      yield;
+      const factors = readMatrices(triangles);
+      yield;
       writeMatrices(out, yield* mapped(b, (each, i) => choleskySolve(factors[i], each, upper)));
     },
   },
