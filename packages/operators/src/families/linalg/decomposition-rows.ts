@@ -52,15 +52,15 @@ function svdRow(schema: string, out: string, api: string, returnsV = false): Ope
     },
     *host(args, [u, s, v]) {
       const { self, vectors } = parse(args);
-      const factors = yield* mapped(readMatrices(self), singularValues);
+      const factors = yield* mapped(yield* readMatrices(self), singularValues);
       writeVectors(
         s,
         factors.map((each) => each.s),
       );
       if (!vectors) return;
       const inner = Math.min(...self.sizes.slice(-2));
-      writeMatrices(u, yield* mapped(factors, (each) => completeBasis(each.u, inner, u.sizes.at(-1)!)));
-      writeMatrices(
+      yield* writeMatrices(u, yield* mapped(factors, (each) => completeBasis(each.u, inner, u.sizes.at(-1)!)));
+      yield* writeMatrices(
         v,
         yield* mapped(factors, function* (each) {
           const basis = yield* completeBasis(each.v, inner, v.sizes.at(returnsV ? -1 : -2)!);
@@ -79,7 +79,7 @@ const svdvals = kernel<{ A: Tensor }>('aten::linalg_svdvals(Tensor A, *, str? dr
     return batchMeta(batchOf(A), [Math.min(...A.sizes.slice(-2))], realType(A.dtype));
   },
   *host({ A }, [s]) {
-    const factors = yield* mapped(readMatrices(A), singularValues);
+    const factors = yield* mapped(yield* readMatrices(A), singularValues);
     writeVectors(
       s,
       factors.map((each) => each.s),
@@ -115,13 +115,15 @@ function eighRow(schema: string, out: string | true): OperatorRow {
     },
     *host(args, [values, vectors]) {
       const upper = isUpper(args.UPLO);
-      const results = yield* mapped(readMatrices((args.self ?? args.A)!), (matrix) => hermitianEigen(matrix, upper));
+      const results = yield* mapped(yield* readMatrices((args.self ?? args.A)!), (matrix) =>
+        hermitianEigen(matrix, upper),
+      );
       writeVectors(
         values,
         results.map((each) => each.values),
       );
       if (withVectors(args))
-        writeMatrices(
+        yield* writeMatrices(
           vectors,
           results.map((each) => each.vectors),
         );
@@ -143,18 +145,18 @@ function eigRow(schema: string, out: string | boolean, withVectors: boolean): Op
       return withVectors ? [values, { sizes: self.sizes, dtype }] : values;
     },
     *host({ self }, [values, vectors]) {
-      const elements = readParts(self);
+      const elements = yield* readParts(self);
       check(
         elements.re.every(Number.isFinite) && elements.im.every(Number.isFinite),
         'torch.linalg.eig: input tensor should not contain infs or NaNs.',
       );
-      const results = yield* mapped(readMatrices(self), (matrix) => eigen(matrix, !isComplex(self.dtype)));
-      writeMatrices(
+      const results = yield* mapped(yield* readMatrices(self), (matrix) => eigen(matrix, !isComplex(self.dtype)));
+      yield* writeMatrices(
         values,
         results.map((each) => each.values),
       );
       if (withVectors)
-        writeMatrices(
+        yield* writeMatrices(
           vectors,
           results.map((each) => each.vectors),
         );

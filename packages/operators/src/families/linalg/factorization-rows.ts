@@ -22,7 +22,7 @@ interface CholeskyArgs {
 
 /** A factor for each matrix; where `upper`, the upper triangle is read and the factor is U with A = Uᴴ·U. */
 function* choleskyFactors(self: Tensor, upper: boolean): Pieces<{ factors: Matrix[]; infos: number[] }> {
-  const results = yield* mapped(readMatrices(self), (matrix) => cholesky(upper ? matrix.adjoint() : matrix));
+  const results = yield* mapped(yield* readMatrices(self), (matrix) => cholesky(upper ? matrix.adjoint() : matrix));
   return {
     factors: results.map(({ l }) => (upper ? l.adjoint() : l)),
     infos: results.map(({ info }) => info),
@@ -40,7 +40,7 @@ function choleskyRow(schema: string, api: string, checkArgument: string): Operat
     *host({ self, upper }, [out]) {
       const { factors, infos } = yield* choleskyFactors(self, upper);
       checkInfos(infos, api, self.dim === 2);
-      writeMatrices(out, factors);
+      yield* writeMatrices(out, factors);
     },
   });
 }
@@ -60,7 +60,7 @@ const choleskyEx = kernel<CholeskyArgs>(
     *host({ self, upper, check_errors: checking }, [out, info]) {
       const { factors, infos } = yield* choleskyFactors(self, upper);
       if (checking) checkInfos(infos, 'linalg.cholesky_ex', self.dim === 2);
-      writeMatrices(out, factors);
+      yield* writeMatrices(out, factors);
       writeVectors(info, infos);
     },
   },
@@ -93,13 +93,15 @@ function qrRow(
     },
     *host(args, [q, r]) {
       const mode = modeOf(args);
-      const factors = yield* mapped(readMatrices((args.A ?? args.self)!), (matrix) => qr(matrix, mode === 'complete'));
+      const factors = yield* mapped(yield* readMatrices((args.A ?? args.self)!), (matrix) =>
+        qr(matrix, mode === 'complete'),
+      );
       if (mode !== 'r')
-        writeMatrices(
+        yield* writeMatrices(
           q,
           factors.map((each) => each.q),
         );
-      writeMatrices(
+      yield* writeMatrices(
         r,
         factors.map((each) => each.r),
       );
@@ -124,12 +126,12 @@ const geqrfRow = kernel<{ self: Tensor }>('aten::geqrf(Tensor self) -> (Tensor a
     return [{ sizes: self.sizes, dtype: self.dtype }, batchMeta(batchOf(self), [Math.min(rows, columns)], self.dtype)];
   },
   *host({ self }, [a, tau]) {
-    const results = yield* mapped(readMatrices(self), geqrf);
-    writeMatrices(
+    const results = yield* mapped(yield* readMatrices(self), geqrf);
+    yield* writeMatrices(
       a,
       results.map((each) => each.a),
     );
-    writeMatrices(
+    yield* writeMatrices(
       tau,
       results.map((each) => each.tau),
     );
@@ -137,10 +139,11 @@ const geqrfRow = kernel<{ self: Tensor }>('aten::geqrf(Tensor self) -> (Tensor a
 });
 
 /** The reflectors that a tensor of them and one of their factors hold, batch by batch. */
-function reflectorsOf(vectors: Tensor, tau: Tensor): { a: Matrix; tau: Matrix }[] {
+function* reflectorsOf(vectors: Tensor, tau: Tensor): Pieces<{ a: Matrix; tau: Matrix }[]> {
   const count = tau.sizes.at(-1)!;
-  const { re, im } = readParts(tau);
-  return readMatrices(vectors).map((a, b) => {
+  const { re, im } = yield* readParts(tau);
+  const matrices = yield* readMatrices(vectors);
+  return matrices.map((a, b) => {
     const [start, end] = [b * count, (b + 1) * count];
     return { a, tau: new Matrix(1, count, re.slice(start, end), im.slice(start, end)) };
   });
@@ -170,7 +173,10 @@ function householderProduct(schema: string, nameOfVectors: 'input' | 'self', nam
     *host(args, [out]) {
       const input = args[nameOfVectors];
       const columns = input.sizes.at(-1)!;
-      writeMatrices(out, yield* mapped(reflectorsOf(input, args[nameOfTau]), (each) => formQ(each, columns)));
+      yield* writeMatrices(
+        out,
+        yield* mapped(yield* reflectorsOf(input, args[nameOfTau]), (each) => formQ(each, columns)),
+      );
     },
   });
 }
@@ -202,10 +208,10 @@ const ormqr = kernel<OrmqrArgs>(
       return { sizes: other.sizes, dtype: other.dtype };
     },
     *host({ self, input2: tau, input3: other, left, transpose }, [out]) {
-      const reflectors = reflectorsOf(self, tau);
-      writeMatrices(
+      const reflectors = yield* reflectorsOf(self, tau);
+      yield* writeMatrices(
         out,
-        yield* mapped(readMatrices(other), function* (b, i) {
+        yield* mapped(yield* readMatrices(other), function* (b, i) {
           if (left) return yield* multiplyByQ(reflectors[i], b, transpose);
           return (yield* multiplyByQ(reflectors[i], b.adjoint(), !transpose)).adjoint();
         }),
@@ -237,10 +243,10 @@ function luFactorRow(schema: string, out: string | false, hasInfo: boolean, chec
     },
     *host(args, [lu, pivots, info]) {
       const self = (args.A ?? args.self)!;
-      const factors = yield* mapped(readMatrices(self), (matrix) => luFactor(matrix, args.pivot));
+      const factors = yield* mapped(yield* readMatrices(self), (matrix) => luFactor(matrix, args.pivot));
       const infos = factors.map((each) => each.info);
       if (checks || args.check_errors) checkInfos(infos, api, self.dim === 2);
-      writeMatrices(
+      yield* writeMatrices(
         lu,
         factors.map((each) => each.lu),
       );
@@ -264,12 +270,12 @@ const luShapes = (self: Tensor, withP: boolean, withLu: boolean): TensorMeta[] =
   ];
 };
 
-function writeLu(lus: readonly Matrix[], [l, u]: readonly Tensor[]): void {
-  writeMatrices(
+function* writeLu(lus: readonly Matrix[], [l, u]: readonly Tensor[]): Pieces {
+  yield* writeMatrices(
     l,
     lus.map((lu) => lu.triangle(false, true).leading(lu.rows, Math.min(lu.rows, lu.columns))),
   );
-  writeMatrices(
+  yield* writeMatrices(
     u,
     lus.map((lu) => lu.triangle(true).leading(Math.min(lu.rows, lu.columns), lu.columns)),
   );
@@ -285,13 +291,13 @@ const luRow = kernel<{ A: Tensor; pivot: boolean }>(
       return luShapes(A, pivot, true);
     },
     *host({ A, pivot }, [p, l, u]) {
-      const factors = yield* mapped(readMatrices(A), (matrix) => luFactor(matrix, pivot));
+      const factors = yield* mapped(yield* readMatrices(A), (matrix) => luFactor(matrix, pivot));
       if (pivot)
-        writeMatrices(
+        yield* writeMatrices(
           p,
           factors.map(({ pivots }) => permutationMatrix(pivots, A.sizes.at(-2)!)),
         );
-      writeLu(
+      yield* writeLu(
         factors.map(({ lu }) => lu),
         [l, u],
       );
@@ -318,13 +324,13 @@ const luUnpack = kernel<LuUnpackArgs>(
       );
       return luShapes(data, withP, withLu);
     },
-    host({ LU_data: data, LU_pivots: pivots, unpack_data: withLu, unpack_pivots: withP }, [p, l, u]) {
-      if (withLu) writeLu(readMatrices(data), [l, u]);
+    *host({ LU_data: data, LU_pivots: pivots, unpack_data: withLu, unpack_pivots: withP }, [p, l, u]) {
+      if (withLu) yield* writeLu(yield* readMatrices(data), [l, u]);
       if (!withP) return;
       const numbers = readNumbers(pivots);
       const count = pivots.sizes.at(-1)!;
       const batches = batchOf(data).reduce((product, length) => product * length, 1);
-      writeMatrices(
+      yield* writeMatrices(
         p,
         Array.from({ length: batches }, (_, b) =>
           permutationMatrix(numbers.subarray(b * count, (b + 1) * count), data.sizes.at(-2)!),
@@ -355,10 +361,10 @@ function ldlRow(schema: string, out: string, hasInfo: boolean): OperatorRow {
     },
     *host({ self, hermitian, check_errors: checking }, [ld, pivots, info]) {
       const isHermitian = hermitian && isComplex(self.dtype);
-      const factors = yield* mapped(readMatrices(self), (matrix) => ldlFactor(matrix, isHermitian));
+      const factors = yield* mapped(yield* readMatrices(self), (matrix) => ldlFactor(matrix, isHermitian));
       const infos = factors.map((each) => each.info);
       if (checking) checkInfos(infos, api, self.dim === 2);
-      writeMatrices(
+      yield* writeMatrices(
         ld,
         factors.map((each) => each.ld.triangle(false)),
       );

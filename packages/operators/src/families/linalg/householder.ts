@@ -13,6 +13,7 @@ export function* geqrf(matrix: Matrix): Pieces<Reflectors> {
   const a = matrix.clone();
   const steps = Math.min(a.rows, a.columns);
   const tau = new Matrix(1, steps);
+  const sums = new Matrix(1, a.columns);
   yield* repeat(steps, a.rows * a.columns, (k) => {
     let below = 0;
     for (let i = k + 1; i < a.rows; i++) below = Math.hypot(below, ...a.at(i, k));
@@ -24,31 +25,50 @@ export function* geqrf(matrix: Matrix): Pieces<Reflectors> {
     for (let i = k + 1; i < a.rows; i++) a.set(i, k, ...quotient(...a.at(i, k), re - beta, im));
     a.set(k, k, beta, 0);
     // geqr2 applies Hᴴ to what is left.
-    applyReflector(a, k, tau.re[k], -tau.im[k], a, k + 1);
+    applyReflector(a, k, tau.re[k], -tau.im[k], a, k + 1, sums);
   });
   return { a, tau };
 }
 
-/** target := (I − τ·v·vᴴ)·target for reflector `k` of `vectors`, in columns from `start` on. */
-function applyReflector(vectors: Matrix, k: number, tauRe: number, tauIm: number, target: Matrix, start: number): void {
+/**
+ * target := (I − τ·v·vᴴ)·target for reflector `k` of `vectors`, in columns from `start` on. Rows are gone over as they lie in memory; `sums` has room for one.
+ */
+function applyReflector(
+  vectors: Matrix,
+  k: number,
+  tauRe: number,
+  tauIm: number,
+  target: Matrix,
+  start: number,
+  sums: Matrix,
+): void {
   if (tauRe === 0 && tauIm === 0) return;
   const width = target.columns;
+  const { re, im } = target;
+  const { re: sumRe, im: sumIm } = sums;
   for (let j = start; j < width; j++) {
-    let [re, im] = target.at(k, j);
-    for (let i = k + 1; i < vectors.rows; i++) {
-      const [vre, vim] = vectors.at(i, k);
-      const [tre, tim] = target.at(i, j);
-      re += vre * tre + vim * tim;
-      im += vre * tim - vim * tre;
+    sumRe[j] = re[k * width + j];
+    sumIm[j] = im[k * width + j];
+  }
+  for (let i = k + 1; i < vectors.rows; i++) {
+    const [vre, vim] = vectors.at(i, k);
+    for (let j = start, at = i * width + start; j < width; j++, at++) {
+      sumRe[j] += vre * re[at] + vim * im[at];
+      sumIm[j] += vre * im[at] - vim * re[at];
     }
-    const fre = tauRe * re - tauIm * im;
-    const fim = tauRe * im + tauIm * re;
-    target.re[k * width + j] -= fre;
-    target.im[k * width + j] -= fim;
-    for (let i = k + 1; i < vectors.rows; i++) {
-      const [vre, vim] = vectors.at(i, k);
-      target.re[i * width + j] -= vre * fre - vim * fim;
-      target.im[i * width + j] -= vre * fim + vim * fre;
+  }
+  for (let j = start; j < width; j++) {
+    const [x, y] = [sumRe[j], sumIm[j]];
+    sumRe[j] = tauRe * x - tauIm * y;
+    sumIm[j] = tauRe * y + tauIm * x;
+    re[k * width + j] -= sumRe[j];
+    im[k * width + j] -= sumIm[j];
+  }
+  for (let i = k + 1; i < vectors.rows; i++) {
+    const [vre, vim] = vectors.at(i, k);
+    for (let j = start, at = i * width + start; j < width; j++, at++) {
+      re[at] -= vre * sumRe[j] - vim * sumIm[j];
+      im[at] -= vre * sumIm[j] + vim * sumRe[j];
     }
   }
 }
@@ -57,9 +77,10 @@ function applyReflector(vectors: Matrix, k: number, tauRe: number, tauIm: number
 export function* multiplyByQ({ a, tau }: Reflectors, b: Matrix, adjoint = false): Pieces<Matrix> {
   const result = b.clone();
   const count = tau.columns;
+  const sums = new Matrix(1, b.columns);
   yield* repeat(count, b.rows * b.columns, (step) => {
     const k = adjoint ? step : count - 1 - step;
-    applyReflector(a, k, tau.re[k], adjoint ? -tau.im[k] : tau.im[k], result, 0);
+    applyReflector(a, k, tau.re[k], adjoint ? -tau.im[k] : tau.im[k], result, 0, sums);
   });
   return result;
 }

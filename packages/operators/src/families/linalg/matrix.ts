@@ -1,6 +1,6 @@
 import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
-import { giveUpScratch, isComplex, scratch, Tensor, type ScalarType } from '@cresset/tensor';
-import { readNumbers, writeNumbers } from '../../kernels/numbers/numbers.ts';
+import { giveUpScratch, isComplex, scratch, type ScalarType, type Tensor } from '@cresset/tensor';
+import { elementsInPieces, numbersInPieces, storeInPieces, writeNumbers } from '../../kernels/numbers/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
 
 /**
@@ -152,25 +152,27 @@ export class Matrix {
 }
 
 /** The elements of a tensor in C order, real and imaginary parts apart. */
-export function readParts(tensor: Tensor): { re: Float64Array; im: Float64Array } {
+export function* readParts(tensor: Tensor): Pieces<{ re: Float64Array; im: Float64Array }> {
   if (!isComplex(tensor.dtype)) {
+    const numbers = yield* numbersInPieces(tensor);
     const re = scratch(Float64Array, tensor.numel);
-    re.set(readNumbers(tensor));
+    re.set(numbers);
     return { re, im: scratch(Float64Array, tensor.numel) };
   }
-  const elements = tensor.contiguousArray() as Float64Array;
+  const elements = (yield* elementsInPieces(tensor)) as Float64Array;
   const [re, im] = [scratch(Float64Array, tensor.numel), scratch(Float64Array, tensor.numel)];
-  for (let i = 0; i < re.length; i++) {
+  yield* repeat(re.length, 4, (i) => {
     re[i] = elements[2 * i];
     im[i] = elements[2 * i + 1];
-  }
+  });
   return { re, im };
 }
 
 /** The matrices in the last two dimensions, batch by batch. */
-export function readMatrices(tensor: Tensor): Matrix[] {
+export function* readMatrices(tensor: Tensor): Pieces<Matrix[]> {
   const [rows, columns] = tensor.sizes.slice(-2);
-  const { re, im } = readParts(tensor);
+  const { re, im } = yield* readParts(tensor);
+  yield;
   const size = rows * columns;
   const count = tensor.sizes.slice(0, -2).reduce((product, length) => product * length, 1);
   return Array.from({ length: count }, (_, b) => {
@@ -180,7 +182,8 @@ export function readMatrices(tensor: Tensor): Matrix[] {
 }
 
 /** Fills a contiguous tensor with matrices, one after the other. */
-export function writeMatrices(out: Tensor, matrices: readonly Matrix[]): void {
+export function* writeMatrices(out: Tensor, matrices: readonly Matrix[]): Pieces {
+  yield;
   const join = (part: 're' | 'im'): Float64Array => {
     const values = scratch(Float64Array, out.numel);
     let at = 0;
@@ -190,16 +193,16 @@ export function writeMatrices(out: Tensor, matrices: readonly Matrix[]): void {
     }
     return values;
   };
-  writeParts(out, join('re'), isComplex(out.dtype) ? join('im') : null);
+  yield* writeParts(out, join('re'), isComplex(out.dtype) ? join('im') : null);
 }
 
-export function writeParts(out: Tensor, re: Float64Array, im: Float64Array | null): void {
-  if (!isComplex(out.dtype)) return writeNumbers(out, re);
+export function* writeParts(out: Tensor, re: Float64Array, im: Float64Array | null): Pieces {
+  if (!isComplex(out.dtype)) return yield* storeInPieces(out, re);
   const target = out.storageArrayForWriting();
-  for (let i = 0; i < re.length; i++) {
+  yield* repeat(re.length, 4, (i) => {
     target[2 * (out.storageOffset + i)] = re[i];
     target[2 * (out.storageOffset + i) + 1] = im?.[i] ?? 0;
-  }
+  });
 }
 
 /** Fills a contiguous real tensor with vectors or single numbers, one after the other. */
@@ -214,18 +217,6 @@ export function writeVectors(out: Tensor, vectors: readonly (ArrayLike<number> |
     }
   }
   writeNumbers(out, values);
-}
-
-/** A new tensor of these matrices over the given batch dimensions. */
-export function tensorOf(
-  matrices: readonly Matrix[],
-  batch: readonly number[],
-  sizes: readonly number[],
-  dtype: ScalarType,
-): Tensor {
-  const result = Tensor.empty([...batch, ...sizes], dtype);
-  writeMatrices(result, matrices);
-  return result;
 }
 
 /** a / b of complex numbers in parts, scaled against overflow. */

@@ -85,19 +85,19 @@ function solveRow(
     *host(args, outputs) {
       const { pair } = prepare(args);
       const { A, left } = args;
-      const factors = yield* mapped(readMatrices(A), (matrix) => luFactor(matrix));
+      const factors = yield* mapped(yield* readMatrices(A), (matrix) => luFactor(matrix));
       const infos = factors.map(({ info }) => info);
       if (always || args.check_errors) checkInfos(infos, api, A.dim === 2);
-      const right = readMatrices(pair[1]);
-      const solutions = yield* mapped(readMatrices(pair[0]), function* (matrix, i) {
+      const right = yield* readMatrices(pair[1]);
+      const solutions = yield* mapped(yield* readMatrices(pair[0]), function* (matrix, i) {
         const { lu, pivots } = yield* luFactor(matrix);
         if (left) return yield* luSolve(lu, pivots, right[i]);
         return yield* fromRight(right[i], (b) => luSolve(lu, pivots, b, true));
       });
-      results.forEach((name, at) => {
-        if (name === 'X') writeMatrices(outputs[at], solutions);
+      for (const [at, name] of results.entries()) {
+        if (name === 'X') yield* writeMatrices(outputs[at], solutions);
         else if (name === 'LU')
-          writeMatrices(
+          yield* writeMatrices(
             outputs[at],
             factors.map(({ lu }) => lu),
           );
@@ -107,7 +107,7 @@ function solveRow(
             factors.map(({ pivots }) => pivots),
           );
         else writeVectors(outputs[at], infos);
-      });
+      }
     },
   });
 }
@@ -132,9 +132,9 @@ const solveTriangularRow = kernel<TriangularArgs>(
     },
     *host({ self, B, upper, left, unitriangular: unit }, [out]) {
       const [triangles, sides] = broadcastBatches(self, B);
-      const a = readMatrices(triangles);
+      const a = yield* readMatrices(triangles);
       yield;
-      const b = readMatrices(sides);
+      const b = yield* readMatrices(sides);
       yield;
       const solutions = yield* mapped(a, (each, i) =>
         left
@@ -142,7 +142,7 @@ const solveTriangularRow = kernel<TriangularArgs>(
           : fromRight(b[i], (right) => solveTriangular(each.adjoint(), right, !upper, unit)),
       );
       yield;
-      writeMatrices(out, solutions);
+      yield* writeMatrices(out, solutions);
     },
   },
 );
@@ -181,9 +181,11 @@ const triangularSolve = kernel<OldTriangularArgs>(
       return broadcastBatches(self, A).map(({ sizes, dtype }) => ({ sizes, dtype }));
     },
     *host({ self, A, upper, transpose, unitriangular: unit }, [x, copy]) {
-      const [b, a] = broadcastBatches(self, A).map(readMatrices);
-      writeMatrices(copy, a);
-      writeMatrices(
+      const [sides, triangles] = broadcastBatches(self, A);
+      const b = yield* readMatrices(sides);
+      const a = yield* readMatrices(triangles);
+      yield* writeMatrices(copy, a);
+      yield* writeMatrices(
         x,
         yield* mapped(a, (each, i) =>
           solveTriangular(transpose ? each.transpose() : each, b[i], upper !== transpose, unit),
@@ -219,11 +221,11 @@ const choleskySolveRow = kernel<CholeskySolveArgs>(
     },
     *host({ self, input2, upper }, [out]) {
       const [sides, triangles] = broadcastBatches(self, input2);
-      const b = readMatrices(sides);
+      const b = yield* readMatrices(sides);
       yield;
-      const factors = readMatrices(triangles);
+      const factors = yield* readMatrices(triangles);
       yield;
-      writeMatrices(out, yield* mapped(b, (each, i) => choleskySolve(factors[i], each, upper)));
+      yield* writeMatrices(out, yield* mapped(b, (each, i) => choleskySolve(factors[i], each, upper)));
     },
   },
 );
@@ -237,9 +239,11 @@ const choleskyInverse = kernel<{ self: Tensor; upper: boolean }>(
       return { sizes: self.sizes, dtype: self.dtype };
     },
     *host({ self, upper }, [out]) {
-      writeMatrices(
+      yield* writeMatrices(
         out,
-        yield* mapped(readMatrices(self), (factor) => choleskySolve(factor, Matrix.identity(factor.rows), upper)),
+        yield* mapped(yield* readMatrices(self), (factor) =>
+          choleskySolve(factor, Matrix.identity(factor.rows), upper),
+        ),
       );
     },
   },
@@ -264,10 +268,13 @@ function inverseRow(
     },
     *host(args, [inverse, info]) {
       const a = args[argument];
-      const factors = yield* mapped(readMatrices(a), (matrix) => luFactor(matrix));
+      const factors = yield* mapped(yield* readMatrices(a), (matrix) => luFactor(matrix));
       const infos = factors.map((each) => each.info);
       if (always || args.check_errors) checkInfos(infos, api, a.dim === 2);
-      writeMatrices(inverse, yield* mapped(factors, ({ lu, pivots }) => luSolve(lu, pivots, Matrix.identity(lu.rows))));
+      yield* writeMatrices(
+        inverse,
+        yield* mapped(factors, ({ lu, pivots }) => luSolve(lu, pivots, Matrix.identity(lu.rows))),
+      );
       if (info) writeVectors(info, infos);
     },
   });
@@ -288,7 +295,7 @@ function squareRow<Args extends { self: Tensor }>(
       return { sizes: self.sizes, dtype: self.dtype };
     },
     *host(args, [result]) {
-      writeMatrices(result, yield* mapped(readMatrices(args.self), (matrix) => apply(matrix, args)));
+      yield* writeMatrices(result, yield* mapped(yield* readMatrices(args.self), (matrix) => apply(matrix, args)));
     },
   });
 }
@@ -324,13 +331,13 @@ function determinantRow(
     },
     *host(args, outputs) {
       const a = args[argument];
-      const factors = yield* mapped(readMatrices(a), (matrix) => luFactor(matrix));
+      const factors = yield* mapped(yield* readMatrices(a), (matrix) => luFactor(matrix));
       const number = (re: number, im: number): Matrix => Matrix.build(1, 1, () => [re, im]);
       const parts = factors.map(signAndLogDeterminant);
-      results.forEach((name, at) => {
+      for (const [at, name] of results.entries()) {
         const target = outputs[at];
         if (name === 'LU')
-          writeMatrices(
+          yield* writeMatrices(
             target,
             factors.map(({ lu }) => lu),
           );
@@ -340,12 +347,12 @@ function determinantRow(
             factors.map(({ pivots }) => pivots),
           );
         else if (name === 'det')
-          writeMatrices(
+          yield* writeMatrices(
             target,
             factors.map((each) => number(...determinant(each))),
           );
         else if (name === 'sign')
-          writeMatrices(
+          yield* writeMatrices(
             target,
             parts.map(({ sign }) => number(...sign)),
           );
@@ -355,11 +362,11 @@ function determinantRow(
             parts.map(({ log }) => log),
           );
         else
-          writeMatrices(
+          yield* writeMatrices(
             target,
             parts.map(({ sign, log }) => number(...logDeterminant(sign, log, isComplex(a.dtype)))),
           );
-      });
+      }
     },
   });
 }
@@ -381,11 +388,11 @@ interface LuSolveArgs {
 function* solveFromLu({ LU, pivots, B, left, adjoint }: LuSolveArgs, out: Tensor): Pieces {
   const [lu, b] = broadcastBatches(LU, B);
   const numbers = readNumbers(expand(pivots, lu.sizes.slice(0, -1)));
-  const right = readMatrices(b);
+  const right = yield* readMatrices(b);
   const n = lu.sizes.at(-1)!;
-  writeMatrices(
+  yield* writeMatrices(
     out,
-    yield* mapped(readMatrices(lu), (each, i) => {
+    yield* mapped(yield* readMatrices(lu), (each, i) => {
       const own = numbers.subarray(i * n, (i + 1) * n);
       if (left) return luSolve(each, own, right[i], adjoint);
       return fromRight(right[i], (y) => luSolve(each, own, y, !adjoint));
@@ -452,10 +459,10 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
       const [ld, b] = broadcastBatches(LD, B);
       const numbers = readNumbers(expand(pivots, ld.sizes.slice(0, -1)));
       const n = ld.sizes.at(-1)!;
-      const right = readMatrices(b);
-      writeMatrices(
+      const right = yield* readMatrices(b);
+      yield* writeMatrices(
         out,
-        yield* mapped(readMatrices(ld), (each, i) =>
+        yield* mapped(yield* readMatrices(ld), (each, i) =>
           ldlSolve(each, numbers.subarray(i * n, (i + 1) * n), right[i], hermitian && isComplex(LD.dtype)),
         ),
       );
@@ -481,9 +488,10 @@ const tensorInverse = kernel<{ self: Tensor; ind: number }>(
     },
     *host({ self, ind }, [out]) {
       const size = product(self.sizes.slice(ind));
-      const { lu, pivots, info } = yield* luFactor(readMatrices(copied(self, [size, size]))[0]);
+      const [matrix] = yield* readMatrices(copied(self, [size, size]));
+      const { lu, pivots, info } = yield* luFactor(matrix);
       check(info === 0, 'Failed to invert the input tensor, because it is singular.');
-      writeMatrices(out, [yield* luSolve(lu, pivots, Matrix.identity(size))]);
+      yield* writeMatrices(out, [yield* luSolve(lu, pivots, Matrix.identity(size))]);
     },
   },
 );
@@ -521,9 +529,11 @@ const tensorSolve = kernel<TensorSolveArgs>(
     },
     *host(args, [out]) {
       const size = args.other.numel;
-      const { lu, pivots, info } = yield* luFactor(readMatrices(copied(moved(args), [size, size]))[0]);
+      const [matrix] = yield* readMatrices(copied(moved(args), [size, size]));
+      const [right] = yield* readMatrices(copied(args.other, [size, 1]));
+      const { lu, pivots, info } = yield* luFactor(matrix);
       checkInfos([info], 'torch.linalg.solve', true);
-      writeMatrices(out, [yield* luSolve(lu, pivots, readMatrices(copied(args.other, [size, 1]))[0])]);
+      yield* writeMatrices(out, [yield* luSolve(lu, pivots, right)]);
     },
   },
 );

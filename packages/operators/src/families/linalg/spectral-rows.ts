@@ -108,10 +108,10 @@ function converted(self: Tensor, dtype: ScalarType | null | undefined): Tensor {
 function* computeNorm(args: NormArgs, { dims, matrix, vector }: NormPlan, out: Tensor): Pieces {
   const self = withLast(converted(args.self, args.dtype), dims);
   if (matrix !== null) {
-    writeVectors(out, yield* mapped(readMatrices(self), (each) => matrixNorm(each, matrix)));
+    writeVectors(out, yield* mapped(yield* readMatrices(self), (each) => matrixNorm(each, matrix)));
     return;
   }
-  const { re, im } = readParts(self);
+  const { re, im } = yield* readParts(self);
   const group = dims.reduce((product, dim) => product * args.self.sizes[dim], 1);
   const sizes = yield* filled(re, 8, (i) => Math.hypot(re[i], im[i]));
   const norms = scratch(Float64Array, out.numel);
@@ -201,7 +201,7 @@ function condRow(schema: string, out: string): OperatorRow {
       return { sizes: batchOf(self), dtype: realType(self.dtype) };
     },
     *host(args, [result]) {
-      writeVectors(result, yield* mapped(readMatrices(args.self), (matrix) => condition(matrix, orderIn(args))));
+      writeVectors(result, yield* mapped(yield* readMatrices(args.self), (matrix) => condition(matrix, orderIn(args))));
     },
   });
 }
@@ -271,7 +271,7 @@ function rankRow(schema: string, out: string): OperatorRow {
       const threshold = thresholds(self, tolerances, result.sizes);
       writeVectors(
         result,
-        yield* mapped(readMatrices(expandBatch(self, result.sizes)), function* (matrix, at) {
+        yield* mapped(yield* readMatrices(expandBatch(self, result.sizes)), function* (matrix, at) {
           const values = yield* spectrum(matrix, args.hermitian);
           const bound = threshold(at, extreme(values, false));
           return values.filter((value) => value > bound).length;
@@ -328,9 +328,9 @@ function pinvRow(schema: string, out: string | false): OperatorRow {
       if (result.numel === 0) return;
       const batch = batchOf(result);
       const threshold = thresholds(args.self, pinvTolerances(args), batch);
-      writeMatrices(
+      yield* writeMatrices(
         result,
-        yield* mapped(readMatrices(expandBatch(args.self, batch)), function* (matrix, at) {
+        yield* mapped(yield* readMatrices(expandBatch(args.self, batch)), function* (matrix, at) {
           const factors = yield* args.hermitian ? hermitianSingularValues(matrix) : singularValues(matrix);
           return yield* pseudoinverse(factors, threshold(at, extreme(factors.s, false)));
         }),
@@ -376,8 +376,8 @@ const leastSquares = kernel<LstsqArgs>(
       const batch = broadcastSizes(batchOf(self), batchOf(right));
       const [rows, columns] = self.sizes.slice(-2);
       const width = right.sizes.at(-1)!;
-      const sides = readMatrices(expandBatch(right, batch));
-      const matrices = readMatrices(expandBatch(self, batch));
+      const sides = yield* readMatrices(expandBatch(right, batch));
+      const matrices = yield* readMatrices(expandBatch(self, batch));
       const factors = yield* mapped(matrices, singularValues);
       const cutoff = driver === 'gels' ? 0 : (rcond ?? epsilonOf(self.dtype) * Math.max(rows, columns));
       const bounds = factors.map(({ s }) => cutoff * extreme(s, false));
@@ -387,7 +387,7 @@ const leastSquares = kernel<LstsqArgs>(
       const ranks = factors.map(({ s }, i) => s.filter((value) => value > bounds[i]).length);
 
       const solution = Tensor.empty([...batch, columns, ...(isVector ? [] : [width])], self.dtype);
-      writeMatrices(solution, solutions);
+      yield* writeMatrices(solution, solutions);
       const realDtype = realType(self.dtype);
       const knowsResiduals =
         rows > columns && driver !== 'gelsy' && (driver === 'gels' || ranks.every((rank) => rank === columns));
