@@ -8,6 +8,8 @@ export interface Eigen {
 }
 
 const iterationsPerValue = 60;
+/** What it takes to rotate a pair of elements, in operations: those of a column lie far from each other. */
+const ROTATION_COST = 24;
 
 /**
  * Eigenvalues and eigenvectors by the shifted QR method on a Hessenberg form. Of a real matrix, values come in exactly
@@ -57,18 +59,20 @@ function rotateColumns(m: Matrix, p: number, q: number, [c, sre, sim]: readonly 
 }
 
 /** Zeros below the first subdiagonal, by rotations, which `q` takes up. */
-function reduceToHessenberg(t: Matrix, q: Matrix): Pieces {
+function* reduceToHessenberg(t: Matrix, q: Matrix): Pieces {
   const n = t.rows;
-  return repeat(n - 2, 3 * n * n, (k) => {
-    for (let i = n - 1; i > k + 1; i--) {
+  for (let k = 0; k < n - 2; k++) {
+    yield* repeat(n - k - 2, 3 * ROTATION_COST * n, (step) => {
+      const i = n - 1 - step;
       const turn = givens(t.at(i - 1, k), t.at(i, k));
-      if (turn[1] === 0 && turn[2] === 0) continue;
+      if (turn[1] === 0 && turn[2] === 0) return;
       rotateRows(t, i - 1, i, turn, k);
       rotateColumns(t, i - 1, i, turn, n);
       rotateColumns(q, i - 1, i, turn, n);
       t.set(i, k, 0, 0);
-    }
-  });
+    });
+    yield;
+  }
 }
 
 /** The eigenvalue of the trailing 2×2 block nearest to its last element (Wilkinson's shift). */
@@ -117,12 +121,12 @@ function* reduceToTriangle(t: Matrix, q: Matrix): Pieces {
     const [sre, sim] = shiftOf(t, last);
     // Cycles are broken by a shift that has nothing to do with the matrix's structure.
     const kick = iterations % 10 === 0 ? Math.hypot(...t.at(last, last - 1)) : 0;
-    qrStep(t, q, first, last, sre + kick, sim);
+    yield* qrStep(t, q, first, last, sre + kick, sim);
     yield;
   }
 }
 
-function qrStep(t: Matrix, q: Matrix, first: number, last: number, sre: number, sim: number): void {
+function* qrStep(t: Matrix, q: Matrix, first: number, last: number, sre: number, sim: number): Pieces {
   const n = t.rows;
   const shiftDiagonal = (sign: number): void => {
     for (let i = first; i <= last; i++) {
@@ -133,14 +137,15 @@ function qrStep(t: Matrix, q: Matrix, first: number, last: number, sre: number, 
   shiftDiagonal(-1);
   const turns: [number, number, number][] = [];
   // Rows outside the active block are scaled by nothing: the rotations reach past it only to keep T similar to A.
-  for (let k = first; k < last; k++) {
+  yield* repeat(last - first, ROTATION_COST * n, (at) => {
+    const k = first + at;
     const turn = givens(t.at(k, k), t.at(k + 1, k));
     turns.push(turn);
     rotateRows(t, k, k + 1, turn, k);
-  }
-  turns.forEach((turn, at) => {
-    rotateColumns(t, first + at, first + at + 1, turn, Math.min(first + at + 2, last + 1));
-    rotateColumns(q, first + at, first + at + 1, turn, n);
+  });
+  yield* repeat(turns.length, 2 * ROTATION_COST * n, (at) => {
+    rotateColumns(t, first + at, first + at + 1, turns[at], Math.min(first + at + 2, last + 1));
+    rotateColumns(q, first + at, first + at + 1, turns[at], n);
   });
   shiftDiagonal(1);
 }

@@ -85,7 +85,7 @@ function orthogonalise(work: Matrix, v: Matrix, p: number, q: number): boolean {
 /** The cyclic Jacobi method; only the triangle named is read. */
 export function* hermitianEigen(matrix: Matrix, upper = false): Pieces<HermitianEigen> {
   const n = matrix.rows;
-  const a = Matrix.build(n, n, (i, j) => {
+  const a = yield* Matrix.inRows(n, n, (i, j) => {
     if (i === j) return [matrix.re[i * n + i], 0];
     if (i < j === upper) return matrix.at(i, j);
     const [re, im] = matrix.at(j, i);
@@ -100,7 +100,7 @@ export function* hermitianEigen(matrix: Matrix, upper = false): Pieces<Hermitian
   const order = Array.from(diagonal.keys()).sort((x, y) => diagonal[x] - diagonal[y]);
   return {
     values: Float64Array.from(order, (i) => diagonal[i]),
-    vectors: Matrix.build(n, n, (i, j) => vectors.at(i, order[j])),
+    vectors: yield* Matrix.inRows(n, n, (i, j) => vectors.at(i, order[j])),
   };
 }
 
@@ -157,14 +157,14 @@ export function* singularValues(matrix: Matrix): Pieces<SingularValues> {
   return {
     u: yield* completeBasis(u, rank, columns),
     s: Float64Array.from(order, (j) => lengths[j]),
-    v: Matrix.build(columns, columns, (i, j) => v.at(i, order[j])),
+    v: yield* Matrix.inRows(columns, columns, (i, j) => v.at(i, order[j])),
   };
 }
 
 /** The first `known` columns, orthonormal, and more of them up to `columns`: unit vectors less what lies in those before. */
 export function* completeBasis(basis: Matrix, known: number, columns: number): Pieces<Matrix> {
   const { rows } = basis;
-  const result = Matrix.build(rows, columns, (i, j) => (j < known ? basis.at(i, j) : [0, 0]));
+  const result = yield* Matrix.inRows(rows, columns, (i, j) => (j < known ? basis.at(i, j) : [0, 0]));
   let candidate = 0;
   for (let j = known; j < columns && candidate < rows; candidate++) {
     const vector = new Matrix(rows, 1);

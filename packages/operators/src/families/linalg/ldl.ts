@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/loops/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { quotient, type Matrix } from './matrix.ts';
 
 type Parts = readonly [number, number];
@@ -11,6 +11,8 @@ export interface LdlFactors {
   readonly info: number;
 }
 
+/** What an element takes that is eliminated, in operations. */
+const ELEMENT_COST = 24;
 /** The growth bound of Bunch and Kaufman. */
 const alpha = (1 + Math.sqrt(17)) / 8;
 
@@ -48,7 +50,7 @@ export function* ldlFactor(matrix: Matrix, hermitian: boolean): Pieces<LdlFactor
       }
     }
     exchange(a, k, k + step - 1, exchanged, hermitian);
-    eliminate(a, k, step, hermitian);
+    yield* eliminate(a, k, step, hermitian);
     pivots.fill(step === 1 ? exchanged + 1 : -(exchanged + 1), k, k + step);
     k += step;
     yield;
@@ -77,10 +79,11 @@ function exchange(a: Matrix, k: number, p: number, q: number, hermitian: boolean
 }
 
 /** Takes column(s) `k` out of what is left and puts L's there. */
-function eliminate(a: Matrix, k: number, step: number, hermitian: boolean): void {
+function* eliminate(a: Matrix, k: number, step: number, hermitian: boolean): Pieces {
   const n = a.rows;
   const block = blockAt(a, k, step, hermitian);
-  for (let j = k + step; j < n; j++) {
+  yield* repeat(n - k - step, ELEMENT_COST * n, (at) => {
+    const j = k + step + at;
     const old = Array.from({ length: step }, (_, s) => a.at(j, k + s));
     // (L row)·D = old row, so Dᵀ is solved with.
     const factors = solveBlock(transposed(block), old);
@@ -92,7 +95,7 @@ function eliminate(a: Matrix, k: number, step: number, hermitian: boolean): void
       a.set(i, j, value[0], hermitian && i === j ? 0 : value[1]);
     }
     factors.forEach((factor, s) => a.set(j, k + s, ...factor));
-  }
+  });
 }
 
 type Block = readonly (readonly Parts[])[];

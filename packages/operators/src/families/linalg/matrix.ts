@@ -3,6 +3,9 @@ import { giveUpScratch, isComplex, scratch, type ScalarType, type Tensor } from 
 import { elementsInPieces, numbersInPieces, storeInPieces, writeNumbers } from '../../kernels/numbers/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
 
+/** What an element takes that a function gives, in operations. */
+const ELEMENT_COST = 16;
+
 /**
  * A dense matrix of complex numbers in rows, computed with in double precision. Real matrices have imaginary parts of zero,
  * so that each factorisation is written once.
@@ -24,6 +27,19 @@ export class Matrix {
   static build(rows: number, columns: number, element: (i: number, j: number) => readonly [number, number]): Matrix {
     const result = new Matrix(rows, columns);
     for (let i = 0; i < rows; i++) for (let j = 0; j < columns; j++) result.set(i, j, ...element(i, j));
+    return result;
+  }
+
+  /** As `build`, row by row. */
+  static *inRows(
+    rows: number,
+    columns: number,
+    element: (i: number, j: number) => readonly [number, number],
+  ): Pieces<Matrix> {
+    const result = new Matrix(rows, columns);
+    yield* repeat(rows, ELEMENT_COST * columns, (i) => {
+      for (let j = 0; j < columns; j++) result.set(i, j, ...element(i, j));
+    });
     return result;
   }
 
