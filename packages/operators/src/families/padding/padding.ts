@@ -1,4 +1,4 @@
-import { Tensor, type ScalarType } from '@cresset/tensor';
+import { scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { binary, constant, exprTypeOf, param, select, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
@@ -9,7 +9,7 @@ import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../tab
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, mul, sub, where, within } from '../../kernels/expressions.ts';
 import { narrowView } from '../../kernels/views.ts';
-import type { Pieces } from '../../kernels/loops/pieces.ts';
+import { filled, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Padding at the borders (ATen/native/PadNd.cpp, ReflectionPad.cpp, ReplicationPadding.cpp). */
 
@@ -62,7 +62,7 @@ interface Run {
 }
 
 /** How many positions from `at` on follow each other in equal steps: forward in the middle, backward or not at all at a border. */
-function runAt(positions: readonly number[], at: number): Run {
+function runAt(positions: ArrayLike<number>, at: number): Run {
   const step = at + 1 < positions.length ? positions[at + 1] - positions[at] : 0;
   let length = 1;
   while (at + length < positions.length && positions[at + length] - positions[at + length - 1] === step) length++;
@@ -80,7 +80,7 @@ function runView(source: Tensor, dim: number, first: number, { length, step }: R
 function* hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: Scalar, out: Tensor): Pieces {
   if (mode === 'constant') {
     const write = scalarWriter(out);
-    for (let at = 0; at < out.numel; at++) write(out.storageOffset + at, value);
+    yield* repeat(out.numel, 16, (at) => write(out.storageOffset + at, value));
     let target = out;
     let source = self;
     borders.forEach(({ before, after }, dim) => {
@@ -105,8 +105,9 @@ function* hostPad(self: Tensor, mode: Mode, borders: readonly Border[], value: S
     }
     const sizes = source.sizes.with(dim, out.sizes[dim]);
     const padded = Tensor.empty(sizes, out.dtype);
-    const positions = Array.from({ length: sizes[dim] }, (_, at) =>
-      sourcePosition(mode, at - before, source.sizes[dim]),
+    const length = source.sizes[dim];
+    const positions = yield* filled(scratch(Float64Array, sizes[dim]), 16, (at) =>
+      sourcePosition(mode, at - before, length),
     );
     for (let at = 0; at < positions.length;) {
       const run = runAt(positions, at);
