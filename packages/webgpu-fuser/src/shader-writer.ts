@@ -264,23 +264,34 @@ export class ShaderWriter {
 
   /** Gives `axes` their values from a flat position, the last axis running fastest. */
   unflatten(axes: readonly AxisExpr[], flat: string, scope: Scope): void {
+    const [names, extents] = this.#nameAxes(axes, scope, scope);
+    this.#divide(flat, 'let', names, extents, scope);
+  }
+
+  /** Names for axes that have values in `scope`, and their extents as they stand in `before`. */
+  #nameAxes(axes: readonly AxisExpr[], before: Scope, scope: Scope): [names: string[], extents: string[]] {
+    const names = axes.map((axis) => this.axisName(axis));
+    const extents = axes.map((axis, position) => (position === 0 ? '' : this.value(axis.extent, before)));
+    axes.forEach((axis, position) => scope.bind(axis, names[position]));
+    return [names, extents];
+  }
+
+  /** Takes a flat position apart: one division for each axis but the first, since the remainder would be another one. */
+  #divide(
+    flat: string,
+    declare: 'let' | 'var',
+    names: readonly string[],
+    extents: readonly string[],
+    scope: Scope,
+  ): void {
     let rest = flat;
-    const lines: string[] = [];
-    for (let position = axes.length - 1; position >= 0; position--) {
-      const axis = axes[position];
-      const name = this.axisName(axis);
-      if (position === 0) {
-        lines.push(`let ${name} = ${rest};`);
-      } else {
-        const extent = this.value(axis.extent, scope);
-        const next = this.fresh('rest');
-        // One division: the remainder would be another one.
-        lines.push(`let ${next} = ${rest} / ${extent};`, `let ${name} = ${rest} - ${next} * ${extent};`);
-        rest = next;
-      }
-      scope.bind(axis, name);
+    for (let position = names.length - 1; position > 0; position--) {
+      const next = this.fresh('rest');
+      scope.line(`let ${next} = ${rest} / ${extents[position]};`);
+      scope.line(`${declare} ${names[position]} = ${rest} - ${next} * ${extents[position]};`);
+      rest = next;
     }
-    for (const line of lines) scope.line(line);
+    if (names.length > 0) scope.line(`${declare} ${names[0]} = ${rest};`);
   }
 
   /**
@@ -290,22 +301,10 @@ export class ShaderWriter {
    * @returns what the loop ends with
    */
   unflattenInSteps(axes: readonly AxisExpr[], start: string, step: number, before: Scope, inner: Scope): string[] {
-    const names = axes.map((axis) => this.axisName(axis));
-    const extents = axes.map((axis) => this.value(axis.extent, before));
-    const digits = (flat: string, declare: 'let' | 'var', named: readonly string[]): void => {
-      let rest = flat;
-      for (let position = axes.length - 1; position > 0; position--) {
-        const next = this.fresh('rest');
-        before.line(`let ${next} = ${rest} / ${extents[position]};`);
-        before.line(`${declare} ${named[position]} = ${rest} - ${next} * ${extents[position]};`);
-        rest = next;
-      }
-      before.line(`${declare} ${named[0]} = ${rest};`);
-    };
-    digits(start, 'var', names);
+    const [names, extents] = this.#nameAxes(axes, before, inner);
     const steps = names.map((name) => `${name}_step`);
-    digits(String(step), 'let', steps);
-    axes.forEach((axis, position) => inner.bind(axis, names[position]));
+    this.#divide(start, 'var', names, extents, before);
+    this.#divide(String(step), 'let', steps, extents, before);
     let carry = '';
     const lines: string[] = [];
     for (let position = axes.length - 1; position >= 0; position--) {

@@ -1,4 +1,5 @@
-import { binary, constant, param, select, type Expr } from '@cresset/tensorexpr';
+import type { ScalarType } from '@cresset/tensor';
+import { binary, constant, param, select, unary, type Expr } from '@cresset/tensorexpr';
 
 /** Short names for the expressions that lowerings are made of. */
 
@@ -16,6 +17,12 @@ export const index = (value: number): Expr => constant('i32', value);
 export const floatParam = (value: number): Expr => param('float', value);
 /** An index or size that may change from launch to launch. */
 export const indexParam = (value: number): Expr => param('i32', value);
+
+/** Rounds to the numbers of a dtype of 16 bits; a value of another dtype stays as it is. */
+export function roundedTo(dtype: ScalarType | undefined, value: Expr): Expr {
+  if (dtype === 'float16') return unary('half', value);
+  return dtype === 'bfloat16' ? unary('bfloat', value) : value;
+}
 
 /** `0 <= at < size`. */
 export function within(at: Expr, size: Expr): Expr {

@@ -8,7 +8,8 @@ export { WasmDevice };
 export async function openWasmDevice(): Promise<WasmDevice | null> {
   const threads = canShareMemory() ? (jitOptions().numThreads ?? usualThreads()) : 1;
   try {
-    if (threads < 2) return new WasmDevice();
+    // What is no number is one thread.
+    if (!(threads > 1)) return new WasmDevice();
     const { ThreadPool } = await import('./threads.ts');
     return new WasmDevice((linear) => new ThreadPool(linear, threads));
   } catch {

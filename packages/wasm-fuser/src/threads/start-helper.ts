@@ -13,7 +13,7 @@ interface NodeWorker extends Helper {
 
 interface NodeProcess {
   getBuiltinModule?(name: 'node:worker_threads'): {
-    readonly Worker: new (text: string, options: { eval: true; stdout: boolean }) => NodeWorker;
+    readonly Worker: new (text: string, options: { eval: true }) => NodeWorker;
   };
 }
 
@@ -24,7 +24,7 @@ export function startHelper(help: (start: HelperStart) => void, start: HelperSta
   try {
     if (threads) {
       const text = `require('node:worker_threads').parentPort.once('message', ${help})`;
-      const worker = new threads.Worker(text, { eval: true, stdout: false });
+      const worker = new threads.Worker(text, { eval: true });
       worker.on('error', () => undefined);
       worker.unref();
       worker.postMessage(start);

@@ -1,6 +1,6 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, realType, Tensor } from '@cresset/tensor';
+import { isComplex, realType, type Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
@@ -10,6 +10,7 @@ import { checkFloating, checkInfos, checkMatrix, checkSameType, checkSquare } fr
 import { ldlSolve } from './ldl.ts';
 import { determinant, luFactor, luSolve, signAndLogDeterminant, solveTriangular } from './lu.ts';
 import { batchOf, Matrix, readMatrices, writeMatrices, writeVectors } from './matrix.ts';
+import { tensorSystemRows } from './tensor-system-rows.ts';
 import { matrixExponential, matrixPower } from './matrix-exponential.ts';
 
 /** Systems of linear equations, inverses and determinants (ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp). */
@@ -470,74 +471,6 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
   },
 );
 
-const copied = (self: Tensor, sizes: readonly number[]): Tensor =>
-  Tensor.fromArray(self.contiguousArray(), sizes, self.dtype);
-const product = (sizes: readonly number[]): number => sizes.reduce((total, size) => total * size, 1);
-const requirement = (slices: readonly [string, string], got: readonly [number, number]): string =>
-  `Expected self to satisfy the requirement prod(self.shape[${slices[0]}]) == prod(self.shape[${slices[1]}]), but got ${got[0]} != ${got[1]}`;
-
-const tensorInverse = kernel<{ self: Tensor; ind: number }>(
-  'aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor',
-  {
-    out: true,
-    shape({ self, ind }) {
-      check(ind > 0, `Expected a strictly positive integer for 'ind', but got ${ind}`);
-      const [end, start] = [self.sizes.slice(ind), self.sizes.slice(0, ind)];
-      check(product(end) === product(start), requirement(['ind:', ':ind'], [product(end), product(start)]));
-      return { sizes: [...end, ...start], dtype: self.dtype };
-    },
-    *host({ self, ind }, [out]) {
-      const size = product(self.sizes.slice(ind));
-      const [matrix] = yield* readMatrices(copied(self, [size, size]));
-      const { lu, pivots, info } = yield* luFactor(matrix);
-      check(info === 0, 'Failed to invert the input tensor, because it is singular.');
-      yield* writeMatrices(out, [yield* luSolve(lu, pivots, Matrix.identity(size))]);
-    },
-  },
-);
-
-interface TensorSolveArgs {
-  readonly self: Tensor;
-  readonly other: Tensor;
-  readonly dims: readonly number[] | null;
-}
-
-/** `self` with the dimensions in `dims` moved to the end. */
-function moved({ self, dims }: TensorSolveArgs): Tensor {
-  if (!dims) return self;
-  const last = dims.map((dim) => (dim < 0 ? dim + self.dim : dim));
-  const order = [...self.sizes.keys()].filter((dim) => !last.includes(dim)).concat(last);
-  return self.asStrided(
-    order.map((dim) => self.sizes[dim]),
-    order.map((dim) => self.strides[dim]),
-  );
-}
-
-const tensorSolve = kernel<TensorSolveArgs>(
-  'aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor',
-  {
-    out: true,
-    shape(args) {
-      const self = moved(args);
-      const rank = args.other.dim;
-      const [end, start] = [self.sizes.slice(rank), self.sizes.slice(0, rank)];
-      check(
-        product(end) === product(start),
-        requirement(['other.ndim:', ':other.ndim'], [product(end), product(start)]),
-      );
-      return { sizes: end, dtype: self.dtype };
-    },
-    *host(args, [out]) {
-      const size = args.other.numel;
-      const [matrix] = yield* readMatrices(copied(moved(args), [size, size]));
-      const [right] = yield* readMatrices(copied(args.other, [size, 1]));
-      const { lu, pivots, info } = yield* luFactor(matrix);
-      checkInfos([info], 'torch.linalg.solve', true);
-      yield* writeMatrices(out, [yield* luSolve(lu, pivots, right)]);
-    },
-  },
-);
-
 export const solveRows: readonly OperatorRow[] = [
   solveRow(
     'aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor',
@@ -612,6 +545,5 @@ export const solveRows: readonly OperatorRow[] = [
   luSolveRow,
   oldLuSolve,
   ldlSolveRow,
-  tensorInverse,
-  tensorSolve,
+  ...tensorSystemRows,
 ];

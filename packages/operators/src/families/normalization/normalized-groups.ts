@@ -3,7 +3,7 @@ import { numelOf, type ScalarType, type Tensor, scratch } from '@cresset/tensor'
 import { axis, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext } from '../../table/row.ts';
-import { add, div, floatParam, mul, sub } from '../../kernels/expressions.ts';
+import { add, div, floatParam, mul, roundedTo, sub } from '../../kernels/expressions.ts';
 import {
   fillInPieces,
   stridedNumbers,
@@ -166,8 +166,8 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
   const inner = all.slice(outer);
   const size = floatParam(count);
   const epsilon = floatParam(eps);
-  const moment = roundedTo(bfloatMoments ? 'bfloat16' : 'float64');
-  const statistic = roundedTo(statisticsDtype);
+  const moment = (value: Expr): Expr => (bfloatMoments ? roundedTo('bfloat16', value) : value);
+  const statistic = (value: Expr): Expr => roundedTo(statisticsDtype, value);
   const sum = (value = (element: Expr): Expr => element): Expr => {
     const reduced = inner.map((own) => axis(`r${own.name}`, own.extent));
     return reduce('sum', reduced, value(x.at([...axes, ...reduced])));
@@ -204,12 +204,6 @@ export function lowerNormalize(label: string, normalization: Normalization, cont
   }
   const [nestAxes, innerAxes] = given && !saved ? [all, []] : [axes, inner];
   context.launch({ kind: 'nest', label, axes: nestAxes, innerAxes, stores });
-}
-
-/** Rounds to the numbers of a dtype of 16 bits; those of others stay as they are. */
-function roundedTo(dtype: ScalarType | undefined): (value: Expr) => Expr {
-  if (dtype === 'float16') return (value) => unary('half', value);
-  return dtype === 'bfloat16' ? (value) => unary('bfloat', value) : (value) => value;
 }
 
 function joinInner({

@@ -7,13 +7,13 @@ import {
   exprTypeOf,
   param,
   TensorView,
-  unary,
   type AxisExpr,
   type Expr,
   type ExprType,
   type LoadExpr,
   type ParamExpr,
 } from '@cresset/tensorexpr';
+import { roundedTo } from '../expressions.ts';
 import { boxingOf } from '../../table/boxing.ts';
 import { broadcastAll, broadcastStrides } from '../broadcast.ts';
 import { strideOrder, stridesInOrder } from '../dimensions.ts';
@@ -162,7 +162,7 @@ export function hasPointwiseExpr(row: OperatorRow, dtypes: readonly ScalarType[]
 function convert(expr: Expr, from: ScalarType, to: ScalarType, rounds: boolean): Expr {
   const converted = cast(exprTypeOf(to), expr);
   if (from === to) return converted;
-  return rounds && isHalf(to) ? unary(to === 'float16' ? 'half' : 'bfloat', converted) : wrapNarrow(converted, to);
+  return rounds && isHalf(to) ? roundedTo(to, converted) : wrapNarrow(converted, to);
 }
 
 const isHalf = (dtype: ScalarType): boolean => dtype === 'float16' || dtype === 'bfloat16';
