@@ -1,6 +1,6 @@
-export { compileCode, type CodeProvider } from './interpreter/code-compiler.ts';
-export { printCode } from './interpreter/code-printer.ts';
-export type { Code, CodeSource } from './interpreter/code.ts';
+export { compileCode, type CodeProvider } from './interpreter/code/code-compiler.ts';
+export { printCode } from './interpreter/code/code-printer.ts';
+export type { Code, CodeSource } from './interpreter/code/code.ts';
 export { Execution } from './run/execution.ts';
 export {
   ExecutorCache,
@@ -15,7 +15,7 @@ export { PhiloxGenerator } from './run/philox.ts';
 export type { RunCounters } from './run/run-counters.ts';
 export { RuntimeContext, type RuntimeContextOptions } from './run/runtime-context.ts';
 export { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
-export { runtimeConstants, toIValue } from './interpreter/constant-value.ts';
+export { runtimeConstants, toIValue } from './interpreter/code/constant-value.ts';
 export {
   explainFunction,
   type Explanation,
@@ -35,11 +35,11 @@ export type { RunProfile } from './run/run-profile.ts';
 export { ScriptModule, type CallOptions, type ScriptModuleOptions } from './script-module.ts';
 export { bindArguments } from './worker/argument-binding.ts';
 export { inProcessPorts } from './worker/in-process-ports.ts';
-export * from './worker/protocol.ts';
+export * from './worker/wire/protocol.ts';
 export type { Hyperparameters, OptimizerName } from './training/optimizers.ts';
 export { ScriptFailure } from './worker/script-failure.ts';
-export { toWireError } from './worker/wire-error.ts';
-export { toWire, WireReader } from './worker/wire-value.ts';
+export { toWireError } from './worker/wire/wire-error.ts';
+export { toWire, WireReader } from './worker/wire/wire-value.ts';
 export { WorkerClient, type WorkerClientOptions } from './worker/worker-client.ts';
 export { PartLoader, type Part, type PartImports, type PartUse } from './worker/part-loader.ts';
 export { WorkerHost, type HostEnvironment } from './worker/worker-host.ts';

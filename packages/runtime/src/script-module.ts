@@ -3,7 +3,7 @@ import { CressetError, isCustomClass, type CompilationUnit, type Graph, type Scr
 import { ScriptObject, Tuple, type IValue, type Storage } from '@cresset/tensor';
 import { Execution, type OperatorObserver } from './run/execution.ts';
 import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
-import type { CodeProvider } from './interpreter/code-compiler.ts';
+import type { CodeProvider } from './interpreter/code/code-compiler.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
 import { emptyRunCounters } from './run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run/run-profile.ts';

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { ModelSummary } from '../worker/protocol.ts';
+import type { ModelSummary } from '../worker/wire/protocol.ts';
 import { collectModules, type HostedModel } from '../worker/hosted-model.ts';
 import type { AnswerBody } from '../worker/worker-host.ts';
 import type { RequestHandlers } from '../worker/request-handlers.ts';

@@ -20,8 +20,8 @@ import { ExecutorCache } from '../executor/graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { fromWireError } from '../worker/script-failure.ts';
-import type { OperatorOutcome, OperatorRegistration, OperatorRun, WireValue } from '../worker/protocol.ts';
-import { toWire, WireReader } from '../worker/wire-value.ts';
+import type { OperatorOutcome, OperatorRegistration, OperatorRun, WireValue } from '../worker/wire/protocol.ts';
+import { toWire, WireReader } from '../worker/wire/wire-value.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
 import { argumentsOf, parseScalarExpression, scalarExpr, type ScalarForm } from './scalar-expression.ts';
 

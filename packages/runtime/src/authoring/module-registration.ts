@@ -2,8 +2,8 @@ import { newContainerClass } from '@cresset/frontend';
 import { type CompilationUnit, CressetError, TensorType, type Type } from '@cresset/ir';
 import { Tensor, type IValue, type ScriptObject, typeOfValue } from '@cresset/tensor';
 import { collectModules } from '../worker/hosted-model.ts';
-import type { Registration, WireModule, WireValue } from '../worker/protocol.ts';
-import type { WireReader } from '../worker/wire-value.ts';
+import type { Registration, WireModule, WireValue } from '../worker/wire/protocol.ts';
+import type { WireReader } from '../worker/wire/wire-value.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
 import { moduleOfClass, type AuthoredModule } from './source-program.ts';
 

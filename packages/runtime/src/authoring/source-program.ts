@@ -29,7 +29,7 @@ import {
   type ModelOutput,
 } from '../worker/hosted-model.ts';
 import type { ProgramParts } from '../worker/program-parts.ts';
-import type { ConstructRequest, DeviceReport, ModelSummary } from '../worker/protocol.ts';
+import type { ConstructRequest, DeviceReport, ModelSummary } from '../worker/wire/protocol.ts';
 
 /** Where the names of people's own functions and classes begin. */
 export const NAMESPACE = '__torch__';

@@ -1,7 +1,7 @@
 import { CressetError, GraphFunction, type Graph, type ScriptFunction } from '@cresset/ir';
 import { inline, replaceTensorsByNumbers } from '@cresset/passes';
-import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
-import type { Code, CodeSource } from '../interpreter/code.ts';
+import { compileCode, type CodeProvider } from '../interpreter/code/code-compiler.ts';
+import type { Code, CodeSource } from '../interpreter/code/code.ts';
 
 /**
  * Makes code in which every operator of a program is called as it was written: derivatives are those of the operators that a person named, and what writes in

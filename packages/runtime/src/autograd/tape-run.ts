@@ -2,7 +2,7 @@ import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cres
 import { CompilationUnit, IntType, Source, type GraphFunction } from '@cresset/ir';
 import { List, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
-import type { Code } from '../interpreter/code.ts';
+import type { Code } from '../interpreter/code/code.ts';
 import type { Execution } from '../run/execution.ts';
 import { tapeCode } from './tape-code.ts';
 

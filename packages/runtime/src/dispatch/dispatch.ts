@@ -26,7 +26,7 @@ import {
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from '../run/execution.ts';
-import { expectTensors, type OperatorBinding } from '../interpreter/operator-binding.ts';
+import { expectTensors, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { countOne, type RunCounters } from '../run/run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';

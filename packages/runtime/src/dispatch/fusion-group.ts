@@ -1,7 +1,7 @@
 import { TensorType, type Graph, type Node } from '@cresset/ir';
 import { deviceRefusal, OperatorCall, OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue } from '@cresset/tensor';
-import { constantValue } from '../interpreter/constant-value.ts';
+import { constantValue } from '../interpreter/code/constant-value.ts';
 import { CapturedLaunches } from './captured-launches.ts';
 import {
   bringToHost,
@@ -17,7 +17,7 @@ import type { StorageLedger } from '../memory/storage-ledger.ts';
 import type { Execution } from '../run/execution.ts';
 import { runWithEpilogue } from './epilogue.ts';
 import { runFused, type Concatenation, type PointwiseMember } from './fused-kernel.ts';
-import { bindOperator, type OperatorBinding } from '../interpreter/operator-binding.ts';
+import { bindOperator, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { MemberError } from '../interpreter/script-error.ts';
 import { tensorsIn } from './tensors-in.ts';

@@ -9,7 +9,7 @@ import {
   type OperatorRow,
 } from '@cresset/operators';
 import { isInstance, numelOf, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { toIValue } from '../interpreter/constant-value.ts';
+import { toIValue } from '../interpreter/code/constant-value.ts';
 import { PhiloxGenerator } from '../run/philox.ts';
 
 /** Tensors of more elements are not worked out ahead of a run: they would be kept for good. */

@@ -1,6 +1,6 @@
 import type { Graph, Node } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
-import type { Code } from '../interpreter/code.ts';
+import type { Code } from '../interpreter/code/code.ts';
 import type { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { GraphExecutor, type RunSpec } from './graph-executor.ts';
 

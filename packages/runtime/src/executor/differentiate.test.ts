@@ -3,7 +3,7 @@ import { registerAllOperators } from '@cresset/operators';
 import { canonicalize, differentiate, formulas, gradientPairOf, type Gradient } from '@cresset/passes';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { initializeRuntime } from '../initialize.ts';
-import { runtimeConstants } from '../interpreter/constant-value.ts';
+import { runtimeConstants } from '../interpreter/code/constant-value.ts';
 import nodes from './gradient-goldens/nodes.json';
 import pointwise from './gradient-goldens/pointwise.json';
 import structure from './gradient-goldens/structure.json';

@@ -3,7 +3,7 @@ import { differentiate } from '@cresset/passes';
 import { Tensor, type IValue, type Tuple } from '@cresset/tensor';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { registerAllParts } from '../all-parts.ts';
-import { runtimeConstants } from '../interpreter/constant-value.ts';
+import { runtimeConstants } from '../interpreter/code/constant-value.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { Execution } from '../run/execution.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';

@@ -12,8 +12,8 @@ import { optimizeForInference, type AttributeGuard, type OptimizeOptions } from 
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import { evaluateConstant } from './constant-evaluator.ts';
 import { compileDecomposition } from './decomposition-compiler.ts';
-import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
-import type { Code, CodeSource } from '../interpreter/code.ts';
+import { compileCode, type CodeProvider } from '../interpreter/code/code-compiler.ts';
+import type { Code, CodeSource } from '../interpreter/code/code.ts';
 import type { RuntimeServices } from '../services.ts';
 
 /** The kind of run that a plan was made for. */

@@ -14,7 +14,7 @@ import {
 } from '@cresset/passes';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { evaluateConstant } from './constant-evaluator.ts';
-import { runtimeConstants } from '../interpreter/constant-value.ts';
+import { runtimeConstants } from '../interpreter/code/constant-value.ts';
 
 interface PassCase {
   readonly id: string;

@@ -1,10 +1,10 @@
 import { Graph, type Node, type ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import { decomposeOps, lowerForHost, type AttributeGuard, type OptimizeOptions } from '@cresset/passes';
-import { compileCode, type CodeProvider } from '../interpreter/code-compiler.ts';
-import type { Code, CodeSource } from '../interpreter/code.ts';
-import type { Callback } from '../interpreter/instruction.ts';
-import { bindOperator } from '../interpreter/operator-binding.ts';
+import { compileCode, type CodeProvider } from '../interpreter/code/code-compiler.ts';
+import type { Code, CodeSource } from '../interpreter/code/code.ts';
+import type { Callback } from '../interpreter/code/instruction.ts';
+import { bindOperator } from '../interpreter/code/operator-binding.ts';
 import type { ExecutionPlan, GraphExecutor } from './graph-executor.ts';
 
 /** What only the executor knows that made a graph. */

@@ -18,8 +18,8 @@ import {
   type OptimizeOptions,
 } from '@cresset/passes';
 import type { IValue, List, ScriptObject } from '@cresset/tensor';
-import type { CodeSource } from '../interpreter/code.ts';
-import type { Callback } from '../interpreter/instruction.ts';
+import type { CodeSource } from '../interpreter/code/code.ts';
+import type { Callback } from '../interpreter/code/instruction.ts';
 import { DifferentiableGroup } from './differentiable-group.ts';
 import { GraphExecutor, type ExecutionPlan, type PlanChooser, type RunSpec } from './graph-executor.ts';
 import { planOf, type SpecialNodes } from './plan-compiler.ts';

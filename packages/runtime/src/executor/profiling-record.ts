@@ -1,7 +1,7 @@
 import { TensorType, type Graph, type Node, type Value } from '@cresset/ir';
 import { countNones, insertNoneCounts, instrumentGraph } from '@cresset/passes';
 import { Tensor, type IValue } from '@cresset/tensor';
-import type { Callback } from '../interpreter/instruction.ts';
+import type { Callback } from '../interpreter/code/instruction.ts';
 import { typeOfTensor } from './tensor-types.ts';
 
 /** Watches a graph run, as often as it was told to, and writes into its `prim::profile` nodes what it sees (torch::jit::ProfilingRecord). */

@@ -1,8 +1,8 @@
 import { IntType, parseIr, type Graph } from '@cresset/ir';
 import { registerAllOperators } from '@cresset/operators';
 import { List, type IValue } from '@cresset/tensor';
-import { verifyCode } from '../interpreter/code-verifier.ts';
-import { runtimeConstants } from '../interpreter/constant-value.ts';
+import { verifyCode } from '../interpreter/code/code-verifier.ts';
+import { runtimeConstants } from '../interpreter/code/constant-value.ts';
 import { Execution } from '../run/execution.ts';
 import { ExecutorCache, GraphExecutor } from './graph-executor.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';

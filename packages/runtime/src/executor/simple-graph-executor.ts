@@ -3,7 +3,7 @@ import { preoptimizeForObject, optimizeForSpec, type AttributeGuard, type SpecOp
 import type { IValue, ScriptObject } from '@cresset/tensor';
 import { ArgumentSpecCreator, specializeTypes, type ArgumentSpec } from './argument-spec.ts';
 import type { ExecutionPlan, GraphExecutor, PlanChooser, RunSpec } from './graph-executor.ts';
-import type { Callback } from '../interpreter/instruction.ts';
+import type { Callback } from '../interpreter/code/instruction.ts';
 import { DifferentiableGroup } from './differentiable-group.ts';
 import { planOf } from './plan-compiler.ts';
 

@@ -9,8 +9,8 @@ import {
 } from '@cresset/passes';
 import { List, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import { evaluateConstant } from '../executor/constant-evaluator.ts';
-import { constantValue } from '../interpreter/constant-value.ts';
-import type { InputExpectation, InputExpectations } from '../worker/protocol.ts';
+import { constantValue } from '../interpreter/code/constant-value.ts';
+import type { InputExpectation, InputExpectations } from '../worker/wire/protocol.ts';
 import { sizeRelation, type Sizes } from './size-inverses.ts';
 
 const MAX_RANK = 8;

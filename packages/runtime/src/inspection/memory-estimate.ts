@@ -2,9 +2,9 @@ import { openSource, readModule, type TransferOptions } from '@cresset/archive';
 import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { collectModules } from '../worker/hosted-model.ts';
-import type { EstimateRequest, MemoryEstimate } from '../worker/protocol.ts';
-import { attributeNames, bytesOnDevice, packsOn } from '../worker/weight-sizes.ts';
-import { reachableTensors } from '../worker/wire-value.ts';
+import type { EstimateRequest, MemoryEstimate } from '../worker/wire/protocol.ts';
+import { attributeNames, bytesOnDevice, packsOn } from '../worker/weights/weight-sizes.ts';
+import { reachableTensors } from '../worker/wire/wire-value.ts';
 
 /** What a model will take, from what stands in its file beside the weights; those of a large file are not read. */
 export async function estimateMemory(

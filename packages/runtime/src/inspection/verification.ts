@@ -6,12 +6,12 @@ import { dispatch } from '../dispatch/dispatch.ts';
 import { Execution, type OperatorObserver } from '../run/execution.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import { stackEntriesOf } from '../interpreter/program-place.ts';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { tensorsIn } from '../dispatch/tensors-in.ts';
 import { bindArguments } from '../worker/argument-binding.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
-import type { VerificationDifference, VerificationReport, VerifyRequest } from '../worker/protocol.ts';
+import type { VerificationDifference, VerificationReport, VerifyRequest } from '../worker/wire/protocol.ts';
 import type { WorkerHost } from '../worker/worker-host.ts';
 import { comparableParts, tensorDifference, type Tolerance } from './value-difference.ts';
 

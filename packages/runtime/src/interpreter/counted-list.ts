@@ -1,5 +1,5 @@
 import { ListType, type Use, type Value } from '@cresset/ir';
-import { isMadeHere, keepsArguments } from './operator-binding.ts';
+import { isMadeHere, keepsArguments } from './code/operator-binding.ts';
 
 /**
  * Whether a value is a list of tensors that is made here, only looked at, and forgotten: `torch.cat([a, b])`, the result of

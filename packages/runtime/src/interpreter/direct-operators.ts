@@ -1,7 +1,7 @@
 import type { Value } from '@cresset/ir';
 import { OperatorError, requireInt } from '@cresset/operators';
 import type { IValue, List } from '@cresset/tensor';
-import type { OperatorBinding } from './operator-binding.ts';
+import type { OperatorBinding } from './code/operator-binding.ts';
 
 /**
  * Operators on what registers hold. There an `int` is a number as long as that is exact, and a bigint else: arithmetic on numbers is

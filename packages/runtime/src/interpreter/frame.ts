@@ -1,5 +1,5 @@
 import type { IValue } from '@cresset/tensor';
-import type { Code } from './code.ts';
+import type { Code } from './code/code.ts';
 import { plainInt } from './direct-operators.ts';
 import type { StorageLedger } from '../memory/storage-ledger.ts';
 

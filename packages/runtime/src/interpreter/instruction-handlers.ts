@@ -13,9 +13,9 @@ import {
 } from '@cresset/tensor';
 import { afterReadback, dispatch, runPrepared, whenThere } from '../dispatch/dispatch.ts';
 import type { Frame } from './frame.ts';
-import type { InstructionOf, OpCode } from './instruction.ts';
+import type { InstructionOf, OpCode } from './code/instruction.ts';
 import type { InterpreterState } from './interpreter-state.ts';
-import { undefinedTensor, type OperatorBinding } from './operator-binding.ts';
+import { undefinedTensor, type OperatorBinding } from './code/operator-binding.ts';
 import { sortObjects } from './object-sorting.ts';
 import { RaisedException } from './script-error.ts';
 import { tensorToList } from './tensor-to-list.ts';

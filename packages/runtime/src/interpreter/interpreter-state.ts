@@ -1,9 +1,9 @@
 import { CressetError, nextTurn, type ScriptFunction } from '@cresset/ir';
 import { Future, meterMemory, Tuple, type IValue, type ScriptObject } from '@cresset/tensor';
-import type { Code, CodeSource } from './code.ts';
+import type { Code, CodeSource } from './code/code.ts';
 import { Frame } from './frame.ts';
 import { instructionHandlers } from './instruction-handlers.ts';
-import type { Instruction } from './instruction.ts';
+import type { Instruction } from './code/instruction.ts';
 import { MAX_BUSY_MS, type Execution } from '../run/execution.ts';
 import type { RecordingNotes } from '../run/planner.ts';
 import { ProgramPlace, stackOf, type CallInProgress, type RunningProgram } from './program-place.ts';

@@ -1,6 +1,6 @@
 import { isCustomClass, type Block, type Graph, type Value } from '@cresset/ir';
 import { ScriptObject, type IValue, type Storage } from '@cresset/tensor';
-import { constantValue } from '../interpreter/constant-value.ts';
+import { constantValue } from '../interpreter/code/constant-value.ts';
 import { forEachStorage } from './reachable-storages.ts';
 
 /** The storages that a graph uses: each once, in the order of use. */

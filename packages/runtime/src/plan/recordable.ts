@@ -1,5 +1,5 @@
 import type { Node } from '@cresset/ir';
-import type { Instruction, InstructionOf, OpCode } from '../interpreter/instruction.ts';
+import type { Instruction, InstructionOf, OpCode } from '../interpreter/code/instruction.ts';
 
 /**
  * Instructions of which a recording can hold what they came to, as far as can be told before they run: they follow from what they

@@ -17,7 +17,7 @@ import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensor
 import type { Frame } from '../interpreter/frame.ts';
 import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
-import type { Instruction } from '../interpreter/instruction.ts';
+import type { Instruction } from '../interpreter/code/instruction.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { isAppend } from './recordable.ts';

@@ -1,4 +1,4 @@
-import type { Code } from '../interpreter/code.ts';
+import type { Code } from '../interpreter/code/code.ts';
 import type { AttributeOrigin } from './live-in.ts';
 
 /** The names of attributes that instructions set, by their slots. */

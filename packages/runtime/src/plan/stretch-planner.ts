@@ -1,9 +1,9 @@
 import { CressetError } from '@cresset/ir';
 import { watchHostAccess } from '@cresset/tensor';
 import type { ComputeDevice, LaunchRecorder } from '@cresset/tensorexpr';
-import type { Code } from '../interpreter/code.ts';
+import type { Code } from '../interpreter/code/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
-import type { Instruction } from '../interpreter/instruction.ts';
+import type { Instruction } from '../interpreter/code/instruction.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { Planner, RecordedStretch } from '../run/planner.ts';

@@ -5,7 +5,7 @@ import type { Invocation } from '../dispatch/dispatch.ts';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { OperatorTrace } from '../autograd/recording/operator-trace.ts';
 import type { DifferentiableGroup } from '../executor/differentiable-group.ts';
-import type { OperatorBinding } from '../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import { ProgramPlace, type RunningProgram } from '../interpreter/program-place.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { Planner } from './planner.ts';

@@ -1,7 +1,7 @@
 import type { CallInProgress } from '../interpreter/program-place.ts';
-import type { Code } from '../interpreter/code.ts';
+import type { Code } from '../interpreter/code/code.ts';
 import type { Frame } from '../interpreter/frame.ts';
-import type { Instruction } from '../interpreter/instruction.ts';
+import type { Instruction } from '../interpreter/code/instruction.ts';
 import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { IValue, Storage } from '@cresset/tensor';
 import type { ScheduledLaunch } from '@cresset/tensorexpr';

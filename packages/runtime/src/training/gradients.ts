@@ -1,6 +1,6 @@
 import { isFloatingPoint, Tensor, type IValue } from '@cresset/tensor';
 import type { HostedModel } from '../worker/hosted-model.ts';
-import { reachableTensors, tensorFromWire, tensorToWire, toWire } from '../worker/wire-value.ts';
+import { reachableTensors, tensorFromWire, tensorToWire, toWire } from '../worker/wire/wire-value.ts';
 import { DifferentiableCall, lossOf } from './differentiable-call.ts';
 import { RecordedRun } from './recorded-run.ts';
 import { parametersOf } from './trainable-parameters.ts';

@@ -2,7 +2,7 @@ import { writeCheckpoint, type SentInput } from '@cresset/archive';
 import { readCheckpointFile } from '@cresset/archive/parts/checkpoint';
 import { AnyType, CressetError, IntType, StringType } from '@cresset/ir';
 import { Dict, List, Tensor, Tuple, type IValue } from '@cresset/tensor';
-import { tensorFromWire, tensorToWire } from '../worker/wire-value.ts';
+import { tensorFromWire, tensorToWire } from '../worker/wire/wire-value.ts';
 import type { Hyperparameters } from './optimizers.ts';
 import type { ParameterState, Trainer } from './trainer.ts';
 import type { OptimizerState } from './training-requests.ts';

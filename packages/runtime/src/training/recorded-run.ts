@@ -10,8 +10,8 @@ import { Autocast, type AutocastDtype } from '../autograd/recording/autocast.ts'
 import { tapeCode } from '../autograd/tape-code.ts';
 import { TapeRun } from '../autograd/tape-run.ts';
 import type { OperatorTrace } from '../autograd/recording/operator-trace.ts';
-import type { CodeProvider } from '../interpreter/code-compiler.ts';
-import type { Code, CodeSource } from '../interpreter/code.ts';
+import type { CodeProvider } from '../interpreter/code/code-compiler.ts';
+import type { Code, CodeSource } from '../interpreter/code/code.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { InterruptedError, TorchScriptError } from '../interpreter/script-error.ts';
 import { Execution } from '../run/execution.ts';

@@ -3,7 +3,7 @@ import { inline } from '@cresset/passes';
 import { Dict, List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import type { Expr } from '@cresset/tensorexpr';
 import { OperatorTrace } from '../autograd/recording/operator-trace.ts';
-import { reachableTensors } from '../worker/wire-value.ts';
+import { reachableTensors } from '../worker/wire/wire-value.ts';
 import { InputChecks } from './input-checks.ts';
 import type { StepPlan } from './step-plan.ts';
 import { ValueLayouts, valuesIn } from './value-layouts.ts';

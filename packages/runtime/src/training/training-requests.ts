@@ -1,7 +1,7 @@
 import type { SentInput } from '@cresset/archive';
 import type { AutocastDtype } from '../autograd/recording/autocast.ts';
 import type { RunProfile } from '../run/run-profile.ts';
-import type { WireTensor, WireValue } from '../worker/wire-format.ts';
+import type { WireTensor, WireValue } from '../worker/wire/wire-format.ts';
 import type { Hyperparameters, OptimizerName } from './optimizers.ts';
 
 /** What is differentiated: a method, and the loss of what it gives. */

@@ -1,6 +1,6 @@
 import { type Argument, CressetError, type FunctionSchema } from '@cresset/ir';
 import type { IValue } from '@cresset/tensor';
-import { toIValue } from '../interpreter/constant-value.ts';
+import { toIValue } from '../interpreter/code/constant-value.ts';
 
 /**
  * The arguments of a call by its schema: positional ones, then keywords, then defaults (PyTorch: createStackForSchema).

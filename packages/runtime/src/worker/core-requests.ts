@@ -3,7 +3,7 @@ import type { JitOptions } from '@cresset/ir';
 import type { ScalarType } from '@cresset/tensor';
 import type { RunProfile } from '../run/run-profile.ts';
 import type { PartUse } from './part-loader.ts';
-import type { WireTensor, WireValue } from './wire-format.ts';
+import type { WireTensor, WireValue } from './wire/wire-format.ts';
 
 export type DeviceChoice = 'auto' | 'webgpu' | 'cpu';
 

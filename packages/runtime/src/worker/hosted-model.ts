@@ -24,10 +24,10 @@ import type {
   TensorSummary,
   WireTensor,
   WireValue,
-} from './protocol.ts';
+} from './wire/protocol.ts';
 import type { ProgramParts } from './program-parts.ts';
-import { bytesOnDevice, packsOn } from './weight-sizes.ts';
-import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire-value.ts';
+import { bytesOnDevice, packsOn } from './weights/weight-sizes.ts';
+import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire/wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
 export interface CallOutcome extends CallResult {
@@ -347,7 +347,7 @@ export class HostedModel {
 
   /** Copies tensors into the parameters and buffers of a module. */
   async loadStateDict({ module, tensors, strict }: StateDictRequest): Promise<StateDictReport> {
-    const { loadStateDict } = await import('./state-dict.ts');
+    const { loadStateDict } = await import('./weights/state-dict.ts');
     this.parts.note('state-dict', 'loadStateDict');
     this.receiver(module);
     const state = new Map(tensors.map(([name, tensor]) => [name, tensorFromWire(tensor)]));

@@ -1,4 +1,4 @@
-import type { Port } from './protocol.ts';
+import type { Port } from './wire/protocol.ts';
 
 /**
  * Two ends of a channel within one thread, for a host without a worker: in Node, in tests, or where a page may not start one.

@@ -2,7 +2,7 @@ import type { SentInput } from '@cresset/archive';
 import type { ScalarType } from '@cresset/tensor';
 import type { TrainRequest } from '../training/training-requests.ts';
 import type { CallRequest, CallResult, DeviceChoice } from './core-requests.ts';
-import type { WireError, WireTensor, WireValue } from './wire-format.ts';
+import type { WireError, WireTensor, WireValue } from './wire/wire-format.ts';
 
 /** Opens an empty program for source to be compiled into; answered with `loaded`, as all that change a program. */
 export interface CreateRequest {

@@ -3,7 +3,7 @@ import type { ArchiveContents } from '@cresset/archive';
 import { namesInCode, partsOf, partsOfDtype } from '@cresset/operators';
 import type { ScalarType } from '@cresset/tensor';
 import type { PartLoader, PartUse } from './part-loader.ts';
-import type { WireValue } from './protocol.ts';
+import type { WireValue } from './wire/protocol.ts';
 
 /** Storages that tensors of a dtype with a part of its own are read from, as pickles name them. */
 const STORAGE_OF_DTYPE = /\b(Complex(?:Float|Double)|Q(?:U?Int8|Int32))Storage\b/g;

@@ -1,5 +1,5 @@
 import type { AnswerBody, WorkerHost } from './worker-host.ts';
-import type { PartRequest } from './protocol.ts';
+import type { PartRequest } from './wire/protocol.ts';
 
 /** Answers a request that the engine itself has no answer for. */
 export type RequestHandler<R extends PartRequest> = (

@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import type { WireError } from './protocol.ts';
+import type { WireError } from './wire/protocol.ts';
 
 /**
  * An error in a running program, on the side that called it: PyTorch's message below the Python call stack, in the author's own

@@ -7,7 +7,7 @@ import { initializeRuntime } from '../initialize.ts';
 import { RuntimeContext } from '../run/runtime-context.ts';
 import { ScriptModule } from '../script-module.ts';
 import { inProcessPorts } from './in-process-ports.ts';
-import type { FromHost, Request } from './protocol.ts';
+import type { FromHost, Request } from './wire/protocol.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';
 import { collectGarbage } from '../../../../test-setup/collect-garbage.ts';

@@ -8,7 +8,7 @@ import {
   type Port,
   type Request,
   type RunOperatorNotice,
-} from './protocol.ts';
+} from './wire/protocol.ts';
 import { fromWireError } from './script-failure.ts';
 
 type RequestBody = Request extends infer Each ? (Each extends Request ? Omit<Each, 'id'> : never) : never;

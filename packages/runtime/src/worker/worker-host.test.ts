@@ -7,7 +7,7 @@ import { register as registerMemory } from '../parts/memory.ts';
 import { CountingDevice } from '../counting-device-fixture.ts';
 import { inProcessPorts } from './in-process-ports.ts';
 import { PartLoader } from './part-loader.ts';
-import type { FromHost, Request, WireTensor, WireTuple } from './protocol.ts';
+import type { FromHost, Request, WireTensor, WireTuple } from './wire/protocol.ts';
 import { registerRequestHandlers } from './request-handlers.ts';
 import { WorkerClient } from './worker-client.ts';
 import { WorkerHost } from './worker-host.ts';

@@ -28,14 +28,14 @@ import {
   type QueryRequest,
   type Request,
   type StateDictRequest,
-} from './protocol.ts';
+} from './wire/protocol.ts';
 import type { PartLoader } from './part-loader.ts';
 import { ProgramParts } from './program-parts.ts';
 import { handlerOf, PART_OF_REQUEST } from './request-handlers.ts';
-import { oversizedWeight } from './weight-sizes.ts';
+import { oversizedWeight } from './weights/weight-sizes.ts';
 import { expectedWork } from './device-choice.ts';
-import { toWireError } from './wire-error.ts';
-import { tensorToWire } from './wire-value.ts';
+import { toWireError } from './wire/wire-error.ts';
+import { tensorToWire } from './wire/wire-value.ts';
 
 /** What a host cannot make itself. */
 export interface HostEnvironment {
@@ -188,7 +188,7 @@ export class WorkerHost {
     model.pack(loaded.constants);
     try {
       if (request.weights === 'float16' && place.device && !place.device.capabilities.host) {
-        const { narrowWeights } = await import('./narrow-weights.ts');
+        const { narrowWeights } = await import('./weights/narrow-weights.ts');
         narrowWeights(model.modules.values(), loaded.constants);
         parts.note('narrow-weights', "weights: 'float16'");
       }

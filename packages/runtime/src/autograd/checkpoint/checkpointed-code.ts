@@ -1,7 +1,7 @@
 import type { ClassType, Graph, Node } from '@cresset/ir';
 import type { IValue, ScriptObject } from '@cresset/tensor';
-import type { CodeProvider } from '../../interpreter/code-compiler.ts';
-import type { Callback } from '../../interpreter/instruction.ts';
+import type { CodeProvider } from '../../interpreter/code/code-compiler.ts';
+import type { Callback } from '../../interpreter/code/instruction.ts';
 import { InterpreterState } from '../../interpreter/interpreter-state.ts';
 import type { Execution } from '../../run/execution.ts';
 import { Checkpoint } from './checkpoint.ts';

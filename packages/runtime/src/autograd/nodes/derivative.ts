@@ -2,7 +2,7 @@ import { declareFunctions, NATIVE_RESOLVER, parseProgram, type Def } from '@cres
 import { CompilationUnit, Source, type Graph } from '@cresset/ir';
 import { boxingOf, OperatorError, type OperatorRow } from '@cresset/operators';
 import { derivativeHelpers, derivativesOf, type Signature } from '@cresset/operators/parts/derivatives';
-import type { Code } from '../../interpreter/code.ts';
+import type { Code } from '../../interpreter/code/code.ts';
 import { compositionText, formulaTexts, type FormulaText } from './formula-text.ts';
 import { tapeCode } from '../tape-code.ts';
 

@@ -2,7 +2,7 @@ import { IntType, type Node } from '@cresset/ir';
 import { boxingOf, OperatorError } from '@cresset/operators';
 import { notImplementedMessage } from '@cresset/operators/parts/derivatives';
 import { List, Tensor, type IValue } from '@cresset/tensor';
-import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 import { CopySlices } from '../nodes/copy-slices.ts';
 
 import { recordedOperatorOf, type RecordedOperator } from './recorded-operator.ts';

@@ -5,7 +5,7 @@ import { isComplex, Tensor, type IValue, type ScalarType } from '@cresset/tensor
 import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
 import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import type { DifferentiableGroup } from '../../executor/differentiable-group.ts';
-import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 import type { StorageLedger } from '../../memory/storage-ledger.ts';
 import { Execution, type OperatorObserver } from '../../run/execution.ts';
 import type { Autocast } from './autocast.ts';

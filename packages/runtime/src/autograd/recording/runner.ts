@@ -3,7 +3,7 @@ import { isImplemented, type OperatorRow } from '@cresset/operators';
 import { Tuple, type IValue, type Tensor } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
 import { compileDecomposition } from '../../executor/decomposition-compiler.ts';
-import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 import type { OperatorTrace } from './operator-trace.ts';
 import { Execution, type OperatorObserver } from '../../run/execution.ts';
 import { tensorsOf } from './record.ts';

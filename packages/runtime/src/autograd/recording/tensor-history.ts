@@ -1,7 +1,7 @@
 import { isComplex, isFloatingPoint, type IValue, type Storage, type Tensor } from '@cresset/tensor';
 import type { Node } from '@cresset/ir';
 import type { GradNode } from '../nodes/grad-node.ts';
-import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 
 /** A place in the graph of derivatives: a gradient for result `output` of `node` (torch::autograd::Edge). */
 export interface Edge {

@@ -3,7 +3,7 @@ import type { IValue } from '@cresset/tensor';
 import { dispatch } from '../../dispatch/dispatch.ts';
 import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import { tensorsIn } from '../../dispatch/tensors-in.ts';
-import type { OperatorBinding } from '../../interpreter/operator-binding.ts';
+import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 import type { Execution, OperatorObserver } from '../../run/execution.ts';
 import type { RunCounters } from '../../run/run-counters.ts';
 import type { KernelPlace } from './profile-report.ts';

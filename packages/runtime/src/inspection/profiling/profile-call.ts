@@ -1,7 +1,7 @@
 import { GraphFunction } from '@cresset/ir';
 import type { DeviceProfiler, DeviceWork } from '@cresset/tensorexpr';
 import type { HostedModel } from '../../worker/hosted-model.ts';
-import type { ProfileRequest } from '../../worker/protocol.ts';
+import type { ProfileRequest } from '../../worker/wire/protocol.ts';
 import { chromeTrace } from './chrome-trace.ts';
 import { kernelRows } from './kernel-rows.ts';
 import type { ObservedCall } from './observed-call.ts';

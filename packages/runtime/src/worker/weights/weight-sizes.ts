@@ -1,0 +1,44 @@
+import { deviceByteLength, type ScriptObject, type Storage, type Tensor } from '@cresset/tensor';
+import type { ComputeDevice } from '@cresset/tensorexpr';
+import { reachableTensors } from '../wire/wire-value.ts';
+
+/** Whether elements of the host that are narrower than a word share words on a device: it has kernels unpack them. */
+export const packsOn = (device: ComputeDevice | null): boolean => device !== null && !device.capabilities.host;
+
+/** What a tensor's storage takes on a device, or as it lies in the file where there is none. */
+export function bytesOnDevice(storage: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
+  if (!device) return storage.byteLength;
+  try {
+    return deviceByteLength(device, storage.layoutOf(dtype), storage.byteLength);
+  } catch {
+    // A dtype that stays on the host.
+    return 0;
+  }
+}
+
+/** Names of attributes, with those of their modules before them, by value. */
+export function attributeNames(modules: ReadonlyMap<string, ScriptObject>): Map<unknown, string> {
+  const names = new Map<unknown, string>();
+  for (const [path, { type, slots }] of modules) {
+    type.attributes.forEach(({ name }, slot) => names.set(slots[slot], path === '' ? name : `${path}.${name}`));
+  }
+  return names;
+}
+
+/** Says which weight does not fit a buffer of the device, or that all take too much of a memory, with both sizes; null where they do. */
+export function oversizedWeight(modules: ReadonlyMap<string, ScriptObject>, device: ComputeDevice): string | null {
+  const largest = device.capabilities.maxBindingBytes;
+  const storages = new Set<Storage>();
+  for (const tensor of reachableTensors(modules.get('')!)) {
+    storages.add(tensor.storage);
+    const bytes = bytesOnDevice(tensor.storage, tensor, device);
+    if (bytes <= largest) continue;
+    const name = attributeNames(modules).get(tensor);
+    return `${name ? `'${name}'` : 'a tensor of the model'} takes ${bytes} bytes on the device, but this GPU allows ${largest} bytes in one buffer`;
+  }
+  // Half of a memory is for what is computed.
+  const bytes = [...storages].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return device.capabilities.host && bytes > largest / 2
+    ? `the weights take ${bytes} bytes, and a WebAssembly memory has ${largest}`
+    : null;
+}
