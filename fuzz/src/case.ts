@@ -1,16 +1,8 @@
+import type { CaseInput } from './case-input.ts';
 import { Random } from './random.ts';
 import type { SeedFiles } from './seed-files.ts';
 import { selfTests } from './self-tests.ts';
 import { targets } from './targets.ts';
-
-/** One input, and what takes it. */
-export interface CaseInput {
-  readonly target: string;
-  readonly input: Uint8Array | string;
-  /** Bytes, or characters. */
-  readonly size: number;
-  take(): unknown;
-}
 
 /** The case of a seed: everything about it follows from that number. Negative ones test the watch itself. */
 export function makeCase(seed: number, seeds: SeedFiles): CaseInput {

@@ -1,5 +1,5 @@
 import { Tensor } from '@cresset/tensor';
-import type { CaseInput } from './case.ts';
+import type { CaseInput } from './case-input.ts';
 
 const bad = (target: string, take: () => unknown): CaseInput => ({ target, input: '', size: 0, take });
 

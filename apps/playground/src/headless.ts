@@ -1,5 +1,5 @@
 import { load, tensor, type Tensor } from 'cresset';
-import { bundledModel } from './model/model-picker.tsx';
+import { bundledModel } from './model/model-source.ts';
 import { deviceName } from './running/run-figures.tsx';
 import { digitStrokes, strokeInk } from './digits/strokes.ts';
 

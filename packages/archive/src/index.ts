@@ -5,6 +5,7 @@ export * from './sources/byte-source.ts';
 export * from './sources/chunked-source.ts';
 export * from './debug/debug-tables.ts';
 export type { CachedFile } from './sources/file-cache.ts';
+export * from './loaded-module.ts';
 export * from './module-reader.ts';
 export * from './module-writer.ts';
 export type { PendingState } from './pickle/object-pickle.ts';

@@ -1,5 +1,5 @@
-import { type CompilationUnit, CressetError, Source } from '@cresset/ir';
-import type { IValue, ScriptObject } from '@cresset/tensor';
+import { CressetError, Source } from '@cresset/ir';
+import type { IValue } from '@cresset/tensor';
 import {
   abortable,
   BlobSource,
@@ -9,10 +9,11 @@ import {
   type TransferOptions,
 } from './sources/byte-source.ts';
 import { archiveRoot, readByteOrder } from './archive-layout.ts';
+import type { LoadedModule } from './loaded-module.ts';
 import { ChunkedSource } from './sources/chunked-source.ts';
 import { DebugTables } from './debug/debug-tables.ts';
 import { readExtraFiles } from './extra-files.ts';
-import { ObjectPickle, type PendingState } from './pickle/object-pickle.ts';
+import { ObjectPickle } from './pickle/object-pickle.ts';
 import { SourceImporter } from './source-importer.ts';
 import { StorageRecords } from './storage-records.ts';
 import { FileSource } from './sources/file-source.ts';
@@ -28,34 +29,6 @@ export type ModuleInput = string | URL | Blob | ArrayBuffer | ArrayBufferView;
 
 /** As it is sent to a worker: chunks of bytes, all of one length but the last, are the reader's own. */
 export type SentInput = Exclude<ModuleInput, URL> | ArrayBuffer[];
-
-/** A TorchScript archive as a program. */
-export interface LoadedModule {
-  readonly module: ScriptObject;
-  readonly unit: CompilationUnit;
-  /** What the code takes from its table of constants. */
-  readonly constants: readonly IValue[];
-  /** In the order in which `__setstate__` has to be run. */
-  readonly pendingStates: readonly PendingState[];
-  /** The number in `version`: the highest that any operator in the file asks for. */
-  readonly formatVersion: number;
-  /** Code files by name within the archive (`code/__torch__/net.py`). */
-  readonly code: ReadonlyMap<string, Source>;
-  /** What was saved with `_extra_files`. */
-  readonly extraFiles: ReadonlyMap<string, Uint8Array>;
-  /** Where stretches of generated code came from; to be loaded before an error of the program is printed. */
-  readonly debugTables: DebugTables;
-  /** Reads the tensors of a large file when they are needed; null where all are in memory. */
-  readonly weights: WeightReader | null;
-}
-
-/** A zip in the layout of PyTorch 1.0 to 1.3. */
-export interface LegacyArchive {
-  readonly zip: ZipReader;
-  /** The folder of the archive, with a slash at its end. */
-  readonly root: string;
-  readonly formatVersion: number;
-}
 
 /** Opens what a model can be loaded from. */
 export async function openSource(input: ModuleInput | SentInput, options: TransferOptions = {}): Promise<ByteSource> {

@@ -1,12 +1,6 @@
 import { useState } from 'preact/hooks';
+import { bundledModel, type ModelSource } from './model-source.ts';
 import { SourceEditor } from './source-editor.tsx';
-
-/** Where a model comes from: an address, a file, or the text of a module's methods. */
-export type ModelSource =
-  | { readonly name: string; readonly input: string | File }
-  | { readonly name: string; readonly code: string };
-
-export const bundledModel = { name: 'digits.pt', input: './models/digits.pt' } satisfies ModelSource;
 
 function lastPart(address: string): string {
   return address.split(/[?#]/)[0].split('/').findLast(Boolean) ?? address;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ModelSource } from './model-picker.tsx';
+import type { ModelSource } from './model-source.ts';
 
 const EXAMPLE = `def forward(self, x: Tensor, steps: int = 3) -> Tensor:
     for _ in range(steps):

@@ -1,6 +1,6 @@
 import { createModule, load, type LoadOptions, type ScriptModule } from 'cresset';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import type { ModelSource } from './model-picker.tsx';
+import type { ModelSource } from './model-source.ts';
 
 export type DeviceChoice = NonNullable<LoadOptions['device']>;
 

@@ -2,7 +2,8 @@ import { CressetError, type ListType, SourceRange } from '@cresset/ir';
 import type { Dict, List, ScriptObject, Tensor } from '@cresset/tensor';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { type LoadedModule, readModule } from '../module-reader.ts';
+import type { LoadedModule } from '../loaded-module.ts';
+import { readModule } from '../module-reader.ts';
 
 const floats = (...values: number[]): Uint8Array => new Uint8Array(new Float32Array(values).buffer);
 /** A pickle of opcodes in text, one byte a character. */

@@ -5,7 +5,7 @@ import { DebugRanges } from '../debug/debug-ranges.ts';
 import { DebugTables } from '../debug/debug-tables.ts';
 import { type ModuleDef, parseModelDef, type TensorDef } from './legacy-model-def.ts';
 import { readExtraFiles } from '../extra-files.ts';
-import type { LegacyArchive, LoadedModule } from '../module-reader.ts';
+import type { LegacyArchive, LoadedModule } from '../loaded-module.ts';
 import { ObjectPickle, type PendingState } from '../pickle/object-pickle.ts';
 import { PickleGlobals } from '../pickle/pickle-globals.ts';
 import { PickleGlobal, type PickleValue } from '../pickle/pickle-value.ts';

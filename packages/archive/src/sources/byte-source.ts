@@ -1,5 +1,5 @@
 import { CressetError } from '@cresset/ir';
-import { batchRanges } from './range-batches.ts';
+import { batchRanges, type ByteRange } from './range-batches.ts';
 
 /**
  * How far a transfer has come, in bytes. `loaded` never falls; `total` is null where the server does not say. Of a large file only what is
@@ -29,12 +29,6 @@ export interface ArchiveContents {
   /** Texts of its code files. */
   readonly code: readonly string[];
   readonly pickles: readonly Uint8Array[];
-}
-
-/** A stretch of a source: `length` bytes from `offset`. */
-export interface ByteRange {
-  readonly offset: number;
-  readonly length: number;
 }
 
 /** Bytes at known offsets, wherever they are. Offsets and lengths are doubles, so files beyond 4 GiB are addressed. */

@@ -3,10 +3,16 @@ import type { ByteSource, TransferOptions } from './byte-source.ts';
 import { CachedSource } from './cached-source.ts';
 import { FileCache } from './file-cache.ts';
 import { isSameVersion, type FileVersion } from '../file-version.ts';
-import type { Remote } from './url-source.ts';
 
 /** By this much of its end a file is recognised where the server tells nothing of its version: checksums of all parts are there. */
 const COMPARED_BYTES = 64 << 10;
+
+/** What a server has of a file. */
+export interface Remote {
+  readonly version: FileVersion;
+  /** Null where the server has no ranges, and what it has is in the cache as a whole. */
+  readonly source: ByteSource | null;
+}
 
 /**
  * Opens an address through what is kept of it from earlier visits; null where this browser keeps nothing.

@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
-import { checkRange, type ByteRange, type ByteSource } from './byte-source.ts';
+import { checkRange, type ByteSource } from './byte-source.ts';
+import type { ByteRange } from './range-batches.ts';
 
 /**
  * A source over bytes in chunks, all of one length but the last, which are its own: it gives them up one by one as it is told that

@@ -1,4 +1,8 @@
-import type { ByteRange } from './byte-source.ts';
+/** A stretch of a source: `length` bytes from `offset`. */
+export interface ByteRange {
+  readonly offset: number;
+  readonly length: number;
+}
 
 /** Stretches nearer to each other than this are read as one: bytes thrown away cost less than a request. */
 const GAP_BYTES = 64 << 10;

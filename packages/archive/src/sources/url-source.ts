@@ -1,7 +1,6 @@
 import { CressetError } from '@cresset/ir';
 import {
   abortError,
-  type ByteRange,
   type ByteSource,
   collect,
   MemorySource,
@@ -10,7 +9,9 @@ import {
   throwIfAborted,
   type TransferOptions,
 } from './byte-source.ts';
+import type { Remote } from './cached-download.ts';
 import type { FileCache } from './file-cache.ts';
+import type { ByteRange } from './range-batches.ts';
 import { isSameVersion, type FileVersion } from '../file-version.ts';
 
 /** The first request asks for this much: a smaller file comes whole with it. */
@@ -53,13 +54,6 @@ async function openCached(address: string, options: TransferOptions): Promise<By
   const { openThroughCache } = await import('./cached-download.ts');
   options.onPart?.('cached-download', 'a file that is kept for later visits');
   return openThroughCache(address, options, (cache) => openRemote(address, options, cache));
-}
-
-/** What a server has of a file. */
-export interface Remote {
-  readonly version: FileVersion;
-  /** Null where the server has no ranges, and what it has is in the cache as a whole. */
-  readonly source: ByteSource | null;
 }
 
 async function openRemote(address: string, options: TransferOptions, cache?: FileCache): Promise<Remote> {

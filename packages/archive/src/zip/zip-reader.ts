@@ -1,5 +1,6 @@
 import { CressetError } from '@cresset/ir';
-import type { ByteRange, ByteSource } from '../sources/byte-source.ts';
+import type { ByteSource } from '../sources/byte-source.ts';
+import type { ByteRange } from '../sources/range-batches.ts';
 import { crc32 } from './crc32.ts';
 import { batchRanges } from '../sources/range-batches.ts';
 

@@ -5,7 +5,6 @@ import { lowerSort } from '../sorting/sort-lowering.ts';
 import { lowerFill } from '../../kernels/fill.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { deviceMaskedSelect } from '../indexing/masked-elements.ts';
-import type { NmsArgs } from './nms.ts';
 
 /**
  * Which boxes are kept, on a device. Each box depends on all better ones, but only by whether they are kept: the boxes are sorted, one
@@ -16,6 +15,14 @@ import type { NmsArgs } from './nms.ts';
 
 const label = 'torchvision::nms';
 const wordBits = 32;
+
+export interface NmsArgs {
+  /** `[N, 4]`: x and y of two corners. */
+  readonly dets: Tensor;
+  readonly scores: Tensor;
+  /** The largest overlap, as a share of the area that both cover, that is let pass. */
+  readonly iou_threshold: number;
+}
 
 export async function deviceNms({ dets, scores, iou_threshold }: NmsArgs, context: LoweringContext): Promise<Tensor> {
   const count = dets.sizes[0];

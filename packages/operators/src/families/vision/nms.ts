@@ -6,18 +6,10 @@ import { isLess, stableOrder } from '../sorting/sort.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { deviceNms } from './nms-lowering.ts';
+import { deviceNms, type NmsArgs } from './nms-lowering.ts';
 import { type Pieces, filled, PIECE_SIZE, repeat } from '../../kernels/loops/pieces.ts';
 
 /** Boxes of which none overlaps a better one too much (torchvision's nms). */
-
-export interface NmsArgs {
-  /** `[N, 4]`: x and y of two corners. */
-  readonly dets: Tensor;
-  readonly scores: Tensor;
-  /** The largest overlap, as a share of the area that both cover, that is let pass. */
-  readonly iou_threshold: number;
-}
 
 function checkArguments({ dets, scores }: NmsArgs): void {
   check(dets.dim === 2, () => `boxes should be a 2d tensor, got ${dets.dim}D`);
