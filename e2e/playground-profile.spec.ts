@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test, type Page } from '@playwright/test';
 
-async function profile(page: Page): Promise<void> {
+async function profile(page: Page, device = 'webgpu'): Promise<void> {
   await page.goto('/');
-  await page.getByLabel('device').selectOption('webgpu');
+  await page.getByLabel('device').selectOption(device);
   await page.getByRole('tab', { name: 'Call' }).click();
   await page.getByRole('button', { name: 'Profile' }).click();
   await expect(page.getByRole('region', { name: 'Profile' })).toBeVisible();
@@ -23,6 +23,20 @@ test('a profile shows where a call’s time goes, and each kernel with its lines
   await expect(page.getByRole('region', { name: 'WGSL' })).toContainText('@compute @workgroup_size');
   await kernel.click();
   await expect(page.getByRole('region', { name: 'WGSL' })).toHaveCount(0);
+});
+
+test('on the CPU a kernel has its WebAssembly, and how near it comes to what the processor does', async ({ page }) => {
+  await profile(page, 'cpu');
+  await expect(page.getByRole('figure', { name: 'Timeline' })).toContainText('its kernels in WebAssembly');
+  const row = page.getByRole('row', { name: 'conv2d' }).first();
+  await expect(row).toContainText('Wasm');
+  await expect(row).toContainText('FLOP');
+  await expect(row).toContainText('%');
+  await page.getByRole('button', { name: 'conv2d' }).first().click();
+  await expect(page.getByRole('region', { name: 'WebAssembly' })).toContainText('(func $');
+  await page.getByRole('tab', { name: 'Explain' }).click();
+  const operators = page.getByRole('table', { name: 'Operators that do work' });
+  await expect(operators.getByRole('row', { name: /aten::conv2d/ })).toContainText('Wasm');
 });
 
 test('a profile can be saved as a Chrome trace', async ({ page }) => {

@@ -8,7 +8,7 @@ import { GraphPane } from './inspection/graph-pane.tsx';
 import { ModelPicker } from './model/model-picker.tsx';
 import { bundledModel, type ModelSource } from './model/model-source.ts';
 import { ModulesPane } from './inspection/modules-pane.tsx';
-import { deviceName } from './running/run-figures.tsx';
+import { deviceName } from './pieces/device-name.ts';
 import { RunPane } from './running/run-pane.tsx';
 import { SaveButton } from './model/save-button.tsx';
 import { Tabs, type Tab } from './tabs.tsx';
@@ -46,7 +46,7 @@ function LoadStatus({ state }: { state: LoadState }) {
       <div class="row loaded">
         <p role="status" class="faint">
           <strong>{state.name}</strong> is ready on {deviceName(place)}
-          {loadTimings.total > 0 && `, after ${loadTimings.total.toFixed(0)} ms`}. {place.reason}
+          {loadTimings.total > 0 && `, after ${loadTimings.total.toFixed(0)} ms`}: {place.reason}
         </p>
         <SaveButton key={state.visit} model={state.model} name={state.name} />
       </div>

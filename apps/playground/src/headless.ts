@@ -1,6 +1,6 @@
 import { load, tensor, type Tensor } from 'cresset';
 import { bundledModel } from './model/model-source.ts';
-import { deviceName } from './running/run-figures.tsx';
+import { deviceName } from './pieces/device-name.ts';
 import { digitStrokes, strokeInk } from './digits/strokes.ts';
 
 /** What a run without a user reports, for whoever drives the page. */

@@ -174,6 +174,8 @@ export interface DevicePeak {
 
 /** Times of batches are milliseconds of `performance.now()`. */
 export interface DeviceWork {
+  /** Whose clock tells when dispatches began and ended: that of the device itself, or `performance.now()`. */
+  readonly clock: 'device' | 'page';
   readonly batches: readonly { readonly start: number; readonly encoded: number; readonly submitted: number }[];
   /** In the order in which they were enqueued; empty unless kernels were measured. */
   readonly dispatches: readonly DispatchRecord[];
@@ -183,12 +185,12 @@ export interface DeviceWork {
 
 export interface DispatchRecord {
   readonly label: string;
-  /** The shader's text. */
+  /** The shader's text, or that of the WebAssembly module. */
   readonly code: string;
-  /** Of the kernels in it. */
+  /** Of the kernels in it; none of a kernel on the host. */
   readonly schedules: readonly Schedule[];
   readonly workgroups: readonly [x: number, y: number];
-  /** On the GPU's own clock, nanoseconds; null where it tells no time. */
+  /** Nanoseconds; null where a GPU tells no time. */
   readonly begin: number | null;
   readonly end: number | null;
 }

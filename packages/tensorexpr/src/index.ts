@@ -2,6 +2,7 @@ export { appendConsumer } from './fusion/append-consumer.ts';
 export { asNest } from './kernels/as-nest.ts';
 export * from './expressions/builders.ts';
 export * from './device.ts';
+export { measurePeak } from './profiling/device-peak.ts';
 export * from './expressions/expr.ts';
 export * from './expressions/expr-children.ts';
 export * from './expressions/index-value.ts';

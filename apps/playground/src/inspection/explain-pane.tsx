@@ -1,11 +1,11 @@
 import type { Explanation, OperatorUse, ScriptModule } from 'cresset';
 import { useState } from 'preact/hooks';
+import { kernelPlace } from '../pieces/device-name.ts';
 import { firstMethod, MethodPicker } from '../pieces/method-picker.tsx';
 import { useAnswer } from '../pieces/use-answer.ts';
 import { Waiting } from '../pieces/waiting.tsx';
 
-const places: Record<OperatorUse['placement'], string> = {
-  device: 'GPU',
+const places: Record<Exclude<OperatorUse['placement'], 'device'>, string> = {
   anywhere: 'no work',
   host: 'host',
   missing: 'missing',
@@ -24,7 +24,14 @@ function countAlike(groups: Explanation['fusionGroups']): [operators: string, co
   return [...counts];
 }
 
-function OperatorTable({ caption, operators }: { caption: string; operators: readonly OperatorUse[] }) {
+interface OperatorTableProperties {
+  readonly caption: string;
+  readonly operators: readonly OperatorUse[];
+  /** What kernels run on. */
+  readonly on: string;
+}
+
+function OperatorTable({ caption, operators, on }: OperatorTableProperties) {
   const sorted = operators.toSorted(
     (a, b) => placeOrder.indexOf(a.placement) - placeOrder.indexOf(b.placement) || b.count - a.count,
   );
@@ -48,7 +55,7 @@ function OperatorTable({ caption, operators }: { caption: string; operators: rea
                 <code>{name}</code>
               </td>
               <td class="number">{count}</td>
-              <td>{places[placement]}</td>
+              <td>{placement === 'device' ? on : places[placement]}</td>
             </tr>
           ))}
         </tbody>
@@ -167,7 +174,7 @@ function PartTable({ parts }: { parts: Explanation['parts'] }) {
   );
 }
 
-function ExplanationTables({ explanation }: { explanation: Explanation }) {
+function ExplanationTables({ explanation, on }: { explanation: Explanation; on: string }) {
   const { operators, fusionGroups, parts, stretches } = explanation;
   const missing = operators.filter(({ placement }) => placement === 'missing');
   const working = operators.filter(({ placement }) => placement !== 'anywhere');
@@ -181,11 +188,11 @@ function ExplanationTables({ explanation }: { explanation: Explanation }) {
         </p>
       )}
       <GroupTable groups={fusionGroups} />
-      <OperatorTable caption="Operators that do work" operators={working} />
+      <OperatorTable caption="Operators that do work" operators={working} on={on} />
       {idle.length > 0 && (
         <details>
           <summary>{idle.length} operators on views, sizes and plain numbers</summary>
-          <OperatorTable caption="Operators that touch no elements" operators={idle} />
+          <OperatorTable caption="Operators that touch no elements" operators={idle} on={on} />
         </details>
       )}
       <StretchTable stretches={stretches} />
@@ -202,7 +209,9 @@ export function ExplainPane({ model }: { model: ScriptModule }) {
   return (
     <div class="stack">
       <MethodPicker model={model} method={method} onChoose={setMethod} />
-      <Waiting answer={explanation}>{(value) => <ExplanationTables explanation={value} />}</Waiting>
+      <Waiting answer={explanation}>
+        {(value) => <ExplanationTables explanation={value} on={kernelPlace(model.place)} />}
+      </Waiting>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 
 /** Kinds of words that are coloured; a name is a class in the style sheet. */
-export type Syntax = 'python' | 'graph' | 'wgsl';
+export type Syntax = 'python' | 'graph' | 'wgsl' | 'wat';
 
 const pythonWords =
   'and|as|assert|break|class|continue|def|del|elif|else|for|from|if|import|in|is|lambda|not|or|pass|raise|return|while|with|None|True|False|self';
@@ -18,6 +18,7 @@ const patterns: Record<Syntax, RegExp> = {
     String.raw`(?<comment>//[^\n]*)|(?<operator>@\w+)|(?<word>\b(?:${wgslWords})\b)|(?<type>\b(?:[fiu]32|f16|bool|(?:vec|mat)\w+|array|atomic)\b)|(?<number>\b\d[\w.]*)`,
     'g',
   ),
+  wat: /(?<string>"[^"\n]*")|(?<word>\b(?:module|import|memory|func|export|param|result|local(?!\.)|block|loop|if|else|end|br_if|br|call)\b)|(?<type>\b(?:[if](?:32|64)|v128|[if]\d+x\d+)\b)|(?<value>\$\w+)|(?<number>\b-?\d\w*)/g,
   graph:
     /(?<comment>#[^\n]*)|(?<string>"(?:[^"\\\n]|\\.)*")|(?<word>\b(?:graph|return|block\d+|with)\b)|(?<operator>\b(?:aten|prim|prims|quantized|torchvision)::[\w.]+)|(?<value>%[\w.]+)/g,
 };

@@ -4,8 +4,7 @@ import { useState } from 'preact/hooks';
 import { Highlighted } from '../pieces/highlight.tsx';
 import { shortCount, shortTime } from './short-time.ts';
 
-const places: Record<KernelProfile['place'], string> = {
-  device: 'GPU',
+const places: Record<Exclude<KernelProfile['place'], 'device'>, string> = {
   host: 'host',
   fallback: 'host, after a readback',
 };
@@ -13,7 +12,15 @@ const places: Record<KernelProfile['place'], string> = {
 const shortOperators = (operators: readonly string[]) =>
   operators.map((name) => name.replace(/^aten::/, '').replace(/\..*$/, '')).join(' + ');
 
-function Row({ kernel, isOpen, onToggle }: { kernel: KernelProfile; isOpen: boolean; onToggle: () => void }) {
+interface RowProperties {
+  readonly kernel: KernelProfile;
+  /** What kernels run on. */
+  readonly on: string;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+}
+
+function Row({ kernel, on, isOpen, onToggle }: RowProperties) {
   const { operators, python, place, runs, milliseconds, bytes, flops, shareOfPeak } = kernel;
   return (
     <tr>
@@ -25,7 +32,7 @@ function Row({ kernel, isOpen, onToggle }: { kernel: KernelProfile; isOpen: bool
           <small>{python.map(({ file, line }) => `${file.split('/').at(-1)}:${line}`).join(', ')}</small>
         )}
       </td>
-      <td>{places[place]}</td>
+      <td>{place === 'device' ? on : places[place]}</td>
       <td class="number">{Number.isInteger(runs) ? runs : runs.toFixed(1)}</td>
       <td class="number">{milliseconds === null ? '' : shortTime(milliseconds)}</td>
       <td class="number">{shortCount(bytes, 'B')}</td>
@@ -34,6 +41,8 @@ function Row({ kernel, isOpen, onToggle }: { kernel: KernelProfile; isOpen: bool
     </tr>
   );
 }
+
+const isShader = (code: string): boolean => code.includes('@compute');
 
 function Details({ kernel: { python, code, schedule } }: { kernel: KernelProfile }) {
   return (
@@ -49,16 +58,18 @@ function Details({ kernel: { python, code, schedule } }: { kernel: KernelProfile
       )}
       {schedule !== null && <p class="faint">Schedule: {schedule}.</p>}
       {code === null ? (
-        <p class="faint">The host computed it: there is no shader.</p>
-      ) : (
+        <p class="faint">The host computed it without a kernel.</p>
+      ) : isShader(code) ? (
         <Highlighted text={code} syntax="wgsl" label="WGSL" />
+      ) : (
+        <Highlighted text={code} syntax="wat" label="WebAssembly" />
       )}
     </div>
   );
 }
 
-/** A row for each kernel, the longest first; opened, it shows its lines of Python and its shader. */
-export function KernelTable({ kernels }: { kernels: CallProfile['kernels'] }) {
+/** A row for each kernel, the longest first; opened, it shows its lines of Python and its shader or WebAssembly. */
+export function KernelTable({ kernels, on }: { kernels: CallProfile['kernels']; on: string }) {
   const [open, setOpen] = useState<KernelProfile | null>(null);
   return (
     <div class="scroll">
@@ -88,7 +99,12 @@ export function KernelTable({ kernels }: { kernels: CallProfile['kernels'] }) {
         <tbody>
           {kernels.map((kernel, at) => (
             <Fragment key={at}>
-              <Row kernel={kernel} isOpen={open === kernel} onToggle={() => setOpen(open === kernel ? null : kernel)} />
+              <Row
+                kernel={kernel}
+                on={on}
+                isOpen={open === kernel}
+                onToggle={() => setOpen(open === kernel ? null : kernel)}
+              />
               {open === kernel && (
                 <tr>
                   <td colSpan={7}>

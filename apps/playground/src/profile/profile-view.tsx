@@ -22,8 +22,12 @@ function save(profile: CallProfile): void {
   URL.revokeObjectURL(address);
 }
 
-/** Where the time of a call goes, and of what came before it. */
-export function ProfileView({ profile }: { profile: CallProfile }) {
+/**
+ * Where the time of a call goes, and of what came before it.
+ *
+ * @param on what kernels run on
+ */
+export function ProfileView({ profile, on }: { profile: CallProfile; on: string }) {
   const { call, load, peak, kernels, trace } = profile;
   const phases = [
     ['whole call', call.total],
@@ -39,7 +43,7 @@ export function ProfileView({ profile }: { profile: CallProfile }) {
     ['reading', load.read],
     ['compiling', load.compile],
     ['passes', load.passes],
-    ['shaders', load.pipelines],
+    ['kernels', load.pipelines],
     ['uploads', load.upload],
   ] as const;
   const inTime = (parts: readonly (readonly [string, number])[]) =>
@@ -49,7 +53,7 @@ export function ProfileView({ profile }: { profile: CallProfile }) {
       <h3>A warm call</h3>
       <Figures label="A warm call" figures={inTime(phases)} />
       <Timeline trace={trace} />
-      <KernelTable kernels={kernels} />
+      <KernelTable kernels={kernels} on={on} />
       {peak && (
         <p class="faint">
           The peak was measured here: {shortCount(peak.bytesPerSecond, 'B/s')} and{' '}

@@ -1,14 +1,10 @@
 import type { ModelPlace, RunProfile } from 'cresset';
+import { deviceName } from '../pieces/device-name.ts';
 
 const operatorList = (operators: RunProfile['hostFallback']) =>
   operators.map(([name, count]) => (count === 1 ? name : `${name} × ${count}`)).join(', ');
 
 const total = (operators: RunProfile['hostFallback']) => operators.reduce((sum, [, count]) => sum + count, 0);
-
-/** Name of the device in few words: `CPU`, `WebGPU (SwiftShader Device)`. */
-export function deviceName({ device, description }: ModelPlace): string {
-  return device === 'webgpu' ? description : 'CPU';
-}
 
 /** What the last run took and did. */
 export function RunFigures({ profile, place }: { profile: RunProfile; place: ModelPlace }) {

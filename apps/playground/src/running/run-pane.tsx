@@ -10,6 +10,7 @@ import {
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ArgumentForm } from '../inputs/argument-form.tsx';
 import type { Choice } from '../inputs/argument-value.ts';
+import { kernelPlace } from '../pieces/device-name.ts';
 import { ErrorNotice } from '../pieces/error-notice.tsx';
 import { argumentsOf, candidateChoices, withFitting } from '../inputs/input-guess.ts';
 import { firstMethod, MethodPicker } from '../pieces/method-picker.tsx';
@@ -156,7 +157,7 @@ function MethodForm({ model, method, parameters, candidates, canTry }: FormPrope
         </pre>
       )}
       {run?.report && <VerificationNotice report={run.report} />}
-      {run?.measured && <ProfileView profile={run.measured} />}
+      {run?.measured && <ProfileView profile={run.measured} on={kernelPlace(model.place)} />}
       {run?.profile && <RunFigures profile={run.profile} place={model.place} />}
     </form>
   );

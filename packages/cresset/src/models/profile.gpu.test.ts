@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createModule, script, tensor, type ScriptModule, type Tensor } from '../index.ts';
+import { createModule, script, setJitOptions, tensor, type ScriptModule, type Tensor } from '../index.ts';
 
 const waves = (...shape: number[]): Tensor => {
   const count = shape.reduce((product, size) => product * size, 1);
@@ -93,15 +93,49 @@ describe('a profile on WebGPU', () => {
 });
 
 describe('a profile on the host', () => {
-  it('has a row for each operator, with its time there', async () => {
+  it('has a row for each kernel, with its WebAssembly, bytes, operations and share of the peak', async () => {
     const module = await net('cpu');
-    const { kernels, peak, call } = await module.profile([waves(64, 128)]);
-    expect(peak).toBeNull();
+    const { kernels, peak, call, load, device, trace } = await module.profile([waves(256, 128)]);
+    expect(device).toMatch(/^WebAssembly/);
+    // A megabyte a second is less than any processor does, and an exabyte more.
+    for (const rate of [peak!.bytesPerSecond, peak!.operationsPerSecond]) {
+      expect(rate).toBeGreaterThan(2 ** 20);
+      expect(rate).toBeLessThan(2 ** 60);
+    }
     expect(call).toMatchObject({ encode: 0, submit: 0, readback: 0, fallback: 0 });
-    const linear = kernels.find(({ operators }) => operators[0].startsWith('aten::linear'))!;
-    expect(linear).toMatchObject({ place: 'host', runs: 1, code: null, schedule: null, shareOfPeak: null });
+    for (const phase of [load.pipelines, load.upload]) expect(phase).toBeGreaterThan(0);
+    const linear = kernels.find(({ operators }) => operators.includes('aten::linear'))!;
+    expect(linear).toMatchObject({
+      operators: ['aten::linear', 'aten::relu'],
+      python: [{ file: 'net.py', line: 3 }],
+      place: 'device',
+      runs: 1,
+      bytes: 4 * (256 * 128 + 64 * 128 + 256 * 64),
+      schedule: null,
+    });
+    expect(linear.flops).toBeGreaterThanOrEqual(2 * 256 * 128 * 64);
+    expect(linear.code).toMatch(/^\(module\n[^]*\(func \$store [^]*f32x4/);
     expect(linear.milliseconds).toBeGreaterThan(0);
+    expect(linear.shareOfPeak).toBeGreaterThan(0);
+    expect(trace.traceEvents.map(({ args }) => args?.['name'])).toContain('its kernels in WebAssembly');
+    expect(trace.traceEvents.filter(({ cat }) => cat === 'kernel').length).toBeGreaterThan(1);
+    expect(trace.traceEvents.every(({ ph, ts, dur }) => ph === 'M' || (ts! >= 0 && dur! >= 0))).toBe(true);
     await module.dispose();
+  });
+
+  it('has a row for each operator where no WebAssembly may be compiled, with its time', async () => {
+    setJitOptions({ webAssembly: false });
+    try {
+      const module = await net('cpu');
+      const { kernels, peak, device } = await module.profile([waves(64, 128)]);
+      expect({ peak, device }).toEqual({ peak: null, device: 'host' });
+      const linear = kernels.find(({ operators }) => operators[0].startsWith('aten::linear'))!;
+      expect(linear).toMatchObject({ place: 'host', runs: 1, code: null, schedule: null, shareOfPeak: null });
+      expect(linear.milliseconds).toBeGreaterThan(0);
+      await module.dispose();
+    } finally {
+      setJitOptions({ webAssembly: true });
+    }
   });
 
   it('rejects with the error of the program', async () => {
@@ -154,7 +188,7 @@ class Potential(nn.Module):
     const model = await potential('cpu');
     const { kernels } = await model.profile([waves(64, 64)]);
     expect(kernels.filter(({ operators }) => operators.includes('aten::matmul'))).toHaveLength(2);
-    expect(new Set(kernels.map(({ place }) => place))).toEqual(new Set(['host']));
+    expect(new Set(kernels.map(({ place }) => place))).toEqual(new Set(['device']));
     await model.dispose();
   });
 

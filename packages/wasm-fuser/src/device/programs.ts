@@ -25,6 +25,7 @@ import {
 } from '../nests/kernel-module.ts';
 import { pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
+import type { ModuleBuilder } from '../module.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
@@ -39,6 +40,13 @@ interface Prepared extends PreparedLaunch {
   readonly signature: KernelSignature;
   /** The number of its module for other threads; null where only this one may call its functions. */
   readonly module: number | null;
+  /** When its module was emitted and compiled, by `performance.now()`. */
+  readonly compilation: Interval;
+}
+
+export interface Interval {
+  readonly begin: number;
+  readonly end: number;
 }
 
 /** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps. */
@@ -140,8 +148,7 @@ export class Programs {
 
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
     const normal = joinDigits(normalise(nest) as LoopNest);
-    const { axes, lanes } = pointsOfNest(normal);
-    return this.#inPieces(normal, pointsOf(axes), kernel, lanes === normal.innerAxes[0] ? storedTerms(normal) : null);
+    return this.#inPieces(normal, pointsOf(pointsOfNest(normal).axes), kernel, termsOf(normal));
   }
 
   /** @param points what the kernel's function goes over, some at a time */
@@ -158,7 +165,7 @@ export class Programs {
     const least = normal.kind === 'nest' && pointsOfNest(normal).axes[0] === pointsOfNest(normal).lanes ? 4 : 1;
     const atOnce = Math.max(least, Math.floor(PIECE_STEPS / Math.max(steps, 1) / 4) * 4);
     const key = keyOf(normal, signature) + (terms ? `terms${terms.isPower}` : '');
-    const { functions, module } = this.#find<NestFunctions>(key, normal, signature, null, terms);
+    const { functions, module, compilation } = this.#find<NestFunctions>(key, normal, signature, null, terms);
     return {
       kind: 'nest',
       normal,
@@ -169,6 +176,7 @@ export class Programs {
       kernel,
       functions,
       module: hasPointsApart(normal) ? module : null,
+      compilation,
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
       pointsTogether: least,
@@ -185,13 +193,34 @@ export class Programs {
   ): Compiled<Functions> {
     let compiled = this.#functions.get(key);
     if (!compiled) {
-      const module = kernelModule(normal, signature, windows, terms, this.memory.isShared, this.isRelaxed);
+      const begin = performance.now();
+      const module = this.#write(normal, signature, windows, terms);
       const bytes = module.bytes();
       const functions = this.#compile<Functions>(bytes, normal.label);
-      compiled = { functions, module: module.callsImports ? null : (this.threads?.register(bytes) ?? null) };
+      compiled = {
+        functions,
+        module: module.callsImports ? null : (this.threads?.register(bytes) ?? null),
+        compilation: { begin, end: performance.now() },
+      };
       this.#functions.set(key, compiled);
     }
     return compiled as Compiled<Functions>;
+  }
+
+  /** The bytes of a kernel's module, which nobody keeps: they are written once more. */
+  moduleOf({ normal, signature }: PreparedKernel): Uint8Array {
+    const windows = normal.kind === 'contraction' ? windowsOf(normal) : null;
+    const terms = normal.kind === 'nest' ? termsOf(normal) : null;
+    return this.#write(normal, signature, windows, terms).bytes();
+  }
+
+  #write(
+    normal: NormalKernel,
+    signature: KernelSignature,
+    windows: Windows | null,
+    terms: StoredTerms | null,
+  ): ModuleBuilder {
+    return kernelModule(normal, signature, windows, terms, this.memory.isShared, this.isRelaxed);
   }
 
   #compile<Functions>(bytes: Uint8Array<ArrayBuffer>, label: string): Functions {
@@ -206,7 +235,12 @@ export class Programs {
 interface Compiled<Functions> {
   readonly functions: Functions;
   readonly module: number | null;
+  readonly compilation: Interval;
 }
+
+/** Terms of a sum over a nest's lanes that its stores write down as they go; null where there are none. */
+const termsOf = (normal: LoopNest): StoredTerms | null =>
+  pointsOfNest(normal).lanes === normal.innerAxes[0] ? storedTerms(normal) : null;
 
 /** Whether points can be worked out in any order: steps of a recurrence cannot, nor what adds to the same element. */
 const hasPointsApart = (normal: LoopNest | Recurrence): boolean =>

@@ -13,6 +13,7 @@ import {
   type ComputeDevice,
   type DeviceCapabilities,
   type DeviceMemoryUse,
+  type DeviceProfiler,
   type Kernel,
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
@@ -20,6 +21,7 @@ import { LinearMemory } from '../linear-memory.ts';
 import { loadProducts, productBytes } from '../load.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
+import type { LaunchProbe } from './launch-probe.ts';
 import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
 import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
@@ -53,6 +55,10 @@ export class WasmDevice implements ComputeDevice {
   readonly launches: Launches;
   readonly recorder = new LaunchLists(this);
   readonly turns = new Turns((error) => this.#fail(error));
+  /** Who watches; null unless kernels are being profiled. */
+  probe: LaunchProbe | null = null;
+  /** Time spent copying tensors into the memory. */
+  uploadMilliseconds = 0;
   /** Bytes of packed weights. */
   keptBytes = 0;
   #peak = 0;
@@ -123,7 +129,11 @@ export class WasmDevice implements ComputeDevice {
     buffer.writes++;
     // Work that waits may read what is there.
     const bytes = this.turns.idle ? elements.slice() : elements;
-    this.turns.after(() => new Uint8Array(this.linear.memory.buffer, buffer.address, bytes.byteLength).set(bytes));
+    this.turns.after(() => {
+      const start = performance.now();
+      new Uint8Array(this.linear.memory.buffer, buffer.address, bytes.byteLength).set(bytes);
+      this.uploadMilliseconds += performance.now() - start;
+    });
     this.counters.uploads++;
     this.counters.uploadedBytes += elements.byteLength;
   }
@@ -155,6 +165,7 @@ export class WasmDevice implements ComputeDevice {
 
   launch(kernel: Kernel): void {
     this.#checkUsable();
+    this.probe?.launch(kernel);
     const prepared = this.prepare(kernel);
     if (hasLongPoints(prepared)) this.#launchInParts(prepared);
     else this.#enqueue(prepared);
@@ -181,7 +192,8 @@ export class WasmDevice implements ComputeDevice {
       return buffer as WasmBuffer;
     });
     this.counters.dispatches++;
-    this.turns.take(this.#run(prepared, buffers), () => ({
+    const work = this.#run(prepared, buffers);
+    this.turns.take(this.probe?.measured(prepared, work) ?? work, () => ({
       reads: buffers,
       stores: buffers.filter((_, at) => prepared.bindings[at].stored),
     }));
@@ -197,6 +209,16 @@ export class WasmDevice implements ComputeDevice {
     } finally {
       memory.give(block);
     }
+  }
+
+  async profiler(): Promise<DeviceProfiler> {
+    const { WasmProfiler } = await import('../profiling/wasm-profiler.ts');
+    return new WasmProfiler(this);
+  }
+
+  /** The module that a kernel's functions are in, once more. */
+  moduleOf(prepared: PreparedKernel): Uint8Array {
+    return this.#programs.moduleOf(prepared);
   }
 
   memory(): DeviceMemoryUse {

@@ -1,7 +1,13 @@
-import type { DeviceProfiler, DeviceWork, DevicePeak, DispatchRecord, Kernel } from '@cresset/tensorexpr';
+import {
+  measurePeak,
+  type DeviceProfiler,
+  type DeviceWork,
+  type DevicePeak,
+  type DispatchRecord,
+  type Kernel,
+} from '@cresset/tensorexpr';
 import type { WebGpuDevice } from '../webgpu-device.ts';
 import type { BatchProbe, WorkProbe } from '../launches/work-probe.ts';
-import { measurePeak } from './adapter-peak.ts';
 import { PassTimestamps, type PassTime } from './pass-timestamps.ts';
 
 /** A dispatch before its times have come from the GPU. */
@@ -15,7 +21,7 @@ interface PendingBatch {
   times: Promise<readonly PassTime[]> | null;
 }
 
-const peaks = new WeakMap<WebGpuDevice, Promise<DevicePeak | null>>();
+const peaks = new WeakMap<WebGpuDevice, Promise<DevicePeak>>();
 
 /** Measures what a WebGPU device does: by the page's clock, and by the GPU's where it has timestamps. */
 export class WebGpuProfiler implements DeviceProfiler {
@@ -43,7 +49,8 @@ export class WebGpuProfiler implements DeviceProfiler {
     return this.device.uploadMilliseconds;
   }
 
-  peak(): Promise<DevicePeak | null> {
+  async peak(): Promise<DevicePeak | null> {
+    if (!this.device.gpuDevice.features.has('timestamp-query')) return null;
     let peak = peaks.get(this.device);
     if (!peak) peaks.set(this.device, (peak = measurePeak(this.device, this)));
     return peak;
@@ -99,6 +106,6 @@ class ProfiledRun implements WorkProbe {
       );
     }
     const batches = this.#batches.map(({ start, encoded, submitted }) => ({ start, encoded, submitted }));
-    return { batches, dispatches, launched: this.#launched };
+    return { clock: 'device', batches, dispatches, launched: this.#launched };
   }
 }

@@ -32,7 +32,7 @@ export function chromeTrace(
     ...loadSpans(load),
     rowName(CALL, 'one call'),
     rowName(OPERATORS, 'another, operator by operator'),
-    rowName(KERNELS, 'its kernels on the GPU'),
+    rowName(KERNELS, observed.work.clock === 'device' ? 'its kernels on the GPU' : 'its kernels in WebAssembly'),
     asCalled,
     ...work,
     ...waiting,
@@ -53,14 +53,14 @@ function loadSpans(load: LoadPhases): TraceEvent[] {
   });
 }
 
-/** The GPU has a clock of its own: its first kernel is taken to begin when the first batch was submitted. */
-function kernelSpans({ batches, dispatches }: DeviceWork, begin: number): TraceEvent[] {
+/** A GPU has a clock of its own: its first kernel is taken to begin when the first batch was submitted. */
+function kernelSpans({ clock, batches, dispatches }: DeviceWork, begin: number): TraceEvent[] {
   const timed = dispatches.filter(
     (each): each is DispatchRecord & { begin: number; end: number } => each.begin !== null,
   );
-  if (timed.length === 0 || batches.length === 0) return [];
+  if (timed.length === 0 || (clock === 'device' && batches.length === 0)) return [];
   const first = Math.min(...timed.map((each) => each.begin));
-  const offset = batches[0].submitted - begin;
+  const offset = (clock === 'device' ? batches[0].submitted : first / 1e6) - begin;
   return timed.map(({ label, workgroups, begin: from, end }) =>
     span(label, KERNELS, offset + (from - first) / 1e6, (end - from) / 1e6, 'kernel', { workgroups }),
   );

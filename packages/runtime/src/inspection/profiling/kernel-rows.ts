@@ -34,7 +34,7 @@ export function kernelRows(
   ): void => {
     const { operators } = run;
     const code = dispatch?.code ?? null;
-    const schedule = dispatch?.schedules.map(describeSchedule).join('; ') ?? null;
+    const schedule = dispatch?.schedules.map(describeSchedule).join('; ') || null;
     const python = linesOf(run.node, functionName);
     const places = python.map(({ file, line }) => `${file}:${line}`);
     const key = [run.place, ...operators, ...places, code].join('\n');

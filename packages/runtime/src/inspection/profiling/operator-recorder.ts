@@ -54,12 +54,12 @@ export class OperatorRecorder implements OperatorObserver {
     const callsBefore = hostCalls(counters);
     const notedBefore = this.runs.length;
     const firstDispatch = this.dispatches() - this.#dispatchesBefore;
-    // What a launch on the host takes is the operator's own time.
+    // Results of another device are read back before the host works with them.
     const gpu = device?.capabilities.host ? null : device;
     const begin = performance.now();
     const results = await call();
     const end = performance.now();
-    const endDispatch = gpu ? this.dispatches() - this.#dispatchesBefore : firstDispatch;
+    const endDispatch = this.dispatches() - this.#dispatchesBefore;
     const tensors = tensorsIn([...args, ...results]);
     // A group whose operators ran one by one has been noted as those.
     if (this.runs.length === notedBefore && tensors.length > 0) {

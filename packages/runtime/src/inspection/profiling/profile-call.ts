@@ -70,7 +70,7 @@ export async function profileCall(
   };
 }
 
-const NO_WORK: DeviceWork = { batches: [], dispatches: [], launched: [] };
+const NO_WORK: DeviceWork = { clock: 'page', batches: [], dispatches: [], launched: [] };
 
 function callPhases(
   { begin, end, work: { batches } }: Omit<ObservedCall, 'runs'>,

@@ -7,8 +7,8 @@ export interface SourceLine {
 }
 
 /**
- * Where something was computed: on the device; on the host because there was little to do, or doubles to do it with, or because the
- * model runs there; or on the host after a readback, since the device has no kernel for it.
+ * Where something was computed: by a kernel, on the GPU or in WebAssembly; on the host without one, because there was little to do, or doubles
+ * to do it with, or because there is no WebAssembly; or on the host after a readback, since the GPU has no kernel for it.
  */
 export type KernelPlace = 'device' | 'host' | 'fallback';
 
@@ -26,11 +26,11 @@ export interface KernelProfile {
   readonly bytes: number;
   /** Operations on floats; an exponential counts as one. */
   readonly flops: number;
-  /** Of what the adapter reaches in a kernel that does nothing else, whichever of bytes and operations is nearer to it; null where unknown. */
+  /** Of what the device reaches in a kernel that does nothing else, whichever of bytes and operations is nearer to it; null where unknown. */
   readonly shareOfPeak: number | null;
-  /** The shader's WGSL; null on the host. */
+  /** The shader's WGSL, or the text of a WebAssembly module; null for what is no kernel. */
   readonly code: string | null;
-  /** How its work is spread over threads; null on the host, and where dispatches are not told apart. */
+  /** How its work is spread over threads; null in WebAssembly, for what is no kernel, and where dispatches are not told apart. */
   readonly schedule: string | null;
 }
 
@@ -59,9 +59,9 @@ export interface LoadPhases {
   readonly compile: number;
   /** Passes over its graph. */
   readonly passes: number;
-  /** Compiling the shaders of this call, which is done in parallel. */
+  /** Compiling the shaders of this call, which is done in parallel, or its WebAssembly. */
   readonly pipelines: number;
-  /** Handing data to the GPU: of all models since the device was opened. */
+  /** Handing data to the device: of all models since it was opened. */
   readonly upload: number;
 }
 
@@ -84,7 +84,7 @@ export interface CallProfile {
   readonly device: string;
   readonly call: CallPhases;
   readonly load: LoadPhases;
-  /** Bytes and operations a second that the adapter reaches; null where it tells no time. */
+  /** Bytes and operations a second that the device reaches; null where it tells no time, and where there is none. */
   readonly peak: { readonly bytesPerSecond: number; readonly operationsPerSecond: number } | null;
   /** The longest first. */
   readonly kernels: readonly KernelProfile[];

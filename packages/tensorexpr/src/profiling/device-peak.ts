@@ -1,30 +1,20 @@
 import { Tensor } from '@cresset/tensor';
-import {
-  accumulator,
-  axis,
-  binary,
-  constant,
-  param,
-  reduce,
-  TensorView,
-  type DevicePeak,
-  type DeviceProfiler,
-  type Kernel,
-} from '@cresset/tensorexpr';
-import type { WebGpuDevice } from '../webgpu-device.ts';
+import type { ComputeDevice, DevicePeak, DeviceProfiler } from '../device.ts';
+import { accumulator, axis, binary, constant, param, reduce } from '../expressions/builders.ts';
+import { TensorView } from '../expressions/operand.ts';
+import type { Kernel } from '../kernels/kernel.ts';
 
 const elements = 1 << 20;
 const bytesMoved = 2 * 4 * elements;
-/** A fast GPU is done before its clock has ticked: the work is doubled until it takes this long, milliseconds. */
+/** A fast device is done before its clock has ticked: the work is doubled until it takes this long, milliseconds. */
 const leastMilliseconds = 2;
 const mostDoublings = 12;
 
 /**
  * What this device reaches in kernels that do nothing else: bytes moved when a tensor is copied, operations when each thread adds up
- * products or matrices are multiplied. Null where the device has no timestamps.
+ * products or matrices are multiplied. The device has to tell when its dispatches began and ended.
  */
-export async function measurePeak(device: WebGpuDevice, profiler: DeviceProfiler): Promise<DevicePeak | null> {
-  if (!device.gpuDevice.features.has('timestamp-query')) return null;
+export async function measurePeak(device: ComputeDevice, profiler: DeviceProfiler): Promise<DevicePeak> {
   const x = zeros();
   const y = zeros();
   try {
@@ -50,9 +40,9 @@ export async function measurePeak(device: WebGpuDevice, profiler: DeviceProfiler
   }
 }
 
-/** The shortest time of a few dispatches, after one that compiles the shader. */
+/** The shortest time of a few dispatches, after one for which the kernel is compiled. */
 async function shortest(
-  device: WebGpuDevice,
+  device: ComputeDevice,
   profiler: DeviceProfiler,
   kernel: Kernel,
   dispatches: number,
