@@ -145,15 +145,32 @@ function makeHermitian(leaf: Tensor): void {
   leaf.storageArrayForWriting().set(transposed(leaf, elements, (a, b) => a + b) as never);
 }
 
-/** Any direction at what is finite; for matrices that are Hermitian one in which they stay so, since many functions of such look at one half only. */
+/**
+ * Any direction at what is finite; for matrices that are Hermitian or triangular one in which they stay so, since many functions of such look at one half
+ * only.
+ */
 function directionOf(leaf: Tensor, which: number): Float64Array {
   const elements = leaf.contiguousArray() as Float64Array;
   const direction = elements.map((value, at) => (Number.isFinite(value) ? noise(1000 * which + at) : 0));
-  return isHermitian(leaf) ? transposed(leaf, direction, (a, b) => (a + b) / 2) : direction;
+  if (isHermitian(leaf)) return transposed(leaf, direction, (a, b) => (a + b) / 2);
+  return isTriangular(leaf) ? direction.map((part, at) => (elements[at] === 0 ? 0 : part)) : direction;
 }
 
+/** Whether all on one side of the diagonals is zero, and nothing on the diagonals and beyond them. */
+function isTriangular(leaf: Tensor): boolean {
+  if (!isSquare(leaf)) return false;
+  const elements = leaf.contiguousArray() as Float64Array;
+  const [width, n] = [isComplex(leaf.dtype) ? 2 : 1, leaf.sizes.at(-1)!];
+  const sideOf = (at: number): number => Math.sign((Math.floor(at / width) % n) - (Math.floor(at / width / n) % n));
+  return [1, -1].some((side) =>
+    elements.every((value, at) => at % width === 1 || (value === 0) === (sideOf(at) === side)),
+  );
+}
+
+const isSquare = ({ dim, sizes }: Tensor): boolean => dim >= 2 && sizes.at(-1) === sizes.at(-2) && sizes.at(-1)! > 1;
+
 function isHermitian(leaf: Tensor): boolean {
-  if (leaf.dim < 2 || leaf.sizes.at(-1) !== leaf.sizes.at(-2) || leaf.sizes.at(-1)! < 2) return false;
+  if (!isSquare(leaf)) return false;
   const elements = leaf.contiguousArray() as Float64Array;
   const other = transposed(leaf, elements, (_, b) => b);
   return elements.every((value, at) => Math.abs(value - other[at]) <= 1e-5 * (1 + Math.abs(value)));

@@ -68,7 +68,7 @@ def variance_slope(grad, self, dims: Optional[List[int]], correction: float, kee
     mean = torch.mean(self) if dims is None or len(dims) == 0 else torch.mean(self, dims, True)
     centred = self - mean
     if freedom <= 0.:
-        return given * torch.where(centred == 0, torch.full_like(centred, float("nan")), torch.full_like(centred, float("inf")))
+        return given * torch.where(centred == 0, float("nan"), float("inf"))
     return given * centred * (2. / freedom)`,
   norm_slope_if_any: `
 def norm_slope_if_any(grad, self, p: Optional[number], result, dims: Optional[List[int]], keepdim: bool) -> Optional[Tensor]:
@@ -133,6 +133,13 @@ def quantiles(self, q, dim: Optional[int], keepdim: bool, interpolation: str, le
         elif rank > 0:
             found = found.unsqueeze(axis + 1)
     return found.squeeze(0) if q.dim() == 0 else found`,
+  smallest_step: `
+def smallest_step(dtype: int):
+    if dtype == 7:
+        return 2.220446049250313e-16
+    if dtype == 6:
+        return 1.1920928955078125e-07
+    return 0.0009765625 if dtype == 5 else 0.0078125`,
   // Finite: what is made of it has gradients of zero, and not NaN.
   lowest_number: `
 def lowest_number(dtype: int):

@@ -30,7 +30,7 @@ return torch.expand_as(torch.index_select(grad, dim, index), source) * alpha`,
   },
   ...forOverloads('index_fill.int_Scalar index_fill.int_Tensor', {
     self: 'torch.index_fill(grad, dim, index, 0)',
-    value: 'torch.sum(torch.index_select(grad, dim, index))',
+    value: 'torch.sum(torch.masked_fill(grad, torch.index_fill(torch.ones_like(grad, dtype=11), dim, index, 0), 0))',
   }),
   index_reduce: {
     'self, source':
@@ -41,7 +41,8 @@ return torch.expand_as(torch.index_select(grad, dim, index), source) * alpha`,
     self: `
 if dim is None:
     flat = torch.zeros([self.numel()], dtype=grad.dtype)
-    return torch.scatter_add(flat, 0, indices.reshape([-1]), grad.reshape([-1])).reshape(self.size())
+    spots = torch.remainder(indices.reshape([-1]), max(self.numel(), 1))
+    return torch.scatter_add(flat, 0, spots, grad.reshape([-1])).reshape(self.size())
 axis = wrap(dim, self.dim())
 wide = self.size()
 places = indices.size()
@@ -49,7 +50,8 @@ for d in range(len(wide)):
     if d != axis:
         wide[d] = max(wide[d], places[d])
         places[d] = wide[d]
-spread = torch.scatter_add(torch.zeros(wide, dtype=grad.dtype), axis, torch.expand(indices, places), torch.expand(grad, places))
+spots = torch.remainder(torch.expand(indices, places), max(self.size(axis), 1))
+spread = torch.scatter_add(torch.zeros(wide, dtype=grad.dtype), axis, spots, torch.expand(grad, places))
 return torch.sum_to_size(spread, self.size())`,
   },
   ...forOverloads('scatter.src', {

@@ -63,15 +63,12 @@ given = torch.transpose(A, -2, -1) if transpose else A
 return torch.linalg_solve_triangular(given, self, upper=upper != transpose, left=True, unitriangular=unitriangular), A.clone()`,
   },
   cholesky_solve: {
-    '=': `
-turned = torch.conj(torch.transpose(input2, -2, -1))
-first = turned if upper else input2
-second = input2 if upper else turned
-half = torch.linalg_solve_triangular(first, self, upper=False)
-return torch.linalg_solve_triangular(second, half, upper=True)`,
+    'self, input2': `
+side = torch.cholesky_solve(grad, input2, upper)
+return side, factor_slope(torch.matmul(side, turned(result)), input2, upper)`,
   },
   cholesky_inverse: {
-    '=': 'torch.cholesky_solve(torch.expand_as(torch.eye(self.size(-1), dtype=self.dtype), self), self, upper)',
+    self: 'factor_slope(torch.matmul(result, torch.matmul(grad, result)), self, upper)',
   },
   ...forOverloads('linalg_det', { A: determinant('A', 'result') }),
   det: { self: determinant('self', 'result') },
@@ -214,8 +211,10 @@ return factored_solution(P, L, U, self, True, False)`,
   cdist: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
   _cdist_forward: { 'x1, x2': 'distance_slopes(grad, x1, x2, p, result)' },
   pdist: {
-    '=': `
+    self: `
 pairs = torch.triu_indices(self.size(0), self.size(0), 1)
-return torch.linalg_vector_norm(torch.index_select(self, 0, pairs[0]) - torch.index_select(self, 0, pairs[1]), p, [1])`,
+apart = torch.index_select(self, 0, pairs[0]) - torch.index_select(self, 0, pairs[1])
+slope = norm_slope(grad, apart, p, result, [-1], False)
+return torch.index_add(torch.index_add(torch.zeros_like(self), 0, pairs[0], slope), 0, pairs[1], -slope)`,
   },
 };

@@ -11,11 +11,14 @@ def log_determinant_slope(grad, grad1, sign, matrix):
 def cholesky_slope(grad, result, upper: bool):
     lower = turned(result) if upper else result
     slope = turned(grad) if upper else grad
-    half = torch.tril(torch.matmul(turned(lower), slope))
-    half = half - torch.diag_embed(torch.diagonal(half, 0, -2, -1)) * 0.5
-    found = torch.linalg_solve_triangular(turned(lower), half, upper=True)
-    found = torch.linalg_solve_triangular(lower, found, upper=False, left=False)
-    return (found + turned(found)) * 0.5`,
+    whole = torch.tril(torch.matmul(turned(lower), slope))
+    whole = (whole + turned(torch.tril(whole, -1))) * 0.5
+    found = torch.linalg_solve_triangular(turned(lower), whole, upper=True)
+    return torch.linalg_solve_triangular(lower, found, upper=False, left=False)`,
+  factor_slope: `
+def factor_slope(slope, factor, upper: bool):
+    both = slope + turned(slope)
+    return -torch.matmul(factor, both) if upper else -torch.matmul(both, factor)`,
   solution_slopes: `
 def solution_slopes(grad, A, result, size: List[int], left: bool):
     isVector = len(size) == 1 or (A.dim() - 1 == len(size) and size == A.size()[:-1])
@@ -28,10 +31,14 @@ def solution_slopes(grad, A, result, size: List[int], left: bool):
 def gaps_between(values):
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
     return gaps + torch.eye(values.size(-1), dtype=values.dtype)`,
+  over: `
+def over(slope, by):
+    # Where there is no slope there is none, whatever it is divided by: values alone may be equal.
+    return torch.masked_fill(slope / by, slope == 0, 0)`,
   hermitian_slope: `
 def hermitian_slope(grad, grad1, values, vectors):
     inner = torch.matmul(turned(vectors), grad1)
-    inner = (inner - turned(inner)) / 2 / gaps_between(values)
+    inner = over((inner - turned(inner)) / 2, gaps_between(values))
     inner = inner - torch.diag_embed(torch.diagonal(inner, 0, -2, -1)) + torch.diag_embed(grad).to(inner.dtype)
     return torch.matmul(vectors, torch.matmul(inner, turned(vectors)))`,
   eigen_slope: `
@@ -39,7 +46,7 @@ def eigen_slope(grad, grad1, values, vectors):
     inner = torch.matmul(turned(vectors), grad1)
     lengths = torch.real(torch.diagonal(inner, 0, -2, -1))
     inner = inner - torch.matmul(turned(vectors), vectors) * lengths.unsqueeze(-2)
-    inner = inner / torch.conj(gaps_between(values))
+    inner = over(inner, torch.conj(gaps_between(values)))
     inner = inner - torch.diag_embed(torch.diagonal(inner, 0, -2, -1)) + torch.diag_embed(grad)
     return torch.linalg_solve(turned(vectors), torch.matmul(inner, turned(vectors)))`,
   singular_slope: `
@@ -53,18 +60,18 @@ def singular_slope(grad, grad1, grad2, U, S, Vh):
     gaps = gaps_between(squares)
     own = torch.matmul(turned(left), gl)
     other = torch.matmul(right, turned(gr))
-    inner = (own - turned(own)) / gaps * S.unsqueeze(-2) + S.unsqueeze(-1) * ((other - turned(other)) / gaps)
+    inner = over(own - turned(own), gaps) * S.unsqueeze(-2) + S.unsqueeze(-1) * over(other - turned(other), gaps)
     if inner.is_complex():
         turning = torch.diagonal(own, 0, -2, -1)
-        inner = inner + torch.diag_embed((turning - torch.conj(turning)) / (2 * S))
+        inner = inner + torch.diag_embed(over(turning - torch.conj(turning), 2 * S))
     inner = inner + torch.diag_embed(grad1).to(inner.dtype)
     slope = torch.matmul(left, inner)
     if U.size(-2) > k:
-        slope = slope + (gl - torch.matmul(left, own)) / S.unsqueeze(-2)
+        slope = slope + over(gl - torch.matmul(left, own), S.unsqueeze(-2))
     slope = torch.matmul(slope, right)
     if Vh.size(-1) > k:
         rest = gr - torch.matmul(torch.matmul(gr, turned(right)), right)
-        slope = slope + torch.matmul(left / S.unsqueeze(-2), rest)
+        slope = slope + torch.matmul(left, over(rest, S.unsqueeze(-1)))
     return slope`,
   orthogonal_slope: `
 def orthogonal_slope(grad, grad1, A, Q, R, isComplete: bool):
@@ -107,12 +114,17 @@ def nuclear(self, dims: List[int], keepdim: bool):
   matrix_norm: `
 def matrix_norm(self, order: float, dims: List[int], keepdim: bool):
     rank = self.dim()
-    if order == 2. or order == -2.:
+    rows = wrap(dims[0], rank)
+    columns = wrap(dims[1], rank)
+    isSpectral = abs(order) == 2.
+    isEmpty = self.size(columns) == 0 if abs(order) == 1. else self.size(rows) == 0
+    if order > 0. and (isEmpty or isSpectral and self.size(columns) == 0):
+        # The greatest of nothing: zeros that come of nothing.
+        return torch.linalg_matrix_norm(self.detach(), order, dims, keepdim)
+    if isSpectral:
         values = torch.linalg_svd(torch.movedim(self, dims, [-2, -1]), False)[1]
         found = torch.amax(values, [-1]) if order > 0. else torch.amin(values, [-1])
     else:
-        rows = wrap(dims[0], rank)
-        columns = wrap(dims[1], rank)
         summed = rows if abs(order) == 1. else columns
         kept = columns if abs(order) == 1. else rows
         sums = torch.sum(torch.abs(self), [summed], True)

@@ -46,5 +46,13 @@ export const normalizationDerivatives: DerivativeTable = {
     '*': 'input, weight',
   },
   group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, num_groups, eps)' },
-  native_group_norm: { 'input, weight, bias': 'group_norm_slopes(grad, input, weight, group, eps)' },
+  native_group_norm: {
+    'input, weight, bias': `
+mean = result1.unsqueeze(-1)
+deviation = result2.unsqueeze(-1)
+grouped = input.reshape([N, group, C * HxW // group])
+slope, scale, shift = grouped_slopes(grad, input, grouped - mean, deviation, weight, group)
+spread = (grouped - mean) * (deviation * deviation * deviation * grad2.unsqueeze(-1))
+return slope + ((grad1.unsqueeze(-1) - spread) / grouped.size(2)).reshape(input.size()), scale, shift`,
+  },
 };

@@ -51,11 +51,34 @@ def padding_slope(grad, size: List[int], pad: List[int], mode: str):
         elif mode == "replicate":
             places = torch.clamp(places, 0, length - 1)
         else:
-            places = torch.remainder(places, length)
+            # Around what is left of it.
+            begin = max(-pad[2 * at], 0)
+            places = begin + torch.remainder(places - begin, length - begin - max(-pad[2 * at + 1], 0))
         shape = result.size()
         shape[dim] = length
         result = torch.index_add(torch.zeros(shape, dtype=grad.dtype), dim, places, result)
     return result`,
+  strided_slope: `
+def strided_slope(grad, size: List[int], stride: List[int], offset: int, viewed: List[int], viewed_stride: List[int], viewed_offset: Optional[int]):
+    if grad.numel() == 0 or reduced_count(size, None) == 0:
+        return torch.zeros(size, dtype=grad.dtype)
+    at = offset
+    if viewed_offset is not None:
+        at = viewed_offset
+    first = min(offset, at)
+    count = max(offset - first + reach(size, stride), at - first + reach(viewed, viewed_stride))
+    spots = torch.arange(count)
+    flat = torch.index_add(torch.zeros([count], dtype=grad.dtype), 0, torch.as_strided(spots, viewed, viewed_stride, at - first).reshape([-1]), grad.reshape([-1]))
+    own = torch.as_strided(spots, size, stride, offset - first).reshape([-1])
+    # What lies in one place shares its gradient.
+    shares = torch.index_add(torch.zeros([count], dtype=grad.dtype), 0, own, torch.ones([own.numel()], dtype=grad.dtype))
+    return torch.index_select(flat / torch.clamp_min(torch.real(shares), 1), 0, own).reshape(size)`,
+  reach: `
+def reach(size: List[int], stride: List[int]) -> int:
+    length = 1
+    for d in range(len(size)):
+        length += (size[d] - 1) * stride[d]
+    return length`,
   along_slope: `
 def along_slope(grad, size: List[int], dim: int, indices):
     if len(size) == 0:

@@ -17,7 +17,8 @@ const smaller = {
 const functions = unary({
   abs: 'grad * torch.sgn(self)',
   acos: '-grad * torch.conj(torch.rsqrt(1 - self * self))',
-  acosh: 'grad * torch.conj(torch.rsqrt(self * self - 1))',
+  acosh:
+    'grad * torch.conj(torch.rsqrt(self - 1) * torch.rsqrt(self + 1) if self.is_complex() else torch.rsqrt(self * self - 1))',
   asin: 'grad * torch.conj(torch.rsqrt(1 - self * self))',
   asinh: 'grad * torch.conj(torch.rsqrt(self * self + 1))',
   atan: 'grad / torch.conj(self * self + 1)',
@@ -54,9 +55,10 @@ const functions = unary({
   special_entr: 'grad * torch.where(torch.isnan(self), self, -torch.log(self) - 1)',
   special_erfcx: '(2 * self * result - 1.1283791670955126) * grad',
   special_i0e: 'grad * (torch.special_i1e(self) - torch.sgn(self) * result)',
-  special_i1: 'grad * torch.where(self == 0, torch.full_like(self, 0.5), torch.i0(self) - result / self)',
+  special_i1:
+    'grad * torch.where(torch.abs(self) > smallest_step(self.dtype), torch.i0(self) - result / self, torch.full_like(self, 0.5))',
   special_i1e:
-    'grad * torch.where(self == 0, torch.full_like(self, 0.5), torch.special_i0e(self) - result * (torch.sgn(self) + torch.reciprocal(self)))',
+    'grad * torch.where(torch.abs(self) > smallest_step(self.dtype), torch.special_i0e(self) - result * (torch.sgn(self) + torch.reciprocal(self)), torch.full_like(self, 0.5))',
   special_log_ndtr: 'grad / torch.special_erfcx(self * -0.7071067811865476) * 0.7978845608028654',
   special_ndtr: 'grad * torch.exp(-0.5 * self * self) * 0.3989422804014327',
   special_ndtri: 'grad * 2.5066282746310002 * torch.exp(result * result / 2)',

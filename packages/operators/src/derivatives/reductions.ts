@@ -62,7 +62,7 @@ return unsqueezed(grad, dim, self.dim(), keepdim) * present / torch.sum(present,
   logsumexp: {
     self: `
 given = unsqueezed(grad, dim, self.dim(), keepdim)
-return given * torch.conj(torch.exp(self - torch.masked_fill(unsqueezed(result, dim, self.dim(), keepdim), unsqueezed(torch.isinf(result), dim, self.dim(), keepdim), 0)))`,
+return given * torch.conj(torch.exp(self - unsqueezed(result, dim, self.dim(), keepdim)))`,
   },
   ...forOverloads('amax amin', { self: extremes('dim', 'keepdim') }),
   ...forOverloads('max min', { self: wholeExtreme }),

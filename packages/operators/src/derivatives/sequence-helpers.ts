@@ -142,6 +142,14 @@ def lengths_in(lengths):
     for at in range(lengths.size(0)):
         found.append(int(lengths[at]))
     return found`,
+  log_of_sum: `
+def log_of_sum(parts):
+    # Of what is nowhere possible there is a gradient too: zero.
+    never = -float("inf")
+    most = torch.amax(parts.detach(), [0])
+    isNever = most == never
+    total = torch.sum(torch.exp(parts - torch.masked_fill(most, isNever, 0)), [0])
+    return torch.masked_fill(torch.log(torch.masked_fill(total, isNever, 1)) + most, isNever, never)`,
   alignment_loss: `
 def alignment_loss(steps, labels, blank: int):
     count = labels.size(0)
@@ -165,9 +173,9 @@ def alignment_loss(steps, labels, blank: int):
         one = torch.cat([never, torch.narrow(alpha, 0, 0, states - 1)], 0)
         two = torch.cat([never, torch.narrow(one, 0, 0, states - 1)], 0)
         two = torch.where(skips != 0, two, never)
-        alpha = torch.logsumexp(torch.stack([alpha, one, two], 0), [0]) + scores[at]
+        alpha = log_of_sum(torch.stack([alpha, one, two], 0)) + scores[at]
     ends = torch.narrow(alpha, 0, max(states - 2, 0), min(2, states))
-    return -torch.logsumexp(ends, [0])`,
+    return -log_of_sum(ends)`,
   class_loss_slope: `
 def class_loss_slope(grad, self, target, weight: Optional[Tensor], reduction: int, ignore_index: int):
     axis = 0 if self.dim() == 1 else 1
@@ -189,8 +197,8 @@ def class_loss_slope(grad, self, target, weight: Optional[Tensor], reduction: in
     return torch.where(hits, slopes, 0.)`,
   multilabel_margins: `
 def multilabel_margins(self, target):
-    given = self.unsqueeze(0) if self.dim() < 2 else self
-    labels = target.unsqueeze(0) if self.dim() < 2 else target
+    given = self.reshape([1, -1]) if self.dim() < 2 else self
+    labels = target.reshape([1, -1]) if self.dim() < 2 else target
     listed = torch.cumprod((labels >= 0).to(self.dtype), 1)
     places = torch.clamp_min(labels, 0)
     hits = torch.clamp_max(torch.scatter_add(torch.zeros_like(given), 1, places, listed), 1)

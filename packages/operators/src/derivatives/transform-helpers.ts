@@ -43,6 +43,8 @@ def several_transforms(self, s: Optional[List[int]], dim: Optional[List[int]], n
         dims = [d - len(s) for d in range(len(s))]
     count = len(dims)
     result = self
+    if count == 0 and not self.is_complex():
+        return torch.complex(self, torch.zeros_like(self))
     for at in range(count):
         which = count - 1 - at if name == "rfft" or name == "ihfft" else at
         d = dims[which]
@@ -87,7 +89,7 @@ def short_time(self, n_fft: int, hop_length: Optional[int], win_length: Optional
     spectrum = torch.transpose(spectrum, 1, 2)
     if self.dim() == 1:
         spectrum = spectrum.squeeze(0)
-    if return_complex is not None and return_complex:
+    if return_complex is None and (self.is_complex() or taper.is_complex()) or return_complex is not None and return_complex:
         return spectrum
     return torch.view_as_real(spectrum.contiguous())`,
   given_scales: `
@@ -169,7 +171,10 @@ def grid_samples(input, grid, mode: int, padding: int, align: bool):
         at = (own + 1) / 2 * (length - 1) if align else ((own + 1) * length - 1) / 2
         places.append(at if mode == 2 else grid_inside(at, length, padding, align))
     if mode == 1:
-        return grid_values(input, [torch.round(place) for place in places], padding, align, False)
+        # The grid chooses elements, and has a gradient all the same: of zeros.
+        chosen = grid_values(input, [torch.round(place) for place in places], padding, align, False)
+        own = torch.select(grid, -1, 0)
+        return chosen + torch.masked_fill(own, torch.ones_like(own, dtype=11), 0).unsqueeze(1)
     floors = [torch.floor(place).detach() for place in places]
     parts = [places[d] - floors[d] for d in range(rank)]
     result = torch.zeros([input.size(0), input.size(1)] + grid.size()[1:-1], dtype=input.dtype)

@@ -3,6 +3,17 @@ import { forOverloads, type DerivativeTable } from './derivative.ts';
 const same = { self: 'grad' };
 const reshaped = { self: 'torch.reshape(grad, self.size())' };
 
+/** A tensor that is made a view in place is what the view is from then on: nothing was written to. */
+const inPlaceViews: DerivativeTable = {
+  ...forOverloads('transpose_ swapdims_', { '=': 'torch.transpose(self, dim0, dim1)' }),
+  swapaxes_: { '=': 'torch.transpose(self, axis0, axis1)' },
+  t_: { '=': 'torch.t(self)' },
+  squeeze_: { '=': 'torch.squeeze(self)' },
+  ...forOverloads('squeeze_.dim squeeze_.dims', { '=': 'torch.squeeze(self, dim)' }),
+  unsqueeze_: { '=': 'torch.unsqueeze(self, dim)' },
+  as_strided_: { '=': 'torch.as_strided(self, size, stride, storage_offset)' },
+};
+
 /** Views, copies and conversions: what moves elements and computes nothing. */
 export const viewDerivatives: DerivativeTable = {
   ...forOverloads(
@@ -27,7 +38,7 @@ for at in range(len(dims)):
     back[wrap(dims[at], len(dims))] = at
 return torch.permute(grad, back)`,
   }),
-  ...forOverloads('transpose.int transpose_ transpose_copy.int swapdims', {
+  ...forOverloads('transpose.int transpose_copy.int swapdims', {
     self: 'torch.transpose(grad, dim0, dim1)',
   }),
   swapaxes: { self: 'torch.transpose(grad, axis0, axis1)' },
@@ -76,11 +87,9 @@ return gradient`,
   ...forOverloads('diagonal diagonal_copy', { self: 'torch.diagonal_backward(grad, self.size(), offset, dim1, dim2)' }),
   linalg_diagonal: { A: 'torch.diagonal_backward(grad, A.size(), offset, dim1, dim2)' },
   ...forOverloads('as_strided as_strided_copy', {
-    self: `
-spot = torch.as_strided(torch.reshape(torch.arange(self.numel()), self.size()), size, stride, storage_offset)
-flat = torch.zeros([self.numel()], dtype=grad.dtype)
-return torch.reshape(torch.index_add(flat, 0, torch.reshape(spot, [-1]), torch.reshape(grad, [-1])), self.size())`,
+    self: 'strided_slope(grad, self.size(), self.stride(), self.storage_offset(), size, stride, storage_offset)',
   }),
+  ...inPlaceViews,
   ...forOverloads('cat concat concatenate', {
     tensors: `
 parts: List[Tensor] = []
@@ -224,10 +233,11 @@ torch.diagonal(gradient, offset, dim1, dim2).fill_(0)
 return gradient`,
     src: 'torch.diagonal(grad, offset, dim1, dim2)',
   },
+  // Of what it is given it has a gradient where the other tensor is put, as in PyTorch.
   as_strided_scatter: {
     self: `
-gradient = grad.contiguous().clone()
-torch.as_strided(gradient, size, stride, storage_offset).fill_(0)
+gradient = torch.zeros(self.size(), dtype=grad.dtype)
+torch.as_strided(gradient, size, stride, storage_offset).copy_(torch.as_strided(grad.contiguous(), size, stride, storage_offset))
 return gradient`,
     src: 'torch.as_strided(grad.contiguous(), size, stride, storage_offset)',
   },

@@ -31,8 +31,7 @@ def place_slope(grad, size: List[int], places, rank: int):
         else:
             plane *= size[d]
     flat = torch.zeros(lead + [plane], dtype=grad.dtype)
-    windows = lead + [-1]
-    return torch.scatter_add(flat, -1, places.reshape(windows), grad.reshape(windows)).reshape(size)`,
+    return torch.scatter_add(flat, -1, torch.flatten(places, -rank, -1), torch.flatten(grad, -rank, -1)).reshape(size)`,
   average_pool_slope: `
 def average_pool_slope(grad, size: List[int], kernel_size: List[int], stride: List[int], padding: List[int], ceil_mode: bool, count_include_pad: bool, divisor: Optional[int], rank: int):
     kernel = full_list(kernel_size, rank, 1)
@@ -139,13 +138,16 @@ def group_norm_slopes(grad, input, weight: Optional[Tensor], groups: int, eps: f
     grouped = input.reshape([input.size(0), groups, inner])
     centred = grouped - torch.mean(grouped, [2], True)
     deviation = torch.rsqrt(torch.mean(centred * centred, [2], True) + eps)
+    return grouped_slopes(grad, input, centred, deviation, weight, groups)`,
+  grouped_slopes: `
+def grouped_slopes(grad, input, centred, deviation, weight: Optional[Tensor], groups: int):
     normal = centred * deviation
     shape = [1] * grad.dim()
     shape[1] = grad.size(1)
     scaled = grad
     if weight is not None:
         scaled = grad * weight.reshape(shape)
-    scaled = scaled.reshape(grouped.size())
+    scaled = scaled.reshape(centred.size())
     slope = deviation * (scaled - torch.mean(scaled, [2], True) - normal * torch.mean(scaled * normal, [2], True))
     dims = others_of([1], grad.dim())
     return slope.reshape(input.size()), torch.sum(grad * normal.reshape(grad.size()), dims), torch.sum(grad, dims)`,

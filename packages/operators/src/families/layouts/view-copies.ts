@@ -1,7 +1,7 @@
-import { isComplex, Tensor } from '@cresset/tensor';
+import { contiguousStrides, isComplex, Tensor } from '@cresset/tensor';
 import { kernel, view } from '../../table/builders.ts';
 import { lowerCopy, copyPieces, cloneInPieces } from '../../kernels/copy.ts';
-import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
+import { inferSize, sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { overloadOf } from '../../table/variants.ts';
@@ -22,7 +22,6 @@ import { PIECE_SIZE, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Views that have a copying form, named `<name>_copy`. */
 const copied: ReadonlySet<string> = new Set([
-  'view',
   'view.dtype',
   'permute',
   'transpose.int',
@@ -152,7 +151,17 @@ function scattering<Args extends Self & { src: Tensor }>(
   });
 }
 
+/** Elements that lie one after the other, in another tensor's shape. */
+const inShapeOf = (output: Tensor, { sizes }: Tensor): Tensor => output.asStrided(sizes, contiguousStrides(sizes));
+
 export const viewCopyRows: readonly OperatorRow[] = [
+  // What no view can show it gives all the same.
+  kernel<Self & { size: readonly number[] }>('aten::view_copy(Tensor self, SymInt[] size) -> Tensor', {
+    shape: ({ self, size }) => ({ sizes: inferSize(size, self.numel), dtype: self.dtype }),
+    host: ({ self }, [output]) => copyPieces(inShapeOf(output, self), self),
+    lower: ({ self }, [output], context) => lowerCopy(inShapeOf(output, self), self, context),
+    out: true,
+  }),
   ...viewRows.filter(({ schema }) => copied.has(schema.slice('aten::'.length, schema.indexOf('(')))).map(viewCopy),
   partCopies<Self & { split_size: number; dim: number }>(
     'aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',

@@ -21,11 +21,7 @@ function cubic(x: number): number {
 }
 
 /** Taps and normalised weights of every output position. */
-export function antialiasedTaps(
-  dimension: ResamplingDimension,
-  filter: AntialiasFilter,
-  scale = pixelScale(dimension),
-): Tap[][] {
+export function antialiasedTaps(dimension: ResamplingDimension, filter: AntialiasFilter, scale: number): Tap[][] {
   const { inputSize, outputSize } = dimension;
   const { support, weight } = filters[filter];
   const stretch = Math.max(scale, 1);
@@ -76,7 +72,7 @@ export function antialiasedExpr(
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === dimensions.length) return element(at);
     const dimension = dimensions[dim];
-    const scale = pixelScale(dimension);
+    const scale = pixelScale(dimension, 'float32');
     const stretch = Math.max(scale, 1);
     const reach = filters[filter].support * stretch;
     const center = mul(floatParam(scale), add(cast('float', outputs[dim]), float(0.5)));

@@ -1,3 +1,4 @@
+import type { ScalarType } from '@cresset/tensor';
 import { binary, cast, unary, type Expr } from '@cresset/tensorexpr';
 import { add, float, floatParam, indexParam, index, mul, sub } from '../../kernels/expressions.ts';
 
@@ -30,13 +31,16 @@ export function exactPixelScale({ mode, inputSize, outputSize, alignCorners, sca
   return scale !== null && scale > 0 ? 1 / scale : inputSize / outputSize;
 }
 
-/** The same as a float32 number, as PyTorch has it for all but bytes. */
-export const pixelScale = (dimension: ResamplingDimension): number => Math.fround(exactPixelScale(dimension));
+/** The same as PyTorch has it: in the precision of the elements where these are weighted, and as a float32 number where one of them is chosen. */
+export function pixelScale(dimension: ResamplingDimension, dtype: ScalarType): number {
+  const scale = exactPixelScale(dimension);
+  return dtype === 'float64' && !dimension.mode.startsWith('nearest') ? scale : Math.fround(scale);
+}
 
 const clamp = (value: number, most: number): number => Math.min(Math.max(value, 0), most);
 
 /** The taps of output position `o`; positions beyond the border are those at it. */
-export function tapsAt(dimension: ResamplingDimension, o: number, scale = pixelScale(dimension)): Tap[] {
+export function tapsAt(dimension: ResamplingDimension, o: number, scale: number): Tap[] {
   const { mode, inputSize, outputSize, alignCorners } = dimension;
   const last = inputSize - 1;
   if (mode === 'nearest') return [{ at: Math.min(Math.floor(Math.fround(o * scale)), last), weight: 1 }];
@@ -66,7 +70,7 @@ export function cubicWeights(t: number): number[] {
 /** As `tapsAt`, for a device: the input position and weight of each tap of output position `o`. */
 export function tapExprs(dimension: ResamplingDimension, o: Expr): { at: Expr; weight: Expr | null }[] {
   const { mode, inputSize, outputSize, alignCorners } = dimension;
-  const scale = floatParam(pixelScale(dimension));
+  const scale = floatParam(pixelScale(dimension, 'float32'));
   const last = indexParam(inputSize - 1);
   const position = cast('float', o);
   const atMost = (at: Expr): Expr => binary('min', at, last);

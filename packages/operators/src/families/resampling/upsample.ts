@@ -140,7 +140,7 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
   } else {
     for (const [at, dimension] of dimensions.entries()) {
       const inner = input.sizes.slice(3 + at).reduce((product, size) => product * size, 1);
-      const taps = tapsOf(method, dimension, pixelScale(dimension));
+      const taps = tapsOf(method, dimension, pixelScale(dimension, input.dtype));
       values = yield* resampleDimension(values, taps, dimension.inputSize, inner);
     }
   }

@@ -5,7 +5,7 @@ import type { StorageLedger } from '../../memory/storage-ledger.ts';
 import type { Derivative, Formula } from './derivative.ts';
 import { GradNode, type Gradient, type GradientMeta } from './grad-node.ts';
 import { gradientName } from './formula-names.ts';
-import { sizesName } from './formula-text.ts';
+import { offsetName, sizesName, stridesName } from './formula-text.ts';
 import { SavedValue } from './saved-value.ts';
 import { joinStraight, joinTogether } from './straight-node.ts';
 import { sizeList, type TapeRun } from '../tape-run.ts';
@@ -56,11 +56,18 @@ export class FormulaNode extends GradNode {
     return saved.has('grads') || saved.has(gradientName(output));
   }
 
-  /** Keeps an argument or a result, or its sizes alone, where a derivative that may be wanted is worked out with them. */
+  /** Keeps an argument or a result, or how it lies in memory alone, where a derivative that may be wanted is worked out with them. */
   save(name: string, value: IValue, producer: Edge | null = null): void {
     if (this.needs(name)) this.#saved!.set(name, new SavedValue(value, producer));
-    const sizes = sizesName(name);
-    if (value instanceof Tensor && this.needs(sizes)) this.#saved!.set(sizes, new SavedValue(sizeList(value.sizes)));
+    if (value instanceof Tensor) {
+      this.#saveLayout(sizesName(name), () => sizeList(value.sizes));
+      this.#saveLayout(stridesName(name), () => sizeList(value.strides));
+      this.#saveLayout(offsetName(name), () => BigInt(value.storageOffset));
+    }
+  }
+
+  #saveLayout(name: string, value: () => IValue): void {
+    if (this.needs(name)) this.#saved!.set(name, new SavedValue(value()));
   }
 
   #isWanted(input: string, isWanted: (edge: number) => boolean): boolean {

@@ -24,7 +24,11 @@ export function formulaTexts(
   const tensors = [...types]
     .filter(([name, type]) => type === 'Tensor' && !/^grad\d*$/.test(name))
     .map(([name]) => name);
-  for (const name of tensors) types.set(sizesName(name), 'List[int]');
+  for (const name of tensors) {
+    types.set(sizesName(name), 'List[int]');
+    types.set(stridesName(name), 'List[int]');
+    types.set(offsetName(name), 'int');
+  }
   types.set('grads', 'List[Tensor]');
   types.set('wanted', 'List[bool]');
   return Object.entries(formulas)
@@ -32,7 +36,7 @@ export function formulaTexts(
     .map(([inputs, written]) => {
       const refusal = refusalOf(written);
       if (refusal !== null) return { source: '', parameters: [], inputs: inputs.split(', '), refusal };
-      const text = tensors.reduce(withSizesAlone, written);
+      const text = tensors.reduce(withLayoutAlone, written);
       const names = namesIn(text);
       const parameters = [...types.keys()].filter((name) => names.has(name));
       const declared = parameters.map((name) => `${name}: ${types.get(name)}`).join(', ');
@@ -53,16 +57,20 @@ function bodyOf(text: string): string {
 }
 
 export const sizesName = (name: string): string => `${name}_sizes`;
+export const stridesName = (name: string): string => `${name}_strides`;
+export const offsetName = (name: string): string => `${name}_offset`;
 
-/** Where a text asks nothing of a tensor but its sizes, those are kept in its place: it may then be written to. */
-function withSizesAlone(text: string, name: string): string {
+/** Where a text asks nothing of a tensor but how it lies in memory, that is kept in its place: it may then be written to. */
+function withLayoutAlone(text: string, name: string): string {
   const sizes = sizesName(name);
   const at = (method: string): RegExp => new RegExp(`(?<![.\\w])${name}\\.${method}`, 'g');
   const asked = text
     .replaceAll(at('size\\(\\)'), sizes)
     .replaceAll(at('dim\\(\\)'), `len(${sizes})`)
     .replaceAll(at('numel\\(\\)'), `reduced_count(${sizes}, None)`)
-    .replaceAll(at('size\\(([^()]+)\\)'), `${sizes}[$1]`);
+    .replaceAll(at('size\\(([^()]+)\\)'), `${sizes}[$1]`)
+    .replaceAll(at('stride\\(\\)'), stridesName(name))
+    .replaceAll(at('storage_offset\\(\\)'), offsetName(name));
   return namesIn(asked).has(name) ? text : asked;
 }
 

@@ -18,10 +18,17 @@ export const tensorTypes: Partial<Record<ScalarType, string>> = {
   int64: 'Long',
 };
 
+interface SavedTensor {
+  readonly tensor: Tensor;
+  readonly version: number;
+  /** Those that it had: an operator that makes it a view in place gives it others. */
+  readonly sizes: readonly number[];
+}
+
 /** A value that a derivative needs, and how often its tensors had been written (torch::autograd::SavedVariable). */
 export class SavedValue {
   #value: IValue;
-  readonly #versions: readonly (readonly [Tensor, number])[];
+  readonly #versions: readonly SavedTensor[];
 
   /** @param producer the step that gave it, for a result of that step; else it comes of what its history says in the end */
   constructor(
@@ -30,13 +37,18 @@ export class SavedValue {
   ) {
     // The program may change its list.
     this.#value = value instanceof List ? new List(value.elementType, [...value.items]) : value;
-    this.#versions = tensorsOf(value).map((tensor) => [tensor, versionOf(tensor)]);
+    this.#versions = tensorsOf(value).map((tensor) => ({
+      tensor,
+      version: versionOf(tensor),
+      sizes: tensor.sizes,
+    }));
   }
 
   /** Throws PyTorch's error where somebody wrote to it in place. */
   unpack(): IValue {
-    for (const [tensor, version] of this.#versions) {
-      const current = versionOf(tensor);
+    for (const { tensor, version, sizes } of this.#versions) {
+      const isViewed = tensor.sizes !== sizes;
+      const current = versionOf(tensor) + (isViewed ? 1 : 0);
       if (current === version) continue;
       const maker = this.producer ?? historyOf(tensor).edge;
       const origin = maker
@@ -50,7 +62,7 @@ export class SavedValue {
   }
 
   get tensors(): readonly Tensor[] {
-    return this.#versions.map(([tensor]) => tensor);
+    return this.#versions.map(({ tensor }) => tensor);
   }
 }
 

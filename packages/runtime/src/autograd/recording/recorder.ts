@@ -1,5 +1,5 @@
-import type { Node } from '@cresset/ir';
-import { isImplemented, OperatorError } from '@cresset/operators';
+import type { Graph, Node } from '@cresset/ir';
+import { isImplemented, OperatorError, type OperatorRow } from '@cresset/operators';
 import { complexRefusal, isNotDifferentiable } from '@cresset/operators/parts/derivatives';
 import { isComplex, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { dispatch, whenThere, type Invocation } from '../../dispatch/dispatch.ts';
@@ -152,7 +152,12 @@ export class Recorder implements OperatorObserver {
     if (isNeeded) checkArguments(operator, args);
     if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));
     const composition = isNeeded && operator.derivative?.composition;
-    if (composition) return runGraph(composition(), row, args, new TapeRun(execution, true));
+    if (composition) {
+      const run = new TapeRun(execution, true);
+      return operator.isInPlace && row.readsNoData
+        ? becomeView(composition(), row, args, run)
+        : runGraph(composition(), row, args, run);
+    }
     if (isNeeded) return this.#record(operator, call, execution);
     return whenThere(this.#runBelow(call, execution), (results) => {
       noteWrites(operator, args);
@@ -283,6 +288,25 @@ export class Recorder implements OperatorObserver {
     for (const extra of own.slice(group.resultCount)) if (extra instanceof Tensor) run.release(extra);
     return run.handOver(own.slice(0, group.resultCount));
   }
+}
+
+/** Has a tensor be a view of what it was: it shares its memory, and comes of it. */
+async function becomeView(
+  graph: Graph,
+  row: OperatorRow,
+  args: readonly IValue[],
+  run: TapeRun,
+): Promise<readonly IValue[]> {
+  const [tensor, ...others] = args as [Tensor, ...IValue[]];
+  checkInPlace(tensor);
+  const before = tensor.asStrided(tensor.sizes, tensor.strides);
+  before.requiresGrad = tensor.requiresGrad;
+  setHistory(before, historyOf(tensor));
+  const [view] = (await runGraph(graph, row, [before, ...others], run)) as readonly Tensor[];
+  const { sizes, strides, storageOffset, requiresGrad: isRequired } = view;
+  Object.assign(tensor, { sizes, strides, storageOffset, requiresGrad: isRequired });
+  setHistory(tensor, historyOf(view));
+  return [tensor];
 }
 
 /** Records as another recorder does, without its autocast. */

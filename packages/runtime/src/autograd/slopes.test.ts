@@ -1,0 +1,78 @@
+import { registerAllOperators } from '@cresset/operators';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { leaf, numbersOf, TapedProgram } from './tape-fixture.ts';
+
+beforeAll(registerAllOperators);
+
+const MATRIX = [1, 2, 3, 4, 5, 6];
+
+/** The gradient of the sum of what a program gives, by its argument `[rows, columns]`. */
+async function gradientOf(body: string, values: readonly number[], rows = 2): Promise<number[] | null> {
+  const lines = body.split('\n').map((line) => `    ${line}\n`);
+  const taped = new TapedProgram(`def f(x):\n${lines.join('')}`);
+  const x = leaf(values, [rows, values.length / rows]);
+  const [output] = await taped.call(x);
+  const [gradient] = await taped.differentiate({ outputs: [output], gradients: [null], inputs: [x] });
+  return numbersOf(gradient)?.map((value) => Math.round(value * 1e9) / 1e9 + 0) ?? null;
+}
+
+// The numbers are PyTorch's.
+describe('gradients', () => {
+  it.each([
+    [
+      'of a view that is turned in place, and of what it is a view of',
+      'base = torch.stack([x, x * 3])\nv = base[1]\nv.transpose_(0, 1)\nreturn (v * torch.arange(6).reshape([3, 2])).sum() + (base[0] * 2).sum()',
+      [2, 8, 14, 5, 11, 17],
+    ],
+    [
+      'of another view of what is turned in place',
+      'y = x * 1\nv = y.t()\ny.t_()\nreturn (v * 2 + y * torch.arange(6).reshape([3, 2])).sum()',
+      [2, 4, 6, 3, 5, 7],
+    ],
+    [
+      'through strides over memory that lies otherwise',
+      'return (torch.as_strided(x.t(), [2, 2], [1, 2], 1) * torch.tensor([[1., 2.], [3., 4.]])).sum()',
+      [0, 1, 3, 2, 4, 0],
+    ],
+    [
+      'through a copy that no view can show',
+      'return (torch.view_copy(x.t(), [2, 3]) * torch.arange(6).reshape([2, 3])).sum()',
+      [0, 2, 4, 1, 3, 5],
+    ],
+    [
+      'by positions from behind',
+      'return torch.take_along_dim(x, torch.tensor([[-1], [0]]), 1).sum()',
+      [0, 0, 1, 1, 0, 0],
+    ],
+    [
+      'by a value that is put to one place twice',
+      'return torch.index_fill(torch.zeros([2, 3]).to(7), 0, torch.tensor([0, 0]), x[0, 0]).sum()',
+      [3, 0, 0, 0, 0, 0],
+    ],
+  ])('%s', async (_, body, expected) => {
+    expect(await gradientOf(body, MATRIX)).toEqual(expected);
+  });
+
+  it.each([
+    ['torch.linalg.matrix_norm(x, "nuc")', [2, 0, 0, 2]],
+    ['torch.linalg.matrix_norm(x, "nuc")', [0, 0, 0, 0]],
+    ['torch.linalg.svdvals(x).sum()', [3, 0, 0, 3]],
+    ['torch.linalg.eigvalsh(x).sum()', [2, 0, 0, 2]],
+    ['torch.linalg.eigvals(x).sum().abs()', [2, 0, 0, 2]],
+  ])('of values of a matrix that are equal: %s of %j', async (body, values) => {
+    expect(await gradientOf(`return ${body}`, values)).toEqual([1, 0, 0, 1]);
+  });
+
+  it('a value that was kept may not be turned in place', async () => {
+    await expect(gradientOf('y = x * 1\nz = y * y\ny.t_()\nreturn z.sum()', MATRIX)).rejects.toThrow(
+      'one of the variables needed for gradient computation has been modified by an inplace operation',
+    );
+  });
+
+  it('resizing goes by scales in the precision of the elements', async () => {
+    const body =
+      'y = F.interpolate(x.reshape([1, 1, 1, -1]), size=[1, 4], mode="bilinear", align_corners=True)\nreturn y[0, 0, 0, 1]';
+    const [first] = (await gradientOf(body, [1, 2, 3], 1))!;
+    expect(first).toBe(0.333333333);
+  });
+});
