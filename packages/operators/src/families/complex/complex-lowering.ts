@@ -80,7 +80,7 @@ const byParts = new Set(
     'cat stack clone contiguous index index_select gather scatter scatter_add index_put index_add index_copy index_fill ' +
     'masked_scatter take put take_along_dim flip roll rot90 repeat repeat_interleave tile tril triu pad constant_pad_nd ' +
     'im2col col2im pixel_shuffle pixel_unshuffle sum mean cumsum trace diag_embed diagonal_scatter ' +
-    'select_scatter slice_scatter block_diag reshape flatten unfold_copy view_copy expand_copy permute_copy avg_pool1d ' +
+    'select_scatter slice_scatter block_diag reshape flatten unfold_copy expand_copy permute_copy avg_pool1d ' +
     'avg_pool2d avg_pool3d zeros zeros_like new_zeros empty empty_like new_empty full full_like new_full fill nansum diff ' +
     'reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d replication_pad2d replication_pad3d'
   ).split(' '),
@@ -158,7 +158,7 @@ const ones = new Set(['ones', 'ones_like', 'new_ones']);
 /** Rows whose own lowering knows of parts: they copy elements, from real to complex ones and back too. */
 const conversions = new Set(
   (
-    'to _to_copy type_as copy clone contiguous reshape flatten complex polar conj _conj mH adjoint matrix_H byte char ' +
+    'to _to_copy type_as copy clone contiguous reshape flatten view_copy complex polar conj _conj mH adjoint matrix_H byte char ' +
     'short int long half float double bool bfloat16 stft istft rand randn rand_like randn_like'
   ).split(' '),
 );
