@@ -126,32 +126,31 @@ function solveBlock(block: Block, b: readonly Parts[]): Parts[] {
 export function* ldlSolve(ld: Matrix, pivots: ArrayLike<number>, b: Matrix, hermitian: boolean): Pieces<Matrix> {
   const x = b.clone();
   const n = ld.rows;
-  const columns = Array.from({ length: x.columns }, (_, j) => j);
   for (let k = 0; k < n;) {
     const step = pivots[k] > 0 ? 1 : 2;
     x.swapRows(k + step - 1, Math.abs(pivots[k]) - 1);
     const block = blockAt(ld, k, step, hermitian);
-    for (const j of columns) {
+    yield* repeat(x.columns, ELEMENT_COST * step * (n - k), (j) => {
       for (let i = k + step; i < n; i++) {
         for (let s = 0; s < step; s++) x.set(i, j, ...minus(x.at(i, j), times(ld.at(i, k + s), x.at(k + s, j))));
       }
       const right = Array.from({ length: step }, (_, s) => x.at(k + s, j));
       solveBlock(block, right).forEach((value, s) => x.set(k + s, j, ...value));
-    }
+    });
     k += step;
     yield;
   }
   for (let end = n - 1; end >= 0;) {
     const step = pivots[end] > 0 ? 1 : 2;
     const k = end - step + 1;
-    for (const j of columns) {
+    yield* repeat(x.columns, ELEMENT_COST * step * (n - k), (j) => {
       for (let s = 0; s < step; s++) {
         for (let i = end + 1; i < n; i++) {
           const [re, im] = ld.at(i, k + s);
           x.set(k + s, j, ...minus(x.at(k + s, j), times([re, hermitian ? -im : im], x.at(i, j))));
         }
       }
-    }
+    });
     x.swapRows(end, Math.abs(pivots[end]) - 1);
     end -= step;
     yield;

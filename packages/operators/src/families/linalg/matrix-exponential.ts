@@ -14,23 +14,24 @@ const largestNorm = 5.37;
 
 /** eᴬ by scaling and squaring. */
 export function* matrixExponential(matrix: Matrix): Pieces<Matrix> {
-  let norm = 0;
-  for (let j = 0; j < matrix.columns; j++) {
-    let sum = 0;
-    for (let i = 0; i < matrix.rows; i++) sum += Math.hypot(...matrix.at(i, j));
-    norm = Math.max(norm, sum);
-  }
+  const norm = (yield* matrix.sums(true)).reduce((most, sum) => Math.max(most, sum), 0);
   const squarings = norm > largestNorm && norm < Infinity ? Math.ceil(Math.log2(norm / largestNorm)) : 0;
   const a = matrix.scale(2 ** -squarings);
+  yield;
   const even = Matrix.identity(a.rows);
   const odd = new Matrix(a.rows, a.rows);
   let power = a;
   for (let k = 1; k <= 13; k++) {
     if (k > 1) power = yield* replaced(k > 2 ? power : null, power.multiply(a));
     (k % 2 === 0 ? even : odd).accumulate(power, coefficients[k]);
+    yield;
   }
-  const { lu, pivots } = yield* luFactor(even.add(odd, -1));
-  let result = yield* luSolve(lu, pivots, even.add(odd));
+  const denominator = even.add(odd, -1);
+  yield;
+  const { lu, pivots } = yield* luFactor(denominator);
+  const numerator = even.add(odd);
+  yield;
+  let result = yield* luSolve(lu, pivots, numerator);
   for (let i = 0; i < squarings; i++) result = yield* replaced(result, result.multiply(result));
   return result;
 }

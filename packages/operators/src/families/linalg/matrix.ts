@@ -1,10 +1,14 @@
-import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { filled, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { giveUpScratch, isComplex, scratch, type ScalarType, type Tensor } from '@cresset/tensor';
 import { elementsInPieces, numbersInPieces, storeInPieces, writeNumbers } from '../../kernels/numbers/numbers.ts';
 import type { TensorMeta } from '../../table/row.ts';
 
 /** What an element takes that a function gives, in operations. */
 const ELEMENT_COST = 16;
+/** What it takes to make a matrix of elements that are there. */
+const MATRIX_COST = 64;
+/** What the magnitude of one element takes. */
+const MAGNITUDE_COST = 8;
 
 /**
  * A dense matrix of complex numbers in rows, computed with in double precision. Real matrices have imaginary parts of zero,
@@ -106,6 +110,24 @@ export class Matrix {
     return result;
   }
 
+  /** How large each element is. */
+  *magnitudes(): Pieces<Float64Array> {
+    const { re, im } = this;
+    return yield* filled(scratch(Float64Array, re.length), MAGNITUDE_COST, (i) => Math.hypot(re[i], im[i]));
+  }
+
+  /** Sums of the magnitudes in each column, or each row. */
+  *sums(byColumn: boolean): Pieces<Float64Array> {
+    const { rows, columns } = this;
+    const magnitudes = yield* this.magnitudes();
+    const sums = new Float64Array(byColumn ? columns : rows);
+    yield* repeat(rows, columns, (i) => {
+      for (let j = 0, at = i * columns; j < columns; j++, at++) sums[byColumn ? j : i] += magnitudes[at];
+    });
+    giveUpScratch(magnitudes);
+    return sums;
+  }
+
   *multiply(other: Matrix): Pieces<Matrix> {
     const result = new Matrix(this.rows, other.columns);
     yield* repeat(this.rows, this.columns * other.columns, (i) => this.#multiplyRow(i, other, result));
@@ -191,10 +213,12 @@ export function* readMatrices(tensor: Tensor): Pieces<Matrix[]> {
   yield;
   const size = rows * columns;
   const count = tensor.sizes.slice(0, -2).reduce((product, length) => product * length, 1);
-  return Array.from({ length: count }, (_, b) => {
+  const matrices: Matrix[] = [];
+  yield* repeat(count, MATRIX_COST, (b) => {
     const [start, end] = [b * size, (b + 1) * size];
-    return new Matrix(rows, columns, re.subarray(start, end), im.subarray(start, end));
+    matrices.push(new Matrix(rows, columns, re.subarray(start, end), im.subarray(start, end)));
   });
+  return matrices;
 }
 
 /** Fills a contiguous tensor with matrices, one after the other. */

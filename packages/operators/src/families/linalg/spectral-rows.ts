@@ -44,16 +44,10 @@ function extreme(values: ArrayLike<number>, smallest: boolean): number {
 }
 
 function* matrixNorm(matrix: Matrix, order: Order): Pieces<number> {
-  const sizes = matrix.re.map((re, i) => Math.hypot(re, matrix.im[i]));
-  if (order === 'fro') return vectorNorm(sizes, 2);
   if (order === 'nuc') return (yield* singularValues(matrix)).s.reduce((sum, value) => sum + value, 0);
-  if (Math.abs(order) === 2) return extreme((yield* singularValues(matrix)).s, order < 0);
-  const byColumn = Math.abs(order) === 1;
-  const sums = new Float64Array(byColumn ? matrix.columns : matrix.rows);
-  sizes.forEach((size, i) => {
-    sums[byColumn ? i % matrix.columns : Math.floor(i / matrix.columns)] += size;
-  });
-  return extreme(sums, order < 0);
+  if (order !== 'fro' && Math.abs(order) === 2) return extreme((yield* singularValues(matrix)).s, order < 0);
+  if (order === 'fro') return vectorNorm(yield* matrix.magnitudes(), 2);
+  return extreme(yield* matrix.sums(Math.abs(order) === 1), order < 0);
 }
 
 function vectorNorm(sizes: Float64Array, order: number): number {

@@ -310,15 +310,18 @@ function* hostMultiLabel({ self, target, reduction }: MultiLabelArgs, [out, isTa
   const members = scratch(Float64Array, labels.length);
   const losses = scratch(Float64Array, count);
   for (let row = 0; row < count; row++) {
-    const listed: number[] = [];
-    for (let i = 0; i < classes && labels[row * classes + i] >= 0; i++) listed.push(labels[row * classes + i]);
-    for (const label of labels.subarray(row * classes, (row + 1) * classes)) {
+    const own = labels.subarray(row * classes, (row + 1) * classes);
+    let listed = 0;
+    yield* repeat(classes, 4, (at) => {
+      const label = own[at];
       check(label >= -1 && label < classes, "argument #2 'target' is out of range");
-    }
-    for (const label of listed) members[row * classes + label] = 1;
+      if (label < 0 || listed < at) return;
+      members[row * classes + label] = 1;
+      listed++;
+    });
     let sum = 0;
-    yield* repeat(listed.length, 8 * classes, (at) => {
-      const label = listed[at];
+    yield* repeat(listed, 8 * classes, (at) => {
+      const label = own[at];
       for (let c = 0; c < classes; c++) {
         if (members[row * classes + c] === 1) continue;
         sum += Math.max(1 - scores[row * classes + label] + scores[row * classes + c], 0);

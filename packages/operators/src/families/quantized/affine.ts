@@ -304,13 +304,13 @@ export function quantizedTypeOf(integers: ScalarType): ScalarType | undefined {
 }
 
 /** A tensor of scales or zero points, as its quantiser keeps it. */
-export function copyAs(tensor: Tensor, dtype: ScalarType): Tensor {
+export function* copyAs(tensor: Tensor, dtype: ScalarType): Pieces<Tensor> {
   const read = numberReader(tensor);
   const array = hostArray(dtype, new ArrayBuffer(8 * tensor.numel), 0, tensor.numel);
-  for (let index = 0; index < tensor.numel; index++) {
+  yield* repeat(tensor.numel, 16, (index) => {
     const value = read(tensor.storageOffset + index * tensor.strides[0]);
     array[index] = dtype === 'int64' ? BigInt(value) : value;
-  }
+  });
   return Tensor.fromArray(array, tensor.sizes, dtype);
 }
 

@@ -21,6 +21,7 @@ import {
 import { chooseQuantizer } from './packed-weights.ts';
 import type { Quantizer } from '@cresset/tensor';
 import { mapped } from '../../kernels/loops/mapped.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 
 interface Self {
   readonly self: Tensor;
@@ -56,7 +57,7 @@ function checkedQuantizer(scale: number, zeroPoint: number, dtype: ScalarType): 
 }
 
 /** A pair for each index of a dimension; zero points that are no integers stay so. */
-function channelQuantizer(self: Tensor, scales: Tensor, zeroPoints: Tensor, axis: number): Quantizer {
+function* channelQuantizer(self: Tensor, scales: Tensor, zeroPoints: Tensor, axis: number): Pieces<Quantizer> {
   check(scales.dim === 1, 'scale tensor must have dimension 1');
   check(zeroPoints.dim === 1, 'zero_points tensor must have dimension 1');
   check(scales.numel === zeroPoints.numel, 'number of elements in scales and zero_points must match');
@@ -67,8 +68,8 @@ function channelQuantizer(self: Tensor, scales: Tensor, zeroPoints: Tensor, axis
   );
   const isFloating = zeroPoints.dtype === 'float32';
   return {
-    scale: copyAs(scales, isFloating ? 'float32' : 'float64'),
-    zeroPoint: copyAs(zeroPoints, isFloating ? 'float32' : 'int64'),
+    scale: yield* copyAs(scales, isFloating ? 'float32' : 'float64'),
+    zeroPoint: yield* copyAs(zeroPoints, isFloating ? 'float32' : 'int64'),
     axis,
   };
 }
@@ -181,8 +182,9 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
   kernel<Self & { scales: Tensor; zero_points: Tensor; axis: number; dtype: ScalarType }>(
     'aten::quantize_per_channel(Tensor self, Tensor scales, Tensor zero_points, int axis, ScalarType dtype) -> Tensor',
     {
-      host: ({ self, scales, zero_points: zeroPoints, axis, dtype }) =>
-        quantized(self, channelQuantizer(self, scales, zeroPoints, axis), dtype),
+      *host({ self, scales, zero_points: zeroPoints, axis, dtype }) {
+        return yield* quantized(self, yield* channelQuantizer(self, scales, zeroPoints, axis), dtype);
+      },
     },
   ),
   kernel<Self & Parameters>(
@@ -192,8 +194,9 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
   kernel<Self & { scale: Tensor; zero_point: Tensor; axis: number }>(
     'aten::_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, int axis) -> Tensor',
     {
-      host: ({ self, scale, zero_point: zeroPoint, axis }) =>
-        fromIntegers(self, channelQuantizer(self, scale, zeroPoint, axis)),
+      *host({ self, scale, zero_point: zeroPoint, axis }) {
+        return fromIntegers(self, yield* channelQuantizer(self, scale, zeroPoint, axis));
+      },
     },
   ),
   kernel<{ size: readonly number[]; dtype: ScalarType | null } & Parameters>(
@@ -208,10 +211,10 @@ export const quantizedTensorRows: readonly OperatorRow[] = [
   kernel<{ size: readonly number[]; scales: Tensor; zero_points: Tensor; axis: number; dtype: ScalarType | null }>(
     `aten::_empty_per_channel_affine_quantized(SymInt[] size, *, Tensor scales, Tensor zero_points, int axis, ${MAKING}, MemoryFormat? memory_format=0) -> Tensor`,
     {
-      host: ({ size, scales, zero_points: zeroPoints, axis, dtype }) => {
+      *host({ size, scales, zero_points: zeroPoints, axis, dtype }) {
         check(dtype !== null, 'Must provide data type for Tensor creation functions.');
         const result = Tensor.empty(size, dtype!);
-        result.quantizer = channelQuantizer(result, scales, zeroPoints, axis);
+        result.quantizer = yield* channelQuantizer(result, scales, zeroPoints, axis);
         return result;
       },
     },

@@ -6,6 +6,7 @@ import { reducedSizes, wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check } from '../../kernels/errors.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
+import { numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import type { Lowering, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { sortRange } from './selection.ts';
 import { lowerMedian, lowerQuantile } from './order-statistics-lowering.ts';
@@ -22,6 +23,11 @@ interface Along {
   readonly keepdim?: boolean;
 }
 
+/** What it takes to make a group of elements that are there, in operations. */
+const GROUP_COST = 64;
+/** What it takes to read an element that lies anywhere. */
+const LOOKUP_COST = 8;
+
 /** The elements along a dimension, one group for each of the others; all of them in one group where there is none. */
 function* groupsOf({ self, dim }: Along): Pieces<Float64Array[]> {
   const flat = yield* contiguousInPieces(
@@ -31,7 +37,18 @@ function* groupsOf({ self, dim }: Along): Pieces<Float64Array[]> {
   const size = dim === undefined || dim === null || self.dim === 0 ? flat.numel : flat.sizes.at(-1)!;
   const count = size === 0 ? 0 : flat.numel / size;
   const numbers = yield* filled(scratch(Float64Array, flat.numel), 4, (at) => read(flat.storageOffset + at));
-  return Array.from({ length: count }, (_, group) => numbers.subarray(group * size, (group + 1) * size));
+  const groups: Float64Array[] = [];
+  yield* repeat(count, GROUP_COST, (group) => void groups.push(numbers.subarray(group * size, (group + 1) * size)));
+  return groups;
+}
+
+/** How many elements of a group are numbers. */
+function* numbersIn(group: Float64Array): Pieces<number> {
+  let count = 0;
+  yield* repeat(group.length, 2, (at) => {
+    if (!Number.isNaN(group[at])) count++;
+  });
+  return count;
 }
 
 function groupSizes({ self, dim, keepdim }: Along): number[] {
@@ -47,10 +64,9 @@ interface Found {
 
 /** The lower one of the two in the middle; NaN where there is one, unless those are left out. */
 function* medianOf(group: Float64Array, ignoresNaN: boolean): Pieces<Found> {
-  const firstNaN = group.findIndex(Number.isNaN);
-  if (!ignoresNaN && firstNaN !== -1) return { value: NaN, index: firstNaN };
+  const count = yield* numbersIn(group);
+  if (!ignoresNaN && count < group.length) return { value: NaN, index: group.findIndex(Number.isNaN) };
   const order = yield* stableOrder(group.length, (a, b) => isLess(group[a], group[b]));
-  const count = group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0);
   const index = order[Math.max(Math.floor((count - 1) / 2), 0)] ?? 0;
   return { value: group[index] ?? NaN, index };
 }
@@ -62,7 +78,7 @@ function* modeOf(group: Float64Array): Pieces<Found> {
   yield* sortRange(order, 0, order.length, (a, b) => group[a] < group[b]);
   let best = { last: 0, count: 0 };
   let count = 0;
-  yield* repeat(order.length, 4, (at) => {
+  yield* repeat(order.length, LOOKUP_COST, (at) => {
     count++;
     if (at + 1 < order.length && group[order[at]] === group[order[at + 1]]) return;
     if (count > best.count) best = { last: at, count };
@@ -133,12 +149,6 @@ interface Quantile extends Along {
 
 const interpolations = ['linear', 'lower', 'higher', 'midpoint', 'nearest'];
 
-const pointsOf = (q: Tensor | number): number[] => {
-  if (!(q instanceof Tensor)) return [q];
-  const read = numberReader(q);
-  return Array.from({ length: q.numel }, (_, at) => read(q.storageOffset + at * (q.strides[0] ?? 0)));
-};
-
 function checkQuantile(name: string, { self, q, interpolation }: Quantile): void {
   check(self.numel > 0, `${name}() input tensor must be non-empty`);
   check(
@@ -184,17 +194,19 @@ function quantileRow(name: 'quantile' | 'nanquantile', form: '' | '.scalar'): Op
         return { sizes: [...lead, ...groupSizes(args)], dtype: args.self.dtype };
       },
       *host(args, [output]) {
-        const points = pointsOf(args.q);
-        check(
-          points.every((point) => point >= 0 && point <= 1),
-          () =>
-            `${name}() q ${form === '' ? 'values ' : ''}must be in the range [0, 1]${form === '' ? '' : ` but got ${points[0]}`}`,
+        const points = args.q instanceof Tensor ? yield* numbersInPieces(args.q) : [args.q];
+        yield* repeat(points.length, 2, (at) =>
+          check(
+            points[at] >= 0 && points[at] <= 1,
+            () =>
+              `${name}() q ${form === '' ? 'values ' : ''}must be in the range [0, 1]${form === '' ? '' : ` but got ${points[0]}`}`,
+          ),
         );
         const groups = yield* mapped(yield* groupsOf(args), function* (group) {
           const order = yield* stableOrder(group.length, (a, b) => isLess(group[a], group[b]));
-          return yield* filled(scratch(Float64Array, group.length), 2, (at) => group[order[at]]);
+          return yield* filled(scratch(Float64Array, group.length), LOOKUP_COST, (at) => group[order[at]]);
         });
-        const counts = groups.map((group) => group.reduce((sum, value) => sum + (Number.isNaN(value) ? 0 : 1), 0));
+        const counts = yield* mapped(groups, numbersIn);
         yield* writeInPieces(output, (at) => {
           const group = groups[at % groups.length];
           const count = counts[at % groups.length];
