@@ -1,7 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import { deflateSync, strToU8, zipSync } from 'fflate';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MemorySource, type ByteSource } from '../sources/byte-source.ts';
 import type { ByteRange } from '../sources/range-batches.ts';
 import { crc32 } from './crc32.ts';
@@ -103,6 +103,28 @@ describe('ZipReader', () => {
     expect(await zip.read('a/deflated')).toEqual(text);
     expect((await zip.read('a/empty')).length).toBe(0);
     expect((await failure(zip.read('b'))).code).toBe('ZIP_NO_ENTRY');
+  });
+
+  it('begins a stream of the engine only for entries that are worth one', async () => {
+    const small = strToU8('a'.repeat(65_536));
+    const large = strToU8('b'.repeat(65_537));
+    const zip = await open(zipSync({ small, other: small, large }));
+    let streams = 0;
+    class CountedStream extends DecompressionStream {
+      constructor(format: ConstructorParameters<typeof DecompressionStream>[0]) {
+        super(format);
+        streams++;
+      }
+    }
+    vi.stubGlobal('DecompressionStream', CountedStream);
+    try {
+      expect(await zip.readAll(['small', 'other'])).toEqual([small, small]);
+      expect(streams).toBe(0);
+      expect(await zip.read('large')).toEqual(large);
+      expect(streams).toBe(1);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it('goes by the directory where local headers have zeros', async () => {

@@ -2,6 +2,7 @@ import { CressetError } from '@cresset/ir';
 import type { ByteSource } from '../sources/byte-source.ts';
 import type { ByteRange } from '../sources/range-batches.ts';
 import { crc32 } from './crc32.ts';
+import { inflate } from './inflate.ts';
 import { batchRanges } from '../sources/range-batches.ts';
 
 const LOCAL_HEADER = 0x04034b50;
@@ -27,6 +28,8 @@ const DEFLATE_LIMIT = 1032;
 
 const MAX_DIRECTORY_BYTES = 256 << 20;
 const MAX_INFLATED_BYTES = 256 << 20;
+/** Records of code have some kilobytes each, and there are dozens of them. */
+const MAX_INFLATED_AT_ONCE = 1 << 16;
 
 /** One file of a zip, as the central directory describes it. */
 export interface ZipEntry {
@@ -241,11 +244,14 @@ export class ZipReader {
     const contents = this.#allocate(entry);
     let filled = 0;
     try {
-      for await (const piece of inflatedPieces(data)) {
-        // What runs on is not kept.
-        if (filled + piece.byteLength <= size) contents.set(piece, filled);
-        filled += piece.byteLength;
-        if (filled > size) break;
+      if (size <= MAX_INFLATED_AT_ONCE) filled = inflate(data, contents);
+      else {
+        for await (const piece of inflatedPieces(data)) {
+          // What runs on is not kept.
+          if (filled + piece.byteLength <= size) contents.set(piece, filled);
+          filled += piece.byteLength;
+          if (filled > size) break;
+        }
       }
     } catch (cause) {
       throw this.#damaged(`entry '${name}' cannot be inflated (${(cause as Error).message})`);
