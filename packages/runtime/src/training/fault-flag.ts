@@ -1,4 +1,4 @@
-import { registerOperators } from '@cresset/ir';
+import { registerOperators, TensorType, type Graph, type Value } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
 import { binary, constant, select } from '@cresset/tensorexpr';
 import type { RuntimeContext } from '../run/runtime-context.ts';
@@ -10,7 +10,7 @@ export const UNLESS_FAULTY = 'cresset::unless_faulty';
 
 const rows: readonly OperatorRow[] = [
   {
-    schema: `${FAULT_FLAG}(Tensor after) -> Tensor`,
+    schema: `${FAULT_FLAG}(Tensor[] after) -> Tensor`,
     nondeterministic: true,
     readsNoData: true,
     host: (_args, _outputs, context) => {
@@ -29,6 +29,35 @@ const rows: readonly OperatorRow[] = [
     },
   },
 ];
+
+/** A value that is to take the place of another. */
+export interface Replacement {
+  readonly value: Value;
+  readonly before: Value;
+}
+
+/**
+ * Inserts what is to be in the places: the values, or, where a kernel noted a fault, what was there before.
+ *
+ * @param after what was worked out by then
+ * @param replacements of at least one dimension, as the flag has one: see {@link insertLine}
+ */
+export function insertUnlessFaulty(
+  graph: Graph,
+  after: readonly Value[],
+  replacements: readonly Replacement[],
+  isOfComplex: boolean,
+): Value[] {
+  const list = graph.insertNode(graph.createList(TensorType.get(), after)).output();
+  const flag = graph.insert(FAULT_FLAG, [list]);
+  if (!isOfComplex) return replacements.map(({ value, before }) => graph.insert(UNLESS_FAULTY, [value, before, flag]));
+  const isFaulty = graph.insert('aten::ne', [flag, graph.insertConstant(0n)]);
+  return replacements.map(({ value, before }) => graph.insert('aten::where', [isFaulty, before, value]));
+}
+
+/** A view with one dimension more, for what may have none. */
+export const insertLine = (graph: Graph, value: Value): Value =>
+  graph.insert('aten::unsqueeze', [value, graph.insertConstant(0n)]);
 
 export function registerFaultFlag(): void {
   registerOperators(

@@ -20,6 +20,7 @@ import { makeRunProfile } from '../run/run-profile.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { firstCause } from '../script-module.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
+import { GuardedWrites } from './guarded-writes.ts';
 
 /** More in one shader takes seconds to compile on software adapters. */
 const joinedNodes = 400;
@@ -41,16 +42,18 @@ export interface RunBounds {
  */
 export class RecordedRun {
   readonly #context: RuntimeContext;
-  readonly #recorder = new Recorder();
+  readonly #recorder: Recorder;
   readonly #recorded: Execution;
   /** Runs what nobody takes the gradient of, to its end. */
   readonly #plain: Execution;
 
   private constructor(
     private readonly model: HostedModel,
-    { signal }: RunBounds,
+    { signal, isLasting }: RunBounds,
   ) {
     this.#context = model.runner.context;
+    const isGuarded = isLasting && this.#context.device !== null;
+    this.#recorder = new Recorder(isGuarded ? new GuardedWrites(() => [...model.modules.values()]) : null);
     this.#recorded = new Execution(this.#context, signal, this.#recorder);
     this.#plain = new Execution(this.#context, null, null, this.#recorded.ledger);
   }

@@ -1,7 +1,8 @@
 import { FloatType, Graph, insertGraph, IntType, OptionalType, TensorType, type Type, type Value } from '@cresset/ir';
-import { isComplex, type IValue, type Tensor } from '@cresset/tensor';
+import { isComplex, Tensor, type IValue } from '@cresset/tensor';
 import type { GraphExecutor } from '../executor/graph-executor.ts';
-import { FAULT_FLAG, UNLESS_FAULTY } from './fault-flag.ts';
+import { insertLine, insertUnlessFaulty, type Replacement } from './fault-flag.ts';
+import { guardWrites } from './guarded-writes.ts';
 import { optimizerUnit, type Hyperparameters, type UpdateRule } from './optimizers.ts';
 import type { TracedCall } from './traced-call.ts';
 import type { ParameterState } from './trainer.ts';
@@ -34,6 +35,12 @@ export interface StepShape {
 }
 
 type Source = (inputs: StepInputs) => IValue;
+
+/** What is put where something is, at the end of a step. */
+interface StepCopy extends Replacement {
+  /** Whether it has no dimensions. */
+  readonly isNumber: boolean;
+}
 
 /** What a planned step gave. */
 export interface StepOutputs {
@@ -101,7 +108,7 @@ export class StepGraph {
   readonly sources: Source[] = [];
   readonly keptGradients: ParameterState[] = [];
   readonly outputCount: number;
-  readonly #copies: (readonly [target: Value, value: Value])[] = [];
+  readonly #copies: StepCopy[] = [];
   readonly #numbers = new Map<string, Value>();
 
   constructor(
@@ -110,7 +117,7 @@ export class StepGraph {
   ) {
     const { traced, accumulate } = shape;
     const states = shape.groups.flat();
-    const results = traced ? this.#resultsOf(traced) : this.#resultsFrom(states);
+    const results = traced ? this.#resultsOf(traced, inputs) : this.#resultsFrom(states);
     this.outputCount = results.tensors.length;
     let told = results.loss;
     const gradients = new Map<ParameterState, Value>();
@@ -130,17 +137,18 @@ export class StepGraph {
     const copies = shape.mayFail ? this.#unlessFaulty(results.loss) : this.#copies;
     // Behind all that reads what they write.
     const blocking = graph.insertConstant(false);
-    for (const [target, value] of copies) graph.insert('aten::copy_', [target, value, blocking]);
+    for (const { before, value } of copies) graph.insert('aten::copy_', [before, value, blocking]);
   }
 
   /** The copies, of what was there before where something went wrong on the device up to the loss: PyTorch would have come to no update. */
-  #unlessFaulty(loss: Value): (readonly [target: Value, value: Value])[] {
+  #unlessFaulty(loss: Value): Replacement[] {
     const { graph, shape } = this;
-    const flag = graph.insert(FAULT_FLAG, [loss]);
-    if (shape.groups.flat().every(({ parameter }) => !isComplex(parameter.tensor.dtype)))
-      return this.#copies.map(([target, value]) => [target, graph.insert(UNLESS_FAULTY, [value, target, flag])]);
-    const isFaulty = graph.insert('aten::ne', [flag, graph.insertConstant(0n)]);
-    return this.#copies.map(([target, value]) => [target, graph.insert('aten::where', [isFaulty, target, value])]);
+    const isOfComplex = shape.groups.flat().some(({ parameter }) => isComplex(parameter.tensor.dtype));
+    const lines = this.#copies.map(({ before, value, isNumber }) =>
+      isNumber ? { before: insertLine(graph, before), value: insertLine(graph, value) } : { before, value },
+    );
+    const values = insertUnlessFaulty(graph, [loss], lines, isOfComplex);
+    return values.map((value, at) => ({ before: lines[at].before, value }));
   }
 
   #input(type: Type, source: Source): Value {
@@ -152,9 +160,19 @@ export class StepGraph {
     return this.#input(TensorType.get(), source);
   }
 
-  #resultsOf(traced: TracedCall): ReturnType<TracedCall['resultsOf']> {
-    const given = traced.inputs.map((at) => this.#tensor(({ values }) => values[at] as Tensor));
-    return traced.resultsOf(insertGraph(this.graph, traced.graph!, given));
+  #resultsOf(traced: TracedCall, { values }: StepInputs): ReturnType<TracedCall['resultsOf']> {
+    const given = traced.inputs.map((at) => this.#tensor((step) => step.values[at] as Tensor));
+    const copies = new Map<Value, Value>();
+    const outputs = insertGraph(this.graph, traced.graph!, given, copies);
+    if (this.shape.mayFail) {
+      const isOfComplex = values.some((value) => value instanceof Tensor && isComplex(value.dtype));
+      guardWrites(
+        this.graph,
+        traced.looking.map((value) => copies.get(value)!),
+        isOfComplex,
+      );
+    }
+    return traced.resultsOf(outputs);
   }
 
   #resultsFrom(states: readonly ParameterState[]): {
@@ -182,7 +200,9 @@ export class StepGraph {
     const total = this.#tensor(() => state.gradient!);
     if (!gradient) return total;
     const [sum] = this.#call('added', [total, gradient]);
-    if (this.shape.accumulate) this.#copies.push([total, sum]);
+    if (this.shape.accumulate) {
+      this.#copies.push({ before: total, value: sum, isNumber: state.gradient.dim === 0 });
+    }
     return sum;
   }
 
@@ -231,7 +251,9 @@ export class StepGraph {
         const results = this.#call(rule.update, given);
         changed.forEach(({ name }, result) => {
           if (name !== 'param' && !state.tensors.has(name)) return;
-          this.#copies.push([given[names.indexOf(name)], this.graph.insertUncheckedCast(results[result], tensorType)]);
+          const value = this.graph.insertUncheckedCast(results[result], tensorType);
+          const isNumber = !isInParts && state.parameter.tensor.dim === 0;
+          this.#copies.push({ before: given[names.indexOf(name)], value, isNumber });
         });
       }
     }

@@ -28,6 +28,8 @@ export class TracedCall {
   private constructor(
     /** Outputs are the loss, the tensors of the output, and the gradients that there are. */
     readonly graph: Graph | null,
+    /** What its nodes give that go by positions. */
+    readonly looking: readonly Value[],
     /** Why there is no graph. */
     readonly refusal: string | null,
     private readonly layouts: ValueLayouts,
@@ -60,7 +62,7 @@ export class TracedCall {
     const inputs = trace.given.map((tensor) => values.indexOf(tensor));
     const isThere = gradients.map((gradient) => gradient !== null);
     const graph = refusal === null ? trace.graph : null;
-    return new TracedCall(graph, refusal, layouts, inputs, wantsOutput, output, isThere);
+    return new TracedCall(graph, trace.looking, refusal, layouts, inputs, wantsOutput, output, isThere);
   }
 
   /** Whether it is known under which conditions its kernels note faults. */

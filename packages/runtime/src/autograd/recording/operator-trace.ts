@@ -8,7 +8,7 @@ import {
   type Value,
 } from '@cresset/ir';
 import { boxingOf, outputShapes, type OperatorRow } from '@cresset/operators';
-import { List, Tensor, type IValue } from '@cresset/tensor';
+import { isIntegral, List, Tensor, type IValue } from '@cresset/tensor';
 import { outputsOf, tensorsOf } from './record.ts';
 
 /**
@@ -21,6 +21,8 @@ export class OperatorTrace {
   readonly given: Tensor[] = [];
   /** Why the run is no such graph; null where it is. */
   refusal: string | null = null;
+  /** What nodes give that take integers and are no function of elements: kernels that go by positions note what is out of range. */
+  readonly looking: Value[] = [];
   readonly #values = new Map<IValue, Value>();
 
   /** @param isGiven whether a tensor can be found again when the graph is run */
@@ -64,6 +66,7 @@ export class OperatorTrace {
     const copy = this.graph.createClone(node, (value) => inputs.get(value)!);
     if (copy.maybeOperator()?.row !== row) return this.refuse(`${node.kind}: another overload for constants`);
     this.graph.appendNode(copy);
+    if (mayLook(row, args)) this.looking.push(...copy.outputs.filter(({ type }) => type.kind === 'TensorType'));
     results.forEach((result, at) => this.#define(result, copy.output(at)));
   }
 
@@ -112,6 +115,13 @@ export class OperatorTrace {
     this.#values.set(tensor, value);
     return value;
   }
+}
+
+/** Whether kernels may go by positions: by integers among the arguments. */
+function mayLook(row: OperatorRow, args: readonly IValue[]): boolean {
+  const { pointwise, reduction, view } = row.derived?.from ?? row;
+  if (pointwise || reduction || view) return false;
+  return args.some((value) => tensorsOf(value).some((tensor) => tensor !== null && isIntegral(tensor.dtype, true)));
 }
 
 const isAlike = (a: Tensor, b: Tensor): boolean =>
