@@ -23,7 +23,7 @@ import {
   type ContractionFunctions,
   type NestFunctions,
 } from '../nests/kernel-module.ts';
-import { pointsOfNest } from '../nests/nest-writer.ts';
+import { goesByLine, pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
 import type { ModuleBuilder } from '../module.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
@@ -49,7 +49,7 @@ export interface Interval {
   readonly end: number;
 }
 
-/** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps. */
+/** A nest that is ready to run: `points` points, of which some make a piece. Those of a recurrence are its steps or its lines. */
 export interface PreparedNest extends Prepared {
   readonly kind: 'nest';
   readonly normal: LoopNest | Recurrence;
@@ -105,8 +105,10 @@ export class Programs {
 
   prepare(kernel: Kernel): PreparedKernel {
     if (kernel.kind === 'nest') return this.#nest(kernel, kernel);
-    if (kernel.kind === 'recurrence')
-      return this.#inPieces(normalise(kernel) as Recurrence, extentOf(kernel.time), kernel);
+    if (kernel.kind === 'recurrence') {
+      const normal = normalise(kernel) as Recurrence;
+      return this.#inPieces(normal, goesByLine(normal) ? pointsOf(normal.axes) : extentOf(normal.time), kernel);
+    }
     const { batch, m, n, k } = kernel;
     if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
@@ -244,6 +246,6 @@ const termsOf = (normal: LoopNest): StoredTerms | null =>
 
 /** Whether points can be worked out in any order: steps of a recurrence cannot, nor what adds to the same element. */
 const hasPointsApart = (normal: LoopNest | Recurrence): boolean =>
-  normal.kind === 'nest' && normal.stores.every(({ combine }) => combine === undefined);
+  (normal.kind === 'nest' || goesByLine(normal)) && normal.stores.every(({ combine }) => combine === undefined);
 
 const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;

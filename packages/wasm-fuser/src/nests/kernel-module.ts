@@ -9,13 +9,13 @@ import {
 import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import { writeContraction } from './contraction-writer.ts';
-import { writeLoops } from './nest-writer.ts';
+import { goesByLine, writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './rare-functions.ts';
 import type { StoredTerms } from './stored-terms.ts';
 import type { Windows } from './windows.ts';
 
-/** A nest as functions of the address of its launch block and the points, or steps, to go over. */
+/** A nest as functions of the address of its launch block and the points, steps or lines to go over. */
 export interface NestFunctions {
   run(block: number, from: number, to: number): void;
 }
@@ -69,12 +69,13 @@ export function instantiate<Functions>(module: WebAssembly.Module, { memory }: L
   return exports as Functions;
 }
 
-/** What decides, beside its structure, how a kernel is written: how long its loops are, about. */
+/** What decides, beside its structure, how a kernel is written: how long its loops are, about, and in which order. */
 export function lengthsKey(kernel: NormalKernel): string {
   const axes: AxisExpr[] =
     kernel.kind === 'contraction'
       ? [...kernel.batch, kernel.m, kernel.n, ...kernel.k]
       : [...kernel.axes, ...kernel.innerAxes];
   for (const reduction of reductionsIn(expressionsIn(kernel))) axes.push(...reduction.axes);
-  return axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
+  const lengths = axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
+  return kernel.kind === 'recurrence' && goesByLine(kernel) ? `${lengths}lines` : lengths;
 }

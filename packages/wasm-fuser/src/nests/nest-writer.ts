@@ -1,6 +1,8 @@
 import {
   expressionsOf,
+  extentOf,
   FreeAxes,
+  pointsOf,
   reductionsIn,
   splitStores,
   type AxisExpr,
@@ -49,8 +51,24 @@ function liesAcross({ axes, innerAxes, stores }: LoopNest): boolean {
   );
 }
 
+/** Steps of lines that are gone through from end to end, without a stop in between. */
+const LONGEST_LINE = 1 << 22;
+
 /**
- * Defines `run(block, from, to)`: a nest for these of its points, or these steps of a recurrence. Four steps of the innermost loop are taken
+ * Whether a recurrence is gone through line by line, each from its first step to its last, and not step by step: where neighbours in memory are
+ * steps of one line. Goes by the numbers of this launch.
+ */
+export function goesByLine({ axes, innerAxes, time, stores }: Recurrence): boolean {
+  if (innerAxes.length > 0 || pointsOf(axes) < 2 || extentOf(time) > LONGEST_LINE) return false;
+  const freeAxes = new FreeAxes();
+  return stores.every(({ offset }) => {
+    const stride = strideOf(offset, time, freeAxes);
+    return stride !== null && (isOne(stride) || !freeAxes.of(offset).has(time));
+  });
+}
+
+/**
+ * Defines `run(block, from, to)`: a nest for these of its points, or these steps or lines of a recurrence. Four steps of the innermost loop are taken
  * at once, or four of a reduction's where its elements are the ones that lie side by side.
  */
 export function writeLoops(
@@ -71,8 +89,9 @@ export function writeLoops(
         const roots = [...nest.stores, ...(terms ? [terms.store] : [])].flatMap(expressionsOf);
         writer.announce(roots);
         writer.markRisky(roots);
-        if (nest.kind === 'recurrence') writeSteps(writer, nest, root, from.get, to.get);
-        else writePoints(writer, nest, root, from.get, to.get);
+        if (nest.kind === 'nest') writePoints(writer, nest, root, from.get, to.get);
+        else if (goesByLine(nest)) writeLines(writer, nest, root, from.get, to.get);
+        else writeSteps(writer, nest, root, from.get, to.get);
         return root.code;
       });
       return;
@@ -149,4 +168,16 @@ function writeSteps(writer: ExpressionWriter, kernel: Recurrence, root: Scope, f
       writer.allSteps(innermost, i32.const(0), extent, outer, stores, groupsAlong(innermost, kernel.stores));
     });
   });
+}
+
+function writeLines(
+  writer: ExpressionWriter,
+  { axes, time, stores }: Recurrence,
+  root: Scope,
+  from: Code,
+  to: Code,
+): void {
+  writer.points(axes, from, to, root, (line) =>
+    writer.loops([time], line, (step) => writeStores(writer, stores, step)),
+  );
 }

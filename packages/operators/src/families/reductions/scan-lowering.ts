@@ -9,6 +9,7 @@ import {
   reduce,
   select,
   TensorView,
+  unary,
   type AxisExpr,
   type Expr,
   type ExprType,
@@ -53,8 +54,8 @@ function neutralOf(fn: ScanFunction, type: ExprType): Expr {
 }
 
 /**
- * Gives `store` the running value at each place of each line. Short lines are summed up to every place; longer ones in blocks,
- * whose totals are scanned first.
+ * Gives `store` the running value at each place of each line. The host goes along the lines; elsewhere short lines are summed up to every
+ * place, and longer ones in blocks, whose totals are scanned first.
  */
 export function lowerScanLines(
   lines: ScanLines,
@@ -68,6 +69,10 @@ export function lowerScanLines(
   const { axes, length } = lines;
   const neutral = neutralOf(fn, type);
   const element = (at: Expr): Expr => cast(type, lines.element(axes, at));
+  if (context.device.capabilities.host) {
+    lowerScanInSteps(lines, fn, type, label, context, store);
+    return;
+  }
   if (length <= 2 * block) {
     const at = axis('i', param('i32', length));
     const earlier = axis('k', param('i32', length));
@@ -113,6 +118,54 @@ export function lowerScanLines(
     type === 'bool' ? binary(fn === 'max' ? 'or' : 'and', before, here) : binary(combining[fn], before, here);
   const stores = [{ ...store(axes, at, value), guard: binary('lt', at, end) }];
   context.launch({ kind: 'nest', label, axes: [...axes, number, last], innerAxes: [], stores });
+}
+
+/** Types that running values are kept in. */
+const runningTypes = { float: 'float32', i32: 'int32', i64: 'int64', bool: 'bool' } as const;
+
+/** A step for each place of all lines: what is running lies beside them, with what was rounded off of a sum of floats, as PyTorch's sums are double. */
+function lowerScanInSteps(
+  { axes, sizes, length, element }: ScanLines,
+  fn: ScanFunction,
+  type: ExprType,
+  label: string,
+  context: LoweringContext,
+  store: (lines: readonly Expr[], at: Expr, value: Expr) => Store,
+): void {
+  const time = axis('i', param('i32', length));
+  const isFirst = binary('eq', time, index(0));
+  const neutral = neutralOf(fn, type);
+  const state = () => {
+    const view = new TensorView(context.temporary(sizes, runningTypes[type]));
+    return {
+      before: select(isFirst, neutral, view.at(axes)),
+      becomes: (value: Expr): Store => ({ operand: view.operand, offset: view.offsetAt(axes), value }),
+    };
+  };
+  const running = state();
+  const { before } = running;
+  const here = cast(type, element(axes, time));
+  const next =
+    type === 'bool' ? binary(fn === 'max' ? 'or' : 'and', before, here) : binary(combining[fn], before, here);
+  const stores = [running.becomes(next)];
+  let value = next;
+  if (fn === 'sum' && type === 'float') {
+    const rest = state();
+    const added = binary('sub', next, before);
+    const lost = binary('add', binary('sub', before, binary('sub', next, added)), binary('sub', here, added));
+    const rests = binary('add', rest.before, lost);
+    // Past infinity and NaN nothing was rounded off.
+    value = select(unary('isfinite', next), binary('add', next, rests), next);
+    stores.push(rest.becomes(rests));
+  }
+  context.launch({
+    kind: 'recurrence',
+    label,
+    time,
+    axes,
+    innerAxes: [],
+    stores: [...stores, store(axes, time, value)],
+  });
 }
 
 /** Lines of a tensor along one of its dimensions, a tensor without any being a line of one element. */
