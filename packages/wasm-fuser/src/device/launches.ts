@@ -28,10 +28,13 @@ const TILE_COLUMNS = 24;
 export const bytesOfBlock = ({ bindings, params }: KernelSignature): number =>
   blockBytes(bindings.length, params.length);
 
-/** Writes params to where a launch finds them. */
+/** Writes params to where a launch finds them. One that is open stays so: nothing goes by what it is. */
 export function writeParams(memory: LinearMemory, block: number, { bindings, params }: KernelSignature): void {
   const { view } = memory;
-  params.forEach((param, at) => writeParam(view, block + paramPlace(bindings.length, at), param, param.value));
+  params.forEach((param, at) => {
+    const value = param.open ? param.open.value : param.value;
+    writeParam(view, block + paramPlace(bindings.length, at), param, value);
+  });
 }
 
 /** Writes where bindings lie. */
