@@ -182,7 +182,9 @@ function moveSingle(
   step: number,
   count: number,
 ): void {
-  for (let index = 0; index < count; index++) to[at + index] = from[first + index * step];
+  // A view costs as much as a few dozen elements.
+  if (step === 1 && count >= 64) to.set(from.subarray(first, first + count), at);
+  else for (let index = 0; index < count; index++) to[at + index] = from[first + index * step];
 }
 
 function moveLong(to: Float32Array, at: number, from: BigInt64Array, first: number, step: number, count: number): void {

@@ -147,13 +147,9 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   },
   SET_ATTR(state, frame, { operand: { slot }, inputs }) {
     const value = frame.get(inputs[1]);
-    const { slots } = frame.get(inputs[0]) as ScriptObject;
-    const { ledger } = state.execution;
-    if (ledger) {
-      ledger.pin(value);
-      ledger.takeBack(slots[slot]);
-    }
-    slots[slot] = value;
+    const object = frame.get(inputs[0]) as ScriptObject;
+    state.execution.ledger?.setAttribute(object, slot, value);
+    object.slots[slot] = value;
   },
   ISINSTANCE(_state, frame, { operand, inputs, outputs }) {
     const value = frame.get(inputs[0]);

@@ -17,7 +17,7 @@ import {
  * @returns how many values it looked at
  */
 export function forEachStorage(values: readonly IValue[], visit: (storage: Storage) => void): number {
-  const seen = new Set<object>();
+  let seen: Set<object> | null = null;
   const pending: IValue[] = [...values];
   let looks = 0;
   while (pending.length > 0) {
@@ -29,6 +29,7 @@ export function forEachStorage(values: readonly IValue[], visit: (storage: Stora
       // Most hold nothing else, and are quicker looked at again than looked up.
       if (!value.grad && !value.quantizer) continue;
     }
+    seen ??= new Set();
     if (seen.has(value)) continue;
     seen.add(value);
     if (value instanceof Tensor) {

@@ -1,5 +1,5 @@
-import { ListType, TensorType } from '@cresset/ir';
-import { List, Tensor, Tuple } from '@cresset/tensor';
+import { ClassType, ListType, TensorType } from '@cresset/ir';
+import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { KeptStorages } from './kept-storages.ts';
 import { StorageLedger } from './storage-ledger.ts';
@@ -57,16 +57,118 @@ describe('StorageLedger', () => {
     expect(tensor.storage.isDisposed).toBe(true);
   });
 
-  it('frees state that a later run replaces, unless the caller has it', () => {
-    const kept = new KeptStorages();
-    const first = new StorageLedger(kept);
-    const [state, handedOut] = [made(first), made(first)];
-    first.sweep([handedOut], [state, handedOut]);
-    const second = new StorageLedger(kept);
-    second.takeBack(state);
-    second.takeBack(handedOut);
-    second.sweep([], []);
-    expect(state.storage.isDisposed).toBe(true);
-    expect(handedOut.storage.isDisposed).toBe(false);
+  describe('of what attributes hold', () => {
+    const type = new ClassType('__torch__.M', { isModule: true });
+    type.addAttribute('state', TensorType.get());
+    type.addAttribute('other', TensorType.get());
+    type.addAttribute('all', new ListType(TensorType.get()));
+
+    /** An object, and what runs do with it that begin and end. */
+    const program = (of = type) => {
+      const kept = new KeptStorages();
+      const object = new ScriptObject(of, [null, null, null]);
+      const run = (body: (ledger: StorageLedger, set: (slot: number, value: IValue) => void) => readonly IValue[]) => {
+        const ledger = new StorageLedger(kept);
+        const results = body(ledger, (slot, value) => {
+          ledger.setAttribute(object, slot, value);
+          object.slots[slot] = value;
+        });
+        ledger.sweep(results, [object]);
+      };
+      return { object, run };
+    };
+
+    /** Leaves a new tensor in an attribute. */
+    const leave = ({ run }: ReturnType<typeof program>): Tensor => {
+      let tensor: Tensor;
+      run((ledger, set) => {
+        set(0, (tensor = made(ledger)));
+        return [];
+      });
+      return tensor!;
+    };
+
+    const lose = ({ run }: ReturnType<typeof program>): void =>
+      run((_ledger, set) => {
+        set(0, null);
+        return [];
+      });
+
+    it('frees state that a later run replaces, unless the caller has it', () => {
+      const stateful = program();
+      const state = leave(stateful);
+      expect(state.storage.isDisposed).toBe(false);
+      let handedOut: Tensor;
+      stateful.run((ledger, set) => {
+        set(0, (handedOut = made(ledger)));
+        return [handedOut];
+      });
+      expect(state.storage.isDisposed).toBe(true);
+      lose(stateful);
+      expect(handedOut!.storage.isDisposed).toBe(false);
+    });
+
+    it('spares what another attribute holds, until that one loses it too', () => {
+      const stateful = program();
+      const state = leave(stateful);
+      stateful.run((_ledger, set) => {
+        set(1, state.asStrided([1], [1], 1));
+        set(0, null);
+        return [];
+      });
+      expect(state.storage.isDisposed).toBe(false);
+      stateful.run((_ledger, set) => {
+        set(1, null);
+        return [];
+      });
+      expect(state.storage.isDisposed).toBe(true);
+    });
+
+    it('spares what a later run put into a list that an attribute holds', () => {
+      const stateful = program();
+      const state = leave(stateful);
+      const list = new List(TensorType.get(), []);
+      stateful.run((ledger, set) => {
+        set(2, list);
+        list.items.push(state);
+        ledger.pin(state);
+        return [];
+      });
+      lose(stateful);
+      expect(state.storage.isDisposed).toBe(false);
+      stateful.run((_ledger, set) => {
+        set(2, null);
+        return [];
+      });
+      expect(state.storage.isDisposed).toBe(true);
+    });
+
+    it('frees what an object held that is no module, and that nothing holds', () => {
+      const holder = new ClassType('__torch__.Holder');
+      holder.addAttribute('value', TensorType.get());
+      const stateful = program();
+      const object = new ScriptObject(holder, [null]);
+      let value: Tensor;
+      stateful.run((ledger) => {
+        ledger.setAttribute(object, 0, (value = made(ledger)));
+        object.slots[0] = value;
+        return [];
+      });
+      expect(value!.storage.isDisposed).toBe(true);
+    });
+
+    it('looks into attributes that runs set, and walks through no others', () => {
+      const stateful = program();
+      // The getter stands for whatever a module holds beside its state.
+      let looks = 0;
+      Object.defineProperty(stateful.object.slots, 1, {
+        get: () => {
+          looks++;
+          return null;
+        },
+      });
+      for (let time = 0; time < 3; time++) leave(stateful);
+      expect(looks).toBe(0);
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { Dict, List, Tensor, Tuple, type IValue, type Storage } from '@cresset/tensor';
+import { Dict, List, Tensor, Tuple, type IValue, type ScriptObject, type Storage } from '@cresset/tensor';
 import { KeptStorages } from './kept-storages.ts';
 import { forEachStorage } from './reachable-storages.ts';
 
@@ -7,6 +7,8 @@ export interface LedgerEntry {
   holders: number;
   /** Reachable from a mutable container: only the sweep at the end of the run can tell whether it still is. */
   pinned: boolean;
+  /** Whether that is something else than an attribute of a module. */
+  spread: boolean;
 }
 
 /**
@@ -30,7 +32,7 @@ export class StorageLedger {
 
   /** Takes charge of a storage that an operator has just made. */
   own(storage: Storage): void {
-    if (!this.entries.has(storage)) this.entries.set(storage, { holders: 0, pinned: false });
+    if (!this.entries.has(storage)) this.entries.set(storage, { holders: 0, pinned: false, spread: false });
   }
 
   /** A register holds `value` from now on. `counted` says that a list in it never changes and is counted through. */
@@ -59,8 +61,7 @@ export class StorageLedger {
   /** `value` goes into something that can change later: from here on it is the sweep's. */
   pin(value: IValue): void {
     if (value instanceof Tensor) {
-      const entry = this.entries.get(value.storage);
-      if (entry) entry.pinned = true;
+      this.#pinStorage(value.storage);
       if (value.grad) this.pin(value.grad);
     } else if (value instanceof Tuple) {
       for (const item of value.items) this.pin(item);
@@ -81,18 +82,26 @@ export class StorageLedger {
 
   /** Pins all that is reachable from something whose parts were made with it. */
   pinAll(made: IValue): void {
-    forEachStorage([made], (storage) => {
-      const entry = this.entries.get(storage);
-      if (entry) entry.pinned = true;
-    });
+    forEachStorage([made], (storage) => this.#pinStorage(storage));
+  }
+
+  #pinStorage(storage: Storage): void {
+    const entry = this.entries.get(storage);
+    if (entry) entry.pinned = entry.spread = true;
+    else this.kept.noteSpread(storage);
   }
 
   /**
-   * An attribute is about to lose `value`: what an earlier run put there, and never handed out, is this run's to free where
-   * nothing else holds it in the end.
+   * An attribute is about to hold `value`. What an earlier run put there, and never handed out, is this run's to free where nothing
+   * else holds it in the end.
    */
-  takeBack(value: IValue): void {
-    if (typeof value === 'object') this.#replaced.push(value);
+  setAttribute(object: ScriptObject, slot: number, value: IValue): void {
+    const old = object.slots[slot];
+    if (typeof old === 'object' && old !== null) this.#replaced.push(old);
+    if (!(value instanceof Tensor) || value.grad || value.quantizer || !object.type.isModule()) return this.pin(value);
+    const entry = this.entries.get(value.storage);
+    if (entry) entry.pinned = true;
+    this.kept.notePlace(object, slot);
   }
 
   /**
@@ -102,7 +111,7 @@ export class StorageLedger {
   sweep(outside: readonly IValue[], attributes: readonly IValue[]): void {
     const { kept } = this;
     kept.takeBack(this.#replaced.splice(0));
-    for (const storage of this.entries.keys()) kept.add(storage);
+    for (const [storage, { pinned, spread }] of this.entries) kept.add(storage, spread || !pinned);
     this.entries.clear();
     forEachStorage(outside, (storage) => kept.handOut(storage));
     kept.sweep(attributes);

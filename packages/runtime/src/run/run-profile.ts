@@ -29,8 +29,13 @@ export interface RunProfile {
   readonly fallbackReasons?: readonly (readonly [string, string])[];
 }
 
-const byCount = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
-  [...counts].sort((a, b) => b[1] - a[1]);
+const none: readonly never[] = [];
+
+function byCount(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
+  if (counts.size === 0) return none;
+  const rows = [...counts];
+  return rows.length > 1 ? rows.sort((a, b) => b[1] - a[1]) : rows;
+}
 
 export function makeRunProfile(
   milliseconds: number,
@@ -55,6 +60,6 @@ export function makeRunProfile(
     hostSmall: byCount(run.hostSmall),
     hostDouble: byCount(run.hostDouble),
     hostFallback: byCount(run.hostFallback),
-    fallbackReasons: [...run.fallbackReasons],
+    fallbackReasons: run.fallbackReasons.size > 0 ? [...run.fallbackReasons] : none,
   };
 }
