@@ -149,8 +149,16 @@ export interface ComputeDevice extends DeviceMemory {
   profiler?(): Promise<DeviceProfiler>;
   /** What has to be waited for before more work is enqueued, since the GPU is far behind; null where there is room. */
   room(): Promise<void> | null;
+  /** Begins work that may be taken back; not there where what was enqueued can't be stopped. */
+  revocable?(): TakeBack;
   dispose(): void;
 }
+
+/**
+ * Forgets work that was enqueued since and stores in one of these buffers, what else it stores along with it. Does nothing and says false where it has
+ * stored in one of them already.
+ */
+export type TakeBack = (stored: readonly DeviceBuffer[]) => boolean;
 
 /** Measures what a device does between `start` and `stop`. One at a time. */
 export interface DeviceProfiler {

@@ -116,3 +116,28 @@ test('gradients that were added up stay as they were where a step fails that wou
   await model.dispose();
   await other.dispose();
 });
+
+test('a step that is aborted was not made, or made whole, and the next one is right', async () => {
+  const [model, other] = await twins('Tokens');
+  const options = { optimizer: KINDS[0].optimizer, loss: 'cross_entropy' } as const;
+  const [trainer, same] = [await model.trainer(options), await other.trainer(options)];
+  const step = (of: typeof trainer, signal?: AbortSignal) =>
+    of.step(ints(tokens), ints(classes), signal ? { signal } : {});
+  for (let made = 0; made < 3; made++) for (const each of [trainer, same]) await step(each);
+  // At once; while the step is on its way to the device; when it is there.
+  for (const turns of [0, 1, 3, 6]) {
+    const before = await parametersOf(model);
+    const controller = new AbortController();
+    const work = step(trainer, controller.signal).catch((error: Error) => error.name);
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    controller.abort();
+    if (turns === 0) expect(await work).toBe('AbortError');
+    await work;
+    const isMade = JSON.stringify(await parametersOf(model)) !== JSON.stringify(before);
+    if (isMade) await step(same);
+    for (const each of [trainer, same]) await step(each);
+    await expectAlike(model, other);
+  }
+  await model.dispose();
+  await other.dispose();
+});

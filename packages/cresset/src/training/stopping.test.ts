@@ -61,3 +61,66 @@ test('a first step of training does too, and changes nothing', async () => {
   const weights = (await model.parameter('weight')).data as Float32Array;
   expect(weights.every((value) => value === Math.fround(0.001))).toBe(true);
 });
+
+/** Two parameters that a step changes at different times: the weight of the last product long before the one of all others. */
+const TWO = `
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full([${SIZE}, ${SIZE}], 0.001))
+        self.last = nn.Parameter(torch.full([${SIZE}, 4], 0.01))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(6):
+            x = torch.tanh(x @ self.weight)
+        return (x @ self.last).sum()
+`;
+
+test('so does one that is replayed: it was not made, or made whole, and the next one is right', async () => {
+  const unit = await script(TWO, { device: 'cpu', worker: false });
+  const make = (unit as unknown as { Two(): Promise<ScriptModule> }).Two;
+  const options = { optimizer: optim.SGD({ lr: 1e-4, momentum: 0.9 }) };
+  const elementsOf = async (model: ScriptModule): Promise<number[]> =>
+    Promise.all(['weight', 'last'].map(async (name) => ((await model.parameter(name)).data as Float32Array)[0]));
+  // What parameters are after each step that is made.
+  const expected: number[][] = [];
+  const other = await make();
+  const same = await other.trainer(options);
+  let duration = 0;
+  for (let step = 0; step < 8; step++) {
+    expected.push(await elementsOf(other));
+    const start = performance.now();
+    await same.step(x);
+    duration = performance.now() - start;
+  }
+  await other.dispose();
+
+  const model = await make();
+  const trainer = await model.trainer(options);
+  let made = 0;
+  for (; made < 3; made++) await trainer.step(x);
+  for (const share of [0.1, 0.6, 0.8]) {
+    const controller = new AbortController();
+    let isOver = false;
+    const work = trainer.step(x, undefined, { signal: controller.signal });
+    work.then(
+      () => (isOver = true),
+      () => {},
+    );
+    await afterwhile(share * duration);
+    if (!isOver) expect(await millisecondsToEnd(work, controller)).toBeLessThan(200);
+    const now = await elementsOf(model);
+    const distanceTo = (step: number): number =>
+      Math.max(
+        ...now.map((value, at) => Math.abs(value - expected[step][at]) / Math.abs(expected[1][at] - expected[0][at])),
+      );
+    const isMade = distanceTo(made + 1) < distanceTo(made);
+    if (isMade) made++;
+    expect(distanceTo(made)).toBeLessThan(1e-2);
+    // So early there is nothing yet that could not be taken back.
+    if (share === 0.1) expect(isMade).toBe(false);
+    await trainer.step(x);
+    made++;
+    if (made > 5) break;
+  }
+});

@@ -139,8 +139,9 @@ export class Trainer {
 
   /**
    * One step of training: runs the method on `inputs`, takes the loss of what it gives and of `target`, and changes the parameters by the gradients. One
-   * tensor can stand for the list of inputs. An abort (`signal`) leaves parameters and the optimiser as they were, and so
-   * does a step that fails; one that comes when all of the step is on its way to the device comes too late, and the step resolves.
+   * tensor can stand for the list of inputs. A step that fails leaves parameters and the optimiser as they
+   * were. So does one that is aborted (`signal`), unless it had begun to change them: what is changed then is all of them, and what is asked of the model next
+   * waits for that. It rejects at once in either case.
    *
    * Rejects as calls do, and with PyTorch's errors of autograd.
    */

@@ -24,7 +24,7 @@ export async function takeGradients(
   );
   for (const input of inputs) input.requiresGrad = true;
   const left: IValue[] = [...args.inputs, ...args.targets];
-  const bounds = { signal, given: () => left, kept: () => [], isLasting: false };
+  const bounds = { signal, given: () => left, kept: () => [], changed: null };
   const { output, loss, found } = await RecordedRun.of(model, bounds, async (run) => {
     const results = await call.run(run, args);
     const root = lossOf(results);

@@ -21,6 +21,7 @@ import type { RuntimeContext } from '../run/runtime-context.ts';
 import { firstCause } from '../script-module.ts';
 import type { HostedModel } from '../worker/hosted-model.ts';
 import { GuardedWrites } from './guarded-writes.ts';
+import { PendingChange } from './pending-change.ts';
 
 /** More in one shader takes seconds to compile on software adapters. */
 const joinedNodes = 400;
@@ -32,8 +33,8 @@ export interface RunBounds {
   readonly given: () => readonly IValue[];
   /** What outlives it beside that. */
   readonly kept: () => Iterable<IValue>;
-  /** Whether it has changed something when all of it is enqueued: an abort comes too late then, and kernels that note a fault raise the flag. */
-  readonly isLasting: boolean;
+  /** What it changes at its end; null where it changes nothing. Kernels that note a fault raise the flag where there is something. */
+  readonly changed: (() => Iterable<Tensor>) | null;
 }
 
 /**
@@ -44,18 +45,22 @@ export class RecordedRun {
   readonly #context: RuntimeContext;
   readonly #recorder: Recorder;
   readonly #recorded: Execution;
-  /** Runs what nobody takes the gradient of, to its end. */
+  /** Runs what nobody takes the gradient of; ended by an abort that comes before it has changed anything. */
   readonly #plain: Execution;
+  readonly #inTime: AbortController | null;
+  #unlisten: (() => void) | null = null;
 
   private constructor(
     private readonly model: HostedModel,
-    { signal, isLasting }: RunBounds,
+    private readonly bounds: RunBounds,
   ) {
+    const { signal, changed } = bounds;
     this.#context = model.runner.context;
-    const isGuarded = isLasting && this.#context.device !== null;
+    const isGuarded = changed !== null && this.#context.device !== null;
     this.#recorder = new Recorder(isGuarded ? new GuardedWrites(() => [...model.modules.values()]) : null);
     this.#recorded = new Execution(this.#context, signal, this.#recorder);
-    this.#plain = new Execution(this.#context, null, null, this.#recorded.ledger);
+    this.#inTime = signal && new AbortController();
+    this.#plain = new Execution(this.#context, this.#inTime?.signal ?? null, null, this.#recorded.ledger);
   }
 
   /**
@@ -70,7 +75,7 @@ export class RecordedRun {
     const { runner } = model;
     const { context } = runner;
     const { device } = context;
-    const { isLasting } = bounds;
+    const isLasting = bounds.changed !== null;
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
     context.counters = emptyRunCounters();
@@ -86,7 +91,7 @@ export class RecordedRun {
       const storages = new Set<Storage>(toHost.map(({ storage }) => storage));
       const readbacks = [...storages].map((each) => each.toHost());
       const done = Promise.all([...readbacks, context.faults.check(), execution.flush()]);
-      await (isLasting ? done : execution.untilAborted(done));
+      await (isLasting ? run.#plain : execution).untilAborted(done);
       return result;
     } catch (error) {
       model.freeTemporaries(bounds.given());
@@ -101,6 +106,7 @@ export class RecordedRun {
       );
       throw await run.#inOriginalTerms(firstCause(error, execution.deviceFailure(), fault));
     } finally {
+      run.#unlisten?.();
       context.faults.conditions = null;
       execution.ledger?.sweep(outside(), [...model.modules.values()]);
       execution.budget?.end();
@@ -187,18 +193,31 @@ export class RecordedRun {
   }
 
   /**
-   * Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort does not end it half done. What the
-   * device can do is done there, however small: work on the host would stand between launches that are replayed as one. What can be done at the same
-   * time is one launch: a step is taken so often that shaders of its own pay.
+   * Runs code that nothing is recorded of and that calls no function, fused and replayed as any program. An abort ends it as long as nothing has changed of
+   * what the run changes. What the device can do is done there, however small: work on the host would stand between launches that are replayed as one. What can
+   * be done at the same time is one launch: a step is taken so often that shaders of its own pay.
    */
   async planned(code: Code, args: readonly IValue[]): Promise<readonly IValue[]> {
     const { limits } = this.#context;
+    this.#listen();
     this.#context.limits = { ...limits, smallWork: 0, joinedNodes };
     try {
       return await new InterpreterState(this.#plain, (callee) => tapeCode.ofFunction(callee)).run(code, args);
     } finally {
       this.#context.limits = limits;
     }
+  }
+
+  /** Has an abort end the run from here on, where that leaves everything as it was. */
+  #listen(): void {
+    const { signal, changed } = this.bounds;
+    if (!signal || !changed) return;
+    const change = new PendingChange(changed(), this.#context.device);
+    const abort = (): void => {
+      if (change.takeBack()) this.#inTime!.abort(signal.reason);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    this.#unlisten = () => signal.removeEventListener('abort', abort);
   }
 
   async #recordedCall(fn: ScriptFunction, args: readonly IValue[], codes: CodeProvider): Promise<IValue> {

@@ -102,8 +102,9 @@ export class Trainer {
   }
 
   /**
-   * Runs the model, takes the gradients of its loss and changes the parameters: `optimizer.zero_grad()`, `loss.backward()`, `optimizer.step()`. Until the
-   * gradients are there an abort ends it, and parameters are as they were; so they are, with all that the optimiser keeps, where the step fails.
+   * Runs the model, takes the gradients of its loss and changes the parameters: `optimizer.zero_grad()`, `loss.backward()`, `optimizer.step()`. An abort ends it
+   * as long as nothing was changed, and parameters are as they were; so they are, with all that the optimiser keeps, where the step fails. One that comes later
+   * changes nothing: the step is made to its end.
    */
   async step(given: CallToDifferentiate, options: StepOptions, signal: AbortSignal | null): Promise<StepResult> {
     const args = await this.call.argumentsOf(given);
@@ -111,7 +112,7 @@ export class Trainer {
     const values = valuesIn(roots);
     const known = this.#traced.find((each) => each.wantsOutput === options.wantsOutput && each.matches(values));
     const left: IValue[] = [...args.inputs, ...args.targets];
-    const bounds = { signal, given: () => left, kept: () => this.kept(), isLasting: true };
+    const bounds = { signal, given: () => left, kept: () => this.kept(), changed: () => this.#changed() };
     const before = this.states.map(({ steps, gradient }) => ({ steps, gradient }));
     const { output, report } = await RecordedRun.of(this.model, bounds, async (run) => {
       const found = known?.graph ? null : await this.#differentiate(run, args, roots, options, known === undefined);
@@ -251,6 +252,12 @@ export class Trainer {
       yield* tensors.values();
       if (gradient) yield gradient;
     }
+  }
+
+  /** What a step changes. */
+  *#changed(): Iterable<Tensor> {
+    for (const { parameter } of this.states) yield parameter.tensor;
+    yield* this.kept();
   }
 
   dispose(): void {

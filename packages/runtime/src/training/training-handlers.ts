@@ -1,3 +1,4 @@
+import { abortable } from '@cresset/archive';
 import { CressetError } from '@cresset/ir';
 import type { HostedModel } from '../worker/hosted-model.ts';
 import type { RequestHandlers } from '../worker/request-handlers.ts';
@@ -18,7 +19,9 @@ let lastTrainer = 0;
 export const trainingHandlers: RequestHandlers = {
   async train(request, host, signal) {
     const model = host.model(request.model);
-    return model.enqueue(() => answer(request, model, signal));
+    const work = model.enqueue(() => answer(request, model, signal));
+    // A step that has begun to change something is made to its end, and what comes after it waits for that; whoever has ended it need not.
+    return request.what === 'step' ? abortable(work, signal) : work;
   },
 };
 

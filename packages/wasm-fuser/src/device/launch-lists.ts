@@ -12,6 +12,8 @@ import type { WasmBuffer } from './wasm-buffer.ts';
 interface ListedLaunch {
   readonly prepared: PreparedKernel;
   readonly places: readonly number[];
+  /** Which of those given it writes. */
+  readonly stored: readonly number[];
   readonly block: number;
   /** Where its bindings lay the last time. */
   readonly last: Place[];
@@ -79,7 +81,8 @@ export class LaunchLists implements LaunchRecorder {
         number ? [{ param, number: number.index }] : [],
       );
       const kept = open.length === 0 ? KeptSides.of(this.device, prepared, block, places, given) : null;
-      return { prepared, places, block, last: [], open, kept };
+      const stored = places.filter((place, binding) => place < given && prepared.bindings[binding].stored);
+      return { prepared, places, stored, block, last: [], open, kept };
     });
     let end = 0;
     const laid = scratch.map((bytes): Place => {
@@ -87,11 +90,8 @@ export class LaunchLists implements LaunchRecorder {
       end += Math.ceil(bytes / 64) * 64 + 64;
       return place;
     });
-    const stored = new Set(
-      launches.flatMap(({ prepared, places }) => places.filter((_, binding) => prepared.bindings[binding].stored)),
-    );
-    const storedOfGiven = [...stored].filter((place) => place < given);
-    return new WasmLaunchList(launches, given, storedOfGiven, laid, end, blocks, byteLength);
+    const stored = [...new Set(launches.flatMap((launch) => launch.stored))];
+    return new WasmLaunchList(launches, given, stored, laid, end, blocks, byteLength);
   }
 
   replay(listed: CommandList, given: readonly DeviceBuffer[], open: readonly (number | bigint)[]): void {
@@ -111,7 +111,7 @@ export class LaunchLists implements LaunchRecorder {
     for (const { address, byteLength } of list.scratch) bound.push({ address: scratch + address, byteLength });
     const { launches, linear: memory } = this.device;
     let steps = 0;
-    for (const { prepared, places, block, last, open, kept } of list.launches) {
+    for (const { prepared, places, stored, block, last, open, kept } of list.launches) {
       let isMoved = false;
       for (let at = 0; at < places.length; at++) {
         const place = bound[places[at]];
@@ -123,6 +123,7 @@ export class LaunchLists implements LaunchRecorder {
         const { bindings, params } = prepared.signature;
         writeParam(memory.view, block + paramPlace(bindings.length, param), params[param], numbers[number]);
       }
+      for (const place of stored) given[place].noteStore();
       if (launches.isShort(prepared)) {
         launches.runPoints(prepared, block, 0, prepared.points);
         steps += prepared.steps;

@@ -63,6 +63,15 @@ export class Turns {
     else this.#waiting.push({ work: single(task), uses: null });
   }
 
+  /** Forgets what waits and stores in one of these, begun or not. */
+  takeBack(memories: ReadonlySet<UsedMemory>): void {
+    this.#waiting = this.#waiting.filter(({ work, uses }) => {
+      const isTaken = uses !== null && uses.stores.some((memory) => memories.has(memory));
+      if (isTaken) work.return();
+      return !isTaken;
+    });
+  }
+
   /** Forgets what waits. */
   clear(): void {
     this.#waiting = [];

@@ -125,6 +125,64 @@ test('weights of bytes are worked out in each replay, and not kept as floats', a
   device.recorder.forget(list);
 });
 
+/** A list in which `first` and `last` are products of small matrices, with one between them that takes longer than a turn. */
+function longList(device: WasmDevice) {
+  const size = 1536;
+  const [small, first, last] = [5, 0, 0].map((value) => matrix(16, 16, () => value));
+  const large = matrix(size, size, () => 1);
+  const launches = [
+    product(small, small, first),
+    product(
+      large,
+      large,
+      matrix(size, size, () => 0),
+    ),
+  ].map((kernel) => device.recorder.prepare(kernel)!);
+  const list = device.recorder.record(
+    [
+      { launch: launches[0], places: [1, 2] },
+      { launch: launches[1], places: [0, 4] },
+      { launch: launches[0], places: [1, 3] },
+    ],
+    4,
+    [4 * size * size],
+  );
+  const run = (): void => {
+    for (const { storage, dtype } of [first, last]) storage.deviceBufferForWriting(device, dtype);
+    const buffers = [large, small, first, last].map((tensor) => bufferOf(tensor, device));
+    device.recorder.replay(list, buffers, []);
+  };
+  return { first, last, run };
+}
+
+test('work that has not come to a store is taken back, and what it was to write is what it was', async () => {
+  const device = new WasmDevice();
+  const { last, run } = longList(device);
+  const takeBack = device.revocable();
+  run();
+  expect(device.room()).not.toBeNull();
+  expect(takeBack([bufferOf(last, device)])).toBe(true);
+  await device.flush();
+  expect(await read(last)).toEqual(Array<number>(256).fill(0));
+  run();
+  expect(await read(last)).toEqual(Array<number>(256).fill(2 * 16 * 25));
+});
+
+test('work that has stored something is done to its end', async () => {
+  const device = new WasmDevice();
+  const { first, last, run } = longList(device);
+  const takeBack = device.revocable();
+  run();
+  expect(takeBack([first, last].map((tensor) => bufferOf(tensor, device)))).toBe(false);
+  // What was stored before does not count.
+  const takeLaterBack = device.revocable();
+  expect(takeLaterBack([bufferOf(first, device)])).toBe(true);
+  run();
+  expect(await read(last)).toEqual(Array<number>(256).fill(2 * 16 * 25));
+  const done = device.revocable();
+  expect(done([first, last].map((tensor) => bufferOf(tensor, device)))).toBe(true);
+});
+
 test('memory that is given back is used again', () => {
   const device = new WasmDevice();
   const first = device.allocate(1000) as WasmBuffer;

@@ -15,6 +15,7 @@ import {
   type DeviceMemoryUse,
   type DeviceProfiler,
   type Kernel,
+  type TakeBack,
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory } from '../linear-memory.ts';
@@ -26,7 +27,7 @@ import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
 import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
 import { Turns, type Work } from './turns.ts';
-import { WasmBuffer } from './wasm-buffer.ts';
+import { storesSoFar, WasmBuffer } from './wasm-buffer.ts';
 
 /** Bytes behind each buffer that belong to nobody: four lanes may be read where one is wanted. */
 const MARGIN = 64;
@@ -199,7 +200,18 @@ export class WasmDevice implements ComputeDevice {
     }));
   }
 
+  revocable(): TakeBack {
+    const begun = storesSoFar();
+    return (stored) => {
+      const buffers = stored as readonly WasmBuffer[];
+      if (buffers.some(({ storedAt }) => storedAt > begun)) return false;
+      this.turns.takeBack(new Set(buffers));
+      return true;
+    };
+  }
+
   *#run(prepared: PreparedKernel, buffers: readonly WasmBuffer[]): Work {
+    for (const [at, { stored }] of prepared.bindings.entries()) if (stored) buffers[at].noteStore();
     const { linear: memory, launches } = this;
     const block = this.takeMemory(bytesOfBlock(prepared.signature));
     try {
