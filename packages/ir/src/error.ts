@@ -46,6 +46,11 @@ export function invariant(condition: unknown, message: string): asserts conditio
   }
 }
 
+/** As {@link invariant}, for a condition that is asked so often that its message is to be made only where it fails. */
+export function broken(message: string): never {
+  throw new CressetError('IR_INVARIANT', message);
+}
+
 /** Whether an engine ran out of stack: V8 and JavaScriptCore, and SpiderMonkey, say so in these words. */
 export function isStackOverflow(error: unknown): boolean {
   return error instanceof Error && /^Maximum call stack|^too much recursion/.test(error.message);

@@ -166,7 +166,14 @@ function flat(code: Code, body?: FunctionBody): number[] {
   const visit = (each: Code): void => {
     if (typeof each === 'number') bytes.push(each);
     else if (each instanceof KnownVector) visit(body ? body.knownVector(each).get : each.instruction);
-    else for (let at = 0; at < each.length; at++) visit(each[at]);
+    else {
+      for (let at = 0; at < each.length; at++) {
+        const inner = each[at];
+        // Most are numbers, which are spared a call each.
+        if (typeof inner === 'number') bytes.push(inner);
+        else visit(inner);
+      }
+    }
   };
   visit(code);
   return bytes;

@@ -1,7 +1,10 @@
 import { ErrorReport, SourceRange, type Source } from '@cresset/ir';
-import { KEYWORDS, OPERATORS, type Token, type TypeComment } from './token.ts';
+import { KEYWORDS, OPERATORS_BY_FIRST, type Token, type TypeComment } from './token.ts';
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_]*/uy;
+/** Nearly every name is of these letters, and the other expression is one that takes engines long to compile. */
+const ASCII_IDENTIFIER = /[a-zA-Z_][a-zA-Z0-9_]*/y;
+const LAST_ASCII = '\x7f';
 const NUMBER =
   /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
 const STRING_PREFIX = /^(?:[rRbBuUfF]|[bB][rR]|[rR][bB]|[fF][rR]|[rR][fF])$/;
@@ -61,7 +64,7 @@ class Lexer {
       this.#at = this.#text.indexOf('\n', this.#at) + 1;
     } else if (character === '"' || character === "'") {
       this.#lexString(this.#at);
-    } else if (!this.#lexNumber(character) && !this.#lexWord() && !this.#lexOperator()) {
+    } else if (!this.#lexNumber(character) && !this.#lexOperator(character) && !this.#lexWord(character)) {
       throw this.#error(`expected a valid token but found '${character}' here`, this.#at, this.#at + 1);
     }
   }
@@ -129,23 +132,20 @@ class Lexer {
     if (!(first >= '0' && first <= '9') && !(first === '.' && /[0-9]/.test(this.#text[this.#at + 1] ?? ''))) {
       return false;
     }
-    NUMBER.lastIndex = this.#at;
-    const match = NUMBER.exec(this.#text);
-    if (match === null) {
-      return false;
-    }
-    this.#push('number', this.#at, this.#at + match[0].length);
+    const number = this.#match(NUMBER);
+    if (number === undefined) return false;
+    this.#push('number', this.#at, this.#at + number.length);
     return true;
   }
 
-  #lexWord(): boolean {
-    IDENTIFIER.lastIndex = this.#at;
-    const match = IDENTIFIER.exec(this.#text);
-    if (match === null) {
-      return false;
+  #lexWord(first: string): boolean {
+    let word = first > LAST_ASCII ? undefined : this.#match(ASCII_IDENTIFIER);
+    let next = word && this.#text[this.#at + word.length];
+    if (first > LAST_ASCII || (next && next > LAST_ASCII)) {
+      word = this.#match(IDENTIFIER);
+      next = word && this.#text[this.#at + word.length];
     }
-    const word = match[0];
-    const next = this.#text[this.#at + word.length];
+    if (word === undefined) return false;
     if ((next === '"' || next === "'") && STRING_PREFIX.test(word)) {
       this.#lexString(this.#at + word.length);
     } else {
@@ -170,8 +170,8 @@ class Lexer {
     this.#push('string', start, at + closing.length);
   }
 
-  #lexOperator(): boolean {
-    const operator = OPERATORS.find((candidate) => this.#text.startsWith(candidate, this.#at));
+  #lexOperator(first: string): boolean {
+    const operator = OPERATORS_BY_FIRST.get(first)?.find((candidate) => this.#text.startsWith(candidate, this.#at));
     if (operator !== undefined) {
       if (operator === '(' || operator === '[' || operator === '{') {
         this.#nesting++;
@@ -181,11 +181,17 @@ class Lexer {
       this.#push(operator, this.#at, this.#at + operator.length);
       return true;
     }
-    if (this.#text[this.#at] === '!') {
+    if (first === '!') {
       this.#push('!', this.#at, this.#at + 1);
       return true;
     }
     return false;
+  }
+
+  /** What stands here, as far as a sticky expression matches it. */
+  #match(expression: RegExp): string | undefined {
+    expression.lastIndex = this.#at;
+    return expression.exec(this.#text)?.[0];
   }
 
   /** Whatever the white space at the end, the text ends with its last line finished and all blocks closed. */

@@ -28,18 +28,17 @@ export class TokenStream {
   /** Whether it is Python as people write it, rather than as PyTorch prints it. */
   readonly isPython: boolean;
   readonly dialect: Dialect;
+  /** The token that is looked at; only the stream moves on. */
+  cur: Token;
   #index = 0;
 
   /** Throws an ErrorReport for text that has no tokens; `start` and `end` are those of a part of the source. */
   constructor(source: Source, dialect: Dialect, start?: number, end?: number) {
     this.source = source;
     this.lexed = lex(source, start, end);
+    this.cur = this.lexed.tokens[0]!;
     this.dialect = dialect;
     this.isPython = dialect !== 'serialized';
-  }
-
-  get cur(): Token {
-    return this.lexed.tokens[this.#index]!;
   }
 
   /** The token before the current one; the current one at the start. */
@@ -54,9 +53,7 @@ export class TokenStream {
   /** Returns the current token and moves on; the last token, the end of the text, stays. */
   next(): Token {
     const token = this.cur;
-    if (token.kind !== 'eof') {
-      this.#index++;
-    }
+    if (token.kind !== 'eof') this.cur = this.lexed.tokens[++this.#index]!;
     return token;
   }
 

@@ -63,7 +63,7 @@ export const AUGMENTED_ASSIGNMENTS: ReadonlySet<string> = new Set(
 );
 
 /** Operators and brackets, longest first. */
-export const OPERATORS: readonly string[] = [
+const OPERATORS: readonly string[] = [
   '**=',
   '//=',
   '<<=',
@@ -112,3 +112,8 @@ export const OPERATORS: readonly string[] = [
   ';',
   '=',
 ];
+
+/** Operators and brackets by their first character, longest first. */
+export const OPERATORS_BY_FIRST: ReadonlyMap<string, readonly string[]> = new Map(
+  OPERATORS.map(([first]) => [first, OPERATORS.filter((operator) => operator.startsWith(first))]),
+);

@@ -173,7 +173,7 @@ export class AliasDb {
   writesOf(node: Node): MemoryLocations {
     const own = this.#facts.writes.get(node);
     if (node.blocks.length === 0) {
-      return own ?? new MemoryLocations();
+      return own ?? NOWHERE;
     }
     const writes = new MemoryLocations();
     forEachWithin(node, (inner) => {
@@ -253,6 +253,9 @@ export class AliasDb {
     }
   }
 }
+
+/** Where most nodes write. */
+const NOWHERE = new MemoryLocations();
 
 /** Passes that change nothing ask one after the other what the one before has asked. */
 let lastMade: WeakRef<AliasDb> | undefined;

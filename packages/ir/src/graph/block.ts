@@ -40,12 +40,12 @@ export class Block {
    * not end the iteration, one inserted after the visited node is visited next.
    */
   nodes(): IterableIterator<Node> {
-    return new NodeIterator(this, this.paramNode, this.returnNode, 'next');
+    return new NodeIterator(this, this.paramNode, this.returnNode, true);
   }
 
   /** The nodes from last to first; the same freedom as {@link nodes}. */
   reverseNodes(): IterableIterator<Node> {
-    return new NodeIterator(this, this.returnNode, this.paramNode, 'previous');
+    return new NodeIterator(this, this.returnNode, this.paramNode, false);
   }
 
   addInput(name = ''): Value {
@@ -193,7 +193,7 @@ class NodeIterator implements IterableIterator<Node> {
     private readonly block: Block,
     private visited: Node,
     private readonly end: Node,
-    private readonly direction: 'next' | 'previous',
+    private readonly isForward: boolean,
   ) {}
 
   [Symbol.iterator](): this {
@@ -201,11 +201,10 @@ class NodeIterator implements IterableIterator<Node> {
   }
 
   next(): IteratorResult<Node, undefined> {
-    let found = this.visited;
-    if (found === this.end) return { done: true, value: undefined };
-    do found = found[this.direction];
-    while (!found.inBlockList || found.owningBlock !== this.block);
+    const { block, visited, end } = this;
+    if (visited === end) return { done: true, value: undefined };
+    const found = this.isForward ? visited.nextIn(block) : visited.previousIn(block);
     this.visited = found;
-    return found === this.end ? { done: true, value: undefined } : { done: false, value: found };
+    return found === end ? { done: true, value: undefined } : { done: false, value: found };
   }
 }

@@ -69,8 +69,8 @@ export class Graph {
   }
 
   /** All nodes, those of blocks within nodes right after their node; not those of subgraphs. */
-  *allNodes(): IterableIterator<Node> {
-    yield* allNodesOf(this.block);
+  allNodes(): IterableIterator<Node> {
+    return new NodesWithin(this.block);
   }
 
   addInput(name = ''): Value {
@@ -387,12 +387,36 @@ export class Graph {
   }
 }
 
-function* allNodesOf(block: Block): IterableIterator<Node> {
-  for (const node of block.nodes()) {
-    yield node;
-    for (const inner of node.blocks) {
-      yield* allNodesOf(inner);
+/** The nodes of a block, each followed by those of its blocks. By hand, as the iterator of one block is. */
+class NodesWithin implements IterableIterator<Node> {
+  /** The blocks that were begun, outermost first: those of one node, which of them it is, and its nodes. */
+  readonly #open: { readonly blocks: readonly Block[]; at: number; nodes: Iterator<Node> }[];
+  #visited: Node | undefined;
+
+  constructor(block: Block) {
+    this.#open = [{ blocks: [block], at: 0, nodes: block.nodes() }];
+  }
+
+  [Symbol.iterator](): this {
+    return this;
+  }
+
+  next(): IteratorResult<Node, undefined> {
+    const open = this.#open;
+    const blocks = this.#visited?.blocks ?? [];
+    if (blocks.length > 0) open.push({ blocks, at: 0, nodes: blocks[0].nodes() });
+    for (let last = open.at(-1); last; last = open.at(-1)) {
+      const step = last.nodes.next();
+      if (step.done !== true) {
+        this.#visited = step.value;
+        return step;
+      }
+      last.at++;
+      if (last.at < last.blocks.length) last.nodes = last.blocks[last.at].nodes();
+      else open.pop();
     }
+    this.#visited = undefined;
+    return { done: true, value: undefined };
   }
 }
 

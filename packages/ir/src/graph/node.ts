@@ -1,6 +1,6 @@
 import { Attributes, type AttributeEntry } from './attributes.ts';
 import type { Block } from './block.ts';
-import { CressetError, invariant } from '../error.ts';
+import { broken, CressetError, invariant } from '../error.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import type { Graph } from './graph.ts';
 import { type Operator, findOperatorMatching, hasSideEffectsByKind } from '../schema/operator-registry.ts';
@@ -66,30 +66,27 @@ export class Node extends Attributes {
 
   /** Input number `index`; without an index the only input, and throws `IR_INVARIANT` where there are more or none. */
   input(index?: number): Value {
-    invariant(
-      index !== undefined || this.#inputs.length === 1,
-      `Tried to access a single input on node '${this.kind}' which has ${this.#inputs.length} inputs. You may consider using node.inputs instead.`,
-    );
-    const value = this.#inputs[index ?? 0];
-    invariant(value !== undefined, `${this.kind} has no input ${index}`);
-    return value;
+    if (index === undefined && this.#inputs.length !== 1) {
+      broken(
+        `Tried to access a single input on node '${this.kind}' which has ${this.#inputs.length} inputs. You may consider using node.inputs instead.`,
+      );
+    }
+    return this.#inputs[index ?? 0] ?? broken(`${this.kind} has no input ${index}`);
   }
 
   /** Output number `index`; without an index the only output, and throws `IR_INVARIANT` where there are more or none. */
   output(index?: number): Value {
-    invariant(
-      index !== undefined || this.#outputs.length === 1,
-      `Tried to access a single output on node '${this.kind}' which has ${this.#outputs.length} outputs. You may consider using node.outputs instead.`,
-    );
-    const value = this.#outputs[index ?? 0];
-    invariant(value !== undefined, `${this.kind} has no output ${index}`);
-    return value;
+    if (index === undefined && this.#outputs.length !== 1) {
+      broken(
+        `Tried to access a single output on node '${this.kind}' which has ${this.#outputs.length} outputs. You may consider using node.outputs instead.`,
+      );
+    }
+    return this.#outputs[index ?? 0] ?? broken(`${this.kind} has no output ${index}`);
   }
 
   /** The block it is or was inserted in; throws `IR_INVARIANT` where it never was. */
   get owningBlock(): Block {
-    invariant(this.#owningBlock !== undefined, `${this.kind} is in no block`);
-    return this.#owningBlock;
+    return this.#owningBlock ?? this.#isInNoBlock();
   }
 
   /** Whether it has been inserted into a block. */
@@ -103,14 +100,30 @@ export class Node extends Attributes {
 
   /** The node after it in its block (the return node after the last). After removal: the node that then followed. */
   get next(): Node {
-    invariant(this.#next !== undefined, `${this.kind} is in no block`);
-    return this.#next;
+    return this.#next ?? this.#isInNoBlock();
   }
 
   /** The node before it in its block (the param node before the first). */
   get previous(): Node {
-    invariant(this.#previous !== undefined, `${this.kind} is in no block`);
-    return this.#previous;
+    return this.#previous ?? this.#isInNoBlock();
+  }
+
+  #isInNoBlock(): never {
+    broken(`${this.kind} is in no block`);
+  }
+
+  /** Bookkeeping of Block: what now follows in it, its return node after the last, on this node or on where this node was when it was taken out. */
+  nextIn(block: Block): Node {
+    let node = this.next;
+    while (!node.#inList || node.#owningBlock !== block) node = node.next;
+    return node;
+  }
+
+  /** Bookkeeping of Block: as {@link nextIn}, before it, and the param node before the first. */
+  previousIn(block: Block): Node {
+    let node = this.previous;
+    while (!node.#inList || node.#owningBlock !== block) node = node.previous;
+    return node;
   }
 
   /** Whether any output is used. */
@@ -134,8 +147,11 @@ export class Node extends Attributes {
   // ---- inputs
 
   #checkInput(value: Value): void {
-    invariant(value.owningGraph === this.owningGraph, `%${value.debugName} belongs to another graph than ${this.kind}`);
-    invariant(!value.node.isDestroyed, `%${value.debugName} was destroyed`);
+    const { node } = value;
+    if (node.owningGraph !== this.owningGraph) {
+      broken(`%${value.debugName} belongs to another graph than ${this.kind}`);
+    }
+    if (node.#isDestroyed) broken(`%${value.debugName} was destroyed`);
   }
 
   /** Appends an input; returns it. */
@@ -241,7 +257,7 @@ export class Node extends Attributes {
   /** Takes an output away; throws `IR_INVARIANT` while it is used. */
   eraseOutput(index: number): void {
     const value = this.output(index);
-    invariant(!value.hasUses(), `cannot erase %${value.debugName}: it is used by ${value.uses[0]?.user.kind}`);
+    if (value.hasUses()) broken(`cannot erase %${value.debugName}: it is used by ${value.uses[0].user.kind}`);
     this.forgetOperator();
     value.setDebugName('');
     this.#outputs.splice(index, 1);
@@ -333,16 +349,15 @@ export class Node extends Attributes {
 
   /** Inserts this node, which must be in no block, after another. */
   insertAfter(node: Node): this {
-    invariant(!this.#inList, `${this.kind} is in a block already`);
-    invariant(!this.#isDestroyed, `${this.kind} was destroyed`);
-    invariant(node.inBlockList, 'insertAfter: the other node is in no block');
-    invariant(node.owningGraph === this.owningGraph, `${this.kind} belongs to another graph`);
-    invariant(
-      node.kind !== 'prim::Return',
-      'Attempting to insert a Node after the Return node or before the Param node',
-    );
+    if (this.#inList) broken(`${this.kind} is in a block already`);
+    if (this.#isDestroyed) broken(`${this.kind} was destroyed`);
+    if (!node.#inList) broken('insertAfter: the other node is in no block');
+    if (node.owningGraph !== this.owningGraph) broken(`${this.kind} belongs to another graph`);
+    if (node.kind === 'prim::Return') {
+      broken('Attempting to insert a Node after the Return node or before the Param node');
+    }
     const following = node.next;
-    this.#owningBlock = node.owningBlock;
+    this.#owningBlock = node.#owningBlock;
     this.#link(node, following);
     this.#inList = true;
     this.#assignPosition();
@@ -389,8 +404,8 @@ export class Node extends Attributes {
 
   /** Takes it out of its block without destroying it: it can be inserted again. */
   removeFromList(): void {
-    invariant(this.#inList, `${this.kind} is in no block`);
-    invariant(this.kind !== 'prim::Param' && this.kind !== 'prim::Return', `${this.kind} cannot leave its block`);
+    if (!this.#inList) this.#isInNoBlock();
+    if (this.kind === 'prim::Param' || this.kind === 'prim::Return') broken(`${this.kind} cannot leave its block`);
     this.owningGraph.moveInsertPointOff(this);
     this.owningGraph.revision++;
     // The pointers out of this node stay: whoever iterates over the block finds on from here.
@@ -401,12 +416,9 @@ export class Node extends Attributes {
 
   /** Takes it out of the graph for good; throws `IR_INVARIANT` while an output is used. */
   destroy(): void {
-    invariant(!this.#isDestroyed, `${this.kind} was destroyed already`);
+    if (this.#isDestroyed) broken(`${this.kind} was destroyed already`);
     const used = this.#outputs.find((output) => output.hasUses());
-    invariant(
-      used === undefined,
-      `cannot destroy ${this.kind}: %${used?.debugName} is used by ${used?.uses[0]?.user.kind}`,
-    );
+    if (used) broken(`cannot destroy ${this.kind}: %${used.debugName} is used by ${used.uses[0].user.kind}`);
     this.removeAllOutputs();
     while (this.#blocks.length > 0) {
       this.eraseBlock(this.#blocks.length - 1);

@@ -19,9 +19,13 @@ export interface DeadCodeOptions {
   readonly allowSideEffects?: boolean;
 }
 
+/** The revisions of graphs in which writes without a reader were looked for, and nothing would be found once more: passes that follow each other ask again. */
+const withoutDeadWrites = new WeakMap<Graph, number>();
+
 /** Removes nodes without effect whose outputs are not used, and unused outputs of If, Loop and GradOf (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
-  const changed = eliminateDeadCodeInBlock(graph.block, options);
+  const isDone = !options.allowSideEffects && withoutDeadWrites.get(graph) === graph.revision;
+  const changed = !isDone && eliminateDeadCodeInBlock(graph.block, options);
   logGraph(LOG, graph);
   return changed;
 }
@@ -29,7 +33,10 @@ export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): 
 /** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
 export function eliminateDeadWrites(graph: Graph): boolean {
   // Without writes there is nothing that aliases could tell.
-  return eliminateDeadCode(graph, hasWrites(graph.block) ? { aliasDb: AliasDb.of(graph) } : {});
+  const writes = withoutDeadWrites.get(graph) !== graph.revision && hasWrites(graph.block);
+  const changed = eliminateDeadCode(graph, writes ? { aliasDb: AliasDb.of(graph) } : {});
+  if (!changed) withoutDeadWrites.set(graph, graph.revision);
+  return changed;
 }
 
 function hasWrites(block: Block): boolean {
@@ -50,14 +57,21 @@ class DeadCodeEliminator {
   /** The memory of live values, where what aliases is known. */
   readonly #liveMemory = new MemoryLocations();
   readonly #sideEffects = new Map<Node, boolean>();
+  /** Whether a node that writes was passed by: memory that is found live later may make it live. */
+  #hasPassedWriter = false;
   #changed = false;
 
   constructor(private readonly options: DeadCodeOptions) {}
 
   run(block: Block): boolean {
     this.#markNode(block.returnNode);
-    // A list that is found live makes its tensors live, and with them writes that come after the list was made.
-    while (this.#markBlock(block));
+    // Uses come after what is used, so one walk backwards finds all of it. Only a list that is found live makes its tensors live, and with them
+    // writes that come after the list was made.
+    let marked = true;
+    while (marked) {
+      this.#hasPassedWriter = false;
+      marked = this.#markBlock(block) && this.#hasPassedWriter;
+    }
     this.#sweep(block);
     return this.#changed;
   }
@@ -65,14 +79,9 @@ class DeadCodeEliminator {
   // ---- marking; each function tells whether it marked anything new
 
   #markBlock(block: Block): boolean {
-    let marked = false;
-    if (!this.options.allowSideEffects) {
-      for (const node of block.nodes()) {
-        if (this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
-      }
-    }
-    marked = this.#markReturnNode(block) || marked;
+    let marked = this.#markReturnNode(block);
     for (const node of block.reverseNodes()) {
+      if (!this.options.allowSideEffects && this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
       if (node.kind === 'prim::Loop') {
         // What is live at the end of a trip is live at the beginning of the next.
         while (this.#markBlock(node.blocks[0])) marked = true;
@@ -100,10 +109,20 @@ class DeadCodeEliminator {
 
   #markIfLive(node: Node): boolean {
     if (this.#marked.has(node)) return false;
-    const isLive =
-      node.outputs.some((output) => this.#live.has(output)) ||
-      this.options.aliasDb?.writesOf(node).intersects(this.#liveMemory);
-    return isLive === true && this.#markNode(node);
+    return (this.#givesWhatIsLive(node) || this.#writesWhatIsLive(node)) && this.#markNode(node);
+  }
+
+  #givesWhatIsLive({ outputs }: Node): boolean {
+    for (const output of outputs) if (this.#live.has(output)) return true;
+    return false;
+  }
+
+  #writesWhatIsLive(node: Node): boolean {
+    const writes = this.options.aliasDb?.writesOf(node);
+    if (!writes || writes.isEmpty) return false;
+    if (writes.intersects(this.#liveMemory)) return true;
+    this.#hasPassedWriter = true;
+    return false;
   }
 
   #markNode(node: Node): boolean {
