@@ -6,6 +6,8 @@
 //   --rounds N           turns of each contestant
 //   --turn MS            how long a turn goes on at least
 //   --threads N          how many threads a library may take on the host, in a page that is isolated from other origins; 1 by default
+//   --cold               the first answer in a page of a stranger instead: Cresset and ONNX Runtime as they are published (`pnpm build` comes first), on the host, in
+//                        browser contexts that have kept nothing, as many of each as --rounds says; models are those that both have as files
 //   --json FILE          writes all that was measured
 //   --report FILE        prints the tables of such a file once more
 //   --page               serves the page, for one's own browser
@@ -114,12 +116,17 @@ async function main() {
       json: { type: 'string' },
       report: { type: 'string' },
       page: { type: 'boolean', default: false },
+      cold: { type: 'boolean', default: false },
     },
   });
   if (options.report) return printReports(JSON.parse(readFileSync(options.report, 'utf8')));
   await installPeers();
   if (options.page) return servePage();
   const names = (list) => list?.split(',') ?? null;
+  if (options.cold) {
+    const choice = { models: names(options.models), contestants: names(options.contestants), rounds: Number(options.rounds) };
+    return run(process.execPath, ['apps/bench/lanes/cold.mjs', JSON.stringify(choice)]);
+  }
   const lanes = names(options.lanes) ?? availableLanes();
   const racing = lanes.filter((lane) => lane !== 'micro');
   const reports = await measureLanes(racing, {

@@ -16,12 +16,32 @@ const contentTypes = {
 /** What browsers ask for that is no part of a program; a worker, a module and what a program fetches are. */
 const otherDestinations = new Set(['document', 'style', 'image', 'font', 'manifest']);
 
+const compressed = new Map();
+
+/** A file's bytes of gzip. They are made once: who measures does not wait for them. */
+function compressedFile(file) {
+  const { mtimeMs } = statSync(file);
+  const known = compressed.get(file);
+  if (known?.mtimeMs === mtimeMs) return known.bytes;
+  const bytes = gzipSync(readFileSync(file), { level: 9 });
+  compressed.set(file, { mtimeMs, bytes });
+  return bytes;
+}
+
 function fileAt(folder, path) {
   const file = normalize(join(folder, path));
   if (!`${file}${sep}`.startsWith(normalize(`${folder}${sep}`))) return undefined;
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats?.isDirectory()) return fileAt(folder, join(path, 'index.html'));
   return stats?.isFile() ? file : undefined;
+}
+
+function pageWith(replacements, file) {
+  const text = Object.entries(replacements).reduce(
+    (html, [name, value]) => html.replaceAll(name, value),
+    readFileSync(file, 'utf8'),
+  );
+  return gzipSync(text, { level: 9 });
 }
 
 /**
@@ -46,23 +66,18 @@ export async function serveApp({ folders, headers = {}, replacements = {}, uncou
       response.writeHead(404, { 'Content-Type': 'text/plain' }).end();
       return;
     }
-    let body = readFileSync(file);
-    if (extname(file) === '.html') {
-      body = Buffer.from(
-        Object.entries(replacements).reduce((text, [name, value]) => text.replaceAll(name, value), body.toString()),
-      );
-    }
     response.setHeader('Content-Type', contentTypes[extname(file)] ?? 'application/octet-stream');
     if (path.startsWith(uncounted)) {
+      const body = readFileSync(file);
       response.writeHead(200, { 'Content-Length': body.length }).end(body);
       return;
     }
     // Kept by the browser as anywhere: what page and worker share comes once.
     response.setHeader('Cache-Control', 'public, max-age=3600');
     response.setHeader('Content-Encoding', 'gzip');
-    const compressed = gzipSync(body, { level: 9 });
-    if (!otherDestinations.has(request.headers['sec-fetch-dest'])) transferred.push({ path, bytes: compressed.length });
-    response.writeHead(200, { 'Content-Length': compressed.length }).end(compressed);
+    const body = extname(file) === '.html' ? pageWith(replacements, file) : compressedFile(file);
+    if (!otherDestinations.has(request.headers['sec-fetch-dest'])) transferred.push({ path, bytes: body.length });
+    response.writeHead(200, { 'Content-Length': body.length }).end(body);
   });
   await new Promise((resolve) => server.listen(0, 'localhost', resolve));
   return {

@@ -4,19 +4,23 @@ import { fileURLToPath } from 'node:url';
 
 export const modelFolder = fileURLToPath(new URL('../../../shared/models/', import.meta.url));
 
-/** The file and the calls of a model of the folder; null where it is not there. Tensors are `{ dtype, shape, base64 }`. */
+/**
+ * The file and the calls of a model of the folder, and what the last of them gives; null where it is not there. Tensors are `{ dtype, shape, base64 }`.
+ */
 export function firstCalls(name) {
   const folder = `${modelFolder}${name}/`;
   const file = `${name.replaceAll('-', '_')}.pt`;
   if (!existsSync(`${folder}cases.jsonl`)) return null;
   const cases = readFileSync(`${folder}cases.jsonl`, 'utf8').split('\n').filter(Boolean);
-  const { entry = 'forward', calls } = cases.map((line) => JSON.parse(line)).find((each) => each.file === file);
+  const found = cases.map((line) => JSON.parse(line)).find((each) => each.file === file);
+  const { entry = 'forward', calls, rtol, atol } = found;
   const named = calls.map((call) => ({
     method: call.entry ?? entry,
     inputs: call.inputs.map((v) => plain(v, folder)),
   }));
   const first = named.findIndex(({ method }) => method === entry);
-  return { path: `${name}/${file}`, calls: named.slice(0, first + 1) };
+  const output = plain(calls[first].output, folder);
+  return { path: `${name}/${file}`, calls: named.slice(0, first + 1), expected: { output, rtol, atol } };
 }
 
 function plain(value, folder) {
@@ -24,6 +28,7 @@ function plain(value, folder) {
   if ('list' in value) return value.list.map((item) => plain(item, folder));
   if ('tuple' in value) return value.tuple.map((item) => plain(item, folder));
   if ('int' in value) return Number(value.int);
+  if ('dict' in value) return value.dict.map(([, item]) => plain(item, folder));
   if (!('tensor' in value)) throw new Error(`an input of a kind that is not known here: ${Object.keys(value)}`);
   const { dtype, shape, data, bin, offset = 0 } = value.tensor;
   if (bin === undefined) return { dtype, shape, base64: data };
