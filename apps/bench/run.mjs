@@ -124,7 +124,11 @@ async function main() {
   if (options.page) return servePage();
   const names = (list) => list?.split(',') ?? null;
   if (options.cold) {
-    const choice = { models: names(options.models), contestants: names(options.contestants), rounds: Number(options.rounds) };
+    const choice = {
+      models: names(options.models),
+      contestants: names(options.contestants),
+      rounds: Number(options.rounds),
+    };
     return run(process.execPath, ['apps/bench/lanes/cold.mjs', JSON.stringify(choice)]);
   }
   const lanes = names(options.lanes) ?? availableLanes();

@@ -40,7 +40,11 @@ async function timeCresset({ library, beginning, address, calls }) {
   const processor = 1000 * ((await globalThis.benchCpuSeconds()) - seconds);
   const tensorsIn = (value) =>
     'shape' in value ? [value] : (value instanceof Map ? [...value.values()] : value).flatMap(tensorsIn);
-  return { clock, processor, answer: tensorsIn(output).map(({ shape, data }) => ({ shape: [...shape], data: [...data] })) };
+  return {
+    clock,
+    processor,
+    answer: tensorsIn(output).map(({ shape, data }) => ({ shape: [...shape], data: [...data] })),
+  };
 }
 
 /** Runs in the page. ONNX Runtime answers in the page's own thread, as it does where nobody chooses otherwise. */
@@ -194,7 +198,10 @@ try {
   console.log(`\n## Cold\n\nChromium ${browser.version()}. ${versions}. Medians of ${rounds}.`);
   const results = [];
   for (const name of models ?? modelNames()) {
-    results.push({ name, measured: await measureModel(browser, name, chosen, rounds, { benchCpuSeconds }, differenceFrom) });
+    results.push({
+      name,
+      measured: await measureModel(browser, name, chosen, rounds, { benchCpuSeconds }, differenceFrom),
+    });
   }
   console.log('\nBy the clock:\n');
   printTable(results, chosen, 'clock');

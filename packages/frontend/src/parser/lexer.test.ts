@@ -44,6 +44,23 @@ describe('lexing', () => {
     expect(tokens('1.foo')).toEqual(['number:1.', 'ident:foo', 'newline', 'eof']);
   });
 
+  it('reads names in any letters, and longer operators before those they begin with', () => {
+    expect(tokens('naïve 日本2 x_1é3')).toEqual(['ident:naïve', 'ident:日本2', 'ident:x_1é3', 'newline', 'eof']);
+    expect(tokens('a**=b//c!=.5...')).toEqual([
+      'ident:a',
+      '**=',
+      'ident:b',
+      '//',
+      'ident:c',
+      '!=',
+      'number:.5',
+      '...',
+      'newline',
+      'eof',
+    ]);
+    expect(() => tokens('a — b')).toThrow(/expected a valid token but found '—'/);
+  });
+
   it('reads strings with prefixes, escapes and quotes within', () => {
     for (const text of ['"a#b"', "'a\\'b'", 'f"{x}"', "r'\\d'", '"""a\n"b" """']) {
       expect(tokens(text)[0]).toBe(`string:${text}`);

@@ -83,6 +83,35 @@ describe('uses', () => {
     expect(all.at(-1)!.input()).toBe(all[0].output());
     lint(parsed);
   });
+
+  test('are all visited with those in their blocks, whatever becomes of the visited one', () => {
+    const parsed = parseIr(`graph(%x : Tensor, %c : bool):
+  %1 : Tensor = prim::If(%c)
+    block0():
+      %2 : Tensor = prim::If(%c)
+        block0():
+          %3 : Tensor = aten::abs(%x)
+          -> (%3)
+        block1():
+          -> (%x)
+      %4 : Tensor = aten::neg(%2)
+      -> (%4)
+    block1():
+      %5 : Tensor = aten::exp(%x)
+      -> (%5)
+  %6 : Tensor = aten::relu(%x)
+  return (%6)
+`);
+    const kinds = (): string[] => [...parsed.allNodes()].map(({ kind }) => kind);
+    expect(kinds()).toEqual(['prim::If', 'prim::If', 'aten::abs', 'aten::neg', 'aten::exp', 'aten::relu']);
+    const visited: string[] = [];
+    for (const node of parsed.allNodes()) {
+      visited.push(node.kind);
+      if (node.kind === 'prim::If') node.destroy();
+    }
+    expect(visited).toEqual(['prim::If', 'aten::relu']);
+    expect(kinds()).toEqual(['aten::relu']);
+  });
 });
 
 describe('ownership', () => {

@@ -24,7 +24,8 @@ const withoutDeadWrites = new WeakMap<Graph, number>();
 
 /** Removes nodes without effect whose outputs are not used, and unused outputs of If, Loop and GradOf (PyTorch: EliminateDeadCode). */
 export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): boolean {
-  const isDone = !options.allowSideEffects && withoutDeadWrites.get(graph) === graph.revision;
+  const asksForMore = options.allowSideEffects || options.aliasDb;
+  const isDone = !asksForMore && withoutDeadWrites.get(graph) === graph.revision;
   const changed = !isDone && eliminateDeadCodeInBlock(graph.block, options);
   logGraph(LOG, graph);
   return changed;

@@ -1,0 +1,52 @@
+import { lint, parseIr, type Graph } from '@cresset/ir';
+import { registerAllOperators } from '@cresset/operators';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eliminateDeadCode, eliminateDeadWrites } from './dead-code-elimination.ts';
+
+beforeAll(registerAllOperators);
+
+const kindsOf = (graph: Graph): string[] =>
+  [...graph.allNodes()].map(({ kind }) => kind).filter((kind) => kind !== 'prim::Constant');
+
+describe('eliminateDeadWrites', () => {
+  it('keeps what writes to the elements of a list that is found live before it', () => {
+    // Backwards, the write is met first: that it matters shows where the list is made.
+    const graph = parseIr(`graph(%x : Tensor):
+  %1 : int = prim::Constant[value=1]()
+  %a : Tensor = aten::relu(%x)
+  %b : Tensor = aten::relu(%x)
+  %l : Tensor[] = prim::ListConstruct(%a)
+  %2 : Tensor = aten::add_(%a, %1, %1)
+  %3 : Tensor = aten::add_(%b, %1, %1)
+  %n : int = aten::len(%l)
+  return (%l, %n)
+`);
+    expect(eliminateDeadWrites(graph)).toBe(true);
+    lint(graph);
+    expect(kindsOf(graph)).toEqual(['aten::relu', 'prim::ListConstruct', 'aten::add_', 'aten::len']);
+  });
+
+  it('keeps what the trip before last of a loop makes for the last', () => {
+    const graph = parseIr(`graph(%n : int, %x : Tensor):
+  %t : bool = prim::Constant[value=1]()
+  %a : Tensor, %b : Tensor = prim::Loop(%n, %t, %x, %x)
+    block0(%i : int, %p : Tensor, %q : Tensor):
+      %dead : Tensor = aten::neg(%q)
+      %abs : Tensor = aten::abs(%x)
+      %relu : Tensor = aten::relu(%q)
+      -> (%t, %relu, %abs)
+  return (%a)
+`);
+    expect(eliminateDeadWrites(graph)).toBe(true);
+    lint(graph);
+    expect(kindsOf(graph)).toEqual(['prim::Loop', 'aten::abs', 'aten::relu']);
+  });
+
+  it('looks again once something has changed', () => {
+    const graph = parseIr('graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n');
+    expect([eliminateDeadWrites(graph), eliminateDeadCode(graph)]).toEqual([false, false]);
+    graph.block.replaceOutput(0, graph.inputs[0]);
+    expect(eliminateDeadCode(graph)).toBe(true);
+    expect(kindsOf(graph)).toEqual([]);
+  });
+});
