@@ -1,8 +1,8 @@
 // Takes corpora through every executor on every device: each case has to have the verdict that it has on the first device with the JIT off.
 //   node scripts/check-executors.mjs [CORPUS ...]     folders with cases (*.jsonl); jit, op and models of ../shared by default
 //   --sample N      only so many cases of each corpus, spread evenly
-//   --device LIST   of cpu (the host in TypeScript), webassembly (the host's device), webassembly-threads (with threads that help), webgpu; all of them
-//                   by default
+//   --device LIST   of cpu (the host in TypeScript), webassembly (the host's device), webassembly-relaxed (with relaxed SIMD), webassembly-threads (with
+//                   threads that help), webgpu; all of them by default
 //   --workers N     processes at a time
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
 // guards fail, and then with its own again; whatever comes of each has to be what comes of the program as it was compiled. On a device,
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sample: { type: 'string' },
-    device: { type: 'string', default: 'cpu,webassembly,webassembly-threads,webgpu' },
+    device: { type: 'string', default: 'cpu,webassembly,webassembly-relaxed,webassembly-threads,webgpu' },
     workers: { type: 'string' },
   },
 });

@@ -42,9 +42,11 @@ export async function runInProcesses(cases: readonly CaseReference[], options: O
 
 async function start(options: Options): Promise<ChildProcess> {
   if (options.deno && !denoPath) throw new Error('there is no deno here (pnpm run setup unpacks it)');
+  // Node 20 has these instructions behind a flag.
+  const relaxed = options.device === 'webassembly-relaxed' ? ['--experimental-wasm-relaxed-simd'] : [];
   const engine = options.deno
     ? { execPath: denoPath, execArgv: ['run', '--allow-all', '--v8-flags=--max-old-space-size=6144,--stack-size=4000'] }
-    : { execArgv: ['--max-old-space-size=6144', '--stack-size=4000'] };
+    : { execArgv: ['--max-old-space-size=6144', '--stack-size=4000', ...relaxed] };
   const child = fork(script, [JSON.stringify(settingsOf(options)), options.dumpShaders ?? ''], {
     env: { ...process.env, ...vulkanEnvironment },
     // The Vulkan driver talks on stderr; a crash shows as the end of the process.
