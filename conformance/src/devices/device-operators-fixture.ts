@@ -1,16 +1,23 @@
 import { IntType, TensorType } from '@cresset/ir';
-import { findRow, registerAllOperators, runOnDevice, runOnHost } from '@cresset/operators';
+import {
+  deviceRefusal,
+  findRow,
+  registerAllOperators,
+  runOnDevice,
+  runOnHost,
+  type Precision,
+} from '@cresset/operators';
 import { PhiloxGenerator } from '@cresset/runtime';
 import { List, numelOf, Tensor, type IValue } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loweringOn } from '../../../packages/operators/src/operator-fixture.ts';
 
-/** Operators that take another way where there is much to do, on a device against the host. */
-export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
+/** Operators that take another way where there is much to do, on a device against the host; with doubles too, where it has such. */
+export function testDeviceOperators(open: () => Promise<ComputeDevice>, { doubles }: Precision): void {
+  registerAllOperators();
   let device: ComputeDevice;
   beforeAll(async () => {
-    registerAllOperators();
     device = await open();
   });
   afterAll(() => device.dispose());
@@ -166,6 +173,10 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
     ['aten::logspace.Tensor_Scalar', () => [floats(), 2.5, 50n, 3, ...options]],
     ['aten::pad', () => [floats(2, 3, 6, 7), ints(-1, 1, -2, 3), 'circular', null]],
     ['aten::pad', () => [floats(3, 6, 7), ints(2, -3), 'circular', null]],
+    ...['same', 'valid'].map((padding): Example => [
+      'aten::conv2d.padding',
+      () => [floats(2, 5, 9, 8), floats(6, 5, 2, 4), floats(6), ints(1, 1), padding, ints(1, 1), 1n],
+    ]),
     ['aten::einsum', () => ['bij,bjk,k->bi', tensors(complexes(3, 4, 5), complexes(3, 5, 6), complexes(6)), null]],
     ['aten::tensordot', () => [complexes(3, 4, 5), complexes(5, 4, 2), ints(1, 2), ints(1, 0)]],
     ['aten::istft', () => [complexes(2, 201, 30), 400n, 160n, null, windowOf(400), true, true, null, null, false]],
@@ -210,31 +221,57 @@ export function testDeviceOperators(open: () => Promise<ComputeDevice>): void {
     expect(numbersOf(self)).toEqual(Array.from({ length: 24 }, (_, at) => (at < 10 && at % 2 === 0 ? 1 : 0)));
   });
 
+  async function expectAlike(name: string, args: readonly IValue[]): Promise<void> {
+    const [operator, overload = ''] = name.split('.');
+    const row = findRow(operator, overload)!;
+    const generator = new PhiloxGenerator();
+    const host = { gradEnabled: false, print: () => undefined, warn: () => undefined, generator };
+    const expected = runOnHost(row, args, host);
+    const got = await runOnDevice(row, args, loweringOn(device));
+    for (const [at, result] of got.entries()) {
+      const [a, b] = [result as Tensor, expected[at] as Tensor];
+      await a.storage.toHost();
+      expect(a.sizes).toEqual(b.sizes);
+      expect(a.dtype).toBe(b.dtype);
+      if (a.dtype === 'int64') expect(a.contiguousArray()).toEqual(b.contiguousArray());
+      const want = numbersOf(b);
+      const error = b.dtype === 'float64' || b.dtype === 'complex128' ? 1e-11 : 1e-4;
+      const wrong = numbersOf(a).findIndex(
+        (value, place) =>
+          !(Math.abs(value - want[place]) <= error + error * Math.abs(want[place])) && !Object.is(value, want[place]),
+      );
+      expect(wrong, `${numbersOf(a)[wrong]} for ${want[wrong]}`).toBe(-1);
+    }
+  }
+
+  const named = examples.map(([name, args], at) => [`${name} (${at})`, name, args] as const);
   describe('as on the host', () => {
-    it.each(examples.map(([name, args], at) => [`${name} (${at})`, name, args] as const))(
-      '%s',
-      async (_, name, make) => {
-        const [operator, overload = ''] = name.split('.');
-        const row = findRow(operator, overload)!;
-        const args = make();
-        const generator = new PhiloxGenerator();
-        const host = { gradEnabled: false, print: () => undefined, warn: () => undefined, generator };
-        const expected = runOnHost(row, args, host);
-        const got = await runOnDevice(row, args, loweringOn(device));
-        for (const [at, result] of got.entries()) {
-          const [a, b] = [result as Tensor, expected[at] as Tensor];
-          await a.storage.toHost();
-          expect(a.sizes).toEqual(b.sizes);
-          expect(a.dtype).toBe(b.dtype);
-          if (a.dtype === 'int64') expect(a.contiguousArray()).toEqual(b.contiguousArray());
-          const want = numbersOf(b);
-          const wrong = numbersOf(a).findIndex(
-            (value, place) =>
-              !(Math.abs(value - want[place]) <= 1e-4 + 1e-4 * Math.abs(want[place])) && !Object.is(value, want[place]),
-          );
-          expect(wrong, `${numbersOf(a)[wrong]} for ${want[wrong]}`).toBe(-1);
-        }
-      },
-    );
+    it.each(named)('%s', (_, name, make) => expectAlike(name, make()));
+  });
+
+  /** With doubles in the place of singles. */
+  function widened(value: IValue): IValue {
+    if (value instanceof List) return new List(value.elementType, value.items.map(widened));
+    if (!(value instanceof Tensor) || (value.dtype !== 'float32' && value.dtype !== 'complex64')) return value;
+    const elements = Float64Array.from(value.contiguousArray() as Float32Array);
+    return Tensor.fromArray(elements, value.sizes, value.dtype === 'float32' ? 'float64' : 'complex128');
+  }
+
+  if (!doubles) return;
+  describe('in double precision', () => {
+    const taken = named.filter(([, name, make]) => {
+      const [operator, overload = ''] = name.split('.');
+      const args = make();
+      const wide = args.map(widened);
+      return (
+        wide.some((value, at) => value !== args[at]) &&
+        !isSinglesOnly(name) &&
+        deviceRefusal(findRow(operator, overload)!, wide, { doubles }) === null
+      );
+    });
+    it.each(taken)('%s', (_, name, make) => expectAlike(name, make().map(widened)));
   });
 }
+
+/** Weights of few bits have scales of single precision. */
+const isSinglesOnly = (name: string): boolean => name.startsWith('aten::_weight');

@@ -1,4 +1,4 @@
 import { requestWebGpuDevice } from '@cresset/webgpu';
 import { testDeviceOperators } from './device-operators-fixture.ts';
 
-testDeviceOperators(() => requestWebGpuDevice());
+testDeviceOperators(() => requestWebGpuDevice(), {});

@@ -1,4 +1,4 @@
 import { requestWebGpuDevice } from '@cresset/webgpu';
 import { testNeuralOperators } from './neural-operators-fixture.ts';
 
-testNeuralOperators(() => requestWebGpuDevice());
+testNeuralOperators(() => requestWebGpuDevice(), {});

@@ -10,7 +10,6 @@ export {
   deviceRefusal,
   hostPieces,
   doublePrecision,
-  holdsDoubles,
   isImplemented,
   notImplemented,
   OperatorCall,
@@ -18,6 +17,7 @@ export {
   runOnDevice,
   runOnHost,
   runWithoutData,
+  type Precision,
 } from './dispatch/invoke.ts';
 export { preparedCall, type PreparedCall } from './dispatch/call-preparation.ts';
 export { isInPieces, type Pieces } from './kernels/loops/pieces.ts';

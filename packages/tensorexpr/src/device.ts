@@ -21,6 +21,8 @@ export interface DeviceCapabilities {
   readonly hardware: HardwareSchedules | null;
   /** The thread itself computes: a launch costs next to nothing. */
   readonly host?: boolean;
+  /** Kernels compute in double precision where they have operands of float64. */
+  readonly doubles?: boolean;
   readonly maxWorkgroupSize: number;
   readonly maxWorkgroupStorage: number;
   readonly maxStorageBuffers: number;

@@ -25,6 +25,7 @@ export { powerOfSoftmax, runningSoftmaxOf, type RunningSoftmax } from './kernels
 export { keepsRunningSoftmax, sharedTiles } from './schedules/running-softmax-schedule.ts';
 export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';
+export { computesDoubles } from './kernels/precision.ts';
 export * from './schedules/schedule.ts';
 export { describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
 export { scheduledLaunch, type ScheduledLaunch } from './schedules/scheduled-launch.ts';

@@ -103,6 +103,7 @@ export const i64 = {
   ofUnsigned: one(0xad),
   /** Towards zero; 0 for NaN, and the nearest number where it is out of range. */
   ofFloat: one([0xfc, 4]),
+  ofDouble: one([0xfc, 6]),
 };
 
 export const f32 = {
@@ -112,7 +113,7 @@ export const f32 = {
   ofDouble: one(0xb6),
 };
 
-export const f64 = { load: load(0x2b), store: store(0x39), ofFloat: one(0xbb) };
+export const f64 = { load: load(0x2b), store: store(0x39), ofLong: one(0xb9), ofFloat: one(0xbb) };
 
 const toLane =
   (opcode: number) =>
@@ -126,6 +127,8 @@ export const v128 = {
   store: store(simd(11)),
   /** One value in all four lanes. */
   loadSplat: load(simd(9)),
+  /** 64 bits in both halves. */
+  loadSplatPair: load(simd(10)),
   /** 32 bits, and zeros. */
   loadWord: load(simd(0x5c)),
   /** The four 32-bit lanes of `x` (0 to 3) and `y` (4 to 7) that are named. */
@@ -138,6 +141,8 @@ export const v128 = {
   shuffleBytes: (x: Code, y: Code, bytes: readonly number[]): Code => [x, y, simd(13), bytes],
   /** `vector` with one lane from memory. */
   loadLane: toLane(0x56),
+  loadHalf: toLane(0x57),
+  storeShort: toLane(0x59),
   storeLane: toLane(0x5a),
   storeTwoLanes: toLane(0x5b),
   zero: [simd(12), new Array<number>(16).fill(0)] as Code,
@@ -194,47 +199,85 @@ export const i32x4 = {
   max: two(simd(0xb8)),
   /** Towards zero; 0 for NaN, and the nearest number where it is out of range. */
   ofFloats: one(simd(0xf8)),
+  ofDoubles: one(simd(0xfc)),
 };
 
-const floatBits = new DataView(new ArrayBuffer(4));
+export const i64x2 = {
+  shiftLeft: two(simd(0xcb)),
+  add: two(simd(0xce)),
+  sub: two(simd(0xd1)),
+  shiftRight: two(simd(0xcc)),
+  /** The lower two of four integers. */
+  ofIntegers: one(simd(0xc7)),
+};
+
+/** What floats of both sizes have; `lane` is the instruction that takes one out, `eq` the first comparison, `abs` the first function. */
+function floats(lane: number, eq: number, abs: number, fused: number) {
+  const add = two(simd(abs + 4));
+  const mul = two(simd(abs + 6));
+  return {
+    splat: one(simd(lane < 32 ? 19 : 20)),
+    extract: (x: Code, at: number): Code => [x, simd(lane), at],
+    replace: (x: Code, at: number, value: Code): Code => [x, value, simd(lane + 1), at],
+    eq: two(simd(eq)),
+    ne: two(simd(eq + 1)),
+    lt: two(simd(eq + 2)),
+    gt: two(simd(eq + 3)),
+    le: two(simd(eq + 4)),
+    ge: two(simd(eq + 5)),
+    abs: one(simd(abs)),
+    neg: one(simd(abs + 1)),
+    sqrt: one(simd(abs + 3)),
+    add,
+    sub: two(simd(abs + 5)),
+    mul,
+    div: two(simd(abs + 7)),
+    /** NaN where either is. */
+    min: two(simd(abs + 8)),
+    max: two(simd(abs + 9)),
+    /** `y < x ? y : x` and `x < y ? y : x`: one instruction each, which gives `x` where either is NaN or both are zeros. */
+    lesser: two(simd(abs + 10)),
+    greater: two(simd(abs + 11)),
+    /** `x · y + sum`, rounded once where the engine has an instruction for that. */
+    multiplyAdd: (x: Code, y: Code, sum: Code, isRelaxed: boolean): Code =>
+      isRelaxed ? [x, y, sum, simd(fused)] : add(sum, mul(x, y)),
+  };
+}
+
+const floatBits = new DataView(new ArrayBuffer(8));
 
 export const f32x4 = {
+  ...floats(31, 0x41, 0xe0, 0x105),
   const: (value: number): Code => {
     floatBits.setFloat32(0, value);
     const word = floatBits.getInt32(0);
     return word === 0 ? v128.zero : v128.words(word, word, word, word);
   },
-  splat: one(simd(19)),
-  extract: (x: Code, lane: number): Code => [x, simd(31), lane],
-  replace: (x: Code, lane: number, value: Code): Code => [x, value, simd(32), lane],
-  eq: two(simd(0x41)),
-  ne: two(simd(0x42)),
-  lt: two(simd(0x43)),
-  gt: two(simd(0x44)),
-  le: two(simd(0x45)),
-  ge: two(simd(0x46)),
   ceil: one(simd(0x67)),
   floor: one(simd(0x68)),
   trunc: one(simd(0x69)),
   /** Halves go to even numbers. */
   nearest: one(simd(0x6a)),
-  abs: one(simd(0xe0)),
-  neg: one(simd(0xe1)),
-  sqrt: one(simd(0xe3)),
-  add: two(simd(0xe4)),
-  sub: two(simd(0xe5)),
-  mul: two(simd(0xe6)),
-  div: two(simd(0xe7)),
-  /** NaN where either is. */
-  min: two(simd(0xe8)),
-  max: two(simd(0xe9)),
-  /** `y < x ? y : x` and `x < y ? y : x`: one instruction each, which gives `x` where either is NaN or both are zeros. */
-  lesser: two(simd(0xea)),
-  greater: two(simd(0xeb)),
   ofIntegers: one(simd(0xfa)),
-  /** `x · y + sum`, rounded once where the engine has an instruction for that. */
-  multiplyAdd: (x: Code, y: Code, sum: Code, isRelaxed: boolean): Code =>
-    isRelaxed ? [x, y, sum, simd(0x105)] : f32x4.add(sum, f32x4.mul(x, y)),
+  /** The lower two of four; zeros beside them. */
+  ofDoubles: one(simd(0x5e)),
+};
+
+export const f64x2 = {
+  ...floats(33, 0x47, 0xec, 0x107),
+  const: (value: number): Code => {
+    floatBits.setFloat64(0, value);
+    const [high, low] = [0, 4].map((at) => floatBits.getInt32(at));
+    return high === 0 && low === 0 ? v128.zero : v128.words(low, high, low, high);
+  },
+  ceil: one(simd(0x74)),
+  floor: one(simd(0x75)),
+  trunc: one(simd(0x7a)),
+  /** Halves go to even numbers. */
+  nearest: one(simd(0x94)),
+  /** Of the lower two of four. */
+  ofIntegers: one(simd(0xfe)),
+  ofFloats: one(simd(0x5f)),
 };
 
 /** `x` where the condition is not 0, else `y`: both are computed. */

@@ -1,4 +1,4 @@
-import { countUp, f32x4, i32, repeatWhile, v128, when, type Code, type Local } from './code.ts';
+import { countUp, f32x4, f64x2, i32, repeatWhile, v128, when, type Code, type Local } from './code.ts';
 import type { FunctionBody, ModuleBuilder } from './module.ts';
 
 /**
@@ -54,10 +54,15 @@ export interface ProductFunctions {
   copyRows(from: number, fromStride: number, to: number, toStride: number, rows: number, byteLength: number): void;
 }
 
+/** Products of double precision: of lines in twos, `[lines / 2][length][2]`, and columns in vectors of two. */
+export type DoubleProductFunctions = Pick<ProductFunctions, 'multiply'>;
+
 /** The tiles that a module has: their rows by the fours of lines that these come from, and their columns in vectors. */
 interface TileShapes {
   readonly rows: readonly (readonly number[])[];
   readonly vectors: number;
+  /** Lines that are interleaved, and numbers of a vector: four of single precision, two of double. */
+  readonly lanes: 2 | 4;
 }
 
 /**
@@ -65,8 +70,9 @@ interface TileShapes {
  * adds a product in one instruction has to do without: it takes six rows of two vectors, and six rows and six more are three fours. Another needs
  * a register for each product too, and is faster with four rows of three vectors.
  */
-const relaxedTiles: TileShapes = { rows: [[1], [2], [3], [4], [4, 2]], vectors: 2 };
-const plainTiles: TileShapes = { rows: [[1], [2], [3], [4]], vectors: 3 };
+const relaxedTiles: TileShapes = { rows: [[1], [2], [3], [4], [4, 2]], vectors: 2, lanes: 4 };
+const plainTiles: TileShapes = { rows: [[1], [2], [3], [4]], vectors: 3, lanes: 4 };
+const doubleTiles: TileShapes = { rows: [[1], [2], [2, 1], [2, 2]], vectors: 3, lanes: 2 };
 /** Elements that are summed up in a tile before they are added to others: columns of a tile stay in the innermost cache, and sums stay precise. */
 const DEPTH = 512;
 
@@ -74,14 +80,27 @@ export function defineProducts(module: ModuleBuilder, isRelaxed: boolean): void 
   module.define('pack', 6, packLines);
   module.define('gather', 6, gatherLines);
   module.define('copyRows', 6, copyRows);
-  const { rows, vectors } = isRelaxed ? relaxedTiles : plainTiles;
-  const tilesOf = (side: Columns): Tile[][] =>
-    rows.map((panels) => Array.from({ length: vectors }, (_, at) => tile(module, panels, at + 1, side, isRelaxed)));
-  const packed = tilesOf('packed');
-  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, packed));
-  const image = tilesOf('image');
+  const shapes = isRelaxed ? relaxedTiles : plainTiles;
+  const packed = tilesOf(module, shapes, 'packed', isRelaxed);
+  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, packed, 4));
+  const image = tilesOf(module, shapes, 'image', isRelaxed);
   module.define('multiplyImage', 13, (body, ...parameters) => multiplyImage(body, parameters, image));
 }
+
+export function defineDoubleProducts(module: ModuleBuilder, isRelaxed: boolean): void {
+  const tiles = tilesOf(module, doubleTiles, 'packed', isRelaxed);
+  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, tiles, doubleTiles.lanes));
+}
+
+const tilesOf = (
+  module: ModuleBuilder,
+  { rows, vectors, lanes }: TileShapes,
+  side: Columns,
+  isRelaxed: boolean,
+): Tile[][] =>
+  rows.map((panels) =>
+    Array.from({ length: vectors }, (_, at) => tile(module, panels, at + 1, side, lanes, isRelaxed)),
+  );
 
 /** Four elements side by side of four addresses. */
 const fourOf = (addresses: readonly Local[]): Code =>
@@ -180,7 +199,7 @@ type Columns = 'packed' | 'image';
 type Tile = ReturnType<ModuleBuilder['define']>;
 
 /**
- * A function for rows of one or two fours of lines and `vectors` vectors of columns: `c`, `aside`, `cStride`, `a`, `beside`, `b`, `next`,
+ * A function for rows of one or two fours (or twos) of lines and `vectors` vectors of columns: `c`, `aside`, `cStride`, `a`, `beside`, `b`, `next`,
  * `length`, `accumulate`. The rows of the second four are at `beside`, their sums at `aside`; `next` leads from a vector of packed columns to
  * the next, or is where the table of offsets lies.
  */
@@ -189,8 +208,11 @@ function tile(
   panels: readonly number[],
   vectors: number,
   side: Columns,
+  lanes: 2 | 4,
   isRelaxed: boolean,
 ): Tile {
+  const { add, multiplyAdd } = lanes === 4 ? f32x4 : f64x2;
+  const loadSplat = lanes === 4 ? v128.loadSplat : v128.loadSplatPair;
   const rows = panels.reduce((sum, count) => sum + count, 0);
   // An addition waits for the one before it: small tiles have several sums of the same thing, of which each takes every other element.
   const sets = Math.min(4, Math.floor(12 / (rows * vectors)));
@@ -212,10 +234,10 @@ function tile(
       loadColumns(at),
       panels.map((count, panel) =>
         Array.from({ length: count }, (_, row) => [
-          element.set(v128.loadSplat(lefts[panel].get, 16 * at + 4 * row)),
+          element.set(loadSplat(lefts[panel].get, 16 * at + (16 / lanes) * row)),
           columns.map((column, vector) => {
-            const own = sum[(4 * panel + row) * vectors + vector];
-            return own.set(f32x4.multiplyAdd(element.get, column.get, own.get, isRelaxed));
+            const own = sum[(lanes * panel + row) * vectors + vector];
+            return own.set(multiplyAdd(element.get, column.get, own.get, isRelaxed));
           }),
         ]),
       ),
@@ -233,13 +255,13 @@ function tile(
           i32.gt(length.get, i32.const(count - 1)),
         ),
       );
-    const total = sums[0].map((sum, at) => sums.slice(1).map((other) => sum.set(f32x4.add(sum.get, other[at].get))));
+    const total = sums[0].map((sum, at) => sums.slice(1).map((other) => sum.set(add(sum.get, other[at].get))));
     const perPlace = (each: (sum: Local, address: Code, offset: number) => Code): Code =>
       panels.map((count, panel) => {
         const place = [c, aside][panel];
         return Array.from({ length: count }, (_, row) => [
           sums[0]
-            .slice((4 * panel + row) * vectors, (4 * panel + row + 1) * vectors)
+            .slice((lanes * panel + row) * vectors, (lanes * panel + row + 1) * vectors)
             .map((sum, vector) => each(sum, place.get, 16 * vector)),
           place.advance(cStride.get),
         ]);
@@ -251,7 +273,7 @@ function tile(
       total,
       when(
         accumulate.get,
-        perPlace((sum, place, offset) => v128.store(place, f32x4.add(sum.get, v128.load(place, offset)), offset)),
+        perPlace((sum, place, offset) => v128.store(place, add(sum.get, v128.load(place, offset)), offset)),
         perPlace((sum, place, offset) => v128.store(place, sum.get, offset)),
       ),
     ];
@@ -278,17 +300,19 @@ interface TileBlock {
   readonly c: Local;
   readonly cStride: Local;
   readonly accumulate: Local;
+  readonly lanes: 2 | 4;
 }
 
 /** All tiles of a block: those of the same columns after each other. */
 function overTiles(body: FunctionBody, block: TileBlock, tiles: readonly (readonly Tile[])[]): Code {
-  const { rows, vectors, depth, a, aStride, b, bStride, next, c, cStride, accumulate } = block;
+  const { rows, vectors, depth, a, aStride, b, bStride, next, c, cStride, accumulate, lanes: together } = block;
   const [restVectors, restRows, taken, takenRows, left, right, target, column] = body.integers(8);
   const after = (address: Local, stride: Local, times: number): Code =>
     i32.add(address.get, i32.mul(stride.get, i32.const(times)));
   /** `first` and `second` say by how many rows the fours of lines are from here, and their sums. */
-  const call = (own: readonly Tile[], [first, second]: readonly [number, number] = [0, 4]): Code => {
-    const lines = (row: number): Code => i32.add(after(left, aStride, row >> 2), i32.const(4 * (row & 3)));
+  const call = (own: readonly Tile[], [first, second]: readonly [number, number] = [0, together]): Code => {
+    const lines = (row: number): Code =>
+      i32.add(after(left, aStride, Math.floor(row / together)), i32.const((16 / together) * (row % together)));
     return byNumber(
       taken,
       own.map((tile) =>
@@ -307,7 +331,7 @@ function overTiles(body: FunctionBody, block: TileBlock, tiles: readonly (readon
     );
   };
   const goOn = (lines: number): Code => [
-    left.set(after(left, aStride, lines >> 2)),
+    left.set(after(left, aStride, lines / together)),
     target.set(after(target, cStride, lines)),
     restRows.advance(-lines),
   ];
@@ -357,7 +381,12 @@ const byDepth = (depth: Local, rest: Local, accumulate: Local, block: Code): Cod
     i32.gt(rest.get, i32.const(0)),
   );
 
-function multiplyPacked(body: FunctionBody, parameters: readonly Local[], tiles: readonly (readonly Tile[])[]): Code {
+function multiplyPacked(
+  body: FunctionBody,
+  parameters: readonly Local[],
+  tiles: readonly (readonly Tile[])[],
+  lanes: 2 | 4,
+): Code {
   const [rows, vectors, length, a, aStride, b, bStride, c, cStride, accumulate] = parameters;
   const depth = body.integer();
   const block = {
@@ -372,6 +401,7 @@ function multiplyPacked(body: FunctionBody, parameters: readonly Local[], tiles:
     c,
     cStride,
     accumulate,
+    lanes,
   };
   return byDepth(depth, length, accumulate, [
     overTiles(body, block, tiles),
@@ -396,6 +426,7 @@ function multiplyImage(body: FunctionBody, parameters: readonly Local[], tiles: 
     c: column,
     cStride,
     accumulate,
+    lanes: 4,
   };
   return [
     aStride.set(i32.shl(length.get, 4)),

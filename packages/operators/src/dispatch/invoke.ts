@@ -11,6 +11,7 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
+import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { boxingOf, tensorsOf } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
 import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
@@ -297,31 +298,34 @@ const refuseComplex = (row: OperatorRow, args: Arguments): string | null =>
 const involvesComplex = (args: Arguments, outputs: readonly Tensor[]): boolean =>
   [...tensorsOf(args), ...outputs].some(({ dtype }) => isComplex(dtype));
 
-/** The refusal of work in double precision, for which devices have no numbers. */
+/** The refusal of work in double precision, for which GPUs have no numbers. */
 export const doublePrecision = 'double precision';
+
+/** What decides whether a device takes doubles. */
+export type Precision = Pick<DeviceCapabilities, 'doubles'>;
 
 /** Whether an operator on such a tensor computes with doubles; one without dimensions is rounded to what it meets. */
 export const holdsDoubles = ({ dtype, dim }: Tensor): boolean => isDouble(dtype) && dim > 0;
 
 /** Why `runOnDevice` does not take these arguments; null where it does: there is a lowering, and for these dtypes. */
-export function deviceRefusal(row: OperatorRow, args: readonly IValue[]): string | null {
-  return callRefusal(new OperatorCall(row, args));
+export function deviceRefusal(row: OperatorRow, args: readonly IValue[], precision: Precision): string | null {
+  return callRefusal(new OperatorCall(row, args), precision);
 }
 
 /** As `deviceRefusal`. */
-export function callRefusal(call: OperatorCall): string | null {
+export function callRefusal(call: OperatorCall, { doubles }: Precision): string | null {
   const { row } = call;
   const source = row.derived?.from ?? row;
   if (!source.lower && !source.device && !source.pointwise?.body && !source.reduction) return 'no kernel';
   const { unboxed } = call;
   const tensors = tensorsOf(unboxed);
-  if (tensors.some(holdsDoubles)) return doublePrecision;
+  if (!doubles && tensors.some(holdsDoubles)) return doublePrecision;
   const dtypes = tensors.map((tensor) => tensor.dtype);
   if (dtypes.some(isComplex)) return refuseComplex(source, unboxed);
   if (dtypes.some(isStorageType)) return 'a dtype of the host only';
   if (source.pointwise && !hasPointwiseExpr(source, dtypes)) return 'no kernel';
   const made = call.outputs;
-  if (made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
+  if (!doubles && made?.some((meta) => isDouble(meta.dtype))) return doublePrecision;
   if (made?.some((meta) => isComplex(meta.dtype))) return refuseComplex(source, unboxed);
   if (made?.some((meta) => isStorageType(meta.dtype))) return 'a dtype of the host only';
   return (source.lowerable?.(unboxed as never) ?? true) ? null : 'these arguments';

@@ -38,7 +38,7 @@ describe('creation', () => {
 
   it('leaves whole points to the host, which has the precision to cut them off', () => {
     const onDevice = (out: Tensor): boolean =>
-      deviceRefusal(findRow('aten::logspace', 'out')!, [3n, 10n, 100n, 10, out]) === null;
+      deviceRefusal(findRow('aten::logspace', 'out')!, [3n, 10n, 100n, 10, out], {}) === null;
     expect(onDevice(Tensor.empty([100], 'float32'))).toBe(true);
     expect(onDevice(Tensor.empty([100], 'int64'))).toBe(false);
   });

@@ -5,6 +5,7 @@ import {
   isFloatingPoint,
   isIntegral,
   promoteTypes,
+  realType,
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
@@ -13,6 +14,10 @@ import type { Scalar } from '../table/row.ts';
 
 /** The dtype new floating-point tensors have. A program cannot change it. */
 export const defaultDtype: ScalarType = 'float32';
+
+/** The dtype of what a device keeps between its kernels of floats of a dtype. */
+export const computedFloat = (dtype: ScalarType): 'float32' | 'float64' =>
+  realType(dtype) === 'float64' ? 'float64' : 'float32';
 
 /** The dtype a number has as an operand: `3` is int64, `0.5` the default dtype. */
 export function scalarDtype(value: Scalar): ScalarType {

@@ -163,7 +163,7 @@ function computeWhereBest(
       execution,
     );
   };
-  const refusal = callRefusal(call);
+  const refusal = callRefusal(call, context.device!.capabilities);
   if (refusal !== null) return onHost(refusal);
   const launches = new DeviceLaunches(execution, name, place);
   let results: Invocation | null = null;

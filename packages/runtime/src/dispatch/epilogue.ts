@@ -10,6 +10,7 @@ import { contiguousStrides, Tensor, type IValue, type Storage } from '@cresset/t
 import {
   binary,
   cast,
+  computesDoubles,
   constant,
   expressionsIn,
   exprTypeOf,
@@ -61,11 +62,12 @@ export function runWithEpilogue(
   const meta = metas[0];
   const withAnchor = [...values];
   withAnchor[anchor.output] = layoutOnly(meta);
-  const layouts = inferLayouts(members, withAnchor);
+  const layouts = inferLayouts(members, withAnchor, launches.device.capabilities);
   // An operator whose shape is known does not wait.
   const [result] = runOnDevice(anchor.row, args, launches) as [Tensor];
   const kernels = launches.kernels.splice(0);
-  const store = layouts && meta.dtype === 'float32' ? onlyStoreTo(result.storage, kernels) : null;
+  const store =
+    layouts && (meta.dtype === 'float32' || meta.dtype === 'float64') ? onlyStoreTo(result.storage, kernels) : null;
   const fits = layouts !== null && outputs.every((position) => hasLayoutOf(layouts[position] as Tensor, result));
   if (!layouts || !store || !fits || result.numel === 0) {
     for (const kernel of kernels) launches.launchNow(kernel);
@@ -83,9 +85,15 @@ export function runWithEpilogue(
       value: cast(exprTypeOf(results[at].dtype), expr),
     };
   });
-  const last = kernels.pop()!;
-  for (const kernel of kernels) launches.launchNow(kernel);
-  launches.launchNow({ ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] });
+  const last = kernels.at(-1)!;
+  const whole: Kernel = { ...last, label, stores: [...last.stores.filter((each) => each !== store), ...stores] };
+  if (launches.device.capabilities.doubles && computesDoubles(whole) !== computesDoubles(last)) {
+    for (const { storage } of results) storage.dispose();
+    for (const kernel of kernels) launches.launchNow(kernel);
+    return { anchor: result };
+  }
+  for (const kernel of kernels.slice(0, -1)) launches.launchNow(kernel);
+  launches.launchNow(whole);
   result.dispose();
   return { results };
 }

@@ -1,7 +1,6 @@
 import {
   boxingOf,
   deviceViews,
-  holdsDoubles,
   hasPointwiseExpr,
   outputShapes,
   pointwiseExpr,
@@ -10,12 +9,13 @@ import {
   scalarParam,
   TensorElement,
   type OperatorRow,
+  type Precision,
   type TensorMeta,
 } from '@cresset/operators';
 import {
   contiguousStrides,
   isComplex,
-  isDouble,
+  isFloatingPoint,
   numelOf,
   Storage,
   Tensor,
@@ -23,7 +23,7 @@ import {
   type IValue,
   type ScalarType,
 } from '@cresset/tensor';
-import { cast, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
+import { cast, computesDoubles, exprTypeOf, unary, type Expr, type LoopNest, type Store } from '@cresset/tensorexpr';
 import type { CapturedLaunches } from './captured-launches.ts';
 
 /** A pointwise operator of a group; operands are positions in the group's list of values. */
@@ -65,7 +65,7 @@ export function runFused(
   launches: CapturedLaunches,
   concatenation: Concatenation | null = null,
 ): Tensor[] | null {
-  const layouts = inferLayouts(members, values);
+  const layouts = inferLayouts(members, values, launches.device.capabilities);
   if (!layouts) return null;
   if (concatenation) {
     const joined = joinedLayout(concatenation, layouts);
@@ -78,9 +78,14 @@ export function runFused(
       ? partsOf(results[at], concatenation, layouts)
       : [{ position, target: results[at] }],
   );
-  for (const group of bySizes(places)) {
-    if (group[0].target.numel > 0) launches.launchNow(makeNest(members, values, layouts, group, label, launches));
+  const nests = bySizes(places)
+    .filter(([{ target }]) => target.numel > 0)
+    .map((group) => makeNest(members, values, layouts, group, label, launches));
+  if (isDoubleGroup(members, layouts) && !nests.every(computesDoubles)) {
+    for (const { storage } of results) storage.dispose();
+    return null;
   }
+  for (const nest of nests) launches.launchNow(nest);
   return results;
 }
 
@@ -120,20 +125,38 @@ function partsOf(result: Tensor, { parts, dim }: Concatenation, layouts: readonl
   });
 }
 
-/** The values with every intermediate result as a tensor without elements. */
-export function inferLayouts(members: readonly PointwiseMember[], values: readonly IValue[]): IValue[] | null {
+/**
+ * The values with every intermediate result as a tensor without elements. Null for groups that no kernel computes: those with doubles among other
+ * floats, which would not be rounded on the way, or on a device that has no doubles.
+ */
+export function inferLayouts(
+  members: readonly PointwiseMember[],
+  values: readonly IValue[],
+  { doubles }: Precision,
+): IValue[] | null {
   const layouts = [...values];
+  const floats = new Set<ScalarType>();
   for (const { row, inputs, output } of members) {
     const args = boxingOf(row).unbox(inputs.map((input) => layouts[input]));
     const tensors = Object.values(args).filter((value) => value instanceof Tensor);
     const dtypes = tensors.map(({ dtype }) => dtype);
-    if (tensors.some(holdsDoubles) || dtypes.some(isComplex) || !hasPointwiseExpr(row, dtypes)) return null;
+    if (dtypes.some(isComplex) || !hasPointwiseExpr(row, dtypes)) return null;
     const [meta] = outputShapes(row, args)!;
-    if (isDouble(meta.dtype)) return null;
     layouts[output] = layoutOnly(meta);
+    for (const tensor of [...tensors, layouts[output] as Tensor])
+      if (isFloatingPoint(tensor.dtype) && !isNumber(tensor)) floats.add(tensor.dtype);
   }
-  return layouts;
+  return floats.has('float64') && (!doubles || floats.size > 1) ? null : layouts;
 }
+
+/** Whether the values of a group are doubles, as far as they are floats. */
+const isDoubleGroup = (members: readonly PointwiseMember[], layouts: readonly IValue[]): boolean =>
+  members.some(({ inputs, output }) =>
+    [...inputs, output].some((at) => {
+      const value = layouts[at];
+      return value instanceof Tensor && value.dtype === 'float64' && !isNumber(value);
+    }),
+  );
 
 export function allocateLike({ sizes, dtype, strides, numel }: Tensor, device: DeviceMemory): Tensor {
   if (numel === 0) return Tensor.empty(sizes, dtype);

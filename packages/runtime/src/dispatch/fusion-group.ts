@@ -153,7 +153,7 @@ export class FusionGroup {
     launches: CapturedLaunches,
   ): readonly IValue[] | null {
     const args = anchor.inputs.map((input) => values[input]);
-    if (deviceRefusal(anchor.row, args) !== null) return null;
+    if (deviceRefusal(anchor.row, args, launches.device.capabilities) !== null) return null;
     const done = runWithEpilogue(anchor, this.#pointwise, this.#outputs, values, this.label, launches);
     if (!done) return null;
     if ('results' in done) return done.results;

@@ -109,7 +109,7 @@ class Verifier implements OperatorObserver {
     const copies = await copiesOf(args);
     let refusal: string | null;
     try {
-      refusal = deviceRefusal(row, copies);
+      refusal = deviceRefusal(row, copies, this.device.capabilities);
     } catch {
       // Arguments that do not fit: the host says so.
       return null;

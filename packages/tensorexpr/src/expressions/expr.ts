@@ -65,12 +65,12 @@ export const unaryFunctions = [
   'neg', 'abs', 'sign', 'not', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log10', 'log1p', 'sqrt', 'rsqrt',
   'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh',
   'erf', 'erfc', 'erfinv', 'lgamma', 'digamma', 'floor', 'ceil', 'round', 'trunc', 'isnan', 'isinf', 'isfinite', 'signbit',
-  'half', 'bfloat',
+  'single', 'half', 'bfloat',
 ] as const; // prettier-ignore
 export type UnaryFunction = (typeof unaryFunctions)[number];
 
-/** Functions of one value. `not` is logical on bool and bitwise on integers; `round` goes to even; is… give bool; `half` and
- * `bfloat` round to the nearest number of that type. */
+/** Functions of one value. `not` is logical on bool and bitwise on integers; `round` goes to even; is… give bool; `single`,
+ * `half` and `bfloat` round to the nearest number of that type. */
 export interface UnaryExpr {
   readonly kind: 'unary';
   readonly type: ExprType;

@@ -187,7 +187,7 @@ const truth = (value: boolean): number => (value ? 1 : 0);
 export const floatUnary: Record<UnaryFunction, (x: number) => number> = {
   neg: (x) => -x,
   abs: Math.abs,
-  sign: (x) => (x > 0 ? 1 : x < 0 ? -1 : Number.isNaN(x) ? 0 : x),
+  sign: (x) => (x > 0 ? 1 : x < 0 ? -1 : 0),
   not: (x) => truth(x === 0),
   exp: Math.exp,
   exp2: (x) => 2 ** x,
@@ -223,6 +223,7 @@ export const floatUnary: Record<UnaryFunction, (x: number) => number> = {
   isinf: (x) => truth(Math.abs(x) === Infinity),
   isfinite: (x) => truth(Number.isFinite(x)),
   signbit: (x) => truth(x < 0 || Object.is(x, -0)),
+  single: Math.fround,
   half: (x) => halfToNumber(numberToHalf(x)),
   bfloat: (x) => bfloatToNumber(numberToBfloat(x)),
 };

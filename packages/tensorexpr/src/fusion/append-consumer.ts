@@ -2,8 +2,9 @@ import type { Storage } from '@cresset/tensor';
 import { axis, binary, cast, param } from '../expressions/builders.ts';
 import type { AxisExpr, BinaryExpr, Expr, LoadExpr, SelectExpr } from '../expressions/expr.ts';
 import { extentOf, indexValue, pointsOf } from '../expressions/index-value.ts';
-import { dimensionsOf, indicesOf } from './inline-producer.ts';
+import { dimensionsOf, indicesOf, isComputed } from './inline-producer.ts';
 import { expressionsIn, expressionsOf, mapStore, type Kernel, type LoopNest, type Store } from '../kernels/kernel.ts';
+import { keepsPrecision } from '../kernels/precision.ts';
 import { areSameForms, LinearForms } from '../expressions/linear-form.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 import { hasExpr, isReduced, loadsIn, walk } from '../expressions/walk.ts';
@@ -38,7 +39,9 @@ export function appendConsumer(
     return !used.has(tensor.storage) || usedAgain.has(tensor.storage) || isReadLater(tensor.storage);
   });
   const label = producer.label === consumer.label ? producer.label : `${producer.label}+${consumer.label}`;
-  return { ...producer, label, stores: [...own, ...appended.flat()] };
+  const whole: Kernel = { ...producer, label, stores: [...own, ...appended.flat()] };
+  const { dtype } = made.get(storage)!.operand;
+  return keepsPrecision(dtype, whole, producer, consumer) ? whole : null;
 }
 
 /** The stores of a nest at the points of a kernel that makes what it goes over; null where it does not go over that one by one. */
@@ -60,7 +63,7 @@ function appendedStores(
     const known = made.get(load.operand.tensor.storage);
     if (!known) continue;
     const offset = toIndices.rewrite(load.offset);
-    if (known.operand.dtype !== 'float32' || !areSameForms(forms.of(offset), forms.of(known.offset))) return null;
+    if (!isComputed(known.operand.dtype) || !areSameForms(forms.of(offset), forms.of(known.offset))) return null;
     replaced.set(load, cast(load.type, known.value));
   }
   const rewriter = new Rewriter((expr) => replaced.get(expr) ?? null);

@@ -1,3 +1,4 @@
+import type { ScalarType } from '@cresset/tensor';
 import { binary, cast, param } from '../expressions/builders.ts';
 import { AxisSplitting } from '../kernels/axis-splitting.ts';
 import type { AxisExpr, Expr, LoadExpr } from '../expressions/expr.ts';
@@ -11,6 +12,7 @@ import {
   type Store,
 } from '../kernels/kernel.ts';
 import { linearExpr, LinearForms, type LinearForm } from '../expressions/linear-form.ts';
+import { keepsPrecision } from '../kernels/precision.ts';
 import { hasExpr, reductionsIn } from '../expressions/walk.ts';
 import { Rewriter, substitute } from '../expressions/substitute.ts';
 
@@ -30,7 +32,7 @@ export interface Dimension {
 export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNest): Kernel | null {
   const producer = withoutDivisions(whole);
   const consumer = reader.kind === 'contraction' ? withBatchInDimensions(reader) : reader;
-  const written = producer.stores.filter(({ operand, guard }) => operand.dtype === 'float32' && !guard);
+  const written = producer.stores.filter(({ operand: { dtype }, guard }) => isComputed(dtype) && !guard);
   const [store] = written;
   if (written.length !== 1 || store.combine || consumer.stores.some(({ combine }) => combine)) return null;
   const { storage } = store.operand.tensor;
@@ -69,6 +71,7 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
       ? { ...consumer, label, left: rewrite(consumer.left), right: rewrite(consumer.right), stores }
       : { ...consumer, label, stores };
   if (!isKnown || places.size === 0) return null;
+  if (!keepsPrecision(store.operand.dtype, merged, reader, { label: name, ...whole })) return null;
   const others = producer.stores.filter((each) => each !== store);
   if (others.length === 0) return merged;
   const complete = [...places].find(([{ offset }]) => reachesAll(forms.of(offset), dimensions, consumer))?.[1];
@@ -76,6 +79,9 @@ export function inlineProducer(reader: Kernel, { label: name, ...whole }: LoopNe
   const moved = others.map((each): Store => mapStore(each, (expr) => substitute(expr, complete)));
   return { ...merged, stores: [...merged.stores, ...moved] };
 }
+
+/** Whether elements are what kernels compute, so that not to store them rounds nothing less. */
+export const isComputed = (dtype: ScalarType): boolean => dtype === 'float32' || dtype === 'float64';
 
 /** A nest whose flattened loops are one for each dimension. */
 function withoutDivisions({ axes, innerAxes, stores }: Omit<LoopNest, 'label'>): Omit<LoopNest, 'label' | 'kind'> {

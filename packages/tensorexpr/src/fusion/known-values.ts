@@ -4,6 +4,7 @@ import { childrenOf, FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
 import { workOf } from '../kernels/kernel-work.ts';
+import { computesDoubles } from '../kernels/precision.ts';
 import { mapStore, type Kernel, type LoopNest } from '../kernels/kernel.ts';
 import { DigitsInLoads } from '../kernels/join-digits.ts';
 import { TensorView } from '../expressions/operand.ts';
@@ -34,8 +35,8 @@ export function withoutKnownValues(
   isKnown: (storage: Storage) => boolean,
   make: (sizes: readonly number[]) => Tensor | null,
 ): WithoutKnownValues | null {
-  // Where a condition decides whether a point counts, what is read at others may lie outside.
-  if (kernel.stores.some(({ guard }) => guard)) return null;
+  // Where a condition decides whether a point counts, what is read at others may lie outside. Values are kept as float32.
+  if (kernel.stores.some(({ guard }) => guard) || computesDoubles(kernel)) return null;
   const finder = new KnownValues(isKnown);
   for (const { value } of kernel.stores) finder.visit(value);
   if (kernel.kind === 'contraction') [kernel.left, kernel.right].forEach((side) => finder.visit(side));

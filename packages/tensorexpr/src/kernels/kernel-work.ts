@@ -13,7 +13,18 @@ export interface Work {
   readonly longest: number;
 }
 
-const cheap: ReadonlySet<string> = new Set(['neg', 'abs', 'not', 'floor', 'ceil', 'trunc', 'round', 'half', 'bfloat']);
+const cheap: ReadonlySet<string> = new Set([
+  'neg',
+  'abs',
+  'not',
+  'floor',
+  'ceil',
+  'trunc',
+  'round',
+  'single',
+  'half',
+  'bfloat',
+]);
 
 /** To find a row's greatest score so far, and what a position counts by it. */
 const powerSteps = 12;

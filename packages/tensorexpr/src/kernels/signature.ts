@@ -24,6 +24,8 @@ export interface KernelSignature {
   /** In order of first occurrence: the numbers to send along. */
   readonly params: readonly ParamExpr[];
   readonly bindings: readonly Binding[];
+  /** Floats are computed in double precision: an operand is of float64. */
+  readonly hasDoubles: boolean;
   bindingOf(operand: Operand): number;
 }
 
@@ -178,6 +180,7 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
     key: walk.key,
     params: walk.params,
     bindings,
+    hasDoubles: bindings.some(({ operand }) => operand.dtype === 'float64'),
     bindingOf: (operand) => walk.bindingOf(operand),
   };
 }

@@ -1,6 +1,6 @@
 import { loadsIn, type Expr, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
-import type { KeptLines, Place } from './launches.ts';
+import { floatBytes, type KeptLines, type Place } from './launches.ts';
 import { PIECE_STEPS, type PreparedContraction, type PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
@@ -49,7 +49,7 @@ export class KeptSides implements KeptLines {
     const sides = (['left', 'right'] as const).flatMap((side): KeptSide[] => {
       const bindings = bindingsIn(normal, side, prepared);
       const lines = side === 'left' ? prepared.m : prepared.n;
-      const byteLength = 16 * Math.ceil(lines / 4) * k * batch;
+      const byteLength = 4 * floatBytes(prepared) * Math.ceil(lines / 4) * k * batch;
       const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
       if (!isGiven || byteLength > MOST_BYTES || isOfBytes(normal[side])) return [];
       return [{ side, given: bindings.map((binding) => places[binding]), lines, byteLength, seen: [], at: null }];
@@ -104,7 +104,7 @@ export class KeptSides implements KeptLines {
             batch,
             from,
             count,
-            own + 4 * from * prepared.k,
+            own + floatBytes(prepared) * from * prepared.k,
           );
           yield;
         }

@@ -1,6 +1,6 @@
 import type { DeviceBuffer } from '@cresset/tensor';
 import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
-import { paramPlace, writeParam } from '../nests/launch-block.ts';
+import { writeParam } from '../nests/launch-block.ts';
 import { KeptSides } from './kept-sides.ts';
 import type { ListHost } from './list-host.ts';
 import { hasLongPoints } from './long-loops.ts';
@@ -119,10 +119,7 @@ export class LaunchLists implements LaunchRecorder {
         last[at] = place;
       }
       if (isMoved) writePlaces(memory, block, last);
-      for (const { param, number } of open) {
-        const { bindings, params } = prepared.signature;
-        writeParam(memory.view, block + paramPlace(bindings.length, param), params[param], numbers[number]);
-      }
+      for (const { param, number } of open) writeParam(memory.view, block, prepared.signature, param, numbers[number]);
       for (const place of stored) given[place].noteStore();
       if (launches.isShort(prepared)) {
         launches.runPoints(prepared, block, 0, prepared.points);

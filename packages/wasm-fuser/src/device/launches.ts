@@ -1,7 +1,7 @@
 import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
-import { bindingPlace, blockBytes, paramPlace, writeParam } from '../nests/launch-block.ts';
-import type { ProductFunctions } from '../products.ts';
+import { bindingPlace, blockBytes, writeParam } from '../nests/launch-block.ts';
+import type { DoubleProductFunctions, ProductFunctions } from '../products.ts';
 import { perform, type Call, type Task } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { aligned, type ImageLayout } from './image-layout.ts';
@@ -29,12 +29,10 @@ export const bytesOfBlock = ({ bindings, params }: KernelSignature): number =>
   blockBytes(bindings.length, params.length);
 
 /** Writes params to where a launch finds them. One that is open stays so: nothing goes by what it is. */
-export function writeParams(memory: LinearMemory, block: number, { bindings, params }: KernelSignature): void {
-  const { view } = memory;
-  params.forEach((param, at) => {
-    const value = param.open ? param.open.value : param.value;
-    writeParam(view, block + paramPlace(bindings.length, at), param, value);
-  });
+export function writeParams({ view }: LinearMemory, block: number, signature: KernelSignature): void {
+  signature.params.forEach((param, at) =>
+    writeParam(view, block, signature, at, param.open ? param.open.value : param.value),
+  );
 }
 
 /** Writes where bindings lie. */
@@ -60,9 +58,9 @@ export interface MemoryHost {
   takeMemory(byteLength: number): number;
 }
 
-/** The products' module. */
-export interface Products {
-  readonly functions: ProductFunctions;
+/** A module of products. */
+export interface Products<Functions> {
+  readonly functions: Functions;
   /** Its number for other threads. */
   readonly module: number | null;
 }
@@ -74,7 +72,8 @@ export class Launches {
 
   constructor(
     private readonly host: MemoryHost,
-    private readonly products: Products,
+    private readonly products: Products<ProductFunctions>,
+    private readonly doubleProducts: () => Products<DoubleProductFunctions>,
     private readonly threads: ThreadPool | null,
   ) {}
 
@@ -144,8 +143,9 @@ export class Launches {
     const height = Math.min(m, lines(BLOCK));
     const width = Math.min(n, Math.max(12, Math.min(lines(BLOCK), Math.floor(SUMS / height / 12) * 12)));
     const isWhole = m * k <= WHOLE_LEFT;
-    const bytesOf = (count: number): number => 16 * Math.ceil(count / 4) * depth;
-    const sizes = [bytesOf(isWhole ? m : height), bytesOf(width), 16 * height * Math.ceil(width / 4)];
+    const size = floatBytes(prepared);
+    const bytesOf = (count: number): number => 4 * size * Math.ceil(count / 4) * depth;
+    const sizes = [bytesOf(isWhole ? m : height), bytesOf(width), 4 * size * height * Math.ceil(width / 4)];
     const scratch = this.#take(sizes.reduce((sum, size) => sum + size, 0));
     const [leftAt, rightAt, sums] = [scratch, scratch + sizes[0], scratch + sizes[0] + sizes[1]];
     let done = 0;
@@ -155,13 +155,13 @@ export class Launches {
       for (let j = 0; j < n; j += width) {
         const columns = Math.min(width, n - j);
         if (keptRight === null) this.packLines(prepared, 'right', block, places, b, j, columns, rightAt);
-        const right = keptRight === null ? rightAt : keptRight + 4 * j * k;
+        const right = keptRight === null ? rightAt : keptRight + size * j * k;
         for (let i = 0; i < m; i += height) {
           const rows = Math.min(height, m - i);
-          const own = isWhole ? leftAt + 4 * i * k : leftAt;
+          const own = isWhole ? leftAt + size * i * k : leftAt;
           if (keptLeft === null && (!isWhole || j === 0))
             this.packLines(prepared, 'left', block, places, b, i, rows, own);
-          const left = keptLeft === null ? own : keptLeft + 4 * i * k;
+          const left = keptLeft === null ? own : keptLeft + size * i * k;
           this.#multiplyBlock(prepared, block, b, [i, rows, left], [j, columns, right], sums);
           done += rows * columns * depth;
           if (done < PIECE_STEPS) continue;
@@ -187,17 +187,19 @@ export class Launches {
     const parts = isTall
       ? this.#partsOf(rows, TILE_ROWS, work, PART.products)
       : this.#partsOf(columns, TILE_COLUMNS, work, PART.products);
+    const size = floatBytes(prepared);
+    const products = size === 4 ? this.products : this.doubleProducts();
     let to = sums;
     const tasks = parts.map((part) => {
       const [row, rowEnd] = isTall ? part : [0, rows];
       const [column, columnEnd] = isTall ? [0, columns] : part;
-      const vectors = Math.ceil((columnEnd - column) / 4);
+      const vectors = Math.ceil(((columnEnd - column) * size) / 16);
       const [stride, own] = [16 * vectors, to];
       to += (rowEnd - row) * stride;
-      const [a, b] = [left + 4 * row * k, right + 4 * column * k];
+      const [a, b] = [left + size * row * k, right + size * column * k];
       const [m, mEnd, n, nEnd] = [i + row, i + rowEnd, j + column, j + columnEnd];
       return [
-        callOf(this.products, 'multiply', rowEnd - row, vectors, k, a, 16 * k, b, 16 * k, own, stride, 0),
+        callOf(products, 'multiply', rowEnd - row, vectors, k, a, 16 * k, b, 16 * k, own, stride, 0),
         callOf(prepared, 'store', block, batch, batch + 1, m, mEnd, n, nEnd, own, stride, 0),
       ];
     });
@@ -311,7 +313,7 @@ export class Launches {
   ): void {
     const { k } = prepared;
     const tasks = this.#partsOf(count, 4, count * k, PART.packed).map(([first, end]) => {
-      const target = to + 4 * first * k;
+      const target = to + floatBytes(prepared) * first * k;
       return [this.#packing(prepared, side, block, places, batch, from + first, end - first, target)];
     });
     this.#do(tasks);
@@ -347,6 +349,9 @@ export class Launches {
     return this.#scratch;
   }
 }
+
+/** Bytes of a number that a contraction multiplies, packed. */
+export const floatBytes = ({ signature }: PreparedContraction): number => (signature.hasDoubles ? 8 : 4);
 
 const callOf = (
   { functions, module }: { readonly functions: object; readonly module: number | null },

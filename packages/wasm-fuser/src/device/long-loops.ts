@@ -12,6 +12,7 @@ import {
   pointsOf,
   reduce,
   reductionsIn,
+  signatureOf,
   substitute,
   TensorView,
   withReplacement,
@@ -88,7 +89,8 @@ function inParts(nest: LoopNest, reduction: ReduceExpr, temporary: TemporaryTens
     longest,
     workOf(nestOf({ operand, offset, value: reduction })).longest / extentOf(longest),
   );
-  const view = new TensorView(temporary([...nest.axes.map(extentOf), stretches.length], partTypes[type]));
+  const partType = type === 'float' && signatureOf(nest).hasDoubles ? 'float64' : partTypes[type];
+  const view = new TensorView(temporary([...nest.axes.map(extentOf), stretches.length], partType));
   const stages = stretches.map(({ start, length }, at) => {
     const within = axis(longest.name, param('i32', length));
     const body = substitute(cast(type, reduction.body), new Map<Expr, Expr>([[longest, shifted(within, start)]]));

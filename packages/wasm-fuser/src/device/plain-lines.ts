@@ -1,3 +1,4 @@
+import { elementSize } from '@cresset/tensor';
 import {
   LinearForms,
   pointsOf,
@@ -19,11 +20,14 @@ export interface PlainLines {
 
 /** A side of a contraction as lines of a tensor, with the numbers of this launch; null where it is more than that. */
 export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr): PlainLines | null {
-  if (side.kind !== 'load' || side.operand.dtype !== 'float32' || kernel.k.length > 1) return null;
+  if (side.kind !== 'load' || kernel.k.length > 1) return null;
+  const { dtype } = side.operand;
+  if (dtype !== 'float32' && dtype !== 'float64') return null;
   const { base, terms, rest } = new LinearForms().of(side.offset);
   if (rest) return null;
   const known = [...kernel.batch, line, ...kernel.k];
   if ([...terms.keys()].some((axis) => !known.includes(axis))) return null;
+  const size = elementSize(dtype);
   const offsets = Array.from({ length: pointsOf(kernel.batch) }, (_, flat) => {
     let offset = base;
     let left = flat;
@@ -32,8 +36,13 @@ export function plainLines(kernel: NormalContraction, line: AxisExpr, side: Expr
       offset += (left % extent) * (terms.get(axis) ?? 0);
       left = Math.floor(left / extent);
     }
-    return 4 * offset;
+    return size * offset;
   });
   const [k] = kernel.k;
-  return { load: side, offsets, lineStride: 4 * (terms.get(line) ?? 0), step: k ? 4 * (terms.get(k) ?? 0) : 4 };
+  return {
+    load: side,
+    offsets,
+    lineStride: size * (terms.get(line) ?? 0),
+    step: k ? size * (terms.get(k) ?? 0) : size,
+  };
 }

@@ -62,7 +62,7 @@ export interface PreparedNest extends Prepared {
   readonly steps: number;
 }
 
-/** A contraction that is ready to run as a packed product. */
+/** A contraction that is ready to run as a packed product: of double precision where its signature says so. */
 export interface PreparedContraction extends Prepared {
   readonly kind: 'contraction';
   readonly normal: NormalContraction;
@@ -112,13 +112,14 @@ export class Programs {
     const { batch, m, n, k } = kernel;
     if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
-    const windows = windowsOf(normal);
+    const signature = signatureOf(normal);
+    const windows = signature.hasDoubles ? null : windowsOf(normal);
     const image = windows && imageLayout(normal, windows);
+    const left = plainLines(normal, normal.m, normal.left);
     const right = plainLines(normal, normal.n, normal.right);
     // Few columns that have to be worked out are worked out once, and not for each row.
     const isSmall = extentOf(m) < LEAST_LINES || (extentOf(n) < LEAST_LINES && right !== null);
     if (isSmall && !image) return this.#nest(asNest(kernel), kernel);
-    const signature = signatureOf(normal);
     const key = keyOf(normal, signature) + (windows?.key ?? '');
     if (this.#unpacked.has(key)) return this.#nest(asNest(kernel), kernel);
     let compiled;
@@ -142,8 +143,9 @@ export class Programs {
       m: extentOf(m),
       n: extentOf(n),
       k: pointsOf(normal.k),
-      left: plainLines(normal, normal.m, normal.left),
-      right,
+      // The products' own function packs lines of singles.
+      left: signature.hasDoubles ? null : left,
+      right: signature.hasDoubles ? null : right,
       image,
     };
   }
@@ -211,7 +213,7 @@ export class Programs {
 
   /** The bytes of a kernel's module, which nobody keeps: they are written once more. */
   moduleOf({ normal, signature }: PreparedKernel): Uint8Array {
-    const windows = normal.kind === 'contraction' ? windowsOf(normal) : null;
+    const windows = normal.kind === 'contraction' && !signature.hasDoubles ? windowsOf(normal) : null;
     const terms = normal.kind === 'nest' ? termsOf(normal) : null;
     return this.#write(normal, signature, windows, terms).bytes();
   }

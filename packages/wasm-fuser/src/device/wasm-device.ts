@@ -19,12 +19,13 @@ import {
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory } from '../linear-memory.ts';
-import { loadProducts, productBytes } from '../load.ts';
+import { doubleProductBytes, loadDoubleProducts, loadProducts, productBytes } from '../load.ts';
+import type { DoubleProductFunctions } from '../products.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
 import type { LaunchProbe } from './launch-probe.ts';
 import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
-import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
+import { bytesOfBlock, Launches, writeParams, writePlaces, type Products } from './launches.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
 import { Turns, type Work } from './turns.ts';
 import { storesSoFar, WasmBuffer } from './wasm-buffer.ts';
@@ -45,6 +46,7 @@ export class WasmDevice implements ComputeDevice {
     software: false,
     hardware: null,
     host: true,
+    doubles: true,
     maxWorkgroupSize: 1,
     maxWorkgroupStorage: 0,
     maxStorageBuffers: 32,
@@ -80,7 +82,13 @@ export class WasmDevice implements ComputeDevice {
     const products = loadProducts(this.linear, isRelaxed);
     const threads = (this.#threads = threadPool?.(this.linear) ?? null);
     const module = threads?.register(productBytes(isRelaxed, true)) ?? null;
-    this.launches = new Launches(this, { functions: products, module }, threads);
+    let doubles: Products<DoubleProductFunctions> | undefined;
+    const doubleProducts = () =>
+      (doubles ??= {
+        functions: loadDoubleProducts(this.linear, isRelaxed),
+        module: threads?.register(doubleProductBytes(isRelaxed, true)) ?? null,
+      });
+    this.launches = new Launches(this, { functions: products, module }, doubleProducts, threads);
     this.#programs = new Programs(this.linear, threads, isRelaxed);
     const engine = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
     this.description = threads ? `${engine}, ${threads.size} threads` : engine;

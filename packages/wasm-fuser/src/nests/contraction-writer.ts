@@ -9,6 +9,7 @@ import {
 } from '@cresset/tensorexpr';
 import { countUp, i32, v128, type Code, type Local } from '../code.ts';
 import type { ModuleBuilder } from '../module.ts';
+import { elementShift } from './elements.ts';
 import { ExpressionWriter, NeedsSingleSteps } from './expression-writer.ts';
 import { Scope } from './scope.ts';
 import { writeStores } from './store-writer.ts';
@@ -53,11 +54,12 @@ export function writeContraction(
 
 const first = (writer: ExpressionWriter, axis: AxisExpr, scope: Scope): Code => writer.valueIn('scalar', axis, scope);
 
-/** Gives the accumulator its value: four sums beside each other, or one. */
+/** Gives the accumulator its value: a vector of sums beside each other, or one. */
 function bindSum(writer: ExpressionWriter, kernel: NormalContraction, scope: Scope, row: Local, n: Local): void {
-  const column = i32.shl(i32.sub(writer.first(kernel.n, scope), n.get), 2);
+  const { dtype, load: loadAll } = writer.floats;
+  const column = i32.shl(i32.sub(writer.first(kernel.n, scope), n.get), elementShift(dtype));
   const address = i32.add(row.get, column);
-  const load = scope.lanes ? v128.load(address) : v128.loadSplat(address);
+  const load = scope.lanes ? v128.load(address) : loadAll(address);
   const value = { form: 'lanes', code: writer.keep(scope, 'v128', load) } as const;
   walk(kernel.stores.flatMap(expressionsOf), (expr) => {
     if (expr.kind !== 'accumulator') return;
@@ -92,7 +94,7 @@ function writeImage(
   });
 }
 
-/** Lines of a side, four at a time, or one by one where integers of 64 bits tell what is in them, as in an embedding that is multiplied. */
+/** Lines of a side, a vector's at a time, or one by one where integers of 64 bits tell what is in them, as in an embedding that is multiplied. */
 function writeSide(
   module: ModuleBuilder,
   name: string,
@@ -120,23 +122,24 @@ function writeSide(
       writer.loops(kernel.k, scope, (inner) => {
         inner.code.push(v128.store(target.get, writer.valueIn('lanes', element, inner)), target.advance(16));
       });
-      writer.root.code.push(countUp(lanes.firsts[0], from.get, to.get, 4, scope.code));
+      writer.root.code.push(countUp(lanes.firsts[0], from.get, to.get, writer.floats.lanes, scope.code));
     });
   } catch (error) {
     if (!(error instanceof NeedsSingleSteps)) throw error;
     define((writer, from, to, target) => {
       const { root, body } = writer;
       const depth = kernel.k.map((axis) => writer.valueIn('scalar', axis.extent, root)).reduce(i32.mul, i32.const(1));
-      const fourBytes = writer.keep(root, 'i32', i32.mul(depth, i32.const(16)));
+      const groupBytes = writer.keep(root, 'i32', i32.mul(depth, i32.const(16)));
       writer.steps(line, from.get, to.get, root, (scope) => {
         const at = body.integer();
         const own = writer.keep(scope, 'i32', i32.sub(first(writer, line, scope), from.get));
-        const lane = i32.shl(i32.and(own, i32.const(3)), 2);
-        const four = i32.mul(i32.shiftRightUnsigned(own, i32.const(2)), fourBytes);
-        scope.code.push(at.set(i32.add(i32.add(target.get, four), lane)));
+        const { lanes, dtype, storeLane } = writer.floats;
+        const lane = i32.shl(i32.and(own, i32.const(lanes - 1)), elementShift(dtype));
+        const group = i32.mul(i32.shiftRightUnsigned(own, i32.const(lanes >> 1)), groupBytes);
+        scope.code.push(at.set(i32.add(i32.add(target.get, group), lane)));
         writer.loops(kernel.k, scope, (inner) => {
           const value = writer.valueIn('lanes', element, inner);
-          inner.code.push(v128.storeLane(at.get, value, 0), at.advance(16));
+          inner.code.push(storeLane(at.get, value, 0), at.advance(16));
         });
       });
     });

@@ -15,31 +15,13 @@ import {
   type UnaryExpr,
   ValueHomes,
 } from '@cresset/tensorexpr';
-import {
-  countUp,
-  choose,
-  f32,
-  f32x4,
-  i32,
-  i32x4,
-  i64,
-  v128,
-  when,
-  whenVector,
-  type Code,
-  type Local,
-} from '../code.ts';
+import { countUp, choose, i32, i32x4, i64, v128, when, whenVector, type Code, type Local } from '../code.ts';
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
-import {
-  expBelowZero,
-  floatBeforeConstant,
-  floatBinary,
-  floatUnary,
-  LARGEST_ANGLE,
-  type Keep,
-} from './float-functions.ts';
+import { doubles } from './doubles.ts';
+import { Elements, elementShift } from './elements.ts';
+import { expBelowZero, LARGEST_ANGLE, singles } from './float-functions.ts';
+import { beforeConstant, type Floats, type Keep } from './floats.ts';
 import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
-import { elementShift, loadOne, loadSide, gather } from './elements.ts';
 import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
 import { LaunchBlock } from './launch-block.ts';
 import { philox } from './philox.ts';
@@ -60,11 +42,9 @@ interface LanePlaces {
   readonly areBeside: Code;
 }
 
-const LANES = [0, 1, 2, 3] as const;
-
 /**
  * Writes expressions as code of one function. A value goes to the outermost block in which everything it depends on is known, so what does
- * not change in a loop is worked out before it. Floats are four lanes always, all the same where nothing in a loop over lanes makes them
+ * not change in a loop is worked out before it. Floats are a vector always, all the same where nothing in a loop over lanes makes them
  * differ; integers and truth values are one number as long as they can be.
  */
 export class ExpressionWriter {
@@ -76,6 +56,10 @@ export class ExpressionWriter {
   readonly #block: LaunchBlock;
   readonly #rare: RareCalls;
   readonly groups = new Groups();
+  readonly floats: Floats;
+  readonly elements: Elements;
+  /** The lanes of a vector, by number. */
+  readonly #lanes: readonly number[];
   readonly #belowOne = new Set<Expr>();
   /** Where what the first group loads begins, of loads that are written for one group after the other. */
   readonly #firstAddresses = new Map<LoadExpr, Code>();
@@ -94,8 +78,11 @@ export class ExpressionWriter {
     readonly singleSteps: ReadonlySet<AxisExpr>,
     private readonly isChecked = false,
   ) {
-    this.#rare = new RareCalls(module);
-    this.#block = new LaunchBlock(signature, pointer, (type, code) => this.keep(root, type, code));
+    this.floats = signature.hasDoubles ? doubles : singles;
+    this.elements = new Elements(this.floats);
+    this.#lanes = Array.from({ length: this.floats.lanes }, (_, lane) => lane);
+    this.#rare = new RareCalls(module, this.floats);
+    this.#block = new LaunchBlock(signature, pointer, this.floats, (type, code) => this.keep(root, type, code));
   }
 
   /** Tells the writer, before anything else, of what changes from step to step of a recurrence. */
@@ -123,7 +110,7 @@ export class ExpressionWriter {
 
   /** A product and a sum, rounded once where the engine has an instruction for that. */
   multiplyAdd(x: Code, y: Code, sum: Code): Code {
-    return f32x4.multiplyAdd(x, y, sum, this.module.isRelaxed);
+    return this.floats.code.multiplyAdd(x, y, sum, this.module.isRelaxed);
   }
 
   /** Puts what code gives into a local of its own; code that reads it. */
@@ -210,7 +197,7 @@ export class ExpressionWriter {
   #constant(type: ExprType, value: number | bigint | boolean): Value {
     switch (type) {
       case 'float':
-        return { form: 'lanes', code: f32x4.const(Number(value)) };
+        return { form: 'lanes', code: this.floats.code.const(Number(value)) };
       case 'i64':
         return { form: 'scalar', code: i64.const(BigInt(value)) };
       default:
@@ -263,23 +250,24 @@ export class ExpressionWriter {
     const isRisky = this.isChecked || this.#risky.has(expr);
     const checked = (address: Code): Code => (isRisky ? this.#within(address, scope) : address);
     if (!this.differs(expr, scope))
-      return loadOne(dtype, type, checked(at(this.valueIn('scalar', offset, scope))), keep);
+      return this.elements.one(dtype, type, checked(at(this.valueIn('scalar', offset, scope))), keep);
     const stride = strideOf(offset, scope.lanes!.axis, this.freeAxes);
     if (stride && isOne(stride)) {
-      if (isRisky) return { form: 'lanes', code: loadSide(dtype, checked(at(this.first(offset, scope))), keep) };
+      if (isRisky)
+        return { form: 'lanes', code: this.elements.side(dtype, checked(at(this.first(offset, scope))), keep) };
       // Groups lie one behind the other: what is known when the code is written is added by the instruction that loads.
       const { current } = this.groups;
       if (current === 0) this.#firstAddresses.set(expr, this.keep(scope, 'i32', at(this.first(offset, scope))));
-      const between = 4 * current * elementSize(dtype);
-      return { form: 'lanes', code: loadSide(dtype, this.#firstAddresses.get(expr)!, keep, between) };
+      const between = this.floats.lanes * current * elementSize(dtype);
+      return { form: 'lanes', code: this.elements.side(dtype, this.#firstAddresses.get(expr)!, keep, between) };
     }
     if (stride) {
       const first = this.first(offset, scope);
       const step = this.valueIn('scalar', stride, scope);
-      const lanes = LANES.map((lane) =>
+      const lanes = this.#lanes.map((lane) =>
         checked(at(lane === 0 ? first : i32.add(first, lane === 1 ? step : i32.mul(step, i32.const(lane))))),
       );
-      return { form: 'lanes', code: gather(dtype, lanes, keep) };
+      return { form: 'lanes', code: this.elements.gathered(dtype, lanes, keep) };
     }
     return { form: 'lanes', code: this.#gatherAnywhere(expr, scope, at, checked, keep) };
   }
@@ -297,11 +285,11 @@ export class ExpressionWriter {
     const { lanes, areBeside } = this.placesOf(sum(terms.filter((term) => this.differs(term, scope))), scope);
     const shared = this.valueIn('scalar', sum(terms.filter((term) => !this.differs(term, scope))), scope);
     const addresses = lanes.map((lane) => checked(at(i32.add(shared, lane))));
-    if (dtype !== 'float32') return gather(dtype, addresses, keep);
+    if (dtype !== this.floats.dtype) return this.elements.gathered(dtype, addresses, keep);
     return whenVector(
       areBeside,
-      loadSide(dtype, checked(at(i32.add(shared, lanes[0]))), keep),
-      gather(dtype, addresses, keep),
+      this.elements.side(dtype, checked(at(i32.add(shared, lanes[0]))), keep),
+      this.elements.gathered(dtype, addresses, keep),
     );
   }
 
@@ -309,7 +297,7 @@ export class ExpressionWriter {
   placesOf(index: Expr, scope: Scope): LanePlaces {
     const vector = this.valueIn('lanes', index, scope);
     const home = this.#homes.homeOf(index, scope);
-    const lanes = LANES.map((lane) => this.keep(home, 'i32', i32x4.extract(vector, lane)));
+    const lanes = this.#lanes.map((lane) => this.keep(home, 'i32', i32x4.extract(vector, lane)));
     const expected = i32x4.add(i32x4.splat(lanes[0]), v128.words(0, 1, 2, 3));
     return { lanes, areBeside: this.keep(home, 'i32', i32x4.allTrue(i32x4.eq(vector, expected))) };
   }
@@ -352,12 +340,14 @@ export class ExpressionWriter {
     const keep: Keep = (code) => this.keep(scope, valueType(x.type, form), code);
     const { code } = value;
     if (x.type === 'float') {
-      const lanes = scope.lanes && this.differs(x, scope) ? 4 : 1;
-      const known = this.#belowOne.has(expr) ? expBelowZero : floatUnary[fn];
+      const { floats } = this;
+      const lanes = scope.lanes && this.differs(x, scope) ? floats.lanes : 1;
+      const known = floats === singles && this.#belowOne.has(expr) ? expBelowZero : floats.unary[fn];
       const rare = (): Code => this.#rare.unary(fn, code, lanes);
       if (!known) return this.#floatResult(fn, rare(), scope, x);
       if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep), scope, x);
-      const isLarge = v128.anyTrue(v128.not(f32x4.le(f32x4.abs(code), f32x4.const(LARGEST_ANGLE))));
+      const { le, abs, const: number } = floats.code;
+      const isLarge = v128.anyTrue(v128.not(le(abs(code), number(LARGEST_ANGLE))));
       const near = keep(known(code, keep));
       return { form, code: whenVector(isLarge, rare(), near) };
     }
@@ -376,7 +366,7 @@ export class ExpressionWriter {
       const scalar = table[fn];
       if (!scalar) throw undefinedFunction(fn, x.type);
       const one: Keep = (each) => this.keep(scope, 'i32', each);
-      return { form, code: perLane((lane) => scalar(one(i32x4.extract(code, lane)), one)) };
+      return { form, code: this.#perLane((lane) => scalar(one(i32x4.extract(code, lane)), one)) };
     }
     const known = table[fn];
     if (!known) throw undefinedFunction(fn, x.type);
@@ -385,7 +375,9 @@ export class ExpressionWriter {
 
   /** A predicate of floats that are one and the same is one truth value. */
   #floatResult(fn: string, code: Code, scope: Scope, ...operands: readonly Expr[]): Value {
-    if (!predicates.has(fn) || operands.some((operand) => this.differs(operand, scope))) return { form: 'lanes', code };
+    if (!predicates.has(fn)) return { form: 'lanes', code };
+    if (operands.some((operand) => this.differs(operand, scope)))
+      return { form: 'lanes', code: this.floats.narrow(code, (mask) => this.keep(scope, 'v128', mask)) };
     return { form: 'scalar', code: i32.and(i32x4.extract(code, 0), i32.const(1)) };
   }
 
@@ -397,13 +389,15 @@ export class ExpressionWriter {
     const left = this.#readable(form, x, scope);
     const right = this.#readable(form, y, scope);
     if (type === 'float') {
-      const known = y.kind === 'const' ? (floatBeforeConstant(fn, y.value) ?? floatBinary[fn]) : floatBinary[fn];
+      const { floats } = this;
+      const plain = floats.binary[fn];
+      const known = y.kind === 'const' ? (beforeConstant(floats, fn, y.value) ?? plain) : plain;
       if (known) return this.#floatResult(fn, known(left, right, keep), scope, x, y);
-      const rare = (): Code => this.#rare.binary(fn, left, right, differs ? 4 : 1);
+      const rare = (): Code => this.#rare.binary(fn, left, right, differs ? floats.lanes : 1);
       if (fn !== 'pow' || this.differs(y, scope)) return { form, code: rare() };
       // The commonest power is one product.
-      const isSquare = i32x4.allTrue(f32x4.eq(right, f32x4.const(2)));
-      return { form, code: whenVector(isSquare, f32x4.mul(left, left), rare()) };
+      const { eq, mul, const: number } = floats.code;
+      return { form, code: whenVector(i32x4.allTrue(eq(right, number(2))), mul(left, left), rare()) };
     }
     if (type === 'bool') {
       const known = truthFunctions(form === 'lanes').binary[fn];
@@ -418,13 +412,19 @@ export class ExpressionWriter {
         const operands = [left, right].map((each) => one(i32x4.extract(each, lane)));
         return integers.binary[fn]?.(operands[0], operands[1], one) ?? this.#rare.integer(fn, operands[0], operands[1]);
       };
-      return { form, code: perLane(ofLane) };
+      return { form, code: this.#perLane(ofLane) };
     }
     if (type === 'i64') {
       if (fn === 'philox') return { form, code: philox(left, right, keep) };
       return { form, code: longs.binary[fn]?.(left, right, keep) ?? this.#rare.long(fn, left, right) };
     }
     return { form, code: integers.binary[fn]?.(left, right, keep) ?? this.#rare.integer(fn, left, right) };
+  }
+
+  /** Integers that are worked out one by one. */
+  #perLane(value: (lane: number) => Code): Code {
+    const [first, ...others] = this.#lanes;
+    return others.reduce((vector, lane) => i32x4.replace(vector, lane, value(lane)), i32x4.splat(value(first)));
   }
 
   /** A value in a form, to be read more than once. */
@@ -439,7 +439,10 @@ export class ExpressionWriter {
     const differs = chosen.form === 'lanes' || this.differs(x, scope) || this.differs(y, scope);
     const form: Form = type === 'float' || differs ? 'lanes' : 'scalar';
     const [left, right] = [x, y].map((each) => this.valueIn(form, each, scope));
-    if (chosen.form === 'lanes') return { form, code: v128.select(left, right, chosen.code) };
+    if (chosen.form === 'lanes') {
+      const mask = type === 'float' ? this.floats.widen(chosen.code) : chosen.code;
+      return { form, code: v128.select(left, right, mask) };
+    }
     return { form, code: choose(chosen.code, left, right) };
   }
 
@@ -447,20 +450,24 @@ export class ExpressionWriter {
     const value = this.value(x, scope);
     const { form, code } = value;
     const keep: Keep = (each) => this.keep(scope, valueType(x.type, form), each);
+    const { floats } = this;
+    const { ne, lt, abs, const: number } = floats.code;
     if (to === 'float') {
-      if (x.type === 'i64' && form === 'scalar') return { form: 'lanes', code: f32x4.splat(f32.ofLong(code)) };
-      if (x.type === 'bool' && form === 'lanes') return { form, code: v128.and(code, f32x4.const(1)) };
-      return { form: 'lanes', code: f32x4.ofIntegers(form === 'lanes' ? code : i32x4.splat(code)) };
+      if (x.type === 'i64' && form === 'scalar') return { form: 'lanes', code: floats.ofLong(code) };
+      if (x.type === 'bool' && form === 'lanes') return { form, code: v128.and(floats.widen(code), number(1)) };
+      return { form: 'lanes', code: floats.code.ofIntegers(form === 'lanes' ? code : i32x4.splat(code)) };
     }
     if (x.type === 'float') {
-      if (to === 'bool') return this.#floatResult('ne', f32x4.ne(code, f32x4.const(0)), scope, x);
+      if (to === 'bool') return this.#floatResult('ne', ne(code, number(0)), scope, x);
       if (to === 'i64') {
         if (this.differs(x, scope)) throw new NeedsSingleSteps(scope.lanes!.axis);
-        return { form: 'scalar', code: longOfFloat(f32x4.extract(code, 0), code) };
+        // The least integer where a float is beyond the range, as a processor gives it.
+        const inRange = i32x4.allTrue(lt(abs(code), number(2 ** 63)));
+        return { form: 'scalar', code: choose(inRange, floats.toLong(code), i64.const(-(2n ** 63n))) };
       }
-      const inRange = f32x4.lt(f32x4.abs(code), f32x4.const(2 ** 31));
+      const inRange = floats.narrow(lt(abs(code), number(2 ** 31)), keep);
       const least = -0x80000000;
-      const whole = v128.select(i32x4.ofFloats(code), v128.words(least, least, least, least), inRange);
+      const whole = v128.select(floats.toIntegers(code), v128.words(least, least, least, least), inRange);
       return this.differs(x, scope) ? { form, code: whole } : { form: 'scalar', code: i32x4.extract(whole, 0) };
     }
     if (to === 'bool') {
@@ -498,14 +505,15 @@ export class ExpressionWriter {
     scope.code.push(countUp(index, start, end, 1, inner.code));
   }
 
-  /** Four steps of so many groups at a time, as long as there are as many; where the rest begins. */
+  /** A vector's steps of so many groups at a time, as long as there are as many; where the rest begins. */
   laneSteps(axis: AxisExpr, start: Code, end: Code, scope: Scope, groups: number, body: (scope: Scope) => void): Code {
     const lanes: Lanes = { axis, firsts: this.body.integers(groups) };
-    const size = 4 * groups;
+    const each = this.floats.lanes;
+    const size = each * groups;
     const whole = this.keep(scope, 'i32', i32.add(start, i32.and(i32.sub(end, start), i32.const(-size))));
     const inner = scope.openLanes(lanes);
     const [first, ...others] = lanes.firsts;
-    others.forEach((other, at) => inner.code.push(other.set(i32.add(first.get, i32.const(4 * (at + 1))))));
+    others.forEach((other, at) => inner.code.push(other.set(i32.add(first.get, i32.const(each * (at + 1))))));
     body(inner);
     scope.code.push(countUp(first, start, whole, size, inner.code));
     return whole;
@@ -562,16 +570,6 @@ export class ExpressionWriter {
 }
 
 const predicates = new Set(['isnan', 'isinf', 'isfinite', 'signbit', 'eq', 'ne', 'lt', 'le', 'gt', 'ge']);
-
-function perLane(value: (lane: number) => Code): Code {
-  return LANES.slice(1).reduce((vector, lane) => i32x4.replace(vector, lane, value(lane)), i32x4.splat(value(0)));
-}
-
-/** The least integer where a float is beyond the range, as a processor gives it. */
-function longOfFloat(single: Code, lanes: Code): Code {
-  const inRange = i32x4.allTrue(f32x4.lt(f32x4.abs(lanes), f32x4.const(2 ** 63)));
-  return choose(inRange, i64.ofFloat(single), i64.const(-(2n ** 63n)));
-}
 
 function undefinedFunction(fn: string, type: ExprType): CressetError {
   return new CressetError('DEVICE_FUNCTION', `the function ${fn} is not defined for values of type ${type}`);

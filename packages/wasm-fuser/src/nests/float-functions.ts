@@ -1,17 +1,6 @@
-import {
-  erfRational,
-  tanhRational,
-  type BinaryFunction,
-  type RationalFunction,
-  type UnaryFunction,
-} from '@cresset/tensorexpr';
-import { f32x4, i32x4, v128, i32, type Code } from '../code.ts';
-
-/** Puts a value where it can be read as often as one likes. */
-export type Keep = (vector: Code) => Code;
-
-type Unary = (x: Code, keep: Keep) => Code;
-type Binary = (x: Code, y: Code, keep: Keep) => Code;
+import { erfRational, tanhRational, type RationalFunction } from '@cresset/tensorexpr';
+import { f32, f32x4, f64, i32, i32x4, i64, v128, type Code } from '../code.ts';
+import { plainFunctions, polynomial as polynomialOf, type Floats, type Keep, type Unary } from './floats.ts';
 
 const { add, sub, mul, div } = f32x4;
 const number = f32x4.const;
@@ -20,11 +9,7 @@ const signs = sized(-0x80000000);
 const sizes = sized(0x7fffffff);
 const infinity = number(Infinity);
 
-/** `c₀ + x (c₁ + x (c₂ + …))`. */
-const polynomial = (x: Code, coefficients: readonly number[]): Code =>
-  coefficients
-    .slice(0, -1)
-    .reduceRight<Code>((sum, coefficient) => add(number(coefficient), mul(x, sum)), number(coefficients.at(-1)!));
+const polynomial = (x: Code, coefficients: readonly number[]): Code => polynomialOf(f32x4, x, coefficients);
 
 const withSign = (size: Code, of: Code): Code => v128.select(size, of, sizes);
 const isNan = (x: Code): Code => f32x4.ne(x, x);
@@ -216,58 +201,42 @@ export const toHalfBits: Unary = (x, keep) => {
 export const toBfloatBits: Unary = (x, keep) =>
   v128.select(sized(0x7fc0), i32x4.shiftRightUnsigned(keep(bfloat(x, keep)), i32.const(16)), isNan(x));
 
-/** Functions of four floats; those that are missing are worked out lane by lane. Predicates give masks. */
-export const floatUnary: Partial<Record<UnaryFunction, Unary>> = {
-  neg: f32x4.neg,
-  abs: f32x4.abs,
-  sign: (x) => v128.or(v128.and(f32x4.gt(x, number(0)), ones), v128.and(f32x4.lt(x, number(0)), number(-1))),
-  not: (x) => v128.and(f32x4.eq(x, number(0)), ones),
-  exp,
-  expm1,
-  log,
-  log2,
-  log10,
-  log1p,
-  sqrt: f32x4.sqrt,
-  rsqrt: (x) => div(ones, f32x4.sqrt(x)),
-  sin: ofAngle(0),
-  cos: ofAngle(1),
-  tanh,
-  erf,
-  floor: f32x4.floor,
-  ceil: f32x4.ceil,
-  round: f32x4.nearest,
-  trunc: f32x4.trunc,
-  isnan: isNan,
-  isinf: (x) => f32x4.eq(f32x4.abs(x), infinity),
-  isfinite: (x) => f32x4.lt(f32x4.abs(x), infinity),
-  signbit: (x) => i32x4.shiftRight(x, i32.const(31)),
-  half,
-  bfloat,
-};
+const { unary, binary } = plainFunctions(f32x4, sizes);
+const same = (x: Code): Code => x;
 
-/** Functions of two times four floats; comparisons give masks. */
-export const floatBinary: Partial<Record<BinaryFunction, Binary>> = {
-  add,
-  sub,
-  mul,
-  div,
-  truncdiv: (x, y) => f32x4.trunc(div(x, y)),
-  copysign: (x, y) => withSign(x, y),
-  max: f32x4.max,
-  min: f32x4.min,
-  fmax: (x, y) => v128.select(y, v128.select(x, f32x4.max(x, y), isNan(y)), isNan(x)),
-  fmin: (x, y) => v128.select(y, v128.select(x, f32x4.min(x, y), isNan(y)), isNan(x)),
-  eq: f32x4.eq,
-  ne: f32x4.ne,
-  lt: f32x4.lt,
-  le: f32x4.le,
-  gt: f32x4.gt,
-  ge: f32x4.ge,
+export const singles: Floats = {
+  dtype: 'float32',
+  lanes: 4,
+  code: f32x4,
+  unary: {
+    ...unary,
+    exp,
+    expm1,
+    log,
+    log2,
+    log10,
+    log1p,
+    sin: ofAngle(0),
+    cos: ofAngle(1),
+    tanh,
+    erf,
+    signbit: (x) => i32x4.shiftRight(x, i32.const(31)),
+    single: same,
+    half,
+    bfloat,
+  },
+  binary,
+  narrow: same,
+  widen: same,
+  ofSingles: same,
+  toSingles: same,
+  ofLong: (x) => f32x4.splat(f32.ofLong(x)),
+  toLong: (x) => i64.ofFloat(f32x4.extract(x, 0)),
+  toIntegers: i32x4.ofFloats,
+  extract: (x, lane) => f64.ofFloat(f32x4.extract(x, lane)),
+  replace: (x, lane, value) => f32x4.replace(x, lane, f32.ofDouble(value)),
+  splat: (value) => f32x4.splat(f32.ofDouble(value)),
+  load: v128.loadSplat,
+  loadLane: v128.loadLane,
+  storeLane: v128.storeLane,
 };
-
-/** One instruction where the second of two values is a known number: a NaN stays, and so does the first of two zeros, as PyTorch's `relu` has it. */
-export function floatBeforeConstant(fn: BinaryFunction, value: number | bigint | boolean): Binary | undefined {
-  if (Number.isNaN(Number(value))) return undefined;
-  return fn === 'max' ? f32x4.greater : fn === 'min' ? f32x4.lesser : undefined;
-}

@@ -1,9 +1,6 @@
 import type { BinaryFunction, UnaryFunction } from '@cresset/tensorexpr';
 import { choose, i32, i32x4, i64, v128, type Code } from '../code.ts';
-import type { Keep } from './float-functions.ts';
-
-type Unary = (x: Code, keep: Keep) => Code;
-type Binary = (x: Code, y: Code, keep: Keep) => Code;
+import type { Binary, Unary } from './floats.ts';
 
 /** What integers of both sizes have, one number at a time; operands can be read as often as one likes. Division by 0 gives 0. */
 function scalarFunctions(type: typeof i32 | typeof i64, bits: number, number: (value: number) => Code) {

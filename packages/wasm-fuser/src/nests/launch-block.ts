@@ -1,6 +1,7 @@
 import type { KernelSignature, ParamExpr } from '@cresset/tensorexpr';
-import { i32, i64, v128, type Code, type Local } from '../code.ts';
+import { i32, i64, type Code, type Local } from '../code.ts';
 import type { ValueType } from '../module.ts';
+import type { Floats } from './floats.ts';
 import type { Value } from './scope.ts';
 
 /** Bytes of a place in a launch block. */
@@ -20,6 +21,7 @@ export class LaunchBlock {
   constructor(
     private readonly signature: KernelSignature,
     private readonly pointer: Local,
+    private readonly floats: Floats,
     private readonly keep: (type: ValueType, code: Code) => Code,
   ) {}
 
@@ -42,7 +44,7 @@ export class LaunchBlock {
     const { pointer } = this;
     switch (param.type) {
       case 'float':
-        return { form: 'lanes', code: this.#once(`p${at}`, 'v128', () => v128.loadSplat(pointer.get, at)) };
+        return { form: 'lanes', code: this.#once(`p${at}`, 'v128', () => this.floats.load(pointer.get, at)) };
       case 'i64':
         return { form: 'scalar', code: this.#once(`p${at}`, 'i64', () => i64.load(pointer.get, at)) };
       default:
@@ -57,13 +59,20 @@ export class LaunchBlock {
   }
 }
 
-/** Writes a param's value to its place. */
-export function writeParam(view: DataView, at: number, { type }: ParamExpr, value: number | bigint | boolean): void {
-  if (type === 'float') view.setFloat32(at, Number(value), true);
+/** Writes a param's value to its place among those of a launch. */
+export function writeParam(
+  view: DataView,
+  block: number,
+  { bindings, params, hasDoubles }: KernelSignature,
+  param: number,
+  value: number | bigint | boolean,
+): void {
+  const { type } = params[param];
+  const at = block + PLACE * (bindings.length + param);
+  if (type === 'float' && hasDoubles) view.setFloat64(at, Number(value), true);
+  else if (type === 'float') view.setFloat32(at, Number(value), true);
   else if (type === 'i64') view.setBigInt64(at, BigInt.asIntN(64, BigInt(value)), true);
   else view.setInt32(at, Number(typeof value === 'bigint' ? BigInt.asIntN(32, value) : value), true);
 }
 
 export const bindingPlace = (binding: number): number => PLACE * binding;
-
-export const paramPlace = (bindings: number, param: number): number => PLACE * (bindings + param);

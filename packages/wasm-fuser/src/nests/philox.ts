@@ -1,5 +1,5 @@
 import { i64, type Code } from '../code.ts';
-import type { Keep } from './float-functions.ts';
+import type { Keep } from './floats.ts';
 
 const low = (x: Code): Code => i64.and(x, i64.const(0xffffffffn));
 const high = (x: Code): Code => i64.shiftRightUnsigned(x, i64.const(32n));

@@ -9,8 +9,9 @@ import {
   type BinaryFunction,
   type UnaryFunction,
 } from '@cresset/tensorexpr';
-import { f32, f32x4, f64, i32, i64, type Code } from '../code.ts';
+import { i32, i64, type Code } from '../code.ts';
 import type { ImportedFunction, ModuleBuilder } from '../module.ts';
+import type { Floats } from './floats.ts';
 
 /** What modules call for functions that have no code: the reference's, one number at a time, in double precision. */
 export const rareImports: readonly ImportedFunction[] = [
@@ -20,7 +21,11 @@ export const rareImports: readonly ImportedFunction[] = [
 ];
 
 const unaryTable = unaryFunctions.map((name) => floatUnary[name]);
-const binaryTable = binaryFunctions.map((name) => (name === 'nextafter' ? nextafterSingle : floatBinary[name]));
+/** `nextafter` is that of singles in its place, and of doubles at the end. */
+const binaryTable = [
+  ...binaryFunctions.map((name) => (name === 'nextafter' ? nextafterSingle : floatBinary[name])),
+  floatBinary.nextafter,
+];
 const longTable = binaryFunctions.map((name) => integerBinary[name]);
 
 export const rareFunctions = {
@@ -31,17 +36,22 @@ export const rareFunctions = {
 
 /** Calls of the functions that a module is given. */
 export class RareCalls {
-  constructor(private readonly module: ModuleBuilder) {}
+  constructor(
+    private readonly module: ModuleBuilder,
+    private readonly floats: Floats,
+  ) {}
 
   /** Works out `lanes` lanes, one after the other. */
   unary(fn: UnaryFunction, x: Code, lanes: number): Code {
     const which = i32.const(unaryFunctions.indexOf(fn));
-    return everyLane(lanes, (lane) => this.module.imported('unary', which, double(x, lane)));
+    return this.#everyLane(lanes, (lane) => this.module.imported('unary', which, this.floats.extract(x, lane)));
   }
 
   binary(fn: BinaryFunction, x: Code, y: Code, lanes: number): Code {
-    const which = i32.const(binaryFunctions.indexOf(fn));
-    return everyLane(lanes, (lane) => this.module.imported('binary', which, double(x, lane), double(y, lane)));
+    const { dtype, extract } = this.floats;
+    const isLast = fn === 'nextafter' && dtype === 'float64';
+    const which = i32.const(isLast ? binaryFunctions.length : binaryFunctions.indexOf(fn));
+    return this.#everyLane(lanes, (lane) => this.module.imported('binary', which, extract(x, lane), extract(y, lane)));
   }
 
   long(fn: BinaryFunction, x: Code, y: Code): Code {
@@ -56,12 +66,10 @@ export class RareCalls {
   integer(fn: BinaryFunction, x: Code, y: Code): Code {
     return i32.ofLong(this.long(fn, i64.ofInteger(x), i64.ofInteger(y)));
   }
-}
 
-const double = (x: Code, lane: number): Code => f64.ofFloat(f32x4.extract(x, lane));
-
-function everyLane(lanes: number, value: (lane: number) => Code): Code {
-  let vector = f32x4.splat(f32.ofDouble(value(0)));
-  for (let lane = 1; lane < lanes; lane++) vector = f32x4.replace(vector, lane, f32.ofDouble(value(lane)));
-  return vector;
+  #everyLane(lanes: number, value: (lane: number) => Code): Code {
+    let vector = this.floats.splat(value(0));
+    for (let lane = 1; lane < lanes; lane++) vector = this.floats.replace(vector, lane, value(lane));
+    return vector;
+  }
 }

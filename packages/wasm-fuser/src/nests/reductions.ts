@@ -9,8 +9,8 @@ import {
   type FreeAxes,
   type ReduceExpr,
 } from '@cresset/tensorexpr';
-import { countUp, f32x4, i32, i32x4, i64, v128, when, type Code, type Local } from '../code.ts';
-import { floatBinary } from './float-functions.ts';
+import { countUp, i32, i32x4, i64, v128, when, type Code, type Local } from '../code.ts';
+import type { Floats } from './floats.ts';
 import { integerLanesBinary, integers, longs, truthFunctions } from './integer-functions.ts';
 import type { FunctionBody, ValueType } from '../module.ts';
 import { isOne, strideOf } from './index-steps.ts';
@@ -32,6 +32,7 @@ interface LoopWriter {
   readonly body: FunctionBody;
   readonly freeAxes: FreeAxes;
   readonly groups: Groups;
+  readonly floats: Floats;
   groupsOf(expr: Expr, scope: Scope): number;
   differs(expr: Expr, scope: Scope): boolean;
   value(expr: Expr, scope: Scope): Value;
@@ -51,13 +52,13 @@ type Combine = (x: Code, y: Code) => Code;
 const operations = { sum: 'add', prod: 'mul', max: 'max', min: 'min', any: 'or', all: 'and' } as const;
 
 /** One step of a reduction. */
-export function combination(fn: keyof typeof operations, type: ExprType, form: Form): Combine {
+export function combination(fn: keyof typeof operations, type: ExprType, form: Form, floats: Floats): Combine {
   const name = type === 'bool' && fn === 'sum' ? 'or' : operations[fn];
   const never = (code: Code): Code => code;
   if (type === 'bool') return truthFunctions(form === 'lanes').binary[name]!;
   const table =
     type === 'float'
-      ? floatBinary
+      ? floats.binary
       : type === 'i64'
         ? longs.binary
         : form === 'lanes'
@@ -155,7 +156,7 @@ class Reduction {
     private readonly beside?: (scope: Scope) => void,
   ) {
     this.totals = this.#begun(scope, groups);
-    this.#combine = combination(fn, this.#type, form);
+    this.#combine = combination(fn, this.#type, form, writer.floats);
   }
 
   get #type(): ExprType {
@@ -196,7 +197,7 @@ class Reduction {
           return;
         }
         const value = this.#value(body, scope);
-        this.#join(total, value, f32x4.ne(value, value), scope);
+        this.#join(total, value, this.writer.floats.code.ne(value, value), scope);
       });
     });
     this.beside?.(scope);
@@ -206,7 +207,8 @@ class Reduction {
     const unordered = this.#unordered.get(total);
     if (!unordered) scope.code.push(total.set(this.#combine(total.get, value)));
     else {
-      const extreme = this.fn === 'max' ? f32x4.greater : f32x4.lesser;
+      const { greater, lesser } = this.writer.floats.code;
+      const extreme = this.fn === 'max' ? greater : lesser;
       scope.code.push(total.set(extreme(total.get, value)), unordered.set(v128.or(unordered.get, isUnordered)));
     }
   }
@@ -245,11 +247,12 @@ class Reduction {
   /** Adds the sum of a stretch, and what the addition of the last one lost: there may be as many stretches as one likes. */
   #addPart(total: Local, part: Local, scope: Scope, lost: Local): void {
     const { writer } = this;
-    const own = writer.keep(scope, 'v128', f32x4.sub(part.get, lost.get));
-    const next = writer.keep(scope, 'v128', f32x4.add(total.get, own));
-    const rest = writer.keep(scope, 'v128', f32x4.sub(f32x4.sub(next, total.get), own));
+    const { add, sub, lt, abs, const: number } = writer.floats.code;
+    const own = writer.keep(scope, 'v128', sub(part.get, lost.get));
+    const next = writer.keep(scope, 'v128', add(total.get, own));
+    const rest = writer.keep(scope, 'v128', sub(sub(next, total.get), own));
     // What infinities lose is nothing.
-    const isFinite = f32x4.lt(f32x4.abs(rest), f32x4.const(Infinity));
+    const isFinite = lt(abs(rest), number(Infinity));
     scope.code.push(lost.set(v128.and(rest, isFinite)), total.set(next));
   }
 
@@ -294,12 +297,14 @@ class Reduction {
       });
       rest = after.get;
     } else rest = whole(i32.const(0), end, scope);
+    // Halves, then neighbours; two doubles are halves, and what lies beside them are neighbours.
+    const [halves, neighbours] = [
+      [2, 3, 0, 1],
+      [1, 0, 3, 2],
+    ];
+    const orders = writer.floats.lanes === 4 ? [halves, neighbours] : this.#type === 'float' ? [halves] : [neighbours];
     all.forEach((lanes, at) => {
-      // Halves, then neighbours.
-      for (const order of [
-        [2, 3, 0, 1],
-        [1, 0, 3, 2],
-      ]) {
+      for (const order of orders) {
         scope.code.push(lanes.set(this.#combine(lanes.get, v128.shuffle(lanes.get, lanes.get, order))));
       }
       scope.code.push(totals[at].set(this.#combine(totals[at].get, lanes.get)));
@@ -330,12 +335,14 @@ function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'arg
     writer.groups.each(all.length, (group) => {
       const { best, position } = all[group];
       const candidate = writer.keep(inner, valueType(type, form), writer.valueIn(form, expr.body, inner));
-      const wins = isBetter(fn, type, form, candidate, best.get);
+      const wins = isBetter(fn, type, form, candidate, best.get, writer.floats);
       if (inLanes) {
-        const mask = writer.keep(inner, 'v128', wins);
+        const keep = (code: Code): Code => writer.keep(inner, 'v128', code);
+        const mask = keep(wins);
+        const narrow = type === 'float' ? writer.floats.narrow(mask, keep) : mask;
         inner.code.push(
           best.set(v128.select(candidate, best.get, mask)),
-          position.set(v128.select(i32x4.splat(step.get), position.get, mask)),
+          position.set(v128.select(i32x4.splat(step.get), position.get, narrow)),
         );
       } else {
         const one = form === 'lanes' ? i32.and(i32x4.extract(wins, 0), i32.const(1)) : wins;
@@ -353,13 +360,20 @@ function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'arg
   return { form: 'scalar', code: writer.keep(scope, 'i64', i64.ofInteger(all[0].position.get)) };
 }
 
-function isBetter(fn: 'argmax' | 'argmin', type: ExprType, form: Form, x: Code, best: Code): Code {
+function isBetter(
+  fn: 'argmax' | 'argmin',
+  type: ExprType,
+  form: Form,
+  x: Code,
+  best: Code,
+  { code: { ne, gt, lt } }: Floats,
+): Code {
   if (type === 'bool') return form === 'lanes' ? v128.andNot(x, best) : i32.and(x, i32.eqz(best));
   if (type !== 'float') {
     const own = type === 'i64' ? i64 : form === 'lanes' ? i32x4 : i32;
     return fn === 'argmax' ? own.gt(x, best) : own.lt(x, best);
   }
-  const isNan = (value: Code): Code => f32x4.ne(value, value);
-  const better = fn === 'argmax' ? f32x4.gt(x, best) : f32x4.lt(x, best);
+  const isNan = (value: Code): Code => ne(value, value);
+  const better = fn === 'argmax' ? gt(x, best) : lt(x, best);
   return v128.or(better, v128.andNot(isNan(x), isNan(best)));
 }

@@ -1,6 +1,6 @@
 import { cast, exprTypeOf, type Expr, type Store } from '@cresset/tensorexpr';
 import { i32, i32x4, i64, when, type Code } from '../code.ts';
-import { elementShift, loadOne, scatter, storeOne, storeSide } from './elements.ts';
+import { elementShift } from './elements.ts';
 import { NeedsSingleSteps, type ExpressionWriter } from './expression-writer.ts';
 import { hasLoad, isOne, strideOf } from './index-steps.ts';
 import { combination } from './reductions.ts';
@@ -46,6 +46,7 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
   const { dtype } = operand;
   const type = exprTypeOf(dtype);
   const shift = elementShift(dtype);
+  const { elements, floats } = writer;
   const at = (index: Code): Code => i32.add(writer.address(store), shift === 0 ? index : i32.shl(index, shift));
   const keep = (code: Code): Code => writer.keep(scope, 'v128', code);
   if (!writer.differs(offset, scope)) {
@@ -53,14 +54,18 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
     const address = writer.keep(scope, 'i32', at(writer.valueIn('scalar', offset, scope)));
     const own = writer.value(value, scope);
     if (!combine) {
-      scope.code.push(storeOne(dtype, address, own, keep));
+      scope.code.push(elements.storeOne(dtype, address, own, keep));
       return;
     }
-    const before = loadOne(dtype, type, address, keep);
+    const before = elements.one(dtype, type, address, keep);
     const form = own.form;
     const earlier = writer.keep(scope, valueType(type, form), before.code);
-    const joined = writer.keep(scope, valueType(type, form), combination(combine, type, form)(earlier, own.code));
-    scope.code.push(storeOne(dtype, address, { form, code: joined }, keep));
+    const joined = writer.keep(
+      scope,
+      valueType(type, form),
+      combination(combine, type, form, floats)(earlier, own.code),
+    );
+    scope.code.push(elements.storeOne(dtype, address, { form, code: joined }, keep));
     return;
   }
   const { lanes } = scope;
@@ -74,8 +79,8 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
       (inner: Scope) =>
       (code: Code): Code =>
         writer.keep(inner, 'v128', code);
-    side.code.push(storeSide(dtype, at(indices[0]), own, keepIn(side)));
-    apart.code.push(scatter(dtype, indices.map(at), own, keepIn(apart)));
+    side.code.push(elements.storeSide(dtype, at(indices[0]), own, keepIn(side)));
+    apart.code.push(elements.scatter(dtype, indices.map(at), own, keepIn(apart)));
     scope.code.push(when(areBeside, side.code, apart.code));
     return;
   }
@@ -83,18 +88,18 @@ function writeGroup(writer: ExpressionWriter, store: Store, value: Expr, scope: 
   const isSide = isOne(stride);
   const step = isSide ? i32.const(1) : writer.valueIn('scalar', stride, scope);
   const places = (): Code[] =>
-    [0, 1, 2, 3].map((lane) =>
+    Array.from({ length: floats.lanes }, (_, lane) =>
       writer.keep(scope, 'i32', at(lane === 0 ? first : i32.add(first, i32.mul(step, i32.const(lane))))),
     );
   if (type === 'i64') {
     const { form, code } = writer.value(value, scope);
-    const elements = (lane: number): Code => (form === 'lanes' ? i64.ofInteger(i32x4.extract(code, lane)) : code);
+    const one = (lane: number): Code => (form === 'lanes' ? i64.ofInteger(i32x4.extract(code, lane)) : code);
     scope.code.push(
-      places().map((place, lane) => storeOne(dtype, place, { form: 'scalar', code: elements(lane) }, keep)),
+      places().map((place, lane) => elements.storeOne(dtype, place, { form: 'scalar', code: one(lane) }, keep)),
     );
     return;
   }
   const own = keep(writer.valueIn('lanes', value, scope));
-  if (isSide) scope.code.push(storeSide(dtype, writer.keep(scope, 'i32', at(first)), own, keep));
-  else scope.code.push(scatter(dtype, places(), own, keep));
+  if (isSide) scope.code.push(elements.storeSide(dtype, writer.keep(scope, 'i32', at(first)), own, keep));
+  else scope.code.push(elements.scatter(dtype, places(), own, keep));
 }

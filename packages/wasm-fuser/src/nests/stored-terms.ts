@@ -12,6 +12,7 @@ import {
   walk,
   type AxisExpr,
   type Expr,
+  type LoadExpr,
   type LoopNest,
   type ReduceExpr,
   type Store,
@@ -42,7 +43,7 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
   if (nest.stores.length !== 1 || nest.innerAxes.length !== 1 || store.guard || store.combine) return null;
   const freeAxes = new FreeAxes();
   const stride = strideOf(store.offset, axis, freeAxes);
-  if (store.operand.dtype !== 'float32' || hasLoad(store.offset) || !stride || !isOne(stride)) return null;
+  if (!isStoredAsComputed(store) || hasLoad(store.offset) || !stride || !isOne(stride)) return null;
   for (const reduction of reductionsIn([store.value])) {
     const [along] = reduction.axes;
     const { body } = reduction;
@@ -68,6 +69,12 @@ export function storedTerms(nest: LoopNest): StoredTerms | null {
     };
   }
   return null;
+}
+
+/** Whether elements are what a nest computes in: it does so in double precision where it reads or writes such. */
+function isStoredAsComputed({ operand: { dtype }, value }: Store): boolean {
+  const isDouble = (load: LoadExpr): boolean => load.operand.dtype === 'float64';
+  return dtype === 'float64' || (dtype === 'float32' && !loadsIn([value]).some(isDouble));
 }
 
 function isCostly(body: Expr, along: AxisExpr, freeAxes: FreeAxes): boolean {

@@ -48,6 +48,7 @@ const floatUnary: Record<UnaryFunction, Unary> = {
   isinf: call('is_infinite'),
   isfinite: call('is_finite'),
   signbit: call('sign_bit'),
+  single: same,
   half: call('round_to_half'),
   bfloat: call('round_to_bfloat'),
 };

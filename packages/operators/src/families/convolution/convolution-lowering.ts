@@ -51,7 +51,7 @@ export function lowerConvolution(label: string, convolution: Convolution, out: T
       ? { index: position.index, conditions: [] }
       : transposed
         ? transposedPosition(convolution, position.index, tap, sizes)
-        : windowPosition(convolution, position.index, tap, sizes);
+        : windowPosition(convolution, position.index, tap, sizes, overruns(convolution));
     const element = cast(type, input.at([batch, inGroup(channel, inChannels), ...at]));
     return where(conditions, element, constant(type, type === 'i64' ? 0n : 0));
   };
@@ -103,6 +103,14 @@ function spreads({ transposed, kernel, stride, padding, dilation, output_padding
     kernel.every((size, dim) => size === stride[dim] && (size === 1 || dilation[dim] === 1)) &&
     [...padding, ...output_padding].every((size) => size === 0)
   );
+}
+
+/** Whether windows go beyond the end of an input that nothing is in front of: where `same` needs one more behind than in front. */
+function overruns({ kernel, stride, padding, dilation, inputSize, outputSize }: Convolution): boolean {
+  return kernel.some((size, dim) => {
+    const last = (outputSize[dim] - 1) * stride[dim] + (size - 1) * dilation[dim] - padding[dim];
+    return padding[dim] === 0 && last >= inputSize[dim];
+  });
 }
 
 /** Where in the input a kernel element falls, and what must hold for it to be inside. */

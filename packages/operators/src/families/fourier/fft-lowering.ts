@@ -1,4 +1,4 @@
-import { contiguousStrides, isComplex, type Tensor } from '@cresset/tensor';
+import { contiguousStrides, isComplex, type ScalarType, type Tensor } from '@cresset/tensor';
 import {
   axis,
   binary,
@@ -15,6 +15,7 @@ import {
 import { partOf } from '../../kernels/copy.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, float, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
+import { computedFloat } from '../../kernels/type-promotion.ts';
 
 /** Fourier transforms on a device: Stockham's algorithm, a pass for each factor of the length, without bit reversal. */
 
@@ -53,11 +54,12 @@ export const partsOf = (tensor: Tensor): Parts =>
 /** New parts, contiguous, with every element worked out from its indices. */
 export function generateParts(
   sizes: readonly number[],
+  dtype: ScalarType,
   element: (axes: readonly AxisExpr[]) => { re: Expr; im: Expr },
   label: string,
   context: LoweringContext,
 ): { re: Tensor; im: Tensor } {
-  const [re, im] = [context.temporary(sizes, 'float32'), context.temporary(sizes, 'float32')];
+  const [re, im] = [0, 1].map(() => context.temporary(sizes, computedFloat(dtype)));
   storeParts({ re, im }, element, label, context);
   return { re, im };
 }
@@ -105,6 +107,7 @@ export function resizedParts(
   const half = Math.floor(length / 2) + 1;
   return generateParts(
     parts.re.sizes.with(dim, length),
+    parts.re.dtype,
     (axes) => {
       const own = axes[dim];
       const isMirrored = mirrored ? binary('ge', own, indexParam(half)) : null;
@@ -158,12 +161,12 @@ function pass(
   label: string,
   context: LoweringContext,
 ): Parts {
-  const { sizes } = parts.re;
+  const { sizes, dtype } = parts.re;
   const whole = sizes[dim] / done;
   const rest = whole / factor;
   // The transformed dimension as three: p, k and q, the last running fastest.
   const split = [...sizes.slice(0, dim), rest, factor, done, ...sizes.slice(dim + 1)];
-  const [re, im] = [context.temporary(sizes, 'float32'), context.temporary(sizes, 'float32')];
+  const [re, im] = [0, 1].map(() => context.temporary(sizes, computedFloat(dtype)));
   const [target, other] = [re, im].map((tensor) => new TensorView(tensor.asStrided(split, contiguousStrides(split))));
   const axes = target.axes();
   const [p, k, q] = axes.slice(dim, dim + 3);

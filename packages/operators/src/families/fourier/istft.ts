@@ -4,7 +4,7 @@ import { axis, binary, cast, reduce, select, TensorView, unary, type Expr } from
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
-import { dtypeName } from '../../kernels/type-promotion.ts';
+import { computedFloat, dtypeName } from '../../kernels/type-promotion.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { add, and, div, float, floatParam, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
@@ -159,7 +159,7 @@ function lowerIstft(args: IstftArgs, out: Tensor, context: LoweringContext): voi
   const scale = floatParam((args.normalized ? Math.sqrt(size) : 1) / size);
   const shown = (part: Tensor): Tensor => (self.dim === 3 ? part : part.asStrided([1, samples], [0, part.strides[0]]));
   const target = isComplex(out.dtype) ? partsOf(out) : { re: out, im: null };
-  const envelopes = context.temporary([samples], 'float32');
+  const envelopes = context.temporary([samples], computedFloat(out.dtype));
   const [envelope, axes] = [new TensorView(envelopes), new TensorView(envelopes).axes()];
   const framesAt = (sample: Expr) => {
     const position = add(sample, indexParam(start));

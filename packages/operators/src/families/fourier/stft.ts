@@ -199,6 +199,7 @@ function lowerStft(args: StftArgs, out: Tensor, context: LoweringContext): void 
   const [low, high] = [param('i32', start), param('i32', start + win)];
   const framed = generateParts(
     [batch, frames, size],
+    self.dtype,
     ([b, frame, i]) => {
       const at = binary('sub', binary('add', binary('mul', frame, param('i32', hop)), i), param('i32', margin));
       const place = paddedExpr(at, samples, args.pad_mode);

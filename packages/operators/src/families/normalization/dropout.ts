@@ -85,11 +85,7 @@ function lowerDrop(kind: Kind, input: Tensor, p: number, outs: readonly Tensor[]
     (sum, stride, dim) => binary('add', sum, binary('mul', axes[dim], param('i32', stride))),
     constant('i32', 0),
   );
-  const isKept = binary(
-    'ge',
-    uniformExpr(stream, draw),
-    number((value) => value),
-  );
+  const isKept = binary('ge', uniformExpr(stream, draw, 'float32'), number(Math.fround));
   const scaled = binary('mul', source.at(axes), factor('scale'));
   const value = kind.alpha
     ? select(isKept, binary('add', scaled, factor('shift')), factor('dropped'))

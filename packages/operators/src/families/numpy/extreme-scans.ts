@@ -20,7 +20,7 @@ import { notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { complexLogAdd } from './binary-functions.ts';
 import { linesOf, lowerScanAlong, lowerScanLines, type ScanLines } from '../reductions/scan-lowering.ts';
-import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
+import { computedFloat, dtypeName, toFloating } from '../../kernels/type-promotion.ts';
 import { forEachLine, runScan, type Running, type Scan } from '../reductions/scans.ts';
 
 /** Running extremes and sums of exponentials along a dimension (ATen/native/ReduceOps.cpp). */
@@ -121,7 +121,9 @@ function lowerLogarithms(self: Tensor, dim: number, output: Tensor, context: Low
   const relative = (x: Expr, top: Expr): Expr =>
     select(binary('eq', x, top), constant('float', 1), unary('exp', binary('sub', x, top)));
   const blocks = Math.ceil(length / logarithmBlock);
-  const [tops, sums] = [0, 1].map(() => new TensorView(context.temporary([...sizes, blocks], 'float32')));
+  const [tops, sums] = [0, 1].map(
+    () => new TensorView(context.temporary([...sizes, blocks], computedFloat(output.dtype))),
+  );
   const width = constant('i32', logarithmBlock);
   const place = (number: Expr, within: Expr): Expr => binary('add', binary('mul', number, width), within);
   const own = axis('b', param('i32', blocks));

@@ -21,15 +21,15 @@ export function integerAt(stream: RandomStream, draw: number, range: number): nu
   return bits % BigInt(range);
 }
 
-/** As `normalAt` with 24 bits. */
-export function normalExpr(stream: RandomStream, draw: Expr): Expr {
+/** As `normalAt`. */
+export function normalExpr(stream: RandomStream, draw: Expr, dtype: ScalarType): Expr {
   const one = constant('i32', 1);
   const float = (value: number): Expr => constant('float', value);
   const isSecond = binary('and', draw, one);
   const first = binary('sub', draw, isSecond);
-  const rest = binary('sub', float(1), uniformExpr(stream, first));
+  const rest = binary('sub', float(1), uniformExpr(stream, first, dtype));
   const radius = unary('sqrt', binary('mul', float(-2), unary('log', rest)));
-  const angle = binary('mul', float(2 * Math.PI), uniformExpr(stream, binary('add', first, one)));
+  const angle = binary('mul', float(2 * Math.PI), uniformExpr(stream, binary('add', first, one), dtype));
   return binary('mul', radius, select(binary('eq', isSecond, one), unary('sin', angle), unary('cos', angle)));
 }
 

@@ -97,7 +97,8 @@ function lowerDraws<Args>(
     output,
     (axes) => {
       const parameters = given.map((each) => (each instanceof TensorView ? cast('float', each.at(axes)) : each));
-      return how.body(leaves[how.leaf].expr(stream, flatPosition(axes, output.sizes)), parameters);
+      const draw = leaves[how.leaf].expr(stream, flatPosition(axes, output.sizes), output.dtype);
+      return how.body(draw, parameters);
     },
     context,
     label,

@@ -16,6 +16,7 @@ import {
   type Store,
 } from '@cresset/tensorexpr';
 import type { LoweringContext } from '../../table/row.ts';
+import { computedFloat } from '../../kernels/type-promotion.ts';
 
 /** Running sums, products and extremes on a device, of lines as long as there is memory. */
 
@@ -121,7 +122,7 @@ export function lowerScanLines(
 }
 
 /** Types that running values are kept in. */
-const runningTypes = { float: 'float32', i32: 'int32', i64: 'int64', bool: 'bool' } as const;
+const runningTypes = { i32: 'int32', i64: 'int64', bool: 'bool' } as const;
 
 /** A step for each place of all lines: what is running lies beside them, with what was rounded off of a sum of floats, as PyTorch's sums are double. */
 function lowerScanInSteps(
@@ -135,8 +136,10 @@ function lowerScanInSteps(
   const time = axis('i', param('i32', length));
   const isFirst = binary('eq', time, index(0));
   const neutral = neutralOf(fn, type);
+  const { operand: target } = store(axes, time, neutral);
   const state = () => {
-    const view = new TensorView(context.temporary(sizes, runningTypes[type]));
+    const dtype = type === 'float' ? computedFloat(target.dtype) : runningTypes[type];
+    const view = new TensorView(context.temporary(sizes, dtype));
     return {
       before: select(isFirst, neutral, view.at(axes)),
       becomes: (value: Expr): Store => ({ operand: view.operand, offset: view.offsetAt(axes), value }),

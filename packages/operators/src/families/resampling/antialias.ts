@@ -1,3 +1,4 @@
+import type { ScalarType } from '@cresset/tensor';
 import { axis, binary, cast, param, reduce, select, unary, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { add, div, float, floatParam, indexParam, mul, sub } from '../../kernels/expressions.ts';
 import { pixelScale, type ResamplingDimension, type Tap } from './resampling-weights.ts';
@@ -67,12 +68,13 @@ export function antialiasedExpr(
   dimensions: readonly ResamplingDimension[],
   filter: AntialiasFilter,
   outputs: readonly Expr[],
+  dtype: ScalarType,
   element: (at: readonly Expr[]) => Expr,
 ): Expr {
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === dimensions.length) return element(at);
     const dimension = dimensions[dim];
-    const scale = pixelScale(dimension, 'float32');
+    const scale = pixelScale(dimension, dtype);
     const stretch = Math.max(scale, 1);
     const reach = filters[filter].support * stretch;
     const center = mul(floatParam(scale), add(cast('float', outputs[dim]), float(0.5)));

@@ -67,16 +67,21 @@ export function cubicWeights(t: number): number[] {
   return [far(t + 1), near(t), near(1 - t), far(2 - t)];
 }
 
-/** As `tapsAt`, for a device: the input position and weight of each tap of output position `o`. */
-export function tapExprs(dimension: ResamplingDimension, o: Expr): { at: Expr; weight: Expr | null }[] {
+/** As `tapsAt`, for a device: the input position and weight of each tap of output position `o`, for elements of a dtype. */
+export function tapExprs(
+  dimension: ResamplingDimension,
+  o: Expr,
+  dtype: ScalarType,
+): { at: Expr; weight: Expr | null }[] {
   const { mode, inputSize, outputSize, alignCorners } = dimension;
-  const scale = floatParam(pixelScale(dimension, 'float32'));
+  const scale = floatParam(pixelScale(dimension, dtype));
   const last = indexParam(inputSize - 1);
   const position = cast('float', o);
   const atMost = (at: Expr): Expr => binary('min', at, last);
   const floor = (x: Expr): Expr => cast('i32', unary('floor', x));
-  if (mode === 'nearest') return [{ at: atMost(floor(mul(position, scale))), weight: null }];
-  if (mode === 'nearest_exact') return [{ at: atMost(floor(mul(add(position, float(0.5)), scale))), weight: null }];
+  const nearest = (x: Expr): Expr => atMost(floor(unary('single', mul(x, scale))));
+  if (mode === 'nearest') return [{ at: nearest(position), weight: null }];
+  if (mode === 'nearest_exact') return [{ at: nearest(add(position, float(0.5))), weight: null }];
   const source = alignCorners ? mul(position, scale) : sub(mul(add(position, float(0.5)), scale), float(0.5));
   if (mode === 'linear') {
     if (inputSize === outputSize) return [{ at: o, weight: null }];

@@ -155,12 +155,13 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
   const dimensions = dimensionsOf(method, args);
   if (method.antialias) {
     const { antialias, name } = method;
-    const value = antialiasedExpr(dimensions, antialias, axes.slice(2), (at) => input.at([axes[0], axes[1], ...at]));
+    const element = (at: readonly Expr[]): Expr => input.at([axes[0], axes[1], ...at]);
+    const value = antialiasedExpr(dimensions, antialias, axes.slice(2), out.dtype, element);
     const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
     context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
     return;
   }
-  const taps = dimensions.map((dimension, dim) => tapExprs(dimension, axes[2 + dim]));
+  const taps = dimensions.map((dimension, dim) => tapExprs(dimension, axes[2 + dim], out.dtype));
   // The weighted sum over all combinations of taps, innermost dimension first.
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === taps.length) return input.at([axes[0], axes[1], ...at]);

@@ -72,6 +72,8 @@ export const nmsRows: readonly OperatorRow[] = [
       const kept = yield* keptBoxes(args);
       return Tensor.fromArray(BigInt64Array.from(kept, BigInt), [kept.length], 'int64');
     },
+    // The GPU's way to compare quotients knows singles.
+    lowerable: ({ dets }) => dets.dtype !== 'float64',
     device: (args, context) => {
       checkArguments(args);
       return deviceNms(args, context);

@@ -21,8 +21,12 @@ export function drawExpr(stream: RandomStream, draw: Expr): Expr {
   return binary('philox', key, binary('add', first, cast('i64', draw)));
 }
 
-/** As `uniformAt` with 24 bits; `draw` is an i32. */
-export function uniformExpr(stream: RandomStream, draw: Expr): Expr {
+/** As `uniformAt`; `draw` is an i32. */
+export function uniformExpr(stream: RandomStream, draw: Expr, dtype: ScalarType): Expr {
+  if (dtype === 'float64') {
+    const all = binary('and', drawExpr(stream, draw), constant('i64', 0x1fffffffffffffn));
+    return binary('mul', cast('float', all), constant('float', 2 ** -53));
+  }
   const bits = binary('and', cast('i32', drawExpr(stream, draw)), constant('i32', 0xffffff));
   return binary('mul', cast('float', bits), constant('float', whole24));
 }
