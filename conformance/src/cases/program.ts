@@ -24,10 +24,10 @@ import {
   recordedCopies,
   requiresGrad,
 } from '@cresset/runtime/parts/autograd';
-import { List, ScriptObject, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import type { FileReader, ProgramCase } from './case.ts';
 import { argumentFromPython } from './python-argument.ts';
-import { floatsIn, withReplaced } from '../checks/tensors-within.ts';
+import { floatsIn, tensorsIn, withReplaced } from '../checks/tensors-within.ts';
 
 /** What was asked of the results of a call. */
 export interface WeightedGradients {
@@ -39,7 +39,7 @@ export interface WeightedGradients {
 /** A case's program, ready to be called. */
 export interface Program {
   call(entry: string, inputs: readonly IValue[], kwargs: ReadonlyMap<string, IValue>): Promise<IValue>;
-  /** The gradients of `leaves`, which are among the inputs, given those of the tensors that a call returns. */
+  /** The gradients of `leaves`, which are among the inputs, given one of each tensor that a call returns; those of tensors that require none are not used. */
   gradients(
     entry: string,
     inputs: readonly IValue[],
@@ -183,9 +183,15 @@ class OpenProgram implements Program {
         ? this.runner.callOn(this.self, entry, args.slice(1), options)
         : this.runner.callFunction(fn, args, options),
     );
-    const returned = result instanceof Tuple || result instanceof List ? result.items : [result];
-    const outputs = returned.filter((value): value is Tensor => value instanceof Tensor && requiresGrad(value));
-    const task = { outputs, gradients, inputs: leaves, allowUnused: true };
+    const roots = tensorsIn(result)
+      .map((output, at) => ({ output, gradient: gradients[at] }))
+      .filter(({ output }) => requiresGrad(output));
+    const task = {
+      outputs: roots.map(({ output }) => output),
+      gradients: roots.map(({ gradient }) => gradient),
+      inputs: leaves,
+      allowUnused: true,
+    };
     return gradientsOf(task, context);
   }
 

@@ -16,8 +16,12 @@ export function withReplaced(value: IValue, replace: (tensor: Tensor) => Tensor)
   return value;
 }
 
-/** Tensors of floats in a result, as they stand there. */
-export function floatsIn(value: IValue): Tensor[] {
-  if (value instanceof Tensor) return isFloatingPoint(value.dtype) || isComplex(value.dtype) ? [value] : [];
-  return value instanceof List || value instanceof Tuple ? value.items.flatMap(floatsIn) : [];
+/** Tensors in a result, as they stand there. */
+export function tensorsIn(value: IValue): Tensor[] {
+  if (value instanceof Tensor) return [value];
+  return value instanceof List || value instanceof Tuple ? value.items.flatMap(tensorsIn) : [];
 }
+
+/** Tensors of floats in a result. */
+export const floatsIn = (value: IValue): Tensor[] =>
+  tensorsIn(value).filter(({ dtype }) => isFloatingPoint(dtype) || isComplex(dtype));

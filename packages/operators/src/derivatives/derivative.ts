@@ -5,6 +5,7 @@
  * - an input by its name, a result by its name in the schema, `result` where there is one and `result0`, `result1`, … else;
  * - `grad`, the gradient of the first result, and `grad1`, … of others, zeros where nothing was computed with one; `grads`, a list, where
  *   the operator gives a list of tensors;
+ * - `arrived`, for several results, tells which of their gradients there are: where zeros would come to something else than nothing;
  * - `wanted`, for several inputs at a time, tells which of them want a gradient: a tuple is returned, in which the others may be anything.
  * - under `~` stand inputs by which gradients do not change, and yet have gradients of zeros in PyTorch: they are kept for the step backwards there;
  * - under `*` stand inputs that PyTorch's one operator takes for all of the gradients: each is known to come of all of them, and has no gradient by

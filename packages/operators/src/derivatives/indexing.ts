@@ -100,7 +100,15 @@ return torch.cat([given, torch.zeros([rest], dtype=grad.dtype)], 0).reshape(sour
   embedding: {
     weight: 'torch.embedding_dense_backward(grad, indices, weight.size(0), padding_idx, scale_grad_by_freq)',
   },
-  ...forOverloads('embedding_bag.padding_idx _embedding_bag _embedding_bag_forward_only', {
+  'embedding_bag.padding_idx': {
+    'weight, per_sample_weights': `
+padding = padding_idx
+if padding is not None and padding < 0:
+    padding = padding + weight.size(0)
+return bag_slopes(grad, weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding)`,
+  },
+  // Below zero it is none here.
+  ...forOverloads('_embedding_bag _embedding_bag_forward_only', {
     'weight, per_sample_weights':
       'bag_slopes(grad, weight, indices, offsets, scale_grad_by_freq, mode, per_sample_weights, include_last_offset, padding_idx)',
   }),

@@ -21,7 +21,7 @@ export const productDerivatives: DerivativeTable = {
   dot: { self: 'grad * torch.conj(tensor)', tensor: 'grad * torch.conj(self)' },
   vdot: { self: 'torch.conj(grad) * other', other: 'grad * self' },
   linear: {
-    input: 'torch.matmul(grad, torch.conj(weight))',
+    input: 'torch.matmul(grad, torch.conj(weight)) if weight.dim() == 2 else grad.unsqueeze(-1) * torch.conj(weight)',
     weight: `
 rows = grad.reshape([-1, grad.size(-1)]) if weight.dim() == 2 else grad.reshape([-1, 1])
 product = torch.mm(torch.transpose(rows, 0, 1), torch.conj(input).reshape([-1, input.size(-1)]))

@@ -19,7 +19,8 @@ return ${slopeOfVariance('slope', dims, correction, keepdim)}`;
 
 const withMean = (dims: string, correction: string, keepdim: string, isDeviation: boolean): string => `
 slope = ${isDeviation ? 'torch.masked_fill(grad / (result0 * 2), result0 == 0, 0)' : 'grad'}
-return ${slopeOfVariance('slope', dims, correction, keepdim)} + unsqueezed(grad1, ${dims}, self.dim(), ${keepdim}) / reduced_count(self.size(), ${dims})`;
+of_mean = unsqueezed(grad1, ${dims}, self.dim(), ${keepdim}) / reduced_count(self.size(), ${dims})
+return ${slopeOfVariance('slope', dims, correction, keepdim)} + of_mean if arrived[0] else torch.expand(of_mean, self.size())`;
 
 const none = 'None';
 

@@ -217,8 +217,7 @@ def bag_slopes(grad, weight, indices, offsets, scale_grad_by_freq: bool, mode: i
         bags = torch.searchsorted(torch.narrow(offsets, 0, 0, count), torch.arange(flat.size(0)), right=True) - 1
     kept = torch.ones([flat.size(0)], dtype=grad.dtype)
     if padding_idx is not None:
-        padding = padding_idx if padding_idx >= 0 else padding_idx
-        kept = (flat != padding).to(grad.dtype)
+        kept = (flat != padding_idx).to(grad.dtype)
     rows = torch.index_select(grad, 0, bags)
     sample_slope = torch.sum(rows * torch.index_select(weight, 0, flat), [1]) * kept
     if mode == 2:

@@ -49,6 +49,23 @@ describe('gradients', () => {
       'return torch.index_fill(torch.zeros([2, 3]).to(7), 0, torch.tensor([0, 0]), x[0, 0]).sum()',
       [3, 0, 0, 0, 0, 0],
     ],
+    [
+      'of means of what has no spread',
+      'return (torch.std_mean(x[:1], 0)[1] + torch.var_mean(x[1:], 0)[1]).sum()',
+      [1, 1, 1, 1, 1, 1],
+    ],
+    ['of a product of a vector and a vector', 'return torch.nn.functional.linear(x[0], x[1])', [4, 5, 6, 1, 2, 3]],
+    [
+      'of bags in which a row counted from behind is left out',
+      'return torch.nn.functional.embedding_bag(torch.tensor([[0, 1]]), x, mode="mean", padding_idx=-1).sum()',
+      [1, 1, 1, 0, 0, 0],
+    ],
+    [
+      'of what nobody knows to be written to',
+      'y = x * 1\nz = y * y\nv = y.data[0]\nv.mul_(0)\ny.data.add_(1)\nreturn z.sum()',
+      [2, 2, 2, 10, 12, 14],
+    ],
+    ['of what requires a gradient anyway', 'y = x * 2\ny.requires_grad_()\nreturn y.sum()', [2, 2, 2, 2, 2, 2]],
   ])('%s', async (_, body, expected) => {
     expect(await gradientOf(body, MATRIX)).toEqual(expected);
   });

@@ -59,6 +59,18 @@ describe('in place', () => {
       'y = x * 2.\na, b = y.split([1, 0])\na.add_(1.)\nreturn y.sum()',
       'is a view and is being modified inplace. This view is the output of a function that returns multiple views.',
     ],
+    [
+      'y = x * 2.\na, b = y.split([1, 0])\ny.add_(1.)\nreturn a.sum()',
+      'is a view and its base or another view of its base has been modified inplace. This view is the output of a function that returns multiple views.',
+    ],
+    [
+      'y = x * 2.\nz = y * y\ny[0] = 1.\nreturn z.sum()',
+      'which is output 0 of torch::autograd::CopySlices, is at version 1; expected version 0',
+    ],
+    [
+      'y = x * 2.\ny.requires_grad_(False)\nreturn y.sum()',
+      'you can only change requires_grad flags of leaf variables.',
+    ],
   ])('refuses: %s', async (body, message) => {
     await expect(gradientOf(body, [1])).rejects.toThrow(message);
   });

@@ -29,8 +29,8 @@ function shuffleRow<Args>(schema: string, shuffle: (args: Args) => Shuffle): Ope
   const label = schema.slice(0, schema.indexOf('('));
   const joined = (args: Args, out: Tensor): Tensor => {
     const { sizes } = shuffle(args).view;
-    // The result is contiguous: its elements in C order are those of the view.
-    let stride = out.numel;
+    // The result is contiguous, or a part of one that is complex: its elements in C order are those of the view.
+    let stride = out.numel * (out.strides.at(-1) ?? 1);
     const strides = sizes.map((size) => (stride /= Math.max(size, 1)));
     return out.asStrided(sizes, strides);
   };

@@ -20,7 +20,7 @@ export class CopySlices extends GradNode {
     private readonly writer: GradNode,
     private readonly selfAt: number,
   ) {
-    super('CopySlices', [rootEdge, ...writer.edges.filter((_, at) => at !== selfAt)], [metaOf(root)]);
+    super('torch::autograd::CopySlices', [rootEdge, ...writer.edges.filter((_, at) => at !== selfAt)], [metaOf(root)]);
     this.#strides = [...root.strides];
   }
 

@@ -109,6 +109,11 @@ export class FormulaNode extends GradNode {
     run: TapeRun,
   ): Promise<IValue> {
     if (name === 'wanted') return new List(BoolType.get(), [...wanted]);
+    if (name === 'arrived')
+      return new List(
+        BoolType.get(),
+        this.outputs.map((_, at) => gradients[at] !== null),
+      );
     if (name === 'grads') {
       const all = await Promise.all(this.outputs.map((_, at) => this.#gradient(at, gradients, zeros, run)));
       return new List(TensorType.get(), all);

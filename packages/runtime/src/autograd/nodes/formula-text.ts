@@ -31,6 +31,7 @@ export function formulaTexts(
   }
   types.set('grads', 'List[Tensor]');
   types.set('wanted', 'List[bool]');
+  types.set('arrived', 'List[bool]');
   return Object.entries(formulas)
     .filter(([inputs]) => !/^[=~*]$/.test(inputs))
     .map(([inputs, written]) => {

@@ -28,9 +28,10 @@ export const autogradOperators: Readonly<Record<string, AutogradOperator>> = {
   'aten::_version': of((tensor) => BigInt(versionOf(tensor))),
   'aten::output_nr': of((tensor) => BigInt(gradientEdge(tensor)?.output ?? 0)),
   'aten::requires_grad_': of((tensor, required) => {
-    if (!isLeaf(tensor)) {
+    // What is computed of something that requires a gradient does so anyway.
+    if (!isLeaf(tensor) && required === false) {
       throw new OperatorError(
-        `you can only change requires_grad flags of leaf variables.${required === false ? " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()." : ''}`,
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach().",
       );
     }
     if (required !== false && !isDifferentiable(tensor)) {

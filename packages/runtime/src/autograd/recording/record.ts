@@ -10,6 +10,7 @@ import { FormulaNode, type InputEdges } from '../nodes/formula-node.ts';
 import { resultNames } from '../nodes/formula-names.ts';
 import { AccumulateGrad, metaOf, NotImplementedNode, type GradNode } from '../nodes/grad-node.ts';
 import {
+  countWith,
   emptyHistory,
   historyOf,
   isDifferentiable,
@@ -29,6 +30,7 @@ export function gradientEdge(tensor: Tensor): Edge | null {
   const { view } = history;
   if (view && isStaleView(tensor) && requiresGrad(rootOf(tensor))) {
     // Somebody wrote to what it is a view of: it is a view of what that has become.
+    checkView(view, 'its base or another view of its base has been');
     const operator = recordedOperatorOf(view.binding.row!);
     const node = nodeFor(operator, view.args, view.results);
     saveArguments(node, operator, view.args);
@@ -108,6 +110,7 @@ export function noteViews(
   const outputs = outputsOf(results);
   outputs.forEach((view, result) => {
     if (!(view instanceof Tensor) || view === parent || view.storage !== parent.storage || knownHistoryOf(view)) return;
+    countWith(view, parent);
     const isOneOfMany = results[0] instanceof List || results.length > 1;
     const origin: ViewOrigin = { ...call, parent, parentAt: viewOf, result, results, isOneOfMany, wasMadeWithoutGrad };
     setHistory(view, { ...emptyHistory(origin), version: versionOf(view) });
@@ -156,19 +159,24 @@ export function checkInPlace(tensor: Tensor): void {
     if (!requiresGrad(tensor) || edge !== null) return;
     throw new OperatorError('a leaf Variable that requires grad is being used in an in-place operation.');
   }
+  checkView(view, 'is being');
+  const root = rootOf(tensor);
+  if (requiresGrad(root) && historyOf(root).edge === null) {
+    throw new OperatorError('a view of a leaf Variable that requires grad is being used in an in-place operation.');
+  }
+}
+
+/** Throws PyTorch's error where it is not known what a view becomes when something is written to it (handle_view_on_rebase). */
+function checkView(view: ViewOrigin, modified: string): void {
   if (view.isOneOfMany) {
     const name = recordedOperatorOf(view.binding.row!).name.replace(/Backward0?(?=\d*$)/, '');
     throw new OperatorError(
-      `Output ${view.result} of ${name} is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.`,
+      `Output ${view.result} of ${name} is a view and ${modified} modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.`,
     );
   }
   if (view.wasMadeWithoutGrad) {
     throw new OperatorError(
-      "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).",
+      `A view was created in no_grad mode and ${modified} modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).`,
     );
-  }
-  const root = rootOf(tensor);
-  if (requiresGrad(root) && historyOf(root).edge === null) {
-    throw new OperatorError('a view of a leaf Variable that requires grad is being used in an in-place operation.');
   }
 }

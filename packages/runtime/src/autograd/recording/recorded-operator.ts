@@ -23,6 +23,8 @@ export interface RecordedOperator {
   readonly isComposed: boolean;
   /** Positions of arguments that may not require a gradient, with PyTorch's error. */
   readonly withoutSlope: readonly (readonly [at: number, error: string])[];
+  /** Whether it gives the elements of its argument to somebody whose writes are not counted (`Tensor.data`). */
+  readonly isApart: boolean;
   /** Whether it moves tensors about as values: containers, flags, numbers. */
   readonly isPlain: boolean;
 }
@@ -35,8 +37,9 @@ export function recordedOperatorOf(row: OperatorRow): RecordedOperator {
   return operator;
 }
 
+const apart: ReadonlySet<string> = new Set(['aten::data', 'prim::data']);
 /** They share elements with their argument and nothing else. */
-const detaching: ReadonlySet<string> = new Set(['aten::detach', 'aten::data', 'prim::data']);
+const detaching: ReadonlySet<string> = new Set(['aten::detach', ...apart]);
 
 function describe(row: OperatorRow): RecordedOperator {
   const { signature } = boxingOf(row);
@@ -62,6 +65,7 @@ function describe(row: OperatorRow): RecordedOperator {
       signature.args.findIndex(({ name }) => name === argument),
       error,
     ]),
+    isApart: apart.has(signature.name),
     isPlain: row.scalar !== undefined,
   };
 }

@@ -31,6 +31,7 @@ import { below, dispatchTraced, noteWrites, runComposed, runGraph, unrecorded } 
 import { tapeCode } from '../tape-code.ts';
 import { TapeRun } from '../tape-run.ts';
 import {
+  countApart,
   emptyHistory,
   historyOf,
   isDifferentiable,
@@ -148,6 +149,12 @@ export class Recorder implements OperatorObserver {
       });
     }
     if (operator.isPlain) return dispatchTraced(binding, args, node, execution);
+    if (operator.isApart) {
+      return whenThere(this.#runBelow(call, execution), (results) => {
+        countApart(results[0] as Tensor);
+        return results;
+      });
+    }
     const isNeeded = isGradientNeeded(args, execution);
     if (isNeeded) checkArguments(operator, args);
     if (operator.isComposed) return runComposed(row, args, new TapeRun(execution, true));

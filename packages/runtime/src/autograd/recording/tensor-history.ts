@@ -1,4 +1,4 @@
-import { isComplex, isFloatingPoint, type IValue, type Storage, type Tensor } from '@cresset/tensor';
+import { isComplex, isFloatingPoint, type IValue, type Tensor } from '@cresset/tensor';
 import type { Node } from '@cresset/ir';
 import type { GradNode } from '../nodes/grad-node.ts';
 import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
@@ -37,7 +37,9 @@ export interface TensorHistory {
 }
 
 const histories = new WeakMap<Tensor, TensorHistory>();
-const versions = new WeakMap<Storage, number>();
+const versions = new WeakMap<object, number>();
+/** What writes are counted with, where it is not the storage. */
+const counters = new WeakMap<Tensor, object>();
 
 export function historyOf(tensor: Tensor): TensorHistory {
   let history = histories.get(tensor);
@@ -64,10 +66,23 @@ export const emptyHistory = (view: ViewOrigin | null): TensorHistory => ({
 });
 
 /** How often programs wrote to the elements of a tensor, or of one that shares them (`Tensor._version`). */
-export const versionOf = ({ storage }: Tensor): number => versions.get(storage) ?? 0;
+export const versionOf = (tensor: Tensor): number => versions.get(counterOf(tensor)) ?? 0;
 
-export function bumpVersion({ storage }: Tensor): void {
-  versions.set(storage, (versions.get(storage) ?? 0) + 1);
+export function bumpVersion(tensor: Tensor): void {
+  versions.set(counterOf(tensor), versionOf(tensor) + 1);
+}
+
+const counterOf = (tensor: Tensor): object => counters.get(tensor) ?? tensor.storage;
+
+/** Writes by way of a tensor and its views are no writes to others that share the elements, as of what `Tensor.data` gives. */
+export function countApart(tensor: Tensor): void {
+  counters.set(tensor, {});
+}
+
+/** Writes to a view are counted with those to what it is a view of. */
+export function countWith(view: Tensor, parent: Tensor): void {
+  const counter = counters.get(parent);
+  if (counter) counters.set(view, counter);
 }
 
 /** The tensor that a view was made of, whatever views lie between. */
