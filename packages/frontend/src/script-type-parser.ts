@@ -101,7 +101,7 @@ const CONSTRUCTORS: Readonly<Record<string, string>> = {
 
 const FINAL = /^(typing\.|torch\.jit\.)?Final$/;
 
-const MISSING_CONTAINED: ReadonlySet<string> = new Set(['List', 'Dict', 'Tuple', 'Optional', 'Union']);
+const MISSING_CONTAINED: ReadonlySet<string> = new Set(['List', 'Dict', 'Tuple', 'Optional', 'Union', 'Future']);
 
 /** Computes the values of expressions that stand where only constants may, such as default arguments. */
 export type ConstantEvaluator = (
@@ -174,12 +174,13 @@ export class ScriptTypeParser {
     if (type !== undefined) {
       return type;
     }
-    if (MISSING_CONTAINED.has(bare)) {
+    const generic = bare.replace(/^torch\.(jit|futures)\./, '');
+    if (MISSING_CONTAINED.has(generic)) {
       const missing =
-        bare === 'Dict'
+        generic === 'Dict'
           ? 'contained types. Please add contained type, e.g. Dict[int, int]'
-          : `a contained type. Please add a contained type, e.g. ${bare}[int]`;
-      throw compileError(range, `Attempted to use ${bare} without ${missing}`);
+          : `a contained type. Please add a contained type, e.g. ${generic}[int]`;
+      throw compileError(range, `Attempted to use ${generic} without ${missing}`);
     }
     throw compileError(range, `Unknown type name '${name}'`);
   }

@@ -172,6 +172,16 @@ describe('control flow', () => {
     const fork = [...graph.nodes()].find((node) => node.kind === 'prim::fork')!;
     expect(shape(fork.g('Subgraph'))).toBe('CallFunction');
   });
+
+  it('takes the body of a fork out of the body of another', () => {
+    const graph = compile(
+      'def g(x):\n  return x + 1\ndef f(x):\n  def outer():\n    def inner():\n      return g(x)\n    return torch.jit.wait(torch.jit.fork(inner))\n  return torch.jit.wait(torch.jit.fork(outer))',
+    );
+    const outer = [...graph.nodes()].find((node) => node.kind === 'prim::fork')!.g('Subgraph');
+    expect(shape(outer)).toBe('fork wait');
+    const inner = [...outer.nodes()].find((node) => node.kind === 'prim::fork')!.g('Subgraph');
+    expect(shape(inner)).toBe('CallFunction');
+  });
 });
 
 describe('refinement', () => {
@@ -230,13 +240,18 @@ def f(n: int):
     );
   });
 
+  it('copies a dict into a union of dicts and others', () => {
+    const graph = compile('def f(x):\n  y: Union[Dict[str, Tensor], int] = dict({"a": x}, b=x)\n  return y');
+    expect(shape(graph)).toMatch(/^DictConstruct dict _set_item/);
+  });
+
   it('knows named tuples, enums and dataclasses', () => {
     const unit = script(`
 class P(NamedTuple):
     a: int
     b: int = 2
 
-class Color(Enum):
+class Color(int, Enum):
     RED = 1
     BLUE = 2
 
@@ -313,6 +328,12 @@ describe('errors', () => {
     ['def f(x):\n  a, b = x, x, x', 'too many values to unpack: need 2 but found 3'],
     ['def f(x):\n  break', "SyntaxError: 'break' outside loop"],
     ['def f(x: List):\n  return x', 'Attempted to use List without a contained type'],
+    ['def f(x: List[torch.jit.Future]):\n  return x', 'Attempted to use Future without a contained type'],
+    [
+      'class A:\n  (a, b), [c, d] = (1, 2), [3, 4]\n  def __init__(self): pass\ndef f():\n  return A().d',
+      "'d' is defined as a class attribute which currently is not supported",
+    ],
+    ['class N(NamedTuple):\n  a: int\n  b: List[int]\ndef f():\n  return N("a", [1])', 'N(int a, int[1] b) -> ()'],
     [
       'def f(x: Dict):\n  return x',
       'Attempted to use Dict without contained types. Please add contained type, e.g. Dict[int, int]',

@@ -28,7 +28,7 @@ export function emitDictConstructor(e: Emitter, original: Apply, typeHint: Type 
     }
     hint = refined;
   }
-  const copied = emitDictCopy(e, apply, typeHint);
+  const copied = emitDictCopy(e, apply, hint);
   if (copied !== undefined) {
     addKeywords(e, apply, copied);
     return new SimpleValue(typeHint instanceof UnionType ? e.graph.insertUncheckedCast(copied, typeHint) : copied);
@@ -46,7 +46,7 @@ export function emitDictConstructor(e: Emitter, original: Apply, typeHint: Type 
   return new SimpleValue(dict);
 }
 
-function emitDictCopy(e: Emitter, apply: Apply, typeHint: Type | undefined): Value | undefined {
+function emitDictCopy(e: Emitter, apply: Apply, hint: Type | undefined): Value | undefined {
   const [input] = apply.inputs;
   // A list of pairs has a case of its own, and would be emitted twice.
   if (input === undefined || input.kind === 'list') {
@@ -54,7 +54,7 @@ function emitDictCopy(e: Emitter, apply: Apply, typeHint: Type | undefined): Val
   }
   let value: SugaredValue;
   try {
-    value = e.emitSugaredExpr(input, typeHint);
+    value = e.emitSugaredExpr(input, hint);
   } catch (error) {
     if (!(error instanceof ErrorReport)) {
       throw error;

@@ -69,7 +69,7 @@ export class ClassDefiner {
     const members = new ClassMembers(classDef);
     const unresolved = members.assignments
       .filter((assign) => assign.rhs !== undefined && !isFinal(assign))
-      .map((assign) => dottedName(assign.lhsList[0]!) ?? '');
+      .flatMap((assign) => assign.lhsList.flatMap(namesIn));
     const type = new ClassType(qualifiedName, {
       compilationUnit: this.#unit,
       unresolvedClassAttributes: isDataclass ? [] : unresolved,
@@ -204,6 +204,12 @@ export class ClassDefiner {
     }
     return members;
   }
+}
+
+/** The names that an assignment gives values, of patterns too. */
+function namesIn(pattern: Expr): readonly string[] {
+  if (pattern.kind === 'tuple' || pattern.kind === 'list') return pattern.inputs.flatMap(namesIn);
+  return [dottedName(pattern) ?? ''];
 }
 
 /** `auto()` */

@@ -180,9 +180,14 @@ export class Parser extends ExpressionParser {
     if (!stream.nextIf('(')) {
       return undefined;
     }
-    const superclass = stream.cur.kind === ')' ? undefined : this.parseExp();
+    let superclass = stream.cur.kind === ')' ? undefined : this.parseExp();
     if (stream.nextIf(',') && stream.cur.kind !== ')') {
-      throw new ErrorReport(stream.rangeOf(stream.cur), 'Torchscript does not support class inheritance.');
+      const second = stream.cur;
+      superclass = this.parseExp();
+      // `(int, Enum)` is an enum: what its values are besides makes no difference.
+      if (!stream.isPython || stream.cur.kind !== ')' || !isEnum(superclass)) {
+        throw new ErrorReport(stream.rangeOf(second), 'Torchscript does not support class inheritance.');
+      }
     }
     stream.expect(')');
     return superclass;
@@ -550,4 +555,10 @@ export class Parser extends ExpressionParser {
       this.stream.next();
     }
   }
+}
+
+/** `Enum`, `enum.IntEnum` */
+function isEnum(expr: Expr): boolean {
+  const name = expr.kind === 'select' ? expr.selector : expr.kind === 'var' ? expr.name : undefined;
+  return name?.name.endsWith('Enum') ?? false;
 }

@@ -46,6 +46,8 @@ function liftClosure(closure: Node, cleanup: CleanupPasses): void {
   pair.addInput(pack.output());
   pair.output().setType(new TupleType([closure.output().type, contextType]));
   closure.eraseBlock(0);
+  // Closures may stand in closures.
+  liftClosures(subgraph, cleanup);
   cleanup(subgraph);
   closure.setG('Subgraph', subgraph);
 }

@@ -194,7 +194,9 @@ export class NamedTupleConstructor extends SugaredValue {
     const { elements, named } = this.type;
     const fields = elements.map((type, index) => {
       const name = named!.fieldNames[index]!;
-      return new Argument(name, type, { defaultValue: named!.fieldDefaults?.get(name) as Constant | undefined });
+      const defaultValue = named!.fieldDefaults?.get(name) as Constant | undefined;
+      // PyTorch takes the position for the size of a list: lists read `int[2]`, and one number stands for as many.
+      return new Argument(name, type, { N: index, defaultValue });
     });
     return new FunctionSchema(baseName(this.type.name!), '', fields, []);
   }

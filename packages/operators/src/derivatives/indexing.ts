@@ -13,7 +13,7 @@ const chosen = { self: 'along_slope(grad, self.size(), dim, indices)' };
 export const indexingDerivatives: DerivativeTable = {
   ...forOverloads('index.Tensor index.Tensor_hacked_twin _unsafe_index.Tensor _unsafe_index.Tensor_hacked_twin', taken),
   ...forOverloads('index_put _unsafe_index_put _index_put_impl', put),
-  ...forOverloads('index_put.hacked_twin', put),
+  ...forOverloads('index_put.hacked_twin _unsafe_index_put.hacked_twin', put),
   index_select: {
     self: 'torch.index_add(torch.zeros(self.size(), dtype=grad.dtype), dim, index, grad) if len(self.size()) > 0 else grad.reshape(self.size())',
   },

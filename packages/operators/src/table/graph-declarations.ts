@@ -9,7 +9,6 @@ export const graphDeclarations: readonly OperatorRow[] = [
   'prim::VarStack(...) -> Tensor',
   'prim::IfThenElse(bool cond, Any(a) x, Any(b) y) -> Any(b|a)',
   'prim::ReductionSizes(int[] size, int[] red_axes, bool keepdim=False) -> int[]',
-  'prim::is_sparse_csr(Tensor a) -> bool',
   'prim::MKLDNNClamp(Tensor self) -> Tensor',
   'prim::MKLDNNClamp_(Tensor(a!) self) -> Tensor(a!)',
   'prim::MKLDNNHardSigmoid(Tensor a) -> Tensor',

@@ -1,30 +1,23 @@
-import { CressetError, ListType, type Type } from '@cresset/ir';
+import { CressetError, ListType, scalarTypeIrName, type Type } from '@cresset/ir';
 import { readScalar } from '@cresset/operators';
-import {
-  isComplex,
-  isFloatingPoint,
-  isIntegral,
-  List,
-  type IValue,
-  type ScalarType,
-  type Tensor,
-} from '@cresset/tensor';
+import { isComplex, isFloatingPoint, List, type IValue, type ScalarType, type Tensor } from '@cresset/tensor';
 
 /** `tensor.tolist()` to the annotated type (prim::tolist); the elements must be on the host. */
 export function tensorToList(tensor: Tensor, type: Type): IValue {
   let element = type;
   let dim = 0;
   for (; element instanceof ListType; dim++) element = element.elementType;
+  if (!holds(element, tensor.dtype)) {
+    const types = `${annotatedName(element)} vs ${scalarTypeIrName(tensor.dtype)}`;
+    throw new CressetError(
+      'TOLIST_TYPE',
+      `Output annotation element type and runtime tensor element type must match for tolist(): ${types}`,
+    );
+  }
   if (dim !== tensor.dim) {
     throw new CressetError(
       'TOLIST_TYPE',
       'Output annotation list dimension and runtime tensor dimension must match for tolist()',
-    );
-  }
-  if (!holds(element, tensor.dtype)) {
-    throw new CressetError(
-      'TOLIST_TYPE',
-      'Output annotation element type and runtime tensor element type must match for tolist()',
     );
   }
   return nested(tensor, type, 0, tensor.storageOffset);
@@ -42,7 +35,7 @@ function nested(tensor: Tensor, type: Type, dim: number, offset: number): IValue
 function holds(element: Type, dtype: ScalarType): boolean {
   switch (element.kind) {
     case 'IntType':
-      return isIntegral(dtype, false);
+      return dtype === 'int64';
     case 'FloatType':
       return isFloatingPoint(dtype);
     case 'BoolType':
@@ -50,4 +43,9 @@ function holds(element: Type, dtype: ScalarType): boolean {
     default:
       return isComplex(dtype);
   }
+}
+
+/** PyTorch's word for the elements that a list is annotated with; it says Bool for complex too. */
+function annotatedName({ kind }: Type): string {
+  return kind === 'IntType' ? 'Long' : kind === 'FloatType' ? 'Float' : 'Bool';
 }

@@ -158,6 +158,7 @@ const answersFalse = [
   'is_mkldnn',
   'is_mps',
   'is_sparse',
+  'is_sparse_csr',
   'is_ipu',
   'is_maia',
   'is_meta',

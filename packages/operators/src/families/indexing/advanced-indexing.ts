@@ -478,6 +478,10 @@ export const advancedIndexingRows: readonly OperatorRow[] = [
     indexPutRule,
   ),
   kernel(
+    'aten::_unsafe_index_put.hacked_twin(Tensor self, Tensor[] indices, Tensor values, bool accumulate=False) -> Tensor',
+    indexPutRule,
+  ),
+  kernel(
     'aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor',
     { ...indexPutRule, inPlace: true, out: 'out' },
   ),

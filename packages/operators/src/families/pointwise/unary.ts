@@ -83,7 +83,6 @@ export const sigmoidOf = (x: Expr): Expr =>
   binary('div', number(1), binary('add', number(1), unary('exp', unary('neg', x))));
 
 const one = new Complex(1, 0);
-const scaleComplex = (z: Complex, factor: number): Complex => new Complex(z.re * factor, z.im * factor);
 
 /** A complex argument has a real result: a magnitude, an angle. */
 const realResult = (promoted: ScalarType): { computing: ScalarType; result: ScalarType } => ({
@@ -104,7 +103,7 @@ function sinc(self: Expr): Expr {
 
 function sincComplex(z: Complex): Complex {
   if (z.re === 0 && z.im === 0) return one;
-  const scaled = scaleComplex(z, Math.PI);
+  const scaled = complex.scale(z, Math.PI);
   return complex.divide(complex.sin(scaled), scaled);
 }
 
@@ -174,11 +173,11 @@ export const unaryRows: readonly OperatorRow[] = [
   floating('tan', 'tan', complex.tan),
   floating('tanh', 'tanh', complex.tanh),
   floating('exp', 'exp', complex.exp),
-  floating('exp2', 'exp2', (z) => complex.exp(scaleComplex(z, Math.LN2))),
+  floating('exp2', 'exp2', (z) => complex.exp(complex.scale(z, Math.LN2))),
   floating('expm1', 'expm1', complex.expm1),
   floating('log', 'log', complex.log),
-  floating('log2', 'log2', (z) => scaleComplex(complex.log(z), Math.LOG2E)),
-  floating('log10', 'log10', (z) => scaleComplex(complex.log(z), Math.LOG10E)),
+  floating('log2', 'log2', (z) => complex.scale(complex.log(z), Math.LOG2E)),
+  floating('log10', 'log10', (z) => complex.scale(complex.log(z), Math.LOG10E)),
   floating('log1p', 'log1p', complex.log1p),
   floating('sqrt', 'sqrt', complex.sqrt),
   floating('rsqrt', 'rsqrt', (z) => complex.divide(one, complex.sqrt(z))),
@@ -222,7 +221,7 @@ export const unaryRows: readonly OperatorRow[] = [
   same(
     'sgn',
     (self, type) => (type === 'bool' ? self : unary('sign', self)),
-    (z) => (isZero(z) ? z : scaleComplex(z, 1 / complex.magnitude(z))),
+    (z) => (isZero(z) ? z : complex.scale(z, 1 / complex.magnitude(z))),
   ),
   rounding('ceil', 'ceil'),
   rounding('floor', 'floor'),

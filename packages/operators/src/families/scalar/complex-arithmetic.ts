@@ -18,6 +18,11 @@ export function multiply(a: Complex, b: Complex): Complex {
   return new Complex(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
 
+/** The product with a real number, which leaves the signs of zeros and infinities alone. */
+export function scale(a: Complex, factor: number): Complex {
+  return new Complex(a.re * factor, a.im * factor);
+}
+
 /** Scales by the larger part of the divisor, so that neither square overflows. */
 export function divide(a: Complex, b: Complex): Complex {
   if (Math.abs(b.re) >= Math.abs(b.im)) {

@@ -78,7 +78,7 @@ export const mathRows: readonly OperatorRow[] = [
   ...realFunction('expm1', Math.expm1),
   ...realFunction('log', Math.log, complex.log),
   ...realFunction('log1p', Math.log1p),
-  ...realFunction('log10', Math.log10, (a) => complex.divide(complex.log(a), new Complex(Math.LN10, 0))),
+  ...realFunction('log10', Math.log10, (a) => complex.scale(complex.log(a), Math.LOG10E)),
   ...realFunction('sin', Math.sin, complex.sin),
   ...realFunction('cos', Math.cos, complex.cos),
   ...realFunction('tan', Math.tan, complex.tan),

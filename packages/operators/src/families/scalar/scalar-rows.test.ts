@@ -238,3 +238,7 @@ test('popitem goes on from where it was, and comes to what is put in again', () 
   run('aten::_set_item.int', dict, 5n, 5n);
   expect(pop()).toBe(5n);
 });
+
+test('the decimal logarithm of complex zero has no imaginary part', () => {
+  expect(run('aten::log10.complex', new Complex(0, 0))).toEqual(new Complex(-Infinity, 0));
+});
