@@ -46,6 +46,7 @@ export const loweringOn = (device: ComputeDevice): LoweringContext => ({
   temporary: (sizes, dtype) =>
     new Tensor(Storage.onDevice(device, dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes)),
   launch: (kernel) => device.launch(kernel),
+  launchRoutine: (routine) => device.launchRoutine!(routine),
 });
 
 const context: HostContext = {

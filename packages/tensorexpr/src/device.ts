@@ -1,6 +1,7 @@
 import type { CressetError } from '@cresset/ir';
 import type { DeviceBuffer, DeviceMemory } from '@cresset/tensor';
 import type { Kernel } from './kernels/kernel.ts';
+import type { Routine } from './kernels/routine.ts';
 import type { ParamExpr } from './expressions/expr.ts';
 import type { Binding } from './kernels/signature.ts';
 import type { HardwareSchedules } from './schedules/hardware-schedules.ts';
@@ -136,6 +137,8 @@ export interface ComputeDevice extends DeviceMemory {
   /** Enqueues one kernel; its shader is compiled in the background on first use. The operands' storages are read and
    * written on the device: a storage that is stored to becomes device-only. Throws where a binding limit is exceeded. */
   launch(kernel: Kernel): void;
+  /** As `launch`; only devices that are the host itself have routines. */
+  launchRoutine?(routine: Routine): void;
   /**
    * Submits all work enqueued so far; resolves once it has been handed to the GPU (not when it is done). Rejects with a
    * CressetError where a shader did not compile, memory ran out or work was refused since there were `failures` of them (by
@@ -190,7 +193,7 @@ export interface DeviceWork {
   /** In the order in which they were enqueued; empty unless kernels were measured. */
   readonly dispatches: readonly DispatchRecord[];
   /** The kernels that were launched, in order, each with the number of its first dispatch: it came to those up to the next one's. */
-  readonly launched: readonly { readonly kernel: Kernel; readonly first: number }[];
+  readonly launched: readonly { readonly kernel: Kernel | Routine; readonly first: number }[];
 }
 
 export interface DispatchRecord {

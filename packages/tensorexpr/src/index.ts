@@ -30,6 +30,7 @@ export * from './schedules/schedule.ts';
 export { describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
 export { scheduledLaunch, type ScheduledLaunch } from './schedules/scheduled-launch.ts';
 export { rowReductions, sharedTileVectors } from './schedules/shared-tile-schedule.ts';
+export type { Ordering, OrderWay, Routine } from './kernels/routine.ts';
 export * from './kernels/signature.ts';
 export { splitStores } from './kernels/split-stores.ts';
 export { storeInPlace } from './fusion/store-in-place.ts';

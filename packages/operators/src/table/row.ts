@@ -1,5 +1,14 @@
 import type { Graph } from '@cresset/ir';
-import type { ComputeDevice, Expr, ExprType, Kernel, ParamExpr, ReduceFunction, Store } from '@cresset/tensorexpr';
+import type {
+  ComputeDevice,
+  Expr,
+  ExprType,
+  Kernel,
+  ParamExpr,
+  ReduceFunction,
+  Routine,
+  Store,
+} from '@cresset/tensorexpr';
 import type { Complex, DeviceValue, Dict, GeneratorValue, IValue, List, ScalarType, Tensor } from '@cresset/tensor';
 
 import type { ErrorKind } from '../kernels/errors.ts';
@@ -181,6 +190,8 @@ export interface LoweringContext {
   /** A tensor for an intermediate result, contiguous, contents undefined; freed when the lowering returns. */
   temporary(sizes: readonly number[], dtype: ScalarType): Tensor;
   launch(kernel: Kernel): void;
+  /** Only where the device has routines. */
+  launchRoutine?(routine: Routine): void;
   /**
    * A param for what `of` makes of the float that is argument `at`, where what is recorded serves for all floats that `admits` takes;
    * null where the number is one like others.

@@ -1,5 +1,5 @@
 import type { OpenUp } from '@cresset/operators';
-import type { Kernel } from '@cresset/tensorexpr';
+import type { Kernel, Routine } from '@cresset/tensorexpr';
 import { DeviceLaunches } from './device-launches.ts';
 
 /** Keeps the kernels an operator describes instead of launching them: they can still be changed. */
@@ -8,6 +8,12 @@ export class CapturedLaunches extends DeviceLaunches {
 
   override launch(kernel: Kernel): void {
     this.kernels.push(kernel);
+  }
+
+  /** What comes before it is not changed any more. */
+  override launchRoutine(routine: Routine): void {
+    for (const kernel of this.kernels.splice(0)) this.launchNow(kernel);
+    super.launchRoutine(routine);
   }
 
   /** What has those of the group's inputs stay open that a member takes, where they may be others each time. */

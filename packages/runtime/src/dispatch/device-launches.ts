@@ -1,6 +1,6 @@
 import type { ErrorKind, LoweringContext, RandomGenerator } from '@cresset/operators';
 import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@cresset/tensor';
-import type { ComputeDevice, Expr, Kernel, ParamExpr, Store } from '@cresset/tensorexpr';
+import type { ComputeDevice, Expr, Kernel, ParamExpr, Routine, Store } from '@cresset/tensorexpr';
 import type { Execution } from '../run/execution.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
 import { countOne } from '../run/run-counters.ts';
@@ -31,10 +31,19 @@ export class DeviceLaunches implements LoweringContext {
   }
 
   launch(kernel: Kernel): void {
+    this.#count();
+    this.device.launch(kernel);
+  }
+
+  launchRoutine(routine: Routine): void {
+    this.#count();
+    this.device.launchRoutine!(routine);
+  }
+
+  #count(): void {
     const { counters, planner } = this.execution.context;
     countOne(counters.device, this.name);
     planner?.recording?.labels.push(this.name);
-    this.device.launch(kernel);
   }
 
   openParam(...number: Parameters<LoweringContext['openParam'] & {}>): ParamExpr | null {

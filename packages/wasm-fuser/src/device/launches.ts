@@ -2,10 +2,17 @@ import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
 import { bindingPlace, blockBytes, writeParam } from '../nests/launch-block.ts';
 import type { DoubleProductFunctions, ProductFunctions } from '../products.ts';
+import { LINE_DONE } from '../routines/routine-functions.ts';
 import { perform, type Call, type Task } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { aligned, type ImageLayout } from './image-layout.ts';
-import { PIECE_STEPS, type PreparedContraction, type PreparedKernel, type PreparedNest } from './programs.ts';
+import {
+  PIECE_STEPS,
+  type PreparedContraction,
+  type PreparedKernel,
+  type PreparedNest,
+  type PreparedRoutine,
+} from './programs.ts';
 import type { Work } from './turns.ts';
 
 /** Where a binding lies. */
@@ -92,6 +99,10 @@ export class Launches {
       } else yield* this.#multiply(prepared, block, places, kept);
       return;
     }
+    if (prepared.kind === 'routine') {
+      yield* this.#runRoutine(prepared, block);
+      return;
+    }
     const { points, pointsAtOnce } = prepared;
     for (let from = 0; from < points; from += pointsAtOnce) {
       if (from > 0) yield;
@@ -134,6 +145,36 @@ export class Launches {
   #do(tasks: readonly Task[]): void {
     if (this.threads) this.threads.run(tasks);
     else tasks.forEach(perform);
+  }
+
+  /** Lines of a routine, short ones some at a time, long ones up to their stops; each thread has memory of its own to work in. */
+  *#runRoutine(prepared: PreparedRoutine, block: number): Work {
+    const { lines, stepsOfLine, scratchBytes } = prepared.lines;
+    const isLong = stepsOfLine > PIECE_STEPS;
+    const atOnce = isLong ? (this.threads?.size ?? 1) : Math.max(1, Math.floor(PIECE_STEPS / stepsOfLine));
+    const bytes = aligned(scratchBytes);
+    const partsOf = (count: number): readonly (readonly [number, number])[] =>
+      isLong
+        ? Array.from({ length: count }, (_, at) => [at, at + 1])
+        : this.#partsOf(count, 1, count * stepsOfLine, PART.steps);
+    const scratch = this.host.takeMemory(bytes * partsOf(Math.min(atOnce, lines)).length);
+    try {
+      for (let from = 0; from < lines; from += atOnce) {
+        if (from > 0) yield;
+        const parts = partsOf(Math.min(atOnce, lines - from)).map(([start, end], at) => ({
+          call: callOf(prepared, 'run', block, from + start, from + end, scratch + at * bytes, isLong ? 0 : 1),
+          state: (scratch + at * bytes) >> 2,
+        }));
+        for (const { state } of parts) this.host.linear.integers.fill(0, state, state + 2);
+        for (let left = parts; left.length > 0;) {
+          if (left !== parts) yield;
+          this.#do(left.map(({ call }) => [call]));
+          left = left.filter(({ state }) => this.host.linear.integers[state] !== LINE_DONE);
+        }
+      }
+    } finally {
+      this.host.linear.give(scratch);
+    }
   }
 
   *#multiply(prepared: PreparedContraction, block: number, places: readonly Place[], kept: KeptLines | null): Work {

@@ -4,6 +4,7 @@ import {
   extentOf,
   joinDigits,
   normalise,
+  param,
   pointsOf,
   signatureOf,
   workOf,
@@ -14,6 +15,7 @@ import {
   type NormalKernel,
   type PreparedLaunch,
   type Recurrence,
+  type Routine,
 } from '@cresset/tensorexpr';
 import { NeedsSingleSteps } from '../nests/expression-writer.ts';
 import {
@@ -25,7 +27,9 @@ import {
 } from '../nests/kernel-module.ts';
 import { goesByLine, pointsOfNest } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
-import type { ModuleBuilder } from '../module.ts';
+import { ModuleBuilder } from '../module.ts';
+import type { RoutineFunctions } from '../routines/routine-functions.ts';
+import { linesOf, type RoutineLines } from '../routines/routines.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
@@ -77,7 +81,14 @@ export interface PreparedContraction extends Prepared {
   readonly image: ImageLayout | null;
 }
 
-export type PreparedKernel = PreparedNest | PreparedContraction;
+/** A routine that is ready to run. */
+export interface PreparedRoutine extends Prepared {
+  readonly kind: 'routine';
+  readonly lines: RoutineLines;
+  readonly functions: RoutineFunctions;
+}
+
+export type PreparedKernel = PreparedNest | PreparedContraction | PreparedRoutine;
 
 /** Lines of either side, and elements of a line, below which packing takes longer than it saves. */
 const LEAST_LINES = 4;
@@ -85,7 +96,7 @@ const LEAST_DEPTH = 4;
 
 /** Makes kernels ready; those of the same structure share a module. */
 export class Programs {
-  readonly #functions = new Map<string, Compiled<NestFunctions | ContractionFunctions>>();
+  readonly #functions = new Map<string, Compiled<AnyFunctions>>();
   readonly #unpacked = new Set<string>();
 
   /**
@@ -150,6 +161,27 @@ export class Programs {
     };
   }
 
+  prepareRoutine(routine: Routine): PreparedRoutine {
+    const lines = linesOf(routine);
+    const { key, reads, stores, numbers } = lines;
+    const tensors = [...reads, ...stores];
+    const bindings = tensors.map((tensor, at) => ({
+      operand: { tensor, dtype: tensor.dtype },
+      stored: at >= reads.length,
+      layout: tensor.storage.layoutOf(tensor.dtype),
+    }));
+    const signature: KernelSignature = {
+      key,
+      hasDoubles: false,
+      bindings,
+      params: numbers.map((value) => param('i32', value)),
+      bindingOf: ({ tensor: { storage } }) => tensors.findIndex((tensor) => tensor.storage === storage),
+    };
+    const { label } = routine;
+    const compiled = this.#compiled<RoutineFunctions>(key, label, () => this.#writeRoutine(lines));
+    return { kind: 'routine', lines, label, signature, bindings, params: signature.params, kernel: null, ...compiled };
+  }
+
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
     const normal = joinDigits(normalise(nest) as LoopNest);
     return this.#inPieces(normal, pointsOf(pointsOfNest(normal).axes), kernel, termsOf(normal));
@@ -195,12 +227,20 @@ export class Programs {
     windows: Windows | null,
     terms: StoredTerms | null = null,
   ): Compiled<Functions> {
+    return this.#compiled(key, normal.label, () => this.#write(normal, signature, windows, terms));
+  }
+
+  #compiled<Functions extends AnyFunctions>(
+    key: string,
+    label: string,
+    write: () => ModuleBuilder,
+  ): Compiled<Functions> {
     let compiled = this.#functions.get(key);
     if (!compiled) {
       const begin = performance.now();
-      const module = this.#write(normal, signature, windows, terms);
+      const module = write();
       const bytes = module.bytes();
-      const functions = this.#compile<Functions>(bytes, normal.label);
+      const functions = this.#compile<Functions>(bytes, label);
       compiled = {
         functions,
         module: module.callsImports ? null : (this.threads?.register(bytes) ?? null),
@@ -212,10 +252,18 @@ export class Programs {
   }
 
   /** The bytes of a kernel's module, which nobody keeps: they are written once more. */
-  moduleOf({ normal, signature }: PreparedKernel): Uint8Array {
+  moduleOf(prepared: PreparedKernel): Uint8Array {
+    if (prepared.kind === 'routine') return this.#writeRoutine(prepared.lines).bytes();
+    const { normal, signature } = prepared;
     const windows = normal.kind === 'contraction' && !signature.hasDoubles ? windowsOf(normal) : null;
     const terms = normal.kind === 'nest' ? termsOf(normal) : null;
     return this.#write(normal, signature, windows, terms).bytes();
+  }
+
+  #writeRoutine(lines: RoutineLines): ModuleBuilder {
+    const module = new ModuleBuilder([], this.memory.isShared, this.isRelaxed);
+    lines.define(module);
+    return module;
   }
 
   #write(
@@ -235,6 +283,8 @@ export class Programs {
     }
   }
 }
+
+type AnyFunctions = NestFunctions | ContractionFunctions | RoutineFunctions;
 
 interface Compiled<Functions> {
   readonly functions: Functions;

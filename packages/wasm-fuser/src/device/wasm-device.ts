@@ -15,6 +15,7 @@ import {
   type DeviceMemoryUse,
   type DeviceProfiler,
   type Kernel,
+  type Routine,
   type TakeBack,
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
@@ -178,6 +179,15 @@ export class WasmDevice implements ComputeDevice {
     const prepared = this.prepare(kernel);
     if (hasLongPoints(prepared)) this.#launchInParts(prepared);
     else this.#enqueue(prepared);
+  }
+
+  launchRoutine(routine: Routine): void {
+    this.#checkUsable();
+    this.probe?.launch(routine);
+    this.counters.prepared++;
+    const prepared = this.#programs.prepareRoutine(routine);
+    this.counters.shaders = this.#programs.size;
+    this.#enqueue(prepared);
   }
 
   #launchInParts({ normal }: LongNest): void {

@@ -5,6 +5,7 @@ import {
   type DeviceWork,
   type DispatchRecord,
   type Kernel,
+  type Routine,
 } from '@cresset/tensorexpr';
 import type { LaunchProbe } from '../device/launch-probe.ts';
 import type { Interval, PreparedKernel } from '../device/programs.ts';
@@ -76,9 +77,9 @@ export class WasmProfiler implements DeviceProfiler {
 
 class ProfiledRun implements LaunchProbe {
   readonly dispatches: PendingDispatch[] = [];
-  readonly launched: { readonly kernel: Kernel; readonly first: number }[] = [];
+  readonly launched: { readonly kernel: Kernel | Routine; readonly first: number }[] = [];
 
-  launch(kernel: Kernel): void {
+  launch(kernel: Kernel | Routine): void {
     this.launched.push({ kernel, first: this.dispatches.length });
   }
 

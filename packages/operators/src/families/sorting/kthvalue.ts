@@ -95,7 +95,7 @@ const kthvalue = kernel<KthvalueArgs>(
     lower({ self, k, dim, keepdim }, outputs, context) {
       const at = wrapDim(dim, self.dim);
       const [values, indices] = outputs.map((out) => (keepdim || self.dim === 0 ? out : unsqueeze(out, at)));
-      lowerSort('aten::kthvalue', self, at, false, k - 1, values, indices, context);
+      lowerSort('aten::kthvalue', self, at, false, k - 1, values, indices, context, 'quickselect');
     },
   },
 );

@@ -195,12 +195,15 @@ export function* selectNth(order: Int32Array, nth: number, isBefore: IsBefore): 
   yield* insertionSort(order, first, last, isBefore);
 }
 
+/** Whether `topk` finds so few elements of a line with a heap. */
+export const isHeap = (k: number, size: number): boolean => k * 64 <= size;
+
 /** The positions of the first `k` elements of a line, as `topk` finds them, in an array that has room for all. */
 export function* topOf(order: Int32Array, k: number, sorted: boolean, isBefore: IsBefore): Pieces<Int32Array> {
   const size = order.length;
   yield* filled(order, 1, (at) => at);
   if (k === 0) return order.subarray(0, 0);
-  if (k * 64 <= size) {
+  if (isHeap(k, size)) {
     yield* partialSort(order, 0, k, size, isBefore);
   } else {
     yield* selectNth(order, k - 1, isBefore);

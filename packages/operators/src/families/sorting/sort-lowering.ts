@@ -1,16 +1,34 @@
-import type { Tensor } from '@cresset/tensor';
-import { axis, binary, cast, param, reduce, select, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { isDouble, isFloatingPoint, type Tensor } from '@cresset/tensor';
+import {
+  axis,
+  binary,
+  cast,
+  exprTypeOf,
+  param,
+  reduce,
+  select,
+  TensorView,
+  unary,
+  type Expr,
+  type OrderWay,
+} from '@cresset/tensorexpr';
 import { lowerCopy } from '../../kernels/copy.ts';
 import type { LoweringContext } from '../../table/row.ts';
 import { asLine } from '../indexing/scattered-writes.ts';
-import { add, and, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
+import { add, and, float, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 import { narrowView } from '../../kernels/views.ts';
+import { movedim } from '../views/view-functions.ts';
 
-/** Sorting on a device: short lines by counting, longer ones by a bitonic network. Ties keep their order, NaN is largest. */
+/**
+ * Sorting on a device: the host has a routine for it; elsewhere short lines are sorted by counting, longer ones by a bitonic network. Ties keep their order,
+ * but where a `way` says otherwise, which only the host listens to; NaN is largest.
+ */
 
 /** Longest line that is sorted by comparing every element with every other, and how many comparisons that may take. */
 const longestCounted = 1024;
 const mostComparisons = 2 ** 24;
+/** Comparisons that take the host less than three launches do. */
+const fewComparisons = 2 ** 10;
 
 /**
  * The elements of every line of `self` along `dim` in order, from number `start` on as many as `indices` has room for, and
@@ -25,12 +43,18 @@ export function lowerSort(
   values: Tensor | null,
   indices: Tensor,
   context: LoweringContext,
+  way: OrderWay = 'stable',
 ): void {
   if (indices.numel === 0) return;
   const line = asLine(self);
   const outputs = [indices, values].flatMap((out) => (out ? [asLine(out)] : []));
   const isWhole = outputs[0].sizes[dim] === line.sizes[dim];
   const length = line.sizes[dim];
+  const isHost = context.device.launchRoutine !== undefined;
+  if (isHost && (way !== 'stable' || line.numel * length > fewComparisons)) {
+    lowerOrder(label, line, dim, descending, start, outputs, way, context);
+    return;
+  }
   if (length > longestCounted || line.numel * length > mostComparisons) {
     lowerBitonicSort(label, line, dim, descending, start, outputs, context);
     return;
@@ -40,6 +64,47 @@ export function lowerSort(
   lowerCountingSort(label, line, dim, descending, sorted, context);
   if (isWhole) return;
   outputs.forEach((out, at) => lowerCopy(out, narrowView(sorted[at], dim, start, out.sizes[dim]), context, label));
+}
+
+/** A routine finds where elements go, by keys that lie line after line. */
+function lowerOrder(
+  label: string,
+  self: Tensor,
+  dim: number,
+  descending: boolean,
+  first: number,
+  outputs: readonly Tensor[],
+  way: OrderWay,
+  context: LoweringContext,
+): void {
+  const lines = movedim(self, [dim], [-1]);
+  const [length, count] = [self.sizes[dim], outputs[0].sizes[dim]];
+  const isFloat = isFloatingPoint(self.dtype);
+  const dtype = isDouble(self.dtype) ? 'float64' : isFloat ? 'float32' : self.dtype === 'int64' ? 'int64' : 'int32';
+  const keys = context.temporary(lines.sizes, dtype);
+  const places = context.temporary([...lines.sizes.slice(0, -1), count], 'int32');
+  const [source, key] = [lines, keys].map((tensor) => new TensorView(tensor));
+  const axes = key.axes();
+  const element = cast(exprTypeOf(dtype), source.at(axes));
+  // Zeros are equal, and so are all NaN.
+  const value = isFloat ? select(unary('isnan', element), float(NaN), add(element, float(0))) : element;
+  const stores = [{ operand: key.operand, offset: key.offsetAt(axes), value }];
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+  const inLines = (tensor: Tensor, width: number): Tensor =>
+    tensor.asStrided([tensor.numel / width, width], [width, 1]);
+  const [ordered, found] = [inLines(keys, length), inLines(places, count)];
+  context.launchRoutine!({ kind: 'ordering', label, keys: ordered, places: found, first, descending, way });
+  const views = outputs.map((output) => new TensorView(movedim(output, [dim], [-1])));
+  const all = views[0].axes();
+  const place = new TensorView(places).at(all);
+  const values = [cast('i64', place), source.at([...all.slice(0, -1), place])];
+  context.launch({
+    kind: 'nest',
+    label,
+    axes: all,
+    innerAxes: [],
+    stores: views.map((view, at) => ({ operand: view.operand, offset: view.offsetAt(all), value: values[at] })),
+  });
 }
 
 /** Whether `x` comes before `y` where they differ. */

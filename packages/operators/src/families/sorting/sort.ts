@@ -6,11 +6,11 @@ import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { numbersInPieces, elementsInPieces } from '../../kernels/numbers/numbers.ts';
 import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
-import { topOf, type IsBefore } from './selection.ts';
+import { isHeap, topOf, type IsBefore } from './selection.ts';
 import { lowerSort } from './sort-lowering.ts';
 
 /** Sorting along a dimension (ATen/native/Sorting.cpp, TopKImpl.h). NaN counts as the largest number; ties keep their order, but
- * for those of `topk`, which has them on the host as PyTorch has and on a device in the order they stand in. */
+ * for those of `topk`, which has them on the host as PyTorch has and on a GPU in the order they stand in. */
 
 type Keys = ArrayLike<number> | ArrayLike<bigint>;
 
@@ -174,8 +174,11 @@ const topk = kernel<TopkArgs>(
       const order = scratch(Int32Array, self.sizes[at] ?? 1);
       return hostSort(self, at, largest, values, indices, (_, isBefore) => topOf(order, k, sorted, isBefore));
     },
-    lower: ({ self, dim, largest }, [values, indices], context) =>
-      lowerSort('aten::topk', self, wrapDim(dim, self.dim), largest, 0, values, indices, context),
+    lower({ self, k, dim, largest, sorted }, [values, indices], context) {
+      const at = wrapDim(dim, self.dim);
+      const way = isHeap(k, self.sizes[at] ?? 1) ? 'heap' : sorted ? 'select and sort' : 'select';
+      lowerSort('aten::topk', self, at, largest, 0, values, indices, context, way);
+    },
   },
 );
 

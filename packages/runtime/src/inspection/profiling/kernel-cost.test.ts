@@ -29,6 +29,12 @@ describe('what a kernel has to do', () => {
     expect(kernelCost(kernel)).toEqual({ bytes: 4 * 256, flops: 8 * 16 + 128 });
   });
 
+  it('reads keys and writes places where lines are put in order', () => {
+    const [keys, places] = [view(4, 32).tensor, Tensor.fromArray(new Int32Array(12), [4, 3], 'int32')];
+    const ordering = { kind: 'ordering', label: '', keys, places, first: 0, descending: false, way: 'stable' } as const;
+    expect(kernelCost(ordering)).toEqual({ bytes: 4 * (128 + 12), flops: 0 });
+  });
+
   it('counts a product and a sum for each step of a contraction, and what is done to the result', () => {
     const [a, b, c] = [view(4, 32), view(32, 8), view(4, 8)];
     const [m, n] = c.axes('mn');

@@ -1,4 +1,4 @@
-import { elementSize, type Storage } from '@cresset/tensor';
+import { elementSize, type Storage, type Tensor } from '@cresset/tensor';
 import {
   accumulator,
   childrenOf,
@@ -9,6 +9,7 @@ import {
   type AxisExpr,
   type Expr,
   type Kernel,
+  type Routine,
   type RunningSoftmax,
 } from '@cresset/tensorexpr';
 
@@ -22,7 +23,11 @@ export interface KernelCost {
  * Bytes of the elements that a kernel reads and writes, each once, and operations on floats: a function of any kind is one. What is
  * loaded at positions that other data tells counts as if all of the tensor were read, or as often as there are positions.
  */
-export function kernelCost(kernel: Kernel): KernelCost {
+export function kernelCost(kernel: Kernel | Routine): KernelCost {
+  if (kernel.kind === 'ordering') {
+    const bytes = ({ numel, dtype }: Tensor): number => numel * elementSize(dtype);
+    return { bytes: bytes(kernel.keys) + bytes(kernel.places), flops: 0 };
+  }
   const counter = new CostCounter();
   if (kernel.kind !== 'contraction') {
     const outer = kernel.kind === 'recurrence' ? [kernel.time, ...kernel.axes] : kernel.axes;
