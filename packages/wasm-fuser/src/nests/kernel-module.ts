@@ -12,6 +12,7 @@ import { writeContraction } from './contraction-writer.ts';
 import { goesByLine, writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
 import { rareFunctions, rareImports } from './rare-functions.ts';
+import { tileOf } from './tiles.ts';
 import type { StoredTerms } from './stored-terms.ts';
 import type { Windows } from './windows.ts';
 
@@ -77,5 +78,7 @@ export function lengthsKey(kernel: NormalKernel): string {
       : [...kernel.axes, ...kernel.innerAxes];
   for (const reduction of reductionsIn(expressionsIn(kernel))) axes.push(...reduction.axes);
   const lengths = axes.map((axis) => REDUCTION_BORDERS.filter((border) => extentOf(axis) >= border).length).join('');
-  return kernel.kind === 'recurrence' && goesByLine(kernel) ? `${lengths}lines` : lengths;
+  if (kernel.kind === 'recurrence' && goesByLine(kernel)) return `${lengths}lines`;
+  const tile = kernel.kind === 'nest' && tileOf(kernel);
+  return tile ? `${lengths}across${kernel.axes.indexOf(tile.across)}` : lengths;
 }

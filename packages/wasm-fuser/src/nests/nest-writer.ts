@@ -20,6 +20,7 @@ import { GROUPS, prefersLanes } from './reductions.ts';
 import { Scope } from './scope.ts';
 import { writeElements, writeStores } from './store-writer.ts';
 import type { StoredTerms } from './stored-terms.ts';
+import { tileOf, writeTile } from './tiles.ts';
 
 /** How a nest is cut into pieces of work, and which of its loops takes four steps at once. */
 export interface NestPoints {
@@ -33,6 +34,11 @@ export interface NestPoints {
 export function pointsOfNest(nest: LoopNest): NestPoints {
   const { axes, innerAxes } = nest;
   if (innerAxes.length > 0 && !liesAcross(nest)) return { axes, lanes: innerAxes.at(-1) };
+  const tile = tileOf(nest);
+  if (tile) {
+    const others = axes.slice(0, -1).filter((own) => own !== tile.across);
+    return { axes: [...others, tile.blocks, tile.fours], lanes: axes.at(-1) };
+  }
   return { axes: axes.length < 2 ? axes : axes.slice(0, -1), lanes: axes.at(-1) };
 }
 
@@ -145,8 +151,10 @@ function writePoints(writer: ExpressionWriter, nest: LoopNest, root: Scope, from
     return;
   }
   const extent = (axis: AxisExpr): Code => writer.valueIn('scalar', axis.extent, root);
+  const tile = tileOf(nest);
   writer.points(axes, from, to, root, (scope) => {
-    if (isInside) within(scope, (outer, axis) => fours(axis, i32.const(0), extent(axis), outer, inner));
+    if (tile) writeTile(writer, tile, lanes!, scope, (inner) => write(nest.stores, inner));
+    else if (isInside) within(scope, (outer, axis) => fours(axis, i32.const(0), extent(axis), outer, inner));
     else if (lanes) fours(lanes, i32.const(0), extent(lanes), scope, nest.stores);
   });
 }
