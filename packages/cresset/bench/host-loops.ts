@@ -92,8 +92,8 @@ export const subjects: readonly Subject[] = [
   of('pad', 'torch.constant_pad_nd(x, [1, 1, 1, 1])', image),
   of('nearest, twice as large', 'torch.upsample_nearest2d(x, [128, 128])', image),
   of('bilinear, twice as large', 'torch.upsample_bilinear2d(x, [128, 128], False)', image),
-  of('sort', 'torch.sort(x, -1)[0]', tensorOf([64, 4096])),
-  of('topk', 'torch.topk(x, 10)[0]', tensorOf([64, 4096])),
+  of('sort, 64 rows of 4096', 'torch.sort(x, -1)[0]', tensorOf([64, 4096])),
+  of('topk, 10 of each of 64 rows of 4096', 'torch.topk(x, 10)[0]', tensorOf([64, 4096])),
   of('lstm, 64 steps of 128', 'torch.lstm(x, [y, y], [z, w], False, 1, 0.0, False, False, False)[0]', ...recurrent(4)),
   of('gru, 64 steps of 128', 'torch.gru(x, y, [z, w], False, 1, 0.0, False, False, False)[0]', ...recurrent(3)),
   of(

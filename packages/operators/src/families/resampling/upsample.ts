@@ -1,4 +1,4 @@
-import { isFloatingPoint, type Tensor, scratch } from '@cresset/tensor';
+import { isDouble, isFloatingPoint, type ScalarType, type Tensor, scratch } from '@cresset/tensor';
 import { exprTypeOf, TensorView, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -149,19 +149,53 @@ function* hostUpsample(method: Method, args: UpsampleArgs, out: Tensor): Pieces 
 
 function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context: LoweringContext): void {
   if (out.numel === 0) return;
-  const target = new TensorView(out);
-  const input = new TensorView(inputOf(args));
-  const axes = target.axes();
+  const { antialias, mode, name } = method;
+  const label = `aten::${name}`;
   const dimensions = dimensionsOf(method, args);
-  if (method.antialias) {
-    const { antialias, name } = method;
+  let given = inputOf(args);
+  if (antialias) {
+    const [target, input] = [out, given].map((tensor) => new TensorView(tensor));
+    const axes = target.axes();
     const element = (at: readonly Expr[]): Expr => input.at([axes[0], axes[1], ...at]);
     const value = antialiasedExpr(dimensions, antialias, axes.slice(2), out.dtype, element);
     const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
-    context.launch({ kind: 'nest', label: `aten::${name}`, axes, innerAxes: [], stores });
+    context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
     return;
   }
-  const taps = dimensions.map((dimension, dim) => tapExprs(dimension, axes[2 + dim], out.dtype));
+  const computing = isDouble(out.dtype) ? 'float64' : 'float32';
+  const rest: (ResamplingDimension | null)[] = [...dimensions];
+  if (context.device.capabilities.host && !mode.startsWith('nearest')) {
+    // The host gathers what lies along its lanes, so it does that once for all rows that this goes into.
+    for (let dim = dimensions.length - 1; dim > 0 && isWorthAPass(dimensions, dim); dim--) {
+      const resampled = context.temporary(given.sizes.with(2 + dim, dimensions[dim].outputSize), computing);
+      const alone = dimensions.map((dimension, at) => (at === dim ? dimension : null));
+      lowerTaps(label, alone, out.dtype, given, resampled, context);
+      given = resampled;
+      rest[dim] = null;
+    }
+  }
+  lowerTaps(label, rest, out.dtype, given, out, context);
+}
+
+/** Whether a dimension is better resampled by itself: what lies before it has no more rows than are read. */
+const isWorthAPass = (dimensions: readonly ResamplingDimension[], dim: number): boolean =>
+  dimensions[dim].inputSize !== dimensions[dim].outputSize &&
+  dimensions[dim - 1].inputSize <= 2 * dimensions[dim - 1].outputSize;
+
+/** Resamples some dimensions; of others, where there is null, every position is taken. */
+function lowerTaps(
+  label: string,
+  dimensions: readonly (ResamplingDimension | null)[],
+  dtype: ScalarType,
+  given: Tensor,
+  out: Tensor,
+  context: LoweringContext,
+): void {
+  const [target, input] = [out, given].map((tensor) => new TensorView(tensor));
+  const axes = target.axes();
+  const taps = dimensions.map((dimension, dim) =>
+    dimension ? tapExprs(dimension, axes[2 + dim], dtype) : [{ at: axes[2 + dim], weight: null }],
+  );
   // The weighted sum over all combinations of taps, innermost dimension first.
   const sample = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === taps.length) return input.at([axes[0], axes[1], ...at]);
@@ -173,7 +207,7 @@ function lowerUpsample(method: Method, args: UpsampleArgs, out: Tensor, context:
       .reduce(add);
   };
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: sample(0, []) }];
-  context.launch({ kind: 'nest', label: `aten::${method.name}`, axes, innerAxes: [], stores });
+  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
 }
 
 function upsampleRows(method: Method): OperatorRow[] {
