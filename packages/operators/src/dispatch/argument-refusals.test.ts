@@ -82,6 +82,53 @@ describe('sizes that do not fit are told in PyTorch’s words', () => {
   });
 });
 
+describe('positions, and what is put there', () => {
+  const zeros = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float32');
+  const doubles = (...sizes: number[]): Tensor => Tensor.empty(sizes, 'float64');
+
+  it.each<[string, readonly unknown[], string]>([
+    [
+      'index_copy',
+      [longs(0n, 1n), zeros()],
+      'index_copy_(): When source is scalar, index should have one element (got 2)',
+    ],
+    ['index_copy', [longs(1n), zeros(1)], 'index_copy_(): When source and destination are not scalars, their dimens'],
+    ['index_copy', [zeros(1), zeros(1, 3)], 'index_copy_(): Expected a long tensor for index, but got Float'],
+    ['index_copy', [longs(1n), doubles(1, 3)], 'index_copy_(): self and source expected to have the same dtype'],
+    ['index_copy', [longs(1n), zeros(1, 4)], 'must have same slice shapes. Destination slice shape: 3 at dimension 0'],
+    ['index_copy', [longs(2n ** 63n - 1n), zeros(1, 3)], 'index_copy_(): index 9223372036854775807 is out of bounds'],
+    ['index_add', [zeros(1), zeros(1, 3), 1n], 'index_add_(): Expected dtype int32/int64 for index but got: Float'],
+    ['index_add', [longs(0n, 1n), zeros(), 1n], 'Dimension specified as 0 but tensor has no dimensions'],
+    [
+      'index_add',
+      [longs(1n), zeros(1), 1n],
+      'source tensor shape must match self tensor shape, excluding the specified',
+    ],
+    ['index_add', [longs(5n), zeros(1, 3), 1n], 'index 5 is out of bounds for dimension 0 with size 3'],
+    ['index_add', [tensor([5], [1], 'int32'), zeros(1, 3), 1n], 'index out of range in self'],
+    ['put', [zeros(1), zeros(1), false], 'put_(): Expected a long tensor for index, but got Float'],
+    ['put', [longs(1n, 2n), zeros(1), false], 'put_(): Expected source and index to have the same number of elements'],
+  ])('%s %#', (name, args, message) => {
+    const given = args as readonly (Tensor | bigint | boolean)[];
+    const self = zeros(3, 3);
+    expect(() => run(`aten::${name}`, self, ...(name === 'put' ? [] : [0n]), ...given)).toThrow(message);
+  });
+
+  it('of index_fill and isin', () => {
+    expect(() => run('aten::index_fill.int_Scalar', zeros(3), 0n, zeros(1), 1)).toThrow(
+      'index_fill_(): Expected dtype int64 for index.',
+    );
+    const long = 2n ** 53n;
+    const options = [false, false] as const;
+    expect(elements(run('aten::isin.Tensor_Tensor', longs(long, 5n), longs(long + 1n, 5n), ...options))).toEqual([
+      0, 1,
+    ]);
+    expect(() => run('aten::isin.Tensor_Tensor', longs(1n), tensor([1], [1], 'bool'), ...options)).toThrow(
+      'Unsupported input type encountered for isin(): Bool',
+    );
+  });
+});
+
 describe('arguments out of range', () => {
   it.each([
     [[3n, 0n, 0n], 'Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.'],
@@ -132,6 +179,58 @@ describe('dtypes', () => {
     ]);
     expect(() => run('aten::mm', flags(2, 1), flags(1, 1))).toThrow(`"addmm_impl_cpu_" not implemented for 'Bool'`);
     expect(shown(run('aten::softmax.int', tensor([], [2, 0], 'int32'), -1n, null))).toEqual([[2, 0], []]);
+  });
+
+  it('of products with vectors, of batches, of contracted dimensions', () => {
+    const ones = (dtype: 'float32' | 'float64' | 'bool', ...sizes: number[]): Tensor =>
+      tensor(Array<number>(sizes.reduce((a, b) => a * b, 1)).fill(1), sizes, dtype);
+    expect(() => run('aten::mv', ones('bool', 2, 2), ones('bool', 2))).toThrow(
+      `"addmv_impl_cpu" not implemented for 'Bool'`,
+    );
+    expect(() => run('aten::addmv', ones('float64', 2), ones('float32', 2, 2), ones('float32', 2), 1n, 1n)).toThrow(
+      'addmv input tensors must have the same dtype, but got Double, Float, and Float',
+    );
+    const batch = ones('float32', 3, 2, 2);
+    expect(() => run('aten::baddbmm', ones('float64', 3, 2, 2), batch, batch, 1n, 1n)).toThrow(
+      'Input dtypes must be the same, got: input double, batch1: float, batch2: float',
+    );
+    expect(() => run('aten::addbmm', ones('float32', 2, 2), batch, ones('float64', 3, 2, 2), 1n, 1n)).toThrow(
+      'self and mat2 must have the same dtype, but got Float and Double',
+    );
+    expect(() => run('aten::addbmm', ones('float32', 2, 2), batch, ones('float32', 2, 2, 2), 1n, 1n)).toThrow(
+      'batch1 and batch2 must have same number of batches, got 3 and 2',
+    );
+    expect(() => run('aten::linear', ones('float32', 0), ones('float32', 4, 1), null)).toThrow(
+      'mat1 and mat2 shapes cannot be multiplied (1x0 and 1x4)',
+    );
+    // Sums of nothing are 0 whatever they are multiplied by.
+    expect(
+      elements(run('aten::addmm', tensor([3], [1, 1]), ones('float32', 1, 0), ones('float32', 0, 1), 2n, NaN)),
+    ).toEqual([6]);
+  });
+
+  it('of matrices that belong together', () => {
+    const ones = (dtype: 'float32' | 'float64' | 'int64', ...sizes: number[]): Tensor =>
+      tensor(Array<number>(sizes.reduce((a, b) => a * b, 1)).fill(1), sizes, dtype);
+    const matrix = ones('float32', 2, 2);
+    expect(() => run('aten::cholesky_solve', matrix, ones('float64', 2, 2), false)).toThrow(
+      'Expected b and A to have the same dtype, but found b of type Float and A of type Double instead.',
+    );
+    expect(() => run('aten::cholesky_solve', ones('int64', 2, 2), ones('int64', 2, 2), false)).toThrow(
+      '"cholesky_solve_cpu"',
+    );
+    expect(() => run('aten::orgqr', matrix, ones('float64', 2))).toThrow(
+      'tau dtype Double does not match input dtype Float',
+    );
+    expect(() => run('aten::ormqr', matrix, ones('float32', 3, 2), matrix, true, false)).toThrow(
+      'torch.ormqr: Expected tau to have one dimension less than input',
+    );
+    expect(() => runAll('aten::linalg_lu_factor', matrix, false)).toThrow(
+      'LU without pivoting is not implemented on the CPU',
+    );
+    expect(() =>
+      run('aten::linalg_matrix_norm', tensor([1, 2], [1, 2], 'float16'), 2n, ints(0n, 1n), false, null),
+    ).toThrow('linalg.matrix_norm: Low precision dtypes not supported. Got Half');
   });
 
   it('of triangles of indices, of losses of classes over positions', () => {

@@ -7,9 +7,9 @@ import { dtypeName } from '../kernels/type-promotion.ts';
 
 /**
  * Dtypes that PyTorch's kernels for the processor refuse although the values would be clear: `i` integers, `j` those with a sign, `n` those of less than 64 bits, `t` bool, `h` float16, `b` bfloat16,
- * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype.
+ * `c` complex. What is said is a kernel's name, for "not implemented", or a sentence where `{D}` stands for the dtype. Some are said only where nothing else is wrong.
  */
-export type DtypeRefusal = readonly [said: string, classes: string, operators: string];
+export type DtypeRefusal = readonly [said: string, classes: string, operators: string, when?: 'after sizes'];
 
 /** Those of the common operators; families that come with a part bring theirs. */
 const refused: readonly DtypeRefusal[] = [
@@ -34,6 +34,12 @@ const refused: readonly DtypeRefusal[] = [
   ['min_values_cpu', 'c', 'amin'],
   ['minimum_cpu', 'c', 'clamp_max.Tensor'],
   ['polar_cpu', 'h', 'polar'],
+  [
+    'Expected both inputs to be Half, Float or Double tensors but got {D} and {D}',
+    'itcb',
+    'complex polar',
+    'after sizes',
+  ],
   ['rms_norm', 'it', 'rms_norm'],
   ['round_vml_cpu', 'c', 'round.'],
   ['slow_conv3d_cpu', 't', 'conv3d'],
@@ -44,8 +50,6 @@ const refused: readonly DtypeRefusal[] = [
   ['threshold_cpu', 't', 'threshold'],
   ['trace', 't', 'trace'],
   ['clamp is not supported for complex types', 'c', 'hardtanh relu relu6'],
-  ['Expected both inputs to be Half, Float or Double tensors but got {D} and {D}', 'b', 'complex'],
-  ['Expected both inputs to be Half, Float or Double tensors but got {D} and {D}', 'itcb', 'polar'],
   ['maximum not implemented for complex tensors.', 'c', 'maximum max.other'],
   ['minimum not implemented for complex tensors.', 'c', 'minimum min.other'],
   ['nansum on CPU does not support complex inputs', 'c', 'nanmean nansum'],
@@ -95,12 +99,18 @@ function classesOf(dtype: ScalarType): string {
   return dtype === 'float16' ? 'h' : dtype === 'bfloat16' ? 'b' : '';
 }
 
-/** What PyTorch says of an operator's first tensor of this dtype; null where it takes it. */
-export function refusalOf(row: OperatorRow, dtype: ScalarType): OperatorError | null {
+/** What PyTorch says of an operator's first tensor of this dtype, at some time or now; null where it takes it. */
+export function refusalOf(
+  row: OperatorRow,
+  dtype: ScalarType,
+  isNow?: (when?: 'after sizes') => boolean,
+): OperatorError | null {
   const { name, overload } = boxingOf(row.derived?.from ?? row).signature;
   const own = name.slice('aten::'.length);
   const entries = byOperator.get(`${own}.${overload}`) ?? byOperator.get(own);
-  const entry = entries?.find(([, classes]) => [...classesOf(dtype)].some((each) => classes.includes(each)));
+  const entry = entries?.find(
+    ([, classes, , when]) => (isNow?.(when) ?? true) && [...classesOf(dtype)].some((each) => classes.includes(each)),
+  );
   if (!entry) return null;
   const [said] = entry;
   if (!said.includes(' ')) return notImplementedFor(said, dtypeName(dtype));
@@ -108,14 +118,18 @@ export function refusalOf(row: OperatorRow, dtype: ScalarType): OperatorError | 
 }
 
 /** Throws where PyTorch refuses the dtype that an operator would compute in. */
-export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>): void {
+export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, now?: 'after sizes'): void {
   const source = row.derived?.from ?? row;
   const tensors = Object.values(args).filter((value) => value instanceof Tensor);
   if (tensors.length === 0) return;
   const [first, ...others] = tensors.map(({ dtype }) => dtype);
   // `rand_like` and its kind compute in the dtype that is asked for.
   const asked = args.dtype && /_like\b/.test(source.schema) ? (args.dtype as ScalarType) : null;
-  const error = refusalOf(row, asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first));
+  const error = refusalOf(
+    row,
+    asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
+    (when) => when === now,
+  );
   if (error) throw error;
 }
 

@@ -115,7 +115,11 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     return boxing.box(yield* form!);
   }
   checkReadable(row, unboxed);
-  if (!row.derived) return boxing.box(yield* computeOnHost(row, unboxed, call.outputs, context));
+  if (!row.derived) {
+    const { outputs } = call;
+    checkReadable(row, unboxed, 'after sizes');
+    return boxing.box(yield* computeOnHost(row, unboxed, outputs, context));
+  }
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
@@ -124,6 +128,7 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   } else {
     const args = functionalArguments(from, unboxed);
     const shapes = outputShapes(from, args);
+    checkReadable(row, unboxed, 'after sizes');
     // A tensor that is refused for its dtype is so before anything else is found wrong.
     shapes?.forEach(({ dtype }, at) => checkWritable(row, dtype, targets[at].dtype));
     if (from.host && canWriteOver(targets[0], row, args, shapes)) {
@@ -352,6 +357,7 @@ export function computeCallOnDevice(
   const source = row.derived?.from ?? row;
   const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
   const shapes = row.derived ? outputShapes(source, args) : call.outputs;
+  checkReadable(row, unboxed, 'after sizes');
   // A row with a lowering that knows its shape for these arguments needs not make its results itself.
   if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);

@@ -53,6 +53,7 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   checkReadable(row, unboxed);
   const shapes = form ? outputShapes(from, unboxed) : call.outputs;
   if (shapes?.length !== 1) return null;
+  checkReadable(row, unboxed, 'after sizes');
   const [meta] = shapes;
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
   // What may take long is done in pieces, and the time to look at it is nothing beside that.

@@ -262,6 +262,8 @@ export interface ReductionRule {
   readonly computing?: (self: ScalarType, args: PointwiseArguments) => ScalarType;
   /** Throws PyTorch's error where the arguments are refused (reducing over nothing, a dtype). */
   readonly refuses?: (self: Tensor, dims: readonly number[], args: PointwiseArguments) => void;
+  /** An empty list of dimensions means none, where it means all of them else. */
+  readonly emptyIsNone?: true;
   /** `self` is an element, `over(fn, body)` reduces over the reduced axes, `count` is their number of points, `float`. */
   readonly body: (element: ReductionElement, args: PointwiseArguments) => Expr;
   /** As `body`, on the elements of one reduced group, for complex numbers: host only. */

@@ -6,6 +6,7 @@ import {
   isFloatingPoint,
   isIntegral,
   NestedTensor,
+  promoteTypes,
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
@@ -16,6 +17,7 @@ import { channelsLastStrides, wrapDim } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
 import { fillPieces } from '../../kernels/fill.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import { resize } from '../../dispatch/invoke.ts';
 import type { OperatorRow, Scalar } from '../../table/row.ts';
 import { toComplex } from '../scalar/complex-arithmetic.ts';
@@ -310,6 +312,10 @@ export const conversionRows: readonly OperatorRow[] = [
     ({ self, memory_format: format }) => hasFormat(self, format),
   ),
   about('aten::is_floating_point(Tensor self) -> bool', ({ dtype }) => isFloatingPoint(dtype)),
+  // What decompositions name in their refusals.
+  property<Self & { other: Tensor }>('prim::dtype_name(Tensor self, Tensor other) -> str', ({ self, other }) =>
+    dtypeName(promoteTypes(self.dtype, other.dtype)),
+  ),
   about('aten::is_complex(Tensor self) -> bool', ({ dtype }) => isComplex(dtype)),
   about('aten::is_signed(Tensor self) -> bool', ({ dtype }) => dtype !== 'uint8' && dtype !== 'bool'),
   ...['is_conj', 'is_neg', 'is_inference'].map((name) => about(`aten::${name}(Tensor self) -> bool`, () => false)),

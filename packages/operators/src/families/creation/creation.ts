@@ -268,7 +268,9 @@ function stepsRows(name: string, extra: string, value: (point: Scalar, args: Ste
       *host(args, [output]) {
         const [start, end] = boundsOf(args, name);
         const isWhole = isIntegral(output.dtype, true);
-        const [a, b] = isWhole ? [start, end].map(scalarToBigint) : [start, end];
+        // The only point of a power is its first bound as it was given.
+        const cuts = isWhole && !(name === 'logspace' && args.steps === 1);
+        const [a, b] = cuts ? [start, end].map(scalarToBigint) : [start, end];
         const whole = isWhole && name === 'linspace';
         const point =
           name === 'linspace' && isFloatingPoint(output.dtype)
@@ -553,7 +555,7 @@ export const creationRows: readonly OperatorRow[] = [
   kernel<Parts>('aten::complex(Tensor real, Tensor imag) -> Tensor', {
     shape: ({ real, imag }) => {
       check(
-        isFloatingPoint(real.dtype) && isFloatingPoint(imag.dtype),
+        [real, imag].every(({ dtype }) => isFloatingPoint(dtype) && dtype !== 'bfloat16'),
         () =>
           `Expected both inputs to be Half, Float or Double tensors but got ${dtypeName(real.dtype)} and ${dtypeName(imag.dtype)}`,
       );
@@ -577,7 +579,12 @@ export const creationRows: readonly OperatorRow[] = [
   kernel<Polar>('aten::polar(Tensor abs, Tensor angle) -> Tensor', {
     shape: ({ abs, angle }) => {
       check(
-        isFloatingPoint(abs.dtype) && abs.dtype === angle.dtype,
+        [abs, angle].every(({ dtype }) => isFloatingPoint(dtype) && dtype !== 'bfloat16'),
+        () =>
+          `Expected both inputs to be Half, Float or Double tensors but got ${dtypeName(abs.dtype)} and ${dtypeName(angle.dtype)}`,
+      );
+      check(
+        abs.dtype === angle.dtype,
         () =>
           `Expected object of scalar type ${dtypeName(abs.dtype)} but got scalar type ${dtypeName(angle.dtype)} for second argument`,
       );

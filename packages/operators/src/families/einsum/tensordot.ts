@@ -2,7 +2,7 @@ import type { Tensor } from '@cresset/tensor';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { dtypeName } from '../../kernels/type-promotion.ts';
+import { refuseBool } from '../products/matrix-product.ts';
 import { type Labelled, labelledRow } from './einsum.ts';
 
 /** Sums of products over dimensions that arguments name by number (ATen/native/Linear.cpp). */
@@ -18,11 +18,7 @@ interface TensordotArgs {
 
 function tensordot({ self, other, dims_self, dims_other }: TensordotArgs): { operands: Labelled[]; output: string[] } {
   check(dims_self.length === dims_other.length, 'both dimension lists should have same length');
-  check(
-    self.dtype === other.dtype,
-    () =>
-      `tensordot(): expected both inputs to have same dtype, but got ${dtypeName(self.dtype)} and ${dtypeName(other.dtype)}`,
-  );
+  check(self.dtype === other.dtype, 'both inputs should have same dtype');
   const left = numbered('l', self);
   const right = numbered('r', other);
   dims_self.forEach((dim, at) => {
@@ -36,6 +32,7 @@ function tensordot({ self, other, dims_self, dims_other }: TensordotArgs): { ope
     );
     left[mine] = right[theirs] = `k${at}`;
   });
+  refuseBool('addmm_impl_cpu_', self, other);
   const output = [...left, ...right].filter((label) => !label.startsWith('k'));
   return {
     operands: [

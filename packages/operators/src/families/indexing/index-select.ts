@@ -4,12 +4,12 @@ import { cast, TensorView } from '@cresset/tensorexpr';
 import { lowerCopy, copyPieces } from '../../kernels/copy.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { numberReader } from '../../kernels/elements.ts';
-import { check, OperatorError } from '../../kernels/errors.ts';
+import { check, OperatorError, type ErrorKind } from '../../kernels/errors.ts';
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { launchCopy } from './launched-copy.ts';
 import { elementMover, offsetsInPieces } from './element-moves.ts';
-import { positionFault } from './position-faults.ts';
+import { launchPositionCheck, positionFault } from './position-faults.ts';
 
 /** Whole slices taken from positions given by a vector (TensorAdvancedIndexing.cpp). */
 
@@ -27,13 +27,20 @@ const indexSelectRule: KernelRule<Indexed> = {
   shape: ({ self, dim, index }) => {
     check(index.dim <= 1, 'index_select(): Index is supposed to be a vector', 'IndexError');
     check(
+      self.dim > 0 || index.numel === 1,
+      () => `index_select(): Index to scalar can have only 1 value, got ${index.numel} value(s)`,
+    );
+    check(
       index.dtype === 'int64' || index.dtype === 'int32',
       'index_select(): Expected dtype int32 or int64 for index',
     );
     return { sizes: withSize(self, wrapDim(dim, self.dim), index.numel), dtype: self.dtype };
   },
   *host({ self, dim, index }, [output]) {
-    if (self.dim === 0) return yield* copyPieces(output, self);
+    if (self.dim === 0) {
+      yield* vectorPositions(index, 1, () => outOfRange(0, '', 1));
+      return yield* copyPieces(output, self);
+    }
     const wrapped = wrapDim(dim, self.dim);
     const positions = yield* vectorPositions(index, self.sizes[wrapped], (position, size) =>
       outOfRange(wrapped, position, size),
@@ -45,12 +52,13 @@ const indexSelectRule: KernelRule<Indexed> = {
 };
 
 /** PyTorch gathers along the second dimension by a kernel of its own, with words of its own (caffe2 BatchGather). */
-const outOfRange = (dim: number, position: number | string, size: number): string =>
+const outOfRange = (dim: number, position: number | bigint | string, size: number): string =>
   dim === 1 ? `INDICES element is out of DATA bounds, id=${position} axis_dim=${size}` : 'index out of range in self';
 
 function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tensor, context: LoweringContext): void {
   if (output.numel === 0) return;
   if (self.dim === 0) {
+    launchPositionCheck(index, 0, 1, outOfRange(0, '%', 1), context);
     lowerCopy(output, self, context, 'aten::index_select');
     return;
   }
@@ -70,13 +78,16 @@ function lowerIndexSelect(self: Tensor, dim: number, index: Tensor, output: Tens
 export function* vectorPositions(
   index: Tensor,
   size: number,
-  complaint: (position: number, size: number) => string,
+  complaint: (position: number | bigint, size: number) => string,
+  kind: ErrorKind = 'IndexError',
 ): Pieces<number[]> {
   const read = numberReader(index);
   const offsets = yield* offsetsInPieces(index.sizes, index.strides, index.storageOffset);
   return yield* filled(new Array<number>(offsets.length), 8, (at) => {
     const position = read(offsets[at]);
-    if (position < 0 || position >= size) throw new OperatorError(complaint(position, size), 'IndexError');
+    if (position < 0 || position >= size) {
+      throw new OperatorError(complaint(index.storageArray()[offsets[at]], size), kind);
+    }
     return position;
   });
 }

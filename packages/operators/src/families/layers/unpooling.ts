@@ -55,7 +55,8 @@ function* hostUnpool(rank: number, { self, indices, output_size: outputs }: Unpo
     return repeat(values.length, 8, (i) => {
       check(
         places[i] >= 0 && places[i] < target,
-        () => `Found an invalid max index: ${places[i]} (output volumes are of size ${outputs.join('x')})`,
+        () =>
+          `Found an invalid max index: ${indices.contiguousArray()[i]} (output volumes are of size ${outputs.join('x')})`,
       );
       result[Math.floor(i / plane) * target + places[i]] = values[i];
     });

@@ -121,12 +121,36 @@ async function deviceBincount({ self, weights, minlength }: Bincount, context: L
   return output;
 }
 
+interface Put {
+  readonly self: Tensor;
+  readonly index: Tensor;
+  readonly source: Tensor;
+  readonly accumulate: boolean;
+}
+
+function checkPut({ self, index, source }: Put): void {
+  check(index.dtype === 'int64', () => `put_(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
+  check(
+    self.dtype === source.dtype,
+    () =>
+      `put_(): self and source expected to have the same dtype, but got self.dtype = ${dtypeName(self.dtype)} and source.dtype = ${dtypeName(source.dtype)}`,
+  );
+  check(
+    source.numel === index.numel,
+    () =>
+      `put_(): Expected source and index to have the same number of elements, but got source.numel() = ${source.numel}, index.numel() = ${index.numel}`,
+    'IndexError',
+  );
+  check(self.numel > 0 || index.numel === 0, 'put_(): Tried to put elements into an empty tensor', 'IndexError');
+}
+
 export const flatIndexingRows: readonly OperatorRow[] = [
   kernel('aten::take(Tensor self, Tensor index) -> Tensor', {
     out: 'out',
     refusesOverlap: true,
     shape: ({ self, index }: { self: Tensor; index: Tensor }) => {
       check(index.dtype === 'int64', `take(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`);
+      check(self.numel > 0 || index.numel === 0, 'take(): tried to take from an empty tensor', 'IndexError');
       return { sizes: index.sizes, dtype: self.dtype };
     },
     *host({ self, index }, [output]) {
@@ -148,11 +172,11 @@ export const flatIndexingRows: readonly OperatorRow[] = [
     inPlace: true,
     writesInPlace: true,
     out: 'out',
-    shape: sameAsSelf,
-    *host(
-      { self, index, source, accumulate }: { self: Tensor; index: Tensor; source: Tensor; accumulate: boolean },
-      [output],
-    ) {
+    shape: (args: Put) => {
+      checkPut(args);
+      return sameAsSelf(args);
+    },
+    *host({ self, index, source, accumulate }: Put, [output]) {
       yield* copyPieces(output, self);
       const froms = yield* offsetsInPieces(source.sizes, source.strides, source.storageOffset);
       const read = operandReader(source);

@@ -94,6 +94,8 @@ function pixelUnshuffle({ self, downscale_factor: factor }: { self: Tensor; down
         `pixel_unshuffle expects ${name} to be divisible by downscale_factor, but input.size(${at})=${size} is not divisible by ${factor}`,
     );
   }
+  // Of nothing PyTorch makes nothing of the same sizes.
+  if (self.numel === 0) return { view: self, sizes: self.sizes };
   const rows = splitDimension(self, dim + 1, [height / factor, factor]);
   const split = splitDimension(rows, dim + 3, [width / factor, factor]);
   const batch = self.sizes.slice(0, dim);

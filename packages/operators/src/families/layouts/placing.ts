@@ -172,6 +172,10 @@ function chunkCatMeta({ tensors, dim, num_chunks: chunks }: ChunkCat): { meta: T
     );
     along = wrapDim(along, first.dim);
   }
+  check(
+    tensors.every(({ dtype }) => dtype === first.dtype),
+    '_chunk_cat expects all input tensors with the same dtype',
+  );
   for (const tensor of tensors) {
     check(tensor.numel > 0, '_chunk_cat expects non-empty tensor');
     check(along < tensor.dim, '_chunk_cat expects dim < ndim for all input tensors');

@@ -2,6 +2,7 @@ import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces } from '../../kernels/loops/pieces.ts';
 import { isComplex, type Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
+import { sizesText } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { checkFloating, checkInfos, checkMatrix, checkSquare } from './checks.ts';
@@ -11,6 +12,8 @@ import { ldlFactor } from './ldl.ts';
 import { luFactor, permutationMatrix } from './lu.ts';
 import { batchMeta, batchOf, Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { sameSizes } from '../views/view-functions.ts';
 
 /** Factorisations of matrices in the last two dimensions (ATen/native/BatchLinearAlgebra.cpp); on the host. */
 
@@ -149,6 +152,20 @@ function* reflectorsOf(vectors: Tensor, tau: Tensor): Pieces<{ a: Matrix; tau: M
   });
 }
 
+/** Numbers that belong to reflectors have the dimensions of these but for one, and their batch. */
+function checkTau(input: Tensor, tau: Tensor, api: string): void {
+  check(
+    input.dim - tau.dim === 1,
+    () =>
+      `${api}: Expected tau to have one dimension less than input, but got tau.ndim equal to ${tau.dim} and input.ndim is equal to ${input.dim}`,
+  );
+  check(
+    sameSizes(batchOf(input), tau.sizes.slice(0, -1)),
+    () =>
+      `${api}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got ${sizesText(tau.sizes.slice(0, -1))}`,
+  );
+}
+
 function householderProduct(schema: string, nameOfVectors: 'input' | 'self', nameOfTau: 'tau' | 'input2'): OperatorRow {
   return kernel<Record<string, Tensor>>(schema, {
     out: true,
@@ -161,12 +178,14 @@ function householderProduct(schema: string, nameOfVectors: 'input' | 'self', nam
         'torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]',
       );
       check(
-        columns >= tau.sizes.at(-1)!,
+        columns >= (tau.sizes.at(-1) ?? 1),
         'torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]',
       );
+      checkTau(input, tau, 'torch.linalg.householder_product');
       check(
         tau.dtype === input.dtype,
-        `torch.linalg.householder_product: tau dtype ${tau.dtype} does not match input dtype ${input.dtype}`,
+        () =>
+          `torch.linalg.householder_product: tau dtype ${dtypeName(tau.dtype)} does not match input dtype ${dtypeName(input.dtype)}`,
       );
       return { sizes: input.sizes, dtype: input.dtype };
     },
@@ -198,13 +217,34 @@ const ormqr = kernel<OrmqrArgs>(
       check(other.dim >= 2, 'torch.ormqr: other must have at least 2 dimensions.');
       const side = left ? -2 : -1;
       check(
-        tau.sizes.at(-1) === Math.min(other.sizes.at(side)!, self.sizes.at(-1)!),
-        `torch.ormqr: tau.shape[-1] must be equal to min(other.shape[${side}], input.shape[-1])`,
-      );
-      check(
         other.sizes.at(side) === self.sizes.at(-2),
         `torch.ormqr: other.shape[${side}] must be equal to input.shape[-2]`,
       );
+      check(
+        (tau.sizes.at(-1) ?? 1) === Math.min(other.sizes.at(side)!, self.sizes.at(-1)!),
+        `torch.ormqr: tau.shape[-1] must be equal to min(other.shape[${side}], input.shape[-1])`,
+      );
+      checkTau(self, tau, 'torch.ormqr');
+      check(
+        self.dim === other.dim,
+        () =>
+          `torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to ${other.dim} and input.ndim is equal to ${self.dim}`,
+      );
+      check(
+        sameSizes(batchOf(self), batchOf(other)),
+        () =>
+          `torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but got ${sizesText(batchOf(other))}`,
+      );
+      for (const [name, { dtype }] of [
+        ['tau', tau],
+        ['other', other],
+      ] as const) {
+        check(
+          dtype === self.dtype,
+          () =>
+            `torch.ormqr: Expected input and ${name} to have the same dtype, but input has dtype${dtypeName(self.dtype)} and ${name} has dtype ${dtypeName(dtype)}`,
+        );
+      }
       return { sizes: other.sizes, dtype: other.dtype };
     },
     *host({ self, input2: tau, input3: other, left, transpose }, [out]) {
@@ -227,13 +267,20 @@ interface LuArgs {
   readonly check_errors?: boolean;
 }
 
+function checkFactored(self: Tensor, pivot: boolean, api: string): void {
+  check(
+    self.dim >= 2,
+    () => `${api}: Expected tensor with 2 or more dimensions. Got size: ${sizesText(self.sizes)} instead`,
+  );
+  check(pivot || self.numel === 0, 'linalg.lu_factor: LU without pivoting is not implemented on the CPU');
+}
+
 function luFactorRow(schema: string, out: string | false, hasInfo: boolean, checks: boolean, api: string): OperatorRow {
   return kernel<LuArgs>(schema, {
     out,
     shape(args) {
       const self = (args.A ?? args.self)!;
-      checkMatrix(self, 'torch.lu_factor');
-      checkFloating(self, 'torch.lu_factor');
+      checkFactored(self, args.pivot, 'torch.lu_factor');
       const steps = Math.min(...self.sizes.slice(-2));
       const metas: TensorMeta[] = [
         { sizes: self.sizes, dtype: self.dtype },
@@ -286,8 +333,7 @@ const luRow = kernel<{ A: Tensor; pivot: boolean }>(
   {
     out: 'out(P, L, U)',
     shape({ A, pivot }) {
-      checkMatrix(A, 'linalg.lu');
-      checkFloating(A, 'linalg.lu');
+      checkFactored(A, pivot, 'linalg.lu');
       return luShapes(A, pivot, true);
     },
     *host({ A, pivot }, [p, l, u]) {
@@ -351,7 +397,7 @@ function ldlRow(schema: string, out: string, hasInfo: boolean): OperatorRow {
   return kernel<LdlArgs>(schema, {
     out,
     shape({ self }) {
-      checkSquare(self, 'torch.linalg.ldl_factor_ex', 'self');
+      checkSquare(self, 'torch.linalg.ldl_factor_ex');
       checkFloating(self, 'torch.linalg.ldl_factor_ex');
       const metas: TensorMeta[] = [
         { sizes: self.sizes, dtype: self.dtype },

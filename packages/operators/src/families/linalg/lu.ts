@@ -125,7 +125,8 @@ export function signAndLogDeterminant({ lu, pivots }: LuFactors): { sign: [numbe
     const [re, im] = lu.at(i, i);
     const size = Math.hypot(re, im);
     log += Math.log(size);
-    const [ure, uim] = size === 0 ? [0, 0] : [re / size, im / size];
+    // Of a number that is no number the sign is 0, as torch.sgn has it.
+    const [ure, uim] = im === 0 ? [Math.sign(re) || 0, 0] : [re / size, im / size];
     sign = [sign[0] * ure - sign[1] * uim, sign[0] * uim + sign[1] * ure];
     if (pivots[i] !== i + 1) sign = [-sign[0], -sign[1]];
   }

@@ -5,15 +5,16 @@ import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import {
   addendOf,
   asColumn,
   asRow,
-  checkBatches,
+  checkAddmmDtypes,
   checkDot,
-  checkScalarType,
   matrixView,
   productRow,
+  refuseBool,
   type BatchArgs,
   type Product,
 } from '../products/matrix-product.ts';
@@ -26,7 +27,19 @@ import { transposeView, unsqueezeView } from '../../kernels/views.ts';
 function addbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
   const sizes = [batch1.sizes[wrapDim(1, batch1.dim)], batch2.sizes[wrapDim(2, batch2.dim)]];
   expand(self, sizes);
-  checkBatches(batch1, batch2);
+  check(batch1.dim === 3, 'batch1 must be a 3D tensor');
+  check(batch2.dim === 3, 'batch2 must be a 3D tensor');
+  const [left, right] = [batch1.sizes, batch2.sizes];
+  check(
+    left[0] === right[0],
+    () => `batch1 and batch2 must have same number of batches, got ${left[0]} and ${right[0]}`,
+  );
+  check(
+    left[2] === right[1],
+    () => `Incompatible matrix sizes for bmm (${left[1]}x${left[2]} and ${right[1]}x${right[2]})`,
+  );
+  if (left[0] > 0) checkAddmmDtypes(self, batch1, batch2);
+  refuseBool('addmm_impl_cpu_', batch1, batch2);
   return { sizes, dtype: self.dtype };
 }
 
@@ -154,8 +167,12 @@ export const productChainRows: readonly OperatorRow[] = [
     'aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor',
     {
       shape({ x, y, dim }) {
+        check(
+          x.dtype === y.dtype,
+          () =>
+            `linalg.vecdot: Expected x and y to have the same dtype, but found x of type ${dtypeName(x.dtype)} and y of type ${dtypeName(y.dtype)} instead`,
+        );
         const { left } = vecdotOperands(x, y, dim);
-        checkScalarType(x, y);
         return { sizes: left.sizes.slice(0, -2), dtype: x.dtype };
       },
       product: ({ x, y, dim }) => vecdotOperands(conjugated(x), y, dim),

@@ -1,8 +1,9 @@
 import { mapped } from '../../kernels/loops/mapped.ts';
 import { type Pieces } from '../../kernels/loops/pieces.ts';
-import { isComplex, realType, type Tensor } from '@cresset/tensor';
+import { isComplex, isIntegral, realType, type Tensor } from '@cresset/tensor';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { kernel } from '../../table/builders.ts';
+import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import { readNumbers } from '../../kernels/numbers/numbers.ts';
 import type { OperatorRow, TensorMeta } from '../../table/row.ts';
@@ -10,6 +11,8 @@ import { checkFloating, checkInfos, checkMatrix, checkSameType, checkSquare } fr
 import { ldlSolve } from './ldl.ts';
 import { determinant, luFactor, luSolve, signAndLogDeterminant, solveTriangular } from './lu.ts';
 import { batchOf, Matrix, readMatrices, writeMatrices, writeVectors } from './matrix.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
+import { sameSizes } from '../views/view-functions.ts';
 import { tensorSystemRows } from './tensor-system-rows.ts';
 import { matrixExponential, matrixPower } from './matrix-exponential.ts';
 
@@ -126,7 +129,6 @@ const solveTriangularRow = kernel<TriangularArgs>(
   {
     out: true,
     shape({ self, B, left }) {
-      checkSameType(self, B, 'linalg.solve_triangular');
       checkSquare(self, 'linalg.solve_triangular');
       checkSystem(self, B, left, 'linalg.solve_triangular');
       return { sizes: broadcastBatches(self, B)[1].sizes, dtype: B.dtype };
@@ -164,6 +166,11 @@ function checkOldSystem(b: Tensor, a: Tensor, name: string): void {
   check(
     a.dim >= 2,
     `${name === 'triangular_solve' ? 'torch.triangular_solve: Expected A to have at least 2 dimensions, but it has' : 'u should have at least 2 dimensions, but has'} ${a.dim} dimensions instead`,
+  );
+  check(
+    a.dtype === b.dtype,
+    () =>
+      `Expected b and A to have the same dtype, but found b of type ${dtypeName(b.dtype)} and A of type ${dtypeName(a.dtype)} instead.`,
   );
   const [rows, columns] = a.sizes.slice(-2);
   check(rows === columns, `${name}: A must be batches of square matrices, but they are ${rows} by ${columns} matrices`);
@@ -405,7 +412,7 @@ function shapeFromLu({ LU, pivots, B, left }: LuSolveArgs): TensorMeta {
   checkFloating(LU, 'torch.linalg.lu_solve');
   checkSameType(LU, B, 'linalg.lu_solve', ['LU', 'B']);
   check(pivots.dtype === 'int32', 'linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32');
-  checkSquare(LU, 'torch.linalg.lu_solve', 'LU');
+  checkSquare(LU, 'torch.linalg.lu_solve');
   checkSystem(LU, B, left, 'linalg.lu_solve');
   check(
     LU.sizes.at(-1) === pivots.sizes.at(-1),
@@ -450,10 +457,30 @@ const ldlSolveRow = kernel<LdlSolveArgs>(
   'aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor',
   {
     out: true,
-    shape({ LD, B }) {
-      checkSquare(LD, 'torch.linalg.ldl_solve', 'LD');
-      checkFloating(LD, 'torch.linalg.ldl_solve');
-      checkSystem(LD, B, true, 'torch.linalg.ldl_solve');
+    shape({ LD, pivots, B }) {
+      const api = 'torch.linalg.ldl_solve';
+      checkSquare(LD, api);
+      checkFloating(LD, api);
+      const [rows, own] = [LD.sizes.at(-1)!, B.sizes[wrapDimOfRanked(-2, B.dim)]];
+      check(
+        LD.dtype === B.dtype,
+        () =>
+          `Expected b and A to have the same dtype, but found b of type ${dtypeName(B.dtype)} and A of type ${dtypeName(LD.dtype)} instead.`,
+      );
+      check(
+        rows === own,
+        () =>
+          `Incompatible matrix sizes for ${api}: each A matrix is ${rows} by ${rows} but each b matrix is ${own} by ${B.sizes.at(-1)}`,
+      );
+      check(
+        sameSizes(LD.sizes.slice(0, -1), pivots.sizes),
+        () =>
+          `${api}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape ${sizesText(pivots.sizes)} instead`,
+      );
+      check(
+        isIntegral(pivots.dtype, false),
+        () => `${api}: Expected pivots to be integers. Got ${dtypeName(pivots.dtype)}`,
+      );
       return { sizes: broadcastBatches(LD, B)[1].sizes, dtype: B.dtype };
     },
     *host({ LD, pivots, B, hermitian }, [out]) {

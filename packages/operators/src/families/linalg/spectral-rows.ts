@@ -127,6 +127,8 @@ function planMatrixNorm({ self, ord, dim, dtype }: NormArgs, api = 'linalg.matri
   checkMatrix(self, api);
   checkFloating(converted(self.asStrided([0], [1]), dtype), api, true);
   const order = orderOf(ord ?? 'fro', api);
+  // Those that come of singular values.
+  if (order === 2 || order === -2 || order === 'nuc') checkFloating(converted(self.asStrided([0], [1]), dtype), api);
   const dims = dim ?? [-2, -1];
   check(dims.length === 2, `${api}: dim must be a 2-tuple. Got ${dims.join(' ')}`);
   const wrapped = dims.map((each) => wrapDim(each, self.dim));
@@ -353,7 +355,6 @@ function checkLeastSquares({ self, b, driver }: LstsqArgs, isVector: boolean): v
   if (driver !== null && !['gels', 'gelsy', 'gelsd', 'gelss'].includes(driver)) {
     throw new OperatorError(`${api}: parameter \`driver\` should be one of (gels, gelsy, gelsd, gelss)`);
   }
-  checkFloating(self, api);
 }
 
 const leastSquares = kernel<LstsqArgs>(

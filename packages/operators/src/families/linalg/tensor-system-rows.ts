@@ -2,7 +2,7 @@ import { Tensor } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import type { OperatorRow } from '../../table/row.ts';
-import { checkInfos } from './checks.ts';
+import { checkInfos, checkSameType } from './checks.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix, readMatrices, writeMatrices } from './matrix.ts';
 
@@ -63,6 +63,11 @@ const tensorSolve = kernel<TensorSolveArgs>(
         product(end) === product(start),
         requirement(['other.ndim:', ':other.ndim'], [product(end), product(start)]),
       );
+      check(
+        product(end) === args.other.numel,
+        () => `shape '[${product(end)}]' is invalid for input of size ${args.other.numel}`,
+      );
+      checkSameType(self, args.other, 'linalg.solve');
       return { sizes: end, dtype: self.dtype };
     },
     *host(args, [out]) {

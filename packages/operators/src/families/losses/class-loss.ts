@@ -70,6 +70,9 @@ function nllShape(args: NllArgs): TensorMeta {
   return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
 }
 
+/** An element as it is, where numbers of 64 bits were read as floats. */
+const exactly = (tensor: Tensor, at: number): number | bigint => tensor.contiguousArray()[at] as number | bigint;
+
 function* hostNll(args: NllArgs, [out, totalWeight]: readonly Tensor[]): Pieces {
   const { scores, classes } = batched(args);
   const values = yield* numbersInPieces(scores);
@@ -82,7 +85,7 @@ function* hostNll(args: NllArgs, [out, totalWeight]: readonly Tensor[]): Pieces 
   yield* repeat(labels.length, 8, (i) => {
     const label = labels[i];
     if (label === args.ignore_index) return;
-    check(label >= 0 && label < count, () => `Target ${label} is out of bounds.`, 'IndexError');
+    check(label >= 0 && label < count, () => `Target ${exactly(classes, i)} is out of bounds.`, 'IndexError');
     const weight = weights ? weights[label] : 1;
     const at = (Math.floor(i / positions) * count + label) * positions + (i % positions);
     losses[i] = -weight * values[at];
@@ -165,11 +168,7 @@ def cross_entropy_loss(self: Tensor, target: Tensor, weight: Optional[Tensor], r
     log_probabilities = torch.log_softmax(self, class_dim)
     if self.size() == target.size():
         if not target.is_floating_point():
-            integers = ["Byte", "Char", "Short", "Int", "Long"]
-            given = "Bool"
-            if target.dtype < 5:
-                given = integers[target.dtype]
-            assert False, f"Expected floating point type for target with class probabilities, got {given}"
+            assert False, f"Expected floating point type for target with class probabilities, got {ops.prim.dtype_name(target, target)}"
         assert ignore_index < 0, "ignore_index is not supported for floating point target"
         expected = target
         if label_smoothing > 0.0:
@@ -260,7 +259,12 @@ const multiMargin = kernel<MultiMarginArgs>(
         weight === null || weight.numel === classes,
         () => `inconsistent weight size, expected ${classes} but got ${sizesText(weight!.sizes)}`,
       );
+      if (!isFloatingPoint(self.dtype)) throw notImplementedFor('multi_margin_loss_cpu_kernel', dtypeName(self.dtype));
       check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
+      check(
+        weight === null || weight.dtype === self.dtype,
+        () => `expected scalar type ${dtypeName(self.dtype)} but found ${dtypeName(weight!.dtype)}`,
+      );
       return { sizes: reduction === 0 ? target.sizes : [], dtype: self.dtype };
     },
     *host({ self, target, p, margin, weight, reduction }, [out]) {
@@ -309,12 +313,15 @@ function* hostMultiLabel({ self, target, reduction }: MultiLabelArgs, [out, isTa
   const labels = yield* numbersInPieces(target);
   const members = scratch(Float64Array, labels.length);
   const losses = scratch(Float64Array, count);
+  yield* repeat(labels.length, 2, (at) => {
+    check(labels[at] >= -1 && labels[at] < classes, "argument #2 'target' is out of range");
+  });
+  check(target.dtype === 'int64', () => `expected scalar type Long but found ${dtypeName(target.dtype)}`);
   for (let row = 0; row < count; row++) {
     const own = labels.subarray(row * classes, (row + 1) * classes);
     let listed = 0;
     yield* repeat(classes, 4, (at) => {
       const label = own[at];
-      check(label >= -1 && label < classes, "argument #2 'target' is out of range");
       if (label < 0 || listed < at) return;
       members[row * classes + label] = 1;
       listed++;

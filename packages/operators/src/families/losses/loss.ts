@@ -3,25 +3,40 @@ import type { OperatorRow } from '../../table/row.ts';
 
 /** Losses of elements against elements (ATen/native/Loss.cpp), in terms of pointwise operators. */
 
-/** Appended to each text: 0 keeps every element's loss, 1 averages, 2 sums. */
-const reduce = `
+/**
+ * Appended to each text. `reduce`: 0 keeps every element's loss, 1 averages, 2 sums. `within`: a loss that PyTorch works out in memory made for one of its arguments has
+ * that one's dtype and sizes, or is refused as an operator in place is.
+ */
+const shared = `
 def reduce(loss: Tensor, reduction: int) -> Tensor:
     if reduction == 1:
         return loss.mean()
     if reduction == 2:
         return loss.sum()
     return loss
+
+def within(loss: Tensor, memory: Tensor) -> Tensor:
+    if loss.dtype == memory.dtype and loss.size() == memory.size():
+        return loss
+    return torch.zeros_like(memory).add_(loss)
 `;
 
-const loss = (schema: string, text: string, out = false): OperatorRow => decomposed(schema, text + reduce, { out });
+/** A line that refuses what a kernel for floating-point numbers refuses. */
+const floating = (kernel: string): string =>
+  `assert self.is_floating_point() or target.is_floating_point(), f"\\"${kernel}\\" not implemented for '{ops.prim.dtype_name(self, target)}'"`;
+
+const TWO_BOOLS =
+  'Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.';
+
+const loss = (schema: string, text: string, out = false): OperatorRow => decomposed(schema, text + shared, { out });
 
 export const lossRows: readonly OperatorRow[] = [
   loss(
     'aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
     `
 def mse_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    ${floating('mse_cpu')}
     difference = self - target
-    assert difference.is_floating_point(), "\\"mse_cpu\\" not implemented for integers"
     return reduce(difference * difference, reduction)
 `,
     true,
@@ -38,9 +53,10 @@ def l1_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     `
 def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     assert beta >= 0, "smooth_l1_loss does not support negative values for beta."
-    distance = torch.abs(self - target)
     if beta == 0:
-        return reduce(distance, reduction)
+        return reduce(torch.abs(self - target), reduction)
+    ${floating('smooth_l1_cpu')}
+    distance = torch.abs(self - target)
     return reduce(torch.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
 `,
     true,
@@ -50,8 +66,12 @@ def smooth_l1_loss(self: Tensor, target: Tensor, reduction: int, beta: float) ->
     `
 def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     assert delta > 0, "huber_loss does not support non-positive values for delta."
+    ${floating('huber_cpu')}
     distance = torch.abs(self - target)
-    return reduce(torch.where(distance < delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)), reduction)
+    loss = torch.where(distance < delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+    if loss.dtype != self.dtype:
+        loss = torch.zeros_like(loss, dtype=self.dtype).add_(loss)
+    return reduce(loss, reduction)
 `,
     true,
   ),
@@ -59,6 +79,8 @@ def huber_loss(self: Tensor, target: Tensor, reduction: int, delta: float) -> Te
     'aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor',
     `
 def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
+    assert not (self.is_complex() or target.is_complex()), "kl_div: Complex inputs not supported."
+    assert self.is_floating_point() and target.is_floating_point(), "kl_div: Integral inputs not supported."
     if log_target:
         return reduce(torch.exp(target) * (target - self), reduction)
     return reduce(torch.xlogy(target, target) - target * self, reduction)
@@ -68,6 +90,8 @@ def kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Te
     'aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor',
     `
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor], reduction: int) -> Tensor:
+    assert self.dtype == target.dtype, f"Found dtype {ops.prim.dtype_name(target, target)} but expected {ops.prim.dtype_name(self, self)}"
+    ${floating('binary_cross_entropy')}
     fits = (self >= 0) & (self <= 1)
     aims = (target >= 0) & (target <= 1)
     if not bool(torch.all(fits & aims)):
@@ -76,7 +100,7 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Optional[Tensor],
         assert False, "all elements of target should be between 0 and 1"
     loss = (target - 1) * torch.clamp_min(torch.log1p(-self), -100) - target * torch.clamp_min(torch.log(self), -100)
     if weight is not None:
-        loss = loss * weight
+        loss = within(loss * weight, self)
     return reduce(loss, reduction)
 `,
     true,
@@ -89,10 +113,11 @@ def binary_cross_entropy_with_logits(self: Tensor, target: Tensor, weight: Optio
     log_sigmoid = torch.log_sigmoid(self)
     if pos_weight is not None:
         log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
+    assert target.dtype != 11, "${TWO_BOOLS}"
     loss = (1 - target) * self - log_sigmoid
     if weight is not None:
         loss = loss * weight
-    return reduce(loss, reduction)
+    return reduce(within(loss, target), reduction)
 `,
     true,
   ),
@@ -114,7 +139,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     'aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor',
     `
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
-    return reduce(torch.log1p(torch.exp(-(self * target))), reduction)
+    return reduce(within(torch.log1p(torch.exp(-self * target)), self), reduction)
 `,
     true,
   ),
@@ -122,8 +147,10 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int) -> Tensor:
     'aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor',
     `
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
+    assert self.dtype != 11, "${TWO_BOOLS}"
     zeros = torch.zeros_like(self)
-    beyond = torch.where(target != 1, torch.clamp_min(margin - self, 0), zeros)
+    least = torch.full_like(self, margin)
+    beyond = torch.where(target != 1, torch.clamp_min(least - self, 0), zeros)
     return reduce(beyond + torch.where(target != -1, self, zeros), reduction)
 `,
   ),
@@ -132,7 +159,8 @@ def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float, reduction:
     `
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
     assert input1.dim() == input2.dim() and input1.dim() == target.dim(), f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} "
-    return reduce(torch.clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    difference = input1 - input2
+    return reduce(torch.clamp_min(-target * difference + margin, 0), reduction)
 `,
   ),
   loss(
@@ -141,9 +169,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int) -> Tensor:
     assert target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported"
     if target.dim() == 1:
-        assert input1.dim() == 2, f"1D target tensor expects 2D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
+        assert input1.dim() == 2 and input2.dim() == 2, f"1D target tensor expects 2D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
     else:
-        assert input1.dim() == 1, f"0D target tensor expects 1D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
+        assert input1.dim() == 1 and input2.dim() == 1, f"0D target tensor expects 1D input tensors, but found inputs with sizes {input1.size()} and {input2.size()}."
     dim = target.dim()
     product = (input1 * input2).sum([dim])
     lengths = ((input1 * input1).sum([dim]) + 1e-12) * ((input2 * input2).sum([dim]) + 1e-12)

@@ -5,9 +5,10 @@ import type { OperatorRow } from '../../table/row.ts';
  * their numbers: 4 is int64, 11 bool. */
 
 /** The trapezoid rule's text for a spacing given as a number or as sample points. */
-const byPoints = (sum: string): string => `
+const byPoints = (name: string, sum: string): string => `
+    assert x.dtype != 11 and y.dtype != 11, "${name}: received a bool input for \`x\` or \`y\`, but bool is not supported"
     if x.dim() == 1:
-        assert x.size(0) == y.size(dim), "trapezoid: There must be one \`x\` value for each sample point"
+        assert x.size(0) == y.size(dim), "${name}: There must be one \`x\` value for each sample point"
         shape = [1] * y.dim()
         shape[dim] = x.size(0) - 1
         spacing = torch.diff(x).view(shape)
@@ -22,6 +23,7 @@ const trapezoidRows = (name: string, dx: 'number' | 'float'): OperatorRow[] => [
     `aten::${name}.dx(Tensor y, *, ${dx === 'float' ? 'float dx=1.' : 'Scalar dx=1'}, int dim=-1) -> Tensor`,
     `
 def ${name}(y: Tensor, dx: ${dx}, dim: int) -> Tensor:
+    assert y.dtype != 11, "trapezoid: received a bool input for \`y\`, but bool is not supported"
     if y.size(dim) == 0:
         return torch.zeros_like(torch.sum(y, [dim]))
     return (torch.sum(y, [dim]) - (torch.select(y, dim, 0) + torch.select(y, dim, -1)) * 0.5) * dx
@@ -32,7 +34,7 @@ def ${name}(y: Tensor, dx: ${dx}, dim: int) -> Tensor:
     `
 def ${name}(y: Tensor, x: Tensor, dim: int) -> Tensor:
     if y.size(dim) == 0:
-        return torch.zeros_like(torch.sum(y, [dim]))${byPoints('torch.sum(heights * spacing, [dim]) / 2.')}`,
+        return torch.zeros_like(torch.sum(y, [dim]))${byPoints('trapezoid', 'torch.sum(heights * spacing, [dim]) / 2.')}`,
   ),
 ];
 
@@ -47,8 +49,10 @@ def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Opti
         return torch.clone(self)
     x = self
     if prepend is not None:
+        check_joined(prepend, self, dim)
         x = torch.cat([prepend, x], dim)
     if append is not None:
+        check_joined(append, self, dim)
         x = torch.cat([x, append], dim)
     for step in range(min(n, x.size(dim))):
         length = x.size(dim) - 1
@@ -59,6 +63,11 @@ def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Opti
         else:
             x = later - earlier
     return x
+
+def check_joined(other: Tensor, self: Tensor, dim: int):
+    assert other.dim() == self.dim(), "diff expects prepend or append to be the same dimension as input"
+    for at in range(self.dim()):
+        assert at == dim or at == dim + self.dim() or other.size(at) == self.size(at), f"diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; input.size({at}) = {self.size(at)}, but got tensor.size({at}) = {other.size(at)}"
 `,
     { out: true },
   ),
@@ -68,6 +77,7 @@ def diff(self: Tensor, n: int, dim: int, prepend: Optional[Tensor], append: Opti
     'aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor',
     `
 def cumulative_trapezoid(y: Tensor, dx: number, dim: int) -> Tensor:
+    assert y.dtype != 11, "cumulative_trapezoid: received a bool input for \`y\`, but bool is not supported"
     heights = torch.slice_copy(y, dim, 0, -1) + torch.slice_copy(y, dim, 1)
     return torch.cumsum(heights, dim) * dx / 2.
 `,
@@ -75,7 +85,7 @@ def cumulative_trapezoid(y: Tensor, dx: number, dim: int) -> Tensor:
   decomposed(
     'aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor',
     `
-def cumulative_trapezoid(y: Tensor, x: Tensor, dim: int) -> Tensor:${byPoints('torch.cumsum(heights * spacing, dim) / 2.')}`,
+def cumulative_trapezoid(y: Tensor, x: Tensor, dim: int) -> Tensor:${byPoints('cumulative_trapezoid', 'torch.cumsum(heights * spacing, dim) / 2.')}`,
   ),
   decomposed(
     'aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor',
@@ -87,13 +97,13 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
     count = samples.size(1)
     if fweights is not None:
         assert fweights.dim() <= 1, "cov(): expected fweights to have one or fewer dimensions but got fweights with " + str(fweights.dim()) + " dimensions"
-        assert not fweights.is_floating_point() and not fweights.is_complex(), f"cov(): expected fweights to have integral dtype but got fweights with {dtype_name(fweights)} dtype"
+        assert not fweights.is_floating_point() and not fweights.is_complex(), f"cov(): expected fweights to have integral dtype but got fweights with {ops.prim.dtype_name(fweights, fweights)} dtype"
         assert fweights.numel() == count, "cov(): expected fweights to have the same numel as there are observations in the input but got " + str(fweights.numel()) + " != " + str(count)
         assert count == 0 or bool(torch.min(fweights) >= 0), "cov(): fweights cannot be negative"
     weights = fweights
     if aweights is not None:
         assert aweights.dim() <= 1, f"cov(): expected aweights to have one or fewer dimensions but got aweights with {aweights.dim()} dimensions"
-        assert aweights.is_floating_point(), f"cov(): expected aweights to have floating point dtype but got aweights with {dtype_name(aweights)} dtype"
+        assert aweights.is_floating_point(), f"cov(): expected aweights to have floating point dtype but got aweights with {ops.prim.dtype_name(aweights, aweights)} dtype"
         assert aweights.numel() == count, f"cov(): expected aweights to have the same numel as there are observations in the input but got {aweights.numel()} != {count}"
         assert count == 0 or bool(torch.min(aweights) >= 0), "cov(): aweights cannot be negative"
         weights = aweights if weights is None else weights * aweights
@@ -112,9 +122,6 @@ def cov(self: Tensor, correction: int, fweights: Optional[Tensor], aweights: Opt
         centred = samples - mean
         product = torch.mm(centred, torch.conj_physical(torch.t(centred * weights)))
     return torch.squeeze(product / torch.clamp_min(factor, 0).to(torch.real(product).dtype))
-
-def dtype_name(x: Tensor) -> str:
-    return ["Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double", "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool", "QInt8", "QUInt8", "QInt32", "BFloat16"][x.dtype]
 `,
   ),
   decomposed(
@@ -138,6 +145,8 @@ def corrcoef(self: Tensor) -> Tensor:
 def linalg_cross(self: Tensor, other: Tensor, dim: int) -> Tensor:
     assert self.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions."
     assert self.size(dim) == 3 and other.size(dim) == 3, "linalg.cross: inputs dimension " + str(dim) + " must have length 3. Got " + str(self.size(dim)) + " and " + str(other.size(dim))
+    assert self.dtype == other.dtype, f"expected scalar type {ops.prim.dtype_name(self, self)} but found {ops.prim.dtype_name(other, other)}"
+    assert self.dtype != 11, "\\"cross\\" not implemented for 'Bool'"
     pair = torch.broadcast_tensors([self, other])
     at = dim if dim >= 0 else dim + self.dim()
     a = torch.unbind(pair[0], at)

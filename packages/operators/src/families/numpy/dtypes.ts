@@ -7,7 +7,6 @@ const scalarTypeSnake = same('expected scalar_type {want} but found {got}');
 export const numpyDtypes: DtypeLimits = {
   refused: [
     ['cdist', 'hb', 'cdist _cdist_forward'],
-    ['cross', 't', 'cross linalg_cross'],
     ['logaddexp_cpu', 'it', 'logaddexp'],
     ['logaddexp2_cpu', 'it', 'logaddexp2'],
     ['logcumsumexp_out_cpu', 'it', 'logcumsumexp'],

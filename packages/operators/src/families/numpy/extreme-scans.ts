@@ -16,7 +16,7 @@ import {
 import { kernel, type KernelRule } from '../../table/builders.ts';
 import { wrapDim } from '../../kernels/dimensions.ts';
 import { bigintReader, numberReader, numberWriter, scalarWriter } from '../../kernels/elements.ts';
-import { notImplementedFor } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow } from '../../table/row.ts';
 import { complexLogAdd } from './binary-functions.ts';
 import { linesOf, lowerScanAlong, lowerScanLines, type ScanLines } from '../reductions/scan-lowering.ts';
@@ -47,6 +47,11 @@ function extremeRow(
   const rule: KernelRule<Scan> = {
     shape: ({ self, dim }) => {
       if (isComplex(self.dtype)) throw notImplementedFor(`${name}_cpu`, dtypeName(self.dtype));
+      check(
+        self.dim > 0 || dim === 0 || dim === -1,
+        () => `${name}(): Expected reduction dim -1 or 0 for scalar but got ${dim}`,
+        'IndexError',
+      );
       wrapDim(dim, self.dim);
       return [
         { sizes: self.sizes, dtype: self.dtype },

@@ -1,7 +1,7 @@
 import { isComplex, type Tensor } from '@cresset/tensor';
 import { decomposed, kernel, type Forms } from '../../table/builders.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
-import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
+import { sizesText, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -39,12 +39,12 @@ export function productRow<Args>(
     shape: rule.shape,
     host(args, outputs) {
       const out = view(outputs[0], args);
-      const { left, right, addend, dims } = rule.product(args, out.sizes);
+      const { left, right, addend, dims } = scaledSums(rule.product(args, out.sizes));
       return productPieces(left, right, out, addend, dims);
     },
     lower(args, outputs, context) {
       const out = view(outputs[0], args);
-      const { left, right, addend, dims = matrices } = rule.product(args, out.sizes);
+      const { left, right, addend, dims = matrices } = scaledSums(rule.product(args, out.sizes));
       const added = addend?.self ?? null;
       const tensors = dims === matrices ? joinBatch({ left, right, out, added }) : { left, right, out, added };
       const finish = addend && tensors.added ? addendFinish({ ...addend, self: tensors.added }, out.dtype) : undefined;
@@ -71,8 +71,12 @@ function checkInner(rows: number, inner: number, mat2: Tensor): void {
   );
 }
 
+/** Sums of nothing are not multiplied by `alpha`, which may be no number. */
+const scaledSums = (product: Product): Product =>
+  product.addend && product.left.numel === 0 ? { ...product, addend: { ...product.addend, alpha: 1n } } : product;
+
 /** Where there is nothing to multiply, no kernel is asked. */
-function refuseBool(kernel: string, left: Tensor, right: Tensor): void {
+export function refuseBool(kernel: string, left: Tensor, right: Tensor): void {
   if (left.dtype === 'bool' && left.numel > 0 && right.numel > 0) throw notImplementedFor(kernel, 'Bool');
 }
 
@@ -89,6 +93,11 @@ function mmShape({ self, mat2 }: TwoMatrices): TensorMeta {
 }
 
 export function checkBatches(batch1: Tensor, batch2: Tensor): void {
+  checkBatchSizes(batch1, batch2);
+  checkScalarType(batch1, batch2);
+}
+
+function checkBatchSizes(batch1: Tensor, batch2: Tensor): void {
   check(batch1.dim === 3, 'batch1 must be a 3D tensor');
   check(batch2.dim === 3, 'batch2 must be a 3D tensor');
   const expected = [batch1.sizes[0], batch1.sizes[2]];
@@ -97,7 +106,6 @@ export function checkBatches(batch1: Tensor, batch2: Tensor): void {
     () =>
       `Expected size for first two dimensions of batch2 tensor to be: ${sizesText(expected)} but got: ${sizesText(batch2.sizes.slice(0, 2))}.`,
   );
-  checkScalarType(batch1, batch2);
 }
 
 export function checkScalarType(expected: Tensor, found: Tensor): void {
@@ -140,20 +148,22 @@ function matmulOperands({ self, other }: MatmulArgs): Product {
   };
 }
 
+const rowsOf = ({ sizes }: Tensor): number => sizes.slice(0, -1).reduce((a, b) => a * b, 1);
+
 /** The errors of the operator that `matmul` turns to for these ranks. */
 function checkMatmul(self: Tensor, other: Tensor): void {
   const inner = self.sizes[self.dim - 1];
   if (self.dim === 1 && other.dim === 1) {
     checkDot(self, other);
   } else if (other.dim === 1) {
-    checkMatrixVector(self.numel / Math.max(inner, 1), inner, self, other);
+    checkMatrixVector(rowsOf(self), inner, self, other);
   } else if (other.dim === 2 || self.dim === 1) {
     const dtypes = { self: cppTypeName(self.dtype), other: cppTypeName(other.dtype) };
     check(
       self.dtype === other.dtype,
       () => `expected m1 and m2 to have the same dtype, but got: ${dtypes.self} != ${dtypes.other}`,
     );
-    if (other.dim === 2) checkInner(self.numel / Math.max(inner, 1), inner, other);
+    if (other.dim === 2) checkInner(rowsOf(self), inner, other);
     else checkBatchInner(inner, other);
     refuseBool('addmm_impl_cpu_', self, other);
   } else {
@@ -210,16 +220,23 @@ export function checkDot(self: Tensor, tensor: Tensor): void {
   );
 }
 
-function checkMatrixVector(rows: number, columns: number, mat: Tensor, vec: Tensor, inputSize = rows): void {
+/** What is said of a matrix, a vector and what is added to them; without that, the vector's dtype stands for its own. */
+function checkMatrixVector(
+  rows: number,
+  columns: number,
+  mat: Tensor,
+  vec: Tensor,
+  self: Pick<Tensor, 'dtype' | 'sizes' | 'numel'> = { dtype: vec.dtype, sizes: [rows], numel: rows },
+): void {
+  const fits = columns === vec.sizes[0] && (self.numel === rows || self.numel === 1);
+  if (!fits && self.sizes.length === 0) wrapDimOfRanked(0, 0);
+  check(fits, () => `size mismatch, got input (${self.sizes[0]}), mat (${rows}x${columns}), vec (${vec.sizes[0]})`);
+  const names = [self, mat, vec].map(({ dtype }) => dtypeName(dtype));
   check(
-    columns === vec.sizes[0],
-    () => `size mismatch, got input (${inputSize}), mat (${rows}x${columns}), vec (${vec.sizes[0]})`,
-  );
-  const names = [vec, mat, vec].map(({ dtype }) => dtypeName(dtype));
-  check(
-    mat.dtype === vec.dtype,
+    names.every((name) => name === names[0]),
     () => `addmv input tensors must have the same dtype, but got ${names[0]}, ${names[1]}, and ${names[2]}`,
   );
+  refuseBool('addmv_impl_cpu', mat, vec);
 }
 
 interface Scales {
@@ -234,7 +251,7 @@ interface AddmmArgs extends Scales {
 }
 
 /** Comes before all that is said of sizes. */
-function checkAddmmDtypes(self: Tensor, mat1: Tensor, mat2: Tensor): void {
+export function checkAddmmDtypes(self: Tensor, mat1: Tensor, mat2: Tensor): void {
   for (const [name, { dtype }] of [
     ['self', self],
     ['mat1', mat1],
@@ -273,11 +290,7 @@ function addmvShape({ self, mat, vec }: AddmvArgs): TensorMeta {
     () => `vector + matrix @ vector expected, got ${self.dim}, ${mat.dim}, ${vec.dim}`,
   );
   const rows = mat.sizes[0];
-  checkMatrixVector(rows, mat.sizes[1], mat, vec, self.numel);
-  check(
-    self.numel === rows || self.numel === 1,
-    () => `size mismatch, got input (${self.numel}), mat (${rows}x${mat.sizes[1]}), vec (${vec.sizes[0]})`,
-  );
+  checkMatrixVector(rows, mat.sizes[1], mat, vec, self);
   return { sizes: [rows], dtype: mat.dtype };
 }
 
@@ -287,11 +300,16 @@ export interface BatchArgs extends Scales {
 }
 
 function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
-  const [batch, rows] = [0, 1].map((dim) => batch1.sizes[wrapDim(dim, batch1.dim)]);
-  const sizes = [batch, rows, batch2.sizes[wrapDim(2, batch2.dim)]];
+  const [batch, rows] = [0, 1].map((dim) => batch1.sizes[wrapDimOfRanked(dim, batch1.dim)]);
+  const sizes = [batch, rows, batch2.sizes[wrapDimOfRanked(2, batch2.dim)]];
   expand(self, sizes);
-  checkBatches(batch1, batch2);
-  check(self.dtype === batch1.dtype, 'Input dtypes must be the same');
+  checkBatchSizes(batch1, batch2);
+  const names = [self, batch1, batch2].map(({ dtype }) => cppTypeName(dtype));
+  check(
+    self.dtype === batch1.dtype,
+    () => `Input dtypes must be the same, got: input ${names[0]}, batch1: ${names[1]}, batch2: ${names[2]}`,
+  );
+  checkScalarType(batch1, batch2);
   refuseBool('baddbmm_cpu_', batch1, batch2);
   return { sizes, dtype: self.dtype };
 }

@@ -394,7 +394,10 @@ export const reductionRows: readonly OperatorRow[] = [
   ...(['any', 'all'] as const).flatMap((name) => [
     whole(name, truth(name), { out: 'all_out' }),
     reduction(`aten::${name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor`, { ...truth(name), out: 'out' }),
-    reduction(`aten::${name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, truth(name)),
+    reduction(`aten::${name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, {
+      ...truth(name),
+      emptyIsNone: true,
+    }),
   ]),
   whole('_is_all_true', truth('all'), { out: false }),
   reduction('aten::count_nonzero(Tensor self, int? dim=None) -> Tensor', nonzeroCount),

@@ -331,7 +331,6 @@ function* oneHot({ self, num_classes: given }: OneHot): Pieces<Tensor> {
   check(least >= 0, 'Class values must be non-negative.');
   check(classes.length > 0 || given > 0, 'Can not infer total number of classes from empty tensor.');
   const count = given === -1 ? most + 1 : given;
-  check(count >= 1, 'num_classes should be positive');
   check(classes.length === 0 || most < count, 'Class values must be smaller than num_classes.');
   const result = Tensor.empty([...self.sizes, count], 'int64');
   const flags = result.storageArrayForWriting();

@@ -1,10 +1,10 @@
-import { Complex, Tensor, scratch } from '@cresset/tensor';
+import { Complex, isComplex, Tensor, scratch } from '@cresset/tensor';
 import { binary, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
-import { wrapDim } from '../../kernels/dimensions.ts';
+import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { numberReader, scalarWriter } from '../../kernels/elements.ts';
-import { check } from '../../kernels/errors.ts';
+import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, Scalar } from '../../table/row.ts';
 import * as complex from '../scalar/complex-arithmetic.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
@@ -25,17 +25,24 @@ interface IndexSource extends Indexed {
   readonly source: Tensor;
 }
 
-const outOfBounds = (dim: number) => (position: number, size: number) =>
+const outOfBounds = (dim: number) => (position: number | bigint, size: number) =>
   complaintOf(dim, size).replace('%', String(position));
+
+/** What kernels that go through a vector of positions say of one. */
+const outOfRange = 'index out of range in self';
 
 function* combineSlices(
   output: Tensor,
   { dim, index, source }: IndexSource,
   how: Combination,
-  scale: (value: Scalar) => Scalar = (value) => value,
+  scale: (value: Scalar) => Scalar,
 ): Pieces {
   const wrapped = wrapDim(dim, output.dim);
-  const positions = yield* vectorPositions(index, output.sizes[wrapped] ?? 1, outOfBounds(wrapped));
+  // Positions of 64 bits in several dimensions are a scatter's.
+  const [complaint, kind] = isScattered(output, index)
+    ? ([outOfBounds(wrapped), 'RuntimeError'] as const)
+    : ([() => outOfRange, 'IndexError'] as const);
+  const positions = yield* vectorPositions(index, output.sizes[wrapped] ?? 1, complaint, kind);
   const combine = elementCombiner(output, how);
   const read = operandReader(source);
   const froms = yield* sliceOffsets(source, wrapped, 0);
@@ -47,15 +54,76 @@ function* combineSlices(
   });
 }
 
-function checkIndexSource(name: string, { self, dim, index, source }: IndexSource, separator: string): void {
+const isScattered = (self: Tensor, index: Tensor): boolean => self.dim > 1 && index.dtype === 'int64';
+
+const sizesBeside = ({ sizes }: Tensor, dim: number): readonly number[] => sizes.filter((_, at) => at !== dim);
+
+/** Throws what index_add and index_reduce say of an index, a source or both that do not fit (index_func_meta_impl). */
+function checkIndexSource(name: string, { self, dim, index, source }: IndexSource): void {
   const wrapped = wrapDim(dim, self.dim);
   check(
-    index.dim <= 1,
-    `${name}(): Index is supposed to be a vector, but got dim: ${index.dim} with type: Long and size: ${text(index.sizes)}`,
+    index.dtype === 'int64' || index.dtype === 'int32',
+    () => `${name}(): Expected dtype int32/int64 for index but got: ${dtypeName(index.dtype)}`,
   );
   check(
-    index.numel === (source.sizes[wrapped] ?? 1),
-    `${name}(): Number of indices (${index.numel}) should be equal to source.size(dim)${separator} (${source.sizes[wrapped]})${separator && `, for dim: ${wrapped}`}`,
+    self.dtype === source.dtype,
+    () =>
+      `${name}(): self (${dtypeName(self.dtype)}) and source (${dtypeName(source.dtype)}) must have the same scalar type`,
+  );
+  check(
+    index.dim <= 1,
+    () =>
+      `${name}(): Index is supposed to be a vector, but got dim: ${index.dim} with type: ${dtypeName(index.dtype)} and size: ${text(index.sizes)}`,
+    'IndexError',
+  );
+  if (source.dim === 0 && index.numel !== 1) wrapDimOfRanked(wrapped, 0);
+  check(
+    source.dim === 0 || wrapped >= source.dim || index.numel === source.sizes[wrapped],
+    () =>
+      `${name}(): Number of indices (${index.numel}) should be equal to source.size(dim): (${source.sizes[wrapped]}), for dim: ${wrapped}`,
+  );
+  check(
+    self.dim === source.dim && sameSizes(sizesBeside(self, wrapped), sizesBeside(source, wrapped)),
+    () =>
+      `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${text(self.sizes)} source.shape = ${text(source.sizes)}`,
+  );
+}
+
+/** As `checkIndexSource`, for index_copy, which has words of its own. */
+function checkCopied({ self, dim, index, source }: IndexSource): void {
+  const wrapped = wrapDim(dim, self.dim);
+  check(index.dim <= 1, () => `index_copy_(): Index should have dimension 1 or 0 (got ${index.dim})`, 'IndexError');
+  check(
+    source.dim > 0 || index.numel === 1,
+    () => `index_copy_(): When source is scalar, index should have one element (got ${index.numel})`,
+    'IndexError',
+  );
+  check(
+    source.dim === self.dim || source.dim === 0 || self.dim === 0,
+    () =>
+      `index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (${source.dim}), destination dimensionality (${self.dim})`,
+    'IndexError',
+  );
+  check(
+    index.dtype === 'int64',
+    () => `index_copy_(): Expected a long tensor for index, but got ${dtypeName(index.dtype)}`,
+  );
+  check(
+    self.dtype === source.dtype,
+    () =>
+      `index_copy_(): self and source expected to have the same dtype, but got (self) ${dtypeName(self.dtype)} and (source) ${dtypeName(source.dtype)}`,
+  );
+  const [own, other] = [sizesBeside(self, wrapped), sizesBeside(source, wrapped)];
+  check(
+    sameSizes(own, other),
+    () =>
+      `index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: ${own.join(' ')} at dimension ${wrapped} and source slice shape: ${other.join(' ')} at dimension 0.`,
+  );
+  check(
+    source.dim === 0 || index.numel === source.sizes[wrapped],
+    () =>
+      `index_copy_(): Number of indices (${index.numel}) should be equal to source.size(dim) (${source.sizes[wrapped]})`,
+    'IndexError',
   );
 }
 
@@ -100,19 +168,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     writesInPlace: true,
     out: 'out',
     shape: (args: IndexSource & { readonly alpha: Scalar }) => {
-      checkIndexSource('index_add_', args, ':');
-      const { self, dim, source } = args;
-      check(
-        self.dtype === source.dtype,
-        () =>
-          `index_add_(): self (${dtypeName(self.dtype)}) and source (${dtypeName(source.dtype)}) must have the same scalar type`,
-      );
-      const others = ({ sizes }: Tensor): readonly number[] => sizes.toSpliced(wrapDim(dim, self.dim), 1);
-      check(
-        sameSizes(others(self), others(source)),
-        () =>
-          `source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ${text(self.sizes)} source.shape = ${text(source.sizes)}`,
-      );
+      checkIndexSource('index_add_', args);
       return sameAsSelf(args);
     },
     *host(args, [output]) {
@@ -122,7 +178,10 @@ export const indexSliceRows: readonly OperatorRow[] = [
     lower: ({ dim, index, alpha, ...args }, outputs, context) => {
       const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
       const wrapped = wrapDim(dim, self.dim);
-      launchPositionCheck(index, 0, self.sizes[wrapped], complaintOf(wrapped, self.sizes[wrapped]), context);
+      const size = self.sizes[wrapped];
+      if (isScattered(args.self, index)) {
+        launchPositionCheck(index, 0, size, complaintOf(wrapped, size), context, 'RuntimeError');
+      } else launchPositionCheck(index, 0, size, outOfRange, context);
       const element = elementsAlong(source, wrapped);
       const factor = scalarParam(alpha, self.dtype);
       const scaled = (k: Expr, axes: readonly AxisExpr[]): Expr => binary('mul', element(k, axes), factor);
@@ -134,11 +193,7 @@ export const indexSliceRows: readonly OperatorRow[] = [
     writesInPlace: true,
     out: 'out',
     shape: (args: IndexSource) => {
-      checkIndexSource('index_copy_', args, '');
-      check(
-        args.self.dtype === args.source.dtype,
-        `index_copy_(): self and source expected to have the same dtype, but got (self) ${dtypeName(args.self.dtype)} and (source) ${dtypeName(args.source.dtype)}`,
-      );
+      checkCopied(args);
       return sameAsSelf(args);
     },
     *host({ self, dim, index, source }, [output]) {
@@ -166,12 +221,19 @@ export const indexSliceRows: readonly OperatorRow[] = [
       writesInPlace: true,
       out: `int_${type}_out`,
       shape: (args: Indexed & { readonly value: Scalar | Tensor }) => {
-        const { self, dim, value } = args;
-        wrapDim(dim, self.dim);
+        const { self, dim, index, value } = args;
         check(
           !(value instanceof Tensor) || value.dim === 0,
           () =>
             `index_fill_ only supports a 0-dimensional value tensor, but got tensor with ${(value as Tensor).dim} dimension(s).`,
+        );
+        check(index.dtype === 'int64', 'index_fill_(): Expected dtype int64 for index.', 'IndexError');
+        wrapDim(dim, self.dim);
+        check(index.dim <= 1, 'Index has to be a vector/scalar');
+        const dtype = value instanceof Tensor ? value.dtype : value instanceof Complex ? 'complex128' : 'bool';
+        check(
+          isComplex(self.dtype) || !isComplex(dtype),
+          'index_fill_(): Converting complex Scalar to non-complex type is not supported',
         );
         return sameAsSelf(args);
       },
@@ -213,14 +275,26 @@ export const indexSliceRows: readonly OperatorRow[] = [
       writesInPlace: true,
       out: 'out',
       shape: (args: IndexSource & Reduced & { readonly include_self: boolean }) => {
-        checkIndexSource('index_reduce_', args, ':');
+        const { self, reduce } = args;
+        const isKnown = ['prod', 'mean', 'amax', 'amin'].includes(reduce);
+        check(isKnown, `index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ${reduce}.`);
+        checkIndexSource('index_reduce_', args);
+        const isVector = self.dim <= 1;
+        if (isVector && (self.dtype === 'bool' || isComplex(self.dtype))) {
+          throw notImplementedFor('index_func_', dtypeName(self.dtype));
+        }
         return sameAsSelf(args);
       },
       *host(args, [output]) {
         const { self, dim, index, source, reduce, include_self: includesSelf } = args;
         yield* copyPieces(output, self);
         const wrapped = wrapDim(dim, self.dim);
-        const positions = yield* vectorPositions(index, self.sizes[wrapped] ?? 1, outOfBounds(wrapped));
+        const size = self.sizes[wrapped] ?? 1;
+        // Elements that do not count are filled over first, and filling knows positions from the end.
+        const isTold = (position: number): boolean => !includesSelf && (position < -size || position >= size);
+        const positions = yield* vectorPositions(index, size, (position) =>
+          isTold(Number(position)) ? outOfBounds(wrapped)(position, size) : outOfRange,
+        );
         const read = operandReader(source);
         const how = reduction({ reduce });
         const froms = yield* sliceOffsets(source, wrapped, 0);
@@ -242,7 +316,9 @@ export const indexSliceRows: readonly OperatorRow[] = [
       lower: ({ dim, index, reduce, include_self: includesSelf, ...args }, outputs, context) => {
         const [self, source, output] = [args.self, args.source, outputs[0]].map(asLine);
         const wrapped = wrapDim(dim, self.dim);
-        launchPositionCheck(index, 0, self.sizes[wrapped], complaintOf(wrapped, self.sizes[wrapped]), context);
+        const size = self.sizes[wrapped];
+        if (!includesSelf) launchPositionCheck(index, -size, size, complaintOf(wrapped, size), context);
+        launchPositionCheck(index, 0, size, outOfRange, context);
         const element = elementsAlong(source, wrapped);
         const how = reduction({ reduce });
         lowerSlices(self, wrapped, index, element, output, context, 'aten::index_reduce', how, includesSelf);

@@ -12,7 +12,7 @@ export const sortingDtypes: DtypeLimits = {
     ['mode_cpu', 'c', 'mode'],
     ['searchsorted_out_cpu', 'tc', 'bucketize'],
     ['unique', 'c', '_unique _unique2 unique_dim unique_consecutive'],
-    ['Unsupported input type encountered for isin(): {D}', 'tc', 'isin'],
+    ['Unsupported input type encountered for isin(): {D}', 'tc', 'isin', 'after sizes'],
     ['topk does not support bool dtypes on CPU', 't', 'topk'],
     [' topk does not support complex dtypes on CPU', 'c', 'topk'],
   ],

@@ -1,6 +1,6 @@
 import { repeat, type Pieces, filled } from '../../kernels/loops/pieces.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
-import { isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
+import { Complex, isComplex, isFloatingPoint, scratch, Tensor, type ScalarType } from '@cresset/tensor';
 import { kernel } from '../../table/builders.ts';
 import { copyInto, contiguousInPieces } from '../../kernels/copy.ts';
 import { sizesText, wrapDim } from '../../kernels/dimensions.ts';
@@ -9,7 +9,7 @@ import { check } from '../../kernels/errors.ts';
 import { numbersInPieces, type FloatArray } from '../../kernels/numbers/numbers.ts';
 import { writeInPieces } from '../../kernels/fill.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
-import { dtypeName } from '../../kernels/type-promotion.ts';
+import { dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
 import { deviceUnique, lowerIsIn, lowerSearch } from './search-lowering.ts';
 import { stableOrder } from './sort.ts';
 import { movedim, sameSizes, select } from '../views/view-functions.ts';
@@ -59,7 +59,7 @@ function searchMeta({ sorted_sequence: sorted, self, out_int32: narrow, right, s
     return { sizes: [], dtype };
   }
   check(
-    sorted.dtype === self.dtype,
+    sorted.dtype === self.dtype || sorted.numel === 0 || self.numel === 0,
     () =>
       `torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype ${dtypeName(sorted.dtype)} and input value tensor dtype ${dtypeName(self.dtype)}`,
   );
@@ -144,16 +144,33 @@ interface IsIn {
   readonly invert: boolean;
 }
 
+/** Values as they are compared: those of 64 bits among each other exactly. */
+function* comparedValues(of: Tensor | Scalar, areLong: boolean): Pieces<ArrayLike<number | bigint>> {
+  if (!(of instanceof Tensor)) return [areLong ? (of as bigint) : Number(of)];
+  if (!areLong) return yield* numbersInPieces(of);
+  return (yield* contiguousInPieces(of)).contiguousArray();
+}
+
 const isInRow = (overload: string, args: string): OperatorRow =>
   kernel<IsIn>(`aten::isin.${overload}(${args}, *, bool assume_unique=False, bool invert=False) -> Tensor`, {
-    shape: ({ elements }) => ({ sizes: elements?.sizes ?? [], dtype: 'bool' }),
-    *host(given, [output]) {
-      const tests = new Set(
-        given.test_elements ? yield* numbersInPieces(given.test_elements) : [Number(given.test_element)],
+    shape: ({ elements, element, test_elements: tests, test_element: test }) => {
+      const dtypes = [elements ?? element!, tests ?? test!].map((of) =>
+        of instanceof Tensor ? of.dtype : of instanceof Complex ? 'complex128' : scalarDtype(of),
       );
-      const values = given.elements ? yield* numbersInPieces(given.elements) : [Number(given.element)];
+      const refused = dtypes.find((dtype) => dtype === 'bool' || isComplex(dtype));
+      check(!refused, () => `Unsupported input type encountered for isin(): ${dtypeName(refused!)}`);
+      return { sizes: elements?.sizes ?? [], dtype: 'bool' };
+    },
+    *host(given, [output]) {
+      const [elements, among] = [given.elements ?? given.element!, given.test_elements ?? given.test_element!];
+      const areLong = [elements, among].every((of) => (of instanceof Tensor ? of.dtype : scalarDtype(of)) === 'int64');
+      const tests = new Set(Array.from(yield* comparedValues(among, areLong)));
+      const values = yield* comparedValues(elements, areLong);
       // A Set finds NaN, which equals nothing.
-      yield* writeInPieces(output, (at) => (tests.has(values[at]) && !Number.isNaN(values[at])) !== given.invert);
+      yield* writeInPieces(
+        output,
+        (at) => (tests.has(values[at]) && !Number.isNaN(Number(values[at]))) !== given.invert,
+      );
     },
     lowerable: ({ elements, test_elements: tests }) => elements?.dtype === tests?.dtype && elements !== undefined,
     lower: ({ elements, test_elements: tests, invert }, [output], context) =>

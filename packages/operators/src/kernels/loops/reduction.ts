@@ -39,7 +39,8 @@ interface ReductionPlan {
 function planOf(row: OperatorRow, args: PointwiseArguments): ReductionPlan {
   const rule = row.reduction!;
   const self = args.self as Tensor;
-  const dims = reducedDims(typeof args.dim === 'number' ? [args.dim] : (args.dim ?? null), self.dim);
+  const given = typeof args.dim === 'number' ? [args.dim] : ((args.dim as readonly number[] | undefined) ?? null);
+  const dims = rule.emptyIsNone && given?.length === 0 ? [] : reducedDims(given, self.dim);
   rule.refuses?.(self, dims, args);
   const result = rule.dtype(self.dtype, args);
   const computing = rule.computing?.(self.dtype, args) ?? result;
