@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { optim, script, shutdown, tensor, type ScriptModule, type Tensor } from '../index.ts';
+import { optim, registerOperator, script, shutdown, tensor, type ScriptModule, type Tensor } from '../index.ts';
 
 const PROGRAM = `
 class Tokens(nn.Module):
@@ -96,6 +96,41 @@ test.each(KINDS)(
     }
   },
 );
+
+const OWN = `
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full([64, 4], 0.5))
+
+    def forward(self, x: Tensor, at: Tensor) -> Tensor:
+        return (ops.failing_ns.looked(x @ self.weight, at) ** 2).mean()
+`;
+
+test('a step whose derivatives of an operator of the page fail, and nothing before them, changes nothing', async () => {
+  await registerOperator('failing_ns::looked(Tensor x, Tensor at) -> Tensor', {
+    lowering: 'x * 2 + at * 0',
+    backward: 'def backward(grad, at):\n    return grad * 2 * torch.index_select(torch.ones([4]), 0, at), None\n',
+  });
+  const unit = await script(OWN, { device: 'webgpu', worker: false });
+  const model = await (unit as unknown as { Own(): Promise<ScriptModule> }).Own();
+  const trainer = await model.trainer({ optimizer: optim.AdamW({ lr: 1e-2 }) });
+  const x = tensor(new Float32Array(64 * 64).fill(0.1), [64, 64]);
+  const fail = async (): Promise<void> => {
+    const before = [await parametersOf(model), await trainer.stateDict()];
+    await expect(trainer.step([x, ints([0, 1, 4, 3])])).rejects.toThrow('index out of range');
+    expect([await parametersOf(model), await trainer.stateDict()]).toEqual(before);
+  };
+  await fail();
+  let least = Infinity;
+  for (let at = 0; at < 5; at++) {
+    const { loss } = await trainer.step([x, ints([0, 1, 2, 3])]);
+    expect(loss).toBeLessThan(least);
+    least = loss;
+    if (at === 0 || at === 3) await fail();
+  }
+  await model.dispose();
+});
 
 test('gradients that were added up stay as they were where a step fails that would add to them, or use them', async () => {
   const [model, other] = await twins('Tokens');

@@ -65,6 +65,11 @@ describe('gradients', () => {
       'y = x * 1\nz = y * y\nv = y.data[0]\nv.mul_(0)\ny.data.add_(1)\nreturn z.sum()',
       [2, 2, 2, 10, 12, 14],
     ],
+    [
+      'of a part that is written to, though another one is a view too',
+      'y = x * 1\na, b = y.tensor_split(2, 1)\na.mul_(3)\nreturn (y * y).sum() + b.sum()',
+      [18, 36, 7, 72, 90, 13],
+    ],
     ['of what requires a gradient anyway', 'y = x * 2\ny.requires_grad_()\nreturn y.sum()', [2, 2, 2, 2, 2, 2]],
   ])('%s', async (_, body, expected) => {
     expect(await gradientOf(body, MATRIX)).toEqual(expected);

@@ -1,4 +1,6 @@
-import { CressetError, type GraphFunction, type ScriptFunction } from '@cresset/ir';
+import { CressetError, GraphFunction, type ScriptFunction } from '@cresset/ir';
+import type { OperatorRow } from '@cresset/operators';
+import { inline } from '@cresset/passes';
 import { Tensor, type IValue, type ScriptObject } from '@cresset/tensor';
 import type { AutocastDtype } from '../autograd/recording/autocast.ts';
 import { CheckpointedCode } from '../autograd/checkpoint/checkpointed-code.ts';
@@ -67,6 +69,17 @@ export class DifferentiableCall {
   /** What it calls, hooks around the method among it. */
   get functions(): readonly ScriptFunction[] {
     return [...functionsOf(this.callee), ...(this.loss ? [this.loss] : [])];
+  }
+
+  /** Whether it calls operators that say themselves what their gradients are: those look up what nobody did on the way to the loss. */
+  get hasOwnDerivatives(): boolean {
+    return this.functions.some((fn) => {
+      const graph = fn instanceof GraphFunction ? fn.graph.copy() : null;
+      if (graph) inline(graph);
+      return [...(graph?.allNodes() ?? [])].some(
+        (node) => (node.maybeOperator()?.row as OperatorRow | undefined)?.backward,
+      );
+    });
   }
 
   /** Runs the method, and the loss of its result. */

@@ -157,8 +157,10 @@ export class Trainer {
     const { conditions, ...results } = await run.traced(tracer?.trace ?? null, async () => {
       const given = await this.call.run(run, args);
       const loss = lossOf(given);
-      // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the loss.
-      const conditions = counters.hostSmall.size === 0 ? [...faults.conditions!] : null;
+      // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the
+      // loss; what the page says itself, of gradients or of operators, may look up anything.
+      const isTold = tracer !== null && counters.hostSmall.size === 0 && this.#hooks.size === 0;
+      const conditions = isTold && !this.call.hasOwnDerivatives ? [...faults.conditions!] : null;
       const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
       const tensors = trained.map(({ parameter }) => parameter.tensor);
       const found = [...(await run.gradients([loss], [null], tensors))];
@@ -172,7 +174,7 @@ export class Trainer {
     });
     if (tracer) {
       const traced = TracedCall.of(tracer, results, wantsOutput);
-      if (conditions && this.#hooks.size === 0) traced.learnFaults(conditions, tracer.values);
+      if (conditions) traced.learnFaults(conditions, tracer.values);
       this.#traced.unshift(traced);
       this.#traced.splice(MAX_TRACED);
     }

@@ -1,4 +1,4 @@
-import type { Tensor } from '@cresset/tensor';
+import { List, type Tensor } from '@cresset/tensor';
 import type { StorageLedger } from '../../memory/storage-ledger.ts';
 import type { HeldTensor } from '../recording/held-storages.ts';
 import { GradNode, metaOf, type Gradient } from './grad-node.ts';
@@ -31,7 +31,8 @@ export class CopySlices extends GradNode {
     for (const { binding, args, parentAt, result: at, node } of this.views) {
       const given = args.map((value, position) => (position === parentAt ? part : value));
       const made = await run.execution.observer!.run(binding, given, node, run.execution);
-      part = made[at] as Tensor;
+      const [first] = made;
+      part = (first instanceof List ? first.items : made)[at] as Tensor;
     }
     const written = await run.call('own', part);
     const { selfAt } = this;

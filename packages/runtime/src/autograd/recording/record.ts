@@ -111,7 +111,7 @@ export function noteViews(
   outputs.forEach((view, result) => {
     if (!(view instanceof Tensor) || view === parent || view.storage !== parent.storage || knownHistoryOf(view)) return;
     countWith(view, parent);
-    const isOneOfMany = results[0] instanceof List || results.length > 1;
+    const isOneOfMany = operator.viewsTogether;
     const origin: ViewOrigin = { ...call, parent, parentAt: viewOf, result, results, isOneOfMany, wasMadeWithoutGrad };
     setHistory(view, { ...emptyHistory(origin), version: versionOf(view) });
   });

@@ -17,6 +17,8 @@ export interface RecordedOperator {
   readonly isInPlace: boolean;
   /** Which argument its results may be views of; -1 for none. */
   readonly viewOf: number;
+  /** Whether its views are results of one step: nobody may write to one of them. Others come of a slice each. */
+  readonly viewsTogether: boolean;
   /** Which argument says whether what it makes requires a gradient; -1 where none does. */
   readonly requiresGradAt: number;
   /** TorchScript text in the terms of other operators, where it has no derivative of its own. */
@@ -38,6 +40,9 @@ export function recordedOperatorOf(row: OperatorRow): RecordedOperator {
 }
 
 const apart: ReadonlySet<string> = new Set(['aten::data', 'prim::data']);
+const together: ReadonlySet<string> = new Set(
+  ['split', 'split_with_sizes', 'chunk', 'unbind'].map((name) => `aten::${name}`),
+);
 /** They share elements with their argument and nothing else. */
 const detaching: ReadonlySet<string> = new Set(['aten::detach', ...apart]);
 
@@ -59,6 +64,7 @@ function describe(row: OperatorRow): RecordedOperator {
       returnsView && !detaching.has(signature.name)
         ? texts.findIndex((text) => /^Tensor\(\w(?: -> \*)?\)/.test(text))
         : -1,
+    viewsTogether: together.has(signature.name),
     requiresGradAt: signature.args.findIndex(({ name }) => name === 'requires_grad'),
     isComposed: !derivative && source.decomposition !== undefined,
     withoutSlope: [...argumentsWithoutSlope(signature.name)].map(([argument, error]) => [
