@@ -1,5 +1,6 @@
 import { Tensor } from '@cresset/tensor';
-import { hostProduct } from '../src/families/products/product.ts';
+import { finish } from '../src/kernels/loops/pieces.ts';
+import { productPieces } from '../src/families/products/product.ts';
 import { hostKernels } from '../src/kernels/host-kernels.ts';
 import { wasmProducts } from '../src/webassembly/products.ts';
 
@@ -40,7 +41,7 @@ export function main(filter: string, rounds = 21): void {
       for (let i = 0; i < count; i++) {
         // What is no weight is another matrix each time.
         if (!isLayer) right.storageArrayForWriting();
-        hostProduct(left, right, out);
+        finish(productPieces(left, right, out));
       }
       const { user, system } = process.cpuUsage(start);
       times[way].push((user + system) / 1000 / count);

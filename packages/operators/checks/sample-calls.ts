@@ -11,10 +11,12 @@ import {
   type Argument,
   type Type,
 } from '@cresset/ir';
-import { List, ScriptObject, Tensor, type HostArray, type IValue, type ScalarType } from '@cresset/tensor';
+import { List, ScriptObject, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { OperatorCall } from '../src/dispatch/invoke.ts';
 import { run } from '../src/operator-fixture.ts';
 import type { OperatorRow } from '../src/table/row.ts';
+import { givenCalls } from './given-calls.ts';
+import { side, tensorOf } from './sample-tensors.ts';
 
 /** Arguments of one kind for an operator, with tensors as large as one asks for. */
 export interface SampleCall {
@@ -30,8 +32,6 @@ export interface SampleCall {
 type Candidate = (elements: number) => IValue;
 
 type SizesAt = (elements: number) => number[];
-
-const side = (elements: number, dim: number): number => Math.max(2, Math.floor(elements ** (1 / dim)));
 
 /** Sizes that operators take, by what a tensor of them may be. */
 const shapes: readonly (readonly [name: string, sizes: SizesAt])[] = [
@@ -51,32 +51,6 @@ const dtypes: readonly ScalarType[] = ['float32', 'int64', 'complex64'];
 const MOST_TRIES = 320;
 /** Elements of the tensors with which it is tried whether an operator takes arguments. */
 const FEW_ELEMENTS = 512;
-
-const made = new Map<string, Tensor>();
-
-/** A tensor of numbers between 0 and 1, or of the integers 0 to 3, made once. */
-function tensorOf(sizes: readonly number[], dtype: ScalarType): Tensor {
-  const key = `${dtype} ${sizes.join(' ')}`;
-  let tensor = made.get(key);
-  if (!tensor) {
-    tensor = Tensor.empty(sizes, dtype);
-    fill(tensor.storageArray());
-    made.set(key, tensor);
-  }
-  return tensor;
-}
-
-/** Elements after which those of a tensor come again. */
-const PERIOD = 4 * 1009;
-
-function fill(array: HostArray): void {
-  const { length } = array;
-  const period = Math.min(length, PERIOD);
-  if (array instanceof BigInt64Array) for (let at = 0; at < period; at++) array[at] = BigInt((at * 7) & 3);
-  else if (array instanceof Float32Array) for (let at = 0; at < period; at++) array[at] = ((at * 37) % 1009) / 1009;
-  else for (let at = 0; at < period; at++) array[at] = at & 1;
-  for (let done = period; done < length; done *= 2) array.copyWithin(done, 0, done);
-}
 
 /** The integer 1 so many times. */
 const onesOf = (count: number): Tensor => Tensor.fromArray(new BigInt64Array(count).fill(1n), [count], 'int64');
@@ -106,9 +80,6 @@ const packedCell =
     const cell = packed('rnn.CellParamsBase', { _packed, _reduce_range: false });
     return new List(cell.type, [cell]);
   };
-
-/** Gives up the tensors that were made. */
-export const forgetTensors = (): void => made.clear();
 
 const constants = (...values: readonly IValue[]): Candidate[] => values.map((value) => () => value);
 const integers = (items: readonly number[]): List => new List(IntType.get(), items.map(BigInt));
@@ -238,8 +209,14 @@ function candidatesFor(argument: Argument, sizes: SizesAt, dtype: ScalarType, is
 /** Whether an operator takes a call; not all arguments can be made for all shapes. */
 type Takes = (make: () => OperatorCall) => boolean;
 
-/** Calls that an operator takes, one for each dtype: of floats in the first shape that it takes, of others in the last. */
+/** Calls that an operator takes, one for each dtype: of floats in the first shape that it takes, of others in the last; or the one that is written down. */
 export function* sampleCalls(row: OperatorRow, takes: Takes): Generator<SampleCall> {
+  const given = givenCalls[row.schema.slice(0, row.schema.indexOf('('))];
+  if (given) {
+    const at = (elements: number): OperatorCall => new OperatorCall(row, [...given(elements)]);
+    if (takes(() => at(FEW_ELEMENTS))) yield { name: 'as written down', isExpression: row.pointwise !== undefined, at };
+    return;
+  }
   const { arguments: formals } = parseSchema(row.schema);
   const first = formals.findIndex(({ type }) => type instanceof TensorType);
   for (const dtype of dtypes) {

@@ -4,7 +4,8 @@ import { hostPieces, runWithoutData, type OperatorCall } from '../src/dispatch/i
 import { finish } from '../src/kernels/loops/pieces.ts';
 import { allRows, registerAllOperators } from '../src/register-all.ts';
 import type { HostContext, OperatorRow } from '../src/table/row.ts';
-import { forgetTensors, sampleCalls, type SampleCall } from './sample-calls.ts';
+import { sampleCalls, type SampleCall } from './sample-calls.ts';
+import { forgetTensors } from './sample-tensors.ts';
 
 const host: HostContext = {
   gradEnabled: false,

@@ -9,7 +9,7 @@ import { deviceTensor } from '../indexing/flagged-elements.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { float, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
-import { hostProduct } from '../products/product.ts';
+import { productPieces } from '../products/product.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 import { narrowView, selectView } from '../../kernels/views.ts';
 import type { Pieces } from '../../kernels/loops/pieces.ts';
@@ -131,13 +131,13 @@ function* hostGrouped(args: GroupedArgs): Pieces<Tensor> {
   const { self, mat2, offs } = args;
   const out = resultOf(args, Tensor.empty);
   if (!offs) {
-    hostProduct(self, mat2, out);
+    yield* productPieces(self, mat2, out);
     return out;
   }
   const ends = endsOf(offs);
   if (!isCovered(args, ends)) yield* fillPieces(out, 0n);
   for (const { left, right, out: part } of groupProducts(args, out, ends)) {
-    if (part.numel > 0) hostProduct(left, right, part);
+    if (part.numel > 0) yield* productPieces(left, right, part);
   }
   return out;
 }

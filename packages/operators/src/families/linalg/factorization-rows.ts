@@ -317,15 +317,19 @@ const luShapes = (self: Tensor, withP: boolean, withLu: boolean): TensorMeta[] =
   ];
 };
 
+/** What lies in so many rows and columns on and above the diagonal, or below it with ones on it. */
+function* leadingTriangle(lu: Matrix, isUpper: boolean, rows: number, columns: number): Pieces<Matrix> {
+  const triangle = lu.triangle(isUpper, !isUpper);
+  yield;
+  return triangle.leading(rows, columns);
+}
+
 function* writeLu(lus: readonly Matrix[], [l, u]: readonly Tensor[]): Pieces {
-  yield* writeMatrices(
-    l,
-    lus.map((lu) => lu.triangle(false, true).leading(lu.rows, Math.min(lu.rows, lu.columns))),
-  );
-  yield* writeMatrices(
-    u,
-    lus.map((lu) => lu.triangle(true).leading(Math.min(lu.rows, lu.columns), lu.columns)),
-  );
+  const ranks = lus.map(({ rows, columns }) => Math.min(rows, columns));
+  const lower = yield* mapped(lus, (lu, at) => leadingTriangle(lu, false, lu.rows, ranks[at]));
+  yield* writeMatrices(l, lower);
+  const upper = yield* mapped(lus, (lu, at) => leadingTriangle(lu, true, ranks[at], lu.columns));
+  yield* writeMatrices(u, upper);
 }
 
 const luRow = kernel<{ A: Tensor; pivot: boolean }>(

@@ -105,16 +105,14 @@ function substituteRow(triangular: Matrix, x: Matrix, i: number, upper: boolean,
 export function* luSolve(lu: Matrix, pivots: ArrayLike<number>, b: Matrix, adjoint = false): Pieces<Matrix> {
   const order = permutationOf(pivots, lu.rows);
   if (!adjoint) {
-    const permuted = Matrix.build(b.rows, b.columns, (i, j) => b.at(order[i], j));
+    const permuted = yield* Matrix.inRows(b.rows, b.columns, (i, j) => b.at(order[i], j));
     return yield* solveTriangular(lu, yield* solveTriangular(lu, permuted, false, true), true);
   }
   const transposed = lu.adjoint();
   const y = yield* solveTriangular(transposed, yield* solveTriangular(transposed, b, false), true, true);
-  const x = new Matrix(b.rows, b.columns);
-  order.forEach((to, i) => {
-    for (let j = 0; j < b.columns; j++) x.set(to, j, ...y.at(i, j));
-  });
-  return x;
+  const places = new Int32Array(order.length);
+  order.forEach((to, i) => (places[to] = i));
+  return yield* Matrix.inRows(b.rows, b.columns, (i, j) => y.at(places[i], j));
 }
 
 /** The sign (a complex number of magnitude one, or zero) and the logarithm of the magnitude of a determinant. */

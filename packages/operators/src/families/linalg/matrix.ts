@@ -198,7 +198,10 @@ export function* readParts(tensor: Tensor): Pieces<{ re: Float64Array; im: Float
     return { re, im: scratch(Float64Array, tensor.numel) };
   }
   const elements = (yield* elementsInPieces(tensor)) as Float64Array;
-  const [re, im] = [scratch(Float64Array, tensor.numel), scratch(Float64Array, tensor.numel)];
+  yield;
+  const re = scratch(Float64Array, tensor.numel);
+  yield;
+  const im = scratch(Float64Array, tensor.numel);
   yield* repeat(re.length, 4, (i) => {
     re[i] = elements[2 * i];
     im[i] = elements[2 * i + 1];
@@ -223,17 +226,21 @@ export function* readMatrices(tensor: Tensor): Pieces<Matrix[]> {
 
 /** Fills a contiguous tensor with matrices, one after the other. */
 export function* writeMatrices(out: Tensor, matrices: readonly Matrix[]): Pieces {
+  const re = yield* joined(matrices, 're', out.numel);
+  yield* writeParts(out, re, isComplex(out.dtype) ? yield* joined(matrices, 'im', out.numel) : null);
+}
+
+/** One part of all matrices. */
+function* joined(matrices: readonly Matrix[], part: 're' | 'im', count: number): Pieces<Float64Array> {
   yield;
-  const join = (part: 're' | 'im'): Float64Array => {
-    const values = scratch(Float64Array, out.numel);
-    let at = 0;
-    for (const matrix of matrices) {
-      values.set(matrix[part], at);
-      at += matrix[part].length;
-    }
-    return values;
-  };
-  yield* writeParts(out, join('re'), isComplex(out.dtype) ? join('im') : null);
+  const values = scratch(Float64Array, count);
+  let at = 0;
+  yield* repeat(matrices.length, count / Math.max(1, matrices.length), (b) => {
+    values.set(matrices[b][part], at);
+    at += matrices[b][part].length;
+  });
+  yield;
+  return values;
 }
 
 export function* writeParts(out: Tensor, re: Float64Array, im: Float64Array | null): Pieces {

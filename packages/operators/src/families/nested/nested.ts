@@ -18,7 +18,7 @@ import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, index, indexParam, sub, within } from '../../kernels/expressions.ts';
 import { numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { deviceTensor } from '../indexing/flagged-elements.ts';
-import type { Pieces } from '../../kernels/loops/pieces.ts';
+import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Sequences of different lengths between the layers of a transformer encoder (ATen/native/nested). */
 
@@ -77,10 +77,12 @@ function* fillOnHost(nested: NestedTensor, source: Tensor, counts: ArrayLike<num
   const width = nested.paddedSizes[2];
   const values = yield* numbersInPieces(source);
   yield* storeInPieces(nested.counted, counts);
-  yield* storeInPieces(
-    nested.padded,
-    Float64Array.from(values, (value, at) => (counts[Math.trunc(at / width)] ? value : 0)),
-  );
+  const counted = scratch(Float64Array, values.length);
+  yield* repeat(counts.length, width, (line) => {
+    if (counts[line]) counted.set(values.subarray(line * width, (line + 1) * width), line * width);
+  });
+  yield;
+  yield* storeInPieces(nested.padded, counted);
 }
 
 function* hostFromMask({ t, mask, mask_check: checksMask }: MaskArgs): Pieces<NestedTensor> {
@@ -209,12 +211,12 @@ function* hostPadded(args: PaddedArgs): Pieces<Tensor> {
   const out = Tensor.empty(sizes, nested.dtype);
   const values = yield* numbersInPieces(nested.padded);
   const filled = scratch(Float64Array, out.numel).fill(args.padding);
-  lengths.forEach((length, line) => {
-    for (let place = 0; place < length; place++) {
-      const from = (line * longest + place) * width;
-      filled.set(values.subarray(from, from + width), (line * sizes[1] + place) * sizes[2]);
-    }
+  yield* repeat(batch * longest, width, (at) => {
+    const [line, place] = [Math.trunc(at / longest), at % longest];
+    if (place >= lengths[line]) return;
+    filled.set(values.subarray(at * width, (at + 1) * width), (line * sizes[1] + place) * sizes[2]);
   });
+  yield;
   yield* storeInPieces(out, filled);
   return out;
 }

@@ -11,7 +11,7 @@ import {
   elementsInPieces,
 } from '../../kernels/numbers/numbers.ts';
 import { hostKernels } from '../../kernels/host-kernels.ts';
-import { eachOffset, filled, finish, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { eachOffset, filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { StridedCursor, walkOf } from '../../kernels/loops/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
 
@@ -36,17 +36,6 @@ export const matrices: ProductDims = { rows: 1, columns: 1, inner: 1 };
  * Fills `out` (`[…batch, …rows, …columns]`) with the matrix products of `left` (`[…batch, …rows, …inner]`) and `right`
  * (`[…batch, …inner, …columns]`). Floating-point sums are kept in doubles; integers wrap as PyTorch's do.
  */
-export function hostProduct(
-  lhs: Tensor,
-  rhs: Tensor,
-  out: Tensor,
-  addend?: Addend,
-  dims: ProductDims = matrices,
-): void {
-  finish(productPieces(lhs, rhs, out, addend, dims));
-}
-
-/** As `hostProduct`, in pieces. */
 export function* productPieces(
   lhs: Tensor,
   rhs: Tensor,

@@ -5,7 +5,7 @@ import { wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { add, and, float, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
-import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import { checkActivations, checkScaleType, multiplyRows } from './activations.ts';
 import {
@@ -35,18 +35,26 @@ function convertShape({ self }: Convert): TensorMeta {
   return { sizes: [rows, columns / 2], dtype: 'uint8' };
 }
 
+/** What it takes to pack two weights, in operations. */
+const BYTE_COST = 32;
+
 function* convert({ self }: Convert, [out]: readonly Tensor[]): Pieces {
   const [rows, columns] = self.sizes;
   const weights = yield* numbersInPieces(self);
   const bytes = out.storageArrayForWriting() as Uint8Array;
+  let done = 0;
   for (const { first, block } of packedBlocks(rows)) {
     const width = block / 2;
     const start = out.storageOffset + (first / 2) * columns;
-    yield* repeat(columns * width, 4, (at) => {
+    yield* repeat(columns * width, BYTE_COST, (at) => {
       const column = Math.floor(at / width);
       const [lower, upper] = rowsOfByte(block, at % width).map((row) => weights[(first + row) * columns + column]);
       bytes[start + at] = (upper << 4) | lower;
     });
+    // A block is little where the weight has few columns, and there may be many of them.
+    if ((done += columns * width * BYTE_COST) < PIECE_SIZE) continue;
+    done = 0;
+    yield;
   }
 }
 
