@@ -1,19 +1,24 @@
 import type { Program } from './program.ts';
 
+/** A product of two square matrices. */
+const product = (name: string, size: number): Program => ({
+  name,
+  about: `matrix product ${size} × ${size} × ${size}`,
+  inputs: { x: { shape: [size, size] } },
+  weights: { weight: { shape: [size, size] } },
+  output: [size, size],
+  rtol: 1e-4,
+  atol: 1e-4,
+  torch: 'def forward(self, x):\n    return torch.matmul(x, self.weight)',
+  onnx: (graph) => graph.node('MatMul', ['x', 'weight']),
+  tensorflow: { run: (tf, { x, weight }) => tf.matMul(x, weight) },
+});
+
 /** Programs of one kernel or a few, as large as such kernels are in models. */
 export const kernels: readonly Program[] = [
-  {
-    name: 'matmul',
-    about: 'matrix product 512 × 512 × 512',
-    inputs: { x: { shape: [512, 512] } },
-    weights: { weight: { shape: [512, 512] } },
-    output: [512, 512],
-    rtol: 1e-4,
-    atol: 1e-4,
-    torch: 'def forward(self, x):\n    return torch.matmul(x, self.weight)',
-    onnx: (graph) => graph.node('MatMul', ['x', 'weight']),
-    tensorflow: { run: (tf, { x, weight }) => tf.matMul(x, weight) },
-  },
+  product('matmul_256', 256),
+  product('matmul', 512),
+  product('matmul_1024', 1024),
   {
     name: 'convolution',
     about: 'convolution 3 × 3, 64 to 64 channels, 56 × 56, with bias and ReLU',
