@@ -310,6 +310,29 @@ test('devices go from inputs to results, numbers on the CPU aside', () => {
   ]);
 });
 
+test('device propagation unifies the types of branches, and leaves what prim makes alone', () => {
+  const text = `graph(%x : Float(2, 3, device=cpu), %z : Float(2, 4, device=cpu), %i : int, %c : bool):
+  %n : Long(device=cpu) = prim::NumToTensor(%i)
+  %a : Tensor = prim::If(%c)
+    block0():
+      -> (%x)
+    block1():
+      -> (%z)
+  %b : Any = prim::If(%c)
+    block0():
+      -> (%x)
+    block1():
+      -> (%i)
+  return (%n, %a, %b)
+`;
+  const types = after(propagateDevices, text).filter((line) => line.startsWith('%'));
+  expect(types).toEqual([
+    '%4 : Long(device=cpu) = prim::NumToTensor(%2)',
+    '%5 : Float(2, *, device=cpu) = prim::If(%3)',
+    '%6 : Union(Tensor, int) = prim::If(%3)',
+  ]);
+});
+
 test('dropouts in evaluation mode go', () => {
   const text = `graph(%x : Tensor, %t : bool):
   %p : float = prim::Constant[value=0.5]()

@@ -6,6 +6,7 @@ import {
   isDeviceConstant,
   type Node,
   TensorType,
+  unifyTypes,
   type Value,
 } from '@cresset/ir';
 
@@ -39,8 +40,12 @@ function propagateIf(node: Node): boolean {
   let changed = propagateInBlock(whenTrue);
   changed = propagateInBlock(whenFalse) || changed;
   node.outputs.forEach((output, index) => {
-    const devices = [whenTrue, whenFalse].map((branch) => deviceOf(branch.outputs[index]));
-    changed = setDevice(output, devices[0] === devices[1] ? devices[0] : undefined) || changed;
+    const types = [whenTrue, whenFalse].map((branch) => branch.outputs[index].type);
+    // Not the device alone: the whole type becomes what both have in common, a Union where that is nothing.
+    const type = unifyTypes(types[0], types[1], true);
+    if (type === undefined || type.equals(output.type)) return;
+    output.setType(type);
+    changed = true;
   });
   return changed;
 }
@@ -57,9 +62,9 @@ function propagateLoop(node: Node): boolean {
   return changed;
 }
 
-/** A tensor of an operator is where its tensor arguments are; those without dimensions on the CPU go along anywhere. */
+/** A tensor of an operator is where its tensor arguments are; those without dimensions on the CPU go along anywhere. Of prim's it says nothing. */
 function propagateOperator(node: Node): boolean {
-  if (node.kind === 'prim::Constant' || node.maybeSchema() === undefined) return false;
+  if (node.kind.startsWith('prim::') || node.maybeSchema() === undefined) return false;
   const given = node.inputs.map((input) => constantValue(input)).find(isDeviceConstant);
   if (given) return setDevices(node, deviceText(given));
   const tensors = node.inputs.filter(({ type }) => type instanceof TensorType);

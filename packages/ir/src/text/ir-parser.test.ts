@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { ClassType, Complex, CressetError, FileCheck, Graph, parseIr, parseIrWithNames } from '../index.ts';
+import {
+  ClassType,
+  Complex,
+  constantValue,
+  CressetError,
+  FileCheck,
+  Graph,
+  parseIr,
+  parseIrWithNames,
+} from '../index.ts';
 import { lint } from '../graph/lint.ts';
 
 const constantText = (value: unknown): string => {
@@ -105,7 +114,7 @@ describe('constants', () => {
     ['int[]', 'annotate(List[int], [])'],
     ['int?[]', 'annotate(List[Optional[int]], [1, None])'],
     ['str[]', '["a", "b"]'],
-    ['bool[]', '[True, False]'],
+    ['bool[]', '[1, 0]'],
     ['(int, str, Device)', '(1, "x", torch.device("cpu"))'],
     ['(int)', '(1,)'],
     ['Dict(str, int)', '{"a": 1}'],
@@ -117,6 +126,12 @@ describe('constants', () => {
     const text = `graph():\n  %0 : ${type} = prim::Constant[value=${value}]()\n  return (%0)\n`;
     const readable = text.replace('0.+1.j', '1.j');
     expect(String(parseIr(readable))).toBe(text);
+  });
+
+  test('bools of lists are ints to the printer, and bools to who asks', () => {
+    const graph = parseIr('graph():\n  %0 : bool[] = prim::Constant[value=[True, False]]()\n  return (%0)');
+    expect(String(graph)).toContain('[value=[1, 0]]');
+    expect(constantValue(graph.outputs[0])).toMatchObject({ items: [true, false] });
   });
 
   test('floats that print without a point come back as floats', () => {

@@ -319,10 +319,10 @@ class IrParser {
     const values = entries.map((entry) => entry.value);
     switch (kind) {
       case 'i':
-        return {
-          kind: 'ival',
-          value: this.#constants.list(elementTypeOf(type) ?? IntType.get(), this.#asElements(type, values)),
-        };
+        // PyTorch reads bools as ints, and prints them so from there on.
+        return elementTypeOf(type)?.kind === 'BoolType'
+          ? { kind: 'is', value: values as bigint[] }
+          : { kind: 'ival', value: this.#constants.list(elementTypeOf(type) ?? IntType.get(), values) };
       case 'f':
         return { kind: 'ival', value: this.#constants.list(elementTypeOf(type) ?? FloatType.get(), values) };
       case 's':
@@ -332,11 +332,6 @@ class IrParser {
       default:
         return { kind: 'tys', value: values as Type[] };
     }
-  }
-
-  /** A list of bools may be written with ints. */
-  #asElements(type: Type | undefined, values: readonly unknown[]): unknown[] {
-    return elementTypeOf(type)?.kind === 'BoolType' ? values.map((value) => value !== 0n) : [...values];
   }
 
   /** A constant as the printer writes it within an ival attribute. */

@@ -13,6 +13,8 @@ test.each<[ScalarTypeName, number[], (number | bigint | boolean | Complex)[], st
   ['float32', [3], [1.5, Number.POSITIVE_INFINITY, Number.NaN], ' 1.5000     inf     nan [ CPUFloatType{3} ]'],
   ['bool', [1, 2, 2], [false, true, true, true], '(1,.,.) =   0  1   1  1 [ CPUBoolType{1,2,2} ]'],
   ['float32', [0], [], '[ CPUFloatType{0} ]'],
+  ['complex64', [2], [new Complex(1, 2), new Complex(3.5, 0)], ' 1.0000  3.5000 [ CPUComplexFloatType{2} ]'],
+  ['complex128', [0], [], '[ CPUComplexDoubleType{0} ]'],
 ])('a %s of shape %j in a graph', (dtype, sizes, elements, text) => {
   expect(formatTensorText(dtype, sizes, () => elements)).toBe(text);
 });

@@ -20,14 +20,15 @@ export function formatTensorText(
   elements: () => ArrayLike<number | bigint | boolean | Complex>,
 ): string {
   const numel = sizes.reduce((product, size) => product * size, 1);
-  if (numel > MAX_SHOWN_ELEMENTS || (dtype.startsWith('complex') && numel !== 1)) {
+  if (numel > MAX_SHOWN_ELEMENTS) {
     return '<Tensor>';
   }
   const values = Array.from(elements());
   if (numel === 1) {
     return printScalarTensor(values[0]);
   }
-  const numbers = values.map(Number);
+  // Of complex elements PyTorch shows the real part alone.
+  const numbers = values.map((value) => Number(typeof value === 'object' ? value.re : value));
   const type = `[ CPU${scalarTypeIrName(dtype)}Type{${sizes.join(',')}} ]`;
   return numel === 0 ? type : `${rowsText(sizes, numbers)}${type}`.replaceAll('\n', ' ');
 }

@@ -10,7 +10,7 @@ import {
 } from '@cresset/operators';
 import type { NamedPassEnvironment } from '@cresset/passes';
 import { isComplex, isFloatingPoint, promoteTypes, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
-import { evaluateConstant, silentContext } from '../executor/constant-evaluator.ts';
+import { evaluateAnyConstant, silentContext } from '../executor/constant-evaluator.ts';
 import { compileDecomposition } from '../executor/decomposition-compiler.ts';
 
 /** What PyTorch has no kernel for that needs no elements. */
@@ -95,9 +95,10 @@ function isWritable(self: Tensor, result: TensorMeta, row: OperatorRow): boolean
   }
 }
 
-/** What passes need that run operators. */
+/** What passes need that run operators: as in PyTorch results may be of any size, and questions about autocast stay. */
 export const passEnvironment: NamedPassEnvironment = {
-  evaluate: evaluateConstant,
+  evaluate: (node, constants) =>
+    node.kind.startsWith('aten::is_autocast') ? null : evaluateAnyConstant(node, constants),
   compileDecomposition,
   inferDtypes,
 };
