@@ -2,8 +2,8 @@
 //   node scripts/bench-cold-load.mjs DIST [--runs N] [--device webgpu|cpu] [--models LIST] [--node]
 // DIST is the folder of the other build, `packages/cresset/dist` of an earlier commit. Each run is a browser context of its own, in which the digit
 // classifier is loaded and asked once, on the software adapter and on the host. With `--models` it is whole models of ../shared, whose bytes are in memory
-// when the time begins, on the host unless a device is named; with `--node` each run is a process of Node. `pnpm build` comes first. Times differ with
-// whatever else the machine does; both builds are in the same run, and the ratio of their medians is what counts.
+// when the time begins, on the host unless a device is named; with `--node` each run is a process of Node, and processor time is that of the thread
+// that waits, where it is the whole browser's otherwise. `pnpm build` comes first. Times differ with whatever else the machine does; both builds are in the same run, and the ratio of their medians is what counts.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,7 @@ import { parseArgs, promisify } from 'node:util';
 import { chromium } from 'playwright';
 import { firstCalls, modelFolder, timeFirstAnswer } from './cold-load/model-calls.mjs';
 import { inFreshPage } from './fresh-page.mjs';
+import { processorSecondsOf } from './machine/browser-processor-time.mjs';
 import { launchOptions } from './machine/gpu-lanes.mjs';
 
 const fromRoot = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -57,8 +58,9 @@ async function coldModel(browser, dist, device, name) {
   const { result } = await inFreshPage(browser, timeFirstAnswer, argument, {
     dist,
     folders: { '/models/': modelFolder },
+    functions: { processorSeconds: await processorSecondsOf(browser) },
   });
-  return { clock: result };
+  return result;
 }
 
 async function coldInNode(dist, device, name) {

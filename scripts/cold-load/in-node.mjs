@@ -8,13 +8,11 @@ import { firstCalls, modelFolder, timeFirstAnswer } from './model-calls.mjs';
 const [dist, name, device] = process.argv.slice(2);
 const statistics = `/proc/self/task/${process.pid}/schedstat`;
 /** Of this thread, not of those that compile and collect garbage beside it. */
-const processorMilliseconds = () =>
-  existsSync(statistics) ? Number(readFileSync(statistics, 'utf8').split(' ')[0]) / 1e6 : Number.NaN;
+const processorSeconds = () =>
+  existsSync(statistics) ? Number(readFileSync(statistics, 'utf8').split(' ')[0]) / 1e9 : Number.NaN;
 
 const { path, calls } = firstCalls(name);
 const bytes = new Uint8Array(readFileSync(modelFolder + path));
 const cresset = await import(pathToFileURL(join(dist, 'cresset.js')).href);
-const begin = processorMilliseconds();
-const clock = await timeFirstAnswer({ cresset, bytes, calls, device });
-console.log(JSON.stringify({ clock, processor: processorMilliseconds() - begin }));
+console.log(JSON.stringify(await timeFirstAnswer({ cresset, bytes, calls, device, processorSeconds })));
 process.exit(0);

@@ -1,18 +1,15 @@
 // Runs the built page of the bench in Chromium, on the GPU that GPU_LANE names; see run.mjs.
 import { writeFileSync } from 'node:fs';
 import { chromium } from 'playwright';
+import { processorSecondsOf } from '../../../scripts/machine/browser-processor-time.mjs';
 import { launchOptions } from '../../../scripts/machine/gpu-lanes.mjs';
 
 const { address, file, ...choice } = JSON.parse(process.argv[2]);
 const browser = await chromium.launch(launchOptions);
 try {
-  const session = await browser.newBrowserCDPSession();
   const page = await browser.newPage();
   page.on('pageerror', (error) => console.error(error));
-  await page.exposeFunction('benchCpuSeconds', async () => {
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    return processInfo.reduce((total, { cpuTime }) => total + cpuTime, 0);
-  });
+  await page.exposeFunction('benchCpuSeconds', await processorSecondsOf(browser));
   await page.exposeFunction('benchProgress', (text) => console.log(`  ${text}`));
   await page.goto(address);
   const report = await page.evaluate(async ({ models, contestants, ...settings }) => {

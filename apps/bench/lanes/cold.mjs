@@ -6,6 +6,7 @@ import { chromium } from 'playwright';
 import { createServer } from 'vite';
 import { firstCalls, modelFolder } from '../../../scripts/cold-load/model-calls.mjs';
 import { inFreshPage } from '../../../scripts/fresh-page.mjs';
+import { processorSecondsOf } from '../../../scripts/machine/browser-processor-time.mjs';
 import { launchOptions } from '../../../scripts/machine/gpu-lanes.mjs';
 import { modelNames } from '../vite-plugin.mjs';
 
@@ -188,19 +189,14 @@ const server = await createServer({
 const browser = await chromium.launch(launchOptions);
 try {
   const { differenceFrom } = await server.ssrLoadModule('/src/models/bench-model.ts');
-  const session = await browser.newBrowserCDPSession();
-  // Of all processes of the browser, what compiles and collects garbage beside the program among it.
-  const benchCpuSeconds = async () => {
-    const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-    return processInfo.reduce((total, { cpuTime }) => total + cpuTime, 0);
-  };
+  const functions = { benchCpuSeconds: await processorSecondsOf(browser) };
   const versions = `Cresset ${versionOf('packages/cresset')}, ONNX Runtime Web ${versionOf(ORT)}`;
   console.log(`\n## Cold\n\nChromium ${browser.version()}. ${versions}. Medians of ${rounds}.`);
   const results = [];
   for (const name of models ?? modelNames()) {
     results.push({
       name,
-      measured: await measureModel(browser, name, chosen, rounds, { benchCpuSeconds }, differenceFrom),
+      measured: await measureModel(browser, name, chosen, rounds, functions, differenceFrom),
     });
   }
   console.log('\nBy the clock:\n');

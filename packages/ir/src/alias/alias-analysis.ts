@@ -23,7 +23,8 @@ export interface AliasFacts {
   readonly elements: Map<Value, MemoryElement>;
   /** The wildcard of a type, where any value of it may be anything. */
   wildcardOf(type: Type): MemoryElement | undefined;
-  wildcards(): Iterable<MemoryElement>;
+  /** Those of all types. */
+  readonly wildcards: readonly MemoryElement[];
   /** The type whose wildcard an element is. */
   wildcardType(element: MemoryElement): Type | undefined;
   /** The locations a node writes to, those of nodes in its blocks not among them. */
@@ -121,6 +122,7 @@ class AliasAnalysis implements AliasFacts {
   readonly #wildcardsByType = new Map<Type, MemoryElement>();
   /** Wildcards by the Python spelling of their type, which few types share. */
   readonly #wildcardsByName = new Map<string, { type: Type; element: MemoryElement }[]>();
+  readonly wildcards: MemoryElement[] = [];
   readonly #wildcardValues = new Set<Value>();
   readonly #writtenValues: (readonly [Node, Value])[] = [];
   readonly #writtenContainers: (readonly [Node, Value])[] = [];
@@ -158,7 +160,7 @@ class AliasAnalysis implements AliasFacts {
       this.#writesOf(node).addAll(this.dag.allContainedLocationsOf(this.elements.get(value)!));
     }
     for (const node of this.#writersToAllWildcards) {
-      for (const wildcard of this.wildcards()) {
+      for (const wildcard of this.wildcards) {
         this.#writesOf(node).add(wildcard.index);
       }
     }
@@ -357,6 +359,7 @@ class AliasAnalysis implements AliasFacts {
   }
 
   #analyzeBySchema(node: Node, schema: FunctionSchema): void {
+    if (!schema.tellsAliases) return node.outputs.forEach((output) => this.#giveFreshElement(output));
     const actuals = this.#bindAliasSets(node, schema);
     schema.returns.forEach((result, index) => {
       const output = node.output(index);
@@ -506,6 +509,7 @@ class AliasAnalysis implements AliasFacts {
     const sameName = this.#wildcardsByName.get(name) ?? [];
     sameName.push({ type: single, element });
     this.#wildcardsByName.set(name, sameName);
+    this.wildcards.push(element);
     this.#relateToWildcards(element, types);
     return element;
   }
@@ -525,12 +529,6 @@ class AliasAnalysis implements AliasFacts {
   wildcardType(element: MemoryElement): Type | undefined {
     const entries = [...this.#wildcardsByName.values()].flat();
     return entries.find((entry) => entry.element === element)?.type;
-  }
-
-  *wildcards(): Iterable<MemoryElement> {
-    for (const entries of this.#wildcardsByName.values()) {
-      yield* entries.map((entry) => entry.element);
-    }
   }
 }
 

@@ -153,14 +153,7 @@ export class AliasDb {
   /** Whether a node itself writes to something that may be anything: it must be neither removed nor changed. */
   writesToWildcard(node: Node): boolean {
     const writes = this.#facts.writes.get(node);
-    if (writes !== undefined) {
-      for (const wildcard of this.#facts.wildcards()) {
-        if (writes.has(wildcard.index)) {
-          return true;
-        }
-      }
-    }
-    return false;
+    return writes !== undefined && this.#facts.wildcards.some(({ index }) => writes.has(index));
   }
 
   /** The locations that a value may stand for; undefined where it is not mutable. */
@@ -231,8 +224,7 @@ export class AliasDb {
       const element = this.#elementOf(existing);
       this.#facts.elements.delete(existing);
       this.#facts.elements.set(replacement, element);
-      element.values.clear();
-      element.values.add(replacement);
+      element.standFor(replacement);
     }
   }
 
@@ -242,7 +234,7 @@ export class AliasDb {
     if (this.#isMutable(to)) {
       const element = this.#elementOf(from);
       this.#facts.elements.set(to, element);
-      element.values.add(to);
+      element.standForToo(to);
     }
   }
 

@@ -1,45 +1,47 @@
 import { invariant } from '../error.ts';
 import type { Value } from '../graph/value.ts';
 
-/** A set of memory locations, by the indices of their elements (PyTorch: MemoryLocations). */
+/** A set of memory locations, by the indices of their elements (PyTorch: MemoryLocations). Most are of one, which takes no set. */
 export class MemoryLocations implements Iterable<number> {
-  readonly #indices: Set<number>;
+  #first: number | undefined;
+  #others: Set<number> | undefined;
 
-  constructor(indices: readonly number[] = []) {
-    this.#indices = new Set(indices);
+  constructor(first?: number) {
+    this.#first = first;
   }
 
   get isEmpty(): boolean {
-    return this.#indices.size === 0;
+    return this.#first === undefined;
+  }
+
+  get #size(): number {
+    return this.#first === undefined ? 0 : 1 + (this.#others?.size ?? 0);
   }
 
   add(index: number): void {
-    this.#indices.add(index);
+    if (this.#first === undefined) this.#first = index;
+    else if (this.#first !== index) (this.#others ??= new Set()).add(index);
   }
 
   addAll(other: MemoryLocations): void {
-    for (const index of other.#indices) {
-      this.#indices.add(index);
-    }
+    if (other.#first !== undefined) this.add(other.#first);
+    other.#others?.forEach((index) => this.add(index));
   }
 
   has(index: number): boolean {
-    return this.#indices.has(index);
+    return this.#first === index || this.#others?.has(index) === true;
   }
 
   intersects(other: MemoryLocations): boolean {
-    const isSmaller = this.#indices.size <= other.#indices.size;
-    const [few, many] = isSmaller ? [this.#indices, other.#indices] : [other.#indices, this.#indices];
-    for (const index of few) {
-      if (many.has(index)) {
-        return true;
-      }
-    }
+    const [few, many] = this.#size <= other.#size ? [this, other] : [other, this];
+    if (few.#first === undefined) return false;
+    if (many.has(few.#first)) return true;
+    for (const index of few.#others ?? []) if (many.has(index)) return true;
     return false;
   }
 
   [Symbol.iterator](): Iterator<number> {
-    return this.#indices.values();
+    return [...(this.#first === undefined ? [] : [this.#first]), ...(this.#others ?? [])].values();
   }
 }
 
@@ -51,12 +53,26 @@ export class MemoryElement {
   readonly index: number;
   #pointsTo: Set<MemoryElement> | undefined;
   #containedElements: Set<MemoryElement> | undefined;
-  /** The values it stands for; none for a wildcard. */
-  readonly values: Set<Value>;
+  #values: readonly Value[];
 
   constructor(index: number, value: Value | undefined) {
     this.index = index;
-    this.values = new Set(value === undefined ? [] : [value]);
+    this.#values = value === undefined ? [] : [value];
+  }
+
+  /** The values it stands for; none for a wildcard. */
+  get values(): readonly Value[] {
+    return this.#values;
+  }
+
+  /** Makes it that of another value. */
+  standFor(value: Value): void {
+    this.#values = [value];
+  }
+
+  /** Makes it that of one more value. */
+  standForToo(value: Value): void {
+    if (!this.#values.includes(value)) this.#values = [...this.#values, value];
   }
 
   /** What it may point to; where this is empty, it is a memory location by itself. */
@@ -139,7 +155,7 @@ export class MemoryDag {
       changed.addAll(locations);
     }
     for (const element of this.#elements) {
-      const [value] = element.values;
+      const value = element.values.at(0);
       const wildcard = value === undefined ? undefined : wildcardOf(value);
       const changed = wildcard === undefined ? undefined : rewritten.get(wildcard);
       if (wildcard !== undefined && changed !== undefined && this.locationsOf(element).intersects(changed)) {
@@ -155,7 +171,7 @@ export class MemoryDag {
       return known;
     }
     const { pointsTo } = element;
-    const locations = new MemoryLocations(pointsTo.size === 0 ? [element.index] : []);
+    const locations = new MemoryLocations(pointsTo.size === 0 ? element.index : undefined);
     // Set before the search, so that a cycle of pointers ends it.
     this.#locations.set(element, locations);
     for (const target of pointsTo) {

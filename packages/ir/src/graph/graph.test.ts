@@ -231,6 +231,26 @@ describe('making nodes', () => {
     operatorRegistry.clear();
   });
 
+  test('the operator of a node stays while its inputs are of the same types, and is another one for other types', () => {
+    registerOperators([
+      { schema: 'test::half.Tensor(Tensor x) -> Tensor' },
+      { schema: 'test::half.int(int x) -> int' },
+    ]);
+    const [y, n] = [graph.addInput('y'), graph.addInput('n').setType(IntType.get())];
+    const node = graph.insertNode(graph.create('test::half', [x]));
+    const ofTensors = node.operator();
+    expect(ofTensors.overloadName).toBe('Tensor');
+    operatorRegistry.clear();
+    node.replaceInput(0, y);
+    expect(node.operator()).toBe(ofTensors);
+    x.replaceAllUsesWith(y);
+    y.replaceAllUsesWith(n);
+    expect(() => node.operator()).toThrow('Schema not found for node: test::half(int)');
+    registerOperators([{ schema: 'test::half.int(int x) -> int' }]);
+    expect(node.operator().overloadName).toBe('int');
+    operatorRegistry.clear();
+  });
+
   test('copies are equal and apart', () => {
     const loop = graph.insertNode(
       graph.create('prim::Loop', [graph.insertConstant(3n), graph.insertConstant(true), x]),

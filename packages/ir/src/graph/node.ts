@@ -187,7 +187,11 @@ export class Node extends Attributes {
 
   /** Bookkeeping of Value: as {@link replaceInput}, where the old value has already forgotten the use. */
   redirectInput(index: number, value: Value): void {
+    const operator = this.#operator;
+    const isOfSameType = this.#inputs[index].type === value.type;
     this.forgetOperator();
+    // Of an input only the type counts, and to find an operator takes longer than all else here.
+    if (isOfSameType) this.#operator = operator;
     this.#inputs[index] = value;
     value.recordUse({ user: this, offset: index });
   }

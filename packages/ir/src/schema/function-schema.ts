@@ -109,6 +109,10 @@ export class FunctionSchema {
   readonly returns: readonly Argument[];
   readonly isVararg: boolean;
   readonly isVarret: boolean;
+  /** Whether any argument is written to (PyTorch: is_mutable). */
+  readonly isMutable: boolean;
+  /** Whether it says of any argument or result what it may alias. */
+  readonly tellsAliases: boolean;
 
   /** Throws `IR_TYPE` where an argument without default follows one with a default. */
   constructor(
@@ -125,6 +129,9 @@ export class FunctionSchema {
     this.returns = returns;
     this.isVararg = isVararg;
     this.isVarret = isVarret;
+    // Asked of each node by one pass after the other.
+    this.isMutable = args.some(({ isWrite }) => isWrite);
+    this.tellsAliases = [...args, ...returns].some(({ aliasInfo }) => aliasInfo !== undefined);
     this.#checkDefaults();
   }
 
@@ -136,11 +143,6 @@ export class FunctionSchema {
   argumentIndexWithName(name: string): number | undefined {
     const index = this.arguments.findIndex((argument) => argument.name === name);
     return index === -1 ? undefined : index;
-  }
-
-  /** Whether any argument is written to (PyTorch: is_mutable). */
-  get isMutable(): boolean {
-    return this.arguments.some((argument) => argument.isWrite);
   }
 
   cloneWithArguments(args: readonly Argument[]): FunctionSchema {

@@ -136,7 +136,9 @@ export function findOperator(name: Symbol, overloadName: string): Operator | und
 
 /** The first overload that fits a node. */
 export function findOperatorMatching(node: Node): Operator | undefined {
-  return operatorsFor(node.kind).find((operator) => nodeMatchesSchema(node, operator.schema));
+  // Most nodes are of kinds that are no operators, and are asked again and again.
+  for (const operator of operatorsFor(node.kind)) if (nodeMatchesSchema(node, operator.schema)) return operator;
+  return undefined;
 }
 
 /** Whether a node's inputs have the types a schema asks for (PyTorch: Node::matches). */
