@@ -3,10 +3,9 @@ import { binary, cast, unary, type Expr } from '@cresset/tensorexpr';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
 import { lowerGenerated } from '../../kernels/fill.ts';
-import type { LoweringContext, OperatorRow } from '../../table/row.ts';
+import type { Lowering, LoweringContext, OperatorRow } from '../../table/row.ts';
 import { add, div, float, floatParam, mul, sub } from '../../kernels/expressions.ts';
-import { fillInPieces } from '../../kernels/numbers/numbers.ts';
-import { filled } from '../../kernels/loops/pieces.ts';
+import { byLowering } from '../../kernels/nests/by-lowering.ts';
 import { cppTypeName } from '../../kernels/type-names.ts';
 
 /** Windows of signals (ATen/native/TensorFactories.cpp); a periodic one is the symmetric one of a point more, without it. */
@@ -19,13 +18,8 @@ interface WindowArgs {
   readonly dtype: ScalarType | null;
 }
 
-/** Value at `t` from 0 to 1 over the window. */
-type Shape = (t: number, args: WindowArgs) => number;
-
-/** The same as an expression; `cosine` is that of 2πt times its argument. */
-type ShapeExpr = (t: Expr, args: WindowArgs, cosine: (k: number) => Expr) => Expr;
-
-const cosine = (k: number, t: number): number => Math.cos(2 * Math.PI * k * t);
+/** Value at `t` from 0 to 1 over the window; `cosine` is that of 2πt times its argument. */
+type Shape = (t: Expr, args: WindowArgs, cosine: (k: number) => Expr) => Expr;
 
 /** The modified Bessel function of order 0, by its series: terms fall off fast for the arguments windows have. */
 function besselI0(x: number): number {
@@ -38,36 +32,28 @@ function besselI0(x: number): number {
   return sum;
 }
 
-const shapes: Record<string, Shape> = {
-  hann: (t) => 0.5 - 0.5 * cosine(1, t),
-  hamming: (t, { alpha = 0.54, beta = 0.46 }) => alpha - beta * cosine(1, t),
-  blackman: (t) => 0.42 - 0.5 * cosine(1, t) + 0.08 * cosine(2, t),
-  bartlett: (t) => (t <= 0.5 ? 2 * t : 2 - 2 * t),
-  kaiser: (t, { beta = 12 }) => besselI0(beta * Math.sqrt(Math.max(1 - (2 * t - 1) ** 2, 0))) / besselI0(beta),
-};
-
 const plus = (start: number, ...terms: readonly (readonly [number, Expr])[]): Expr =>
   terms.reduce<Expr>((sum, [factor, term]) => add(sum, mul(floatParam(factor), term)), floatParam(start));
 
-/** Terms that the Bessel function's series needs up to this `beta`. */
+/** Beyond, the Bessel function is more than single precision holds. */
 const largestBeta = 30;
-const besselTerms = 60;
 
-/** The Bessel function's series from its last term inwards, where `quarter` is x²/4. */
-function besselI0Expr(quarter: Expr): Expr {
+/** The Bessel function's series from its last term inwards, where `quarter` is x²/4 and x at most `beta`. */
+function besselI0Expr(quarter: Expr, beta: number): Expr {
   let sum: Expr = float(1);
-  for (let k = besselTerms; k >= 1; k--) sum = add(float(1), mul(sum, mul(quarter, float(1 / (k * k)))));
+  for (let k = Math.ceil(60 + 2 * Math.max(Math.abs(beta) - 30, 0)); k >= 1; k--)
+    sum = add(float(1), mul(sum, mul(quarter, float(1 / (k * k)))));
   return sum;
 }
 
-const shapeExprs: Record<string, ShapeExpr> = {
+const shapes: Record<string, Shape> = {
   hann: (_, __, cosine) => plus(0.5, [-0.5, cosine(1)]),
   hamming: (_, { alpha = 0.54, beta = 0.46 }, cosine) => plus(alpha, [-beta, cosine(1)]),
   blackman: (_, __, cosine) => plus(0.42, [-0.5, cosine(1)], [0.08, cosine(2)]),
   bartlett: (t) => binary('min', mul(float(2), t), sub(float(2), mul(float(2), t))),
   kaiser: (t, { beta = 12 }) => {
     const rest = binary('max', mul(float(4), mul(t, sub(float(1), t))), float(0));
-    return mul(besselI0Expr(mul(floatParam((beta * beta) / 4), rest)), floatParam(1 / besselI0(beta)));
+    return mul(besselI0Expr(mul(floatParam((beta * beta) / 4), rest), beta), floatParam(1 / besselI0(beta)));
   },
 };
 
@@ -84,7 +70,7 @@ function lowerWindow(name: string, args: WindowArgs, out: Tensor, context: Lower
         const turns = mul(float(k), t);
         return unary('cos', mul(float(2 * Math.PI), sub(turns, unary('floor', turns))));
       };
-      return shapeExprs[name](t, args, cosine);
+      return shapes[name](t, args, cosine);
     },
     context,
     `aten::${name}_window`,
@@ -94,6 +80,7 @@ function lowerWindow(name: string, args: WindowArgs, out: Tensor, context: Lower
 const options = 'ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None';
 
 function windowRow(name: string, overload: string, parameters: string): OperatorRow {
+  const lower: Lowering<WindowArgs> = (args, [out], context) => lowerWindow(name, args, out, context);
   return kernel<WindowArgs>(
     `aten::${name}_window${overload}(int window_length${parameters}, *, ${options}) -> Tensor`,
     {
@@ -108,15 +95,8 @@ function windowRow(name: string, overload: string, parameters: string): Operator
         check(length >= 0, () => `${name}_window requires non-negative window_length, got window_length=${length}`);
         return { sizes: [length], dtype: type };
       },
-      *host(args, [out]) {
-        const { window_length: length, periodic = true } = args;
-        const last = periodic ? length : length - 1;
-        const shape = shapes[name];
-        yield* fillInPieces(out, (values) =>
-          filled(values, name === 'kaiser' ? 256 : 16, (i) => (length === 1 ? 1 : shape(i / last, args))),
-        );
-      },
-      lower: (args, [out], context) => lowerWindow(name, args, out, context),
+      host: byLowering(lower),
+      lower,
       lowerable: ({ beta = 12 }) => name !== 'kaiser' || Math.abs(beta) <= largestBeta,
     },
   );

@@ -1,6 +1,7 @@
-import { repeat, type Pieces } from '../../kernels/loops/pieces.ts';
+import { repeat } from '../../kernels/loops/pieces.ts';
 import { isFloatingPoint, type Tensor } from '@cresset/tensor';
-import { axis, binary, exprTypeOf, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { axis, binary, reduce, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { byLowering } from '../../kernels/nests/by-lowering.ts';
 import { broadcastSizes, expand } from '../../kernels/broadcast.ts';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
@@ -49,22 +50,7 @@ function cdistShape({ x1, x2, p }: CdistArgs): TensorMeta {
   return { sizes: [...batch, x1.sizes[x1.dim - 2], x2.sizes[x2.dim - 2]], dtype: x1.dtype };
 }
 
-function* hostCdist({ x1, x2, p }: CdistArgs, out: Tensor): Pieces {
-  const batch = out.sizes.slice(0, -2);
-  const [rows, columns] = out.sizes.slice(-2);
-  const length = x1.sizes[x1.dim - 1];
-  const a = yield* numbersInPieces(expand(x1, [...batch, rows, length]));
-  const b = yield* numbersInPieces(expand(x2, [...batch, columns, length]));
-  yield* fillInPieces(out, (values) =>
-    repeat(values.length, 4 * length + 8, (i) => {
-      const left = Math.floor(i / columns) * length;
-      const right = (Math.floor(i / (rows * columns)) * columns + (i % columns)) * length;
-      values[i] = distanceOf(p, length, (k) => a[left + k] - b[right + k]);
-    }),
-  );
-}
-
-function lowerCdist(label: string, { x1, x2, p }: CdistArgs, out: Tensor, context: LoweringContext): void {
+function lowerCdist({ x1, x2, p }: CdistArgs, [out]: readonly Tensor[], context: LoweringContext): void {
   if (out.numel === 0) return;
   const batch = out.sizes.slice(0, -2);
   const target = new TensorView(out);
@@ -76,7 +62,7 @@ function lowerCdist(label: string, { x1, x2, p }: CdistArgs, out: Tensor, contex
   const k = axis('k', a.sizes[a.sizes.length - 1]);
   const distance = unary('abs', sub(a.at([...outer, i, k]), b.at([...outer, j, k])));
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value: normExpr(p, distance, [k]) }];
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
+  context.launch({ kind: 'nest', label: 'aten::cdist', axes, innerAxes: [], stores });
 }
 
 function normExpr(p: number, term: Expr, axes: Parameters<typeof reduce>[1]): Expr {
@@ -91,9 +77,8 @@ const cdist = (schema: string, out: boolean): OperatorRow =>
   kernel<CdistArgs>(schema, {
     out,
     shape: cdistShape,
-    host: (args, [result]) => hostCdist(args, result),
-    lower: (args, [result], context) => lowerCdist('aten::cdist', args, result, context),
-    lowerable: ({ x1 }) => exprTypeOf(x1.dtype) === 'float',
+    host: byLowering(lowerCdist),
+    lower: lowerCdist,
   });
 
 const pdist = kernel<{ self: Tensor; p: number }>('aten::pdist(Tensor self, float p=2.) -> Tensor', {

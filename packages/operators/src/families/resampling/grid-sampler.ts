@@ -1,14 +1,13 @@
 import { isFloatingPoint, type Tensor } from '@cresset/tensor';
-import { binary, cast, exprTypeOf, TensorView, unary, type Expr } from '@cresset/tensorexpr';
+import { binary, cast, TensorView, unary, type Expr } from '@cresset/tensorexpr';
 import { decomposed, kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
-import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import type { Lowering, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { add, div, float, floatParam, index, mul, sub, where, within } from '../../kernels/expressions.ts';
-import { numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
-import { cubicExprs, cubicWeights } from './resampling-weights.ts';
-import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
+import { byLowering } from '../../kernels/nests/by-lowering.ts';
+import { cubicExprs } from './resampling-weights.ts';
 
 /** Samples of an image at given places (ATen/native/GridSampler.cpp). */
 
@@ -21,56 +20,6 @@ interface GridArgs {
   /** What lies outside: 0 zeros, 1 the border, 2 a reflection. */
   readonly padding_mode: number;
   readonly align_corners: boolean;
-}
-
-/** Input position and weight along one dimension; without weight it counts as 1. */
-interface Sample {
-  readonly at: number;
-  readonly weight: number;
-}
-
-function unnormalize(place: number, size: number, alignCorners: boolean): number {
-  return alignCorners ? ((place + 1) / 2) * (size - 1) : ((place + 1) * size - 1) / 2;
-}
-
-function reflect(at: number, twiceLow: number, twiceHigh: number): number {
-  if (twiceLow === twiceHigh) return 0;
-  const low = twiceLow / 2;
-  const span = (twiceHigh - twiceLow) / 2;
-  const distance = Math.abs(at - low);
-  const extra = distance % span;
-  const flips = Math.floor(distance / span);
-  return flips % 2 === 0 ? extra + low : span - extra + low;
-}
-
-/** Keeps a place inside as the padding mode asks; NaN goes to the border in front. */
-function clip(at: number, size: number, { padding_mode: padding, align_corners: align }: GridArgs): number {
-  if (padding === 0) return at;
-  const inner = padding === 2 ? reflect(at, align ? 0 : -1, align ? 2 * (size - 1) : 2 * size - 1) : at;
-  return Math.min(Math.max(Number.isNaN(inner) ? 0 : inner, 0), size - 1);
-}
-
-const roundToEven = (x: number): number => {
-  const rounded = Math.round(x);
-  return Math.abs(x % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
-};
-
-function samplesAt(place: number, size: number, args: GridArgs): Sample[] {
-  const source = unnormalize(place, size, args.align_corners);
-  if (args.interpolation_mode === 2) {
-    const first = Math.floor(source);
-    return cubicWeights(source - first).map((weight, tap) => ({
-      at: Math.trunc(clip(first - 1 + tap, size, args)),
-      weight,
-    }));
-  }
-  const inside = clip(source, size, args);
-  if (args.interpolation_mode === 1) return [{ at: roundToEven(inside), weight: 1 }];
-  const first = Math.floor(inside);
-  return [
-    { at: first, weight: first + 1 - inside },
-    { at: first + 1, weight: inside - first },
-  ];
 }
 
 function shape(rank: number, args: GridArgs): TensorMeta {
@@ -112,52 +61,23 @@ function checkGrid({ input, grid }: GridArgs): void {
   });
 }
 
-function* hostSample(rank: number, args: GridArgs, out: Tensor): Pieces {
-  const { input } = args;
-  const [batch, channels, ...spatial] = input.sizes;
-  const values = yield* numbersInPieces(input);
-  const grid = yield* numbersInPieces(args.grid);
-  const plane = spatial.reduce((product, size) => product * size, 1);
-  const positions = out.numel / Math.max(batch * channels, 1);
-  yield* fillInPieces(out, (result) =>
-    repeat(batch * positions, 512 + 8 * channels * 2 ** rank, (at) => {
-      const [n, position] = [Math.floor(at / positions), at % positions];
-      const place = at * rank;
-      let samples: Sample[] = [{ at: 0, weight: 1 }];
-      spatial.forEach((size, dim) => {
-        // The grid lists x first, the sizes last.
-        const own = samplesAt(grid[place + rank - 1 - dim], size, args).filter(
-          (sample) => sample.at >= 0 && sample.at < size,
-        );
-        samples = samples.flatMap((outer) =>
-          own.map((inner) => ({ at: outer.at * size + inner.at, weight: outer.weight * inner.weight })),
-        );
-      });
-      for (let c = 0; c < channels; c++) {
-        const from = (n * channels + c) * plane;
-        let sum = 0;
-        for (const sample of samples) sum += sample.weight * values[from + sample.at];
-        result[(n * channels + c) * positions + position] = sum;
-      }
-    }),
-  );
-}
-
-interface DeviceSample {
+/** Input position and weight along one dimension; without weight it counts as 1. */
+interface Sample {
   readonly at: Expr;
   readonly weight: Expr | null;
 }
 
-function deviceSamples(place: Expr, size: number, args: GridArgs): DeviceSample[] {
+function samplesAt(place: Expr, size: number, args: GridArgs): Sample[] {
   const { align_corners: align, padding_mode: padding } = args;
   const last = floatParam(size - 1);
   const whole = (x: Expr): Expr => cast('i32', x);
   const halved = div(add(place, float(1)), float(2));
   const source = align ? mul(halved, last) : sub(mul(halved, floatParam(size)), float(0.5));
+  // NaN goes to the border in front.
   const clipped = (at: Expr): Expr => {
     if (padding === 0) return at;
     const inner = padding === 2 ? reflectExpr(at, size, align) : at;
-    return binary('min', binary('max', inner, float(0)), last);
+    return binary('min', binary('fmax', inner, float(0)), last);
   };
   if (args.interpolation_mode === 2) {
     const first = unary('floor', source);
@@ -195,7 +115,7 @@ function lowerSample(rank: number, args: GridArgs, out: Tensor, context: Lowerin
   const axes = target.axes();
   const spatial = args.input.sizes.slice(2);
   const samples = spatial.map((size, dim) =>
-    deviceSamples(grid.at([axes[0], ...axes.slice(2), index(rank - 1 - dim)]), size, args),
+    samplesAt(grid.at([axes[0], ...axes.slice(2), index(rank - 1 - dim)]), size, args),
   );
   const sum = (dim: number, at: readonly Expr[]): Expr => {
     if (dim === rank) {
@@ -219,12 +139,12 @@ const samplerArgs =
   '(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor';
 
 function samplerRow(name: string, rankOf: (args: GridArgs) => number, out: boolean): OperatorRow {
+  const lower: Lowering<GridArgs> = (args, [result], context) => lowerSample(rankOf(args), args, result, context);
   return kernel<GridArgs>(`aten::${name}${samplerArgs}`, {
     out,
     shape: (args) => shape(rankOf(args), args),
-    host: (args, [result]) => hostSample(rankOf(args), args, result),
-    lower: (args, [result], context) => lowerSample(rankOf(args), args, result, context),
-    lowerable: ({ input }) => exprTypeOf(input.dtype) === 'float',
+    host: byLowering(lower),
+    lower,
   });
 }
 

@@ -6,15 +6,15 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, float, index, indexParam, mul, sub, within } from '../../kernels/expressions.ts';
 import { checkScalarType } from '../products/matrix-product.ts';
-import { type FloatArray, numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
+import { evaluateLaunches } from '../../kernels/nests/by-lowering.ts';
+import { numbersInPieces, fillInPieces } from '../../kernels/numbers/numbers.ts';
 import { lowerProduct } from '../products/product-lowering.ts';
 import { productPieces } from '../products/product.ts';
 import { narrowView } from '../../kernels/views.ts';
-import { roundingTo } from '../../kernels/numbers/rounding.ts';
-import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
+import type { HostContext, LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { pixel, roundedTo, zero } from './regions.ts';
-import { type Pieces, filled, repeat } from '../../kernels/loops/pieces.ts';
+import { type Pieces, filled } from '../../kernels/loops/pieces.ts';
 
 /**
  * Convolutions whose kernel elements are moved, at each place of the result, by offsets that are part of the input (torchvision's
@@ -116,56 +116,6 @@ function checkDtypes({ input, weight, offset, mask }: DeformArgs): void {
   );
 }
 
-/** Input channels that share their offsets. */
-const channelsOfOffset = ({ input, offset_groups: groups }: DeformArgs): number => input.sizes[1] / groups;
-
-/** The samples of one image: `[groups, C / groups × kernel elements, out height × out width]`. */
-function* hostColumns(
-  args: DeformArgs,
-  arrays: Record<'input' | 'offset' | 'mask', FloatArray>,
-  image: number,
-): Pieces<Tensor> {
-  const { input, weight, groups, use_mask: usesMask } = args;
-  const [, channels, inHeight, inWidth] = input.sizes;
-  const [kernelHeight, kernelWidth] = weight.sizes.slice(2);
-  const [height, width] = outputSize(args);
-  const [taps, places] = [kernelHeight * kernelWidth, height * width];
-  const round = roundingTo(input.dtype);
-  const columns = Tensor.empty([groups, (channels / groups) * taps, places], input.dtype);
-  const perOffset = channelsOfOffset(args);
-  yield* fillInPieces(columns, function* (values) {
-    for (let group = 0; group < args.offset_groups; group++) {
-      const firstTap = (image * args.offset_groups + group) * taps;
-      for (let tap = 0; tap < taps; tap++) {
-        const moves = (firstTap + tap) * 2 * places;
-        const [row, column] = [Math.trunc(tap / kernelWidth) * args.dilation_h, (tap % kernelWidth) * args.dilation_w];
-        yield* repeat(places, 64 * perOffset + 32, (place) => {
-          const top = Math.trunc(place / width) * args.stride_h - args.pad_h + row;
-          const left = (place % width) * args.stride_w - args.pad_w + column;
-          const y = round(top + arrays.offset[moves + place]);
-          const x = round(left + arrays.offset[moves + places + place]);
-          const isInside = y > -1 && y < inHeight && x > -1 && x < inWidth;
-          if (!isInside) return;
-          const factor = usesMask ? arrays.mask[(firstTap + tap) * places + place] : 1;
-          const [y0, x0] = [Math.floor(y), Math.floor(x)];
-          const [dy, dx] = [round(y - y0), round(x - x0)];
-          for (let own = 0; own < perOffset; own++) {
-            const channel = group * perOffset + own;
-            const plane = (image * channels + channel) * inHeight * inWidth;
-            const at = (r: number, c: number): number =>
-              r >= 0 && r < inHeight && c >= 0 && c < inWidth ? arrays.input[plane + r * inWidth + c] : 0;
-            const above = (1 - dx) * at(y0, x0) + dx * at(y0, x0 + 1);
-            const below = (1 - dx) * at(y0 + 1, x0) + dx * at(y0 + 1, x0 + 1);
-            values[(channel * taps + tap) * places + place] = factor * round((1 - dy) * above + dy * below);
-          }
-        });
-        yield;
-      }
-    }
-  });
-  return columns;
-}
-
 /** The filters of each group as a matrix: `[groups, out channels / groups, C / groups × kernel elements]`. */
 function filterMatrices(contiguousWeight: Tensor, groups: number): Tensor {
   const [filters, ...inner] = contiguousWeight.sizes;
@@ -173,20 +123,18 @@ function filterMatrices(contiguousWeight: Tensor, groups: number): Tensor {
   return contiguousWeight.asStrided([groups, filters / groups, length], [(filters / groups) * length, length, 1]);
 }
 
-function* hostDeform(args: DeformArgs, out: Tensor): Pieces {
+function* hostDeform(args: DeformArgs, out: Tensor, { generator }: HostContext): Pieces {
   if (out.numel === 0) return;
   const { input, groups } = args;
   const [batch, filters, height, width] = out.sizes;
   const places = height * width;
-  const arrays = {
-    input: yield* numbersInPieces(input),
-    offset: yield* numbersInPieces(args.offset),
-    mask: yield* numbersInPieces(args.mask),
-  };
   const matrices = filterMatrices(yield* contiguousInPieces(args.weight), groups);
+  const inner = matrices.sizes[2];
   const sums = Tensor.empty([batch * groups, filters / groups, places], input.dtype);
+  const columns = Tensor.empty([groups, inner, places], input.dtype);
+  const ofImage = columns.asStrided([1, ...columns.sizes], [0, ...columns.strides]);
   for (let image = 0; image < batch; image++) {
-    const columns = yield* hostColumns(args, arrays, image);
+    yield* evaluateLaunches((context) => launchColumns(args, image, ofImage, context), generator);
     yield* productPieces(matrices, columns, narrowView(sums, 0, image * groups, groups));
     yield;
   }
@@ -205,7 +153,10 @@ function deviceContiguous(tensor: Tensor, context: LoweringContext): Tensor {
   return copy;
 }
 
-/** The samples of as many images as `columns` (as `hostColumns`, image by image) has room for, from number `first` on. */
+/**
+ * The samples of as many images as `columns` has room for, from number `first` on:
+ * `[images, groups, C / groups × kernel elements, out height × out width]`.
+ */
 function launchColumns(args: DeformArgs, first: number, columns: Tensor, context: LoweringContext): void {
   const { input, weight } = args;
   const channels = input.sizes[1];
@@ -292,7 +243,7 @@ export const deformConvolutionRows: readonly OperatorRow[] = [
     'torchvision::deform_conv2d(Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask) -> Tensor',
     {
       shape: deformShape,
-      host: (args, [out]) => hostDeform(args, out),
+      host: (args, [out], context) => hostDeform(args, out, context),
       lower: (args, [out], context) => lowerDeform(args, out, context),
     },
   ),

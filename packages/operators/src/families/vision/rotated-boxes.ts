@@ -4,11 +4,9 @@ import { kernel } from '../../table/builders.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { add, and, div, float, index, mul, sub } from '../../kernels/expressions.ts';
-import { type FloatArray, fillInPieces, numbersInPieces } from '../../kernels/numbers/numbers.ts';
+import { byLowering } from '../../kernels/nests/by-lowering.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { mapped } from '../../kernels/loops/mapped.ts';
-import { filled, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /**
  * How much of the area of two turned boxes is common to both (torchvision's box_iou_rotated).
@@ -43,75 +41,21 @@ function rotatedShape({ boxes1, boxes2 }: RotatedArgs): TensorMeta {
   return { sizes, dtype: 'float32' };
 }
 
-const clamp = (value: number, limit: number): number => Math.min(Math.max(value, -limit), limit);
-
-/** The mean of numbers that go evenly from `from` to `to`, each cut off at ±`limit`. */
-function clampedMean(from: number, to: number, limit: number): number {
-  const [low, high] = from <= to ? [from, to] : [to, from];
-  const length = Math.max(high - low, 1e-30);
-  const below = Math.min(Math.max((-limit - low) / length, 0), 1);
-  const above = Math.min(Math.max((limit - low) / length, 0), 1);
-  const middle = (clamp(low, limit) + clamp(high, limit)) / 2;
-  return -limit * below + limit * (1 - above) + (above - below) * middle;
-}
-
-function iou(first: FloatArray, second: FloatArray): number {
-  const [x1, y1, w1, h1, angle1] = first;
-  const [x2, y2, w2, h2, angle2] = second;
-  if (w1 * h1 < smallestArea || w2 * h2 < smallestArea) return 0;
-  const [halfWidth, halfHeight] = [Math.abs(w1) / 2, Math.abs(h1) / 2];
-  const [cos, sin] = [Math.cos(angle1 * radian), Math.sin(angle1 * radian)];
-  const [dx, dy] = [x2 - x1, y2 - y1];
-  const middle = [dx * cos - dy * sin, dx * sin + dy * cos];
-  const turn = (angle2 - angle1) * radian;
-  const along = [(Math.cos(turn) * w2) / 2, (-Math.sin(turn) * w2) / 2];
-  const across = [(Math.sin(turn) * h2) / 2, (Math.cos(turn) * h2) / 2];
-  const corners = [
-    [1, 1],
-    [1, -1],
-    [-1, -1],
-    [-1, 1],
-  ].map(([a, b]) => [0, 1].map((dim) => middle[dim] + a * along[dim] + b * across[dim]));
-  let common = 0;
-  corners.forEach(([fromX, fromY], at) => {
-    const [toX, toY] = corners[(at + 1) % 4];
-    const [left, right] = [clamp(fromX, halfWidth), clamp(toX, halfWidth)];
-    const slope = fromX === toX ? 0 : (toY - fromY) / (toX - fromX);
-    const heightAt = (x: number): number => fromY + (x - fromX) * slope;
-    common += (right - left) * clampedMean(heightAt(left), heightAt(right), halfHeight);
-  });
-  common = Math.abs(common);
-  return common / (w1 * h1 + w2 * h2 - common);
-}
-
-function* hostIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor): Pieces {
-  if (out.numel === 0) return;
-  const [first, second] = yield* mapped([boxes1, boxes2], numbersInPieces);
-  const columns = out.sizes[1];
-  yield* fillInPieces(out, (values) =>
-    filled(values, 512, (at) => {
-      const [row, column] = [Math.trunc(at / columns), at % columns];
-      return iou(first.subarray(5 * row, 5 * row + 5), second.subarray(5 * column, 5 * column + 5));
-    }),
-  );
-}
-
 const half = (value: Expr): Expr => mul(value, float(0.5));
-const clampExpr = (value: Expr, limit: Expr): Expr => binary('fmin', binary('fmax', value, unary('neg', limit)), limit);
+const clamp = (value: Expr, limit: Expr): Expr => binary('fmin', binary('fmax', value, unary('neg', limit)), limit);
 const unit = (value: Expr): Expr => binary('fmin', binary('fmax', value, float(0)), float(1));
 
-/** As `clampedMean`. */
-function clampedMeanExpr(from: Expr, to: Expr, limit: Expr): Expr {
+/** The mean of numbers that go evenly from `from` to `to`, each cut off at ±`limit`. */
+function clampedMean(from: Expr, to: Expr, limit: Expr): Expr {
   const [low, high] = [binary('fmin', from, to), binary('fmax', from, to)];
   const length = binary('fmax', sub(high, low), float(1e-30));
   const below = unit(div(sub(unary('neg', limit), low), length));
   const above = unit(div(sub(limit, low), length));
-  const middle = half(add(clampExpr(low, limit), clampExpr(high, limit)));
+  const middle = half(add(clamp(low, limit), clamp(high, limit)));
   return add(mul(limit, sub(sub(float(1), above), below)), mul(sub(above, below), middle));
 }
 
-/** As `iou`. */
-function iouExpr(first: readonly Expr[], second: readonly Expr[]): Expr {
+function iou(first: readonly Expr[], second: readonly Expr[]): Expr {
   const [x1, y1, w1, h1, angle1] = first;
   const [x2, y2, w2, h2, angle2] = second;
   const [area1, area2] = [mul(w1, h1), mul(w2, h2)];
@@ -129,10 +73,10 @@ function iouExpr(first: readonly Expr[], second: readonly Expr[]): Expr {
   const corners = [corner('add', 'add'), corner('add', 'sub'), corner('sub', 'sub'), corner('sub', 'add')];
   const parts = corners.map(([fromX, fromY], at) => {
     const [toX, toY] = corners[(at + 1) % 4];
-    const [left, right] = [clampExpr(fromX, halfWidth), clampExpr(toX, halfWidth)];
+    const [left, right] = [clamp(fromX, halfWidth), clamp(toX, halfWidth)];
     const slope = select(binary('eq', fromX, toX), float(0), div(sub(toY, fromY), sub(toX, fromX)));
     const heightAt = (x: Expr): Expr => add(fromY, mul(sub(x, fromX), slope));
-    return mul(sub(right, left), clampedMeanExpr(heightAt(left), heightAt(right), halfHeight));
+    return mul(sub(right, left), clampedMean(heightAt(left), heightAt(right), halfHeight));
   });
   const common = unary('abs', parts.reduce(add));
   const isLarge = (area: Expr): Expr => binary('ge', area, float(smallestArea));
@@ -140,12 +84,12 @@ function iouExpr(first: readonly Expr[], second: readonly Expr[]): Expr {
   return select(and(isLarge(area1), isLarge(area2)), share, float(0));
 }
 
-function lowerIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor, context: LoweringContext): void {
+function lowerIou({ boxes1, boxes2 }: RotatedArgs, [out]: readonly Tensor[], context: LoweringContext): void {
   if (out.numel === 0) return;
   const [first, second, target] = [boxes1, boxes2, out].map((tensor) => new TensorView(tensor));
   const axes = target.axes();
   const box = (view: TensorView, at: Expr): Expr[] => [0, 1, 2, 3, 4].map((column) => view.at([at, index(column)]));
-  const value = iouExpr(box(first, axes[0]), box(second, axes[1]));
+  const value = iou(box(first, axes[0]), box(second, axes[1]));
   const stores = [{ operand: target.operand, offset: target.offsetAt(axes), value }];
   context.launch({ kind: 'nest', label: 'torchvision::box_iou_rotated', axes, innerAxes: [], stores });
 }
@@ -153,7 +97,7 @@ function lowerIou({ boxes1, boxes2 }: RotatedArgs, out: Tensor, context: Lowerin
 export const rotatedBoxRows: readonly OperatorRow[] = [
   kernel<RotatedArgs>('torchvision::box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor', {
     shape: rotatedShape,
-    host: (args, [out]) => hostIou(args, out),
-    lower: (args, [out], context) => lowerIou(args, out, context),
+    host: byLowering(lowerIou),
+    lower: lowerIou,
   }),
 ];

@@ -103,77 +103,70 @@ export class BlockProgram {
     const array = makeRegister(expr.type, this.#precision, isShared ? 1 : this.#length);
     const lane = laneOf(array, isShared ? 0 : this.#width);
     this.#lanes.set(expr, lane);
-    const step = this.#stepOf(expr, lane);
+    if (expr.kind === 'axis') throw new TypeError('a pointwise body names no axes');
+    const step = stepOf(expr, lane, (child) => this.lane(child), this.#precision);
     if (step) (isShared ? this.#first : this.#steps).push(step);
   }
+}
 
-  #stepOf(expr: Expr, out: Lane): Step | null {
-    switch (expr.kind) {
-      case 'const':
-      case 'param':
-        fillRegister(out.array as Register, expr.value);
-        return null;
-      case 'unary':
-        return this.#unary(expr, out);
-      case 'binary':
-        return this.#binary(expr, out);
-      case 'select':
-        return selectStep(this.lane(expr.condition), this.lane(expr.x), this.lane(expr.y), out);
-      case 'cast': {
-        const x = this.lane(expr.x);
-        return rowStep(castLoop(expr.x.type, expr.type, x.array as Register, out.array as Register), out, x, x);
-      }
-      case 'axis':
-        throw new TypeError('a pointwise body names no axes');
-      default:
-        return null;
+/** Tells where the values of a node's children are. */
+export type LaneOf = (expr: Expr) => Lane;
+
+/** What works out a node from its children; null where it is a leaf, or known. */
+export function stepOf(expr: Expr, out: Lane, lane: LaneOf, precision: Precision): Step | null {
+  switch (expr.kind) {
+    case 'const':
+    case 'param':
+      fillRegister(out.array as Register, expr.value);
+      return null;
+    case 'unary':
+      return unaryStep(expr, out, lane, precision);
+    case 'binary':
+      return binaryStep(expr, out, lane, precision);
+    case 'select':
+      return selectStep(lane(expr.condition), lane(expr.x), lane(expr.y), out);
+    case 'cast': {
+      const x = lane(expr.x);
+      return rowStep(castLoop(expr.x.type, expr.type, x.array as Register, out.array as Register), out, x, x);
     }
+    default:
+      return null;
   }
+}
 
-  #unary({ fn, x: operand }: UnaryExpr, out: Lane): Step {
-    const x = this.lane(operand);
-    if (x.array instanceof BigInt64Array) {
-      const apply = integerUnary[fn];
-      if (!apply) throw new TypeError(`${fn} is no function of integers`);
-      // A predicate's register holds numbers.
-      return rowStep(
-        out.array instanceof BigInt64Array ? exactOne(apply) : exactOne((a) => Number(apply(a))),
-        out,
-        x,
-        x,
-      );
-    }
-    if (fn === 'not' && operand.type === 'i32')
-      return rowStep(
-        mappedOne((a) => ~a),
-        out,
-        x,
-        x,
-      );
-    if (fn === 'not' && operand.type === 'i64')
-      return rowStep(
-        mappedOne((a) => -a - 1),
-        out,
-        x,
-        x,
-      );
-    return this.#single(fn, operand, out, x, x) ?? rowStep(ownLoops[fn] ?? mappedOne(floatUnary[fn]), out, x, x);
+function unaryStep({ fn, x: operand }: UnaryExpr, out: Lane, lane: LaneOf, precision: Precision): Step {
+  const x = lane(operand);
+  if (x.array instanceof BigInt64Array) {
+    const apply = integerUnary[fn];
+    if (!apply) throw new TypeError(`${fn} is no function of integers`);
+    // A predicate's register holds numbers.
+    const loop = out.array instanceof BigInt64Array ? exactOne(apply) : exactOne((a) => Number(apply(a)));
+    return rowStep(loop, out, x, x);
   }
+  if (fn === 'not' && operand.type === 'i32') {
+    const loop = mappedOne((a) => ~a);
+    return rowStep(loop, out, x, x);
+  }
+  if (fn === 'not' && operand.type === 'i64') {
+    const loop = mappedOne((a) => -a - 1);
+    return rowStep(loop, out, x, x);
+  }
+  return singleStep(fn, operand, out, x, x, precision) ?? rowStep(ownLoops[fn] ?? mappedOne(floatUnary[fn]), out, x, x);
+}
 
-  #binary(expr: BinaryExpr, out: Lane): Step {
-    const x = this.lane(expr.x);
-    const y = this.lane(expr.y);
-    if (x.array instanceof BigInt64Array) return exactStep(expr.fn, x, y, out);
-    if (expr.x.type === 'i32' || expr.x.type === 'i64') return integerStep(expr, x, y, out);
-    if (expr.fn === 'nextafter' && !this.#precision.double) return rowStep(mappedTwo(nextafterSingle), out, x, y);
-    return this.#single(expr.fn, expr.x, out, x, y) ?? rowStep(loopOf(expr.fn), out, x, y);
-  }
+function binaryStep(expr: BinaryExpr, out: Lane, lane: LaneOf, precision: Precision): Step {
+  const x = lane(expr.x);
+  const y = lane(expr.y);
+  if (x.array instanceof BigInt64Array) return exactStep(expr.fn, x, y, out);
+  if (expr.x.type === 'i32' || expr.x.type === 'i64') return integerStep(expr, x, y, out);
+  if (expr.fn === 'nextafter' && !precision.double) return rowStep(mappedTwo(nextafterSingle), out, x, y);
+  return singleStep(expr.fn, expr.x, out, x, y, precision) ?? rowStep(loopOf(expr.fn), out, x, y);
+}
 
-  /** The step of a function that has a loop for single precision, where that is computed in. */
-  #single(fn: string, { type }: Expr, out: Lane, x: Lane, y: Lane): Step | null {
-    const loop = type === 'float' && !this.#precision.double ? hostKernels.singleLoops?.[fn] : undefined;
-    return loop ? (rows, columns) => loop(out, x, y, rows, columns) : null;
-  }
+/** The step of a function that has a loop for single precision, where that is computed in. */
+function singleStep(fn: string, { type }: Expr, out: Lane, x: Lane, y: Lane, { double }: Precision): Step | null {
+  const loop = type === 'float' && !double ? hostKernels.singleLoops?.[fn] : undefined;
+  return loop ? (rows, columns) => loop(out, x, y, rows, columns) : null;
 }
 
 const leafKinds: ReadonlySet<Expr['kind']> = new Set(['load', 'reduce', 'accumulator']);
