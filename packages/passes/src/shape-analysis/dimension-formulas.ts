@@ -3,6 +3,8 @@ import {
   constantValue,
   FloatType,
   IntType,
+  isListConstant,
+  ListType,
   scalarTypeFromCode,
   TensorType,
   type Node,
@@ -157,6 +159,7 @@ const rankOfList =
   };
 
 function dtypeArgument(node: Node): ScalarTypeName | undefined | null {
+  if (node.hasNamedInput('device') && constantValue(node.namedInput('device')) === undefined) return undefined;
   const value = node.hasNamedInput('dtype') ? constantValue(node.namedInput('dtype')) : null;
   if (value === null) return null;
   return typeof value === 'bigint' ? scalarTypeFromCode(value) : undefined;
@@ -165,10 +168,10 @@ function dtypeArgument(node: Node): ScalarTypeName | undefined | null {
 const created =
   (otherwise: ScalarTypeName): DimensionFormula =>
   (node) => {
-    const rank = listLength(node, 'size');
+    const size = constantValue(node.namedInput('size'));
     const dtype = dtypeArgument(node);
-    if (rank === undefined || dtype === undefined) return null;
-    return [TensorType.create({ scalarType: dtype ?? otherwise, device: 'cpu' }).withDim(rank)];
+    if (!isListConstant(size) || dtype === undefined) return null;
+    return [TensorType.create({ scalarType: dtype ?? otherwise, device: 'cpu' }).withDim(size.items.length)];
   };
 
 register(
@@ -332,18 +335,22 @@ register(
       .withScalarType(dtype ?? type.scalarType);
   }),
 );
-for (const [overload, scalarType] of [
-  ['float', 'float32'],
-  ['int', 'int64'],
-  ['bool', 'bool'],
-] as const) {
-  register(`tensor.${overload} as_tensor.${overload}`, (node) => {
+const elementDtypes: ReadonlyMap<string, ScalarTypeName> = new Map([
+  ['FloatType', 'float32'],
+  ['IntType', 'int64'],
+  ['BoolType', 'bool'],
+]);
+register(
+  'tensor tensor.float tensor.int tensor.bool as_tensor.list as_tensor.float as_tensor.int as_tensor.bool',
+  (node) => {
     const dtype = dtypeArgument(node);
-    return dtype === undefined
-      ? null
-      : [TensorType.create({ scalarType: dtype ?? scalarType, device: 'cpu', shape: [] })];
-  });
-}
+    if (dtype === undefined) return null;
+    let { type } = node.input(0);
+    let rank = 0;
+    for (; type instanceof ListType; rank++) type = type.elementType;
+    return [TensorType.create({ scalarType: dtype ?? elementDtypes.get(type.kind), device: 'cpu' }).withDim(rank)];
+  },
+);
 for (const [name, scalarType] of [
   ['Byte', 'uint8'],
   ['Char', 'int8'],

@@ -42,6 +42,31 @@ describe('propagateInputShapes', () => {
     expect(text).toContain(': Tensor = aten::logcumsumexp');
   });
 
+  test('knows the rank of what is created from a constant size, and from nested lists', () => {
+    const lines = analysed(
+      `graph(%x : Tensor, %f : float, %d : Device):
+  %n : NoneType = prim::Constant()
+  %no : bool = prim::Constant[value=0]()
+  %two : int = prim::Constant[value=2]()
+  %size : int[] = prim::Constant[value=[2, 3]]()
+  %made : int[] = prim::ListConstruct(%two, %two)
+  %a : Tensor = aten::zeros(%size, %n, %n, %n, %n)
+  %b : Tensor = aten::ones(%made, %n, %n, %n, %n)
+  %c : Tensor = aten::zeros_like(%x, %n, %n, %d, %n, %n)
+  %row : float[] = prim::ListConstruct(%f)
+  %rows : float[][] = prim::ListConstruct(%row)
+  %e : Tensor = aten::tensor(%rows, %n, %n, %no)
+  return (%a, %b, %c, %e)
+`,
+      [2, 3],
+      (graph) => propagateInputShapes(graph, evaluate),
+    );
+    expect(lines).toContain(': Double(*, *, device=cpu) = aten::zeros(');
+    expect(lines).toContain(': Tensor = aten::ones(');
+    expect(lines).toContain(': Tensor = aten::zeros_like(');
+    expect(lines).toContain(': Float(*, *, device=cpu) = aten::tensor(');
+  });
+
   test('keeps what was known of gradients, of which running on examples tells nothing', () => {
     const text = analysed(
       `graph(%x : Tensor):
