@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Measurement } from './measure.ts';
-import { markdownReport, meanRatio, ratioOf, type BenchReport } from './report.ts';
+import { besideBest, markdownReport, meanRatio, ratioOf, type BenchReport } from './report.ts';
 
 const counts = {
   dispatches: 1,
@@ -86,12 +86,32 @@ test('a mean is geometric, of the models that have a time', () => {
   expect(meanRatio(report, 'ort-wasm')).toBeNull();
 });
 
+test('Cresset is held against whoever else is fastest, model by model', () => {
+  const both: BenchReport = {
+    ...report,
+    contestants: [...report.contestants, contestant('jax-webgpu', 'jax-js', 'WebGPU')],
+    results: report.results.map((result, at) => ({
+      ...result,
+      measurements: [...result.measurements, right('jax-webgpu', [5, 160, 2][at], null)],
+    })),
+  };
+  // Twice jax-js's time in the first, an eighth of ONNX Runtime's in the second, half of jax-js's in the third.
+  expect(besideBest(both, 'WebGPU')).toEqual({
+    mean: expect.closeTo(0.5),
+    models: 3,
+    worst: { model: 'first', contestant: 'jax-webgpu', ratio: 2 },
+  });
+  expect(besideBest(both, 'WebGPU', 'cpuMilliseconds')).toMatchObject({ mean: expect.closeTo(1 / 3), models: 2 });
+  expect(besideBest(both, 'host')).toBeNull();
+});
+
 test('the tables name what is wrong and what is not here', () => {
   const text = markdownReport({ ...report, environment: 'a browser' });
   expect(text).toContain('a browser, an adapter. Cresset 1, ONNX Runtime Web 1.');
   expect(text).toContain('| second | 10.0 ms | 80.0 ms (8.0 ×) | 5.0 ms |');
   expect(text).toContain('| third | 1.0 ms | wrong | 5.0 ms |');
   expect(text).toContain('|  |  | 4.0 × (2) |  |');
+  expect(text).toContain('- WebGPU: 0.33 × (2); at most 1.0 × for first, of ONNX Runtime Web, WebGPU');
   expect(text).toContain('| first | 1 / 1 / 2 / 0 / 4; 3, 1.0 MB | 1 / 1 / 2 / 0 / 4; 3, 1.0 MB |');
   expect(text).toContain('- third, ort-webgpu: wrong: element 0 is 2, not 1');
   expect(text).toContain('- ort-wasm: not installed');

@@ -66,9 +66,34 @@ export function meanRatio(
   figure: Figure = 'milliseconds',
 ): { readonly ratio: number; readonly models: number } | null {
   const ratios = report.results.flatMap((result) => ratioOf(result, report, id, figure) ?? []);
-  if (ratios.length === 0) return null;
-  const logarithms = ratios.reduce((sum, each) => sum + Math.log(each), 0);
-  return { ratio: Math.exp(logarithms / ratios.length), models: ratios.length };
+  return ratios.length === 0 ? null : { ratio: geometricMean(ratios), models: ratios.length };
+}
+
+const geometricMean = (values: readonly number[]): number =>
+  Math.exp(values.reduce((sum, each) => sum + Math.log(each), 0) / values.length);
+
+/** Cresset's time on a device as a part of that of whoever else is fastest there, model by model. */
+export interface BesideBest {
+  /** Geometric mean of the models that Cresset and one other at least finished. */
+  readonly mean: number;
+  readonly models: number;
+  /** Where Cresset is least ahead, or furthest behind, and of whom. */
+  readonly worst: { readonly model: string; readonly contestant: string; readonly ratio: number };
+}
+
+/** Null where Cresset is alone on the device. */
+export function besideBest(report: BenchReport, device: string, figure: Figure = 'milliseconds'): BesideBest | null {
+  const others = report.contestants.filter((each) => each.device === device && each.library !== 'Cresset');
+  const best = report.results.flatMap((result) => {
+    const ratios = others.flatMap(({ id }) => {
+      const times = ratioOf(result, report, id, figure);
+      return times === null ? [] : { model: result.model, contestant: id, ratio: 1 / times };
+    });
+    return ratios.length === 0 ? [] : ratios.reduce((most, each) => (each.ratio > most.ratio ? each : most));
+  });
+  if (best.length === 0) return null;
+  const worst = best.reduce((most, each) => (each.ratio > most.ratio ? each : most));
+  return { mean: geometricMean(best.map((each) => each.ratio)), models: best.length, worst };
 }
 
 /** A measurement in a word or two. */
@@ -116,6 +141,14 @@ export function markdownReport(report: BenchReport & { readonly environment: str
     );
     return table(['model', ...titles], [...times, ['', ...means]]);
   };
+  const devices = [...new Set(running.map(({ device }) => device))];
+  const besideBestText = devices.flatMap((device) => {
+    const found = besideBest(report, device, 'cpuMilliseconds');
+    if (!found) return [];
+    const { mean, models, worst } = found;
+    const most = `${ratio(worst.ratio)} for ${worst.model}, of ${contestantName(worst.contestant)}`;
+    return `- ${device}: ${ratio(mean)} (${models}); at most ${most}`;
+  });
   const counts = perModel((each) => {
     if (each.status !== 'right' || !each.contestant.endsWith('webgpu')) return '';
     const { countsOfCall: call, countsOfFirst: first } = each;
@@ -132,6 +165,12 @@ export function markdownReport(report: BenchReport & { readonly environment: str
     `${report.environment}, ${report.adapter}. ${versions.join(', ')}.`,
     'Processor time of a call, and how many times that of Cresset on the same device (last row: geometric mean, of how many models):',
     timeTable('cpuMilliseconds'),
+    ...(besideBestText.length > 0
+      ? [
+          `Cresset's processor time as a part of the best other one's, model by model (geometric mean, of how many models):`,
+          besideBestText.join('\n'),
+        ]
+      : []),
     'Median of a call by the clock:',
     timeTable('milliseconds'),
     'From the bytes of a model to its first answer by the clock; what models before had compiled stays compiled, so the first model is the cold one:',
