@@ -13,6 +13,11 @@ export class Scope {
     readonly isGuard = false,
   ) {}
 
+  /** The block that all others are in. */
+  get outermost(): Scope {
+    return this.parent?.outermost ?? this;
+  }
+
   line(text: string): void {
     this.lines.push(this.indent + text);
   }

@@ -8,6 +8,7 @@ import {
   type Expr,
   type KernelSignature,
   type Operand,
+  type ParamExpr,
   type Recurrence,
   type ReduceExpr,
   type ReduceFunction,
@@ -130,10 +131,8 @@ export class ShaderWriter {
     switch (expr.kind) {
       case 'const':
         return literal(expr.type, expr.value);
-      case 'param': {
-        const name = `params.p${this.#signature.params.indexOf(expr)}`;
-        return expr.type === 'bool' ? `(${name} != 0u)` : name;
-      }
+      case 'param':
+        return this.#param(expr, scope);
       case 'axis':
       case 'accumulator': {
         const name = scope.nameOf(expr);
@@ -149,10 +148,19 @@ export class ShaderWriter {
     return this.#name(expr, text, home);
   }
 
+  /** A param, which inner blocks find under a name: a software adapter loads anew, and compares with the buffer's end, in every step of a loop. */
+  #param(expr: ParamExpr, scope: Scope): string {
+    const known = scope.nameOf(expr);
+    if (known !== undefined) return known;
+    const member = `params.p${this.#signature.params.indexOf(expr)}`;
+    const text = expr.type === 'bool' ? `(${member} != 0u)` : member;
+    return scope.parent ? this.#name(expr, text, scope.outermost) : text;
+  }
+
   /** As `value`, but as a name even where it is used once. */
   named(expr: Expr, scope: Scope): string {
     const text = this.value(expr, scope);
-    if (/^[a-z_][\w.]*$/i.test(text)) return text;
+    if (/^[a-z_]\w*$/i.test(text)) return text;
     return this.#name(expr, text, this.#homes.homeOf(expr, scope));
   }
 
@@ -218,8 +226,8 @@ export class ShaderWriter {
     }
     const [axis, ...rest] = axes;
     const name = this.axisName(axis);
-    const extent = this.value(axis.extent, scope);
     const inner = scope.open();
+    const extent = this.value(axis.extent, inner);
     inner.bind(axis, name);
     this.loops(rest, inner, body);
     scope.close(`for (var ${name} = 0; ${name} < ${extent}; ${name}++)`, inner);
@@ -233,8 +241,8 @@ export class ShaderWriter {
     body: (scope: Scope, flat: string) => void,
   ) {
     const flat = this.fresh('step');
-    const total = this.extentsProduct(axes, scope);
     const inner = scope.open();
+    const total = this.extentsProduct(axes, inner);
     const { steps, kept } = this.cooperation ?? { steps: 0, kept: [] };
     if (steps > 0) {
       const own = this.fresh('own');
@@ -264,14 +272,14 @@ export class ShaderWriter {
 
   /** Gives `axes` their values from a flat position, the last axis running fastest. */
   unflatten(axes: readonly AxisExpr[], flat: string, scope: Scope): void {
-    const [names, extents] = this.#nameAxes(axes, scope, scope);
+    const [names, extents] = this.#nameAxes(axes, scope);
     this.#divide(flat, 'let', names, extents, scope);
   }
 
-  /** Names for axes that have values in `scope`, and their extents as they stand in `before`. */
-  #nameAxes(axes: readonly AxisExpr[], before: Scope, scope: Scope): [names: string[], extents: string[]] {
+  /** Names for axes that have values in `scope`, and their extents. */
+  #nameAxes(axes: readonly AxisExpr[], scope: Scope): [names: string[], extents: string[]] {
     const names = axes.map((axis) => this.axisName(axis));
-    const extents = axes.map((axis, position) => (position === 0 ? '' : this.value(axis.extent, before)));
+    const extents = axes.map((axis, position) => (position === 0 ? '' : this.value(axis.extent, scope)));
     axes.forEach((axis, position) => scope.bind(axis, names[position]));
     return [names, extents];
   }
@@ -301,7 +309,7 @@ export class ShaderWriter {
    * @returns what the loop ends with
    */
   unflattenInSteps(axes: readonly AxisExpr[], start: string, step: number, before: Scope, inner: Scope): string[] {
-    const [names, extents] = this.#nameAxes(axes, before, inner);
+    const [names, extents] = this.#nameAxes(axes, inner);
     const steps = names.map((name) => `${name}_step`);
     this.#divide(start, 'var', names, extents, before);
     this.#divide(String(step), 'let', steps, extents, before);

@@ -147,18 +147,13 @@ test('softmax on a GPU: a workgroup a row', () => {
       return bitcast<f32>(bits);
     }
 
-    fn power_of_two(n: i32) -> f32 {
-      return bitcast<f32>((n + 127) << 23u);
-    }
-
     fn exponential(x: f32) -> f32 {
-      let n = round(x * 1.442695);
+      let whole = bitcast<i32>(x * 1.442695 + 12582912.0) - 0x4b400000;
+      let n = f32(whole);
       let r = (x - n * 0.693359375) + n * 0.00021219444;
-      let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
-      let whole = i32(n);
-      let half = whole >> 1u;
-      let value = (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(whole - half);
-      return select(select(value, 0.0, x < -103.98), infinity(), x > 88.72284);
+      let tail = 0.49999994 + r * (0.1666652 + r * (0.041668404 + r * (0.008368899 + r * 0.0013814222)));
+      let value = bitcast<f32>(bitcast<i32>(1.0 + (r + r * r * tail)) + (whole << 23u));
+      return select(x * 3.0e38, select(0.0, value, x >= -87.33654), x <= 88.72284);
     }
 
     var<workgroup> scratch_workgroup_max_float: array<f32, 32>;
@@ -201,32 +196,33 @@ test('softmax on a GPU: a workgroup a row', () => {
       var kept0: array<f32, 2>;
       var kept1: array<f32, 2>;
       var max0 = -infinity();
-      let v0 = (i0 * params.p2);
+      let v0 = params.p1;
+      let v1 = (i0 * params.p2);
       for (var own0 = 0; own0 < 2; own0++) {
         let step0 = lane + own0 * 32;
-        if (step0 >= params.p1) { continue; }
+        if (step0 >= v0) { continue; }
         let j0 = step0;
-        let v1 = buffer0[(v0 + j0)];
-        max0 = max_nan(max0, v1);
-        kept0[own0] = v1;
+        let v2 = buffer0[(v1 + j0)];
+        max0 = max_nan(max0, v2);
+        kept0[own0] = v2;
       }
       let max1 = workgroup_max_float(max0, lane);
       var sum0 = 0.0;
       for (var own1 = 0; own1 < 2; own1++) {
         let step1 = lane + own1 * 32;
-        if (step1 >= params.p1) { continue; }
+        if (step1 >= v0) { continue; }
         let j1 = step1;
-        let v2 = exponential((kept0[own1] - max1));
-        sum0 = (sum0 + v2);
-        kept1[own1] = v2;
+        let v3 = exponential((kept0[own1] - max1));
+        sum0 = (sum0 + v3);
+        kept1[own1] = v3;
       }
       let sum1 = workgroup_sum_float(sum0, lane);
-      let v3 = (i0 * params.p3);
+      let v4 = (i0 * params.p3);
       for (var own2 = 0; own2 < 2; own2++) {
         let step2 = lane + own2 * 32;
-        if (step2 >= params.p1) { continue; }
+        if (step2 >= v0) { continue; }
         let j2 = step2;
-        buffer1[(v3 + j2)] = (kept1[own2] / sum1);
+        buffer1[(v4 + j2)] = (kept1[own2] / sum1);
       }
     }
     "
@@ -243,21 +239,23 @@ test('softmax on a software adapter: a thread a row', () => {
       let point = i32(thread.x);
       if (point >= params.p0) { return; }
       let i0 = point;
-      let v0 = (i0 * params.p2);
+      let v0 = params.p1;
+      let v1 = (i0 * params.p2);
       var max0 = -infinity();
-      let v1 = (i0 * params.p4);
-      for (var r0 = 0; r0 < params.p3; r0++) {
-        let v2 = buffer0[(v1 + r0)];
-        max0 = max_nan(max0, v2);
+      let v2 = params.p3;
+      let v3 = (i0 * params.p4);
+      for (var r0 = 0; r0 < v2; r0++) {
+        let v4 = buffer0[(v3 + r0)];
+        max0 = max_nan(max0, v4);
       }
       var sum0 = 0.0;
-      for (var r1 = 0; r1 < params.p3; r1++) {
-        let v3 = buffer0[(v1 + r1)];
-        sum0 = (sum0 + exponential((v3 - max0)));
+      for (var r1 = 0; r1 < v2; r1++) {
+        let v5 = buffer0[(v3 + r1)];
+        sum0 = (sum0 + exponential((v5 - max0)));
       }
-      let v4 = (i0 * params.p5);
-      for (var j0 = 0; j0 < params.p1; j0++) {
-        buffer1[(v4 + j0)] = (exponential((buffer0[(v0 + j0)] - max0)) / sum0);
+      let v6 = (i0 * params.p5);
+      for (var j0 = 0; j0 < v0; j0++) {
+        buffer1[(v6 + j0)] = (exponential((buffer0[(v1 + j0)] - max0)) / sum0);
       }
     }
     "
@@ -290,45 +288,95 @@ test('a product of matrices', () => {
     ) {
       let tile = i32(group.x);
       let tiles_n = (params.p1 + 7) / 8;
-      let tiles_m = (params.p0 + 3) / 4;
-      let first_m = (tile / tiles_n % tiles_m) * 4;
+      let tiles_m = (params.p0 + 7) / 8;
+      let first_m = (tile / tiles_n % tiles_m) * 8;
       let first_n = (tile % tiles_n) * 8 + i32(local.x);
       let m0 = first_m;
       let m1 = first_m + 1;
       let m2 = first_m + 2;
       let m3 = first_m + 3;
+      let m4 = first_m + 4;
+      let m5 = first_m + 5;
+      let m6 = first_m + 6;
+      let m7 = first_m + 7;
       let n0 = first_n;
       var sum0 = 0.0;
       var sum1 = 0.0;
       var sum2 = 0.0;
       var sum3 = 0.0;
-      let v0 = (m0 * params.p3);
-      let v2 = (m1 * params.p3);
-      let v4 = (m2 * params.p3);
-      let v6 = (m3 * params.p3);
-      for (var k0 = 0; k0 < params.p2; k0++) {
-        let v1 = buffer0[(v0 + k0)];
-        let v3 = buffer0[(v2 + k0)];
-        let v5 = buffer0[(v4 + k0)];
-        let v7 = buffer0[(v6 + k0)];
-        let v8 = buffer1[(n0 + (k0 * params.p4))];
-        sum0 += v1 * v8;
-        sum1 += v3 * v8;
-        sum2 += v5 * v8;
-        sum3 += v7 * v8;
+      var sum4 = 0.0;
+      var sum5 = 0.0;
+      var sum6 = 0.0;
+      var sum7 = 0.0;
+      let v0 = params.p2;
+      let v1 = (m0 * params.p3);
+      let v3 = (m1 * params.p3);
+      let v5 = (m2 * params.p3);
+      let v7 = (m3 * params.p3);
+      let v9 = (m4 * params.p3);
+      let v11 = (m5 * params.p3);
+      let v13 = (m6 * params.p3);
+      let v15 = (m7 * params.p3);
+      let v17 = params.p4;
+      for (var k0 = 0; k0 < v0; k0++) {
+        let v2 = buffer0[(v1 + k0)];
+        let v4 = buffer0[(v3 + k0)];
+        let v6 = buffer0[(v5 + k0)];
+        let v8 = buffer0[(v7 + k0)];
+        let v10 = buffer0[(v9 + k0)];
+        let v12 = buffer0[(v11 + k0)];
+        let v14 = buffer0[(v13 + k0)];
+        let v16 = buffer0[(v15 + k0)];
+        let v18 = buffer1[(n0 + (k0 * v17))];
+        sum0 += v2 * v18;
+        sum1 += v4 * v18;
+        sum2 += v6 * v18;
+        sum3 += v8 * v18;
+        sum4 += v10 * v18;
+        sum5 += v12 * v18;
+        sum6 += v14 * v18;
+        sum7 += v16 * v18;
       }
-      var results = array<f32, 4>(sum0, sum1, sum2, sum3);
-      let cells = select(0, 4, tiles_m > 0);
+      var results = array<f32, 8>(sum0, sum1, sum2, sum3, sum4, sum5, sum6, sum7);
+      let cells = select(0, 8, tiles_m > 0);
+      let v19 = params.p5;
+      let v20 = params.p0;
+      let v21 = params.p1;
       for (var cell = 0; cell < cells; cell++) {
-        let m4 = first_m + (cell / 1);
+        let m8 = first_m + (cell / 1);
         let n1 = first_n + (cell % 1) * 8;
-        if (m4 < params.p0 && n1 < params.p1) {
-          buffer2[((m4 * params.p5) + n1)] = (-results[cell]);
+        if (m8 < v20 && n1 < v21) {
+          buffer2[((m8 * v19) + n1)] = (-results[cell]);
         }
       }
     }
     "
   `);
+});
+
+test('a product on a software adapter: a quarter of a load for each multiply-add, and no param in a loop', () => {
+  const product = (rows: number, columns: number, isWorkedOut: boolean): string => {
+    const [a, b, out] = [view([rows, 100]), view([100, columns]), view([rows, columns])];
+    const [m, n] = out.axes('mn');
+    const k = axis('k', a.sizes[1]);
+    const left = a.at([m, k]);
+    const store = { operand: out.operand, offset: out.offsetAt([m, n]), value: accumulator };
+    const sides = { left: isWorkedOut ? unary('neg', left) : left, right: b.at([k, n]) };
+    return shader(
+      { kind: 'contraction', label: 'aten::mm', batch: [], m, n, k, ...sides, stores: [store] },
+      softwareGpu,
+    );
+  };
+  const loop = (code: string): string => /for \(var k0 [^]*?\n {2}\}/.exec(code)![0];
+  const counts = (code: string): (number | undefined)[] =>
+    [/= -?\(?-?buffer\d\[/g, / \+= \w+ \* \w+;/g].map((what) => loop(code).match(what)?.length);
+  expect(counts(product(64, 100, false))).toEqual([16, 64]);
+  // Even where half of the tile is beyond the last row.
+  expect(counts(product(4, 10, false))).toEqual([16, 64]);
+  expect(counts(product(3, 100, false))).toEqual([8, 16]);
+  expect(counts(product(64, 100, true))).toEqual([8, 16]);
+  const code = product(64, 100, false);
+  expect([...code.matchAll(/for \([^]*?\n {2}\}/g)].map(([text]) => text.includes('params.'))).toEqual([false, false]);
 });
 
 test('64-bit integers bring along what they need, once', () => {

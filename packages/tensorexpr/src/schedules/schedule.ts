@@ -236,7 +236,7 @@ function scheduleContraction(kernel: NormalContraction, capabilities: DeviceCapa
   const launch = capabilities.hardware?.scheduleProduct(kernel, capabilities);
   if (launch) return launch;
   if (isReduced(kernel.right)) return byTiles(kernel, tallTiles(m, n, capabilities));
-  return byTiles(kernel, tileInSoftware(pointsOf([...kernel.batch, ...kernel.k]) * m * n, m, n));
+  return byTiles(kernel, tileInSoftware(kernel, m, n));
 }
 
 /** A contraction whose tiles are dealt out to workgroups. */
@@ -252,17 +252,23 @@ function tallTiles(m: number, n: number, { software, maxWorkgroupSize }: DeviceC
   return { kind: 'tile', threadsM: 1, threadsN, tileM: tallTile(m), tileN: 1, rolled: software };
 }
 
-/** From here on, in multiply-adds, a large tile's faster run outweighs the time a software adapter takes to compile it. */
+/** From here on, in multiply-adds, a large tile's faster run outweighs the time a software adapter takes to compile it, whatever it multiplies. */
 const largeProduct = 32e6;
 
+/** Such a side takes no time to compile, however many rows or columns of a tile have it. */
+const isPlain = (side: Expr): boolean => side.kind === 'load' || (side.kind === 'cast' && isPlain(side.x));
+
 /**
- * Loads are what costs: rows the same for all threads, columns next to each other, tiles large. But a shader takes as long to
- * compile as it runs in hundreds of launches, so that few kinds of tile serve all but the largest products.
+ * Loads are what costs: rows the same for all threads, columns next to each other, tiles large. But a shader of sides that are worked out, such as
+ * a convolution's, takes as long to compile as it runs in hundreds of launches; and few kinds of tile serve all products, even where a tile has twice
+ * as many rows or columns as there are, which costs no more than smaller tiles do.
  */
-function tileInSoftware(work: number, m: number, n: number): TileSchedule {
-  const fixed = { kind: 'tile', threadsM: 1, rolled: true } as const;
-  if (work >= largeProduct && m >= 8 && n >= 128) return { ...fixed, threadsN: 32, tileM: 8, tileN: 8 };
-  return { ...fixed, threadsN: 8, tileM: m >= 2 ? 4 : 1, tileN: n > 8 ? 4 : 1 };
+function tileInSoftware({ left, right, batch, k }: NormalContraction, m: number, n: number): TileSchedule {
+  const isLarge = m >= 8 && n >= 128 && pointsOf([...batch, ...k]) * m * n >= largeProduct;
+  const rows = isLarge || (m >= 4 && isPlain(left) && isPlain(right)) ? 8 : 4;
+  const tileM = m >= 2 ? rows : 1;
+  const tileN = n > 8 ? rows : 1;
+  return { kind: 'tile', threadsM: 1, threadsN: 8, tileM, tileN, rolled: true };
 }
 
 export function powerOfTwoFrom(extent: number): number {

@@ -17,18 +17,16 @@ const rational = ({ bound, above, below }: RationalFunction): string =>
  */
 export const transcendentalFunctions: Readonly<Record<string, string>> = {
   // The built-in function loses a digit for every digit of a large argument. Nothing branches: threads that go different ways wait for
-  // each other, and a software adapter computes both sides.
+  // each other, and a software adapter computes both sides. The sum with 1.5 * 2^23 is rounded to a whole number, which its last bits are: a
+  // conversion would be guarded against numbers that do not fit. Powers of two are added to the exponent. What is too small to have all its digits
+  // is 0, as on GPUs that have no such numbers; NaN is what it was, since no comparison with it holds.
   exponential: `fn exponential(x: f32) -> f32 {
-  let n = round(x * 1.442695);
+  let whole = bitcast<i32>(x * 1.442695 + 12582912.0) - 0x4b400000;
+  let n = f32(whole);
   let r = (x - n * 0.693359375) + n * 0.00021219444;
-  let tail = 0.5 + r * (0.16666667 + r * (0.041665796 + r * (0.008333452 + r * (0.0013982 + r * 0.00019875691))));
-  let whole = i32(n);
-  let half = whole >> 1u;
-  let value = (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(whole - half);
-  return select(select(value, 0.0, x < -103.98), infinity(), x > 88.72284);
-}`,
-  power_of_two: `fn power_of_two(n: i32) -> f32 {
-  return bitcast<f32>((n + 127) << 23u);
+  let tail = 0.49999994 + r * (0.1666652 + r * (0.041668404 + r * (0.008368899 + r * 0.0013814222)));
+  let value = bitcast<f32>(bitcast<i32>(1.0 + (r + r * r * tail)) + (whole << 23u));
+  return select(x * 3.0e38, select(0.0, value, x >= -87.33654), x <= 88.72284);
 }`,
   exponential2: `fn exponential2(x: f32) -> f32 {
   if (x >= 128.0) { return infinity(); }

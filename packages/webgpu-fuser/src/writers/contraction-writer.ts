@@ -29,7 +29,7 @@ export function writeTiledContraction(
 
   const body = new Scope(null, '  ');
   // Threads next to each other take columns next to each other; the rows of a thread are its own.
-  const extents = writeTilePlace(writer, kernel, body, {
+  writeTilePlace(writer, kernel, body, {
     height: tileM * threadsM,
     width: tileN * threadsN,
     laneM: threadsM > 1 ? ' + i32(local.y)' : '',
@@ -71,7 +71,7 @@ export function writeTiledContraction(
   }
   const row = cells > 1 ? times(`(cell / ${tileN})`, threadsM) : 0;
   const column = cells > 1 ? times(`(cell % ${tileN})`, threadsN) : 0;
-  stores.write(writer, storing, { row, column, result }, extents);
+  stores.write(writer, storing, { row, column, result });
   if (cells > 1) body.close(`for (var cell = 0; cell < ${schedule.rolled ? 'cells' : cells}; cell++)`, storing);
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');

@@ -55,7 +55,7 @@ export function writeOwnRows(
   ]);
 
   const body = new Scope(null, '  ');
-  const [extentM, extentN, extentK] = [m, n, kernel.k].map((own) => writer.value(own.extent, body));
+  const [extentM, extentN, extentK] = [m, n, kernel.k].map((own) => writer.named(own.extent, body));
   const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
   body.line(`let point = i32(${flat});`);
   body.line(`let tiles_m = (${extentM} + ${rows.length - 1}) / ${rows.length};`);

@@ -55,7 +55,7 @@ class SharedTile {
     for (const [side, vectors] of Object.entries(sharedTileVectors(schedule)))
       writer.shared(`${side}_tile`, vectors, 'vec4<f32>');
     const place = { height: threadsM * tileM, width: threadsN * tileN, laneM: '', laneN: '', wide: this.wide };
-    const extents = writeTilePlace(writer, kernel, body, place);
+    writeTilePlace(writer, kernel, body, place);
     body.line('let local_m = i32(local.y);');
     body.line('let local_n = i32(local.x);');
     const sums = Array.from({ length: tileM }, () => Array.from({ length: tileN / 4 }, () => writer.fresh('sum')));
@@ -76,7 +76,7 @@ class SharedTile {
     const storing = body.open();
     const row = `local_m + (cell / ${tileN}) * ${threadsM}`;
     const column = `4 * (local_n + (cell % ${tileN} / 4) * ${threadsN}) + cell % 4`;
-    this.#stores.write(writer, storing, { row, column, result: 'results[cell / 4][cell % 4]' }, extents);
+    this.#stores.write(writer, storing, { row, column, result: 'results[cell / 4][cell % 4]' });
     body.close(`for (var cell = 0; cell < cells; cell++)`, storing);
     const builtins = [
       '@builtin(local_invocation_id) local: vec3<u32>',

@@ -95,7 +95,7 @@ class SplitSum {
     body.line(`let lane_n = ${laneN};`);
     body.line(`let lane_k = ${laneK};`);
     const place = { height: tileM, width: threadsN * tileN, laneM: '', laneN: '', wide };
-    const extents = writeTilePlace(writer, kernel, body, place);
+    writeTilePlace(writer, kernel, body, place);
     this.#rows.forEach((row, at) => bindInstance(writer, body, row, 'first_m', at));
     const [stride, apart] = this.#isBeside ? [tileN, 1] : [1, threadsN];
     this.#columns.forEach((column, at) => {
@@ -108,9 +108,9 @@ class SplitSum {
     const piece = body.open();
     this.#add(sums, piece);
     body.close(`for (var step = lane_k * ${depth}; step < ${total}; step += ${threadsK * depth})`, piece);
-    if (threadsK === 1) this.#storeOwn(sums.flat(), extents);
-    else if (subgroups) this.#storeOfSubgroups(sums.flat(), extents);
-    else this.#storeOfTree(sums.flat(), extents);
+    if (threadsK === 1) this.#storeOwn(sums.flat());
+    else if (subgroups) this.#storeOfSubgroups(sums.flat());
+    else this.#storeOfTree(sums.flat());
     const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
     if (subgroups) builtins.push('@builtin(subgroup_id) subgroup: u32', '@builtin(num_subgroups) subgroups: u32');
     if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
@@ -160,18 +160,18 @@ class SplitSum {
     elements.forEach((element, component) => scope.names.set(element, `${name}.${components[component]}`));
   }
 
-  #storeOwn(sums: readonly string[], extents: Extents): void {
+  #storeOwn(sums: readonly string[]): void {
     const { tileN, threadsN } = this.schedule;
     const body = this.#body;
     body.line(`var results = array<f32, ${sums.length}>(${sums.join(', ')});`);
     const storing = body.open();
     const column = this.#isBeside ? `lane_n * ${tileN} + cell % ${tileN}` : `lane_n + cell % ${tileN} * ${threadsN}`;
-    this.#stores.write(this.writer, storing, { row: `cell / ${tileN}`, column, result: 'results[cell]' }, extents);
+    this.#stores.write(this.writer, storing, { row: `cell / ${tileN}`, column, result: 'results[cell]' });
     body.close(`for (var cell = 0; cell < ${sums.length}; cell++)`, storing);
   }
 
   /** All threads share the same sums: subgroups add up theirs, and a thread for each sum adds up those of the subgroups. */
-  #storeOfSubgroups(sums: readonly string[], extents: Extents): void {
+  #storeOfSubgroups(sums: readonly string[]): void {
     const { writer } = this;
     const { workgroupSize, tileN } = this.schedule;
     const body = this.#body;
@@ -187,12 +187,12 @@ class SplitSum {
     others.line(`total += partial[other * ${sums.length} + cell];`);
     storing.close('for (var other = 1; other < i32(subgroups); other++)', others);
     const place = { row: `cell / ${tileN}`, column: `cell % ${tileN}`, result: 'total' };
-    this.#stores.write(writer, storing, place, extents);
+    this.#stores.write(writer, storing, place);
     body.close(`for (var cell = lane; cell < ${sums.length}; cell += ${workgroupSize})`, storing);
   }
 
   /** Threads of a sum add theirs up in pairs, all sums side by side; then results are dealt out to threads. */
-  #storeOfTree(sums: readonly string[], extents: Extents): void {
+  #storeOfTree(sums: readonly string[]): void {
     const { writer } = this;
     const { workgroupSize, threadsN, threadsK, tileN, alongSteps } = this.schedule;
     const body = this.#body;
@@ -218,12 +218,10 @@ class SplitSum {
       : [`column % ${threadsN}`, `column / ${threadsN}`];
     const first = alongSteps ? `${ofThread} * ${threadsK}` : ofThread;
     storing.line(`let total = partial[(row * ${tileN} + ${within}) * ${workgroupSize} + ${first}];`);
-    this.#stores.write(writer, storing, { row: 'row', column: 'column', result: 'total' }, extents);
+    this.#stores.write(writer, storing, { row: 'row', column: 'column', result: 'total' });
     body.close(`for (var result = lane; result < ${threadsN * cells}; result += ${workgroupSize})`, storing);
   }
 }
-
-type Extents = ReturnType<typeof writeTilePlace>;
 
 function rewriterOf(from: readonly AxisExpr[], to: readonly AxisExpr[]): Rewriter {
   const map = new Map<Expr, Expr>(from.map((own, at) => [own, to[at]]));

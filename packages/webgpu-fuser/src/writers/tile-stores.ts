@@ -20,13 +20,13 @@ interface TileGrid {
   readonly wide: boolean;
 }
 
-/** Tells a workgroup its tile: `first_m`, `first_n` and the batch's axes; names of the extents. */
+/** Tells a workgroup its tile: `first_m`, `first_n` and the batch's axes. */
 export function writeTilePlace(
   writer: ShaderWriter,
   kernel: NormalContraction,
   body: Scope,
   { height, width, laneM, laneN, wide }: TileGrid,
-): { extentM: string; extentN: string } {
+): void {
   body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
   const extentM = writer.value(kernel.m.extent, body);
   const extentN = writer.value(kernel.n.extent, body);
@@ -39,7 +39,6 @@ export function writeTilePlace(
     body.line('let batch = tile / (tiles_n * tiles_m);');
     writer.unflatten(kernel.batch, 'batch', body);
   }
-  return { extentM, extentN };
 }
 
 /** Results are stored by one piece of code in a loop over the tile: a copy for each would take long to compile. */
@@ -66,14 +65,15 @@ export class TileStores {
     writer: ShaderWriter,
     storing: Scope,
     { row, column, result }: { row: string | number; column: string | number; result: string },
-    { extentM, extentN }: { extentM: string; extentN: string },
   ): void {
     bindInstance(writer, storing, this.#row, 'first_m', row);
     bindInstance(writer, storing, this.#column, 'first_n', column);
     writer.bindAccumulator(this.#sum, result, [this.#row, this.#column], storing);
     const inside = storing.open(true);
     writer.stores(this.#stores, inside);
-    const [m, n] = [writer.value(this.#row, storing), writer.value(this.#column, storing)];
-    storing.close(`if (${m} < ${extentM} && ${n} < ${extentN})`, inside);
+    const isThere = [this.#row, this.#column].map(
+      (place) => `${writer.value(place, storing)} < ${writer.value(place.extent, storing)}`,
+    );
+    storing.close(`if (${isThere.join(' && ')})`, inside);
   }
 }

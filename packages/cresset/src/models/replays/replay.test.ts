@@ -222,7 +222,7 @@ def f(x: Tensor, d: Dict[str, Tensor], table: Tensor):
       expect(kernels.map(({ label }) => label)).toEqual(['aten::linear', 'softmax+relu']);
       expect(kernels.map(({ schedule }) => schedule)).toEqual(
         software
-          ? ['4×4 to a thread, 1×8 threads', '1 to a thread, 64 threads']
+          ? ['8×8 to a thread, 1×8 threads', '1 to a thread, 64 threads']
           : ['32×32 shared by 8×8 threads, 2 of 2 sides by vectors', 'a row to 32 threads, kept'],
       );
       expect(kernels[0].reason).toContain('70×48 results over 64 steps; ');
