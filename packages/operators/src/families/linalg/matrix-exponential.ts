@@ -1,4 +1,4 @@
-import type { Pieces } from '../../kernels/loops/pieces.ts';
+import { PIECE_SIZE, type Pieces } from '../../kernels/loops/pieces.ts';
 import { luFactor, luSolve } from './lu.ts';
 import { Matrix } from './matrix.ts';
 
@@ -47,9 +47,13 @@ function* replaced(before: Matrix | null, making: Pieces<Matrix>): Pieces<Matrix
 export function* matrixPower(matrix: Matrix, exponent: number): Pieces<Matrix> {
   let result = Matrix.identity(matrix.rows);
   let square = matrix;
+  // A product of small matrices comes to no stop, and powers are several.
+  const productsAtOnce = Math.max(1, Math.floor(PIECE_SIZE / (4 * matrix.rows ** 3)));
+  let products = 0;
   for (let left = exponent; left > 0; left = Math.floor(left / 2)) {
     if (left % 2 === 1) result = yield* replaced(result, result.multiply(square));
     if (left > 1) square = yield* replaced(square === matrix ? null : square, square.multiply(square));
+    if (++products % productsAtOnce === 0) yield;
   }
   return result;
 }
