@@ -33,13 +33,6 @@ const refused: readonly DtypeRefusal[] = [
   ['min_all', 'c', 'min'],
   ['min_values_cpu', 'c', 'amin'],
   ['minimum_cpu', 'c', 'clamp_max.Tensor'],
-  ['polar_cpu', 'h', 'polar'],
-  [
-    'Expected both inputs to be Half, Float or Double tensors but got {D} and {D}',
-    'itcb',
-    'complex polar',
-    'after sizes',
-  ],
   ['rms_norm', 'it', 'rms_norm'],
   ['round_vml_cpu', 'c', 'round.'],
   ['slow_conv3d_cpu', 't', 'conv3d'],

@@ -32,7 +32,6 @@ const truth = (name: string): WritingRule => ({
   takes: (_, out) => out === 'bool' || out === 'uint8',
   message: `${name} only supports bool tensor for result, got: {got}`,
 });
-export const argument = same("Expected object of scalar type {want} but got scalar type {got} for argument 'out'");
 
 /** A rule for several operators, or one made of each name. */
 export const each = (names: string, rule: WritingRule | ((name: string) => WritingRule)): WritingEntry[] =>
@@ -63,7 +62,6 @@ const rules: Map<string, WritingRule> = new Map([
     same("Expected the dtype for input and out to match, but got {want} for input's dtype and {got} for out's dtype."),
   ),
   ...each('dot matmul linalg_matmul', product),
-  ...each('complex polar', argument),
   ...each('log_sigmoid', scalarType),
   ...each(
     'max.unary_out min.unary_out',

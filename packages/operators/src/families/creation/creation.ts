@@ -10,25 +10,14 @@ import {
   Tensor,
   type ScalarType,
 } from '@cresset/tensor';
-import {
-  binary,
-  cast,
-  constant,
-  param,
-  select,
-  TensorView,
-  unary,
-  type AxisExpr,
-  type Expr,
-} from '@cresset/tensorexpr';
-import { kernel, pointwise, type Forms } from '../../table/builders.ts';
-import { broadcastSizes } from '../../kernels/broadcast.ts';
-import { lowerCopy, partOf, copyPieces } from '../../kernels/copy.ts';
+import { binary, cast, constant, param, select, TensorView, type AxisExpr, type Expr } from '@cresset/tensorexpr';
+import { kernel, type Forms } from '../../table/builders.ts';
+import { copyPieces } from '../../kernels/copy.ts';
 import { channelsLastStrides, checkSizes, denseStridesLike, stridesInOrder } from '../../kernels/dimensions.ts';
 import { readScalar, scalarToBigint, scalarToNumber } from '../../kernels/elements.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import { lowerFill, lowerGenerated, fillPieces, writeInPieces } from '../../kernels/fill.ts';
-import { lowerPointwise, pointwisePieces, scalarParam } from '../../kernels/loops/pointwise.ts';
+import { scalarParam } from '../../kernels/loops/pointwise.ts';
 import { roundingTo } from '../../kernels/numbers/rounding.ts';
 import type { LoweringContext, OperatorRow, Scalar, TensorMeta } from '../../table/row.ts';
 import { defaultDtype, dtypeName, scalarDtype } from '../../kernels/type-promotion.ts';
@@ -480,22 +469,6 @@ const stridedRow = <Args>(schema: string, shape: (args: Args) => TensorMeta): Op
     readsNoData: true,
   });
 
-interface Parts {
-  readonly real: Tensor;
-  readonly imag: Tensor;
-}
-
-interface Polar {
-  readonly abs: Tensor;
-  readonly angle: Tensor;
-}
-
-const polarPart = (fn: 'cos' | 'sin'): OperatorRow =>
-  pointwise(`aten::polar.${fn}(Tensor abs, Tensor angle) -> Tensor`, {
-    dtype: 'promote',
-    body: ({ abs, angle }) => binary('mul', abs, unary(fn, angle)),
-  });
-
 export const creationRows: readonly OperatorRow[] = [
   ...constants('zeros', 0n),
   ...constants('ones', 1n),
@@ -552,52 +525,4 @@ export const creationRows: readonly OperatorRow[] = [
   triangleRow('triu'),
   triangleIndicesRow('tril_indices', true),
   triangleIndicesRow('triu_indices', false),
-  kernel<Parts>('aten::complex(Tensor real, Tensor imag) -> Tensor', {
-    shape: ({ real, imag }) => {
-      check(
-        [real, imag].every(({ dtype }) => isFloatingPoint(dtype) && dtype !== 'bfloat16'),
-        () =>
-          `Expected both inputs to be Half, Float or Double tensors but got ${dtypeName(real.dtype)} and ${dtypeName(imag.dtype)}`,
-      );
-      check(
-        real.dtype === imag.dtype,
-        () =>
-          `Expected object of scalar type ${dtypeName(real.dtype)} but got scalar type ${dtypeName(imag.dtype)} for second argument`,
-      );
-      return { sizes: broadcastSizes(real.sizes, imag.sizes), dtype: complexType(real.dtype) };
-    },
-    *host({ real, imag }, [output]) {
-      yield* copyPieces(partOf(output, 0), real);
-      yield* copyPieces(partOf(output, 1), imag);
-    },
-    lower: ({ real, imag }, [output], context) => {
-      lowerCopy(partOf(output, 0), real, context, 'aten::complex');
-      lowerCopy(partOf(output, 1), imag, context, 'aten::complex');
-    },
-    out: true,
-  }),
-  kernel<Polar>('aten::polar(Tensor abs, Tensor angle) -> Tensor', {
-    shape: ({ abs, angle }) => {
-      check(
-        [abs, angle].every(({ dtype }) => isFloatingPoint(dtype) && dtype !== 'bfloat16'),
-        () =>
-          `Expected both inputs to be Half, Float or Double tensors but got ${dtypeName(abs.dtype)} and ${dtypeName(angle.dtype)}`,
-      );
-      check(
-        abs.dtype === angle.dtype,
-        () =>
-          `Expected object of scalar type ${dtypeName(abs.dtype)} but got scalar type ${dtypeName(angle.dtype)} for second argument`,
-      );
-      return { sizes: broadcastSizes(abs.sizes, angle.sizes), dtype: complexType(abs.dtype) };
-    },
-    *host({ abs, angle }, [output]) {
-      yield* pointwisePieces(polarPart('cos'), { abs, angle }, partOf(output, 0));
-      yield* pointwisePieces(polarPart('sin'), { abs, angle }, partOf(output, 1));
-    },
-    lower: ({ abs, angle }, [output], context) => {
-      lowerPointwise(polarPart('cos'), { abs, angle }, partOf(output, 0), context);
-      lowerPointwise(polarPart('sin'), { abs, angle }, partOf(output, 1), context);
-    },
-    out: true,
-  }),
 ];

@@ -1,6 +1,7 @@
 import { graphDeclarations } from '../../table/graph-declarations.ts';
 import type { OperatorRow } from '../../table/row.ts';
 import { binaryFunctionRows } from './binary-functions.ts';
+import { complexNumberRows } from './complex-numbers.ts';
 import { compositeRows } from './composites.ts';
 import { distanceRows } from './distance.ts';
 import { dtypeQuestionRows } from './dtype-questions.ts';
@@ -11,6 +12,7 @@ import { gradientRows } from './gradient.ts';
 export const numpyRows: readonly OperatorRow[] = [
   ...binaryFunctionRows,
   ...extremeScanRows,
+  ...complexNumberRows,
   ...compositeRows,
   ...gradientRows,
   ...distanceRows,
