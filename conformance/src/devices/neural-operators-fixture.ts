@@ -33,6 +33,7 @@ export function testNeuralOperators(open: () => Promise<ComputeDevice>, precisio
           return tensor;
         },
         launch: (kernel) => device.launch(kernel),
+        launchRoutine: (routine) => device.launchRoutine!(routine),
         ...fixedLowering,
       };
       const results = await runOnDevice(row, args, context);

@@ -223,7 +223,7 @@ const programs: readonly (readonly [name: string, signature: string, body: strin
     'samples of a grid',
     'a: Tensor, b: Tensor',
     'torch.grid_sampler(a, b * 2 - 1, 0, 0, False)',
-    () => [tensor(1, 3, 64, 64), tensor(1, 128, 128, 2)],
+    () => [tensor(1, 3, 64, 64), tensor(1, 256, 256, 2)],
   ],
   [
     'blocks of an image',
