@@ -1,9 +1,8 @@
 import { registerAllParts } from '@cresset/runtime';
 import { Tensor, type IValue, type List } from '@cresset/tensor';
-import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { threadedDevice } from '../../../../../test-setup/threaded-device.ts';
 import { PythonFunctions } from '../python-functions-fixture.ts';
+import { onHostDevices } from './host-devices-fixture.ts';
 
 beforeAll(registerAllParts);
 
@@ -72,11 +71,9 @@ const bitsOf = (value: IValue): unknown[] =>
 
 describe('on the host’s device, as PyTorch has them, equal elements, NaN and signs of zeros included,', () => {
   const reference = new PythonFunctions(source, { device: null });
-  const others: PythonFunctions[] = [];
+  let others: PythonFunctions[];
   beforeAll(async () => {
-    for (const device of [new WasmDevice(), await threadedDevice(3)]) {
-      others.push(new PythonFunctions(source, { device, limits: { smallWork: -1 } }));
-    }
+    others = await onHostDevices(source);
   });
 
   const expectSame = async (name: string, ...args: IValue[]): Promise<void> => {

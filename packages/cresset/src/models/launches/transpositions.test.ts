@@ -1,10 +1,9 @@
 import { registerAllParts } from '@cresset/runtime';
 import { IntType } from '@cresset/ir';
 import { List, Tensor, type IValue } from '@cresset/tensor';
-import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { threadedDevice } from '../../../../../test-setup/threaded-device.ts';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
+import { onHostDevices } from './host-devices-fixture.ts';
 
 beforeAll(registerAllParts);
 
@@ -43,11 +42,9 @@ const asDoubles = (tensor: Tensor): Tensor =>
 
 describe('what is loaded across what is stored comes where it belongs', () => {
   const reference = new PythonFunctions(source, { device: null });
-  const others: PythonFunctions[] = [];
+  let others: PythonFunctions[];
   beforeAll(async () => {
-    for (const device of [new WasmDevice(), await threadedDevice(3)]) {
-      others.push(new PythonFunctions(source, { device, limits: { smallWork: -1 } }));
-    }
+    others = await onHostDevices(source);
   });
 
   const expectSame = async (name: string, ...args: IValue[]): Promise<void> => {
