@@ -5,7 +5,7 @@ import { Execution, type OperatorObserver } from './run/execution.ts';
 import { ExecutorCache, type ExecutionPlan, type RunSpec, type StepListener } from './executor/graph-executor.ts';
 import type { CodeProvider } from './interpreter/code/code-compiler.ts';
 import { InterpreterState } from './interpreter/interpreter-state.ts';
-import { emptyRunCounters } from './run/run-counters.ts';
+import { RunCounters } from './run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from './run/run-profile.ts';
 import type { RuntimeContext } from './run/runtime-context.ts';
 import { InterruptedError, TorchScriptError } from './interpreter/script-error.ts';
@@ -161,14 +161,19 @@ export class ScriptModule {
   }
 
   /** Hooks stand around `forward` where it is called from outside; calls within a program have them compiled in. */
-  async #callMethod(
+  #callMethod(receiver: ScriptObject, method: string, args: readonly IValue[], options: CallOptions): Promise<IValue> {
+    const fn = this.method(method, receiver);
+    const { forwardPreHooks, forwardHooks } = receiver.type;
+    const hasHooks = method === 'forward' && forwardPreHooks.length + forwardHooks.length > 0;
+    return hasHooks ? this.#callHooked(receiver, fn, args, options) : this.#run(fn, [receiver, ...args], options);
+  }
+
+  async #callHooked(
     receiver: ScriptObject,
-    method: string,
+    fn: ScriptFunction,
     args: readonly IValue[],
     options: CallOptions,
   ): Promise<IValue> {
-    const fn = this.method(method, receiver);
-    if (method !== 'forward') return this.#run(fn, [receiver, ...args], options);
     const { forwardPreHooks, forwardHooks } = receiver.type;
     let inputs = args;
     for (const hook of forwardPreHooks) {
@@ -191,7 +196,7 @@ export class ScriptModule {
     const { device } = context;
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
-    context.counters = emptyRunCounters();
+    context.counters = new RunCounters();
     const execution = new Execution(context, signal, observer);
     const given = args.filter((value) => !(value instanceof ScriptObject));
     const objects = [this.object, ...args.filter((value) => value instanceof ScriptObject)];
@@ -212,11 +217,11 @@ export class ScriptModule {
       const wanted = new Set<Storage>();
       if (resultToHost) forEachStorage([value], (storage) => wanted.add(storage));
       for (const storage of wanted) if (!storage.isOnHost && execution.ledger?.entries.has(storage)) made?.add(storage);
-      const readbacks = [...wanted].map((storage) => storage.toHost());
+      const ends = Array.from(wanted, (storage) => storage.toHost());
+      if (resultToHost && context.faults.isPending) ends.push(context.faults.check());
       // Nothing is lost of what was enqueued, and errors of the device come up in this call.
-      await execution.untilAborted(
-        Promise.all([...readbacks, resultToHost ? context.faults.check() : null, execution.flush()]),
-      );
+      ends.push(execution.flush());
+      await execution.untilAborted(Promise.all(ends));
       execution.ledger?.sweep([value, ...given, ...(observer?.kept ?? [])], objects);
       return value;
     } catch (error) {
@@ -236,12 +241,7 @@ export class ScriptModule {
     } finally {
       unfollow?.();
       execution.budget?.end();
-      this.lastRun = makeRunProfile(
-        performance.now() - start,
-        context.counters,
-        before,
-        device ? { ...device.counters } : null,
-      );
+      this.lastRun = makeRunProfile(performance.now() - start, context.counters, before, device?.counters ?? null);
     }
   }
 

@@ -31,7 +31,7 @@ import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
 import { PipelineCache } from './launches/pipeline-cache.ts';
 import { prepareKernel, type PreparedKernel } from './launches/prepared-kernel.ts';
 import { Uploads, type UploadHost } from './memory/uploads.ts';
-import { commandOf, WorkBatch, type DispatchCommand } from './launches/work-batch.ts';
+import { commandOf, uniformRoom, WorkBatch, type DispatchCommand, type UniformRoom } from './launches/work-batch.ts';
 import type { WorkProbe } from './launches/work-probe.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
@@ -102,7 +102,7 @@ export class WebGpuDevice implements ComputeDevice {
   /** The GPU has run all batches up to this one. */
   #finishedBatch = -1;
   /** Of a batch that was encoded, for the next one. */
-  #spareUniforms: ArrayBuffer | null = null;
+  #spareUniforms: UniformRoom | null = null;
   #catchingUp: Promise<void> | null = null;
   #toldFailures = 0;
   /** The batch whose submission the next one has to wait for; null when none is on its way. */
@@ -127,7 +127,7 @@ export class WebGpuDevice implements ComputeDevice {
     this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { ...ofPool, keptBytes: keptUniformBytes });
     this.#pipelines = new PipelineCache(gpuDevice, () => this.counters.shaders++);
     this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
-    this.#batch = new WorkBatch(0, new ArrayBuffer(uniformBytesPerBatch));
+    this.#batch = new WorkBatch(0, uniformRoom(uniformBytesPerBatch));
     this.host = this.#makeHost();
     this.#uploads = new Uploads(this.host);
     void gpuDevice.lost.then((info) => {
@@ -294,8 +294,8 @@ export class WebGpuDevice implements ComputeDevice {
       return poolBuffer(buffer as WebGpuBuffer);
     });
     const command = commandOf(program, this.#batchUniforms(), buffers, x, y);
-    const batch = this.#dispatch(command, ({ uniformWords, uniformFloats }, at) => {
-      program.uniforms.write(params, uniformWords, uniformFloats, at);
+    const batch = this.#dispatch(command, ({ uniforms: { words, floats } }, at) => {
+      program.uniforms.write(params, words, floats, at);
     });
     for (const buffer of buffers) batch.use(buffer);
   }
@@ -394,7 +394,8 @@ export class WebGpuDevice implements ComputeDevice {
   async flush(failures = this.#toldFailures): Promise<void> {
     this.#checkUsable();
     const { done } = this.#submitBatch();
-    await Promise.all([done, this.#pool.settled(), this.#uniforms.settled()]);
+    await done;
+    await this.#settled(this.#pool, this.#uniforms);
     this.#checkUsable();
     const failure = this.#failures.since(failures);
     this.#toldFailures = this.#failures.count;
@@ -431,6 +432,12 @@ export class WebGpuDevice implements ComputeDevice {
     return { live, pooled, peak: this.#pools().reduce((sum, { peakBytes }) => sum + peakBytes, 0) };
   }
 
+  /** Resolves when the GPU has judged every buffer of these pools; null where it has. */
+  #settled(...pools: readonly BufferPool[]): Promise<unknown> | null {
+    const pending = pools.flatMap((pool) => pool.settled() ?? []);
+    return pending.length > 0 ? Promise.all(pending) : null;
+  }
+
   #pools(): BufferPool[] {
     return [this.#pool, this.#readbacks, this.#uniforms];
   }
@@ -456,7 +463,7 @@ export class WebGpuDevice implements ComputeDevice {
       batch.done = this.#pending ?? Promise.resolve();
       return batch;
     }
-    this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? new ArrayBuffer(uniformBytesPerBatch));
+    this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? uniformRoom(uniformBytesPerBatch));
     this.#spareUniforms = null;
     this.#uploads.prepare(batch);
     this.counters.buffersAllocated = this.#pool.allocated;
@@ -482,7 +489,7 @@ export class WebGpuDevice implements ComputeDevice {
       batch.failure = asCressetError(error);
       this.#fail(batch.failure);
     }
-    await Promise.all(this.#pools().map((pool) => pool.settled()));
+    await this.#settled(...this.#pools());
     for (const { failure } of batch.unjudged) batch.failure ??= failure;
     if (batch.failure) {
       this.#submittedBatch = batch.id;
@@ -503,9 +510,9 @@ export class WebGpuDevice implements ComputeDevice {
     gpuDevice.pushErrorScope('validation');
     if (batch.uniformBytes > 0) {
       const size = Math.ceil(batch.uniformBytes / 4) * 4;
-      gpuDevice.queue.writeBuffer(this.#uniformBuffer.gpu, 0, batch.uniformWords.buffer, 0, size);
+      gpuDevice.queue.writeBuffer(this.#uniformBuffer.gpu, 0, batch.uniforms.words.buffer, 0, size);
     }
-    this.#spareUniforms = batch.uniformWords.buffer;
+    this.#spareUniforms = batch.uniforms;
     const encoder = gpuDevice.createCommandEncoder();
     this.#uploads.encode(batch, encoder);
     const probe = this.probe?.batch(batch.dispatches);

@@ -3,7 +3,6 @@ import { contiguousStrides, numelOf, Storage, Tensor, type ScalarType } from '@c
 import type { ComputeDevice, Expr, Kernel, ParamExpr, Routine, Store } from '@cresset/tensorexpr';
 import type { Execution } from '../run/execution.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
-import { countOne } from '../run/run-counters.ts';
 
 /** What one operator may use while it describes its work on the device; its temporaries are freed at the end. */
 export class DeviceLaunches implements LoweringContext {
@@ -42,7 +41,7 @@ export class DeviceLaunches implements LoweringContext {
 
   #count(): void {
     const { counters, planner } = this.execution.context;
-    countOne(counters.device, this.name);
+    counters.device.add(this.name);
     planner?.recording?.labels.push(this.name);
   }
 

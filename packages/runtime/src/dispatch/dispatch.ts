@@ -28,7 +28,7 @@ import { DeviceLaunches } from './device-launches.ts';
 import type { Execution } from '../run/execution.ts';
 import { expectTensors, type OperatorBinding } from '../interpreter/code/operator-binding.ts';
 import type { ProgramPlace } from '../interpreter/program-place.ts';
-import { countOne, type RunCounters } from '../run/run-counters.ts';
+import type { RunCounters } from '../run/run-counters.ts';
 import { tensorsIn } from './tensors-in.ts';
 
 /** The results of an operator, now or once data has come from the device. */
@@ -96,7 +96,7 @@ export function callPrepared(
   const result = recording
     ? recording.callOnHost(name, prepared, args, context, execution.memberInputs)
     : prepared.run(args, context);
-  if (result !== undefined && ledger) countOne(context.counters.hostSmall, name);
+  if (result !== undefined && ledger) context.counters.hostSmall.add(name);
   return result;
 }
 
@@ -129,7 +129,7 @@ async function runRemotely(
   args: readonly IValue[],
   execution: Execution,
 ): Promise<readonly IValue[]> {
-  if (execution.context.device) countOne(execution.context.counters.hostFallback, name);
+  if (execution.context.device) execution.context.counters.hostFallback.add(name);
   const work = afterReadback(args, () => row.remote!(args), execution);
   return own(execution, tensorsIn(args), await execution.untilAborted(Promise.resolve(work)));
 }
@@ -152,7 +152,7 @@ function computeWhereBest(
     const result = runPrepared(binding, args, execution);
     if (result !== undefined) return [result];
     binding.prepared = null;
-    countOne(context.counters.hostSmall, name);
+    context.counters.hostSmall.add(name);
     return own(execution, tensors, computeCallOnHost(call, context));
   }
   const onHost = (refusal: string): Invocation => {
@@ -186,9 +186,9 @@ export const isBeyondBuffers = (error: unknown): boolean =>
   error instanceof CressetError && error.code === 'DEVICE_BUFFER_TOO_LARGE';
 
 function countHostCall(counters: RunCounters, name: string, refusal: string): void {
-  if (refusal === doublePrecision) countOne(counters.hostDouble, name);
+  if (refusal === doublePrecision) counters.hostDouble.add(name);
   else {
-    countOne(counters.hostFallback, name);
+    counters.hostFallback.add(name);
     counters.fallbackReasons.set(name, refusal);
   }
 }

@@ -76,10 +76,19 @@ export class GraphExecutor {
     const key = `${spec.maxFusedTensors} ${spec.gradEnabled} ${enabled} ${kind}`;
     const plans = self ? this.#plansOf(self) : this.#plans;
     let chooser = plans.get(key);
-    const broken = chooser?.guards.filter(({ object, slot, value }) => !Object.is(object.slots[slot], value)) ?? [];
-    for (const { attribute } of broken) this.#unstableAttributes.add(attribute);
-    if (!chooser || broken.length > 0) plans.set(key, (chooser = this.#makeChooser(kind, spec, self)));
+    if (!chooser || this.#isBroken(chooser)) plans.set(key, (chooser = this.#makeChooser(kind, spec, self)));
     return chooser;
+  }
+
+  /** Whether attributes are others than its plans were made for: those are not counted on any more. */
+  #isBroken({ guards }: PlanChooser): boolean {
+    let isBroken = false;
+    for (const { object, slot, value, attribute } of guards) {
+      if (Object.is(object.slots[slot], value)) continue;
+      this.#unstableAttributes.add(attribute);
+      isBroken = true;
+    }
+    return isBroken;
   }
 
   #makeChooser(kind: ExecutorKind | undefined, spec: RunSpec, self: ScriptObject | null): PlanChooser {

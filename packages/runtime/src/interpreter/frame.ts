@@ -6,9 +6,12 @@ import type { StorageLedger } from '../memory/storage-ledger.ts';
 /** What a register holds: undefined where it holds nothing. */
 type Register = IValue | undefined;
 
+/** Registers of calls that have ended, for the next one: there are hundreds, and a short run has one call. */
+const spares = new WeakMap<Code, Register[]>();
+
 /** A call in progress: its registers and where it is. */
 export class Frame {
-  readonly #registers: Register[];
+  #registers: Register[];
   /** The instruction to run next. */
   programCounter = 0;
 
@@ -18,7 +21,9 @@ export class Frame {
     readonly ledger: StorageLedger | null,
     readonly resultRegisters: readonly number[],
   ) {
-    this.#registers = new Array<Register>(code.registerCount).fill(undefined);
+    const spare = ledger && spares.get(code);
+    this.#registers = spare ?? new Array<Register>(code.registerCount).fill(undefined);
+    if (spare) spares.delete(code);
   }
 
   /** What all registers hold. */
@@ -68,13 +73,13 @@ export class Frame {
     // A swap takes every value out of some register: all must be held before the first is let go.
     const { ledger } = this;
     const { countedLists } = this.code;
-    const olds = registers.map((register) => this.#registers[register]);
-    registers.forEach((register, i) => ledger.retain(values[i], countedLists.has(register)));
-    registers.forEach((register, i) => (this.#registers[register] = values[i]));
-    registers.forEach((register, i) => {
-      const old = olds[i];
+    for (let i = 0; i < registers.length; i++) ledger.retain(values[i], countedLists.has(registers[i]));
+    for (let i = 0; i < registers.length; i++) {
+      const register = registers[i];
+      const old = this.#registers[register];
+      this.#registers[register] = values[i];
       if (old !== undefined) ledger.release(old, countedLists.has(register));
-    });
+    }
   }
 
   clear(registers: readonly number[]): void {
@@ -90,10 +95,15 @@ export class Frame {
   /** Gives up all registers. */
   leave(): void {
     if (!this.ledger) return;
-    for (let register = 0; register < this.#registers.length; register++) {
-      const old = this.#registers[register];
-      if (old !== undefined) this.ledger.release(old, this.code.countedLists.has(register));
+    const registers = this.#registers;
+    // Work that an ended run has begun may still set some: not those of another call.
+    this.#registers = [];
+    for (let register = 0; register < registers.length; register++) {
+      const old = registers[register];
+      if (old === undefined) continue;
+      registers[register] = undefined;
+      if (typeof old === 'object') this.ledger.release(old, this.code.countedLists.has(register));
     }
-    this.#registers.length = 0;
+    spares.set(this.code, registers);
   }
 }

@@ -24,7 +24,8 @@ import { DerivedNumber } from './open-params.ts';
 import type { Recording } from './recording.ts';
 import type { LaunchNote, StorageNote } from './recording-notes.ts';
 import { isSetBy } from './set-attributes.ts';
-import { Stretch, type LabelCounts, type NumberSource } from './stretch.ts';
+import { countNames } from '../run/run-counters.ts';
+import { Stretch, type NumberSource } from './stretch.ts';
 import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
 
 /** What a stretch may be made of its recording. */
@@ -116,7 +117,7 @@ class StretchBuilder {
       end,
       instructions,
       arranged.launches.length,
-      countsOf(recording.labels),
+      countNames(recording.labels),
       gradEnabled,
       recording.notesFaults ? callers : null,
       liveIns,
@@ -304,10 +305,4 @@ class StretchBuilder {
     }));
     return { bound, list: recorder.record(recorded, bound.length, buffers) };
   }
-}
-
-function countsOf(labels: readonly string[]): LabelCounts {
-  const counts = new Map<string, number>();
-  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-  return [...counts];
 }

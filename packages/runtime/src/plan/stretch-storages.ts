@@ -29,10 +29,13 @@ type Placed<Kind extends StorageSource['kind']> = Extract<StorageSource, { reado
   readonly at: number;
 };
 
+/** Where nothing is yet, or not any more. */
+const none = null as never;
+
 /** The storages of a stretch: where they come from with each replay, and the buffers that its launches are given. */
 export class StretchStorages {
   /** Those of the replay that is about to be or goes on; the ones that were given are put in by whoever finds them. */
-  readonly now: Storage[] = [];
+  readonly now: Storage[];
   readonly #fixed: readonly Placed<'fixed'>[];
   readonly #kept: readonly Placed<'kept'>[];
   /** Those that have to be worked out once more. */
@@ -40,7 +43,7 @@ export class StretchStorages {
   readonly #fresh: readonly (Placed<'made'> | Placed<'copied'>)[];
   /** Those that the replay finds as they are. */
   readonly #found: readonly BoundStorage[];
-  readonly #buffers: DeviceBuffer[] = [];
+  readonly #buffers: DeviceBuffer[];
 
   /**
    * @param sources those of live-ins first
@@ -53,6 +56,8 @@ export class StretchStorages {
     private readonly handedOut: readonly number[],
     private readonly copies: readonly Storage[],
   ) {
+    this.now = sources.map(() => none);
+    this.#buffers = bound.map(() => none);
     const placed = sources.map((source, at) => ({ ...source, at }));
     this.#fixed = placed.filter((source) => source.kind === 'fixed');
     this.#kept = placed.filter((source) => source.kind === 'kept');
@@ -64,7 +69,7 @@ export class StretchStorages {
   canReachDevice(device: ComputeDevice): boolean {
     const { now } = this;
     for (const { at, storage } of this.#fixed) now[at] = storage;
-    this.#stale.length = 0;
+    if (this.#stale.length > 0) this.#stale.length = 0;
     for (const kept of this.#kept) {
       const { at, value, inputs } = kept;
       // What is made of one that is stale will be stale too.
@@ -110,7 +115,8 @@ export class StretchStorages {
   close(device: ComputeDevice): void {
     const buffers = this.#buffers;
     for (let at = 0; at < buffers.length; at++) if (this.bound[at].isPassing) device.release(buffers[at]);
-    this.now.length = buffers.length = 0;
+    this.now.fill(none);
+    buffers.fill(none);
   }
 
   /** Storages that values are made of which had to be made anew more often than not. */

@@ -4,7 +4,7 @@ import type { CommandList, ComputeDevice, LaunchRecorder, ScheduledLaunch } from
 import type { Frame } from '../interpreter/frame.ts';
 import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
-import { countOne } from '../run/run-counters.ts';
+import { countNames, type CountedNames } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { KeptValues } from './kept-values.ts';
 import type { RepeatedStep } from './host-step.ts';
@@ -26,9 +26,6 @@ export type NumberSource =
   /** Of the stream with these draws. */
   | { readonly kind: 'draw'; readonly draw: number; readonly part: 'key' | 'first' };
 
-/** What the labels of launches come to. */
-export type LabelCounts = readonly (readonly [label: string, count: number])[];
-
 /**
  * A straight line of instructions whose work on the device was recorded: what has to be found at its beginning, the launches, and how the
  * values are made that are in registers at its end. A replay looks nothing up and allocates nothing but what outlives it.
@@ -43,8 +40,10 @@ export class Stretch {
   /** Serial numbers of the live-ins' storages, each by its place. */
   readonly #serials: number[];
   /** What its steps came to, as far as they were done. */
-  readonly #computed: (readonly IValue[])[] = [];
-  readonly #computedOnHost: (readonly IValue[])[] = [];
+  readonly #computed: (readonly IValue[] | null)[];
+  readonly #computedOnHost: (readonly IValue[] | null)[];
+  /** What its work on the host is counted as. */
+  readonly #hostLabels: CountedNames;
   /** What its launches take along. */
   readonly #numbers: (number | bigint)[] = [];
   /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
@@ -58,7 +57,8 @@ export class Stretch {
     readonly end: number,
     readonly instructions: number,
     readonly launchCount: number,
-    readonly labels: LabelCounts,
+    /** What its launches are counted as. */
+    readonly labels: CountedNames,
     readonly gradEnabled: boolean,
     /** Where the program is that calls the function, if its launches note faults: those are told with it. */
     readonly callers: readonly CallInProgress[] | null,
@@ -81,6 +81,9 @@ export class Stretch {
     serials: number[],
   ) {
     this.#serials = serials;
+    this.#computed = steps.map(() => null);
+    this.#computedOnHost = hostSteps.map(() => null);
+    this.#hostLabels = countNames(hostSteps.map(({ step }) => step.name));
     const places = <Kind>(kind: abstract new (...args: never[]) => Kind): number[] =>
       liveIns.flatMap((liveIn, at) => (liveIn instanceof kind ? at : []));
     this.#growing = places(GrowingList);
@@ -107,7 +110,7 @@ export class Stretch {
     let found = 0;
     let areOthers = false;
     this.mismatch = -1;
-    this.#computed.length = this.#computedOnHost.length = 0;
+    this.#forgetSteps();
     for (let at = 0; at < liveIns.length; at++) {
       const liveIn = liveIns[at];
       const value = this.#valueOf(liveIn, frame, context);
@@ -192,6 +195,11 @@ export class Stretch {
     return true;
   }
 
+  #forgetSteps(): void {
+    this.#computed.fill(null);
+    this.#computedOnHost.fill(null);
+  }
+
   /** Does what the instructions did. Throws what their launches may throw. */
   replay(frame: Frame, execution: Execution, device: ComputeDevice, recorder: LaunchRecorder): void {
     const { storages } = this;
@@ -220,11 +228,11 @@ export class Stretch {
       storages.close(device);
       // They may be large. An array that is emptied by its length has to grow again.
       this.#values.fill(null);
-      this.#computed.length = this.#computedOnHost.length = 0;
+      this.#forgetSteps();
     }
     const { counters } = execution.context;
-    for (const [label, count] of this.labels) counters.device.set(label, (counters.device.get(label) ?? 0) + count);
-    for (const { step } of this.hostSteps) countOne(counters.hostSmall, step.name);
+    counters.device.addAll(this.labels);
+    counters.hostSmall.addAll(this.#hostLabels);
     counters.replayed += this.launchCount;
     frame.programCounter = this.end;
   }

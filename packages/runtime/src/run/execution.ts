@@ -75,8 +75,8 @@ export class Execution {
   }
 
   /** Hands all work to the device; rejects with what failed there since the run began. */
-  async flush(): Promise<void> {
-    await this.context.device?.flush(this.#failures);
+  flush(): Promise<void> {
+    return this.context.device?.flush(this.#failures) ?? Promise.resolve();
   }
 
   /** The outcome of `work`, or the error of an aborted run as soon as it is aborted. */

@@ -1,5 +1,5 @@
 import type { DeviceCounters } from '@cresset/tensorexpr';
-import type { RunCounters } from './run-counters.ts';
+import type { CountedNames, RunCounters } from './run-counters.ts';
 
 /** What one call did. Counts are exact; those of the device are shared where two models run on it at once. */
 export interface RunProfile {
@@ -20,22 +20,16 @@ export interface RunProfile {
   /** Bytes on the device after the call. */
   readonly liveBytes: number;
   /** Operators (or fused groups) by where they ran, with how often. */
-  readonly onDevice: readonly (readonly [string, number])[];
-  readonly hostSmall: readonly (readonly [string, number])[];
+  readonly onDevice: CountedNames;
+  readonly hostSmall: CountedNames;
   /** Those on float64 and complex128, which no device computes with. */
-  readonly hostDouble: readonly (readonly [string, number])[];
-  readonly hostFallback: readonly (readonly [string, number])[];
+  readonly hostDouble: CountedNames;
+  readonly hostFallback: CountedNames;
   /** Why the device did not take an operator, the last time: operator and reason. */
   readonly fallbackReasons?: readonly (readonly [string, string])[];
 }
 
 const none: readonly never[] = [];
-
-function byCount(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
-  if (counts.size === 0) return none;
-  const rows = [...counts];
-  return rows.length > 1 ? rows.sort((a, b) => b[1] - a[1]) : rows;
-}
 
 export function makeRunProfile(
   milliseconds: number,
@@ -56,10 +50,10 @@ export function makeRunProfile(
     readbackBytes: since('readbackBytes'),
     shaders: since('shaders'),
     liveBytes: after?.liveBytes ?? 0,
-    onDevice: byCount(run.device),
-    hostSmall: byCount(run.hostSmall),
-    hostDouble: byCount(run.hostDouble),
-    hostFallback: byCount(run.hostFallback),
+    onDevice: run.device.rows,
+    hostSmall: run.hostSmall.rows,
+    hostDouble: run.hostDouble.rows,
+    hostFallback: run.hostFallback.rows,
     fallbackReasons: run.fallbackReasons.size > 0 ? [...run.fallbackReasons] : none,
   };
 }

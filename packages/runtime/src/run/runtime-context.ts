@@ -7,7 +7,7 @@ import { defaultLimits, type RuntimeLimits } from './limits.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { PhiloxGenerator } from './philox.ts';
 import type { Planner } from './planner.ts';
-import { emptyRunCounters, type RunCounters } from './run-counters.ts';
+import { RunCounters } from './run-counters.ts';
 import type { RuntimeServices } from '../services.ts';
 
 export interface RuntimeContextOptions {
@@ -28,7 +28,7 @@ export class RuntimeContext implements HostContext {
   /** `torch.is_grad_enabled()`; models run without gradients unless somebody asks for them. */
   gradEnabled = false;
   readonly keptStorages = new KeptStorages();
-  counters: RunCounters = emptyRunCounters();
+  counters = new RunCounters();
   readonly faults = new FaultLog();
   readonly budget: MemoryBudget | null;
   #planner: Planner | null = null;

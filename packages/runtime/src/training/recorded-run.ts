@@ -15,7 +15,7 @@ import type { Code, CodeSource } from '../interpreter/code/code.ts';
 import { InterpreterState } from '../interpreter/interpreter-state.ts';
 import { InterruptedError, TorchScriptError } from '../interpreter/script-error.ts';
 import { Execution } from '../run/execution.ts';
-import { emptyRunCounters } from '../run/run-counters.ts';
+import { RunCounters } from '../run/run-counters.ts';
 import { makeRunProfile } from '../run/run-profile.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import { firstCause } from '../script-module.ts';
@@ -78,7 +78,7 @@ export class RecordedRun {
     const isLasting = bounds.changed !== null;
     const before = device ? { ...device.counters } : null;
     const start = performance.now();
-    context.counters = emptyRunCounters();
+    context.counters = new RunCounters();
     const run = new RecordedRun(model, bounds);
     const execution = run.#recorded;
     const outside = (): IValue[] => [...bounds.given(), ...bounds.kept()];
@@ -110,8 +110,7 @@ export class RecordedRun {
       context.faults.conditions = null;
       execution.ledger?.sweep(outside(), [...model.modules.values()]);
       execution.budget?.end();
-      const after = device ? { ...device.counters } : null;
-      runner.lastRun = makeRunProfile(performance.now() - start, context.counters, before, after);
+      runner.lastRun = makeRunProfile(performance.now() - start, context.counters, before, device?.counters ?? null);
     }
   }
 

@@ -159,7 +159,7 @@ export class Trainer {
       const loss = lossOf(given);
       // The host tells at once what a kernel would note, but not under which conditions. Formulas look up what was looked up or made on the way to the
       // loss; what the page says itself, of gradients or of operators, may look up anything.
-      const isTold = tracer !== null && counters.hostSmall.size === 0 && this.#hooks.size === 0;
+      const isTold = tracer !== null && counters.hostSmall.isEmpty && this.#hooks.size === 0;
       const conditions = isTold && !this.call.hasOwnDerivatives ? [...faults.conditions!] : null;
       const trained = this.states.filter(({ parameter }) => parameter.tensor.requiresGrad);
       const tensors = trained.map(({ parameter }) => parameter.tensor);

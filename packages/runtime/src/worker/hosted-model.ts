@@ -4,7 +4,7 @@ import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
 import type { OperatorObserver } from '../run/execution.ts';
-import { emptyRunCounters } from '../run/run-counters.ts';
+import { RunCounters } from '../run/run-counters.ts';
 import { makeRunProfile, type RunProfile } from '../run/run-profile.ts';
 import type { RuntimeServices } from '../services.ts';
 import { forEachStorage } from '../memory/reachable-storages.ts';
@@ -286,7 +286,7 @@ export class HostedModel {
 
   /** The run's profile with the readback of its results. */
   #profile(start: number, before: ComputeDevice['counters'] | null): RunProfile {
-    const run = this.runner.lastRun ?? makeRunProfile(0, emptyRunCounters(), null, null);
+    const run = this.runner.lastRun ?? makeRunProfile(0, new RunCounters(), null, null);
     const after = this.#device?.counters;
     const since = (name: 'readbacks' | 'readbackBytes' | 'submits'): number =>
       before && after ? after[name] - before[name] : run[name];

@@ -155,7 +155,7 @@ export class CommandLists implements LaunchRecorder {
       }
       const start = offsets[0] / 4;
       const own = list.words.subarray(start, start + program.uniformWindow / 4);
-      batch = this.host.enqueueWith(commands[at], ({ uniformWords: words, uniformFloats: floats }, to) => {
+      batch = this.host.enqueueWith(commands[at], ({ uniforms: { words, floats } }, to) => {
         words.set(own, to);
         for (const { param, number } of open) program.uniforms.put(param, numbers[number], words, floats, to);
       });

@@ -120,9 +120,9 @@ export class BufferPool {
     buffer.waiting.push({ byteLength, use });
   }
 
-  /** Resolves when the GPU has judged every buffer that was made so far. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#verdicts);
+  /** Resolves when the GPU has judged every buffer that was made so far; null where it has. */
+  settled(): Promise<void> | null {
+    return this.#verdicts.size > 0 ? Promise.all(this.#verdicts).then(() => undefined) : null;
   }
 
   destroy(): void {
@@ -213,6 +213,7 @@ export class BufferPool {
 /** Sizes are rounded up to a quarter of a power of two, so that neighbours share buffers and little is wasted. */
 export function sizeClass(byteLength: number): number {
   if (byteLength <= 256) return byteLength <= 16 ? 16 : byteLength <= 64 ? 64 : 256;
-  const step = 2 ** Math.max(2, Math.floor(Math.log2(byteLength)) - 2);
+  // The power of two below it, by its leading zeros: buffers are asked for in every run, and a logarithm takes longer.
+  const step = byteLength < 2 ** 31 ? 1 << (29 - Math.clz32(byteLength)) : 2 ** (Math.floor(Math.log2(byteLength)) - 2);
   return Math.ceil(byteLength / step) * step;
 }

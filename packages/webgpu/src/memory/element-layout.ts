@@ -39,6 +39,10 @@ export function deviceElementSize(dtype: DeviceLayout): number {
 /** Host memory that is converted at a time, bytes: converted elements take up to four times as much. */
 const PIECE_BYTES = 4 << 20;
 
+/** Whether elements lie on a device as they lie on the host. */
+export const isHostLayout = (dtype: DeviceLayout): boolean =>
+  dtype === 'float32' || dtype === 'int32' || dtype === 'int64';
+
 /** Elements in host layout as the words a device keeps, piece by piece; windows onto the same memory where the layouts agree. */
 export function* piecesInDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): Generator<Uint8Array> {
   if (dtype === 'packed8' || dtype === 'packed16') {
@@ -51,7 +55,7 @@ export function* piecesInDeviceLayout(dtype: DeviceLayout, bytes: Uint8Array): G
     }
     return;
   }
-  const piece = dtype === 'int32' || dtype === 'int64' || dtype === 'float32' ? bytes.byteLength : PIECE_BYTES;
+  const piece = isHostLayout(dtype) ? bytes.byteLength : PIECE_BYTES;
   for (let at = 0; at < bytes.byteLength; at += piece) yield toDeviceLayout(dtype, bytes.subarray(at, at + piece));
 }
 

@@ -1,8 +1,8 @@
 import { deviceByteLength, type DeviceLayout } from '@cresset/tensor';
 import type { DeviceCounters } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
-import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
-import type { SmallUpload, WorkBatch } from '../launches/work-batch.ts';
+import { deviceElementSize, isHostLayout, piecesInDeviceLayout } from './element-layout.ts';
+import { noBytes, type SmallUpload, type WorkBatch } from '../launches/work-batch.ts';
 
 /** Uploads of a batch share one transfer up to this sum of bytes. */
 const sharedBytes = 1024 * 1024;
@@ -63,7 +63,7 @@ export class Uploads {
     const start = performance.now();
     const { batch, counters } = this.host;
     if (byteLength <= copiedBytes && batch.uploadBytes + byteLength <= sharedBytes) {
-      this.#note(batch, piecesInDeviceLayout(layout, elements), byteLength);
+      this.#note(batch, isHostLayout(layout) ? [elements] : piecesInDeviceLayout(layout, elements), byteLength);
       batch.upload(target, byteLength);
     } else {
       counters.uploads++;
@@ -140,7 +140,7 @@ export class Uploads {
   forget(batch: WorkBatch): void {
     batch.uploads.length = 0;
     if (batch.uploaded.byteLength > (this.#spare?.byteLength ?? 0)) this.#spare = batch.uploaded;
-    batch.uploaded = new Uint8Array(0);
+    batch.uploaded = noBytes;
   }
 }
 

@@ -5,7 +5,7 @@ import type { FusionGroup } from '../../dispatch/fusion-group.ts';
 import { tensorsIn } from '../../dispatch/tensors-in.ts';
 import type { OperatorBinding } from '../../interpreter/code/operator-binding.ts';
 import type { Execution, OperatorObserver } from '../../run/execution.ts';
-import type { RunCounters } from '../../run/run-counters.ts';
+import type { Counts, RunCounters } from '../../run/run-counters.ts';
 import type { KernelPlace } from './profile-report.ts';
 
 /** One operator, or a group that runs as one, as a run came to it. */
@@ -88,7 +88,6 @@ function isView(value: IValue, args: readonly IValue[]): boolean {
 }
 
 function hostCalls({ hostSmall, hostDouble, hostFallback }: RunCounters): { host: number; fallback: number } {
-  const total = (counts: ReadonlyMap<string, number>): number =>
-    [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const total = ({ rows }: Counts): number => rows.reduce((sum, [, count]) => sum + count, 0);
   return { host: total(hostSmall) + total(hostDouble), fallback: total(hostFallback) };
 }
