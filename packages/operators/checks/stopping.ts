@@ -1,7 +1,7 @@
 import { numelOf } from '@cresset/tensor';
 import { fixedGenerator } from '../src/operator-fixture.ts';
-import { hostPieces, runWithoutData, type OperatorCall } from '../src/dispatch/invoke.ts';
-import { finish } from '../src/kernels/loops/pieces.ts';
+import { beginWithoutData, hostPieces, runWithoutData, type OperatorCall } from '../src/dispatch/invoke.ts';
+import { finish, isInPieces, type Pieces } from '../src/kernels/loops/pieces.ts';
 import { allRows, registerAllOperators } from '../src/register-all.ts';
 import type { HostContext, OperatorRow } from '../src/table/row.ts';
 import { sampleCalls, type SampleCall } from './sample-calls.ts';
@@ -58,8 +58,9 @@ interface Watched {
 function watched(call: OperatorCall, clock: ThreadClock | null): Watched {
   const whole = new Stopwatch(clock);
   if (call.outputs?.some(({ sizes }) => numelOf(sizes) > MOST_ELEMENTS)) return { longest: 0, pieces: 0 };
-  if (runWithoutData(call.row, call.args, host)) return { longest: whole.elapsed, pieces: 1 };
-  const work = hostPieces(call, host);
+  const shown = beginWithoutData(call.row, call.args, host);
+  if (shown && !isInPieces(shown)) return { longest: whole.elapsed, pieces: 1 };
+  const work: Pieces<unknown> = shown ?? hostPieces(call, host);
   let longest = 0;
   for (let pieces = 1; ; pieces++) {
     const watch = new Stopwatch(clock);

@@ -16,6 +16,7 @@ export {
   outputShapes,
   runOnDevice,
   runOnHost,
+  beginWithoutData,
   runWithoutData,
   type Precision,
 } from './dispatch/invoke.ts';

@@ -12,7 +12,7 @@ import {
   type ScalarType,
 } from '@cresset/tensor';
 import type { DeviceCapabilities } from '@cresset/tensorexpr';
-import { boxingOf, tensorsOf } from '../table/boxing.ts';
+import { boxingOf, tensorsOf, type Boxing } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
 import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
 import { check } from '../kernels/errors.ts';
@@ -66,17 +66,29 @@ export class OperatorCall {
  * Null where it has to compute. Throws the operator's error.
  */
 export function runWithoutData(row: OperatorRow, args: readonly IValue[], context: HostContext): IValue[] | null {
+  const results = beginWithoutData(row, args, context);
+  return isInPieces(results) ? finish(results) : results;
+}
+
+/** As `runWithoutData`, in pieces where there are many results. */
+export function beginWithoutData(
+  row: OperatorRow,
+  args: readonly IValue[],
+  context: HostContext,
+): IValue[] | Pieces<IValue[]> | null {
   if (row.scalar) return scalarResults(row, args);
   if (!row.view && !row.readsNoData) return null;
   const boxing = boxingOf(row);
   const unboxed = boxing.unbox(args);
-  if (row.view) {
-    const results = row.view(unboxed as never);
-    if (results !== null && results !== undefined) return boxing.box(results);
-  }
-  if (!row.readsNoData || !row.host || row.shape) return null;
-  const results = row.host(unboxed as never, [], context);
-  return boxing.box(isInPieces(results) ? finish(results) : results);
+  const shown = row.view?.(unboxed as never);
+  const isShown = shown !== null && shown !== undefined;
+  if (!isShown && (!row.readsNoData || !row.host || row.shape)) return null;
+  const results = isShown ? shown : row.host!(unboxed as never, [], context);
+  return isInPieces(results) ? boxed(boxing, results) : boxing.box(results);
+}
+
+function* boxed(boxing: Boxing, results: Pieces<Results>): Pieces<IValue[]> {
+  return boxing.box(yield* results);
 }
 
 function scalarResults(row: OperatorRow, args: readonly IValue[]): IValue[] {

@@ -135,7 +135,7 @@ export function tensorsOf(args: Readonly<Record<string, Unboxed>>): Tensor[] {
   const tensors: Tensor[] = [];
   for (const value of Object.values(args)) {
     if (value instanceof Tensor) tensors.push(value);
-    else if (Array.isArray(value)) tensors.push(...value.filter((item) => item instanceof Tensor));
+    else if (Array.isArray(value)) for (const item of value) if (item instanceof Tensor) tensors.push(item);
   }
   return tensors;
 }

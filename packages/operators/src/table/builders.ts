@@ -11,6 +11,7 @@ import type {
   ScalarKernel,
   ShapeRule,
 } from './row.ts';
+import type { Pieces } from '../kernels/loops/pieces.ts';
 import { overloadOf, usualOutName } from './variants.ts';
 
 /** Which derived forms PyTorch has; `true` gives the usual overload name. */
@@ -64,7 +65,7 @@ export function kernel<Args>(schema: string, { inPlace, out, ...rule }: KernelRu
 }
 
 /** Another tensor over the same storage. */
-export function view<Args>(schema: string, fn: (args: Args) => Results): OperatorRow {
+export function view<Args>(schema: string, fn: (args: Args) => Results | Pieces<Results>): OperatorRow {
   return { schema, view: fn as OperatorRow['view'] };
 }
 

@@ -28,8 +28,8 @@ import type { Pieces } from '../kernels/loops/pieces.ts';
 export interface OperatorRow {
   readonly schema: string;
   readonly scalar?: ScalarKernel;
-  /** A view of its argument, or null where none is possible: then the row has to compute (`reshape`, `to`). */
-  readonly view?: (args: never) => Results | null;
+  /** A view of its argument, in pieces where there are many; null where none is possible: then the row has to compute (`reshape`, `to`). */
+  readonly view?: (args: never) => Results | Pieces<Results> | null;
   readonly shape?: ShapeRule<never>;
   readonly host?: HostKernel<never>;
   readonly lower?: Lowering<never>;

@@ -1,16 +1,17 @@
 import { CressetError, isCustomClass } from '@cresset/ir';
 import {
+  beginWithoutData,
   callRefusal,
   computeCallOnDevice,
   computeCallOnHost,
   hostPieces,
   doublePrecision,
   isImplemented,
+  isInPieces,
   notImplemented,
   OperatorCall,
   preparedCall,
   runOnHost,
-  runWithoutData,
   type OperatorRow,
 } from '@cresset/operators';
 import {
@@ -48,8 +49,8 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
   if (!isImplemented(row)) throw notImplemented(row);
   if (binding.keepsArguments && ledger) for (const value of args) ledger.pin(value);
   // First, since it asks for no data: whoever looks for data goes through every list among the arguments.
-  const early = row.readsElements ? null : runWithoutData(row, args, context);
-  if (early) return early;
+  const early = row.readsElements ? null : beginWithoutData(row, args, context);
+  if (early) return isInPieces(early) ? execution.inTurns(early) : early;
   if (row.readsElements) return afterReadback(args, () => runOnHost(row, args, context), execution);
   if (!context.device) return afterReadback(args, () => computeOnHost(binding, row, args, execution), execution);
   const narrow = binding.written.length > 0 ? widenWritten(binding, args) : null;

@@ -8,11 +8,11 @@ import {
   type HostContext,
   type OperatorRow,
 } from '@cresset/operators';
-import { isInstance, numelOf, type List, Tensor, Tuple, type IValue } from '@cresset/tensor';
+import { isInstance, List, numelOf, Tensor, Tuple, type IValue } from '@cresset/tensor';
 import { toIValue } from '../interpreter/code/constant-value.ts';
 import { PhiloxGenerator } from '../run/philox.ts';
 
-/** Tensors of more elements are not worked out ahead of a run: they would be kept for good. */
+/** Tensors, lists and strings of more elements are not worked out ahead of a run: they would be kept for good. */
 const maxElements = 1 << 14;
 
 /** What a kernel says while constants are worked out is not the program's output. */
@@ -26,7 +26,13 @@ export const silentContext: HostContext = {
 /** Runs a node on constants, as constant propagation asks for it; null where it cannot be run, or only with an error. */
 export function evaluateConstant(node: Node, constants: readonly unknown[]): readonly IValue[] | null {
   const results = evaluateUpTo(maxElements, node, constants);
-  return results?.some((value) => value instanceof Tensor && value.numel > maxElements) === true ? null : results;
+  return results?.some((value) => lengthOf(value) > maxElements) === true ? null : results;
+}
+
+function lengthOf(value: IValue): number {
+  if (value instanceof Tensor) return value.numel;
+  if (value instanceof List || value instanceof Tuple) return value.items.length;
+  return typeof value === 'string' ? value.length : 0;
 }
 
 /** As {@link evaluateConstant}, whatever the size of the result: where a program is made anew of its constants. */

@@ -161,7 +161,9 @@ export const instructionHandlers: { readonly [K in OpCode]: Handler<K> } = {
   TO_LIST(state, frame, { operand, inputs, outputs }) {
     const tensor = frame.get(inputs[0]) as Tensor | null;
     if (tensor === null) throw undefinedTensor();
-    return afterReadback([tensor], () => frame.set(outputs[0], tensorToList(tensor, operand)), state.execution);
+    const { execution } = state;
+    const read = (): Promise<IValue> | IValue => execution.inTurns(tensorToList(tensor, operand));
+    return whenThere(afterReadback([tensor], read, execution), (list) => frame.set(outputs[0], list));
   },
   CALL(state, frame, { operand, inputs, outputs }) {
     const args = frame.getAll(inputs);

@@ -1,9 +1,12 @@
 import { CressetError, ListType, scalarTypeIrName, type Type } from '@cresset/ir';
-import { readScalar } from '@cresset/operators';
+import { readScalar, type Pieces } from '@cresset/operators';
 import { isComplex, isFloatingPoint, List, type IValue, type ScalarType, type Tensor } from '@cresset/tensor';
 
+/** Numbers that are read between two stops. */
+const NUMBERS_AT_ONCE = 1 << 14;
+
 /** `tensor.tolist()` to the annotated type (prim::tolist); the elements must be on the host. */
-export function tensorToList(tensor: Tensor, type: Type): IValue {
+export function tensorToList(tensor: Tensor, type: Type): Pieces<IValue> {
   let element = type;
   let dim = 0;
   for (; element instanceof ListType; dim++) element = element.elementType;
@@ -20,16 +23,24 @@ export function tensorToList(tensor: Tensor, type: Type): IValue {
       'Output annotation list dimension and runtime tensor dimension must match for tolist()',
     );
   }
-  return nested(tensor, type, 0, tensor.storageOffset);
+  return inPieces(tensor, type);
 }
 
-function nested(tensor: Tensor, type: Type, dim: number, offset: number): IValue {
-  if (!(type instanceof ListType)) return readScalar(tensor, offset);
-  const { elementType } = type;
-  const items = Array.from({ length: tensor.sizes[dim] }, (_, index) =>
-    nested(tensor, elementType, dim + 1, offset + index * tensor.strides[dim]),
-  );
-  return new List(elementType, items);
+function* inPieces(tensor: Tensor, type: Type): Pieces<IValue> {
+  let done = 0;
+  function* nested(inner: Type, dim: number, offset: number): Pieces<IValue> {
+    if (!(inner instanceof ListType)) return readScalar(tensor, offset);
+    const { elementType } = inner;
+    const isInnermost = !(elementType instanceof ListType);
+    const items: IValue[] = [];
+    for (let index = 0; index < tensor.sizes[dim]; index++) {
+      const at = offset + index * tensor.strides[dim];
+      items.push(isInnermost ? readScalar(tensor, at) : yield* nested(elementType, dim + 1, at));
+      if (++done % NUMBERS_AT_ONCE === 0) yield;
+    }
+    return new List(elementType, items);
+  }
+  return yield* nested(type, 0, tensor.storageOffset);
 }
 
 function holds(element: Type, dtype: ScalarType): boolean {

@@ -273,6 +273,28 @@ const programs: readonly (readonly [name: string, signature: string, body: strin
     'torch.dequantize(torch.flip(torch.quantize_per_tensor(a, 0.01, 3, torch.quint8), [0]))',
     () => [tensor(1 << 19), tensor(1)],
   ],
+  ['equal parts', 'a: Tensor, b: Tensor', 'torch.split(a, 1)[-1]', () => [tensor(1 << 17), tensor(1)]],
+  ['chunks', 'a: Tensor, b: Tensor', 'torch.chunk(a, 131072)[5]', () => [tensor(1 << 18), tensor(1)]],
+  ['sections', 'a: Tensor, b: Tensor', 'torch.tensor_split(a, 100000)[7]', () => [tensor(1 << 18), tensor(1)]],
+  [
+    'parts of sizes',
+    'a: Tensor, b: Tensor',
+    'torch.split(a, [1 for i in range(65536)])[3]',
+    () => [tensor(1 << 16), tensor(1)],
+  ],
+  ['rows', 'a: Tensor, b: Tensor', 'torch.unbind(a)[9]', () => [tensor(1 << 17, 2), tensor(1)]],
+  [
+    'tensors of one shape',
+    'a: Tensor, b: Tensor',
+    'torch.broadcast_tensors(torch.unbind(a))[9]',
+    () => [tensor(1 << 16, 2), tensor(1)],
+  ],
+  [
+    'a list of numbers',
+    'a: Tensor, b: Tensor',
+    'torch.tensor(torch.jit.annotate(List[List[float]], a.tolist()))',
+    () => [tensor(1 << 15, 2), tensor(1)],
+  ],
   [
     'the boxes kept',
     'a: Tensor, b: Tensor',

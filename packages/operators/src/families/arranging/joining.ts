@@ -62,7 +62,7 @@ function joinParts({ tensors, dim }: Join, output: Tensor): { part: Tensor; tens
     along,
     kept.map((tensor) => tensor.sizes[along]),
   );
-  return kept.map((tensor, at) => ({ part: parts[at], tensor }));
+  return kept.map((tensor, at) => ({ part: parts.at(at), tensor }));
 }
 
 /** How many tensors one kernel joins: each of its threads looks at all of them, and each takes a binding. */

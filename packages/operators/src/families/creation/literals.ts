@@ -24,17 +24,16 @@ function sizesOf(value: IValue): number[] {
   return sizes;
 }
 
-/** The numbers of nested lists in C order; every list of one depth must be as long as the first. */
-function* numbersOf(value: IValue, sizes: readonly number[], depth = 0): Generator<Scalar> {
-  if (!(value instanceof List)) {
-    yield value as Scalar;
-    return;
-  }
+/** Visits the numbers of nested lists in C order; every list of one depth must be as long as the first. */
+function forEachNumber({ items }: List, sizes: readonly number[], visit: (value: Scalar) => void, depth = 0): void {
   check(
-    value.items.length === sizes[depth],
-    () => `Expected sequence of length ${sizes[depth]} at dim ${depth} (got ${value.items.length})`,
+    items.length === sizes[depth],
+    () => `Expected sequence of length ${sizes[depth]} at dim ${depth} (got ${items.length})`,
   );
-  for (const item of value.items) yield* numbersOf(item, sizes, depth + 1);
+  for (const item of items) {
+    if (item instanceof List) forEachNumber(item, sizes, visit, depth + 1);
+    else visit(item as Scalar);
+  }
 }
 
 /** The dtype of a list's elements, as its static type has it. */
@@ -65,8 +64,7 @@ function listTensor(list: List, elements: ScalarType, dtype: ScalarType): Tensor
   if (tensor.numel === 0) return tensor;
   const write = scalarWriter(tensor);
   let offset = 0;
-  for (const value of numbersOf(list, sizes))
-    write(offset++, elements === 'float32' ? Math.fround(Number(value)) : value);
+  forEachNumber(list, sizes, (value) => write(offset++, elements === 'float32' ? Math.fround(Number(value)) : value));
   return tensor;
 }
 

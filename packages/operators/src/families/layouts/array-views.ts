@@ -10,16 +10,16 @@ import { itself, type Self } from '../views/views.ts';
 
 /** Views under the names that NumPy has for them, and splitting into parts (ATen/native/TensorShape.cpp). */
 
-function splitInSections(tensor: Tensor, sections: number, dim: number): Tensor[] {
+function splitInSections(tensor: Tensor, sections: number, dim: number): views.Parts {
   check(sections > 0, `number of sections must be larger than 0, got ${sections}`);
   const at = wrapDim(dim, tensor.dim);
   const size = tensor.sizes[at];
   const larger = size % sections;
-  return views.pieces(
-    tensor,
-    at,
-    Array.from({ length: sections }, (_, section) => Math.floor(size / sections) + (section < larger ? 1 : 0)),
-  );
+  const least = Math.floor(size / sections);
+  return views.along(tensor, at, sections, (section) => ({
+    start: section * least + Math.min(section, larger),
+    size: least + (section < larger ? 1 : 0),
+  }));
 }
 
 /** What it takes to read an index and to cut there, in operations. */
@@ -38,8 +38,10 @@ function* cutInPieces(tensor: Tensor, dim: number, count: number, indexAt: (at: 
   return parts;
 }
 
-const splitAtIndices = (tensor: Tensor, indices: readonly number[], dim: number): Tensor[] =>
-  finish(cutInPieces(tensor, dim, indices.length, (at) => indices[at]));
+function splitAtIndices(tensor: Tensor, indices: readonly number[], dim: number): Tensor[] | Pieces<Tensor[]> {
+  const cut = cutInPieces(tensor, dim, indices.length, (at) => indices[at]);
+  return indices.length < views.FEW_PARTS ? finish(cut) : cut;
+}
 
 /** `torch.hsplit` and its kin: along a fixed dimension. */
 function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => number): OperatorRow[] {
@@ -58,7 +60,7 @@ function splitAlong(name: string, minRank: number, dimOf: (self: Tensor) => numb
           sections !== 0 && self.sizes[dim] % sections === 0,
           `torch.${name} attempted to split along dimension ${dim}, but the size of the dimension ${self.sizes[dim]} is not divisible by the split_size ${sections}!`,
         );
-        return splitInSections(self, sections, dim);
+        return views.listOf(splitInSections(self, sections, dim));
       },
     ),
     view<Self & { indices: readonly number[] }>(
@@ -86,7 +88,7 @@ function* splitByTensor({
   );
   const numberAt = (at: number): number =>
     Number(scalarToBigint(readScalar(given, given.storageOffset + at * (given.strides[0] ?? 1))));
-  if (given.dim === 0) return splitInSections(self, numberAt(0), dim);
+  if (given.dim === 0) return yield* views.listInPieces(splitInSections(self, numberAt(0), dim));
   return yield* cutInPieces(self, dim, given.numel, numberAt);
 }
 
@@ -120,7 +122,7 @@ export const arrayViewRows: readonly OperatorRow[] = [
     'aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]',
     ({ self, sections, dim }) => {
       check(self.dim > 0, 'tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims');
-      return splitInSections(self, sections, dim);
+      return views.listOf(splitInSections(self, sections, dim));
     },
   ),
   view<Self & { indices: readonly number[]; dim: number }>(

@@ -58,17 +58,22 @@ function viewCopy({ schema, view }: OperatorRow): OperatorRow {
   });
 }
 
-/** Parts that are known before they are copied; where there are more, each is made when its turn comes. */
-const FEW_PARTS = 1 << 12;
-
-/** What making a part takes, in operations. */
+/** What making and copying a part takes, in operations. */
 const PART_COST = 1 << 10;
 
 /** What a list of views shows, each in memory of its own. Their forms with `out=` take a list, and return nothing. */
 function partCopies<Args extends Self>(schema: string, partsOf: (args: Args) => views.Parts): OperatorRow {
-  const areFew = (args: Args): boolean => partsOf(args).count <= FEW_PARTS;
+  // Where there are more, each is made when its turn comes.
+  const areFew = (args: Args): boolean => partsOf(args).count <= views.FEW_PARTS;
   return kernel<Args>(schema, {
-    shape: (args) => (areFew(args) ? views.listOf(partsOf(args)).map(({ sizes, dtype }) => ({ sizes, dtype })) : null),
+    shape(args) {
+      const { count, at } = partsOf(args);
+      if (count > views.FEW_PARTS) return null;
+      return Array.from({ length: count }, (_, index) => {
+        const { sizes, dtype } = at(index);
+        return { sizes, dtype };
+      });
+    },
     *host(args, outputs) {
       const parts = partsOf(args);
       const copies: Tensor[] = [];
@@ -165,14 +170,14 @@ export const viewCopyRows: readonly OperatorRow[] = [
   ...viewRows.filter(({ schema }) => copied.has(schema.slice('aten::'.length, schema.indexOf('(')))).map(viewCopy),
   partCopies<Self & { split_size: number; dim: number }>(
     'aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
-    ({ self, split_size: size, dim }) => views.splitParts(self, size, dim),
+    ({ self, split_size: size, dim }) => views.split(self, size, dim),
   ),
   partCopies<Self & { split_sizes: readonly number[]; dim: number }>(
     'aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
-    ({ self, split_sizes: sizes, dim }) => views.sizedParts(self, sizes, dim),
+    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
   ),
   partCopies<Self & { dim: number }>('aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]', ({ self, dim }) =>
-    views.unbindParts(self, dim),
+    views.unbind(self, dim),
   ),
   viewCopy(view('aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)', narrowCopied)),
   scattering<Self & { src: Tensor; dim: number; index: number }>(

@@ -45,7 +45,10 @@ const MAX_REPEATED = 1 << 26;
 function repeat({ items: elements }: List, count: bigint): IValue[] {
   const length = elements.length === 0 || count <= 0n ? 0 : elements.length * Number(count);
   if (length > MAX_REPEATED) throw new OperatorError(`a list of ${length} elements is more than there is memory for`);
-  return Array.from({ length }, (_, index) => elements[index % elements.length]);
+  // Memory is copied many times as fast as elements are appended.
+  let repeated = elements.slice(0, length);
+  while (repeated.length * 2 <= length) repeated = repeated.concat(repeated);
+  return repeated.concat(repeated.slice(0, length - repeated.length));
 }
 
 /** An argument for each element would be more than an engine takes. */

@@ -1,6 +1,7 @@
 import { contiguousStrides, elementSize, numelOf, type Tensor } from '@cresset/tensor';
 import { inferSize, sizesText, wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
+import { finish, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 
 /** Views by name, as functions of kernels' arguments (ATen/native/TensorShape.cpp). They throw PyTorch's errors. */
 
@@ -155,40 +156,67 @@ export interface Parts {
   readonly at: (index: number) => Tensor;
 }
 
-export const listOf = ({ count, at }: Parts): Tensor[] => Array.from({ length: count }, (_, index) => at(index));
+/** Parts that are made at once. */
+export const FEW_PARTS = 1 << 12;
 
-/** Neighbouring pieces of the sizes given. */
-export const pieces = (tensor: Tensor, dim: number, sizes: readonly number[]): Tensor[] =>
-  listOf(piecesOf(tensor, dim, sizes));
+/** What making a part takes, in operations. */
+const PART_COST = 1 << 8;
 
-function piecesOf(tensor: Tensor, dim: number, sizes: readonly number[]): Parts {
-  let end = 0;
-  const ends = sizes.map((size) => (end += size));
-  return { count: sizes.length, at: (index) => slice(tensor, dim, ends[index] - sizes[index], ends[index], 1) };
+/** All parts; in pieces where they are many. */
+export const listOf = (parts: Parts): Tensor[] | Pieces<Tensor[]> =>
+  parts.count <= FEW_PARTS ? finish(listInPieces(parts)) : listInPieces(parts);
+
+export function* listInPieces({ count, at }: Parts): Pieces<Tensor[]> {
+  const list: Tensor[] = [];
+  yield* repeat(count, PART_COST, (index) => void list.push(at(index)));
+  return list;
 }
 
-export const split = (tensor: Tensor, splitSize: number, dim: number): Tensor[] =>
-  listOf(splitParts(tensor, splitSize, dim));
+/** Where a part lies along its dimension. */
+interface Stretch {
+  readonly start: number;
+  readonly size: number;
+}
 
-export function splitParts(tensor: Tensor, splitSize: number, dim: number): Parts {
+/** Parts along a dimension that lie where `stretchOf` says. */
+export function along(tensor: Tensor, dim: number, count: number, stretchOf: (index: number) => Stretch): Parts {
+  const { strides, storageOffset } = tensor;
+  // Most are as large as the one before: views share their lists of sizes.
+  let known = tensor.sizes;
+  return {
+    count,
+    at: (index) => {
+      const { start, size } = stretchOf(index);
+      if (known[dim] !== size) known = tensor.sizes.with(dim, size);
+      return tensor.asStrided(known, strides, storageOffset + start * strides[dim]);
+    },
+  };
+}
+
+/** Neighbouring pieces of the sizes given. */
+export function pieces(tensor: Tensor, dim: number, sizes: readonly number[]): Parts {
+  let end = 0;
+  const starts = sizes.map((size) => (end += size) - size);
+  return along(tensor, dim, sizes.length, (index) => ({ start: starts[index], size: sizes[index] }));
+}
+
+export function split(tensor: Tensor, splitSize: number, dim: number): Parts {
   check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
   check(splitSize >= 0, `split expects split_size be non-negative, but got split_size=${splitSize}`);
-  const along = wrapDim(dim, tensor.dim);
-  const size = tensor.sizes[along];
+  const at = wrapDim(dim, tensor.dim);
+  const size = tensor.sizes[at];
   check(
     splitSize > 0 || size === 0,
     `split_size can only be 0 if dimension size is 0, but got dimension size of ${size}`,
   );
-  return {
-    count: splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1),
-    at: (index) => slice(tensor, along, index * splitSize, Math.min((index + 1) * splitSize, size), 1),
-  };
+  const count = splitSize === 0 ? 1 : Math.max(Math.ceil(size / splitSize), 1);
+  return along(tensor, at, count, (index) => ({
+    start: index * splitSize,
+    size: Math.min(splitSize, size - index * splitSize),
+  }));
 }
 
-export const splitWithSizes = (tensor: Tensor, sizes: readonly number[], dim: number): Tensor[] =>
-  listOf(sizedParts(tensor, sizes, dim));
-
-export function sizedParts(tensor: Tensor, sizes: readonly number[], dim: number): Parts {
+export function splitWithSizes(tensor: Tensor, sizes: readonly number[], dim: number): Parts {
   check(tensor.dim > 0, 'split expects at least a 1-dimensional tensor');
   const at = wrapDim(dim, tensor.dim);
   check(
@@ -201,10 +229,10 @@ export function sizedParts(tensor: Tensor, sizes: readonly number[], dim: number
     () =>
       `split_with_sizes expects split_sizes to sum exactly to ${tensor.sizes[at]} (input tensor's size at dimension ${at}), but got split_sizes=${sizesText(sizes)}`,
   );
-  return piecesOf(tensor, at, sizes);
+  return pieces(tensor, at, sizes);
 }
 
-export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
+export function chunk(tensor: Tensor, chunks: number, dim: number): Parts {
   check(tensor.dim > 0, 'chunk expects at least a 1-dimensional tensor');
   check(chunks > 0, `chunk expects \`chunks\` to be greater than 0, got: ${chunks}`);
   const at = wrapDim(dim, tensor.dim);
@@ -215,11 +243,15 @@ export function chunk(tensor: Tensor, chunks: number, dim: number): Tensor[] {
   return split(tensor, splitSize, at);
 }
 
-export const unbind = (tensor: Tensor, dim: number): Tensor[] => listOf(unbindParts(tensor, dim));
-
-export function unbindParts(tensor: Tensor, dim: number): Parts {
+export function unbind(tensor: Tensor, dim: number): Parts {
   const along = wrapDimOfRanked(dim, tensor.dim);
-  return { count: tensor.sizes[along], at: (index) => select(tensor, along, index) };
+  const [sizes, strides] = [tensor.sizes.toSpliced(along, 1), tensor.strides.toSpliced(along, 1)];
+  const { storageOffset } = tensor;
+  const stride = tensor.strides[along];
+  return {
+    count: tensor.sizes[along],
+    at: (index) => tensor.asStrided(sizes, strides, storageOffset + index * stride),
+  };
 }
 
 /** The sizes with a stretch of dimensions made one. */

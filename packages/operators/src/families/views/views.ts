@@ -241,7 +241,7 @@ export const viewRows: readonly OperatorRow[] = [
   ),
   view<{ tensors: readonly Tensor[] }>('aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]', ({ tensors }) => {
     const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
-    return tensors.map((tensor) => expand(tensor, sizes));
+    return views.listOf({ count: tensors.length, at: (index) => expand(tensors[index], sizes) });
   }),
   view('aten::squeeze(Tensor(a) self) -> Tensor(a)', squeezedAll),
   view('aten::squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)', squeezedOne),
@@ -268,38 +268,38 @@ export const viewRows: readonly OperatorRow[] = [
   ),
   view<Self & { split_size: number; dim: number }>(
     'aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]',
-    ({ self, split_size: size, dim }) => views.split(self, size, dim),
+    ({ self, split_size: size, dim }) => views.listOf(views.split(self, size, dim)),
   ),
   view<Self & { split_size: readonly number[]; dim: number }>(
     'aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]',
-    ({ self, split_size: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+    ({ self, split_size: sizes, dim }) => views.listOf(views.splitWithSizes(self, sizes, dim)),
   ),
   view<Self & { split_sizes: readonly number[]; dim: number }>(
     'aten::split(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]',
-    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+    ({ self, split_sizes: sizes, dim }) => views.listOf(views.splitWithSizes(self, sizes, dim)),
   ),
   view<Self & { split_sizes: readonly number[]; dim: number }>(
     'aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]',
-    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+    ({ self, split_sizes: sizes, dim }) => views.listOf(views.splitWithSizes(self, sizes, dim)),
   ),
   view<Self & { split_size: number; dim: number }>(
     'aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]',
-    ({ self, split_size: size, dim }) => views.split(self, size, dim),
+    ({ self, split_size: size, dim }) => views.listOf(views.split(self, size, dim)),
   ),
   view<Self & { split_sizes: readonly number[]; dim: number }>(
     'aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]',
-    ({ self, split_sizes: sizes, dim }) => views.splitWithSizes(self, sizes, dim),
+    ({ self, split_sizes: sizes, dim }) => views.listOf(views.splitWithSizes(self, sizes, dim)),
   ),
   view<Self & { chunks: number; dim: number }>(
     'aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]',
-    ({ self, chunks, dim }) => views.chunk(self, chunks, dim),
+    ({ self, chunks, dim }) => views.listOf(views.chunk(self, chunks, dim)),
   ),
   view<Self & { chunks: number; dim: number }>(
     'aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]',
-    ({ self, chunks, dim }) => views.chunk(self, chunks, dim),
+    ({ self, chunks, dim }) => views.listOf(views.chunk(self, chunks, dim)),
   ),
   view<Self & { dim: number }>('aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]', ({ self, dim }) =>
-    views.unbind(self, dim),
+    views.listOf(views.unbind(self, dim)),
   ),
   view<Self & { dimension: number; size: number; step: number }>(
     'aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)',
