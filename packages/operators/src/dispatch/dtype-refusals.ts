@@ -17,8 +17,6 @@ const refused: readonly DtypeRefusal[] = [
   ['aminmax_cpu', 'c', 'aminmax'],
   ['avg_pool2d', 'n', 'avg_pool1d avg_pool2d'],
   ['avg_pool3d_out_frame', 'nhb', 'avg_pool3d'],
-  ['bmm', 't', 'bmm'],
-  ['baddbmm', 't', 'baddbmm'],
   ['digamma', 'c', 'digamma'],
   ['dot', 't', 'dot'],
   ['erf_vml_cpu', 'c', 'erf'],

@@ -54,12 +54,16 @@ export function productRow<Args>(
   });
 }
 
-function checkMatrices(self: Tensor, mat2: Tensor): void {
+function checkSameDtype(self: Tensor, mat2: Tensor): void {
   check(
     self.dtype === mat2.dtype,
     () =>
       `expected m1 and m2 to have the same dtype, but got: ${cppTypeName(self.dtype)} != ${cppTypeName(mat2.dtype)}`,
   );
+}
+
+function checkMatrices(self: Tensor, mat2: Tensor): void {
+  checkSameDtype(self, mat2);
   checkInner(self.sizes[0], self.sizes[1], mat2);
   refuseBool('addmm_impl_cpu_', self, mat2);
 }
@@ -92,9 +96,32 @@ function mmShape({ self, mat2 }: TwoMatrices): TensorMeta {
   return { sizes: [self.sizes[0], mat2.sizes[1]], dtype: self.dtype };
 }
 
-export function checkBatches(batch1: Tensor, batch2: Tensor): void {
-  checkBatchSizes(batch1, batch2);
-  checkScalarType(batch1, batch2);
+/** Refuses dtypes in the words of the routine that PyTorch takes: small products are loops, large ones a gemm or one product a batch. */
+function checkBatchDtypes(batch1: Tensor, batch2: Tensor, operator: 'bmm' | 'baddbmm' = 'bmm'): void {
+  const [rows, inner] = batch1.sizes.slice(-2);
+  const columns = batch2.sizes[batch2.dim - 1];
+  if (batch1.numel === 0 || batch2.numel === 0) return;
+  const isSmall = rows * inner * columns < 400;
+  if (isSmall) refuseBool(operator, batch1, batch2);
+  if (batch1.dtype !== batch2.dtype) {
+    if (isSmall) checkScalarType(batch1, batch2);
+    if (GEMM_DTYPES.has(batch2.dtype) && isGemmOperand(batch1) && isGemmOperand(batch2)) checkScalarType(batch2, batch1);
+    const isAddmm = operator === 'baddbmm';
+    check(!isAddmm, () => `mat1 and mat2 must have the same dtype, but got ${dtypeName(batch1.dtype)} and ${dtypeName(batch2.dtype)}`);
+  }
+  checkSameDtype(batch1, batch2);
+  refuseBool('addmm_impl_cpu_', batch1, batch2);
+}
+
+const GEMM_DTYPES: ReadonlySet<string> = new Set(['float32', 'float64', 'complex64', 'complex128']);
+
+/** Whether each matrix of a batch lies in memory as rows, or as columns. */
+function isGemmOperand({ sizes, strides, dim }: Tensor): boolean {
+  const [rows, columns] = [dim - 2, dim - 1];
+  return (
+    (strides[columns] === 1 && strides[rows] >= sizes[columns]) ||
+    (strides[rows] === 1 && strides[columns] >= sizes[rows])
+  );
 }
 
 function checkBatchSizes(batch1: Tensor, batch2: Tensor): void {
@@ -116,9 +143,9 @@ export function checkScalarType(expected: Tensor, found: Tensor): void {
 }
 
 function bmmShape({ self, mat2 }: TwoMatrices): TensorMeta {
-  checkBatches(self, mat2);
-  refuseBool('baddbmm_cpu_', self, mat2);
-  return { sizes: [self.sizes[0], self.sizes[1], mat2.sizes[2]], dtype: self.dtype };
+  checkBatchSizes(self, mat2);
+  checkBatchDtypes(self, mat2);
+  return { sizes: [self.sizes[0], self.sizes[1], mat2.sizes[2]], dtype: mat2.dtype };
 }
 
 const plain = ({ self, mat2 }: TwoMatrices): Product => ({ left: self, right: mat2 });
@@ -158,19 +185,14 @@ function checkMatmul(self: Tensor, other: Tensor): void {
   } else if (other.dim === 1) {
     checkMatrixVector(rowsOf(self), inner, self, other);
   } else if (other.dim === 2 || self.dim === 1) {
-    const dtypes = { self: cppTypeName(self.dtype), other: cppTypeName(other.dtype) };
-    check(
-      self.dtype === other.dtype,
-      () => `expected m1 and m2 to have the same dtype, but got: ${dtypes.self} != ${dtypes.other}`,
-    );
+    checkSameDtype(self, other);
     if (other.dim === 2) checkInner(rowsOf(self), inner, other);
     else checkBatchInner(inner, other);
     refuseBool('addmm_impl_cpu_', self, other);
   } else {
-    checkScalarType(self, other);
     if (self.dim > 2) broadcastSizes(self.sizes.slice(0, -2), other.sizes.slice(0, -2));
     checkBatchInner(inner, other);
-    refuseBool('baddbmm_cpu_', self, other);
+    checkBatchDtypes(self, other);
   }
 }
 
@@ -309,8 +331,7 @@ function baddbmmShape({ self, batch1, batch2 }: BatchArgs): TensorMeta {
     self.dtype === batch1.dtype,
     () => `Input dtypes must be the same, got: input ${names[0]}, batch1: ${names[1]}, batch2: ${names[2]}`,
   );
-  checkScalarType(batch1, batch2);
-  refuseBool('baddbmm_cpu_', batch1, batch2);
+  checkBatchDtypes(batch1, batch2, 'baddbmm');
   return { sizes, dtype: self.dtype };
 }
 
