@@ -17,6 +17,8 @@ const refused: readonly DtypeRefusal[] = [
   ['aminmax_cpu', 'c', 'aminmax'],
   ['avg_pool2d', 'n', 'avg_pool1d avg_pool2d'],
   ['avg_pool3d_out_frame', 'nhb', 'avg_pool3d'],
+  ['bmm', 't', 'bmm', 'after sizes'],
+  ['baddbmm', 't', 'baddbmm', 'after sizes'],
   ['digamma', 'c', 'digamma'],
   ['dot', 't', 'dot'],
   ['erf_vml_cpu', 'c', 'erf'],

@@ -23,18 +23,21 @@ it.each<[ScalarType, ScalarType, string, string, string]>([
   [
     'bool',
     'bool',
-    'not implemented for \'Bool\'',
+    "not implemented for 'Bool'",
     '"addmm_impl_cpu_" not implemented for \'Bool\'',
     '"addmm_impl_cpu_" not implemented for \'Bool\'',
   ],
-])('batches of %s and %s are refused in the words of the routine that would multiply them', (a, b, small, large, added) => {
-  const operands = (n: number): [Tensor, Tensor] => [zeros([2, n, n], a), zeros([2, n, n], b)];
-  expect(() => run('aten::bmm', ...operands(2))).toThrow(small);
-  expect(() => run('aten::bmm', ...operands(30))).toThrow(large);
-  expect(() => run('aten::matmul', ...operands(30))).toThrow(large);
-  expect(() => run('aten::baddbmm', zeros([1], a), ...operands(2), 1n, 1n)).toThrow(small);
-  expect(() => run('aten::baddbmm', zeros([1], a), ...operands(30), 1n, 1n)).toThrow(added);
-});
+])(
+  'batches of %s and %s are refused in the words of the routine that would multiply them',
+  (a, b, small, large, added) => {
+    const operands = (n: number): [Tensor, Tensor] => [zeros([2, n, n], a), zeros([2, n, n], b)];
+    expect(() => run('aten::bmm', ...operands(2))).toThrow(small);
+    expect(() => run('aten::bmm', ...operands(30))).toThrow(large);
+    expect(() => run('aten::matmul', ...operands(30))).toThrow(large);
+    expect(() => run('aten::baddbmm', zeros([1], a), ...operands(2), 1n, 1n)).toThrow(small);
+    expect(() => run('aten::baddbmm', zeros([1], a), ...operands(30), 1n, 1n)).toThrow(added);
+  },
+);
 
 it('matrices that are neither rows nor columns in memory are multiplied one by one', () => {
   const spaced = zeros([2, 30, 60], 'float32').asStrided([2, 30, 30], [1800, 60, 2], 0);

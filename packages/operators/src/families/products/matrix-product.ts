@@ -105,9 +105,13 @@ function checkBatchDtypes(batch1: Tensor, batch2: Tensor, operator: 'bmm' | 'bad
   if (isSmall) refuseBool(operator, batch1, batch2);
   if (batch1.dtype !== batch2.dtype) {
     if (isSmall) checkScalarType(batch1, batch2);
-    if (GEMM_DTYPES.has(batch2.dtype) && isGemmOperand(batch1) && isGemmOperand(batch2)) checkScalarType(batch2, batch1);
+    if (GEMM_DTYPES.has(batch2.dtype) && isGemmOperand(batch1) && isGemmOperand(batch2))
+      checkScalarType(batch2, batch1);
     const isAddmm = operator === 'baddbmm';
-    check(!isAddmm, () => `mat1 and mat2 must have the same dtype, but got ${dtypeName(batch1.dtype)} and ${dtypeName(batch2.dtype)}`);
+    check(
+      !isAddmm,
+      () => `mat1 and mat2 must have the same dtype, but got ${dtypeName(batch1.dtype)} and ${dtypeName(batch2.dtype)}`,
+    );
   }
   checkSameDtype(batch1, batch2);
   refuseBool('addmm_impl_cpu_', batch1, batch2);

@@ -4,6 +4,7 @@ import { TensorType } from '@cresset/ir';
 import { cloneOf, cloneInPieces } from '../../kernels/copy.ts';
 import { kernel } from '../../table/builders.ts';
 import { check } from '../../kernels/errors.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import { dropElements } from '../recurrent/recurrent-host.ts';
 import { sequenceOf, type RecurrentArgs, type Sequence, type Step } from '../recurrent/recurrent-layers.ts';
 import type { HostContext, OperatorRow, Results } from '../../table/row.ts';
@@ -130,7 +131,9 @@ function* runLayers(kind: Kind, args: LayerArgs, context: HostContext): Pieces<R
   const [, , size] = initial[0].sizes;
   const finals = initial.map(({ sizes }) => Tensor.empty(sizes, 'float32'));
   const { input, data } = args;
-  check((input ?? data)!.dtype === 'float32', `Expected a float32 input for quantized_${kind}`);
+  for (const { dtype } of [(input ?? data)!, ...initial]) {
+    check(dtype === 'float32', () => `expected scalar type Float but found ${dtypeName(dtype)}`);
+  }
   let sequence = sequenceOf(args as unknown as RecurrentArgs, cloneOf);
   for (let layer = 0; layer < layers; layer++) {
     const columns = directions * size;
