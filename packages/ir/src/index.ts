@@ -1,6 +1,7 @@
 export * from './alias/alias-analysis.ts';
 export * from './alias/alias-db.ts';
 export * from './alias/alias-info.ts';
+export * from './alias/direct-writes.ts';
 export * from './graph/attributes.ts';
 export * from './graph/block.ts';
 export * from './compilation-unit.ts';
@@ -23,6 +24,7 @@ export * from './jit-options.ts';
 export * from './graph/lint.ts';
 export * from './text/literal-format.ts';
 export * from './alias/memory-dag.ts';
+export * from './alias/writers.ts';
 export * from './types/mutable-types.ts';
 export * from './types/named-types.ts';
 export * from './nesting.ts';

@@ -1,6 +1,6 @@
 import type { AliasInfo } from './alias-info.ts';
+import { CONTAINERS, CREATORS, directlyWritten, EXTRACTORS, FORWARDERS, UNKNOWN_EFFECTS } from './direct-writes.ts';
 import type { Block } from '../graph/block.ts';
-import { constantValue } from '../graph/constants.ts';
 import type { FunctionSchema } from '../schema/function-schema.ts';
 import type { Graph } from '../graph/graph.ts';
 import { MemoryDag, type MemoryElement, MemoryLocations } from './memory-dag.ts';
@@ -33,66 +33,12 @@ export interface AliasFacts {
   isCurrent(): boolean;
 }
 
-/** Kinds whose outputs are new values and which write to nothing. */
-const CREATORS: ReadonlySet<Symbol> = new Set([
-  'prim::TensorExprGroup',
-  'prim::TensorExprDynamicGroup',
-  'prim::TensorExprDynamicGuard',
-  'prim::StaticSubgraph',
-  'prim::MKLDNNGroup',
-  'prim::ConstantMKLDNNTensor',
-  'prim::EmptyListLiteral',
-  'prim::Constant',
-  'prim::AutogradZero',
-  'prim::AutogradAdd',
-  'prim::FusedConcat',
-  'prim::MMTreeReduce',
-  'prim::MMBatchSide',
-  'prim::BroadcastSizes',
-  'prim::ChunkSizes',
-  'prim::Closure',
-  'prim::CreateObject',
-  'prim::tolist',
-  'prim::Uninitialized',
-]);
-
 const SUBGRAPHS: ReadonlySet<Symbol> = new Set([
   'prim::FusionGroup',
   'prim::oneDNNFusionGroup',
   'prim::FunctionalGraph',
   'prim::DifferentiableGraph',
   'prim::FallbackGraph',
-]);
-
-/** Kinds that take values out of containers, where they may be anything. */
-const EXTRACTORS: ReadonlySet<Symbol> = new Set([
-  'prim::TupleUnpack',
-  'prim::TupleIndex',
-  'prim::TupleSlice',
-  'prim::ListUnpack',
-  'prim::PythonOp',
-  'prim::GetAttr',
-]);
-
-/** Each output is the input of the same index; checks have one more output, whether they hold. */
-const FORWARDERS: ReadonlySet<Symbol> = new Set([
-  'prim::unchecked_cast',
-  'prim::profile',
-  'prim::profile_ivalue',
-  'prim::TypeCheck',
-  'prim::RequiresGradCheck',
-  'prim::Guard',
-  'prim::BroadcastMKLDNNTensors',
-]);
-
-const CONTAINERS: ReadonlySet<Symbol> = new Set(['prim::TupleConstruct', 'prim::DictConstruct', 'prim::ListConstruct']);
-
-/** Kinds of which nothing is known: they may write to any input and give any value. */
-const UNKNOWN_EFFECTS: ReadonlySet<Symbol> = new Set([
-  'prim::CallFunction',
-  'prim::CallMethod',
-  'prim::Enter',
-  'prim::Exit',
 ]);
 
 /** Operators that read a list's elements and give nothing that aliases them. */
@@ -224,9 +170,10 @@ class AliasAnalysis implements AliasFacts {
         this.#writersToAllWildcards.push(node);
         return node.outputs.forEach((output) => this.#setWildcard(output));
       case 'aten::batch_norm':
-        return this.#analyzeNormalization(node, 'training', this.#options.isFrozen === true);
       case 'aten::instance_norm':
-        return this.#analyzeNormalization(node, 'use_input_stats', false);
+        node.outputs.forEach((output) => this.#giveFreshElement(output));
+        if (node.kind === 'aten::batch_norm' && this.#options.isFrozen === true) return;
+        return directlyWritten(node)?.forEach((statistics) => this.#registerWrite(statistics, node));
       case 'prim::ConstantChunk':
         return node.outputs.forEach((output) => this.#makePointerTo(output, node.input()));
       case 'prim::BroadcastingChunk':
@@ -276,20 +223,6 @@ class AliasAnalysis implements AliasFacts {
   #analyzeBroadcastingChunk(node: Node): void {
     const chunks = Number(node.i('chunks'));
     node.outputs.forEach((output, index) => this.#makePointerTo(output, node.input(Math.floor(index / chunks))));
-  }
-
-  /** Normalisations write to their running statistics in training, which their schemas do not tell. */
-  #analyzeNormalization(node: Node, flagName: string, isInference: boolean): void {
-    node.outputs.forEach((output) => this.#giveFreshElement(output));
-    if (isInference) {
-      return;
-    }
-    const flag = node.hasNamedInput(flagName) ? constantValue(node.namedInput(flagName)) : undefined;
-    if (flag !== false) {
-      const [mean, variance] = [node.inputs[3], node.inputs[4]];
-      this.#registerWrite(mean, node);
-      this.#registerWrite(variance, node);
-    }
   }
 
   #analyzeConservatively(node: Node): void {

@@ -1,4 +1,4 @@
-import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
+import { AliasDb, isFromOutside, logGraph, mayChange, Writers, type Block, type Graph, type Node } from '@cresset/ir';
 import { involvesMutable, isMutableType } from '../mutation/mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
@@ -17,7 +17,11 @@ class CommonSubexpressionEliminator {
   /** Made when it is first asked for: most of what is shared are constants. */
   #known: AliasDb | null = null;
 
-  constructor(private readonly graph: Graph) {}
+  readonly #writers: Writers;
+
+  constructor(private readonly graph: Graph) {
+    this.#writers = new Writers(graph);
+  }
 
   get #aliasDb(): AliasDb {
     return (this.#known ??= AliasDb.of(this.graph));
@@ -54,12 +58,14 @@ class CommonSubexpressionEliminator {
 
   /** Whether anything is written to that it reads or gives. */
   #hasWriters(node: Node): boolean {
-    return involvesMutable(node) && this.#aliasDb.hasWriters(node);
+    return involvesMutable(node) && this.#writers.areOf(node);
   }
 
   /** Two outputs of the graph are two values to whoever gets them; across blocks, so is whatever lives longer than the graph. */
   #mayShare(node: Node, existing: Node, block: Block): boolean {
     if (!node.outputs.some(({ type }) => isMutableType(type))) return true;
+    // What comes out of an object or a tuple lives longer than the graph.
+    if (existing.owningBlock !== block && node.outputs.every(isFromOutside)) return false;
     return existing.owningBlock === block
       ? !(this.#isInOutput(node) && this.#isInOutput(existing))
       : this.#aliasDb.safeToChangeAliasingRelationship(node.outputs, existing.outputs);

@@ -1,4 +1,4 @@
-import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
+import { AliasDb, isOnlyRead, logGraph, mayChange, type Block, type Graph, type Node } from '@cresset/ir';
 import { isMutableType } from '../mutation/mutable-type.ts';
 import { nodeKey } from './node-key.ts';
 
@@ -47,5 +47,6 @@ function mayBecomeOne(node: Node, existing: Node, aliasDb: () => AliasDb): boole
     node.attribute('value').value === existing.attribute('value').value
   )
     return true;
+  if (isOnlyRead(node.output()) && isOnlyRead(existing.output())) return true;
   return aliasDb().safeToChangeAliasingRelationship(node.outputs, existing.outputs);
 }

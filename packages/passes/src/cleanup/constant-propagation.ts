@@ -1,9 +1,9 @@
 import {
-  AliasDb,
   constantValue,
   logGraph,
   mayChange,
   tryInsertConstant,
+  Writers,
   type Block,
   type Graph,
   type Node,
@@ -58,14 +58,16 @@ const skippedKinds: ReadonlySet<string> = new Set([
 ]);
 
 class ConstantPropagator {
-  #aliasDb: AliasDb | null = null;
+  readonly #writers: Writers;
   #changed = false;
 
   constructor(
     private readonly graph: Graph,
     private readonly evaluate: ConstantEvaluator,
     private readonly immutableTypesOnly: boolean,
-  ) {}
+  ) {
+    this.#writers = new Writers(graph);
+  }
 
   run(): boolean {
     this.#propagateBlock(this.graph.block);
@@ -104,9 +106,7 @@ class ConstantPropagator {
       if (node.kind.startsWith('aten::is_autocast')) return false;
       return !involvesMutable(node);
     }
-    if (!involvesMutable(node)) return true;
-    this.#aliasDb ??= AliasDb.of(this.graph);
-    return !this.#aliasDb.hasWriters(node);
+    return !involvesMutable(node) || !this.#writers.areOf(node);
   }
 
   #runNode(node: Node): void {

@@ -1,5 +1,7 @@
 import {
   AliasDb,
+  directlyWritten,
+  isFromOutside,
   logGraph,
   mayChange,
   MemoryLocations,
@@ -33,18 +35,11 @@ export function eliminateDeadCode(graph: Graph, options: DeadCodeOptions = {}): 
 
 /** As `eliminateDeadCode`, with what aliases: also writes to memory go that nobody looks at later. */
 export function eliminateDeadWrites(graph: Graph): boolean {
-  // Without writes there is nothing that aliases could tell.
-  const writes = withoutDeadWrites.get(graph) !== graph.revision && hasWrites(graph.block);
-  const changed = eliminateDeadCode(graph, writes ? { aliasDb: AliasDb.of(graph) } : {});
+  const isDone = withoutDeadWrites.get(graph) === graph.revision;
+  const changed = !isDone && new DeadCodeEliminator({}, () => AliasDb.of(graph)).run(graph.block);
+  logGraph(LOG, graph);
   if (!changed) withoutDeadWrites.set(graph, graph.revision);
   return changed;
-}
-
-function hasWrites(block: Block): boolean {
-  for (const node of block.nodes()) {
-    if (isWrite(node) || node.blocks.some(hasWrites)) return true;
-  }
-  return false;
 }
 
 /** As `eliminateDeadCode`, for one block and all within it. */
@@ -53,28 +48,50 @@ export function eliminateDeadCodeInBlock(block: Block, options: DeadCodeOptions 
 }
 
 class DeadCodeEliminator {
+  /** Who knows what aliases, where that was given or had to be asked. */
+  #aliasDb: AliasDb | undefined;
+  /** Asks what aliases, where that may be asked and was not; writes that nobody is known to look at wait for it. */
+  #findAliases: (() => AliasDb) | undefined;
   readonly #marked = new Set<Node>();
   readonly #live = new Set<Value>();
   /** The memory of live values, where what aliases is known. */
   readonly #liveMemory = new MemoryLocations();
-  readonly #sideEffects = new Map<Node, boolean>();
+  #sideEffects = new Map<Node, boolean>();
   /** Whether a node that writes was passed by: memory that is found live later may make it live. */
   #hasPassedWriter = false;
   #changed = false;
 
-  constructor(private readonly options: DeadCodeOptions) {}
+  constructor(
+    private readonly options: DeadCodeOptions,
+    findAliases?: () => AliasDb,
+  ) {
+    this.#aliasDb = options.aliasDb;
+    this.#findAliases = findAliases;
+  }
 
   run(block: Block): boolean {
     this.#markNode(block.returnNode);
+    this.#mark(block);
+    if (this.#findAliases && this.#hasPassedWriter) {
+      // Most programs use what they write to, and are done by now.
+      this.#aliasDb = this.#findAliases();
+      this.#findAliases = undefined;
+      this.#sideEffects = new Map();
+      for (const value of this.#live) this.#markMemory(value);
+      this.#mark(block);
+    }
+    this.#sweep(block);
+    return this.#changed;
+  }
+
+  #mark(block: Block): void {
     // Uses come after what is used, so one walk backwards finds all of it. Only a list that is found live makes its tensors live, and with them
     // writes that come after the list was made.
     let marked = true;
     while (marked) {
       this.#hasPassedWriter = false;
-      marked = this.#markBlock(block) && this.#hasPassedWriter;
+      marked = this.#markBlock(block) && this.#hasPassedWriter && !this.#findAliases;
     }
-    this.#sweep(block);
-    return this.#changed;
   }
 
   // ---- marking; each function tells whether it marked anything new
@@ -119,7 +136,11 @@ class DeadCodeEliminator {
   }
 
   #writesWhatIsLive(node: Node): boolean {
-    const writes = this.options.aliasDb?.writesOf(node);
+    if (this.#findAliases) {
+      this.#hasPassedWriter ||= directlyWritten(node)?.length !== 0;
+      return false;
+    }
+    const writes = this.#aliasDb?.writesOf(node);
     if (!writes || writes.isEmpty) return false;
     if (writes.intersects(this.#liveMemory)) return true;
     this.#hasPassedWriter = true;
@@ -138,9 +159,13 @@ class DeadCodeEliminator {
   #markValue(value: Value): boolean {
     if (this.#live.has(value)) return false;
     this.#live.add(value);
-    const memory = this.options.aliasDb?.locationsOf(value);
-    if (memory) this.#liveMemory.addAll(memory);
+    this.#markMemory(value);
     return true;
+  }
+
+  #markMemory(value: Value): void {
+    const memory = this.#aliasDb?.locationsOf(value);
+    if (memory) this.#liveMemory.addAll(memory);
   }
 
   #hasSideEffects(node: Node): boolean {
@@ -162,8 +187,8 @@ class DeadCodeEliminator {
   }
 
   #hasUntrackedMutation(node: Node): boolean {
-    if (this.options.aliasDb) return this.options.aliasDb.writesToWildcard(node);
-    return isWrite(node);
+    if (this.#findAliases) return directlyWritten(node)?.some(isFromOutside) === true;
+    return this.#aliasDb ? this.#aliasDb.writesToWildcard(node) : isWrite(node);
   }
 
   // ---- sweeping

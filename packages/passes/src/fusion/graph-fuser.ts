@@ -1,4 +1,13 @@
-import { AliasDb, logGraph, mayChange, type Block, type Graph, type Node, type Value } from '@cresset/ir';
+import {
+  AliasDb,
+  directlyWritten,
+  logGraph,
+  mayChange,
+  type Block,
+  type Graph,
+  type Node,
+  type Value,
+} from '@cresset/ir';
 import { concatenatedList, isAnchor, isFusable, mayGiveView } from './fusable.ts';
 
 export interface FuseOptions {
@@ -13,10 +22,11 @@ export interface FuseOptions {
  * part is then written where it belongs. A group stands where its last operator stood.
  */
 export function fuseGraph(graph: Graph, { maxTensors = 8 }: FuseOptions = {}): boolean {
-  const aliasDb = AliasDb.of(graph);
+  // Nothing is changed until all is planned, and few plans ask.
+  const aliases = (): AliasDb => AliasDb.of(graph);
   const blocks = [graph.block];
   for (const node of graph.allNodes()) blocks.push(...node.blocks);
-  const planned = blocks.flatMap((block) => new BlockFuser(block, aliasDb, maxTensors).plan());
+  const planned = blocks.flatMap((block) => new BlockFuser(block, aliases, maxTensors).plan());
   for (const group of planned) if (mayChange('graph_fuser', group.at(-1)!)) makeGroup(group);
   logGraph('graph_fuser', graph);
   return planned.length > 0;
@@ -33,10 +43,10 @@ class BlockFuser {
 
   constructor(
     private readonly block: Block,
-    private readonly aliasDb: AliasDb,
+    private readonly aliases: () => AliasDb,
     private readonly maxTensors: number,
   ) {
-    this.#barriers = [...block.nodes()].filter((node) => mayWriteAnything(node) || !aliasDb.writesOf(node).isEmpty);
+    this.#barriers = [...block.nodes()].filter((node) => mayWriteAnything(node) || mayWrite(node));
   }
 
   /** From the last node up, each one draws the makers of its inputs into its group. */
@@ -97,7 +107,7 @@ class BlockFuser {
       (barrier) =>
         barrier.isAfter(node) &&
         barrier.isBefore(last) &&
-        (mayWriteAnything(barrier) || this.aliasDb.writesToAlias(barrier, read)),
+        (mayWriteAnything(barrier) || this.aliases().writesToAlias(barrier, read)),
     );
   }
 
@@ -121,6 +131,11 @@ const callers: ReadonlySet<string> = new Set([
 /** Whether a node, or one in its blocks, runs code that is not seen here: it may write to tensors that it was not given. */
 function mayWriteAnything(node: Node): boolean {
   return callers.has(node.kind) || node.blocks.some((block) => [...block.nodes()].some(mayWriteAnything));
+}
+
+/** Whether a node, or one in its blocks, writes to something. */
+function mayWrite(node: Node): boolean {
+  return directlyWritten(node)?.length !== 0 || node.blocks.some((block) => [...block.nodes()].some(mayWrite));
 }
 
 /** The values, and those whose memory they may share although no schema says so. */

@@ -7,6 +7,7 @@ import {
   type Node,
   TensorType,
   type Value,
+  Writers,
 } from '@cresset/ir';
 
 /** How the log calls this file. */
@@ -35,10 +36,14 @@ class AliasSensitive {
   /** Values whose aliases are not what the AliasDb knows any more. */
   readonly #stale: Value[] = [];
 
+  readonly #writers: Writers;
+
   constructor(
     private readonly graph: Graph,
     private readonly useShapes: boolean,
-  ) {}
+  ) {
+    this.#writers = new Writers(graph);
+  }
 
   get #aliasDb(): AliasDb {
     return (this.#known ??= AliasDb.of(this.graph));
@@ -58,7 +63,7 @@ class AliasSensitive {
   #replaceRanks(node: Node, rank: bigint): boolean {
     let changed = false;
     const queries = node.output().uses.filter(({ user }) => user.kind === 'aten::dim');
-    const isWritten = queries.length > 0 && this.#aliasDb.hasWriters(node.output());
+    const isWritten = queries.length > 0 && this.#writers.areOf(node.output());
     for (const { user } of queries) {
       if (isWritten && !this.#aliasDb.moveAfterTopologicallyValid(node, user)) continue;
       if (!mayChange(LOG, user)) continue;

@@ -1,5 +1,4 @@
 import {
-  AliasDb,
   type Block,
   constantValue,
   DictType,
@@ -7,23 +6,24 @@ import {
   mayChange,
   type Node,
   type Value,
+  Writers,
 } from '@cresset/ir';
 
 /**
  * Looks into dicts of constant keys that are made in the graph and never written to (PyTorch: PeepholeOptimizeDictIdioms).
  */
 export function peepholeDictIdioms(graph: Graph): boolean {
-  return runOn(graph.block);
+  return runOn(graph.block, new Writers(graph));
 }
 
-function runOn(block: Block): boolean {
+function runOn(block: Block, writers: Writers): boolean {
   let changed = false;
   for (const node of block.nodes()) {
-    for (const inner of node.blocks) changed = runOn(inner) || changed;
+    for (const inner of node.blocks) changed = runOn(inner, writers) || changed;
     const dict = node.inputs[0];
     const isDict = dict?.type instanceof DictType && dict.node.kind === 'prim::DictConstruct';
     if (!isDict || (node.kind !== 'aten::len' && node.kind !== 'aten::__getitem__')) continue;
-    if (AliasDb.of(block.owningGraph).hasWriters(dict)) continue;
+    if (writers.areOf(dict)) continue;
     const entries = entriesOf(dict.node);
     if (!entries) continue;
     const found = node.kind === 'aten::len' ? lengthOf(node, entries) : entries.get(constantValue(node.input(1)));

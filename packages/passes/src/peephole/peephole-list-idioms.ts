@@ -7,6 +7,7 @@ import {
   mayChange,
   type Node,
   type Value,
+  Writers,
 } from '@cresset/ir';
 
 /** How the log calls this file. */
@@ -33,7 +34,11 @@ class ListIdioms {
   /** Lists that are written to; looked for before anything is changed, where there is something to change. */
   #written: Set<Value> | null = null;
 
-  constructor(private readonly graph: Graph) {}
+  readonly #writers: Writers;
+
+  constructor(private readonly graph: Graph) {
+    this.#writers = new Writers(graph);
+  }
 
   run(): boolean {
     return this.#runOn(this.graph.block);
@@ -65,6 +70,7 @@ class ListIdioms {
   /** Whether a value is a list of known elements for good. */
   #isKnown(value: Value): boolean {
     if (!(value.type instanceof ListType) || value.node.kind !== 'prim::ListConstruct') return false;
+    if (!this.#writers.mayBeOf(value)) return true;
     this.#written ??= this.#collectWritten(this.graph.block, AliasDb.of(this.graph), new Set());
     return !this.#written.has(value);
   }

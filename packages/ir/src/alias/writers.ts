@@ -1,0 +1,85 @@
+import { AliasDb } from './alias-db.ts';
+import type { Block } from '../graph/block.ts';
+import { directlyWritten } from './direct-writes.ts';
+import type { Graph } from '../graph/graph.ts';
+import { MutableTypes } from '../types/mutable-types.ts';
+import type { Node } from '../graph/node.ts';
+import type { Type } from '../types/type.ts';
+import type { Value } from '../graph/value.ts';
+
+/** Of two types of these kinds, a value of one is never one of the other. Of all others, it may be. */
+const PLAIN_KINDS: ReadonlySet<Type['kind']> = new Set(['TensorType', 'ListType', 'DictType', 'ClassType']);
+
+/**
+ * Says whether anybody writes to a value of a graph, as `AliasDb` does. What types the graph writes to is enough to deny it for most, and takes one
+ * look at each node; an `AliasDb`, which takes an element for each value, is made for the rest.
+ *
+ * Holds as long as no node is put in that writes.
+ */
+export class Writers {
+  readonly #mutableTypes = new MutableTypes();
+  /** Null until somebody asks, and where a node may write to anything. */
+  #written: Set<Type> | null = null;
+  #isLookedAt = false;
+  /** Values that nodes write to by name. */
+  readonly #named = new Set<Value>();
+  #aliasDb: AliasDb | undefined;
+
+  constructor(private readonly graph: Graph) {}
+
+  /** Whether any node writes to the value, or to an input or output of the node. */
+  areOf(of: Value | Node): boolean {
+    if (!this.mayBeOf(of)) return false;
+    if ('inputs' in of ? of.inputs.some((input) => this.#named.has(input)) : this.#named.has(of)) return true;
+    this.#aliasDb ??= AliasDb.of(this.graph);
+    return this.#aliasDb.hasWriters(of);
+  }
+
+  /** As {@link areOf}, as far as types tell. */
+  mayBeOf(of: Value | Node): boolean {
+    if (!this.#isLookedAt) {
+      this.#isLookedAt = true;
+      this.#written = new Set();
+      this.#look(this.graph.block);
+    }
+    if (this.#written?.size === 0) return false;
+    return 'inputs' in of
+      ? of.inputs.some((input) => this.#mayBeWritten(input)) || of.outputs.some((output) => this.#mayBeWritten(output))
+      : this.#mayBeWritten(of);
+  }
+
+  #mayBeWritten({ type }: Value): boolean {
+    const types = this.#mutableTypes.aliasTypeSet(type);
+    if (types === undefined || this.#written === null) return types !== undefined;
+    for (const other of this.#written) if (types.some((one) => mayAlias(one, other))) return true;
+    return false;
+  }
+
+  #look(block: Block): void {
+    for (const node of block.nodes()) {
+      const values = directlyWritten(node);
+      if (values === null) this.#written = null;
+      else for (const value of values) this.#note(value);
+      if (this.#written === null) return;
+      for (const inner of node.blocks) this.#look(inner);
+    }
+  }
+
+  #note(value: Value): void {
+    if (this.#mutableTypes.isMutable(value.type)) this.#named.add(value);
+    this.#noteType(value.type);
+  }
+
+  /** Where a list is written to, its elements may be meant. */
+  #noteType(type: Type): void {
+    for (const one of this.#mutableTypes.aliasTypeSet(type) ?? []) {
+      this.#written?.add(one);
+      if (one.kind === 'ListType') one.containedTypes().forEach((contained) => this.#noteType(contained));
+    }
+  }
+}
+
+function mayAlias(left: Type, right: Type): boolean {
+  if (!PLAIN_KINDS.has(left.kind) || !PLAIN_KINDS.has(right.kind)) return true;
+  return left.kind === right.kind && (left.kind !== 'ClassType' || left.equals(right));
+}
