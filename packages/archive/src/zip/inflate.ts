@@ -75,21 +75,21 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
   let heldBits = 0;
   let filled = 0;
 
-  /** The next bits, which stay where they are; behind the end of an array is what counts as zeros. */
-  const peek = (count: number): number => {
-    for (; heldBits < count; heldBits += 8) held |= data[at++] << heldBits;
-    return held & ((1 << count) - 1);
-  };
+  /** The next bits; behind the end of an array is what counts as zeros. */
   const take = (count: number): number => {
-    const value = peek(count);
+    for (; heldBits < count; heldBits += 8) held |= data[at++] << heldBits;
+    const value = held & ((1 << count) - 1);
     held >>>= count;
     heldBits -= count;
     return value;
   };
   const symbolOf = ({ bits, table }: Huffman): number => {
-    const entry = table[peek(bits)];
+    // Without `take`: this is most of what is done, and on a page that has just come it is interpreted.
+    for (; heldBits < bits; heldBits += 8) held |= data[at++] << heldBits;
+    const entry = table[held & ((1 << bits) - 1)];
     if (entry === 0) throw new Error(NO_SYMBOL);
-    take(entry & 15);
+    held >>>= entry & 15;
+    heldBits -= entry & 15;
     return entry >> 4;
   };
   const numberIn = (ranges: readonly Range[], symbol: number): number => {

@@ -4,6 +4,7 @@ import { KEYWORDS, OPERATORS_BY_FIRST, type Token, type TypeComment } from './to
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_]*/uy;
 /** Nearly every name is of these letters, and the other expression is one that takes engines long to compile. */
 const ASCII_IDENTIFIER = /[a-zA-Z_][a-zA-Z0-9_]*/y;
+const LETTER = /[a-zA-Z_]/;
 const LAST_ASCII = '\x7f';
 const NUMBER =
   /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
@@ -64,9 +65,14 @@ class Lexer {
       this.#at = this.#text.indexOf('\n', this.#at) + 1;
     } else if (character === '"' || character === "'") {
       this.#lexString(this.#at);
-    } else if (!this.#lexNumber(character) && !this.#lexOperator(character) && !this.#lexWord(character)) {
+    } else if (!this.#lexOther(character)) {
       throw this.#error(`expected a valid token but found '${character}' here`, this.#at, this.#at + 1);
     }
+  }
+
+  #lexOther(first: string): boolean {
+    if (LETTER.test(first)) return this.#lexWord(first);
+    return this.#lexNumber(first) || this.#lexOperator(first) || this.#lexWord(first);
   }
 
   /** Ends a logical line and opens or closes blocks by the indentation of the next line that holds anything. */

@@ -9,6 +9,9 @@ import type { SourceRange } from '../text/source-range.ts';
 import type { Symbol } from './symbol.ts';
 import { Value } from './value.ts';
 
+/** What only a node itself puts others in the place of. */
+type Own = { inputs: readonly Value[]; outputs: readonly Value[] };
+
 /** Distance in position between neighbours when nodes are appended: leaves room for twenty halvings. */
 const APPEND_INTERVAL = 2 ** 20;
 
@@ -30,9 +33,10 @@ export class Node extends Attributes {
   /** The schema's name as it was in an older version of PyTorch, for upgraders. */
   historicSchemaName: string | undefined;
 
-  #inputs: Value[] = [];
-  #outputs: Value[] = [];
-  #blocks: Block[] = [];
+  // Plain fields, because every pass asks every node: before an engine has compiled it, a getter takes as long as a call.
+  readonly inputs: readonly Value[] = [];
+  readonly outputs: readonly Value[] = [];
+  readonly blocks: readonly Block[] = [];
   #owningBlock: Block | undefined;
   #next: Node | undefined;
   #previous: Node | undefined;
@@ -52,36 +56,24 @@ export class Node extends Attributes {
 
   // ---- structure
 
-  get inputs(): readonly Value[] {
-    return this.#inputs;
-  }
-
-  get outputs(): readonly Value[] {
-    return this.#outputs;
-  }
-
-  get blocks(): readonly Block[] {
-    return this.#blocks;
-  }
-
   /** Input number `index`; without an index the only input, and throws `IR_INVARIANT` where there are more or none. */
   input(index?: number): Value {
-    if (index === undefined && this.#inputs.length !== 1) {
+    if (index === undefined && this.inputs.length !== 1) {
       broken(
-        `Tried to access a single input on node '${this.kind}' which has ${this.#inputs.length} inputs. You may consider using node.inputs instead.`,
+        `Tried to access a single input on node '${this.kind}' which has ${this.inputs.length} inputs. You may consider using node.inputs instead.`,
       );
     }
-    return this.#inputs[index ?? 0] ?? broken(`${this.kind} has no input ${index}`);
+    return this.inputs[index ?? 0] ?? broken(`${this.kind} has no input ${index}`);
   }
 
   /** Output number `index`; without an index the only output, and throws `IR_INVARIANT` where there are more or none. */
   output(index?: number): Value {
-    if (index === undefined && this.#outputs.length !== 1) {
+    if (index === undefined && this.outputs.length !== 1) {
       broken(
-        `Tried to access a single output on node '${this.kind}' which has ${this.#outputs.length} outputs. You may consider using node.outputs instead.`,
+        `Tried to access a single output on node '${this.kind}' which has ${this.outputs.length} outputs. You may consider using node.outputs instead.`,
       );
     }
-    return this.#outputs[index ?? 0] ?? broken(`${this.kind} has no output ${index}`);
+    return this.outputs[index ?? 0] ?? broken(`${this.kind} has no output ${index}`);
   }
 
   /** The block it is or was inserted in; throws `IR_INVARIANT` where it never was. */
@@ -114,21 +106,21 @@ export class Node extends Attributes {
 
   /** Bookkeeping of Block: what now follows in it, its return node after the last, on this node or on where this node was when it was taken out. */
   nextIn(block: Block): Node {
-    let node = this.next;
-    while (!node.#inList || node.#owningBlock !== block) node = node.next;
-    return node;
+    let node = this.#next;
+    while (node !== undefined && (!node.#inList || node.#owningBlock !== block)) node = node.#next;
+    return node ?? this.#isInNoBlock();
   }
 
   /** Bookkeeping of Block: as {@link nextIn}, before it, and the param node before the first. */
   previousIn(block: Block): Node {
-    let node = this.previous;
-    while (!node.#inList || node.#owningBlock !== block) node = node.previous;
-    return node;
+    let node = this.#previous;
+    while (node !== undefined && (!node.#inList || node.#owningBlock !== block)) node = node.#previous;
+    return node ?? this.#isInNoBlock();
   }
 
   /** Whether any output is used. */
   hasUses(): boolean {
-    return this.#outputs.some((output) => output.hasUses());
+    return this.outputs.some((output) => output.hasUses());
   }
 
   /** Whether it only stands for a value and is never run (PyTorch: notExecutedOp). */
@@ -139,8 +131,8 @@ export class Node extends Attributes {
   mustBeNone(): boolean {
     return (
       this.kind === 'prim::AutogradZero' ||
-      (this.#outputs.length === 1 && this.#outputs[0].type.kind === 'NoneType') ||
-      (this.kind === 'prim::Constant' && this.#outputs[0]?.type.kind === 'OptionalType' && !this.hasAttributes())
+      (this.outputs.length === 1 && this.outputs[0].type.kind === 'NoneType') ||
+      (this.kind === 'prim::Constant' && this.outputs[0]?.type.kind === 'OptionalType' && !this.hasAttributes())
     );
   }
 
@@ -158,20 +150,20 @@ export class Node extends Attributes {
   addInput(value: Value): Value {
     this.#checkInput(value);
     this.forgetOperator();
-    value.recordUse({ user: this, offset: this.#inputs.length });
-    this.#inputs.push(value);
+    value.recordUse({ user: this, offset: this.inputs.length });
+    (this.inputs as Value[]).push(value);
     return value;
   }
 
   /** Inserts an input before input `index`; returns it. */
   insertInput(index: number, value: Value): Value {
     this.#checkInput(value);
-    invariant(index >= 0 && index <= this.#inputs.length, `${this.kind} has no input ${index}`);
+    invariant(index >= 0 && index <= this.inputs.length, `${this.kind} has no input ${index}`);
     this.forgetOperator();
-    for (let offset = this.#inputs.length - 1; offset >= index; offset--) {
-      this.#inputs[offset].moveUse(this, offset, offset + 1);
+    for (let offset = this.inputs.length - 1; offset >= index; offset--) {
+      this.inputs[offset].moveUse(this, offset, offset + 1);
     }
-    this.#inputs.splice(index, 0, value);
+    (this.inputs as Value[]).splice(index, 0, value);
     value.recordUse({ user: this, offset: index });
     return value;
   }
@@ -188,17 +180,17 @@ export class Node extends Attributes {
   /** Bookkeeping of Value: as {@link replaceInput}, where the old value has already forgotten the use. */
   redirectInput(index: number, value: Value): void {
     const operator = this.#operator;
-    const isOfSameType = this.#inputs[index].type === value.type;
+    const isOfSameType = this.inputs[index].type === value.type;
     this.forgetOperator();
     // Of an input only the type counts, and to find an operator takes longer than all else here.
     if (isOfSameType) this.#operator = operator;
-    this.#inputs[index] = value;
+    (this.inputs as Value[])[index] = value;
     value.recordUse({ user: this, offset: index });
   }
 
   /** Puts `to` in the place of every input that is `from`. */
   replaceInputWith(from: Value, to: Value): void {
-    for (const [index, input] of this.#inputs.entries()) {
+    for (const [index, input] of this.inputs.entries()) {
       if (input === from) {
         this.replaceInput(index, to);
       }
@@ -208,21 +200,21 @@ export class Node extends Attributes {
   removeInput(index: number): void {
     this.forgetOperator();
     this.input(index).forgetUse(this, index);
-    for (let offset = index + 1; offset < this.#inputs.length; offset++) {
-      this.#inputs[offset].moveUse(this, offset, offset - 1);
+    for (let offset = index + 1; offset < this.inputs.length; offset++) {
+      this.inputs[offset].moveUse(this, offset, offset - 1);
     }
-    this.#inputs.splice(index, 1);
+    (this.inputs as Value[]).splice(index, 1);
   }
 
   removeAllInputs(): void {
     this.forgetOperator();
-    this.#inputs.forEach((input, index) => input.forgetUse(this, index));
-    this.#inputs = [];
+    this.inputs.forEach((input, index) => input.forgetUse(this, index));
+    (this as Own).inputs = [];
   }
 
   /** Input `index` becomes what input `order[index]` was. */
   permuteInputs(order: readonly number[]): void {
-    invariant(order.length === this.#inputs.length, 'permuteInputs: the order has another length than the inputs');
+    invariant(order.length === this.inputs.length, 'permuteInputs: the order has another length than the inputs');
     const inputs = order.map((index) => this.input(index));
     this.removeAllInputs();
     inputs.forEach((input) => this.addInput(input));
@@ -244,16 +236,16 @@ export class Node extends Attributes {
   // ---- outputs and blocks
 
   addOutput(): Value {
-    const value = new Value(this, this.#outputs.length, this.owningGraph.takeUnique());
+    const value = new Value(this, this.outputs.length, this.owningGraph.takeUnique());
     this.forgetOperator();
-    this.#outputs.push(value);
+    (this.outputs as Value[]).push(value);
     return value;
   }
 
   insertOutput(index: number): Value {
     this.forgetOperator();
     const value = new Value(this, index, this.owningGraph.takeUnique());
-    this.#outputs.splice(index, 0, value);
+    (this.outputs as Value[]).splice(index, 0, value);
     this.#renumberOutputs();
     return value;
   }
@@ -264,25 +256,25 @@ export class Node extends Attributes {
     if (value.hasUses()) broken(`cannot erase %${value.debugName}: it is used by ${value.uses[0].user.kind}`);
     this.forgetOperator();
     value.setDebugName('');
-    this.#outputs.splice(index, 1);
+    (this.outputs as Value[]).splice(index, 1);
     this.#renumberOutputs();
   }
 
   removeAllOutputs(): void {
-    for (let index = this.#outputs.length - 1; index >= 0; index--) {
+    for (let index = this.outputs.length - 1; index >= 0; index--) {
       this.eraseOutput(index);
     }
   }
 
   permuteOutputs(order: readonly number[]): void {
-    invariant(order.length === this.#outputs.length, 'permuteOutputs: the order has another length than the outputs');
+    invariant(order.length === this.outputs.length, 'permuteOutputs: the order has another length than the outputs');
     this.forgetOperator();
-    this.#outputs = order.map((index) => this.output(index));
+    (this as Own).outputs = order.map((index) => this.output(index));
     this.#renumberOutputs();
   }
 
   #renumberOutputs(): void {
-    this.#outputs.forEach((output, index) => {
+    this.outputs.forEach((output, index) => {
       output.offset = index;
     });
   }
@@ -290,39 +282,39 @@ export class Node extends Attributes {
   addBlock(): Block {
     this.forgetOperator();
     const block = this.owningGraph.createBlock(this);
-    this.#blocks.push(block);
+    (this.blocks as Block[]).push(block);
     return block;
   }
 
   /** Takes a block away with all that is in it; throws `IR_INVARIANT` while a value of it is used outside. */
   eraseBlock(index: number): void {
-    const block = this.#blocks[index];
+    const block = this.blocks[index];
     invariant(block !== undefined, `${this.kind} has no block ${index}`);
     this.forgetOperator();
-    this.#blocks.splice(index, 1);
+    (this.blocks as Block[]).splice(index, 1);
     block.destroy();
   }
 
   /** Puts the outputs of `other` in the place of this node's outputs, one by one. */
   replaceAllUsesWith(other: Node): void {
     invariant(
-      this.#outputs.length === other.outputs.length,
+      this.outputs.length === other.outputs.length,
       'replaceAllUsesWith: the nodes have unequal numbers of outputs',
     );
-    this.#outputs.forEach((output, index) => output.replaceAllUsesWith(other.output(index)));
+    this.outputs.forEach((output, index) => output.replaceAllUsesWith(other.output(index)));
   }
 
   /** A node of another kind in this one's place, with its inputs, blocks, outputs' types and uses (PyTorch name). */
   replaceWithNewSymbol(kind: Symbol): Node {
     const replacement = this.owningGraph.create(kind, [], 0);
     replacement.copyMetadata(this).copyAttributes(this);
-    for (const input of this.#inputs) {
+    for (const input of this.inputs) {
       replacement.addInput(input);
     }
-    for (const block of this.#blocks) {
+    for (const block of this.blocks) {
       replacement.addBlock().cloneFrom(block, (value) => value);
     }
-    for (const output of this.#outputs) {
+    for (const output of this.outputs) {
       const made = replacement.addOutput().copyMetadata(output);
       output.replaceAllUsesWith(made);
     }
@@ -421,11 +413,11 @@ export class Node extends Attributes {
   /** Takes it out of the graph for good; throws `IR_INVARIANT` while an output is used. */
   destroy(): void {
     if (this.#isDestroyed) broken(`${this.kind} was destroyed already`);
-    const used = this.#outputs.find((output) => output.hasUses());
+    const used = this.outputs.find((output) => output.hasUses());
     if (used) broken(`cannot destroy ${this.kind}: %${used.debugName} is used by ${used.uses[0].user.kind}`);
     this.removeAllOutputs();
-    while (this.#blocks.length > 0) {
-      this.eraseBlock(this.#blocks.length - 1);
+    while (this.blocks.length > 0) {
+      this.eraseBlock(this.blocks.length - 1);
     }
     this.removeAllInputs();
     if (this.#inList && this.kind !== 'prim::Param' && this.kind !== 'prim::Return') {
@@ -547,7 +539,7 @@ export class Node extends Attributes {
 
   /** Is the operator that a node of its kind was matched to, where the types of their inputs are the same: to find it again takes longer than to copy a node. */
   takeOperatorOf(node: Node): this {
-    const areAlike = this.#inputs.every(({ type }, index) => type === node.#inputs[index].type);
+    const areAlike = this.inputs.every(({ type }, index) => type === node.inputs[index].type);
     if (areAlike) this.#operator = node.#operator;
     return this;
   }
@@ -562,7 +554,7 @@ export class Node extends Attributes {
   operator(): Operator {
     const operator = this.maybeOperator();
     if (operator === undefined) {
-      const inputs = this.#inputs.map((input) => `${input.type}`).join(', ');
+      const inputs = this.inputs.map((input) => `${input.type}`).join(', ');
       throw new CressetError('IR_OPERATOR', `Schema not found for node: ${this.kind}(${inputs})`);
     }
     return operator;

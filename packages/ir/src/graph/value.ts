@@ -11,6 +11,9 @@ export interface Use {
   readonly offset: number;
 }
 
+/** What only a value itself puts others in the place of. */
+type Own = { type: Type; uses: readonly Use[] };
+
 /** A value of a graph in SSA form: an output of one node, or an input of a block (PyTorch: Value). */
 export class Value {
   readonly node: Node;
@@ -18,9 +21,10 @@ export class Value {
   offset: number;
   /** Number of this value within its graph; its name where it has no other. */
   readonly unique: number;
-  #type: Type = TensorType.get();
+  // Plain fields, as a node's are.
+  readonly type: Type = TensorType.get();
+  readonly uses: readonly Use[] = [];
   #name = '';
-  #uses: Use[] = [];
 
   /** Made by {@link Node.addOutput} only. */
   constructor(node: Node, offset: number, unique: number) {
@@ -33,27 +37,19 @@ export class Value {
     return this.node.owningGraph;
   }
 
-  get type(): Type {
-    return this.#type;
-  }
-
   /** Returns this value, so that calls chain. */
   setType(type: Type): this {
-    this.#type = type;
-    this.owningGraph.revision++;
+    (this as Own).type = type;
+    this.node.owningGraph.revision++;
     // A schema matched by the old type may not fit any more.
-    for (const { user } of this.#uses) {
+    for (const { user } of this.uses) {
       user.forgetOperator();
     }
     return this;
   }
 
-  get uses(): readonly Use[] {
-    return this.#uses;
-  }
-
   hasUses(): boolean {
-    return this.#uses.length > 0;
+    return this.uses.length > 0;
   }
 
   /** Whether it is known to be None. */
@@ -126,47 +122,47 @@ export class Value {
   /** Makes every user of this value use `newValue` instead; `newValue` must be of the same graph. */
   replaceAllUsesWith(newValue: Value): void {
     invariant(this.owningGraph === newValue.owningGraph, 'replaceAllUsesWith: the values belong to different graphs');
-    const uses = this.#uses;
+    const uses = this.uses;
     if (newValue === this) {
       return;
     }
-    this.#uses = [];
+    (this as Own).uses = [];
     for (const use of uses) {
       use.user.redirectInput(use.offset, newValue);
     }
   }
 
   replaceFirstUseWith(newValue: Value): void {
-    const use = this.#uses[0];
+    const use = this.uses[0];
     invariant(use !== undefined, 'replaceFirstUseWith: the value has no use');
     use.user.replaceInput(use.offset, newValue);
   }
 
   /** As {@link replaceAllUsesWith}, for users after `node` only. Says nothing about scopes: see the next one. */
   replaceAllUsesAfterNodeWith(node: Node, newValue: Value): void {
-    for (const use of this.#uses.filter(({ user }) => user.isAfter(node))) {
+    for (const use of this.uses.filter(({ user }) => user.isAfter(node))) {
       use.user.replaceInput(use.offset, newValue);
     }
   }
 
   /** Bookkeeping of Node: a new use. */
   recordUse(use: Use): void {
-    this.#uses.push(use);
+    (this.uses as Use[]).push(use);
   }
 
   /** Bookkeeping of Node: a use that is gone. */
   forgetUse(user: Node, offset: number): void {
-    this.#uses.splice(this.#indexOfUse(user, offset), 1);
+    (this.uses as Use[]).splice(this.#indexOfUse(user, offset), 1);
   }
 
   /** Bookkeeping of Node: input `from` of `user` has become input `to`. */
   moveUse(user: Node, from: number, to: number): void {
-    this.#uses[this.#indexOfUse(user, from)] = { user, offset: to };
+    (this.uses as Use[])[this.#indexOfUse(user, from)] = { user, offset: to };
   }
 
   /** Looks from both ends at once: nodes go in order or in reverse, and a constant may have tens of thousands of uses. */
   #indexOfUse(user: Node, offset: number): number {
-    const uses = this.#uses;
+    const uses = this.uses;
     for (let low = 0, high = uses.length - 1; low <= high; low++, high--) {
       if (uses[low].user === user && uses[low].offset === offset) {
         return low;

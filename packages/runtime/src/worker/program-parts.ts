@@ -48,7 +48,9 @@ export class ProgramParts {
 
   /** Fetches what a file needs, as far as it tells before anything in it is compiled. */
   needForFile({ code, pickles }: ArchiveContents): Promise<void> {
-    for (const text of code) this.#noteCode(text, namesInCode(text), partsOf);
+    // Files of one program name the same over and over.
+    const names = new Set(code.flatMap((text) => [...namesInCode(text)]));
+    this.#noteCode(code.join('\n'), names, partsOf);
     const decoder = new TextDecoder('latin1');
     for (const pickle of pickles) {
       const text = decoder.decode(pickle);
