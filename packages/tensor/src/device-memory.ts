@@ -22,14 +22,14 @@ export const hostElementSize = (layout: DeviceLayout): number =>
 /** How many elements share a word. */
 export const elementsPerWord = (layout: DeviceLayout): 1 | 2 | 4 => (sharesWords(layout) ? shared[layout].toWord : 1);
 
-/** Bytes on a device of elements that take so many on the host; those that share words fill the last one. */
+/** Bytes on a device of elements that take so many on the host: whole words, of which narrow elements fill the last one. */
 export function deviceByteLength(
   memory: Pick<DeviceMemory, 'deviceElementSize'>,
   layout: DeviceLayout,
   hostBytes: number,
 ): number {
   const bytes = (hostBytes / hostElementSize(layout)) * memory.deviceElementSize(layout);
-  return sharesWords(layout) ? Math.ceil(bytes / 4) * 4 : bytes;
+  return Math.ceil(bytes / 4) * 4;
 }
 
 /** How elements of a dtype lie that only the host writes; null where a device has no other way to keep them than its own. */
@@ -62,7 +62,10 @@ export interface DeviceBuffer {
  * it, and a download sees all work enqueued before it.
  */
 export interface DeviceMemory {
-  /** Bytes an element takes on the device: of narrow types a 32-bit word unless they lie packed, of float64 that of a float32. */
+  /**
+   * Bytes an element takes on the device: of narrow types a 32-bit word unless they lie packed or the device can store them as they are, of float64 that
+   * of a float32.
+   */
   deviceElementSize(layout: DeviceLayout): number;
   allocate(byteLength: number): DeviceBuffer;
   release(buffer: DeviceBuffer): void;

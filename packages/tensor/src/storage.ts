@@ -219,9 +219,11 @@ export class Storage {
     if (this.#host) this.#round();
   }
 
-  /** Has elements of a dtype narrower than a word share words on devices, until a device writes to them. */
-  pack(dtype: ScalarType): void {
-    if (packedLayout(realType(dtype)) && !this.#deviceCopy()) this.#isPacked = true;
+  /** Has elements share words until a device writes to them, where they are wider on that device than on the host. */
+  pack(dtype: ScalarType, memory: Pick<DeviceMemory, 'deviceElementSize'>): void {
+    const real = realType(dtype);
+    if (!packedLayout(real) || memory.deviceElementSize(real) === elementSize(real)) return;
+    if (!this.#deviceCopy()) this.#isPacked = true;
   }
 
   /** Has elements that are on the host lie on devices as kernels write them from now on. */

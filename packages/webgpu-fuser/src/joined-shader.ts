@@ -6,7 +6,7 @@ import {
   type TileSchedule,
 } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
-import { ShaderWriter, type ShaderText } from './shader-writer.ts';
+import { ShaderWriter, type ShaderFeatures, type ShaderText } from './shader-writer.ts';
 import { bindVectors, missingWriters, writeKernel } from './shader.ts';
 
 /**
@@ -15,8 +15,13 @@ import { bindVectors, missingWriters, writeKernel } from './shader.ts';
  *
  * @param signature of all the kernels together
  */
-export function writeJoinedShader(label: string, launches: readonly Launch[], signature: KernelSignature): ShaderText {
-  const writer = new ShaderWriter(signature);
+export function writeJoinedShader(
+  label: string,
+  launches: readonly Launch[],
+  signature: KernelSignature,
+  features?: ShaderFeatures,
+): ShaderText {
+  const writer = new ShaderWriter(signature, features);
   for (const launch of launches) {
     const missing = missingWriters(launch);
     if (missing) return { code: '', uniforms: writer.uniforms, missing };

@@ -1,10 +1,10 @@
-import { elementsPerWord, sharesWords, type DeviceLayout } from '@cresset/tensor';
 import {
   cast,
   exprTypeOf,
   neutralElement,
   ValueHomes,
   type AxisExpr,
+  type DeviceCapabilities,
   type Expr,
   type KernelSignature,
   type Operand,
@@ -14,12 +14,13 @@ import {
   type ReduceFunction,
   type Store,
 } from '@cresset/tensorexpr';
+import { elementForm, type ElementForm } from './element-form.ts';
 import { fetchRareFunctions, libraryFunctionsIn } from './functions/function-library.ts';
 import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './functions/scalar-functions.ts';
 import type { Scope } from './scope.ts';
 import type { subgroupFunction } from './functions/subgroup-functions.ts';
 import { UniformLayout } from './uniform-layout.ts';
-import { atomicType, fromStored, literal, storedType, toStored, unpacked, wgslTypes } from './wgsl-type.ts';
+import { fromStored, literal, toStored, wgslTypes } from './wgsl-type.ts';
 
 export interface ShaderText {
   readonly code: string;
@@ -27,6 +28,9 @@ export interface ShaderText {
   /** Fetches what it is not whole without: it is written again then. Null where nothing is missing. */
   readonly missing: (() => Promise<void>) | null;
 }
+
+/** What shaders may be written with, beside what every GPU has. */
+export type ShaderFeatures = Pick<DeviceCapabilities, 'f16'>;
 
 /** The code of one kernel: what it takes of the GPU's numbers, as parameters of an entry point, and what it does. */
 export interface KernelCode {
@@ -68,10 +72,14 @@ export class ShaderWriter {
   readonly #vectors = new Set<string>();
   /** Buffers that stores combine with. */
   readonly #atomic = new Set<string>();
+  /** How the elements of each binding lie, as far as it was asked for. */
+  readonly #forms: ElementForm[] = [];
+  readonly #features: ShaderFeatures;
   cooperation: Cooperation | null = null;
 
-  constructor(signature: KernelSignature) {
+  constructor(signature: KernelSignature, features: ShaderFeatures = { f16: false }) {
     this.#signature = signature;
+    this.#features = features;
     this.uniforms = new UniformLayout(signature.params.map((param) => param.type));
   }
 
@@ -102,9 +110,7 @@ export class ShaderWriter {
   vectorAt(operand: Operand, offset: Expr, scope: Scope): string | null {
     const buffer = this.bufferName(operand);
     if (!this.#vectors.has(buffer)) return null;
-    const four = `${buffer}[${this.value(offset, scope)} >> 2u]`;
-    if (!sharesWords(this.#layoutOf(operand))) return four;
-    return `${operand.dtype === 'bfloat16' ? 'four_bfloats' : 'four_halves'}(${four})`;
+    return this.#formOf(operand).four32(buffer, this.value(offset, scope));
   }
 
   /** Gives an accumulator the value it has for each point of `axes`. */
@@ -201,17 +207,14 @@ export class ShaderWriter {
 
   #elementAt(operand: Operand, offset: Expr, scope: Scope): string {
     const buffer = this.bufferName(operand);
-    const isVector = this.#vectors.has(buffer);
-    const count = elementsPerWord(this.#layoutOf(operand));
-    if (!isVector && count === 1) return `${buffer}[${this.value(offset, scope)}]`;
-    const at = this.named(offset, scope);
-    if (count === 1) return `${buffer}[${at} >> 2u][${at} & 3]`;
-    const word = isVector ? `${buffer}[${at} >> 2u][(${at} >> 1u) & 1]` : `${buffer}[${at} >> ${count / 2}u]`;
-    return unpacked(operand.dtype, word, `${at} & ${count - 1}`);
+    const form = this.#formOf(operand);
+    if (this.#vectors.has(buffer)) return form.loadedOfFour(buffer, this.named(offset, scope));
+    return form.loaded(buffer, form.isShared ? this.named(offset, scope) : this.value(offset, scope));
   }
 
-  #layoutOf(operand: Operand): DeviceLayout {
-    return this.#signature.bindings[this.#signature.bindingOf(operand)].layout;
+  #formOf(operand: Operand): ElementForm {
+    const binding = this.#signature.bindingOf(operand);
+    return (this.#forms[binding] ??= elementForm(this.#signature.bindings[binding], this.#features.f16));
   }
 
   bufferName(operand: Operand): string {
@@ -448,16 +451,16 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
   stores(stores: readonly Store[], scope: Scope): void {
     const lines = stores.map((store) => {
       const value = this.value(cast(exprTypeOf(store.operand.dtype), store.value), scope);
-      const word = toStored(store.operand.dtype, value);
+      const element = this.#formOf(store.operand).stored(toStored(store.operand.dtype, value));
       const target = `${this.bufferName(store.operand)}[${this.value(store.offset, scope)}]`;
       const guard = store.guard ? this.value(store.guard, scope) : null;
       const assign = (text: string): string => {
         const statement = store.combine ? this.#combining(store, text, scope) : `${target} = ${text};`;
         return guard === null ? statement : `if (${guard}) { ${statement} }`;
       };
-      if (stores.length === 1 && !store.combine) return assign(word);
+      if (stores.length === 1 && !store.combine) return assign(element);
       const name = this.fresh('result');
-      scope.line(`let ${name} = ${store.combine ? value : word};`);
+      scope.line(`let ${name} = ${store.combine ? value : element};`);
       return assign(name);
     });
     for (const line of lines) scope.line(line);
@@ -478,15 +481,19 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
         `atomicAdd(&${buffer}[2 * ${place} + 1], ${value}.y + select(0u, 1u, low_${place} + ${value}.x < low_${place}));`
       );
     }
-    const [read, write] =
-      type === 'float'
-        ? [`bitcast<f32>(old_${place})`, (word: string) => `bitcast<u32>(${word})`]
-        : [fromStored(dtype, `old_${place}`), (word: string) => word];
+    const old = `old_${place}`;
+    const { isHalf } = this.#formOf(operand);
+    const [read, write] = isHalf
+      ? [`unpack2x16float(${old})[${place} & 1]`, (word: string) => halfOfWord(old, place, word)]
+      : type === 'float'
+        ? [`bitcast<f32>(${old})`, (word: string) => `bitcast<u32>(${word})`]
+        : [fromStored(dtype, old), (word: string) => word];
     const next = write(toStored(dtype, combineCode(combine!, type, read, value)));
+    const target = `&${buffer}[${isHalf ? `${place} >> 1u` : place}]`;
     return (
-      `var old_${place} = atomicLoad(&${buffer}[${place}]); loop { ` +
-      `let swap_${place} = atomicCompareExchangeWeak(&${buffer}[${place}], old_${place}, ${next}); ` +
-      `if (swap_${place}.exchanged) { break; } old_${place} = swap_${place}.old_value; }`
+      `var ${old} = atomicLoad(${target}); loop { ` +
+      `let swap_${place} = atomicCompareExchangeWeak(${target}, ${old}, ${next}); ` +
+      `if (swap_${place}.exchanged) { break; } ${old} = swap_${place}.old_value; }`
     );
   }
 
@@ -502,6 +509,7 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
   assemble(label: string, { builtins, workgroupSize, body }: KernelCode): ShaderText {
     const parts = [`// ${label}`];
     if (builtins.some((builtin) => builtin.includes('subgroup'))) parts.push('enable subgroups;');
+    if (this.#signature.bindings.some(({ operand }) => this.#formOf(operand).isHalf)) parts.push('enable f16;');
     let binding = 0;
     if (this.uniforms.byteLength > 0) {
       parts.push(
@@ -509,13 +517,11 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
           `@group(0) @binding(${binding++}) var<uniform> params: Params;`,
       );
     }
-    const buffers = this.#signature.bindings.map(({ operand, stored: isStored, layout }) => {
+    const buffers = this.#signature.bindings.map(({ operand, stored: isStored }) => {
       const access = isStored ? 'read_write' : 'read';
       const name = this.bufferName(operand);
-      const isShared = sharesWords(layout);
-      const stored = isShared ? 'u32' : storedType(operand.dtype);
-      const four = isShared ? 'vec2<u32>' : `vec4<${stored}>`;
-      const type = this.#atomic.has(name) ? atomicType(operand.dtype) : this.#vectors.has(name) ? four : stored;
+      const form = this.#formOf(operand);
+      const type = this.#atomic.has(name) ? form.atomic : this.#vectors.has(name) ? form.four : form.type;
       return `@group(0) @binding(${binding++}) var<storage, ${access}> ${name}: array<${type}>;`;
     });
     parts.push(buffers.join('\n'));
@@ -535,5 +541,9 @@ ${body.lines.join('\n')}
     };
   }
 }
+
+/** A word with another number of 16 bits in it. */
+const halfOfWord = (word: string, place: string, value: string): string =>
+  `insertBits(${word}, pack2x16float(vec2<f32>(${value}, 0.0)), 16u * u32(${place} & 1), 16u)`;
 
 const isPosition = (fn: ReduceFunction): fn is 'argmax' | 'argmin' => fn === 'argmax' || fn === 'argmin';

@@ -4,7 +4,7 @@ import { writeTiledContraction } from './writers/contraction-writer.ts';
 import type * as hardwareWriters from './writers/hardware-writers.ts';
 import { writePointNest, writeRowNest } from './writers/nest-writer.ts';
 import { writeRecurrence } from './writers/recurrence-writer.ts';
-import { ShaderWriter, type KernelCode, type ShaderText } from './shader-writer.ts';
+import { ShaderWriter, type KernelCode, type ShaderFeatures, type ShaderText } from './shader-writer.ts';
 
 /** A kernel with its schedule. */
 type ScheduledKernel = Pick<Launch, 'kernel' | 'schedule' | 'kept'>;
@@ -37,8 +37,13 @@ export function missingWriters({ kernel, schedule }: ScheduledKernel): (() => Pr
  *
  * @param wide the grid has more workgroups than fit one dimension: workgroup (x, y) is number x + y * (groups in x).
  */
-export function writeShader(launch: ScheduledKernel, signature: KernelSignature, wide: boolean): ShaderText {
-  const writer = new ShaderWriter(signature);
+export function writeShader(
+  launch: ScheduledKernel,
+  signature: KernelSignature,
+  wide: boolean,
+  features?: ShaderFeatures,
+): ShaderText {
+  const writer = new ShaderWriter(signature, features);
   const missing = missingWriters(launch);
   if (missing) return { code: '', uniforms: writer.uniforms, missing };
   bindVectors(writer, launch);

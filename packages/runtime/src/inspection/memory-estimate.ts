@@ -3,7 +3,7 @@ import type { Storage } from '@cresset/tensor';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { collectModules } from '../worker/hosted-model.ts';
 import type { EstimateRequest, MemoryEstimate } from '../worker/wire/protocol.ts';
-import { attributeNames, bytesOnDevice, packsOn } from '../worker/weights/weight-sizes.ts';
+import { attributeNames, bytesOnDevice } from '../worker/weights/weight-sizes.ts';
 import { reachableTensors } from '../worker/wire/wire-value.ts';
 
 /** What a model will take, from what stands in its file beside the weights; those of a large file are not read. */
@@ -20,7 +20,7 @@ export async function estimateMemory(
   let largest: MemoryEstimate['largestTensor'] = null;
   for (const tensor of reachableTensors(module)) {
     const { storage, dtype } = tensor;
-    if (packsOn(device)) storage.pack(dtype);
+    if (device) storage.pack(dtype, device);
     const bytes = bytesOnDevice(storage, tensor, device);
     counted.set(storage, Math.max(counted.get(storage) ?? 0, bytes));
     if (bytes > (largest?.bytes ?? 0))

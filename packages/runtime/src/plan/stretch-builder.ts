@@ -1,4 +1,5 @@
 import {
+  deviceByteLength,
   elementSize,
   List,
   realType,
@@ -286,8 +287,7 @@ class StretchBuilder {
       const { kind, dtype, layout, copy } = storages.get(storage)!;
       const outlives = this.#numbers.has(storage) && kind !== 'computed';
       if (kind === 'made' && !outlives) {
-        const elementBytes = this.device.deviceElementSize(dtype);
-        scratch.push({ storage, byteLength: (storage.byteLength / elementSize(dtype)) * elementBytes, first, last });
+        scratch.push({ storage, byteLength: deviceByteLength(this.device, dtype, storage.byteLength), first, last });
         continue;
       }
       const number = outlives

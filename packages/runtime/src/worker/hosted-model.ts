@@ -26,7 +26,7 @@ import type {
   WireValue,
 } from './wire/protocol.ts';
 import type { ProgramParts } from './program-parts.ts';
-import { bytesOnDevice, packsOn } from './weights/weight-sizes.ts';
+import { bytesOnDevice } from './weights/weight-sizes.ts';
 import { reachableTensors, tensorFromWire, tensorToWire, toWire, WireReader } from './wire/wire-value.ts';
 
 /** What a call came to: its value or its error, and what it took. */
@@ -110,8 +110,9 @@ export class HostedModel {
 
   /** Has tensors that the program comes with lie packed on the device, where their elements are narrower than a word. */
   pack(values: readonly IValue[]): void {
-    if (!packsOn(this.#device)) return;
-    for (const value of values) for (const { storage, dtype } of reachableTensors(value)) storage.pack(dtype);
+    const device = this.#device;
+    if (!device) return;
+    for (const value of values) for (const { storage, dtype } of reachableTensors(value)) storage.pack(dtype, device);
   }
 
   /**
@@ -244,10 +245,7 @@ export class HostedModel {
 
   /** Makes values of messages; they may refer to the modules of this model. */
   reader(): WireReader {
-    return new WireReader(
-      ({ model, path }) => (model === this.id ? this.modules.get(path) : undefined),
-      packsOn(this.#device),
-    );
+    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined), this.#device);
   }
 
   /** Throws where there is nothing of that name. */

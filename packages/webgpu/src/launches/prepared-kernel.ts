@@ -42,6 +42,8 @@ export function prepareKernel(
   const y = wide ? Math.ceil(workgroups / maxWorkgroupsPerDimension) : 1;
   const x = Math.ceil(workgroups / y);
   const key = `${signature.key}${scheduleKey(schedule)}${wide ? 'w' : ''}`;
-  const program = pipelines.find(key, kernel.label, [launch], signature, () => writeShader(launch, signature, wide));
+  const program = pipelines.find(key, kernel.label, [launch], signature, () =>
+    writeShader(launch, signature, wide, capabilities),
+  );
   return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y, launches: [launch] };
 }

@@ -22,7 +22,7 @@ export function prepareTogether(
   const parts = launches.map(({ schedule, workgroups }) => `${scheduleKey(schedule)}*${workgroups}`);
   const label = [...new Set(launches.map(({ kernel }) => kernel.label))].join(' and ');
   const program = pipelines.find(signature.key + parts.join('+'), label, launches, signature, () =>
-    writeJoinedShader(label, launches, signature),
+    writeJoinedShader(label, launches, signature, capabilities),
   );
   return { program, bindings, params, kernel: null, x, y: 1, launches };
 }

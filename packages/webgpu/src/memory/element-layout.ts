@@ -10,11 +10,16 @@ import {
   type DeviceLayout,
   type ScalarType,
 } from '@cresset/tensor';
+import type { DeviceCapabilities } from '@cresset/tensorexpr';
+
+/** How elements of a layout lie on a GPU: those of float16 as they do on the host, where shaders have such numbers (`shader-f16`). */
+export const layoutOn = (layout: DeviceLayout, { f16 }: Pick<DeviceCapabilities, 'f16'>): DeviceLayout =>
+  f16 && layout === 'float16' ? 'packed16' : layout;
 
 /**
  * How elements lie in device memory: a 32-bit word each, but for int64, which takes two. Narrow integers and bool are
- * widened, float16 and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32. Of weights of float32 that are
- * kept as float16 two share a word, and elements that no kernel writes may lie as they do on the host.
+ * widened, float16 (see {@link layoutOn}) and bfloat16 are kept as float32 (rounded whenever they are stored), float64 as float32. Of weights of
+ * float32 that are kept as float16 two share a word, and elements that no kernel writes may lie as they do on the host.
  */
 export function deviceElementSize(dtype: DeviceLayout): number {
   if (sharesWords(dtype)) return 4 / elementsPerWord(dtype);

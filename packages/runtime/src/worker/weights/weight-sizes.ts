@@ -2,9 +2,6 @@ import { deviceByteLength, type ScriptObject, type Storage, type Tensor } from '
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { reachableTensors } from '../wire/wire-value.ts';
 
-/** Whether elements of the host that are narrower than a word share words on a device: it has kernels unpack them. */
-export const packsOn = (device: ComputeDevice | null): boolean => device !== null && !device.capabilities.host;
-
 /** What a tensor's storage takes on a device, or as it lies in the file where there is none. */
 export function bytesOnDevice(storage: Storage, { dtype }: Tensor, device: ComputeDevice | null): number {
   if (!device) return storage.byteLength;

@@ -29,6 +29,7 @@ import {
   Tensor,
   toByteString,
   Tuple,
+  type DeviceMemory,
   type DictKey,
   type IValue,
 } from '@cresset/tensor';
@@ -197,11 +198,11 @@ export class WireReader {
 
   /**
    * @param objectAt the objects that references name
-   * @param packs whether elements narrower than a word share words on the device
+   * @param device what tensors are meant for, where they may lie packed
    */
   constructor(
     objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined,
-    private readonly packs = false,
+    private readonly device: Pick<DeviceMemory, 'deviceElementSize'> | null = null,
   ) {
     this.#objectAt = objectAt;
   }
@@ -326,7 +327,7 @@ export class WireReader {
     if (!given) {
       const tensor = tensorFromWire(wire);
       const { storage, sizes } = tensor;
-      if (this.packs) storage.pack(tensor.dtype);
+      if (this.device) storage.pack(tensor.dtype, this.device);
       this.#given.set(wire, (given = { key: wire.key, tensor, storage, writes: storage.writes, sizes }));
     }
     return given.tensor;
