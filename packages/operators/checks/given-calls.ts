@@ -174,6 +174,7 @@ export const givenCalls: Readonly<Record<string, Given | undefined>> = {
     const size = side(n / 4, 3);
     return [floats(1, 4, size, size, size), floats(1, size, size, size, 3), 0n, 0n, false];
   },
+  'aten::randint_like.Tensor': (n) => [floats(n), longsBy([], () => 7), null, null, null, null, null],
   'aten::scatter.reduce': (n) => [
     floats(side(n, 2), side(n, 2)),
     0n,

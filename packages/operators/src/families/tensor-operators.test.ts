@@ -184,6 +184,10 @@ describe('random tensors', () => {
   it('draw from the generator of the run', () => {
     expect(elements(run('aten::rand', ints(2n), ...options))).toEqual([0.5, 0.5]);
     expect(elements(run('aten::randint.low', 2n, 8n, ints(2n), 4n, null, null, null))).toEqual([4n, 4n]);
+    // PyTorch reads the limit as an integer, of a tensor without dimensions.
+    const like = (high: Tensor) => run('aten::randint_like.Tensor', tensor([0, 0]), high, ...options, null);
+    expect(elements(like(tensor([5.9]).asStrided([], [])))).toEqual([3, 3]);
+    expect(() => like(tensor([5]))).toThrow('high must be a scalar tensor and on CPU');
     const self = tensor([0, 0]);
     expect(run('aten::uniform_', self, 10, 20, null)).toBe(self);
     expect(elements(self)).toEqual([15, 15]);

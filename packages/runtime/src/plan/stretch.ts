@@ -196,8 +196,8 @@ export class Stretch {
   }
 
   #forgetSteps(): void {
-    this.#computed.fill(null);
-    this.#computedOnHost.fill(null);
+    if (this.#computed.length > 0) this.#computed.fill(null);
+    if (this.#computedOnHost.length > 0) this.#computedOnHost.fill(null);
   }
 
   /** Does what the instructions did. Throws what their launches may throw. */

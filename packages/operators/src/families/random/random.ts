@@ -226,8 +226,13 @@ const floats = (name: string, leaf: 'uniform' | 'normal'): OperatorRow[] => {
   ];
 };
 
+function integerOf(high: Tensor): number {
+  check(high.dim === 0, 'high must be a scalar tensor and on CPU');
+  return Math.trunc(numberReader(high)(high.storageOffset));
+}
+
 function between({ low = 0, high }: Bounds): Range {
-  const limit = high instanceof Tensor ? numberReader(high)(high.storageOffset) : high;
+  const limit = high instanceof Tensor ? integerOf(high) : high;
   check(low < limit, `random_ expects 'from' to be less than 'to', but got from=${low} >= to=${limit}`);
   return { low, range: limit - low };
 }

@@ -29,6 +29,8 @@ function orderingRows(name: string): OperatorRow[] {
 /** Whether two values of one type are equal, as `==` on lists and dicts sees their elements; tensors by identity. */
 export function valuesEqual(a: IValue, b: IValue): boolean {
   if (a === b) return true;
+  // Of a long list every element comes here.
+  if (typeof a !== 'object' || typeof b !== 'object') return false;
   if (a instanceof Complex && b instanceof Complex) return a.re === b.re && a.im === b.im;
   if (a instanceof EnumValue && b instanceof EnumValue) return a.equals(b);
   if (a instanceof List && b instanceof List) return sequencesEqual(a.items, b.items);
