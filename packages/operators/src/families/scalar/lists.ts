@@ -45,6 +45,7 @@ const MAX_REPEATED = 1 << 26;
 function repeat({ items: elements }: List, count: bigint): IValue[] {
   const length = elements.length === 0 || count <= 0n ? 0 : elements.length * Number(count);
   if (length > MAX_REPEATED) throw new OperatorError(`a list of ${length} elements is more than there is memory for`);
+  if (length === 0) return [];
   // Memory is copied many times as fast as elements are appended.
   let repeated = elements.slice(0, length);
   while (repeated.length * 2 <= length) repeated = repeated.concat(repeated);

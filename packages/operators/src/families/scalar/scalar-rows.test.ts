@@ -242,3 +242,18 @@ test('popitem goes on from where it was, and comes to what is put in again', () 
 test('the decimal logarithm of complex zero has no imaginary part', () => {
   expect(run('aten::log10.complex', new Complex(0, 0))).toEqual(new Complex(-Infinity, 0));
 });
+
+describe('lists times a number', () => {
+  test.each<[list: bigint[], count: bigint, repeated: bigint[]]>([
+    [[1n, 2n], 3n, [1n, 2n, 1n, 2n, 1n, 2n]],
+    [[7n], 5n, [7n, 7n, 7n, 7n, 7n]],
+    [[7n], 1n, [7n]],
+    [[7n], 0n, []],
+    [[7n], -1n, []],
+    [[], 4n, []],
+  ])('%s × %s', (list, count, repeated) => {
+    const given = ints(...list);
+    expect((run('aten::mul.left_t', given, count) as List).items).toEqual(repeated);
+    expect(given.items).toEqual(list);
+  });
+});
