@@ -8,8 +8,7 @@ const solved = (result: string): DerivativeTable[string] => ({
   'A, B': `solution_slopes(grad, A, ${result}, B.size(), left)`,
 });
 
-const determinant = (matrix: string, result: string): string =>
-  `(grad * torch.conj(${result})).unsqueeze(-1).unsqueeze(-1) * ${H(`torch.linalg_inv(${matrix})`)}`;
+const determinant = (matrix: string): string => `determinant_slope(grad, result, ${matrix})`;
 
 const logOfDeterminant = (matrix: string): string => `log_determinant_slope(grad, grad1, sign, ${matrix})`;
 
@@ -70,9 +69,9 @@ return side, factor_slope(torch.matmul(side, turned(result)), input2, upper)`,
   cholesky_inverse: {
     self: 'factor_slope(torch.matmul(result, torch.matmul(grad, result)), self, upper)',
   },
-  ...forOverloads('linalg_det', { A: determinant('A', 'result') }),
-  det: { self: determinant('self', 'result') },
-  _linalg_det: { A: determinant('A', 'result') },
+  ...forOverloads('linalg_det', { A: determinant('A') }),
+  det: { self: determinant('self') },
+  _linalg_det: { A: determinant('A') },
   logdet: { self: `grad.unsqueeze(-1).unsqueeze(-1) * ${H('torch.linalg_inv(self)')}` },
   ...forOverloads('linalg_slogdet _linalg_slogdet', { A: logOfDeterminant('A') }),
   slogdet: { self: logOfDeterminant('self') },

@@ -3,6 +3,27 @@ export const matrixHelpers: Readonly<Record<string, string>> = {
   turned: `
 def turned(matrix):
     return torch.conj(torch.transpose(matrix, -2, -1))`,
+  determinant_slope: `
+def determinant_slope(grad, result, matrix):
+    right = torch.diag_embed((grad * torch.conj(result)).unsqueeze(-1).expand(matrix.size()[:-1]))
+    step = smallest_step(torch.abs(result).dtype)
+    if not torch.is_grad_enabled():
+        # Where the determinant is zero the right side is too, whatever stands for the zeros that it is divided by.
+        LU, pivots, info = torch.linalg_lu_factor_ex(matrix)
+        zeros = torch.diagonal(LU, 0, -2, -1) == 0
+        return torch.linalg_lu_solve(LU + torch.diag_embed(zeros.to(matrix.dtype) * step), pivots, right, adjoint=True)
+    singular = (torch.abs(result) < 100 * step).reshape([-1])
+    if not bool(torch.any(singular)):
+        return torch.linalg_solve(turned(matrix), right)
+    n = matrix.size(-1)
+    matrices = matrix.reshape([-1, n, n])
+    U, S, Vh = torch.linalg_svd(matrices[singular], True)
+    signs = torch.conj(torch.linalg_det(U) * torch.linalg_det(Vh)) * grad.reshape([-1])[singular]
+    slopes = torch.matmul(U * product_of_others(signs.unsqueeze(-1), S, -1).unsqueeze(-2), Vh)
+    others = torch.logical_not(singular)
+    solved = torch.linalg_solve(turned(matrices[others]), right.reshape([-1, n, n])[others])
+    whole = torch.zeros_like(matrices).index_put([singular], slopes).index_put([others], solved)
+    return whole.reshape(matrix.size())`,
   log_determinant_slope: `
 def log_determinant_slope(grad, grad1, sign, matrix):
     scale = torch.complex(grad1, -torch.imag(torch.conj(grad) * sign)) if matrix.is_complex() else grad1

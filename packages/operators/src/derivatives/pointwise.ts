@@ -99,8 +99,8 @@ const arithmetic: DerivativeTable = {
   'pow.Scalar': {
     exponent: `
 base = torch.scalar_tensor(self, dtype=result.dtype)
-slope = grad * torch.conj(result * torch.log(base))
-return torch.where(torch.logical_and(base == 0, power_is_positive(exponent)), torch.zeros_like(slope), slope)`,
+slope = torch.conj(result * torch.log(base))
+return grad * torch.where(torch.logical_and(base == 0, power_is_positive(exponent)), torch.zeros_like(slope), slope)`,
   },
   addcmul: {
     self: 'grad',

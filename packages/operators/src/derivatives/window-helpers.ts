@@ -67,6 +67,12 @@ def average_pool_slope(grad, size: List[int], kernel_size: List[int], stride: Li
     return result`,
   adaptive_average_slope: `
 def adaptive_average_slope(grad, size: List[int], rank: int):
+    # Averages along one dimension are those of a plane one row high, and a mean where one is left.
+    shown = grad.size()
+    if rank == 1:
+        shown = shown[:-1] + [1] + shown[-1:]
+    for d in range(1, 1 if rank == 1 and shown[-1] == 1 else len(shown)):
+        assert shown[d] > 0, "adaptive_avg_pool{}d_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes {} with dimension {} being empty".format(max(rank, 2), shown, d)
     result = grad
     for at in range(rank):
         d = len(size) - rank + at

@@ -85,6 +85,33 @@ describe('gradients', () => {
     expect(await gradientOf(`return ${body}`, values)).toEqual([1, 0, 0, 1]);
   });
 
+  const again =
+    'g = torch.autograd.grad([y], [x], create_graph=True)[0]\nassert g is not None\nreturn (g * torch.tensor([[1., 2.], [3., 5.]])).sum()';
+  it.each([
+    ['a determinant', 'return torch.det(x)', [1, 2, 3, 4], [4, -3, -2, 1]],
+    ['a determinant of zero', 'return torch.det(x)', [1, 2, 2, 4], [0, 0, 0, 0]],
+    ['a determinant of nothing but zeros', 'return torch.det(x)', [0, 0, 0, 0], [0, 0, 0, 0]],
+    ['the slope of a determinant', `y = torch.det(x)\n${again}`, [1, 2, 3, 4], [5, -3, -2, 1]],
+    ['the slope of a determinant of zero', `y = torch.det(x)\n${again}`, [1, 2, 2, 4], [5, -3, -2, 1]],
+    [
+      'slopes of determinants of which one is zero',
+      `y = torch.det(torch.stack([x, x + torch.eye(2)])).sum()\n${again}`,
+      [1, 2, 2, 4],
+      [10, -6, -4, 2],
+    ],
+    ['the slope of powers of zero', `y = torch.pow(0, x).sum()\n${again}`, [0, 1, 2, 3], [NaN, NaN, NaN, NaN]],
+  ])('of %s', async (_, body, values, expected) => {
+    expect(await gradientOf(body, values)).toEqual(expected);
+  });
+
+  it('averages over nothing have none, but means', async () => {
+    const averages = (to: number): string => `return torch.adaptive_avg_pool1d(x.reshape([2, 0, 3]), [${to}]).sum()`;
+    await expect(gradientOf(averages(2), [])).rejects.toThrow(
+      'Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes [2, 0, 1, 2] with dimension 1 being empty',
+    );
+    expect(await gradientOf(averages(1), [])).toEqual([]);
+  });
+
   it('a value that was kept may not be turned in place', async () => {
     await expect(gradientOf('y = x * 1\nz = y * y\ny.t_()\nreturn z.sum()', MATRIX)).rejects.toThrow(
       'one of the variables needed for gradient computation has been modified by an inplace operation',
