@@ -219,10 +219,9 @@ class OpenProgram implements Program {
     if (roots.length === 0) return null;
     const outputs = roots.map(({ output }) => output);
     const gradients = roots.map(({ gradient }) => gradient);
-    return {
-      required,
-      gradients: await gradientsOf({ outputs, gradients, inputs: leaves, allowUnused: true }, context),
-    };
+    const found = await gradientsOf({ outputs, gradients, inputs: leaves, allowUnused: true }, context);
+    await Promise.all(found.map((gradient) => gradient?.storage.toHost()));
+    return { required, gradients: found };
   }
 
   graph(entry: string): string {
