@@ -13,10 +13,18 @@ export const gpuSchedules = {
 
 export type GpuSchedules = keyof typeof gpuSchedules;
 
-/** This machine's GPU, that schedules as on another one. */
-export async function requestWithSchedules(schedules: GpuSchedules): Promise<WebGpuDevice> {
+/** This machine's GPU, that schedules as on another one. @param limits what else it is to pass for */
+export async function requestWithSchedules(
+  schedules: GpuSchedules,
+  limits: Partial<DeviceCapabilities> = {},
+): Promise<WebGpuDevice> {
   const { gpuDevice, capabilities } = await requestWebGpuDevice();
-  const device = new WebGpuDevice(gpuDevice, schedules, { ...capabilities, ...gpuSchedules[schedules] }, true);
+  const device = new WebGpuDevice(
+    gpuDevice,
+    schedules,
+    { ...capabilities, ...gpuSchedules[schedules], ...limits },
+    true,
+  );
   recordOn(device);
   return device;
 }

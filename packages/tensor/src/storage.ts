@@ -149,6 +149,11 @@ export class Storage {
     return new Storage(array.byteLength, array, dtype);
   }
 
+  /** Stands for memory that a plan has of the device: it has no elements itself. */
+  static planned(dtype: ScalarType, count: number): Storage {
+    return new Storage(count * elementSize(dtype), null, dtype);
+  }
+
   /** A storage whose bytes are read when something first needs them: `toHost()` has to be awaited before they are used. */
   static fromSource(source: StorageSource): Storage {
     const storage = new Storage(source.byteLength, null, 'uint8');

@@ -57,6 +57,9 @@ const models = {
   transformer: { open: () => fresh('transformer', 'webgpu'), loss: TOKEN_LOSS, batch: () => batches.transformer(0) },
 };
 
+/** Bytes of the perceptron's. */
+const parameters = 4 * (32 * 64 + 64 + 64 * 64 + 64 + 64 * 10 + 10);
+
 // The first: memory of a device is counted for all that uses it, and what other models held is freed when it is collected.
 test('the memory of a thousand steps is that of ten', async () => {
   const model = await made('Mlp');
@@ -83,16 +86,36 @@ test('the memory of a thousand steps is that of ten', async () => {
     expect(deviceBytes + pooledBytes).toBeLessThan(1.01 * (ten.deviceBytes + ten.pooledBytes));
   }
   // Two tensors for each parameter are the optimiser's.
-  const parameters = 4 * (32 * 64 + 64 + 64 * 64 + 64 + 64 * 10 + 10);
   expect((await model.memory()).heldBytes - before).toBe(2 * parameters);
   await trainer.dispose();
   expect((await model.memory()).heldBytes).toBe(before);
   await model.dispose();
 });
 
+test('what the optimiser keeps in one buffer is a tensor for each parameter to whoever asks, and comes back from a file', async () => {
+  const [model, other] = [await made('Mlp'), await made('Mlp')];
+  const options = { optimizer: optim.Adam({ lr: 1e-2 }), loss: LOSS };
+  const trainer = await model.trainer(options);
+  const [x, target] = models.mlp.batch();
+  for (let at = 0; at < 4; at++) await trainer.step(x, target);
+  await other.loadStateDict(await model.stateDict());
+  const next = await other.trainer(options);
+  const file = await trainer.save();
+  // Two floats for each element of a parameter, once.
+  expect(file.byteLength).toBeGreaterThan(2 * parameters);
+  expect(file.byteLength).toBeLessThan(2 * parameters + 20_000);
+  await next.load(file);
+  expect((await next.stateDict()).state).toEqual((await trainer.stateDict()).state);
+  for (let at = 0; at < 4; at++)
+    expect((await next.step(x, target)).loss).toBeCloseTo((await trainer.step(x, target)).loss, 4);
+  expect(other.lastRun).toMatchObject({ dispatches: 6, replayed: 6 });
+  for (const each of [model, other]) await each.dispose();
+});
+
 describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) => {
   const { open, loss, batch } = models[name];
-  const counted = { mlp: [3, 6, 10], pictures: [4, 9, 11], transformer: [11, 33, 55] }[name];
+  // With eight storage buffers to a launch as with more.
+  const counted = { mlp: [3, 6], pictures: [4, 9], transformer: [11, 29] }[name];
   // The host looks up few rows of parameters that lie there; of those that were trained the device does.
   const afterwards = { mlp: 3, pictures: 4, transformer: 12 }[name];
 
@@ -104,9 +127,7 @@ describe.each(Object.keys(models) as (keyof typeof models)[])('of %s', (name) =>
     const trainer = await model.trainer({ optimizer: optim.AdamW({ lr: 1e-3 }), loss });
     for (let at = 0; at < 5; at++) await trainer.step(x, target);
     const { dispatches, replayed, submits, readbacks, hostFallback, hostSmall } = model.lastRun!;
-    const { maxStorageBuffersPerShaderStage: buffers } = (await navigator.gpu.requestAdapter())!.limits;
-    const areFew = process.env.GPU_LIMITS === 'default' || buffers <= 8;
-    expect([forward, dispatches]).toEqual([counted[0], counted[areFew ? 2 : 1]]);
+    expect([forward, dispatches]).toEqual(counted);
     expect({ replayed, submits, readbacks, hostFallback, hostSmall }).toEqual({
       replayed: dispatches,
       submits: 1,

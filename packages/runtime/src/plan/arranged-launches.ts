@@ -1,8 +1,9 @@
 import type { ScalarType, Storage } from '@cresset/tensor';
 import type { DeviceCapabilities, LaunchRecorder } from '@cresset/tensorexpr';
 import { storeInPlaces } from './in-place-launches.ts';
-import { joinLaunches } from './joined-launches.ts';
+import { joinLaunches, turnsOf } from './joined-launches.ts';
 import type { LaunchNote } from './recording-notes.ts';
+import type { Regions } from './regions.ts';
 import { shortenChains } from './shortened-chains.ts';
 
 /** Launches as a list has them. */
@@ -16,7 +17,8 @@ export interface ArrangedLaunches {
 export interface Arrangement {
   readonly capabilities: DeviceCapabilities;
   readonly recorder: LaunchRecorder;
-  /** How much is done in one launch at most (`RuntimeLimits`). */
+  readonly regions: Regions;
+  /** How much is done in one launch at most; 0 where none are put together. */
   readonly joinedNodes: number;
   /** Whether nobody reads a storage after the last launch. */
   isTemporary(storage: Storage): boolean;
@@ -24,17 +26,21 @@ export interface Arrangement {
   dtypeOf(storage: Storage): ScalarType;
 }
 
-/** Decides which launches store over what they read, and which are one because they wait for nothing of each other. */
-export function arrangeLaunches(notes: readonly LaunchNote[], arrangement: Arrangement): ArrangedLaunches {
-  const { capabilities, recorder, joinedNodes, isTemporary, dtypeOf } = arrangement;
-  // The host does one launch after the other.
-  const areJoined = joinedNodes > 0 && !capabilities.host;
-  const chained = areJoined ? shortenChains(notes, isTemporary, capabilities, recorder) : notes;
-  const { homes, launches } = storeInPlaces(chained, isTemporary, dtypeOf, recorder);
+/**
+ * Decides which launches store over what they read, which are one because they wait for nothing of each other, and where storages lie that share a
+ * buffer. Null where launches cannot be made with such buffers after all.
+ */
+export function arrangeLaunches(notes: readonly LaunchNote[], arrangement: Arrangement): ArrangedLaunches | null {
+  const { capabilities, recorder, regions, joinedNodes, isTemporary, dtypeOf } = arrangement;
+  const chained = joinedNodes > 0 ? shortenChains(notes, isTemporary, capabilities, regions) : notes;
+  const ownsMemory = (storage: Storage): boolean => isTemporary(storage) && !regions.has(storage);
+  const { homes, launches } = storeInPlaces(chained, ownsMemory, dtypeOf, regions);
   const homeOf = (storage: Storage): Storage => (homes.has(storage) ? homeOf(homes.get(storage)!) : storage);
-  const { maxStorageBuffers } = capabilities;
-  return {
-    launches: areJoined ? joinLaunches(launches, homeOf, { joinedNodes, maxStorageBuffers }, recorder) : launches,
-    homeOf,
-  };
+  for (const shared of homes) regions.leaveAlone(shared);
+  const turns =
+    joinedNodes > 0
+      ? turnsOf(launches, homeOf, { joinedNodes, mayBind: (storages) => regions.join(storages) })
+      : launches.map((note) => [note]);
+  const placed = regions.place(turns);
+  return placed && { launches: placed.flatMap((turn) => joinLaunches(turn, recorder)), homeOf };
 }

@@ -21,7 +21,7 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import type { LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from './recording-notes.ts';
 
 /**
  * Makes fewer launches of those that were recorded: what only one other kernel reads is worked out by that one (a row's statistics before a
@@ -35,11 +35,14 @@ export function fuseLaunches(
   launches: readonly LaunchNote[],
   isTemporary: (storage: Storage) => boolean,
   capabilities: DeviceCapabilities,
-  recorder: LaunchRecorder,
+  recorder: Preparation,
   lighten: (kernel: Kernel) => Kernel,
 ): LaunchNote[] {
   return new LaunchFuser(launches, isTemporary, capabilities, recorder, lighten).run();
 }
+
+/** What makes kernels ready. */
+export type Preparation = Pick<LaunchRecorder, 'prepare'>;
 
 /** How much more two kernels may do as one, in steps of {@link workOf}: that is about what a launch costs. */
 interface Allowance {
@@ -94,7 +97,7 @@ class LaunchFuser {
     launches: readonly LaunchNote[],
     private readonly isTemporary: (storage: Storage) => boolean,
     private readonly capabilities: DeviceCapabilities,
-    private readonly recorder: LaunchRecorder,
+    private readonly recorder: Preparation,
     private readonly lighten: (kernel: Kernel) => Kernel,
   ) {
     this.#notes = [...launches];
@@ -341,7 +344,7 @@ class LaunchFuser {
   /** Puts one launch in the place of several, where one of them was. */
   #replace(replaced: readonly number[], at: number, launch: PreparedLaunch): void {
     for (const each of replaced) this.#remove(each);
-    const note = { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
+    const note = noteOf(launch);
     this.#notes[at] = note;
     this.#register(note, at);
   }

@@ -1,6 +1,7 @@
 import { elementSize, type ScalarType, type Storage } from '@cresset/tensor';
-import { storeInPlace, type Kernel, type LaunchRecorder } from '@cresset/tensorexpr';
-import type { LaunchNote } from './recording-notes.ts';
+import { storeInPlace, type Kernel } from '@cresset/tensorexpr';
+import type { Preparation } from './fused-launches.ts';
+import { kernelOf, noteOf, type LaunchNote } from './recording-notes.ts';
 
 /** Where the memory of a recording's values is, when some are stored over others. */
 export interface InPlaceLaunches {
@@ -23,7 +24,7 @@ export function storeInPlaces(
   notes: readonly LaunchNote[],
   isTemporary: (storage: Storage) => boolean,
   dtypeOf: (storage: Storage) => ScalarType,
-  recorder: LaunchRecorder,
+  recorder: Preparation,
 ): InPlaceLaunches {
   const launches = [...notes];
   const homes = new Map<Storage, Storage>();
@@ -43,7 +44,7 @@ export function storeInPlaces(
   for (const [at, { kernel, output, input }] of changes) {
     const launch = recorder.prepare(kernel);
     if (!launch) continue;
-    launches[at] = { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
+    launches[at] = noteOf(launch);
     homes.set(output, input);
   }
   return { launches, homes };
@@ -75,13 +76,17 @@ function usesOf(launches: readonly LaunchNote[], isTemporary: (storage: Storage)
 }
 
 function changeOf(
-  { launch: { kernel, bindings }, storages }: LaunchNote,
+  note: LaunchNote,
   at: number,
   uses: ReadonlyMap<Storage, Use>,
   dtypeOf: (storage: Storage) => ScalarType,
 ): Change | null {
-  // A tensor may have been given other memory since.
-  if (!kernel || bindings.some(({ operand }, binding) => operand.tensor.storage !== storages[binding])) return null;
+  const kernel = kernelOf(note);
+  if (!kernel) return null;
+  const {
+    launch: { bindings },
+    storages,
+  } = note;
   const made = storages.filter((storage, binding) => bindings[binding].stored && uses.get(storage)?.first === at);
   const dead = storages.filter((storage, binding) => !bindings[binding].stored && uses.get(storage)?.last === at);
   for (const output of made) {

@@ -15,7 +15,7 @@ import {
 } from '@cresset/tensorexpr';
 import { plainGpu } from '../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
-import { joinLaunches } from './joined-launches.ts';
+import { joinLaunches, turnsOf, type JoinLimits } from './joined-launches.ts';
 import type { LaunchNote } from './recording-notes.ts';
 import { shortenChains } from './shortened-chains.ts';
 
@@ -58,7 +58,12 @@ function sum(x: Tensor, out: Tensor): LoopNest {
   return { kind: 'nest', label: 'sum', axes: [row], innerAxes: [], stores };
 }
 
-const limits = { joinedNodes: 400, maxStorageBuffers: 8 };
+const limits: JoinLimits = { joinedNodes: 400, mayBind: ({ size }) => size <= 8 };
+const joinedLaunches = (
+  notes: readonly LaunchNote[],
+  homeOf: (storage: Storage) => Storage,
+  of: JoinLimits,
+): LaunchNote[] => turnsOf(notes, homeOf, of).flatMap((turn) => joinLaunches(turn, recorder));
 /** How many things each launch stores. */
 const storesOf = (notes: readonly LaunchNote[]): number[] =>
   notes.map(({ launch }) => launch.bindings.filter(({ stored }) => stored).length);
@@ -68,7 +73,7 @@ test('what nothing waits for is done along with the launches of the longest chai
   const [x, a, b, c, d] = [made(4, 8), made(4, 8), made(4, 8), made(4, 8), made(4)];
   // a → b → c is the longest chain; the sum of a is free from then on.
   const notes = [normalised(x, a), normalised(a, b), normalised(b, c), sum(a, d)].map(note);
-  const joined = joinLaunches(notes, own, limits, recorder);
+  const joined = joinedLaunches(notes, own, limits);
   expect(storesOf(joined)).toEqual([1, 2, 1]);
   expect(joined[1].storages).toEqual([a, b, d].map(({ storage }) => storage));
 });
@@ -76,19 +81,19 @@ test('what nothing waits for is done along with the launches of the longest chai
 test('a launch comes after all that reads what it writes over', () => {
   const [x, a, b] = [made(4, 8), made(4, 8), made(4)];
   const notes = [normalised(x, a), sum(a, b), normalised(x, a)].map(note);
-  expect(joinLaunches(notes, own, limits, recorder)).toEqual(notes);
+  expect(joinedLaunches(notes, own, limits)).toEqual(notes);
   // The same of memory that two storages share.
   const [c, d] = [made(4, 8), made(4, 8)];
   const shared = [sum(c, b), normalised(x, d)].map(note);
   const homeOf = (storage: Storage): Storage => (storage === d.storage ? c.storage : storage);
-  expect(joinLaunches(shared, own, limits, recorder)).toHaveLength(1);
-  expect(joinLaunches(shared, homeOf, limits, recorder)).toEqual(shared);
+  expect(joinedLaunches(shared, own, limits)).toHaveLength(1);
+  expect(joinedLaunches(shared, homeOf, limits)).toEqual(shared);
 });
 
 test('no more is joined than can be bound, or than one shader should have', () => {
   const sums = Array.from({ length: 8 }, () => note(sum(made(4, 8), made(4))));
-  expect(storesOf(joinLaunches(sums, own, limits, recorder))).toEqual([4, 4]);
-  expect(joinLaunches(sums, own, { ...limits, joinedNodes: 5 }, recorder)).toEqual(sums);
+  expect(storesOf(joinedLaunches(sums, own, limits))).toEqual([4, 4]);
+  expect(joinedLaunches(sums, own, { ...limits, joinedNodes: 5 })).toEqual(sums);
 });
 
 test('a launch of the longest chain works out what others need too', () => {

@@ -1,5 +1,8 @@
-import { elementSize, Tensor, type Storage } from '@cresset/tensor';
+import { contiguousStrides, elementSize, Storage, Tensor } from '@cresset/tensor';
 import {
+  expressionsIn,
+  loadsIn,
+  packOperands,
   withoutKnownValues,
   type Kernel,
   type LaunchRecorder,
@@ -8,6 +11,9 @@ import {
 } from '@cresset/tensorexpr';
 import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from './kept-values.ts';
 import type { LaunchNote } from './recording-notes.ts';
+
+/** A parameter of no more bytes is a bias or a factor of a norm: another copy of it takes little. */
+const fewBytes = 64 << 10;
 
 /** A kernel that a recording leaves out, since what it makes is kept. */
 interface KeptLaunch {
@@ -72,15 +78,33 @@ export class KeptLaunches {
   /** A kernel without what it would work out of parameters alone. */
   lighten(kernel: Kernel): Kernel {
     const found = withoutKnownValues(kernel, this.#isKnown, (sizes) => {
-      const tensor = Tensor.empty(sizes, 'float32');
-      // It stands for the tensors of the values that there will be.
-      tensor.storage.dispose();
+      const tensor = standing(sizes);
       return tensor.storage.byteLength <= this.#room ? tensor : null;
     });
     const launches = found?.producers.map((producer) => this.recorder.prepare(producer));
     if (!found || !launches?.every((launch) => launch !== null)) return kernel;
     found.producers.forEach((producer, at) => this.#keepNest(producer, launches[at]!));
     return found.kernel;
+  }
+
+  /**
+   * A kernel that reads small parameters from one buffer, where they lie together; null where that makes fewer buffers by less than `excess`.
+   *
+   * @param most how many buffers a kernel may have
+   */
+  packed(kernel: Kernel, excess: number, most: number): Kernel | null {
+    const small = new Set<Storage>();
+    for (const { operand } of loadsIn(expressionsIn(kernel))) {
+      const { storage } = operand.tensor;
+      if (operand.dtype === 'float32' && storage.byteLength <= fewBytes && this.#isKnown(storage)) small.add(storage);
+    }
+    const storages = [...small].slice(0, most - 1);
+    const byteLength = storages.reduce((sum, storage) => sum + storage.byteLength, 0);
+    if (storages.length <= excess || byteLength > this.#room) return null;
+    const found = packOperands(kernel, storages, (count) => standing([count]));
+    const launch = this.recorder.prepare(found.producer);
+    if (launch) this.#keepNest(found.producer, launch);
+    return launch && found.kernel;
   }
 
   #keepNest(kernel: LoopNest, launch: PreparedLaunch): void {
@@ -115,3 +139,15 @@ export class KeptLaunches {
     }
   }
 }
+
+/** Stands for the tensors of the values that there will be. */
+const standing = (sizes: readonly number[]): Tensor =>
+  new Tensor(
+    Storage.planned(
+      'float32',
+      sizes.reduce((count, size) => count * size, 1),
+    ),
+    'float32',
+    sizes,
+    contiguousStrides(sizes),
+  );

@@ -99,10 +99,12 @@ export class SameLayout extends LiveIn {
   readonly #isNarrow: boolean;
   readonly #isPacked: boolean;
 
-  constructor(origin: Origin, tensor: Tensor) {
+  /** @param opensOffsets whether an argument may begin elsewhere the next time */
+  constructor(origin: Origin, tensor: Tensor, opensOffsets: boolean) {
     super(origin);
     const { dtype, sizes, strides, handedOnOffset: storageOffset, requiresGrad } = tensor;
-    const isSelected = origin.kind === 'computed' || (origin.kind === 'register' && storageOffset !== 0);
+    const isGiven = opensOffsets && origin.kind === 'register' && storageOffset !== 0;
+    const isSelected = origin.kind === 'computed' || isGiven;
     if (isSelected && !tensor.openOffset) this.open = tensor.openOffset = new OpenNumber(storageOffset);
     // What a step makes of a view it begins with begins where that does, each time.
     else if (origin.kind === 'computed') this.open = tensor.openOffset;
@@ -131,9 +133,9 @@ export class SameLayout extends LiveIn {
 }
 
 /** A live-in for a value, not guarded yet; null where nothing short says that another is as good. */
-export function liveInOf(origin: Origin, value: IValue): LiveIn | null {
+export function liveInOf(origin: Origin, value: IValue, opensOffsets: boolean): LiveIn | null {
   if (isImmutable(value) || value instanceof ScriptObject) return new SameValue(origin, value);
-  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value) : null;
+  if (value instanceof Tensor) return isPlainTensor(value) ? new SameLayout(origin, value, opensOffsets) : null;
   if (value instanceof List) return new SameLength(origin, value, List);
   if (value instanceof Tuple) return new SameLength(origin, value, Tuple);
   return null;

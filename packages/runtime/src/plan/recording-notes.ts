@@ -1,12 +1,23 @@
 import type { OperatorRow } from '@cresset/operators';
 import type { DeviceLayout, IValue, OpenNumber, ScalarType, Storage } from '@cresset/tensor';
-import type { PreparedLaunch } from '@cresset/tensorexpr';
+import type { Kernel, PreparedLaunch } from '@cresset/tensorexpr';
 
 /** A launch of a recording, with the storages that it used: its tensors may lie elsewhere later. */
 export interface LaunchNote {
   readonly launch: PreparedLaunch;
   readonly storages: readonly Storage[];
 }
+
+/** The kernel of a launch, where that is the whole of it and its tensors lie where they did. */
+export function kernelOf({ launch: { kernel, bindings }, storages }: LaunchNote): Kernel | null {
+  return bindings.every(({ operand }, binding) => operand.tensor.storage === storages[binding]) ? kernel : null;
+}
+
+/** The note of a launch whose tensors lie where it is to find them. */
+export const noteOf = (launch: PreparedLaunch): LaunchNote => ({
+  launch,
+  storages: launch.bindings.map(({ operand }) => operand.tensor.storage),
+});
 
 /** A storage that launches of a recording use. */
 export interface StorageNote {

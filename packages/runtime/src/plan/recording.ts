@@ -107,6 +107,8 @@ export class Recording implements HostAccessWatch {
     readonly gradEnabled: boolean,
     /** Registers with numbers that differ from visit to visit. */
     private readonly varyingRegisters: ReadonlySet<number>,
+    /** Whether what it is given may begin elsewhere in its storage the next time. */
+    private readonly opensOffsets: boolean,
   ) {}
 
   // ---- told from elsewhere while an instruction runs
@@ -538,7 +540,7 @@ export class Recording implements HostAccessWatch {
   /** The number of a live-in for this value; -1 where there is none. */
   #addLiveIn(origin: Origin, value: IValue): number {
     const at = this.liveIns.length;
-    const liveIn = at < maxLiveIns ? liveInOf(origin, value) : null;
+    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.opensOffsets) : null;
     if (!liveIn) return -1;
     this.liveIns.push(liveIn);
     const storage = value instanceof Tensor ? value.storage : null;

@@ -1,8 +1,8 @@
 import type { Storage } from '@cresset/tensor';
-import { inlineProducer, type DeviceCapabilities, type LaunchRecorder, type PreparedLaunch } from '@cresset/tensorexpr';
-import { pays } from './fused-launches.ts';
+import { inlineProducer, type DeviceCapabilities, type PreparedLaunch } from '@cresset/tensorexpr';
+import { pays, type Preparation } from './fused-launches.ts';
 import { placesOf, type LaunchPlace } from './launch-order.ts';
-import type { LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from './recording-notes.ts';
 
 /**
  * Makes the longest chains of launches that wait for each other shorter: what a launch waits for it works out itself where that takes less than a launch
@@ -15,7 +15,7 @@ export function shortenChains(
   notes: readonly LaunchNote[],
   isTemporary: (storage: Storage) => boolean,
   capabilities: DeviceCapabilities,
-  recorder: LaunchRecorder,
+  recorder: Preparation,
 ): readonly LaunchNote[] {
   const chains = new Chains(notes, isTemporary, capabilities, recorder);
   const before = chains.longest;
@@ -32,7 +32,7 @@ class Chains {
     notes: readonly LaunchNote[],
     private readonly isTemporary: (storage: Storage) => boolean,
     private readonly capabilities: DeviceCapabilities,
-    private readonly recorder: LaunchRecorder,
+    private readonly recorder: Preparation,
   ) {
     this.#notes = [...notes];
     this.#places = placesOf(notes);
@@ -76,7 +76,7 @@ class Chains {
       merged = next;
       launch = this.recorder.prepare(merged);
     }
-    return launch && { launch, storages: launch.bindings.map(({ operand }) => operand.tensor.storage) };
+    return launch && noteOf(launch);
   }
 
   /** Whether what a launch reads is the same for another one further on, which does not change it either. */

@@ -24,8 +24,10 @@ import type { MadeValue } from './made-value.ts';
 import { DerivedNumber } from './open-params.ts';
 import type { Recording } from './recording.ts';
 import type { LaunchNote, StorageNote } from './recording-notes.ts';
+import { Regions } from './regions.ts';
 import { isSetBy } from './set-attributes.ts';
 import { countNames } from '../run/run-counters.ts';
+import { onPieces } from './storage-pieces.ts';
 import { Stretch, type NumberSource } from './stretch.ts';
 import { StretchStorages, type BoundStorage, type StorageSource } from './stretch-storages.ts';
 
@@ -46,7 +48,9 @@ export function makeStretch(
   recorder: LaunchRecorder,
   limits: StretchLimits,
 ): Stretch {
-  return new StretchBuilder(recording, device, limits).build(end, callers, recorder);
+  const build = (sharesBuffers: boolean): Stretch | null =>
+    new StretchBuilder(recording, device, limits, sharesBuffers).build(end, callers, recorder);
+  return build(true) ?? build(false)!;
 }
 
 class StretchBuilder {
@@ -65,9 +69,12 @@ class StretchBuilder {
     private readonly recording: Recording,
     private readonly device: ComputeDevice,
     private readonly limits: StretchLimits,
+    /** Whether storages may be regions of one buffer. */
+    private readonly sharesBuffers: boolean,
   ) {}
 
-  build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch {
+  /** Null where launches cannot be made with the buffers that storages were to share. */
+  build(end: number, callers: readonly CallInProgress[], recorder: LaunchRecorder): Stretch | null {
     const { recording } = this;
     const { liveIns, liveInStorages, launches, contents, gradEnabled, instructions } = recording;
     const serials: number[] = [];
@@ -95,8 +102,23 @@ class StretchBuilder {
     }));
     const isTemporary = (storage: Storage): boolean =>
       recording.storages.get(storage)?.kind === 'made' && !this.#numbers.has(storage);
-    const fused = this.#fuse(launches, isTemporary, recorder);
+    const { capabilities } = this.device;
+    // The host does one launch after the other, and binds nothing.
+    const joinedNodes = capabilities.host ? 0 : this.limits.joinedNodes;
+    const isGiven = (storage: Storage): boolean => recording.storages.get(storage)?.kind === 'given';
+    const mayBePieces = (storage: Storage): boolean => this.sharesBuffers && joinedNodes > 0 && isGiven(storage);
+    const { launches: apart, pieces } = onPieces(launches, mayBePieces);
+    for (const [piece, { storage }] of pieces) recording.storages.set(piece, recording.storages.get(storage)!);
     const dtypeOf = (storage: Storage): ScalarType => recording.storages.get(storage)!.dtype;
+    const regions = new Regions(apart, pieces, {
+      capabilities,
+      recorder,
+      isShared: this.sharesBuffers,
+      isWide: joinedNodes > 0,
+      isTemporary,
+      dtypeOf,
+    });
+    const fused = this.#fuse(apart, isTemporary, recorder, regions);
     // A kernel may give back what it was given.
     const given = new Set(liveIns.flatMap(({ origin, storage }) => (origin.kind === 'host' ? [] : storage)));
     const handedOut: number[] = [];
@@ -109,9 +131,10 @@ class StretchBuilder {
         this.#passing.add(storage);
       }
     }
-    const { capabilities } = this.device;
-    const { joinedNodes } = this.limits;
-    const arranged = arrangeLaunches(fused, { capabilities, recorder, joinedNodes, isTemporary, dtypeOf });
+    const arranged = arrangeLaunches(fused, { capabilities, recorder, regions, joinedNodes, isTemporary, dtypeOf });
+    if (!arranged) return this.#giveUp();
+    for (const [home, dtype] of regions.homes)
+      recording.storages.set(home, { kind: 'made', dtype, layout: dtype, copy: null, writes: 0 });
     const numbers = this.#numbersOf(arranged.launches);
     const { bound, list } = this.#record(arranged, recorder);
     return new Stretch(
@@ -203,13 +226,15 @@ class StretchBuilder {
     launches: readonly LaunchNote[],
     isTemporary: (storage: Storage) => boolean,
     recorder: LaunchRecorder,
+    regions: Regions,
   ): LaunchNote[] {
     const { capabilities } = this.device;
     const { kept: values } = this.limits;
-    if (!values) return fuseLaunches(launches, isTemporary, capabilities, recorder, (kernel) => kernel);
+    if (!values) return fuseLaunches(launches, isTemporary, capabilities, regions, (kernel) => kernel);
     const kept = new KeptLaunches(values, launches, (storage) => this.#isParameter(storage), recorder);
     const needed = kept.without(launches, isTemporary);
-    const fused = fuseLaunches(needed, isTemporary, capabilities, recorder, (kernel) => kept.lighten(kernel));
+    regions.parameters = kept;
+    const fused = fuseLaunches(needed, isTemporary, capabilities, regions, (kernel) => kept.lighten(kernel));
     const storages: Storage[] = [];
     const numberOf = (storage: Storage): number => {
       const known = this.#numbers.get(storage);
@@ -233,6 +258,12 @@ class StretchBuilder {
       storages[at] = value.storageOf(inputs, storages);
     });
     return fused;
+  }
+
+  #giveUp(): null {
+    for (const source of this.#sources) if (source.kind === 'kept') this.limits.kept!.release(source.value);
+    for (const copy of this.#copies) copy.dispose();
+    return null;
   }
 
   /** Whether what a storage holds is likely to be the same each time. */

@@ -194,6 +194,7 @@ export class StretchPlanner implements Planner {
       at,
       this.context.gradEnabled,
       this.#planned!.sites[at]?.varying ?? new Set(),
+      this.context.limits.joinedNodes === 0,
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();

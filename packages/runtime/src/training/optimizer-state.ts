@@ -76,7 +76,8 @@ function hyperparametersIn(group: IValue): Hyperparameters {
   return found;
 }
 
-function restore({ states, rule }: Trainer, given: readonly GivenState[]): void {
+function restore(trainer: Trainer, given: readonly GivenState[]): void {
+  const { states, rule } = trainer;
   const restored = given.map(({ index, step, tensors }) => {
     const state = states[index];
     if (!state) {
@@ -102,6 +103,13 @@ function restore({ states, rule }: Trainer, given: readonly GivenState[]): void 
     state.steps = rule.countsSteps ? step : 1;
     for (const [name, tensor] of tensors) state.tensors.set(name, tensor);
   }
+  const all = states.flatMap(({ tensors }) => [...tensors].map(([name, tensor]) => ({ tensors, name, tensor })));
+  const own = trainer.zeros(all.map(({ tensor }) => tensor));
+  all.forEach(({ tensors, name, tensor }, at) => {
+    const elements = own[at].storage.hostArrayForWriting(tensor.dtype);
+    (elements as Float32Array).set(tensor.contiguousArray() as Float32Array, own[at].storageOffset);
+    tensors.set(name, own[at]);
+  });
 }
 
 /** The file that `torch.save(optimizer.state_dict())` gives; `torch.load` reads it with `weights_only`. */
@@ -114,7 +122,7 @@ export async function saveOptimizer(
   for (const [index, { steps, tensors }] of states.entries()) {
     if (steps === 0) continue;
     const own = dict(rule.countsSteps ? [['step', Tensor.fromArray(Float32Array.of(steps), [], 'float32')]] : []);
-    for (const [name, tensor] of tensors) own.entries.set(name, tensor);
+    for (const [name, tensor] of tensors) own.entries.set(name, inOwnMemory(tensor));
     state.entries.set(BigInt(index), own);
   }
   let next = 0n;
@@ -134,6 +142,10 @@ export async function saveOptimizer(
     optimizer,
   );
 }
+
+/** A copy: what lies together here each has its own storage in a file of PyTorch's. */
+const inOwnMemory = (tensor: Tensor): Tensor =>
+  Tensor.fromArray(tensor.contiguousArray().slice(), tensor.sizes, tensor.dtype);
 
 function dict(entries: readonly (readonly [string, IValue])[]): Dict {
   const made = new Dict(StringType.get(), AnyType.get());

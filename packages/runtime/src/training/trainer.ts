@@ -9,6 +9,7 @@ import { reachableTensors, toWire } from '../worker/wire/wire-value.ts';
 import { lossOf, type CallArguments, type DifferentiableCall } from './differentiable-call.ts';
 import { UPDATE_RULES, type Hyperparameters, type OptimizerName, type UpdateRule } from './optimizers.ts';
 import { RecordedRun } from './recorded-run.ts';
+import { flatZeros, type TensorShape } from './flat-tensors.ts';
 import { keyOf, StepGraph, StepPlan, type StepInputs, type StepOutputs, type StepShape } from './step-plan.ts';
 import { CallTracer, TracedCall, type DifferentiatedResults } from './traced-call.ts';
 import type { Parameter } from './trainable-parameters.ts';
@@ -211,13 +212,7 @@ export class Trainer {
       ? (_: ParameterState, at: number): boolean => traced.gradients[at]
       : (_: ParameterState, at: number): boolean => inputs.gradients[at] !== null;
     const isChanged = this.states.map((state, at) => hasGradient(state, at) || state.gradient !== null);
-    if (!accumulate) {
-      this.groups.forEach((group, at) => {
-        for (const state of group) {
-          if (isChanged[this.states.indexOf(state)]) this.#begin(state, inputs.hyperparameters[at]);
-        }
-      });
-    }
+    if (!accumulate) this.#begin(isChanged, inputs.hyperparameters);
     const gradients = this.states.map(hasGradient);
     const mayFail = traced ? traced.mayFail(inputs.values) : this.model.runner.context.faults.isPending;
     const shape: StepShape = { traced, rule: this.rule, groups: this.groups, gradients, accumulate, mayFail };
@@ -233,13 +228,24 @@ export class Trainer {
     return plan;
   }
 
-  /** A parameter is about to be changed. */
-  #begin(state: ParameterState, group: Hyperparameters): void {
-    const { sizes, dtype } = state.parameter.tensor;
-    for (const name of this.rule.state(group)) {
-      if (!state.tensors.has(name)) state.tensors.set(name, Tensor.empty(sizes, dtype));
-    }
-    state.steps++;
+  /** Parameters are about to be changed: those that these flags say, in the order of {@link states}. */
+  #begin(isChanged: readonly boolean[], hyperparameters: readonly Hyperparameters[]): void {
+    const changed = this.states.filter((_, at) => isChanged[at]);
+    const missing = this.groups.flatMap((group, at) => {
+      const names = this.rule.state(hyperparameters[at]);
+      const own = group.filter((state) => changed.includes(state));
+      return own.flatMap((state) => names.filter((name) => !state.tensors.has(name)).map((name) => ({ state, name })));
+    });
+    const made = this.zeros(missing.map(({ state }) => state.parameter.tensor));
+    missing.forEach(({ state, name }, at) => state.tensors.set(name, made[at]));
+    for (const state of changed) state.steps++;
+  }
+
+  /** Tensors for what the optimiser keeps. A GPU binds few buffers at a time; the host tells better what is written where each has its own memory. */
+  zeros(shapes: readonly TensorShape[]): Tensor[] {
+    const { device } = this.model.runner.context;
+    const isOnGpu = device !== null && !device.capabilities.host;
+    return isOnGpu ? flatZeros(shapes) : shapes.map(({ sizes, dtype }) => Tensor.empty(sizes, dtype));
   }
 
   /** Gradients that were added up are kept until they are used. */

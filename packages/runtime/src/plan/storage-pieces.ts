@@ -1,0 +1,93 @@
+import { elementSize, Storage, Tensor } from '@cresset/tensor';
+import { elsewhere, expressionsIn, loadsIn, normalise, signatureOf, type Kernel } from '@cresset/tensorexpr';
+import { kernelOf, noteOf, type LaunchNote } from './recording-notes.ts';
+
+/** Launches of a recording that see each part of a storage as a storage by itself. */
+export interface LaunchesOnPieces {
+  readonly launches: readonly LaunchNote[];
+  /** By the storages that stand for parts: tensors of what they are parts of. */
+  readonly pieces: ReadonlyMap<Storage, Tensor>;
+}
+
+/** The elements that a tensor reaches, the last one included. */
+interface Span {
+  readonly tensor: Tensor;
+  readonly first: number;
+  readonly last: number;
+}
+
+/**
+ * Tells parts of storages apart that lie in one and have no element in common, as what an optimiser keeps of its parameters does: who writes to one
+ * does nothing to the others.
+ *
+ * @param mayBePieces whether a storage may be taken apart
+ */
+export function onPieces(
+  launches: readonly LaunchNote[],
+  mayBePieces: (storage: Storage) => boolean,
+): LaunchesOnPieces {
+  const whole = new Set<Storage>();
+  const tensors = new Map<Storage, Set<Tensor>>();
+  for (const note of launches) {
+    const kernel = kernelOf(note);
+    if (!kernel) for (const storage of note.storages) whole.add(storage);
+    for (const tensor of kernel ? tensorsIn(kernel) : []) {
+      const { storage } = tensor;
+      const known = tensors.get(storage);
+      if (known) known.add(tensor);
+      else tensors.set(storage, new Set([tensor]));
+    }
+  }
+  const standing = new Map<Tensor, Tensor>();
+  const pieces = new Map<Storage, Tensor>();
+  for (const [storage, used] of tensors) {
+    if (used.size < 2 || whole.has(storage) || !mayBePieces(storage)) continue;
+    const parts = partsOf([...used]);
+    if (!parts || parts.length < 2) continue;
+    for (const part of parts) {
+      const [{ tensor }] = part;
+      const { dtype } = tensor;
+      const piece = Storage.planned(dtype, storage.byteLength / elementSize(dtype));
+      pieces.set(piece, tensor);
+      for (const { tensor: each, first } of part)
+        standing.set(each, new Tensor(piece, dtype, each.sizes, each.strides, first));
+    }
+  }
+  return pieces.size === 0 ? { launches, pieces } : { launches: launches.map((note) => onOwn(note, standing)), pieces };
+}
+
+function tensorsIn(kernel: Kernel): Set<Tensor> {
+  const loaded = loadsIn(expressionsIn(kernel)).map(({ operand }) => operand.tensor);
+  return new Set([...loaded, ...kernel.stores.map(({ operand }) => operand.tensor)]);
+}
+
+/** Tensors of one storage, those together that reach the same elements; null where it is not known which these are. */
+function partsOf(tensors: readonly Tensor[]): Span[][] | null {
+  if (tensors.some(({ openOffset, dtype }) => openOffset || dtype !== tensors[0].dtype)) return null;
+  const spans = tensors
+    .map((tensor): Span => {
+      const { storageOffset: first, sizes, strides } = tensor;
+      return { tensor, first, last: first + sizes.reduce((sum, size, dim) => sum + (size - 1) * strides[dim], 0) };
+    })
+    .sort((a, b) => a.first - b.first);
+  const parts: Span[][] = [];
+  let end = -1;
+  for (const span of spans) {
+    if (span.first > end) parts.push([]);
+    parts.at(-1)!.push(span);
+    end = Math.max(end, span.last);
+  }
+  return parts;
+}
+
+/** A launch with the storages of parts in the place of those that they lie in. */
+function onOwn(note: LaunchNote, standing: ReadonlyMap<Tensor, Tensor>): LaunchNote {
+  const kernel = kernelOf(note);
+  if (!kernel || ![...tensorsIn(kernel)].some((tensor) => standing.has(tensor))) return note;
+  const own = elsewhere(kernel, ({ tensor, dtype }) => {
+    const other = standing.get(tensor);
+    return other ? { operand: { tensor: other, dtype }, base: null } : null;
+  });
+  const { bindings, params } = signatureOf(normalise(own));
+  return noteOf({ bindings, params, kernel: own });
+}
