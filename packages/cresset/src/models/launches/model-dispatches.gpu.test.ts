@@ -18,6 +18,12 @@ beforeEach(async () => {
 });
 afterEach(() => device.dispose());
 
+/** Has the device pass for one with fewer storage buffers to a kernel. */
+function bindAtMost(buffers: number): void {
+  const maxStorageBuffers = Math.min(buffers, device.capabilities.maxStorageBuffers);
+  Object.defineProperty(device, 'capabilities', { value: { ...device.capabilities, maxStorageBuffers } });
+}
+
 async function load(file: string): Promise<ScriptModule> {
   const { module, unit } = await readModule(new Uint8Array(readFileSync(models + file)));
   return new ScriptModule(module, unit, new RuntimeContext({ device }));
@@ -51,8 +57,7 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
   it.each([16, 8])(
     'ResNet-18: one kernel a convolution, with its batch norm, residual and activation, of at most %i buffers',
     async (buffers) => {
-      const maxStorageBuffers = Math.min(buffers, device.capabilities.maxStorageBuffers);
-      Object.defineProperty(device, 'capabilities', { value: { ...device.capabilities, maxStorageBuffers } });
+      bindAtMost(buffers);
       const model = await load('resnet18/resnet18.pt');
       const output = (await model.call('forward', [waves([1, 3, 32, 32])])) as Tensor;
       expect(model.lastRun).toMatchObject({ dispatches: 23, submits: 1, readbacks: 0, hostFallback: [] });
@@ -77,16 +82,22 @@ describe.skipIf(!existsSync(models))('dispatches of whole models', () => {
     expect(device.counters.liveBytes).toBe(before);
   });
 
-  it.each([
+  const replayed = [
     // A product for queries, keys and values, attention, output; the norms; two products behind them.
     ['bert_sdpa/bert_sdpa.pt', () => [tokens(16), ones(16), null], 24],
     ['bert_sdpa/bert_sdpa.traced.pt', () => [tokens(16), ones(16)], 24],
     // The norms are part of the products behind them.
     ['vit_tiny/vit_tiny.pt', () => [waves([1, 3, 224, 224])], 31],
     ['mobilenetv3_small/mobilenetv3_small.pt', () => [waves([1, 3, 64, 64])], 43],
-  ] as const)(
-    '%s, replayed',
-    async (file, args, dispatches) => {
+  ] as const;
+  it.each(
+    replayed.flatMap(([file, args, dispatches]) =>
+      [16, 8].map((buffers) => [file, buffers, args, dispatches] as const),
+    ),
+  )(
+    '%s, replayed, with %i buffers to a kernel',
+    async (file, buffers, args, dispatches) => {
+      bindAtMost(buffers);
       const model = await load(file);
       const results: number[][] = [];
       for (let run = 0; run < 3; run++) {
