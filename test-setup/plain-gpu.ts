@@ -4,7 +4,6 @@ import { fetchHardwareSchedules, type DeviceCapabilities } from '@cresset/tensor
 export const plainGpu: DeviceCapabilities = {
   f16: false,
   subgroupSize: 0,
-  immediates: false,
   software: false,
   hardware: await fetchHardwareSchedules(),
   maxWorkgroupSize: 256,

@@ -14,8 +14,6 @@ export interface DeviceCapabilities {
   readonly f16: boolean;
   /** Subgroup operations are there; 0 where they are not. */
   readonly subgroupSize: number;
-  /** Scalars may travel as immediates. */
-  readonly immediates: boolean;
   /** A software adapter: workgroup memory and barriers cost more than they save. */
   readonly software: boolean;
   /** Schedules for a GPU that is none of software; null where there is none. */

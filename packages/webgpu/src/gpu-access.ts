@@ -111,7 +111,6 @@ function capabilitiesOf(device: GPUDevice, info: AdapterInfo | undefined): Devic
   return {
     f16: features.has('shader-f16'),
     subgroupSize: features.has('subgroups') && tellsSubgroups() ? (info?.subgroupMaxSize ?? 0) : 0,
-    immediates: false,
     software: info?.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(names),
     hardware: null,
     maxWorkgroupSize: Math.min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX),

@@ -43,7 +43,6 @@ export class WasmDevice implements ComputeDevice {
   readonly capabilities: DeviceCapabilities = {
     f16: false,
     subgroupSize: 0,
-    immediates: false,
     software: false,
     hardware: null,
     host: true,
