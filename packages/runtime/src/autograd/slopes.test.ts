@@ -114,8 +114,18 @@ describe('gradients', () => {
 
   it('a value that was kept may not be turned in place', async () => {
     await expect(gradientOf('y = x * 1\nz = y * y\ny.t_()\nreturn z.sum()', MATRIX)).rejects.toThrow(
-      'one of the variables needed for gradient computation has been modified by an inplace operation',
+      'one of the variables needed for gradient computation has been modified by an inplace operation: [torch.DoubleTensor [3, 2]], which is output 0 of T, is at version 1; expected version 0 instead',
     );
+  });
+
+  it('each time that it is turned counts, and what a step gave is shown as it was', async () => {
+    const turned = 'y.unsqueeze_(0)\ny.squeeze_(0)\ny.t_()\ny.mul_(2)\nreturn z.sum()';
+    await expect(gradientOf(`y = x * 1\nz = y * y\n${turned}`, MATRIX)).rejects.toThrow(
+      'is at version 4; expected version 0 instead',
+    );
+    await expect(
+      gradientOf('z = (x * 1).exp()\nz.unsqueeze_(0)\nz.squeeze_(0)\nz.t_()\nreturn z.sum()', MATRIX),
+    ).rejects.toThrow('Tensor [2, 3]], which is output 0 of Exp, is at version 3; expected version 0 instead');
   });
 
   it('resizing goes by scales in the precision of the elements', async () => {

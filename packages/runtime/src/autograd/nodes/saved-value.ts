@@ -1,6 +1,6 @@
 import { OperatorError } from '@cresset/operators';
 import { List, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
-import { historyOf, versionOf, type Edge } from '../recording/tensor-history.ts';
+import { changesOf, historyOf, type Edge } from '../recording/tensor-history.ts';
 
 /** How C++ names tensors by dtype. */
 export const tensorTypes: Partial<Record<ScalarType, string>> = {
@@ -39,7 +39,7 @@ export class SavedValue {
     this.#value = value instanceof List ? new List(value.elementType, [...value.items]) : value;
     this.#versions = tensorsOf(value).map((tensor) => ({
       tensor,
-      version: versionOf(tensor),
+      version: changesOf(tensor),
       sizes: tensor.sizes,
     }));
   }
@@ -47,15 +47,14 @@ export class SavedValue {
   /** Throws PyTorch's error where somebody wrote to it in place. */
   unpack(): IValue {
     for (const { tensor, version, sizes } of this.#versions) {
-      const isViewed = tensor.sizes !== sizes;
-      const current = versionOf(tensor) + (isViewed ? 1 : 0);
+      const current = changesOf(tensor);
       if (current === version) continue;
       const maker = this.producer ?? historyOf(tensor).edge;
       const origin = maker
         ? `, which is output ${maker.output} of ${maker.node.name.replace(/Backward0?(?=\d*$)/, '')},`
         : '';
       throw new OperatorError(
-        `one of the variables needed for gradient computation has been modified by an inplace operation: [torch.${tensorTypes[tensor.dtype] ?? 'Float'}Tensor [${tensor.sizes.join(', ')}]]${origin} is at version ${current}; expected version ${version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).`,
+        `one of the variables needed for gradient computation has been modified by an inplace operation: [torch.${tensorTypes[tensor.dtype] ?? 'Float'}Tensor [${(this.producer ? sizes : tensor.sizes).join(', ')}]]${origin} is at version ${current}; expected version ${version} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).`,
       );
     }
     return this.#value;

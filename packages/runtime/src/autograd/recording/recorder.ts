@@ -34,6 +34,7 @@ import {
   countApart,
   emptyHistory,
   historyOf,
+  noteTurn,
   isDifferentiable,
   knownHistoryOf,
   requiresGrad,
@@ -313,6 +314,7 @@ async function becomeView(
   const { sizes, strides, storageOffset, requiresGrad: isRequired } = view;
   Object.assign(tensor, { sizes, strides, storageOffset, requiresGrad: isRequired });
   setHistory(tensor, historyOf(view));
+  noteTurn(tensor);
   return [tensor];
 }
 

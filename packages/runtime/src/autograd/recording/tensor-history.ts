@@ -72,6 +72,14 @@ export function bumpVersion(tensor: Tensor): void {
   versions.set(counterOf(tensor), versionOf(tensor) + 1);
 }
 
+/** How often tensors became other views of their elements in place, recorded. */
+const turns = new WeakMap<Tensor, number>();
+
+export const noteTurn = (tensor: Tensor): void => void turns.set(tensor, (turns.get(tensor) ?? 0) + 1);
+
+/** How often programs wrote to a tensor, or had it become another view. */
+export const changesOf = (tensor: Tensor): number => versionOf(tensor) + (turns.get(tensor) ?? 0);
+
 const counterOf = (tensor: Tensor): object => counters.get(tensor) ?? tensor.storage;
 
 /** Writes by way of a tensor and its views are no writes to others that share the elements, as of what `Tensor.data` gives. */
