@@ -82,6 +82,7 @@ export const subjects: readonly Subject[] = [
   of('cumsum over dim 1', 'x.cumsum(1)', square),
   of('cumsum over dim 0', 'x.cumsum(0)', square),
   of('max_pool2d', 'torch.max_pool2d(x, [2, 2])', image),
+  of('max_pool2d 3×3, every second', 'torch.max_pool2d(x, [3, 3], [2, 2], [1, 1])', image),
   of('avg_pool2d 3×3', 'torch.avg_pool2d(x, [3, 3], [1, 1], [1, 1])', image),
   of('transposition', 'x.t().contiguous()', square),
   of('permutation to channels last', 'x.permute(0, 2, 3, 1).contiguous()', image),

@@ -185,7 +185,9 @@ function writeLines(
   from: Code,
   to: Code,
 ): void {
-  writer.points(axes, from, to, root, (line) =>
-    writer.loops([time], line, (step) => writeStores(writer, stores, step)),
-  );
+  const alongLine = (line: Scope): void => writer.loops([time], line, (step) => writeStores(writer, stores, step));
+  const [axis, ...others] = axes;
+  // A step waits for the one before it, through memory: three other lines go on meanwhile.
+  if (others.length === 0) writer.allSteps(axis, from, to, root, alongLine);
+  else writer.points(axes, from, to, root, alongLine);
 }

@@ -318,6 +318,9 @@ class Reduction {
 function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'argmin', scope: Scope): Value {
   const { type } = expr.body;
   const inLanes = writer.differs(expr, scope);
+  const [line, ...others] = expr.axes;
+  const isAlong = !inLanes && others.length === 0 && type !== 'bool' && writer.floats.lanes === 4;
+  if (isAlong && takesLanesAlong(writer, expr.body, line, scope)) return writePositionAlong(writer, expr, fn, scope);
   const form: Form = type === 'float' || inLanes ? 'lanes' : 'scalar';
   const all = Array.from({ length: writer.groupsOf(expr, scope) }, () => ({
     best: writer.body.local(valueType(type, form)),
@@ -360,20 +363,72 @@ function writePosition(writer: LoopWriter, expr: ReduceExpr, fn: 'argmax' | 'arg
   return { form: 'scalar', code: writer.keep(scope, 'i64', i64.ofInteger(all[0].position.get)) };
 }
 
+/** As `writePosition`, four steps of a line at a time: each lane has a winner of its own, and the first of the best ones is found in the end. */
+function writePositionAlong(
+  writer: LoopWriter,
+  { body, axes: [line] }: ReduceExpr,
+  fn: 'argmax' | 'argmin',
+  scope: Scope,
+): Value {
+  const { type } = body;
+  const end = writer.valueIn('scalar', line.extent, scope);
+  const winners = Array.from({ length: GROUPS / 2 }, () => ({
+    best: writer.body.vector(),
+    position: writer.body.vector(),
+  }));
+  type Winner = (typeof winners)[number];
+  for (const { best, position } of winners) {
+    scope.code.push(best.set(writer.valueIn('lanes', neutralElement(fn, type), scope)), position.set(v128.zero));
+  }
+  const isBetterThan = (x: Code, y: Code, inner: Scope): Code =>
+    writer.keep(inner, 'v128', isBetter(fn, type, 'lanes', x, y, writer.floats));
+  const take = ({ best, position }: Winner, value: Code, at: Code, wins: Code, inner: Scope): void => {
+    inner.code.push(best.set(v128.select(value, best.get, wins)), position.set(v128.select(at, position.get, wins)));
+  };
+  /** Steps go upwards: one that is no better than the winner comes too late. */
+  const step = (winner: Winner, inner: Scope): void => {
+    const value = writer.keep(inner, 'v128', writer.valueIn('lanes', body, inner));
+    take(winner, value, writer.valueIn('lanes', line, inner), isBetterThan(value, winner.best.get, inner), inner);
+  };
+  const join = (winner: Winner, value: Code, at: Code): void => {
+    const isBehind = isBetterThan(winner.best.get, value, scope);
+    const isEarlier = v128.andNot(i32x4.lt(at, winner.position.get), isBehind);
+    const wins = v128.or(isBetterThan(value, winner.best.get, scope), isEarlier);
+    take(winner, value, at, writer.keep(scope, 'v128', wins), scope);
+  };
+  const inGroups = (start: Code, groups: number): Code =>
+    writer.laneSteps(line, start, end, scope, groups, (inner) => {
+      writer.groups.each(groups, (group) => step(winners[group], inner));
+    });
+  const rest = inGroups(inGroups(i32.const(0), winners.length), 1);
+  const [first, ...others] = winners;
+  for (const { best, position } of others) join(first, best.get, position.get);
+  for (const order of [
+    [2, 3, 0, 1],
+    [1, 0, 3, 2],
+  ]) {
+    const [value, at] = [first.best, first.position].map(({ get }) =>
+      writer.keep(scope, 'v128', v128.shuffle(get, get, order)),
+    );
+    join(first, value, at);
+  }
+  writer.steps(line, rest, end, scope, (inner) => step(first, inner));
+  return { form: 'scalar', code: writer.keep(scope, 'i64', i64.ofInteger(i32x4.extract(first.position.get, 0))) };
+}
+
 function isBetter(
   fn: 'argmax' | 'argmin',
   type: ExprType,
   form: Form,
   x: Code,
   best: Code,
-  { code: { ne, gt, lt } }: Floats,
+  { code: { eq, ge, le } }: Floats,
 ): Code {
   if (type === 'bool') return form === 'lanes' ? v128.andNot(x, best) : i32.and(x, i32.eqz(best));
   if (type !== 'float') {
     const own = type === 'i64' ? i64 : form === 'lanes' ? i32x4 : i32;
     return fn === 'argmax' ? own.gt(x, best) : own.lt(x, best);
   }
-  const isNan = (value: Code): Code => ne(value, value);
-  const better = fn === 'argmax' ? gt(x, best) : lt(x, best);
-  return v128.or(better, v128.andNot(isNan(x), isNan(best)));
+  // A NaN is in no order: it is better than any number, and nothing is better than it.
+  return v128.andNot(eq(best, best), fn === 'argmax' ? le(x, best) : ge(x, best));
 }

@@ -19,6 +19,8 @@ export interface PoolWindows {
   place(o: Expr, tap: Expr): { readonly at: Expr; readonly conditions: readonly Expr[] };
   /** Elements of window `o` as a float; `padded` counts padding too. */
   length(o: Expr, padded: boolean): Expr;
+  /** The same windows on the input with a border of so many elements before it, within which all of them lie; null where they do anyway. */
+  readonly bordered: { readonly border: number; readonly windows: PoolWindows } | null;
 }
 
 /** Windows of `kernel` elements `dilation` apart, a new one every `stride`. */
@@ -37,9 +39,16 @@ export function slidingWindows(
   const size = indexParam(inputSize);
   const pad = indexParam(padding);
   const shift = (at: Expr): Expr => (padding === 0 ? at : sub(at, pad));
+  const borderedSize = (outputSize - 1) * stride + dilation * (kernel - 1) + 1;
   return {
     inputSize,
     outputSize,
+    bordered: inside
+      ? null
+      : {
+          border: padding,
+          windows: slidingWindows(borderedSize, outputSize, kernel, stride, 0, dilation),
+        },
     step: dilation,
     first: (o) => startOf(o) + tapAt(o, 0) * dilation,
     count: (o) => Math.max(0, Math.min(kernel, tapAt(o, inputSize)) - tapAt(o, 0)),
@@ -77,6 +86,7 @@ export function adaptiveWindows(inputSize: number, outputSize: number): PoolWind
   return {
     inputSize,
     outputSize,
+    bordered: null,
     step: 1,
     first: startOf,
     count: countOf,

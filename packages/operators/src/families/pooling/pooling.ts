@@ -6,6 +6,7 @@ import {
   cast,
   constant,
   exprTypeOf,
+  extentOf,
   reduce,
   TensorView,
   type AxisExpr,
@@ -17,7 +18,7 @@ import { sizesText } from '../../kernels/dimensions.ts';
 import { check, notImplementedFor } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
-import { add, div, floatParam, mul, where } from '../../kernels/expressions.ts';
+import { add, div, floatParam, index, indexParam, mul, sub, where } from '../../kernels/expressions.ts';
 import { fillInPieces, numbersInPieces, storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { adaptiveWindows, forEachWindow, pooledSize, slidingWindows, type PoolWindows } from './pool-windows.ts';
 
@@ -65,6 +66,34 @@ function deviceWindows({ input, windows }: Pool, out: TensorView): DeviceWindows
   };
 }
 
+/**
+ * The pool of an input with its border, whose elements are worked out once. The host asks of each element of each window whether it lies inside otherwise,
+ * and windows that share elements ask of each more than once.
+ */
+function withBorder(pool: Pool, border: Expr, label: string, context: LoweringContext): Pool {
+  const { input, windows } = pool;
+  const all = windows.map((window) => window.bordered ?? { border: 0, windows: window });
+  const read = windows.reduce((product, window) => product * window.outputSize * extentOf(axis('k', window.taps)), 1);
+  const size = all.reduce((product, { windows: { inputSize } }) => product * inputSize, 1);
+  if (!context.device.capabilities.host || windows.every(({ bordered }) => !bordered) || read < 2 * size) return pool;
+  const batch = input.dim - windows.length;
+  const target = context.temporary(
+    [...input.sizes.slice(0, batch), ...all.map((each) => each.windows.inputSize)],
+    input.dtype,
+  );
+  const view = new TensorView(target);
+  const axes = view.axes();
+  const at = axes.map((own, dim) => (dim < batch ? own : sub(own, indexParam(all[dim - batch].border))));
+  const conditions = windows.flatMap(({ inputSize }, dim) => [
+    binary('ge', at[batch + dim], index(0)),
+    binary('lt', at[batch + dim], indexParam(inputSize)),
+  ]);
+  const value = where(conditions, new TensorView(input).at(at), border);
+  const stores = [{ operand: view.operand, offset: view.offsetAt(axes), value }];
+  context.launch({ kind: 'nest', label: `${label}, border`, axes, innerAxes: [], stores });
+  return { input: target, windows: all.map((each) => each.windows) };
+}
+
 function lowest(dtype: ScalarType, type: ExprType): Expr {
   if (type === 'float') return constant('float', -Infinity);
   if (type === 'i64') return constant('i64', -(2n ** 63n));
@@ -101,9 +130,10 @@ function* hostMaxPool(pool: Pool, [out, indices]: readonly Tensor[]): Pieces {
 function lowerMaxPool(label: string, pool: Pool, [out, indices]: readonly Tensor[], context: LoweringContext): void {
   if (out.numel === 0) return;
   const target = new TensorView(out);
-  const { axes, taps, at, conditions } = deviceWindows(pool, target);
-  const element = new TensorView(pool.input).at(at);
-  const value = where(conditions, element, lowest(pool.input.dtype, element.type));
+  const border = lowest(pool.input.dtype, exprTypeOf(pool.input.dtype));
+  const bordered = indices ? pool : withBorder(pool, border, label, context);
+  const { axes, taps, at, conditions } = deviceWindows(bordered, target);
+  const value = where(conditions, new TensorView(bordered.input).at(at), border);
   const stores = [
     { operand: target.operand, offset: target.offsetAt(axes), value: reduce('max', taps, value) as Expr },
   ];
@@ -175,8 +205,9 @@ function lowerAveragePool(
 ): void {
   if (out.numel === 0) return;
   const target = new TensorView(out);
-  const { axes, taps, at, conditions } = deviceWindows(pool, target);
-  const element = where(conditions, cast('float', new TensorView(pool.input).at(at)), constant('float', 0));
+  const bordered = withBorder(pool, cast(exprTypeOf(pool.input.dtype), constant('float', 0)), label, context);
+  const { axes, taps, at, conditions } = deviceWindows(bordered, target);
+  const element = where(conditions, cast('float', new TensorView(bordered.input).at(at)), constant('float', 0));
   const batch = pool.input.dim - pool.windows.length;
   const divisor =
     override === null
