@@ -36,6 +36,11 @@ export interface JitOptions {
    */
   readonly numThreads?: number | undefined;
   /**
+   * How many elements tensors may have for work on what lies on the host to be done there, in models that are loaded from now on and compute on a device:
+   * 1000 unless set, nothing below zero (`CRESSET_SMALL_WORK`).
+   */
+  readonly smallWork?: number | undefined;
+  /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
    */
@@ -82,6 +87,7 @@ export function setJitOptions(changed: JitOptions): void {
     fuseOnCpu: 'boolean',
     webAssembly: 'boolean',
     numThreads: 'number',
+    smallWork: 'number',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',
@@ -153,6 +159,7 @@ function readOptions(): JitOptions {
     executor: read('CRESSET_JIT_EXECUTOR') as ExecutorKind | undefined,
     webAssembly: flag('CRESSET_WEBASSEMBLY'),
     numThreads: number('CRESSET_NUM_THREADS'),
+    smallWork: number('CRESSET_SMALL_WORK'),
     logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
     typeVerbosity: number('PYTORCH_JIT_TYPE_VERBOSITY'),
     optLimit: read('PYTORCH_JIT_OPT_LIMIT'),

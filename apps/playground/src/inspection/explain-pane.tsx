@@ -99,15 +99,17 @@ function StretchTable({ stretches }: { stretches: Explanation['stretches'] }) {
             <th scope="col" class="number">
               kinds of inputs
             </th>
+            <th scope="col">on the host</th>
             <th scope="col">ends before</th>
             <th scope="col">because of</th>
           </tr>
         </thead>
         <tbody>
-          {stretches.map(({ launches, recordings, endsAt, reason }, at) => (
+          {stretches.map(({ launches, recordings, onHost, endsAt, reason }, at) => (
             <tr key={at}>
               <td class="number">{launches}</td>
               <td class="number">{recordings}</td>
+              <td>{onHost.map(([name, count]) => (count > 1 ? `${name} ×${count}` : name)).join(', ')}</td>
               <td>
                 <code>{endsAt}</code>
               </td>

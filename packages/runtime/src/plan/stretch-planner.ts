@@ -311,6 +311,7 @@ export class StretchPlanner implements Planner {
           launches: longest.launchCount,
           scheduled: longest.scheduled,
           recordings: site.stretches.length,
+          onHost: longest.onHost,
           endsAt: instruction.op === 'OP' ? instruction.operand.name : instruction.op,
           reason,
           patched: [...new Set(site.stretches.flatMap(({ patched }) => patched))].sort(),

@@ -43,7 +43,8 @@ export class Stretch {
   readonly #computed: (readonly IValue[] | null)[];
   readonly #computedOnHost: (readonly IValue[] | null)[];
   /** What its work on the host is counted as. */
-  readonly #hostLabels: CountedNames;
+  /** What the host does in it. */
+  readonly onHost: CountedNames;
   /** What its launches take along. */
   readonly #numbers: (number | bigint)[] = [];
   /** The register that held another number than it was recorded for, when it was last looked at; -1 where there was none. */
@@ -83,7 +84,7 @@ export class Stretch {
     this.#serials = serials;
     this.#computed = steps.map(() => null);
     this.#computedOnHost = hostSteps.map(() => null);
-    this.#hostLabels = countNames(hostSteps.map(({ step }) => step.name));
+    this.onHost = countNames(hostSteps.map(({ step }) => step.name));
     const places = <Kind>(kind: abstract new (...args: never[]) => Kind): number[] =>
       liveIns.flatMap((liveIn, at) => (liveIn instanceof kind ? at : []));
     this.#growing = places(GrowingList);
@@ -232,7 +233,7 @@ export class Stretch {
     }
     const { counters } = execution.context;
     counters.device.addAll(this.labels);
-    counters.hostSmall.addAll(this.#hostLabels);
+    counters.hostSmall.addAll(this.onHost);
     counters.replayed += this.launchCount;
     frame.programCounter = this.end;
   }

@@ -6,6 +6,7 @@ import type { HostContext, LoweringContext, OpenUp, PreparedCall, RandomGenerato
 import type { IValue, Storage } from '@cresset/tensor';
 import type { ScheduledLaunch } from '@cresset/tensorexpr';
 import type { Execution } from './execution.ts';
+import type { CountedNames } from './run-counters.ts';
 
 /** What a planner knows of a stretch of a function. */
 export interface RecordedStretch {
@@ -19,6 +20,8 @@ export interface RecordedStretch {
   /** The operator that the stretch ends before, and why it does. */
   readonly endsAt: string;
   readonly reason: string;
+  /** Operators of the longest recording that the host does, how often each: none of their tensors has more elements than `smallWork` says. */
+  readonly onHost: CountedNames;
   /** What may be another number each time, and is written into the recording's params with each replay. */
   readonly patched: readonly string[];
 }

@@ -1,4 +1,4 @@
-import { compilerServices } from '@cresset/ir';
+import { compilerServices, jitOptions } from '@cresset/ir';
 import type { HostContext, RandomGenerator } from '@cresset/operators';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { FaultLog } from './fault-log.ts';
@@ -42,7 +42,8 @@ export class RuntimeContext implements HostContext {
   constructor(options: RuntimeContextOptions = {}) {
     this.device = options.device ?? null;
     this.#generator = options.generator ?? new PhiloxGenerator();
-    this.limits = { ...defaultLimits, ...options.limits };
+    const { smallWork = defaultLimits.smallWork } = jitOptions();
+    this.limits = { ...defaultLimits, smallWork, ...options.limits };
     this.#print = options.print ?? ((text) => console.log(text));
     this.#warn = options.warn ?? ((text) => console.warn(text));
     const limit = options.memoryLimit ?? null;

@@ -14,6 +14,11 @@ export interface DeviceReport {
   readonly description: string;
   /** Why this one was chosen. */
   readonly reason: string;
+  /**
+   * Where the model computes on a device: up to so many elements of each tensor, work on what lies on the host is done there, without a launch (`setJitOptions({ smallWork })`). `explain()`
+   * tells of what.
+   */
+  readonly smallWork?: number;
 }
 
 /** A parameter or buffer, without its elements. */

@@ -93,13 +93,13 @@ export class HostedModel {
   ) {
     this.loadedProgram = loaded;
     this.#device = device;
-    this.deviceReport = report;
     const context = new RuntimeContext({
       device,
       memoryLimit: memoryLimit ?? null,
       print: (text) => output.print(text),
       warn: (text) => output.warn(text),
     });
+    this.deviceReport = device ? { ...report, smallWork: context.limits.smallWork } : report;
     this.runner = new ScriptModule(loaded.module, loaded.unit, context, {
       loadDebugTables: () => loaded.debugTables.load(),
       weights: loaded.weights ?? null,

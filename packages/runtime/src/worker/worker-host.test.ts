@@ -1,6 +1,6 @@
 import { registerAllOperators } from '@cresset/operators';
 import { readFileSync } from 'node:fs';
-import { CressetError } from '@cresset/ir';
+import { CressetError, setJitOptions } from '@cresset/ir';
 import type { ComputeDevice, DeviceCapabilities } from '@cresset/tensorexpr';
 import { describe, expect, it } from 'vitest';
 import { register as registerMemory } from '../parts/memory.ts';
@@ -139,6 +139,21 @@ describe('WorkerHost', () => {
     const about = { type: 'query', model: 1, module: '', method: 'forward', about: 'explain' } as const;
     const { explanation } = await client.request('explained', about);
     expect(explanation.place).toEqual(summary.device);
+  });
+
+  it('tells up to how many elements work is left to the host beside a device, and takes another number', async () => {
+    const load = { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'webgpu' } as const;
+    const placed = async (): Promise<number | undefined> => {
+      const client = connect(() => Promise.resolve(deviceOf({}, 'GPU')));
+      return (await client.request('loaded', load)).summary.device.smallWork;
+    };
+    expect(await placed()).toBe(1000);
+    setJitOptions({ smallWork: -1 });
+    try {
+      expect(await placed()).toBe(-1);
+    } finally {
+      setJitOptions({ smallWork: undefined });
+    }
   });
 
   it('takes any adapter before JavaScript', async () => {

@@ -1,3 +1,4 @@
+import { setJitOptions } from '@cresset/ir';
 import { OperatorCall } from '@cresset/operators';
 import { registerAllParts } from '@cresset/runtime';
 import { Tensor, type IValue } from '@cresset/tensor';
@@ -58,9 +59,23 @@ describe('small work that a program with a device does on the host', () => {
     }
     expect(looked).toEqual([smallOnes, [], [], [], []]);
     const { dispatches, replayed } = functions.module.lastRun!;
-    expect([replayed, functions.explain('masked').stretches.length]).toEqual([dispatches, 1]);
+    const { stretches } = functions.explain('masked');
+    expect([replayed, stretches.length]).toEqual([dispatches, 1]);
+    expect(stretches[0].onHost).toEqual(functions.module.lastRun!.hostSmall);
     // What was handed out is nobody else's afterwards.
     for (const { got, want } of kept) expect(got.map(numbers)).toEqual(want);
+  });
+
+  it('is none where the switch says so', async () => {
+    setJitOptions({ smallWork: -1 });
+    try {
+      const functions = new PythonFunctions(source, { device: new NullGpu().open() });
+      for (let run = 0; run < 3; run++) await functions.call('masked', [intsOf(1, 0, 1), tensorOf([64, 64])]);
+      expect(functions.module.lastRun!.hostSmall).toEqual([]);
+      expect(functions.explain('masked').stretches.map(({ onHost }) => onHost)).toEqual([[]]);
+    } finally {
+      setJitOptions({ smallWork: undefined });
+    }
   });
 
   it('is a part of what is replayed: nothing is lowered, made or sent that the run before had not', async () => {
