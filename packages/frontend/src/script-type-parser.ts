@@ -125,6 +125,15 @@ interface ParameterType {
   readonly N: number | undefined;
 }
 
+/** What is said of a generic type that does not tell what it holds. */
+export function bareTypeMessage(name: string): string {
+  const missing =
+    name === 'Dict'
+      ? 'contained types. Please add contained type, e.g. Dict[int, int]'
+      : `a contained type. Please add a contained type, e.g. ${name}[int]`;
+  return `Attempted to use ${name} without ${missing}`;
+}
+
 /** Turns annotations into types and definitions into schemas (PyTorch: ScriptTypeParser). */
 export class ScriptTypeParser {
   readonly #resolver: Resolver | undefined;
@@ -176,11 +185,7 @@ export class ScriptTypeParser {
     }
     const generic = bare.replace(/^torch\.(jit|futures)\./, '');
     if (MISSING_CONTAINED.has(generic)) {
-      const missing =
-        generic === 'Dict'
-          ? 'contained types. Please add contained type, e.g. Dict[int, int]'
-          : `a contained type. Please add a contained type, e.g. ${generic}[int]`;
-      throw compileError(range, `Attempted to use ${generic} without ${missing}`);
+      throw compileError(range, bareTypeMessage(generic));
     }
     throw compileError(range, `Unknown type name '${name}'`);
   }

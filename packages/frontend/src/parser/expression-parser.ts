@@ -1,4 +1,4 @@
-import { ErrorReport } from '@cresset/ir';
+import { ErrorReport, type SourceRange } from '@cresset/ir';
 import { negateNumber, parseNumber } from './number-literal.ts';
 import { parseStringExpression } from './string-expression.ts';
 import { TokenStream } from './token-stream.ts';
@@ -130,7 +130,11 @@ export class ExpressionParser {
   protected parseExpOrStarred(): Expr {
     const { stream } = this;
     if (stream.cur.kind !== '*') {
-      return this.parseExp();
+      const expr = this.parseExp();
+      if (stream.cur.kind === ':=') {
+        throw new ErrorReport(stream.range(expr.range.start, expr.range.start + 1), "NamedExpr aren't supported");
+      }
+      return expr;
     }
     const star = stream.next();
     const expr = this.parseExp();
@@ -255,7 +259,7 @@ export class ExpressionParser {
         case '.': {
           stream.next();
           const selector = this.#parseSelector();
-          const range = stream.isPython ? stream.rangeFrom(expr.range.start) : selector.range;
+          const range = stream.isPython ? this.#selectRange(expr, selector) : selector.range;
           expr = { kind: 'select', range, value: expr, selector };
           break;
         }
@@ -269,6 +273,19 @@ export class ExpressionParser {
           return expr;
       }
     }
+  }
+
+  /** Python tells no place of an attribute: PyTorch counts it from the end of what stands before the dot. */
+  #selectRange(value: Expr, selector: Ident): SourceRange {
+    const { text } = this.stream.source;
+    let start = value.range.end + 1;
+    while (/\s/.test(text.charAt(start))) start++;
+    return this.stream.range(value.range.start, start + selector.name.length);
+  }
+
+  /** From an opening bracket to the last of what stands in it: Python does not tell where the closing one is. */
+  #markBracket(open: Token, last: Expr | undefined): SourceRange {
+    return this.stream.mark(open, open.start, last?.range.end ?? open.end);
   }
 
   /** A name after a dot: keywords too, since attributes of saved modules may be called anything. */
@@ -342,13 +359,10 @@ export class ExpressionParser {
       return makeTuple(stream.rangeFrom(open.start), []);
     }
     const inner = this.parseExpOrExpTuple();
-    if (stream.cur.kind === ':=') {
-      throw new ErrorReport(stream.range(inner.range.start, inner.range.start + 1), "NamedExpr aren't supported");
-    }
     const result = stream.cur.kind === 'for' ? this.#parseComprehension(inner, open.start) : inner;
     stream.expect(')');
     return inner.kind === 'tuple' && stream.isPython && result === inner
-      ? { ...inner, range: stream.rangeFrom(open.start) }
+      ? { ...inner, range: stream.range(open.start, inner.range.end) }
       : result;
   }
 
@@ -369,13 +383,13 @@ export class ExpressionParser {
       }
     }
     stream.expect(']');
-    return { kind: 'list', range: stream.mark(open), inputs };
+    return { kind: 'list', range: this.#markBracket(open, inputs.at(-1)), inputs };
   }
 
   /** The `for … in …` after the element of a list comprehension or generator. */
   #parseComprehension(elt: Expr, start: number): Expr {
     const [target, iter] = this.#parseComprehensionClause(start);
-    return { kind: 'list-comp', range: this.stream.rangeFrom(start), elt, target, iter };
+    return { kind: 'list-comp', range: this.stream.range(start, iter.range.end), elt, target, iter };
   }
 
   /** `start`: where the comprehension starts. */
@@ -417,7 +431,7 @@ export class ExpressionParser {
       if (stream.cur.kind === 'for' && keys.length === 0) {
         const [target, iter] = this.#parseComprehensionClause(open.start);
         stream.expect('}');
-        return { kind: 'dict-comp', range: stream.rangeFrom(open.start), key, value, target, iter };
+        return { kind: 'dict-comp', range: stream.range(open.start, iter.range.end), key, value, target, iter };
       }
       keys.push(key);
       values.push(value);
@@ -426,7 +440,7 @@ export class ExpressionParser {
       }
     }
     stream.expect('}');
-    return { kind: 'dict', range: stream.mark(open), keys, values };
+    return { kind: 'dict', range: this.#markBracket(open, values.at(-1)), keys, values };
   }
 
   #parseCall(callee: Expr): Expr {

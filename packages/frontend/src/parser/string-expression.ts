@@ -45,10 +45,12 @@ class StringExpressionParser {
         text += this.#unescape(token, parts, parts.body);
       }
     }
-    const range = stream.rangeFrom(start);
     if (!isFormat) {
+      // PyTorch counts the characters that the string has and one quote.
+      const range = stream.isPython ? stream.range(start, start + text.length + 1) : stream.rangeFrom(start);
       return { kind: 'string', range, text };
     }
+    const range = stream.range(start, values.at(-1)?.range.end ?? start + 1);
     const callee: Expr = {
       kind: 'select',
       range,

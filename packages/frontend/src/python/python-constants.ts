@@ -6,8 +6,9 @@ import { plain, PythonEvaluation, type PythonNames } from './python-evaluation.t
 import { CastError, castToType, pythonRepr, pythonTypeName, TorchCode, type PythonValue } from './python-value.ts';
 import type { Resolver } from '../resolver.ts';
 import { dottedName, type ConstantScope } from '../script-type-parser.ts';
+import { OpaquePythonValue } from '../values/opaque-python-value.ts';
 import { SimpleValue } from '../values/simple-value.ts';
-import { SugaredValue } from '../values/sugared-value.ts';
+import type { SugaredValue } from '../values/sugared-value.ts';
 import type { Assign, AugAssign, Expr, Param } from '../parser/tree.ts';
 
 /** Computes an expression as TorchScript does. */
@@ -175,7 +176,7 @@ function valueAssignedTo(name: string, statement: Assign | AugAssign): Expr | un
 }
 
 /** A value of the file in a function, to which it would have to be passed (PyTorch: PythonValue). */
-export class GlobalValue extends SugaredValue {
+export class GlobalValue extends OpaquePythonValue {
   readonly value: PythonValue;
 
   constructor(value: PythonValue) {
@@ -183,21 +184,13 @@ export class GlobalValue extends SugaredValue {
     this.value = value;
   }
 
-  override kind(): string {
-    return `python value of type '${pythonTypeName(this.value)}'`;
+  protected override pythonType(): string {
+    return pythonTypeName(this.value);
   }
 
   /** The value itself, where Python would compute with it. */
   asConstant(...[range, fn]: Parameters<SugaredValue['asValue']>): SugaredValue {
     return new SimpleValue(fn.graphBeingDefined.insertConstant(plain(this.value), range));
-  }
-
-  override asValue(...[range]: Parameters<SugaredValue['asValue']>): never {
-    throw compileError(
-      range,
-      `${this.kind()} cannot be used as a value. Perhaps it is a closed over global variable? If so, please consider passing it in ` +
-        'as an argument or use a local variable instead.',
-    );
   }
 
   override call({ range }: Parameters<SugaredValue['call']>[0]): never {

@@ -1,14 +1,24 @@
-import { operatorsFor, scalarTypeCode, type GraphFunction, type ScalarTypeName, type SourceRange } from '@cresset/ir';
+import {
+  ErrorReport,
+  operatorsFor,
+  scalarTypeCode,
+  type GraphFunction,
+  type ScalarTypeName,
+  type SourceRange,
+  type Value,
+} from '@cresset/ir';
 import { builtinFunctionTable } from '../builtin-function-table.ts';
 import { ExceptionValue } from '../values/callable-value.ts';
 import { compileError } from '../compilation-error.ts';
 import { functionalLibrary } from '../functional/library.ts';
+import { bareTypeMessage } from '../script-type-parser.ts';
 import { LegacyTensorConstructor } from '../values/legacy-tensor-constructor.ts';
 import { OpsValue } from '../native-resolver.ts';
+import { OpaquePythonValue } from '../values/opaque-python-value.ts';
 import { pythonBuiltin } from '../values/python-builtin-value.ts';
 import { BuiltinFunction, SimpleValue } from '../values/simple-value.ts';
 import { SpecialFormValue } from '../values/special-form-value.ts';
-import { SugaredValue } from '../values/sugared-value.ts';
+import { SugaredValue, type SugaredCall } from '../values/sugared-value.ts';
 
 /** A plain Python value that becomes a constant where it is used: `math.pi`, `torch.float32`. */
 class PythonConstant extends SugaredValue {
@@ -29,9 +39,45 @@ class PythonConstant extends SugaredValue {
   }
 
   override attr(range: SourceRange, fn: GraphFunction, field: string): SugaredValue {
-    return new SimpleValue(this.asValue(range, fn)).attr(range, fn, field);
+    return this.#asSimple(range, fn).attr(range, fn, field);
+  }
+
+  override hasAttr(range: SourceRange, fn: GraphFunction, field: string): boolean {
+    return this.#asSimple(range, fn).hasAttr(range, fn, field);
+  }
+
+  override setAttr(range: SourceRange, fn: GraphFunction, field: string, value: Value): void {
+    this.#asSimple(range, fn).setAttr(range, fn, field, value);
+  }
+
+  override asTuple(range: SourceRange, fn: GraphFunction, sizeHint?: number): readonly SugaredValue[] {
+    return this.#asSimple(range, fn).asTuple(range, fn, sizeHint);
+  }
+
+  override iter(range: SourceRange, fn: GraphFunction): SugaredValue {
+    return this.#asSimple(range, fn).iter(range, fn);
+  }
+
+  override len(range: SourceRange, fn: GraphFunction): Value {
+    return this.#asSimple(range, fn).len(range, fn);
+  }
+
+  override getitem(range: SourceRange, fn: GraphFunction, index: Value): SugaredValue {
+    return this.#asSimple(range, fn).getitem(range, fn, index);
+  }
+
+  #asSimple(range: SourceRange, fn: GraphFunction): SimpleValue {
+    return new SimpleValue(this.asValue(range, fn));
   }
 }
+
+/** Members of `torch` that PyTorch takes for operators until they are called. */
+const UNKNOWN_OPERATORS: ReadonlySet<string> = new Set(
+  'Tensor dtype finfo Generator get_default_dtype is_tensor typename'.split(' '),
+);
+
+/** Generic types that say nothing without what they hold. */
+const BARE_TYPES: ReadonlySet<string> = new Set(['List', 'Optional', 'Tuple', 'Union', 'Dict']);
 
 /** Element types under the names that `torch` has for them. */
 const DTYPES: Readonly<Record<string, ScalarTypeName>> = {
@@ -192,6 +238,11 @@ const MODULES: ReadonlySet<string> = new Set([
   'torch._lowrank',
   'torch.autograd',
   'torch.overrides',
+  'torch.distributed',
+  'torch.onnx',
+  'torch.quantization',
+  'torch.testing',
+  'torch.utils',
   'torch._C',
   'torch._C._nn',
   'torch._C._linalg',
@@ -203,7 +254,7 @@ const MODULES: ReadonlySet<string> = new Set([
 ]);
 
 /** A Python module that programs use, by its full name (PyTorch: PythonModuleValue). */
-export class PythonModule extends SugaredValue {
+export class PythonModule extends OpaquePythonValue {
   readonly #name: string;
 
   constructor(name: string) {
@@ -211,8 +262,16 @@ export class PythonModule extends SugaredValue {
     this.#name = name;
   }
 
-  override kind(): string {
+  protected override pythonType(): string {
     return 'module';
+  }
+
+  override call(call: SugaredCall): SugaredValue {
+    // PyTorch takes its source for that of a function.
+    if (this.#name !== 'math' && this.#name !== 'cmath') {
+      throw compileError(call.range, 'Expected a single top-level function');
+    }
+    return super.call(call);
   }
 
   override attr(range: SourceRange, _fn: GraphFunction, field: string): SugaredValue {
@@ -287,6 +346,9 @@ function torchMember(field: string): SugaredValue | undefined {
   if (field === 'ops') {
     return new OpsValue();
   }
+  if (UNKNOWN_OPERATORS.has(field)) {
+    return new BuiltinFunction(`aten::${field}`);
+  }
   // What torch/__init__.py imports is its own module too: `torch.torch.special` is a name some sources have.
   if (field === 'torch') {
     return new PythonModule('torch');
@@ -354,12 +416,18 @@ export function resolvePythonName(name: string): SugaredValue | undefined {
   if (name === 'warnings') {
     return new WarningsModule();
   }
+  if (name === 'Tensor' || name === 'Any') {
+    return new BuiltinFunction(name === 'Any' ? 'aten::_Any' : 'aten::Tensor');
+  }
+  if (BARE_TYPES.has(name)) {
+    throw new ErrorReport(undefined, bareTypeMessage(name));
+  }
   // It knows no annotation, unlike `dict()`.
   return name === 'OrderedDict' ? new BuiltinFunction('aten::dict') : pythonBuiltin(name);
 }
 
-class WarningsModule extends SugaredValue {
-  override kind(): string {
+class WarningsModule extends OpaquePythonValue {
+  protected override pythonType(): string {
     return 'module';
   }
 

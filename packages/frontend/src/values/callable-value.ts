@@ -213,7 +213,7 @@ export class ExceptionValue extends SugaredValue {
   }
 
   override kind(): string {
-    return 'exception';
+    return 'Python exception';
   }
 
   override call({ range, fn, args }: SugaredCall): SugaredValue {

@@ -1,6 +1,7 @@
 import { Argument, FunctionSchema, TensorType, type SourceRange } from '@cresset/ir';
 import { compileError } from '../compilation-error.ts';
 import { matchSchema } from '../emission/schema-matching.ts';
+import { OpaquePythonValue } from './opaque-python-value.ts';
 import { SugaredValue, type SugaredCall } from './sugared-value.ts';
 
 /** Functions of Python that TorchScript has not. */
@@ -51,7 +52,7 @@ class UnsupportedBuiltin extends SugaredValue {
 }
 
 /** To PyTorch it is a function of Python that takes and gives tensors, which it can compile and nothing but Python can run. */
-class PythonClass extends SugaredValue {
+class PythonClass extends OpaquePythonValue {
   readonly #name: string;
 
   constructor(name: string) {
@@ -59,8 +60,8 @@ class PythonClass extends SugaredValue {
     this.#name = name;
   }
 
-  override kind(): string {
-    return `python value of type 'type'`;
+  protected override pythonType(): string {
+    return 'type';
   }
 
   override call(call: SugaredCall): never {
