@@ -1,4 +1,4 @@
-import { jitOptions, type Graph } from '@cresset/ir';
+import { jitOptions, type Graph, type Node } from '@cresset/ir';
 import type { ScriptObject } from '@cresset/tensor';
 import { annotateWarns } from './cleanup/annotate-warns.ts';
 import { canonicalizeOps } from './cleanup/canonicalize-ops.ts';
@@ -38,6 +38,8 @@ export interface OptimizeOptions extends PassEnvironment {
   readonly autocast?: ((graph: Graph, evaluate: ConstantEvaluator) => void) | undefined;
   /** Groups operators into kernels: where there is a device to run them. */
   readonly fuse: FuseOptions | null;
+  /** Whether all trips of a loop are likely to be done at once where it is run: it is not unrolled then. */
+  readonly isRolled?: ((loop: Node) => boolean) | undefined;
   /** Whether what types say of tensors is used: where the graph is run with tensors of those types alone. */
   readonly useShapes?: boolean;
   /** Is told of the graph after every step. */
@@ -128,7 +130,7 @@ function runProfilingInsensitiveOptimizations(
  */
 export function runOptimization(
   graph: Graph,
-  { evaluate, useShapes }: OptimizeOptions,
+  { evaluate, useShapes, isRolled }: OptimizeOptions,
   step: Step,
   whereUnrolled = false,
 ): void {
@@ -137,7 +139,7 @@ export function runOptimization(
   step('peephole', () => peepholeOptimize(graph, { disableShapes }));
   step('propagate constants', () => propagateConstants(graph, evaluate));
   step('pool constants', () => poolConstants(graph));
-  const isUnrolled = step('unroll loops', () => unrollLoops(graph));
+  const isUnrolled = step('unroll loops', () => unrollLoops(graph, isRolled));
   if (whereUnrolled && !isUnrolled) return;
   const hasNewLists = step('remove list mutation', () => removeListMutation(graph));
   if (!isUnrolled && !hasNewLists) return;

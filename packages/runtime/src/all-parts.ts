@@ -5,6 +5,7 @@ import { register as registerExecutors } from './parts/executors.ts';
 import { register as registerFreezing } from './parts/freezing.ts';
 import { register as registerAuthoring } from './parts/authoring.ts';
 import { register as registerInspection } from './parts/inspection.ts';
+import { register as registerLoops } from './parts/loops.ts';
 import { register as registerMemory } from './parts/memory.ts';
 import { register as registerPasses } from './parts/passes.ts';
 import { register as registerPlans } from './parts/plans.ts';
@@ -21,6 +22,7 @@ export function registerAllParts(): void {
   registerExecutors();
   registerFreezing();
   registerInspection();
+  registerLoops();
   registerMemory();
   registerPasses();
   registerPlans();

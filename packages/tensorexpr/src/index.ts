@@ -30,6 +30,7 @@ export * from './expressions/scalar-functions.ts';
 export { computesDoubles } from './kernels/precision.ts';
 export * from './schedules/schedule.ts';
 export { describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
+export { rollTrips, type LoopTrip, type RolledTrips } from './fusion/roll-trips.ts';
 export { scheduledLaunch, type ScheduledLaunch } from './schedules/scheduled-launch.ts';
 export { rowReductions, sharedTileVectors } from './schedules/shared-tile-schedule.ts';
 export type { Ordering, OrderWay, Routine } from './kernels/routine.ts';

@@ -28,6 +28,7 @@ import * as authoring from '@cresset/runtime/parts/authoring';
 import * as executors from '@cresset/runtime/parts/executors';
 import * as freezing from '@cresset/runtime/parts/freezing';
 import * as inspection from '@cresset/runtime/parts/inspection';
+import * as loops from '@cresset/runtime/parts/loops';
 import * as memory from '@cresset/runtime/parts/memory';
 import * as passes from '@cresset/runtime/parts/passes';
 import * as plans from '@cresset/runtime/parts/plans';
@@ -54,6 +55,7 @@ const ALL = {
   layers,
   layouts,
   linalg,
+  loops,
   losses,
   memory,
   nested,

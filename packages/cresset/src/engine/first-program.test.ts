@@ -55,4 +55,16 @@ describe('the first source that a page compiles', () => {
     expect(namesOf((await unit.run.explain()).parts)).toEqual(['authoring', 'host', ...parts].sort());
     await shutdown();
   });
+
+  it.each([
+    ['x[i] * y', ['indexing', 'loops']],
+    ['x * y + i', []],
+  ])('a loop of %s runs with %j', async (step, parts) => {
+    const { script, shutdown, tensor } = await freshLibrary();
+    const text = `def run(x, y):\n    for i in range(4):\n        y = ${step}\n    return y\n`;
+    const unit = await script<'run'>(text, { device: 'cpu' });
+    await unit.run(tensor(x), tensor([2]));
+    expect(namesOf((await unit.run.explain()).parts)).toEqual(['authoring', 'host', ...parts].sort());
+    await shutdown();
+  });
 });

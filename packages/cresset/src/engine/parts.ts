@@ -18,6 +18,7 @@ const PARTS = {
   layers: () => import('@cresset/operators/parts/layers'),
   layouts: () => import('@cresset/operators/parts/layouts'),
   linalg: () => import('@cresset/operators/parts/linalg'),
+  loops: () => import('@cresset/runtime/parts/loops'),
   losses: () => import('@cresset/operators/parts/losses'),
   memory: () => import('@cresset/runtime/parts/memory'),
   nested: () => import('@cresset/operators/parts/nested'),

@@ -17,9 +17,13 @@ const MAX_BODY_SIZE = 32;
 /** With fewer trips than this, known beforehand, nothing is left of the loop. */
 const MAX_BODY_REPEATS = 64n;
 
-/** Unrolls loops with short bodies that only the number of trips ends (PyTorch: UnrollLoops). */
-export function unrollLoops(graph: Graph): boolean {
-  return unrollAndSweep(graph, ([body]) => sizeOf(body, MAX_BODY_SIZE + 1) <= MAX_BODY_SIZE);
+/**
+ * Unrolls loops with short bodies that only the number of trips ends (PyTorch: UnrollLoops).
+ *
+ * @param isLeft whether a loop is better off as it is
+ */
+export function unrollLoops(graph: Graph, isLeft: (loop: Node) => boolean = () => false): boolean {
+  return unrollAndSweep(graph, ([body], loop) => sizeOf(body, MAX_BODY_SIZE + 1) <= MAX_BODY_SIZE && !isLeft(loop));
 }
 
 /** Unrolls loops whose number of trips is a constant (PyTorch: UnrollConstantLoops). */

@@ -134,10 +134,12 @@ export class GraphExecutor {
 
   /** What the passes are given that make a plan. */
   optimizeOptions(spec: RunSpec, self: ScriptObject | null, onStep?: StepListener): OptimizeOptions {
+    const { autocast, loopRolling } = compilerServices<RuntimeServices>();
     return {
       evaluate: evaluateConstant,
       compileDecomposition,
-      autocast: compilerServices<RuntimeServices>().autocast,
+      autocast,
+      isRolled: spec.maxFusedTensors > 0 ? loopRolling?.isLikely : undefined,
       self,
       unstableAttributes: this.#unstableAttributes,
       fuse: spec.maxFusedTensors > 0 ? { maxTensors: spec.maxFusedTensors } : null,

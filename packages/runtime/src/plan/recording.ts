@@ -18,6 +18,7 @@ import type { Frame } from '../interpreter/frame.ts';
 import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction } from '../interpreter/code/instruction.ts';
+import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { isAppend } from './recordable.ts';
@@ -51,6 +52,32 @@ interface Mark {
   readonly appends: number;
 }
 
+/** What a stretch is made of. */
+export type Recorded = Pick<
+  Recording,
+  | 'frame'
+  | 'gradEnabled'
+  | 'notesFaults'
+  | 'firstSerial'
+  | 'instructions'
+  | 'liveIns'
+  | 'liveInStorages'
+  | 'launches'
+  | 'labels'
+  | 'contents'
+  | 'storages'
+  | 'registers'
+  | 'steps'
+  | 'hostSteps'
+  | 'draws'
+  | 'appends'
+  | 'sourceOf'
+  | 'liveInOf'
+  | 'isConstant'
+  | 'isOfFaults'
+  | 'attributeOf'
+>;
+
 /**
  * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
  * registers at its end. It says why it cannot go on where that is so; what came before holds then.
@@ -67,6 +94,8 @@ export class Recording implements HostAccessWatch {
   /** Registers that hold something else than before: their values; undefined for those that were given up. */
   readonly registers = new Map<number, IValue | undefined>();
   instructions = 0;
+  /** The loop of whose trips it is the first, where they are to be rolled. */
+  loop: LoopInProgress | null = null;
   /** Whether its launches note faults, whose places belong to one call stack. */
   notesFaults = false;
   /** Storages with a larger number were made while it went on. */
@@ -84,6 +113,10 @@ export class Recording implements HostAccessWatch {
   /** Guarded since the instruction began. */
   #guarded: LiveIn[] = [];
   #step: Step | null = null;
+  /** How registers came to hold views of live-ins that are the same each time. */
+  readonly #views = new Map<number, Step>();
+  /** Numbers that were open before it. */
+  #untouched: readonly OpenNumber[] = [];
   /** The one that runs. */
   #instruction: Instruction | null = null;
   readonly #liveInObjects = new Map<object, number>();
@@ -197,7 +230,7 @@ export class Recording implements HostAccessWatch {
     // Of nothing that may be another time, the result is not either: whoever looks at it may go by it.
     if (!inputs || inputs.every(isFixed)) return call.run(args, context);
     // Elements are others each time, and so is where they lie: that decides nothing that is recorded.
-    const untouched = this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
+    const untouched = this.#openNumbers();
     watchHostAccess(null);
     try {
       const result = call.run(args, context);
@@ -210,6 +243,10 @@ export class Recording implements HostAccessWatch {
     } finally {
       watchHostAccess(this);
     }
+  }
+
+  #openNumbers(): OpenNumber[] {
+    return this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
   }
 
   /** Where a replay takes the arguments of a call on the host from; null where it can't. */
@@ -344,6 +381,7 @@ export class Recording implements HostAccessWatch {
       }
     }
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
+    this.#untouched = this.#step ? this.#openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
     return null;
   }
@@ -377,11 +415,16 @@ export class Recording implements HostAccessWatch {
   /** What an instruction does anew each time, if it is of that kind. */
   #stepOf(instruction: Instruction): Step | null {
     const { inputs } = instruction;
-    const isOperator = instruction.op === 'OP' || instruction.op === 'DIRECT';
-    if (!isOperator || !inputs.some((register) => this.#varying.has(this.#sources.get(register) ?? -1))) {
-      return null;
-    }
-    const { row } = instruction.operand;
+    const isVarying = inputs.some((register) => this.#varying.has(this.#sources.get(register) ?? -1));
+    if (isVarying) for (const register of inputs) this.#repeatView(register);
+    return isVarying ? this.#repeatable(instruction) : null;
+  }
+
+  /** An operator on views, sizes or numbers that goes by live-ins alone. */
+  #repeatable(instruction: Instruction): Step | null {
+    if (instruction.op !== 'OP' && instruction.op !== 'DIRECT') return null;
+    const { inputs, operand } = instruction;
+    const { row } = operand;
     if (!row || row.readsElements || !(row.scalar || row.view)) return null;
     if (!inputs.every((register) => register < 0 || this.#sources.has(register))) return null;
     return {
@@ -390,6 +433,16 @@ export class Recording implements HostAccessWatch {
         register < 0 ? { constant: this.frame.get(register) } : { liveIn: this.#sources.get(register)! },
       ),
     };
+  }
+
+  /** Has a view that something varying is made of be made anew each time too: it is a live-in then, as what it is a view of. */
+  #repeatView(register: number): void {
+    const view = this.#views.get(register);
+    if (!view || this.#sources.has(register)) return;
+    this.#views.delete(register);
+    const step = this.steps.push(view) - 1;
+    const at = this.#addLiveIn({ kind: 'computed', step, at: 0 }, this.frame.get(register));
+    if (at >= 0) this.#sources.set(register, at);
   }
 
   #guardInputs({ inputs }: Instruction): void {
@@ -436,6 +489,8 @@ export class Recording implements HostAccessWatch {
     const made: number[] = [];
     if (this.#step && this.launches.length === this.#mark.launches && this.contents.length === this.#mark.contents) {
       const step = this.steps.push(this.#step) - 1;
+      // Where a view begins is worked out anew, of wherever that begins which it is a view of.
+      for (const open of this.#untouched) open.isRead = false;
       for (const [at, register] of outputs.entries()) {
         made.push(this.#addLiveIn({ kind: 'computed', step, at }, this.frame.get(register)));
         this.#varying.add(made[at]);
@@ -458,19 +513,33 @@ export class Recording implements HostAccessWatch {
     }
     if (instruction.inputs.some((register) => this.#wasChanged(register)))
       return this.#end('a tensor that changes its shape');
+    const view = made.length === 0 && outputs.length === 1 ? this.#viewOf(instruction) : null;
     outputs.forEach((register, at) => {
+      this.#views.delete(register);
       this.registers.set(register, this.frame.get(register));
       const source = made[at] ?? moved[at] ?? this.#sourceOfResult(register);
       if (source === undefined) this.#sources.delete(register);
       else this.#sources.set(register, source);
     });
+    if (view) this.#views.set(outputs[0], view);
     for (const register of instruction.clears) {
       this.registers.set(register, undefined);
       this.#sources.delete(register);
+      this.#views.delete(register);
     }
     this.instructions++;
     this.#written.clear();
     return null;
+  }
+
+  /** How the view that an instruction made can be made again. */
+  #viewOf(instruction: Instruction): Step | null {
+    const step = this.#repeatable(instruction);
+    const value = this.frame.get(instruction.outputs[0]);
+    if (!step?.row.view || !(value instanceof Tensor) || this.launches.length > this.#mark.launches) return null;
+    const isOf = (input: Step['inputs'][number]): boolean =>
+      'liveIn' in input && this.liveInStorages[input.liveIn] === value.storage;
+    return step.inputs.some(isOf) ? step : null;
   }
 
   #noteAppend({ inputs: [register, item] }: Instruction): void {

@@ -22,7 +22,7 @@ import { laterReads } from './later-reads.ts';
 import { SameLayout } from './live-in.ts';
 import type { MadeValue } from './made-value.ts';
 import { DerivedNumber } from './open-params.ts';
-import type { Recording } from './recording.ts';
+import type { Recorded } from './recording.ts';
 import type { LaunchNote, StorageNote } from './recording-notes.ts';
 import { Regions } from './regions.ts';
 import { isSetBy } from './set-attributes.ts';
@@ -41,7 +41,7 @@ export interface StretchLimits {
 
 /** Makes a stretch of what was recorded up to the instruction `end`. */
 export function makeStretch(
-  recording: Recording,
+  recording: Recorded,
   end: number,
   callers: readonly CallInProgress[],
   device: ComputeDevice,
@@ -66,7 +66,7 @@ class StretchBuilder {
   readonly #madeObjects = new Map<object, number>();
 
   constructor(
-    private readonly recording: Recording,
+    private readonly recording: Recorded,
     private readonly device: ComputeDevice,
     private readonly limits: StretchLimits,
     /** Whether storages may be regions of one buffer. */

@@ -8,8 +8,11 @@ import type { CallInProgress } from '../interpreter/program-place.ts';
 import type { Execution } from '../run/execution.ts';
 import type { Planner, RecordedStretch } from '../run/planner.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
+import { compilerServices } from '@cresset/ir';
+import type { LoopRolling, RuntimeServices } from '../services.ts';
 import { KeptValues } from './kept-values.ts';
-import { maxLaunches, Recording } from './recording.ts';
+import { loopBodyAt, type LoopBody, type LoopInProgress } from './loop-body.ts';
+import { maxLaunches, Recording, type Recorded } from './recording.ts';
 import { refusalOf } from './recordable.ts';
 import { makeStretch } from './stretch-builder.ts';
 import type { Stretch } from './stretch.ts';
@@ -25,6 +28,13 @@ const maxUseless = 2;
 /** After so many recordings at a place none of which was ever of use, it rests for as many visits. */
 const maxUnused = 512;
 
+/** Loops of fewer trips are gone through trip by trip. */
+const minRolledTrips = 4;
+/** So many attempts to roll the trips of a loop come to nothing before there are no more. */
+const maxRefused = 2;
+/** Numbers of trips that a loop is kept rolled for. */
+const maxRolled = 8;
+
 /** Codes of errors that there is no room for what a replay needs, found before it does anything: smaller steps may have it. */
 const lacksMemory: ReadonlySet<string> = new Set(['MEMORY_LIMIT', 'DEVICE_BUFFER_TOO_LARGE']);
 
@@ -38,8 +48,23 @@ interface Site {
   resting: number;
   /** Registers whose numbers were others than recordings had been made for. */
   readonly varying: Set<number>;
+  /** What of a loop begins here, where its trips may be rolled. */
+  loop: RolledLoop | null;
   /** Where the latest recording ended, and why. */
   end: { readonly at: number; readonly instruction: Instruction; readonly reason: string } | null;
+}
+
+/** The body of a loop whose trips may be done at once. */
+interface RolledLoop {
+  readonly body: LoopBody;
+  /** All trips from one on. */
+  readonly rolled: Stretch[];
+  /** The trip that was made last. */
+  trip: number;
+  /** The first trip of the time before, and how many there were: they are rolled when they come again. */
+  before: string;
+  /** Trips from which on they cannot be rolled, in the same words. */
+  readonly refused: string[];
 }
 
 /** What is known of a function. */
@@ -60,6 +85,7 @@ export class StretchPlanner implements Planner {
   readonly #stretches = new Map<Stretch, Site>();
   /** What recordings have made of parameters; a program with a limit to its memory keeps nothing. */
   readonly #kept: KeptValues;
+  readonly #rolling: LoopRolling | null = compilerServices<RuntimeServices>().loopRolling ?? null;
   #launches = 0;
   #clock = 0;
   #code: Code | null = null;
@@ -97,7 +123,14 @@ export class StretchPlanner implements Planner {
     if (passed && passed.frame === frame && at > passed.start && at < passed.end) return 0;
     const { sites } = this.#planned!;
     const site = sites[at];
+    const rolled = site?.loop?.rolled.find((each) => this.#matches(each, frame, callers));
+    if (rolled) return this.#replay(rolled, site!, frame, execution);
     const stretch = site ? this.#find(site, frame, callers) : null;
+    const loop = site?.loop ? this.#loopToRoll(site.loop, frame) : null;
+    if (stretch && loop) {
+      this.#begin(frame, at, callers, loop);
+      return 0;
+    }
     if (stretch) return this.#replay(stretch, site!, frame, execution);
     if (site && !this.#isWorthRecording(site, frame)) {
       return site.useless >= maxUseless && site.stretches.length === 0 ? this.#rest(at) : 0;
@@ -156,8 +189,10 @@ export class StretchPlanner implements Planner {
   }
 
   #replay(stretch: Stretch, site: Site, frame: Frame, execution: Execution): number {
-    if (site.last) site.last.next = stretch;
-    site.last = stretch;
+    if (!site.loop?.rolled.includes(stretch)) {
+      if (site.last) site.last.next = stretch;
+      site.last = stretch;
+    }
     site.unused = 0;
     stretch.lastUse = ++this.#clock;
     // Errors are told at an instruction that has begun.
@@ -177,6 +212,42 @@ export class StretchPlanner implements Planner {
     return stretch.instructions;
   }
 
+  // ---- loops
+
+  /** The loop whose trip begins here, where it is worth it to roll what is left of it. */
+  #loopToRoll(loop: RolledLoop, frame: Frame): LoopInProgress | null {
+    const trip = Number(frame.getPlain(loop.body.trip));
+    const isNext = trip === loop.trip + 1;
+    loop.trip = trip;
+    const { body, before, refused } = loop;
+    if (isNext && refused.length === 0) return null;
+    const trips = Number(frame.getPlain(body.maxTrips));
+    const now = `${trip} of ${trips}`;
+    if (!isNext) loop.before = now;
+    // What the first trip finds may be of another kind than what it leaves.
+    const isDue = isNext ? refused.at(-1) === `${trip - 1} of ${trips}` : before === now;
+    return isDue && !refused.includes(now) && trips - trip >= minRolledTrips ? { body, trip, trips } : null;
+  }
+
+  #finishRolled(recording: Recording, loop: LoopInProgress, end: number): void {
+    const { frame, start } = recording;
+    const site = this.#siteAt(frame, start);
+    const isWhole = end === loop.body.end && recording.launches.length > 0 && recording.isWhole;
+    const tools = { context: this.context, device: this.#device, recorder: this.#recorder };
+    const rolled = isWhole && this.#rolling!.roll(recording, loop, tools);
+    const stretch = rolled && this.#make(rolled, end);
+    recording.close();
+    const { rolled: known, refused } = site.loop!;
+    if (!stretch) {
+      refused.push(`${loop.trip} of ${loop.trips}`);
+      if (refused.length > maxRefused) site.loop = null;
+      return;
+    }
+    known.push(stretch);
+    this.#stretches.set(stretch, site);
+    if (known.length > maxRolled) this.#forget(leastUsed(known));
+  }
+
   // ---- recording
 
   #isWorthRecording(site: Site, frame: Frame): boolean {
@@ -188,7 +259,7 @@ export class StretchPlanner implements Planner {
     return site.useless < maxUseless;
   }
 
-  #begin(frame: Frame, at: number, callers: () => CallInProgress[]): void {
+  #begin(frame: Frame, at: number, callers: () => CallInProgress[], loop: LoopInProgress | null = null): void {
     const recording = new Recording(
       frame,
       at,
@@ -198,8 +269,9 @@ export class StretchPlanner implements Planner {
     );
     if (recording.before(frame.code.instructions[at]) !== null) {
       recording.close();
-      return this.#markUseless(frame.code, at, at);
+      return this.#markUseless(frame, at, at);
     }
+    recording.loop = loop;
     this.#callers = callers;
     this.resume(recording);
   }
@@ -240,32 +312,39 @@ export class StretchPlanner implements Planner {
   #finish(end: number, instruction: Instruction, reason: string): void {
     const recording = this.recording!;
     this.suspend();
-    const { frame, start, launches } = recording;
+    const { frame, start, launches, loop } = recording;
+    if (loop) return this.#finishRolled(recording, loop, end);
     if (launches.length === 0 || !recording.isWhole) {
       recording.close();
-      return this.#markUseless(frame.code, start, end);
+      return this.#markUseless(frame, start, end);
     }
-    const site = this.#siteAt(frame.code, start);
+    const site = this.#siteAt(frame, start);
     site.end = { at: end, instruction, reason };
-    const callers = this.#callers!().slice(0, -1);
-    const kept = this.context.budget ? null : this.#kept;
-    const { joinedNodes } = this.context.limits;
-    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
+    const stretch = this.#make(recording, end);
     recording.close();
-    stretch.lastUse = ++this.#clock;
     if (site.last) site.last.next = stretch;
     site.last = stretch;
     site.stretches.push(stretch);
     if (++site.unused > maxUnused) site.resting = site.unused;
     this.#stretches.set(stretch, site);
-    this.#launches += stretch.launchCount;
     if (site.stretches.length > maxAtPlace) this.#forget(leastUsed(site.stretches));
     while (this.#stretches.size > maxStretches || this.#launches > maxLaunchesKept) {
       this.#forget(leastUsed(this.#stretches.keys()));
     }
   }
 
-  #siteAt(code: Code, at: number): Site {
+  #make(recording: Recorded, end: number): Stretch {
+    const callers = this.#callers!().slice(0, -1);
+    const kept = this.context.budget ? null : this.#kept;
+    const { joinedNodes } = this.context.limits;
+    const stretch = makeStretch(recording, end, callers, this.#device, this.#recorder, { kept, joinedNodes });
+    stretch.lastUse = ++this.#clock;
+    this.#launches += stretch.launchCount;
+    return stretch;
+  }
+
+  #siteAt(frame: Frame, at: number): Site {
+    const { code } = frame;
     this.#refusalAt(code, at);
     const { sites } = this.#planned!;
     return (sites[at] ??= {
@@ -275,14 +354,22 @@ export class StretchPlanner implements Planner {
       unused: 0,
       resting: 0,
       varying: new Set(),
+      loop: this.#rolledLoopAt(frame, at),
       end: null,
     });
   }
 
+  #rolledLoopAt(frame: Frame, at: number): RolledLoop | null {
+    const body = this.#rolling && loopBodyAt(frame.code, at);
+    if (!body) return null;
+    const trip = Number(frame.getPlain(body.counter)) - 1;
+    return { body, rolled: [], refused: [], trip, before: `${trip} of ${Number(frame.getPlain(body.maxTrips))}` };
+  }
+
   /** What begins further on in the same instructions comes to nothing either. */
-  #markUseless(code: Code, start: number, end: number): void {
+  #markUseless(frame: Frame, start: number, end: number): void {
     for (let at = start; at <= Math.max(start, end - 1); at++) {
-      if (this.#refusalAt(code, at) === null) this.#siteAt(code, at).useless++;
+      if (this.#refusalAt(frame.code, at) === null) this.#siteAt(frame, at).useless++;
     }
   }
 
@@ -290,7 +377,10 @@ export class StretchPlanner implements Planner {
     const site = this.#stretches.get(stretch)!;
     this.#stretches.delete(stretch);
     this.#launches -= stretch.launchCount;
-    site.stretches.splice(site.stretches.indexOf(stretch), 1);
+    for (const stretches of [site.stretches, site.loop?.rolled ?? []]) {
+      const at = stretches.indexOf(stretch);
+      if (at >= 0) stretches.splice(at, 1);
+    }
     for (const other of site.stretches) if (other.next === stretch) other.next = null;
     if (site.last === stretch) site.last = null;
     stretch.dispose(this.#recorder, this.#kept);
@@ -302,23 +392,26 @@ export class StretchPlanner implements Planner {
 
   report(code: Code): RecordedStretch[] {
     return (this.#codes.get(code)?.sites ?? []).flatMap((site): RecordedStretch[] => {
-      if (!site?.end || site.stretches.length === 0) return [];
-      const longest = site.stretches.reduce((a, b) => (b.launchCount > a.launchCount ? b : a));
-      const { instruction, reason } = site.end;
-      return [
-        {
-          instructions: longest.instructions,
-          launches: longest.launchCount,
-          scheduled: longest.scheduled,
-          recordings: site.stretches.length,
-          onHost: longest.onHost,
-          endsAt: instruction.op === 'OP' ? instruction.operand.name : instruction.op,
-          reason,
-          patched: [...new Set(site.stretches.flatMap(({ patched }) => patched))].sort(),
-        },
-      ];
+      if (!site) return [];
+      const { end, stretches, loop } = site;
+      const reports: RecordedStretch[] = [];
+      if (end) {
+        const { instruction } = end;
+        const endsAt = instruction.op === 'OP' ? instruction.operand.name : instruction.op;
+        reports.push(...reportOf(stretches, endsAt, end.reason));
+      }
+      return loop ? [...reports, ...reportOf(loop.rolled, 'LOOP', 'all trips of a loop')] : reports;
     });
   }
+}
+
+/** What is said of the recordings of one place; nothing where there are none. */
+function reportOf(stretches: readonly Stretch[], endsAt: string, reason: string): RecordedStretch[] {
+  if (stretches.length === 0) return [];
+  const longest = stretches.reduce((a, b) => (b.launchCount > a.launchCount ? b : a));
+  const { instructions, launchCount: launches, scheduled, onHost } = longest;
+  const patched = [...new Set(stretches.flatMap((stretch) => stretch.patched))].sort();
+  return [{ instructions, launches, scheduled, recordings: stretches.length, onHost, endsAt, reason, patched }];
 }
 
 function leastUsed(stretches: Iterable<Stretch>): Stretch {

@@ -21,6 +21,23 @@ type PartTable = (names: Iterable<string>) => Iterable<string>;
 /** The classes of layers with packed weights, in code and in pickles. */
 const PACKED = /\btorch\.classes\.(?:quantized|rnn)\b/;
 
+/** A loop that counts, and what is indented below it. */
+const LOOP = /^( *)for (\w+) in range\(.*\n((?:\1 +.*\n| *\n)*)/gm;
+
+/**
+ * Whether a loop selects by the number of its trip, and calls no module: those do more than compute point by point.
+ * @param selects what stands before that number in one line of the loop
+ */
+function goesAlongTensor(text: string, selects: string): boolean {
+  for (const [, , trip, body] of text.matchAll(LOOP))
+    if (!body.includes(').forward(') && new RegExp(`${selects}[^\\n]*\\b${trip}\\b`).test(body)) return true;
+  return false;
+}
+
+/** In files lists have brackets, and tensors a function. */
+const SELECTS_IN_FILE = '\\bselect\\(';
+const SELECTS_IN_PYTHON = '\\w\\[';
+
 /** Which parts of the library one program needs, and why: each is fetched before what needs it is compiled or run. */
 export class ProgramParts {
   readonly #loader: PartLoader | null;
@@ -50,6 +67,7 @@ export class ProgramParts {
   needForFile({ code, pickles }: ArchiveContents): Promise<void> {
     // Files of one program name the same over and over.
     const names = new Set(code.flatMap((text) => [...namesInCode(text)]));
+    if (code.some((text) => goesAlongTensor(text, SELECTS_IN_FILE))) this.#note('loops', 'a loop along a tensor');
     this.#noteCode(code.join('\n'), names, partsOf);
     const decoder = new TextDecoder('latin1');
     for (const pickle of pickles) {
@@ -62,6 +80,7 @@ export class ProgramParts {
 
   /** Fetches what a text needs, by the names in it and a table of `@cresset/operators`. */
   needForCode(text: string, names: Iterable<string>, table: PartTable): Promise<void> {
+    if (goesAlongTensor(text, SELECTS_IN_PYTHON)) this.#note('loops', 'a loop along a tensor');
     this.#noteCode(text, names, table);
     return this.#fetch();
   }

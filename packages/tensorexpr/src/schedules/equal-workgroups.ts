@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '../device.ts';
-import { byPoints, chooseSchedule, type Launch, type Schedule } from './schedule.ts';
+import { byPoints, bySteps, chooseSchedule, type Launch, type Schedule } from './schedule.ts';
 
 /** Threads of one workgroup. */
 export function threadsOf(schedule: Schedule): number {
@@ -21,9 +21,10 @@ export function withEqualWorkgroups(launches: readonly Launch[], capabilities: D
     if (threadsOf(schedule) > size && kernel.kind === 'contraction')
       return chooseSchedule(kernel, { ...capabilities, maxWorkgroupSize: size });
     if (schedule.kind === 'point' && kernel.kind === 'nest') return byPoints(kernel, size, schedule.pointsPerThread);
-    if (schedule.kind !== 'row' && schedule.kind !== 'steps') return launch;
+    if (kernel.kind === 'recurrence') return bySteps(kernel, size);
+    if (schedule.kind !== 'row') return launch;
     // Threads of a row have more elements of it where there are fewer of them: they keep none then.
-    if (schedule.kind === 'row' && size < schedule.workgroupSize)
+    if (size < schedule.workgroupSize)
       return { ...launch, kept: [], schedule: { ...schedule, workgroupSize: size, steps: 0 } };
     return { ...launch, schedule: { ...schedule, workgroupSize: size } };
   });

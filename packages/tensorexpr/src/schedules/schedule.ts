@@ -28,7 +28,10 @@ export interface RowSchedule {
   readonly subgroups: boolean;
 }
 
-/** One workgroup for each point of a Recurrence's axes: its threads share the points of a step, and wait for each other after it. */
+/**
+ * One workgroup for each point of a Recurrence's axes: its threads share the points of a step, and wait for each other after it. Without inner axes
+ * one thread for each point, and nobody waits.
+ */
 export interface StepsSchedule {
   readonly kind: 'steps';
   readonly workgroupSize: number;
@@ -210,12 +213,18 @@ function scheduleNestInSoftware(nest: LoopNest): Launch {
   return count >= 8192 ? byPoints(nest, 64, 16) : byPoints(nest, count <= 8 ? 8 : 64, 1);
 }
 
-/** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. */
+/** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. Without inner axes each thread has a point of its own. */
 function scheduleRecurrence(kernel: Recurrence, { software, maxWorkgroupSize }: DeviceCapabilities): Launch {
-  const wanted = software ? 8 : Math.max(32, powerOfTwoFrom(pointsOf(kernel.innerAxes)));
-  const workgroupSize = Math.min(wanted, 256, maxWorkgroupSize);
-  const isEmpty = extentOf(kernel.time) === 0;
-  return { kernel, schedule: { kind: 'steps', workgroupSize }, workgroups: isEmpty ? 0 : pointsOf(kernel.axes) };
+  const isShared = kernel.innerAxes.length > 0;
+  const wanted = software ? 8 : Math.max(isShared ? 32 : 64, powerOfTwoFrom(pointsOf(kernel.innerAxes)));
+  return bySteps(kernel, Math.min(wanted, 256, maxWorkgroupSize));
+}
+
+/** A recurrence whose points, or whose inner points, are dealt out to workgroups of that size. */
+export function bySteps(kernel: Recurrence, workgroupSize: number): Launch {
+  const points = extentOf(kernel.time) === 0 ? 0 : pointsOf(kernel.axes);
+  const workgroups = kernel.innerAxes.length > 0 ? points : Math.ceil(points / workgroupSize);
+  return { kernel, schedule: { kind: 'steps', workgroupSize }, workgroups };
 }
 
 /** How many steps a point of the nest takes: its inner axes, or a reduction that is worked out once for the point. */

@@ -52,11 +52,39 @@ function joinMeta({ tensors, dim }: Join): TensorMeta {
   return { sizes: first.sizes.with(along, total), dtype };
 }
 
+/** Tensors in a row that lie one behind the other in one storage, as one. */
+function withoutSeams(tensors: readonly Tensor[], along: number): Tensor[] {
+  const joined: Tensor[] = [];
+  let last: Tensor | null = null;
+  for (const tensor of tensors) {
+    const whole = last && followedBy(joined.at(-1)!, last, tensor, along);
+    if (whole) joined[joined.length - 1] = whole;
+    else joined.push(tensor);
+    last = tensor;
+  }
+  return joined;
+}
+
+/** The tensors up to `last` with the next one; null where that lies elsewhere, or may another time. */
+function followedBy(whole: Tensor, last: Tensor, next: Tensor, along: number): Tensor | null {
+  if (next.storage !== last.storage || next.dtype !== last.dtype || next.openOffset || last.openOffset) return null;
+  if (!views.sameSizes(next.sizes, last.sizes) || !views.sameSizes(next.strides, last.strides)) return null;
+  const length = last.sizes[along];
+  const distance = next.storageOffset - last.storageOffset;
+  // A single slice may be any way from the next one, as long as all are.
+  const stride = whole === last && length === 1 ? distance : whole.strides[along];
+  if (distance <= 0 || distance !== length * stride) return null;
+  return whole.asStrided(whole.sizes.with(along, whole.sizes[along] + length), whole.strides.with(along, stride));
+}
+
 /** The parts of the output that the tensors go to. */
 function joinParts({ tensors, dim }: Join, output: Tensor): { part: Tensor; tensor: Tensor }[] {
-  const kept = tensors.filter((tensor) => !isLeftOut(tensor));
-  if (kept.length === 0) return [];
   const along = wrapDim(dim, output.dim);
+  const kept = withoutSeams(
+    tensors.filter((tensor) => !isLeftOut(tensor)),
+    along,
+  );
+  if (kept.length === 0) return [];
   const parts = views.pieces(
     output,
     along,
