@@ -21,7 +21,7 @@ export function isLikelyScan(loop: Node): boolean {
   return isIndexed && nodes.length <= MAX_NODES && nodes.every(isPlain);
 }
 
-const plainKinds = new Set(['prim::Constant', 'aten::append', 'aten::copy_']);
+const plainKinds = new Set(['prim::Constant', 'prim::GetAttr', 'aten::append', 'aten::copy_']);
 
 function isPlain(node: Node): boolean {
   if (plainKinds.has(node.kind)) return true;

@@ -1,5 +1,6 @@
 import { Tensor, type IValue, type Storage } from '@cresset/tensor';
 import {
+  param,
   rollTrips,
   type ComputeDevice,
   type LaunchRecorder,
@@ -86,6 +87,7 @@ class RecordingRoller {
           ofAll,
           ofLast: new Set([...results.values()].flatMap(({ storage }) => (ofAll.has(storage) ? [] : storage))),
           strideOf: (param) => this.#strideOf(param),
+          startOf: (number) => this.#startOf(number),
         },
         this.#trips,
       );
@@ -173,6 +175,31 @@ class RecordingRoller {
       if (!Number.isSafeInteger(number) || number !== numberIn(0) + trip * stride) return null;
     }
     return stride;
+  }
+
+  #startOf(number: ParamExpr): ParamExpr {
+    const base = baseOf(number.open);
+    const at = this.recording.liveIns.findIndex((liveIn) => liveIn.open !== null && liveIn.open === base);
+    // Its own value would be settled for the trip that was recorded by being asked for.
+    return this.#isFixed(at) ? param(number.type, number.open!.value) : number;
+  }
+
+  /** Whether where tensors begin in a trip goes by a live-in. */
+  #isDecisive(at: number): boolean {
+    const { liveIns, steps } = this.recording;
+    const { origin } = liveIns[at];
+    if (origin.kind === 'register' && origin.register === this.loop.body.trip) return true;
+    return steps.some(({ inputs }) => inputs.some((input) => 'liveIn' in input && input.liveIn === at));
+  }
+
+  /** Whether a live-in is the same with each replay: it is held to be, or is worked out of such alone. */
+  #isFixed(at: number): boolean {
+    const { origin, open } = this.recording.liveIns[at];
+    if (origin.kind !== 'computed')
+      return open === null || (this.#isDecisive(at) && typeof this.#values[at] !== 'object');
+    return this.recording.steps[origin.step].inputs.every(
+      (input) => !('liveIn' in input) || this.#isFixed(input.liveIn),
+    );
   }
 
   #isLong(at: number): boolean {
@@ -305,17 +332,10 @@ class RecordingRoller {
   /** Live-ins, those held to their numbers that the kernels go by: of trips above all. */
   #liveIns(): LiveIn[] {
     const { recording, loop } = this;
-    const decisive = new Set<number>();
-    for (const { inputs } of recording.steps)
-      for (const input of inputs) if ('liveIn' in input) decisive.add(input.liveIn);
-    const values = this.#values;
     recording.liveIns.forEach((liveIn, at) => {
-      const { origin } = liveIn;
-      const isTrip = origin.kind === 'register' && origin.register === loop.body.trip;
-      const isNumber = origin.kind !== 'computed' && typeof values[at] !== 'object';
-      if (!isTrip && !(decisive.has(at) && isNumber)) return;
+      if (liveIn.origin.kind === 'computed' || !this.#isDecisive(at)) return;
       liveIn.isGuarded = true;
-      liveIn.admits.push((number) => number === values[at]);
+      if (typeof this.#values[at] !== 'object') liveIn.admits.push((number) => number === this.#values[at]);
     });
     const liveIns = [...recording.liveIns];
     const { trip, maxTrips } = loop.body;

@@ -22,6 +22,8 @@ export interface LoopTrip {
   readonly ofLast: ReadonlySet<Storage>;
   /** By how much an open number is larger in a trip than in the one before; null where that differs. */
   strideOf(param: ParamExpr): number | null;
+  /** An open number as the first trip has it: not open any more where it is the same each time. */
+  startOf(param: ParamExpr): ParamExpr;
 }
 
 /** All trips of a loop, as kernels. */
@@ -209,9 +211,10 @@ class TripRoller {
     if (!number.open) return number;
     const stride = this.trip.strideOf(number);
     need(stride !== null);
-    if (stride === 0) return number;
+    const start = this.trip.startOf(number);
+    if (stride === 0) return start;
     const step = numberOf(number.type, stride);
-    return binary('add', number, binary('mul', cast(number.type, this.#time), step));
+    return binary('add', start, binary('mul', cast(number.type, this.#time), step));
   }
 
   #rollLoad(load: LoadExpr, rewriter: Rewriter): Expr {

@@ -155,9 +155,24 @@ class Gru(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         state = torch.zeros(2, x.size(1), 64)
         return torch.gru(x, state, self.layers.weights(), True, 2, 0.0, False, False, False)[0]
+
+class Scan(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.zeros(512, 16))
+        self.start = nn.Parameter(torch.zeros(512, 16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.start
+        ys: List[Tensor] = []
+        for t in range(x.size(0)):
+            step = x[t].unsqueeze(1)
+            h = h * torch.exp(step * self.a) + step
+            ys.append((h * step).sum(1))
+        return torch.stack(ys)
 `;
 
-const names = ['Bert', 'VisionTransformer', 'MobileNet', 'Lstm', 'Gru'] as const;
+const names = ['Bert', 'VisionTransformer', 'MobileNet', 'Lstm', 'Gru', 'Scan'] as const;
 type Name = (typeof names)[number];
 const files = new Map<Name, Uint8Array<ArrayBuffer>>();
 
@@ -186,16 +201,17 @@ const inputs: Readonly<Record<Name, () => Tensor>> = {
   MobileNet: () => tensorOf([1, 3, 64, 64]),
   Lstm: () => tensorOf([64, 1, 32]),
   Gru: () => tensorOf([64, 1, 32]),
+  Scan: () => tensorOf([64, 512]),
 };
 
-/** Dispatches of the fourth call, which replays. */
+/** Dispatches of the sixteenth call, which replays. */
 async function dispatchesOf(name: Name, software: boolean, maxStorageBuffers: number): Promise<number> {
   const gpu = new NullGpu();
   const device = gpu.open({ software, maxStorageBuffers });
   const { module, unit } = await readModule(files.get(name)!);
   const model = new ScriptModule(module, unit, new RuntimeContext({ device }));
   const before = { ...gpu.calls };
-  for (let run = 0; run < 4; run++) {
+  for (let run = 0; run < 16; run++) {
     Object.assign(before, gpu.calls);
     const given = inputs[name]();
     const result = (await model.call('forward', [given], { resultToHost: true })) as Tensor;
@@ -226,6 +242,8 @@ describe('a replayed call of a whole model is few dispatches, one submit and one
     ['MobileNet', { software: [36, 36, 36], hardware: [36, 36, 36] }],
     ['Lstm', { software: [4, 4, 4], hardware: [4, 4, 4] }],
     ['Gru', { software: [4, 4, 4], hardware: [4, 4, 4] }],
+    // The first step, which finds a parameter; the states of all others, what is read from them, and that in order.
+    ['Scan', { software: [5, 5, 5], hardware: [5, 5, 5] }],
   ] as const)(
     '%s, with 8, 10 and 16 buffers to a kernel',
     async (name, expected) => {
