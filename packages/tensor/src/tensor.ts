@@ -97,6 +97,11 @@ export class Tensor {
     return new Tensor(Storage.zeros(dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes));
   }
 
+  /** A contiguous tensor over memory that a plan has of the device: it has no elements itself. */
+  static planned(sizes: readonly number[], dtype: ScalarType): Tensor {
+    return new Tensor(Storage.planned(dtype, numelOf(sizes)), dtype, sizes, contiguousStrides(sizes));
+  }
+
   /** A contiguous tensor over the given elements, which are not copied where they are the whole of their buffer. */
   static fromArray(data: HostArray, sizes: readonly number[], dtype: ScalarType): Tensor {
     const expected = numelOf(sizes) * elementSize(dtype);

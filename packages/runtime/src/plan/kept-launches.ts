@@ -1,4 +1,4 @@
-import { contiguousStrides, elementSize, Storage, Tensor } from '@cresset/tensor';
+import { elementSize, Tensor, type Storage } from '@cresset/tensor';
 import {
   expressionsIn,
   loadsIn,
@@ -78,7 +78,8 @@ export class KeptLaunches {
   /** A kernel without what it would work out of parameters alone. */
   lighten(kernel: Kernel): Kernel {
     const found = withoutKnownValues(kernel, this.#isKnown, (sizes) => {
-      const tensor = standing(sizes);
+      // It stands for the tensors of the values that there will be.
+      const tensor = Tensor.planned(sizes, 'float32');
       return tensor.storage.byteLength <= this.#room ? tensor : null;
     });
     const launches = found?.producers.map((producer) => this.recorder.prepare(producer));
@@ -101,7 +102,7 @@ export class KeptLaunches {
     const storages = [...small].slice(0, most - 1);
     const byteLength = storages.reduce((sum, storage) => sum + storage.byteLength, 0);
     if (storages.length <= excess || byteLength > this.#room) return null;
-    const found = packOperands(kernel, storages, (count) => standing([count]));
+    const found = packOperands(kernel, storages, (count) => Tensor.planned([count], 'float32'));
     const launch = this.recorder.prepare(found.producer);
     if (launch) this.#keepNest(found.producer, launch);
     return launch && found.kernel;
@@ -139,15 +140,3 @@ export class KeptLaunches {
     }
   }
 }
-
-/** Stands for the tensors of the values that there will be. */
-const standing = (sizes: readonly number[]): Tensor =>
-  new Tensor(
-    Storage.planned(
-      'float32',
-      sizes.reduce((count, size) => count * size, 1),
-    ),
-    'float32',
-    sizes,
-    contiguousStrides(sizes),
-  );

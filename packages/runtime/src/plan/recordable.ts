@@ -1,4 +1,6 @@
 import type { Node } from '@cresset/ir';
+import type { OperatorRow } from '@cresset/operators';
+import type { FusionGroup } from '../dispatch/fusion-group.ts';
 import type { Instruction, InstructionOf, OpCode } from '../interpreter/code/instruction.ts';
 
 /**
@@ -86,3 +88,23 @@ function changesTensorsOnly(node: Node): boolean {
   if (!operator || operator.aliasAnalysis === 'conservative') return false;
   return operator.schema.arguments.every(({ isWrite, type }) => !isWrite || type.kind === 'TensorType');
 }
+
+/** Whether an input of a group goes to an operator of it that is not pointwise, and may go by its number. */
+export const goesToAnchor = ({ graph }: FusionGroup, at: number): boolean =>
+  graph.inputs[at].uses.some(({ user }) => !(user.maybeOperator()?.row as OperatorRow | undefined)?.pointwise);
+
+/** In how many places operators take what a register holds. */
+export function usesOf(instruction: Instruction, register: number): number {
+  let uses = 0;
+  instruction.inputs.forEach((input, at) => {
+    if (input === register)
+      uses += instruction.op === 'FUSION_GROUP' ? instruction.operand.graph.inputs[at].uses.length : 1;
+  });
+  return uses;
+}
+
+/** Whether an instruction does not go by what its registers hold. */
+export const handsOn = (instruction: Instruction): boolean => moves(instruction) || isAppend(instruction);
+
+/** Whether an instruction hands on what its registers hold. */
+export const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

@@ -15,13 +15,12 @@ import {
 } from '@cresset/tensor';
 import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
 import type { Frame } from '../interpreter/frame.ts';
-import type { HostContext, OpenUp, OperatorRow, PreparedCall, RandomGenerator } from '@cresset/operators';
-import type { FusionGroup } from '../dispatch/fusion-group.ts';
+import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
 import type { Instruction } from '../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
-import { isAppend } from './recordable.ts';
+import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
 import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
 import {
   GrowingList,
@@ -51,32 +50,6 @@ interface Mark {
   readonly draws: number;
   readonly appends: number;
 }
-
-/** What a stretch is made of. */
-export type Recorded = Pick<
-  Recording,
-  | 'frame'
-  | 'gradEnabled'
-  | 'notesFaults'
-  | 'firstSerial'
-  | 'instructions'
-  | 'liveIns'
-  | 'liveInStorages'
-  | 'launches'
-  | 'labels'
-  | 'contents'
-  | 'storages'
-  | 'registers'
-  | 'steps'
-  | 'hostSteps'
-  | 'draws'
-  | 'appends'
-  | 'sourceOf'
-  | 'liveInOf'
-  | 'isConstant'
-  | 'isOfFaults'
-  | 'attributeOf'
->;
 
 /**
  * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
@@ -655,25 +628,5 @@ export class Recording implements HostAccessWatch {
   }
 }
 
-/** Whether an input of a group goes to an operator of it that is not pointwise, and may go by its number. */
-const goesToAnchor = ({ graph }: FusionGroup, at: number): boolean =>
-  graph.inputs[at].uses.some(({ user }) => !(user.maybeOperator()?.row as OperatorRow | undefined)?.pointwise);
-
-/** In how many places operators take what a register holds. */
-function usesOf(instruction: Instruction, register: number): number {
-  let uses = 0;
-  instruction.inputs.forEach((input, at) => {
-    if (input === register)
-      uses += instruction.op === 'FUSION_GROUP' ? instruction.operand.graph.inputs[at].uses.length : 1;
-  });
-  return uses;
-}
-
 const changes = 'a container that changes';
 const unmakeable = 'a value that cannot be made again';
-
-/** Whether an instruction does not go by what its registers hold. */
-const handsOn = (instruction: Instruction): boolean => moves(instruction) || isAppend(instruction);
-
-/** Whether an instruction hands on what its registers hold. */
-const moves = ({ op }: Instruction): boolean => op === 'MOVE' || op === 'MOVE_PLAIN';

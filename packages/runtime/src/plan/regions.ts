@@ -1,4 +1,4 @@
-import { contiguousStrides, elementSize, Storage, Tensor, type ScalarType } from '@cresset/tensor';
+import { elementSize, Tensor, type ScalarType, type Storage } from '@cresset/tensor';
 import {
   elsewhere,
   expressionsIn,
@@ -139,8 +139,7 @@ export class Regions {
   }
 
   #homeFor([first]: Region | readonly Storage[], count: number): Tensor {
-    const dtype = this.limits.dtypeOf(first);
-    return new Tensor(Storage.planned(dtype, count), dtype, [count], contiguousStrides([count]));
+    return Tensor.planned([count], this.limits.dtypeOf(first));
   }
 
   #placed(kernel: Kernel, placeOf: (storage: Storage) => Place | null): Kernel {

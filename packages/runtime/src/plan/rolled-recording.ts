@@ -1,4 +1,4 @@
-import { Tensor, type IValue, type Storage } from '@cresset/tensor';
+import { Tensor, type IValue, type OpenNumber, type Storage } from '@cresset/tensor';
 import {
   param,
   rollTrips,
@@ -15,8 +15,9 @@ import { isImmutable, isPlainTensor, liveInOf, type LiveIn } from './live-in.ts'
 import type { LoopInProgress } from './loop-body.ts';
 import { laterReads } from './later-reads.ts';
 import { baseOf, DerivedNumber } from './open-params.ts';
-import type { Recorded, Recording } from './recording.ts';
-import type { AppendNote, LaunchNote, StorageNote } from './recording-notes.ts';
+import type { Recorded } from './recorded.ts';
+import type { Recording } from './recording.ts';
+import { noteOf, type AppendNote, type LaunchNote, type StorageNote } from './recording-notes.ts';
 
 /** What trips are rolled with. */
 export interface RollingTools {
@@ -161,8 +162,7 @@ class RecordingRoller {
   }
 
   #strideOf({ open, type }: ParamExpr): number | null {
-    const base = baseOf(open);
-    const at = this.recording.liveIns.findIndex((liveIn) => liveIn.open !== null && liveIn.open === base);
+    const at = this.#liveInOf(open);
     if (at < 0 || type === 'bool') return null;
     const [first, second] = this.#starts[at];
     const numberIn = (trip: number): number => {
@@ -177,9 +177,14 @@ class RecordingRoller {
     return stride;
   }
 
+  /** The live-in whose number stays open, or what is made of it; -1 where there is none. */
+  #liveInOf(number: OpenNumber | undefined): number {
+    const base = baseOf(number);
+    return this.recording.liveIns.findIndex(({ open }) => open !== null && open === base);
+  }
+
   #startOf(number: ParamExpr): ParamExpr {
-    const base = baseOf(number.open);
-    const at = this.recording.liveIns.findIndex((liveIn) => liveIn.open !== null && liveIn.open === base);
+    const at = this.#liveInOf(number.open);
     // Its own value would be settled for the trip that was recorded by being asked for.
     return this.#isFixed(at) ? param(number.type, number.open!.value) : number;
   }
@@ -280,12 +285,12 @@ class RecordingRoller {
     for (const kernel of kernels) {
       const launch = tools.recorder.prepare(kernel);
       if (!launch) return null;
-      const used = launch.bindings.map(({ operand }) => operand.tensor.storage);
-      launch.bindings.forEach(({ operand: { dtype }, layout }, binding) => {
-        const note: StorageNote = { kind: 'made', dtype, layout, copy: null, writes: 0 };
-        if (!storages.has(used[binding])) storages.set(used[binding], note);
-      });
-      launches.push({ launch, storages: used });
+      for (const { operand, layout } of launch.bindings) {
+        const { storage } = operand.tensor;
+        const note: StorageNote = { kind: 'made', dtype: operand.dtype, layout, copy: null, writes: 0 };
+        if (!storages.has(storage)) storages.set(storage, note);
+      }
+      launches.push(noteOf(launch));
     }
     const registers = new Map(recording.registers);
     for (const [register, value] of results) {

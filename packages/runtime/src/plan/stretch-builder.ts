@@ -22,7 +22,7 @@ import { laterReads } from './later-reads.ts';
 import { SameLayout } from './live-in.ts';
 import type { MadeValue } from './made-value.ts';
 import { DerivedNumber } from './open-params.ts';
-import type { Recorded } from './recording.ts';
+import type { Recorded } from './recorded.ts';
 import type { LaunchNote, StorageNote } from './recording-notes.ts';
 import { Regions } from './regions.ts';
 import { isSetBy } from './set-attributes.ts';

@@ -1,4 +1,4 @@
-import { Tensor, elementSize, type ScalarType, type Storage } from '@cresset/tensor';
+import { Tensor, elementSize, type Storage } from '@cresset/tensor';
 import { axis, binary, cast, constant, param, select } from '../expressions/builders.ts';
 import type { AxisExpr, Expr, ExprType, LoadExpr, ParamExpr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
@@ -153,10 +153,10 @@ class TripRoller {
       const isOwn = isPassed && stores.length === 1 && this.#readsAtPoint(nests[writer], from, stores[0]);
       if (isPassed && !isOwn) this.#shareSteps(nests[writer], from, stores);
       if (isReadBeside || ofAll.has(storage) || (isPassed && !(isOwn && writer === step))) {
-        this.#all.set(storage, placeholder(dtype, this.trips * count));
+        this.#all.set(storage, Tensor.planned([this.trips * count], dtype));
         bytes += this.trips * storage.byteLength;
       }
-      if (ofLast.has(storage) || !this.#all.has(storage)) this.#last.set(storage, placeholder(dtype, count));
+      if (ofLast.has(storage) || !this.#all.has(storage)) this.#last.set(storage, Tensor.planned([count], dtype));
     }
     need(bytes <= MAX_BYTES);
   }
@@ -316,10 +316,3 @@ const storagesOf = (loads: readonly LoadExpr[]): Set<Storage> =>
 const operandOf = (tensor: Tensor): Operand => ({ tensor, dtype: tensor.dtype });
 
 const numberOf = (type: ExprType, value: number): ParamExpr => param(type, type === 'i64' ? BigInt(value) : value);
-
-/** Stands for what there will be when the kernels run. */
-function placeholder(dtype: ScalarType, count: number): Tensor {
-  const tensor = Tensor.empty([count], dtype);
-  tensor.storage.dispose();
-  return tensor;
-}
