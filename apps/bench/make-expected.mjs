@@ -14,21 +14,10 @@ const server = await createServer({
 });
 const { programs } = await server.ssrLoadModule('/apps/bench/src/programs/programs.ts');
 const { trainingPrograms } = await server.ssrLoadModule('/apps/bench/src/programs/training.ts');
+const { pytorchProgram } = await server.ssrLoadModule('/apps/bench/src/programs/pytorch-program.ts');
 await server.close();
 
-const specs = (tensors) => Object.entries(tensors).map(([name, { shape, scale = 1 }]) => ({ name, shape, scale }));
-const run = programs.map(({ name, torch, inputs, weights }) => ({
-  name,
-  torch,
-  inputs: specs(inputs),
-  weights: specs(weights),
-}));
-const trained = trainingPrograms.map(({ x, weights, ...program }) => ({
-  ...program,
-  inputs: specs({ x }),
-  weights: specs(weights),
-}));
-const input = JSON.stringify([...run, ...trained]);
+const input = JSON.stringify([...programs, ...trainingPrograms].map(pytorchProgram));
 const python = process.env.PYTHON || 'python3';
 const { status, stdout } = spawnSync(python, [path('make-expected.py')], {
   input,

@@ -2,7 +2,7 @@
 //   --lanes LIST         of swiftshader, llvmpipe, hardware (Chromium on such a GPU), node, and micro: programs that are all interpreter,
 //                        against PyTorch's where PYTHON names an interpreter that has it; by default what this machine has
 //   --models LIST        names of models; by default all
-//   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all
+//   --contestants LIST   such as cresset-webgpu,ort-webgpu; by default all; pytorch-native is PyTorch itself, where PYTHON names an interpreter that has it
 //   --rounds N           turns of each contestant
 //   --turn MS            how long a turn goes on at least
 //   --threads N          how many threads a library may take on the host, in a page that is isolated from other origins; 1 by default

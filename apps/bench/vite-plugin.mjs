@@ -2,6 +2,7 @@
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PythonProcess } from './pytorch/python-process.mjs';
 
 /** Whole models with PyTorch's answers, where they lie beside this repository. */
 export const modelFolder = fileURLToPath(new URL('../../../shared/models', import.meta.url));
@@ -29,6 +30,29 @@ function middleware({ url = '' }, response, next) {
   createReadStream(file).pipe(response);
 }
 
+/** Serves what PyTorch answers, where PYTHON names an interpreter that has it; files are those of the folder with models. */
+function servePyTorch(server) {
+  const python = process.env.PYTHON;
+  let peer = null;
+  server.httpServer?.on('close', () => peer?.close());
+  const answer = async (request) => {
+    if (!python) throw new Error('PYTHON names no interpreter that has PyTorch');
+    peer ??= new PythonProcess(python, fileURLToPath(new URL('pytorch/turns.py', import.meta.url)), [modelFolder]);
+    let text = '';
+    for await (const chunk of request.setEncoding('utf8')) text += chunk;
+    return peer.ask(text);
+  };
+  server.middlewares.use('/pytorch', (request, response) => {
+    answer(request).then(
+      (text) => response.end(text),
+      (error) => {
+        response.statusCode = 500;
+        response.end(error.message);
+      },
+    );
+  });
+}
+
 /** jax-js is the one library that does not tell its version. */
 const jaxPackage = new URL('node_modules/@jax-js/jax/package.json', import.meta.url);
 const arePeersInstalled = existsSync(jaxPackage);
@@ -38,7 +62,10 @@ const isPeer = (name) => /^(onnxruntime-web|@tensorflow|@jax-js)\//.test(`${name
 
 /** @returns {import('vite').Plugin} */
 export function benchPlugin() {
-  const serveModels = (server) => void server.middlewares.use('/models', middleware);
+  const serve = (server) => {
+    server.middlewares.use('/models', middleware);
+    servePyTorch(server);
+  };
   return {
     name: 'bench',
     // No headers that would isolate the page, and so no threads of WebAssembly: every library has one thread on the host.
@@ -49,7 +76,7 @@ export function benchPlugin() {
       id.startsWith('\0not-installed:')
         ? "throw new Error('not installed: `pnpm bench` installs it'); export default null;"
         : null,
-    configureServer: serveModels,
-    configurePreviewServer: serveModels,
+    configureServer: serve,
+    configurePreviewServer: serve,
   };
 }

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cpuUsage } from 'node:process';
-import { createInterface } from 'node:readline';
 import { script } from '@cresset/frontend';
 import { ClassType, IntType, StringType, TensorType } from '@cresset/ir';
 import { registerAllParts, RuntimeContext, ScriptModule } from '@cresset/runtime';
 import { List, numelOf, ScriptObject, Tensor, type IValue } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
+import { PythonProcess } from '../pytorch/python-process.mjs';
 
 type ArgumentSpec =
   | number
@@ -56,7 +55,7 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
   // As in a page without a GPU.
   const context = new RuntimeContext({ device: new WasmDevice() });
   const module = new ScriptModule(new ScriptObject(new ClassType('__torch__.M')), unit, context);
-  const peer = python === null ? null : new PyTorch(python, folder);
+  const peer = python === null ? null : new PythonProcess(python, join(folder, 'pytorch.py'));
   const times: MicroTime[] = [];
   try {
     for (const { name, group, args } of programs.filter((each) => names.some((part) => each.name.includes(part)))) {
@@ -67,11 +66,11 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
         const start = cpuUsage();
         const result = await module.callFunction(fn, values, { resultToHost: true });
         const { user, system } = cpuUsage(start);
-        const theirs = (await peer?.run(name)) ?? null;
-        if (theirs) expectEqual(name, result, theirs.result);
+        const theirs = peer ? (JSON.parse(await peer.ask(name)) as [number, unknown]) : null;
+        if (theirs) expectEqual(name, result, theirs[1]);
         if (turn < 0) continue;
         least.cresset = Math.min(least.cresset, (user + system) / 1000);
-        if (theirs) least.pytorch = Math.min(least.pytorch, theirs.milliseconds);
+        if (theirs) least.pytorch = Math.min(least.pytorch, theirs[0]);
       }
       times.push({ name, group, cresset: least.cresset, pytorch: peer ? least.pytorch : null });
     }
@@ -79,29 +78,6 @@ export async function runMicro({ folder, python = null, names = [''], turns = 5 
     peer?.close();
   }
   return times;
-}
-
-/** A Python process that runs the same programs. */
-class PyTorch {
-  readonly #process;
-  readonly #answers;
-
-  constructor(python: string, folder: string) {
-    this.#process = spawn(python, [join(folder, 'pytorch.py')], { stdio: ['pipe', 'pipe', 'inherit'] });
-    this.#answers = createInterface({ input: this.#process.stdout })[Symbol.asyncIterator]();
-  }
-
-  async run(name: string): Promise<{ readonly milliseconds: number; readonly result: unknown }> {
-    this.#process.stdin.write(`${name}\n`);
-    const { value, done } = await this.#answers.next();
-    if (done) throw new Error(`PyTorch gave no answer to ${name}`);
-    const [milliseconds, result] = JSON.parse(value) as [number, unknown];
-    return { milliseconds, result };
-  }
-
-  close(): void {
-    this.#process.stdin.end();
-  }
 }
 
 /** The same numbers as in pytorch.py. */

@@ -36,6 +36,7 @@ async function run(request: ToBench & { readonly type: 'run' }): Promise<void> {
     rounds: request.rounds,
     turnMilliseconds: request.turnMilliseconds,
     threads: request.threads,
+    address: scope.location.origin,
     cpuSeconds: () =>
       new Promise<number | null>((resolve) => {
         answerCpu = resolve;

@@ -37,7 +37,13 @@ export async function runBench(
     const { id, library, device } = contestant;
     settings.progress(`fetching ${library} (${device})`);
     try {
-      reports.push({ id, library, device, version: await contestant.start(settings.threads), missing: null });
+      reports.push({
+        id,
+        library,
+        device,
+        version: await contestant.start(settings.threads, settings.address),
+        missing: null,
+      });
       ready.push(contestant);
     } catch (error) {
       reports.push({ id, library, device, version: '', missing: reasonOf(error) });

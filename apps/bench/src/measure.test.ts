@@ -31,6 +31,7 @@ const settings = (rounds: number, cpuSeconds: MeasureSettings['cpuSeconds'] = as
   // A turn is one call then.
   turnMilliseconds: 0,
   threads: 1,
+  address: '',
   cpuSeconds,
   progress: () => undefined,
 });
@@ -73,6 +74,20 @@ test('processor time is that of the turns, by call', async () => {
     settings(4, async () => (seconds += 0.5)),
   );
   expect(found[0]).toMatchObject({ calls: 4, cpuMilliseconds: 500 });
+});
+
+test('what runs in another process tells its times itself', async () => {
+  const log: string[] = [];
+  const { open, ...native } = contestant('native', 7, log);
+  const asked: number[] = [];
+  const turn = async (milliseconds: number) => {
+    asked.push(milliseconds);
+    return { times: [2, 4, 9], cpuSeconds: 0.006 };
+  };
+  const other: Contestant = { ...native, open: async (given) => ({ ...(await open(given)), turn }) };
+  const found = await measure(model, [other], counter, { ...settings(2), turnMilliseconds: 50 });
+  expect(asked).toEqual([50, 50]);
+  expect(found[0]).toMatchObject({ calls: 6, milliseconds: 4, cpuMilliseconds: 2, firstMilliseconds: null });
 });
 
 test('a median is the middle, or between the two there', () => {

@@ -9,8 +9,8 @@ export type Measurement =
       readonly status: 'right';
       /** Opening the model: reading it, compiling it, taking its weights. Milliseconds. */
       readonly loadMilliseconds: number;
-      /** The first call, in which shaders are compiled. */
-      readonly firstMilliseconds: number;
+      /** The first call, in which shaders are compiled; null of what runs in another process. */
+      readonly firstMilliseconds: number | null;
       /** Median of the calls after. */
       readonly milliseconds: number;
       readonly calls: number;
@@ -30,6 +30,8 @@ export interface MeasureSettings {
   readonly turnMilliseconds: number;
   /** How many threads a library may take on the host. */
   readonly threads: number;
+  /** Where the bench is served. */
+  readonly address: string;
   /** Processor seconds used so far; null where that cannot be known. */
   cpuSeconds(): Promise<number | null>;
   /** Told what is being done. */
@@ -40,7 +42,7 @@ interface Turns {
   readonly contestant: Contestant;
   readonly opened: OpenedModel;
   readonly loadMilliseconds: number;
-  readonly firstMilliseconds: number;
+  readonly firstMilliseconds: number | null;
   readonly countsOfFirst: GpuCounts;
   readonly times: number[];
   cpuSeconds: number | null;
@@ -94,7 +96,7 @@ async function begin(model: BenchModel, contestant: Contestant, counter: GpuCoun
     }
     // Some compile once more when shapes come back, and free lists fill.
     await opened.run();
-    const firstMilliseconds = answered - loaded;
+    const firstMilliseconds = opened.turn ? null : answered - loaded;
     const times: number[] = [];
     return {
       contestant,
@@ -112,6 +114,12 @@ async function begin(model: BenchModel, contestant: Contestant, counter: GpuCoun
 }
 
 async function takeTurn(turns: Turns, settings: MeasureSettings): Promise<void> {
+  if (turns.opened.turn) {
+    const { times, cpuSeconds } = await turns.opened.turn(settings.turnMilliseconds);
+    turns.times.push(...times);
+    turns.cpuSeconds = (turns.cpuSeconds ?? 0) + cpuSeconds;
+    return;
+  }
   const before = await settings.cpuSeconds();
   const end = performance.now() + settings.turnMilliseconds;
   for (;;) {

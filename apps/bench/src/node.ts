@@ -14,6 +14,7 @@ export async function runInNode(
     'rounds' | 'turnMilliseconds' | 'threads'
   >,
   folder: ModelFolder,
+  address: string,
 ): Promise<BenchReport> {
   const counter = new GpuCounter();
   const models = allModels(folder);
@@ -22,6 +23,7 @@ export async function runInNode(
     rounds: choice.rounds,
     turnMilliseconds: choice.turnMilliseconds,
     threads: choice.threads,
+    address,
     cpuSeconds: async () => {
       const { user, system } = cpuUsage();
       return (user + system) / 1e6;

@@ -21,11 +21,12 @@ const right = (
   milliseconds: number,
   cpuMilliseconds: number | null,
   loadMilliseconds = 1,
+  firstMilliseconds: number | null = 1,
 ): Measurement => ({
   contestant,
   status: 'right',
   loadMilliseconds,
-  firstMilliseconds: 1,
+  firstMilliseconds,
   milliseconds,
   calls: 3,
   cpuMilliseconds,
@@ -103,6 +104,23 @@ test('Cresset is held against whoever else is fastest, model by model', () => {
   });
   expect(besideBest(both, 'WebGPU', 'cpuMilliseconds')).toMatchObject({ mean: expect.closeTo(1 / 3), models: 2 });
   expect(besideBest(both, 'host')).toBeNull();
+});
+
+test('native code is held against Cresset on the host, and has no first answer', () => {
+  const native = (milliseconds: number): Measurement => right('pytorch-native', milliseconds, 2, 1, null);
+  const withNative: BenchReport = {
+    ...report,
+    contestants: [...report.contestants, contestant('pytorch-native', 'PyTorch', 'native')],
+    results: report.results.map((result, at) => ({
+      ...result,
+      measurements: [...result.measurements, native([1, 2.5, 5][at])],
+    })),
+  };
+  expect(ratioOf(withNative.results[0], withNative, 'pytorch-native')).toBe(0.2);
+  expect(ratioOf(withNative.results[0], withNative, 'pytorch-native', 'firstAnswer')).toBeNull();
+  expect(besideBest(withNative, 'native')).toMatchObject({ mean: expect.closeTo(10 ** (1 / 3)), models: 3 });
+  const text = markdownReport({ ...withNative, environment: 'a browser' });
+  expect(text).toContain('- native: 2.5 × (2); at most 2.5 × for first, of PyTorch, native');
 });
 
 test('the tables name what is wrong and what is not here', () => {

@@ -30,10 +30,14 @@ export const ratio = (value: number): string => `${digits(value)} ×`;
  */
 export type Figure = 'milliseconds' | 'cpuMilliseconds' | 'firstAnswer';
 
+/** From the bytes to the first answer, milliseconds; null of what runs in another process. */
+export const firstAnswerOf = (measurement: Measurement & { readonly status: 'right' }): number | null =>
+  measurement.firstMilliseconds === null ? null : measurement.loadMilliseconds + measurement.firstMilliseconds;
+
 /** Null where there is none. */
 function timeOf(measurement: Measurement | undefined, figure: Figure): number | null {
   if (measurement?.status !== 'right') return null;
-  return figure === 'firstAnswer' ? measurement.loadMilliseconds + measurement.firstMilliseconds : measurement[figure];
+  return figure === 'firstAnswer' ? firstAnswerOf(measurement) : measurement[figure];
 }
 
 /** How many times as long as Cresset on the same device a contestant took; null where one of them has no time. */
@@ -53,9 +57,10 @@ export function ratioOf(
   return own === null || other === null ? null : own / other;
 }
 
-/** Contestants are held against Cresset on the same device. */
+/** Contestants are held against Cresset on the same device, native code against Cresset on the host. */
 function baseOf(report: BenchReport, id: string): string | null {
-  const device = report.contestants.find((each) => each.id === id)?.device;
+  const own = report.contestants.find((each) => each.id === id)?.device;
+  const device = own === 'native' ? 'host' : own;
   return report.contestants.find((each) => each.library === 'Cresset' && each.device === device)?.id ?? null;
 }
 
@@ -69,7 +74,7 @@ export function meanRatio(
   return ratios.length === 0 ? null : { ratio: geometricMean(ratios), models: ratios.length };
 }
 
-const geometricMean = (values: readonly number[]): number =>
+export const geometricMean = (values: readonly number[]): number =>
   Math.exp(values.reduce((sum, each) => sum + Math.log(each), 0) / values.length);
 
 /** Cresset's time on a device as a part of that of whoever else is fastest there, model by model. */
@@ -81,7 +86,7 @@ export interface BesideBest {
   readonly worst: { readonly model: string; readonly contestant: string; readonly ratio: number };
 }
 
-/** Null where Cresset is alone on the device. */
+/** On `native` it is Cresset on the host. Null where Cresset is alone on the device. */
 export function besideBest(report: BenchReport, device: string, figure: Figure = 'milliseconds'): BesideBest | null {
   const others = report.contestants.filter((each) => each.device === device && each.library !== 'Cresset');
   const best = report.results.flatMap((result) => {
@@ -109,12 +114,13 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   ort: 'ONNX Runtime Web',
   tfjs: 'TensorFlow.js',
   jax: 'jax-js',
+  pytorch: 'PyTorch',
 };
 
 /** What people call a contestant. */
 export function contestantName(id: string): string {
   const [library, device] = id.split('-');
-  return `${LIBRARIES[library]}, ${device === 'webgpu' ? 'WebGPU' : 'host'}`;
+  return `${LIBRARIES[library]}, ${device === 'webgpu' ? 'WebGPU' : device === 'native' ? 'native' : 'host'}`;
 }
 
 const shortName = (library: string): string =>

@@ -5,7 +5,17 @@ import type { BenchTensor } from '../values.ts';
 export interface OpenedModel {
   /** One call: from inputs on the host to the answer on the host. */
   run(): Promise<Answer>;
+  /** Of what runs in another process: calls until so many milliseconds have passed, as it took their times itself. */
+  turn?(milliseconds: number): Promise<Turn>;
   dispose(): void | Promise<void>;
+}
+
+/** What calls took. */
+export interface Turn {
+  /** Each by the clock, milliseconds. */
+  readonly times: readonly number[];
+  /** Of the processor, in all. */
+  readonly cpuSeconds: number;
 }
 
 /** What a call gave, in the library's own layout until it is looked at. */
@@ -18,13 +28,15 @@ export interface Answer {
 export interface Contestant {
   readonly id: string;
   readonly library: string;
-  readonly device: 'WebGPU' | 'host';
+  /** Native code on the host is held against Cresset there. */
+  readonly device: 'WebGPU' | 'host' | 'native';
   /**
    * Fetches the library and makes it ready; rejects where it cannot run here. Resolves to its version.
    *
    * @param threads how many it may take on the host
+   * @param address where the bench is served
    */
-  start(threads: number): Promise<string>;
+  start(threads: number, address: string): Promise<string>;
   /** Rejects where the library cannot take the model. */
   open(model: BenchModel): Promise<OpenedModel>;
 }

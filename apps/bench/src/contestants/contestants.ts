@@ -2,6 +2,7 @@ import type { Contestant } from './contestant.ts';
 import { cresset } from './cresset.ts';
 import { jax } from './jax.ts';
 import { onnxRuntime } from './onnx-runtime.ts';
+import { pytorch } from './pytorch.ts';
 import { tensorFlow } from './tensorflow.ts';
 
 /** Everything that is measured; the first is what the others are held against. */
@@ -14,4 +15,5 @@ export const contestants: readonly Contestant[] = [
   onnxRuntime('wasm'),
   tensorFlow('wasm'),
   jax('wasm'),
+  pytorch(),
 ];

@@ -1,5 +1,6 @@
 import type { LoadOptions, ScriptModule } from 'cresset';
 import type { TensorFlowTwin } from '../programs/program.ts';
+import type { PyTorchProgram } from '../programs/pytorch-program.ts';
 import type { TrainingProgram } from '../programs/training.ts';
 import type { BenchTensor, NamedTensors } from '../values.ts';
 
@@ -23,6 +24,9 @@ export interface OnnxTwin {
   /** Of a model with state: a run is more than one call, with what one gives going into the next. */
   chain?(run: (feeds: NamedTensors) => Promise<NamedTensors>): Promise<readonly BenchTensor[]>;
 }
+
+/** What PyTorch itself runs: a program, or a TorchScript file by its path in the folder of whole models. */
+export type PyTorchTwin = { readonly program: PyTorchProgram } | { readonly file: string };
 
 /** A call of a method with tensors and numbers. */
 export interface MethodCall {
@@ -60,6 +64,7 @@ export interface BenchModel {
   load(options: LoadOptions): Promise<ScriptModule>;
   onnx(): Promise<OnnxTwin>;
   readonly tensorflow: TensorFlowModel | null;
+  readonly pytorch: PyTorchTwin;
 }
 
 /** A name for what is known of a model before it is fetched. */

@@ -57,6 +57,7 @@ async function openModel(folder: ModelFolder, name: string): Promise<BenchModel>
     load: async (options) => load(await read(file), options),
     onnx: async () => ({ bytes: await read(`${name}.onnx`) }),
     tensorflow: null,
+    pytorch: { file: `${name}/${file}` },
   };
 }
 

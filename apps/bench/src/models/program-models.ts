@@ -2,6 +2,7 @@ import { createModule, load, tensor } from 'cresset';
 import { OnnxGraph } from '../onnx/onnx-model.ts';
 import expected from '../programs/expected.json' with { type: 'json' };
 import { tensorsOf, type Program } from '../programs/program.ts';
+import { pytorchProgram } from '../programs/pytorch-program.ts';
 import { programs } from '../programs/programs.ts';
 import { trainingPrograms, type TrainingProgram } from '../programs/training.ts';
 import type { BenchTensor, NamedTensors } from '../values.ts';
@@ -50,6 +51,7 @@ function openTraining(program: TrainingProgram): BenchModel {
     load: async (options) => load(await torchScript(program, weights, true), options),
     onnx: () => Promise.reject(new Error('is trained, which a graph of ONNX does not say')),
     tensorflow: null,
+    pytorch: { program: pytorchProgram(program) },
   };
 }
 
@@ -64,6 +66,7 @@ export function openProgram(program: Program): BenchModel {
     load: async (options) => load(await torchScript(program, weights), options),
     onnx: async () => ({ bytes: onnxModel(program, inputs, weights) }),
     tensorflow: tensorflow ? { ...tensorflow, weights } : null,
+    pytorch: { program: pytorchProgram(program) },
   };
 }
 

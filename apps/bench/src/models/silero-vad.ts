@@ -56,5 +56,6 @@ async function openSilero(folder: ModelFolder, name: string, about: string): Pro
       },
     }),
     tensorflow: null,
+    pytorch: { file: `silero-vad/${name}.pt` },
   };
 }

@@ -1,5 +1,5 @@
 import type { Measurement } from '../measure.ts';
-import { meanRatio, milliseconds, ratio, ratioOf, type BenchReport } from '../report.ts';
+import { firstAnswerOf, meanRatio, milliseconds, ratio, ratioOf, type BenchReport } from '../report.ts';
 import { element } from './element.ts';
 
 const counted = (count: number, noun: string, plural = 's'): string => `${count} ${noun}${count === 1 ? '' : plural}`;
@@ -7,8 +7,10 @@ const counted = (count: number, noun: string, plural = 's'): string => `${count}
 /** What the cells of the table can tell. */
 export const VIEWS = {
   'Warm calls': (each: Measurement) => (each.status === 'right' ? [milliseconds(each.milliseconds)] : []),
-  'First answer': (each: Measurement) =>
-    each.status === 'right' ? [milliseconds(each.loadMilliseconds + each.firstMilliseconds)] : [],
+  'First answer': (each: Measurement) => {
+    const first = each.status === 'right' ? firstAnswerOf(each) : null;
+    return first === null ? [] : [milliseconds(first)];
+  },
   'Asked of WebGPU': (each: Measurement) => {
     if (each.status !== 'right' || each.countsOfFirst.buffers === 0) return [];
     const { countsOfCall: call, countsOfFirst: first } = each;
