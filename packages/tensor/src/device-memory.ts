@@ -62,6 +62,8 @@ export interface DeviceBuffer {
  * it, and a download sees all work enqueued before it.
  */
 export interface DeviceMemory {
+  /** It is the host's own: of what lies here and there limits count one copy. */
+  readonly isOfHost?: boolean;
   /**
    * Bytes an element takes on the device: of narrow types a 32-bit word unless they lie packed or the device can store them as they are, of float64 that
    * of a float32.

@@ -185,10 +185,16 @@ export class Storage {
     return this.#source !== null && !this.#host && !this.#deviceCopy() && !this.#reading;
   }
 
-  /** Bytes on the host and on a device together, with what is derived from it; of one that is not read yet, those that it will take. */
+  /**
+   * Bytes on the host and on a device together, with what is derived from it; of one that is not read yet, those that it will take. Where the
+   * device's memory is the host's, what lies in both counts once: it is there twice only as long as it comes and goes.
+   */
   get heldBytes(): number {
     if (this.#disposed) return 0;
-    const held = (this.#host?.byteLength ?? 0) + (this.#deviceCopy()?.buffer.byteLength ?? 0);
+    const onHost = this.#host?.byteLength ?? 0;
+    const copy = this.#deviceCopy();
+    const onDevice = copy?.buffer.byteLength ?? 0;
+    const held = copy?.memory.isOfHost ? Math.max(onHost, onDevice) : onHost + onDevice;
     return (held || !this.#source ? held : this.byteLength) + (this.derived?.byteLength ?? 0);
   }
 

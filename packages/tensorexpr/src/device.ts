@@ -26,6 +26,8 @@ export interface DeviceCapabilities {
   readonly maxWorkgroupStorage: number;
   readonly maxStorageBuffers: number;
   readonly maxBindingBytes: number;
+  /** Bytes that all there is may take; nobody tells of a GPU. */
+  readonly memoryBytes?: number;
   readonly maxWorkgroupsPerDimension: number;
 }
 

@@ -54,12 +54,15 @@ const integers = (zero: number, sum: number) => ({
   eqz: one(zero),
   eq: two(zero + 1),
   ne: two(zero + 2),
+  // As numbers with a sign, and without one, as addresses are.
   lt: two(zero + 3),
-  /** As numbers without a sign. */
   ltUnsigned: two(zero + 4),
   gt: two(zero + 5),
+  gtUnsigned: two(zero + 6),
   le: two(zero + 7),
+  leUnsigned: two(zero + 8),
   ge: two(zero + 9),
+  geUnsigned: two(zero + 10),
   add: two(sum),
   sub: two(sum + 1),
   mul: two(sum + 2),

@@ -1,8 +1,11 @@
 const PAGE = 1 << 16;
-/** Two gigabytes: code compares addresses as numbers with a sign. */
-export const MOST_PAGES = 1 << 15;
+/** Four gigabytes but for the last page, so that the end of what lies in it is an address too. */
+export const MOST_PAGES = (1 << 16) - 1;
 /** What a memory for several threads begins with. */
 const SHARED_PAGES = 16;
+
+/** Bytes of the largest memory. */
+export const MOST_MEMORY = MOST_PAGES * PAGE;
 
 /** Free bytes from `at` on. */
 interface Gap {

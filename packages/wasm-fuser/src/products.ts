@@ -166,9 +166,13 @@ function gatherLines(body: FunctionBody, ...parameters: Local[]): Code {
     .map((lane) => i32.eq(i32.sub(four[lane].get, four[0].get), i32.const(4 * lane)))
     .reduce(i32.and);
   const overDepths = (each: Code): Code =>
-    countUp(depth, depths.get, end.get, 4, [offset.set(i32.load(depth.get)), each, to.advance(16)]);
+    countUp(depth, i32.const(0), end.get, 4, [
+      offset.set(i32.load(i32.add(depths.get, depth.get))),
+      each,
+      to.advance(16),
+    ]);
   return [
-    end.set(i32.add(depths.get, i32.shl(length.get, 2))),
+    end.set(i32.shl(length.get, 2)),
     countUp(line, i32.const(0), lines.get, 4, [
       four.map((place, lane) => place.set(i32.add(from.get, i32.load(positions.get, 4 * lane)))),
       positions.advance(16),

@@ -141,6 +141,15 @@ describe('WorkerHost', () => {
     expect(explanation.place).toEqual(summary.device);
   });
 
+  it('says which memory has no room for the weights, and computes in JavaScript', async () => {
+    const host = deviceOf({ host: true, memoryBytes: 2 ** 12 }, 'WebAssembly');
+    const client = connect(undefined, () => Promise.resolve(host));
+    const load = { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'cpu' } as const;
+    const { summary } = await client.request('loaded', load);
+    const reason = expect.stringMatching(/^the weights take \d{4,} bytes, and a WebAssembly memory has 4096$/);
+    expect(summary.device).toMatchObject({ device: 'cpu', description: 'host', reason });
+  });
+
   it('tells up to how many elements work is left to the host beside a device, and takes another number', async () => {
     const load = { type: 'load', model: 1, input: new Uint8Array(digits).buffer, device: 'webgpu' } as const;
     const placed = async (): Promise<number | undefined> => {

@@ -291,9 +291,7 @@ export class WorkerHost {
   async limited(place: ModelPlace, { memoryLimit }: Pick<LoadRequest, 'memoryLimit'>): Promise<ModelPlace> {
     if (!memoryLimit) return { ...place, memoryLimit };
     await this.#environment.parts?.need('memory');
-    // What comes and goes between JavaScript and a memory of the host lies in both: a limit counts it once.
-    const isHost = place.device?.capabilities.host;
-    return isHost ? { device: null, report: cpuReport(place.report.reason), memoryLimit } : { ...place, memoryLimit };
+    return { ...place, memoryLimit };
   }
 
   /** Throws where there is none of that number. */

@@ -46,7 +46,7 @@ export function writeParams({ view }: LinearMemory, block: number, signature: Ke
 export function writePlaces(memory: LinearMemory, block: number, places: readonly Place[]): void {
   const { integers } = memory;
   for (let at = 0; at < places.length; at++) {
-    const to = (block + bindingPlace(at)) >> 2;
+    const to = (block + bindingPlace(at)) >>> 2;
     integers[to] = places[at].address;
     integers[to + 1] = places[at].byteLength;
   }
@@ -163,7 +163,7 @@ export class Launches {
         if (from > 0) yield;
         const parts = partsOf(Math.min(atOnce, lines - from)).map(([start, end], at) => ({
           call: callOf(prepared, 'run', block, from + start, from + end, scratch + at * bytes, isLong ? 0 : 1),
-          state: (scratch + at * bytes) >> 2,
+          state: (scratch + at * bytes) >>> 2,
         }));
         for (const { state } of parts) this.host.linear.integers.fill(0, state, state + 2);
         for (let left = parts; left.length > 0;) {
@@ -261,7 +261,7 @@ export class Launches {
     const leftAt = tableAt + aligned(table.byteLength);
     const imageAt = leftAt + aligned(together * leftBytes);
     const sums = imageAt + aligned(together * imageBytes);
-    this.host.linear.integers.set(table, tableAt >> 2);
+    this.host.linear.integers.set(table, tableAt >>> 2);
     let done = 0;
     for (let b = 0; b < batch; b += together) {
       const groups = Math.min(together, batch - b);

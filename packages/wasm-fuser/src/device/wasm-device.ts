@@ -19,7 +19,7 @@ import {
   type TakeBack,
 } from '@cresset/tensorexpr';
 import { hasRelaxedSimd } from '../engine-features.ts';
-import { LinearMemory } from '../linear-memory.ts';
+import { LinearMemory, MOST_MEMORY } from '../linear-memory.ts';
 import { doubleProductBytes, loadDoubleProducts, loadProducts, productBytes } from '../load.ts';
 import type { DoubleProductFunctions } from '../products.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
@@ -40,6 +40,7 @@ const MARGIN = 64;
  */
 export class WasmDevice implements ComputeDevice {
   readonly description: string;
+  readonly isOfHost = true;
   readonly capabilities: DeviceCapabilities = {
     f16: false,
     subgroupSize: 0,
@@ -51,6 +52,7 @@ export class WasmDevice implements ComputeDevice {
     maxWorkgroupStorage: 0,
     maxStorageBuffers: 32,
     maxBindingBytes: 2 ** 31 - 2 ** 20,
+    memoryBytes: MOST_MEMORY,
     maxWorkgroupsPerDimension: 2 ** 31 - 1,
   };
   readonly counters = noCounts();
@@ -116,7 +118,7 @@ export class WasmDevice implements ComputeDevice {
     } catch (error) {
       throw new CressetError(
         'DEVICE_BUFFER_TOO_LARGE',
-        `a WebAssembly memory has no room for ${byteLength} bytes more: it has two gigabytes at most`,
+        `a WebAssembly memory has no room for ${byteLength} bytes more: it has four gigabytes at most`,
         {
           cause: error,
         },

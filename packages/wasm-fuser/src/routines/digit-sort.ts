@@ -84,7 +84,7 @@ export function defineStable(own: OrderElements, fillCounted: Defined, fill: Def
           target.set(own.place(target.get, end.get)),
           slot.advance(4),
         ],
-        i32.lt(slot.get, to.get),
+        i32.ltUnsigned(slot.get, to.get),
       ),
     ];
     const pass = [
@@ -99,7 +99,7 @@ export function defineStable(own: OrderElements, fillCounted: Defined, fill: Def
           i32.store(slot.get, i32.add(target.get, i32.const(own.size))),
           from.advance(own.size),
         ],
-        i32.lt(from.get, to.get),
+        i32.ltUnsigned(from.get, to.get),
       ),
       position.set(end.get),
       when(i32.eq(end.get, length.get), goOn(i32.eqz(isRight.get))),
@@ -135,11 +135,11 @@ export function defineInsertion(own: OrderElements): Defined {
     const before = i32.sub(to.get, i32.const(own.size));
     return [
       at.set(i32.add(first.get, i32.const(own.size))),
-      whileTrue(i32.lt(at.get, last.get), [
+      whileTrue(i32.ltUnsigned(at.get, last.get), [
         value.set(own.load(at.get)),
         key.set(own.key(at.get)),
         to.set(at.get),
-        whileTrue(i32.and(i32.gt(to.get, first.get), own.isLess(key.get, own.key(before))), [
+        whileTrue(i32.and(i32.gtUnsigned(to.get, first.get), own.isLess(key.get, own.key(before))), [
           own.move(to.get, before),
           to.advance(-own.size),
         ]),

@@ -68,7 +68,7 @@ export function defineOrdering(module: ModuleBuilder, keyBytes: 4 | 8): void {
         element.set(own.place(own.elements(scratch, length, i32.load(scratch.get, AT.isRight)), first.get)),
         repeatWhile(
           [i32.store(places.get, i32.load(element.get)), places.advance(4), element.advance(own.size)],
-          i32.lt(places.get, end.get),
+          i32.ltUnsigned(places.get, end.get),
         ),
       ]),
     ];

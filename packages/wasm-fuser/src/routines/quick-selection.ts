@@ -15,7 +15,7 @@ export function definePartition(own: OrderElements): Defined {
     const isBefore = (x: Local, y: Local): Code => own.isBefore(x.get, y.get);
     const choose = (x: Local): Code => chosen.set(x.get);
     const size = i32.const(own.size);
-    const half = i32.and(i32.shiftRight(i32.sub(last.get, first.get), i32.const(1)), i32.const(-own.size));
+    const half = i32.and(i32.shiftRightUnsigned(i32.sub(last.get, first.get), i32.const(1)), i32.const(-own.size));
     return [
       a.set(i32.add(first.get, size)),
       b.set(i32.add(first.get, half)),
@@ -34,7 +34,7 @@ export function definePartition(own: OrderElements): Defined {
           whileTrue(own.isLess(own.key(low.get), pivot.get), low.advance(own.size)),
           high.advance(-own.size),
           whileTrue(own.isLess(pivot.get, own.key(high.get)), high.advance(-own.size)),
-          goesOn.set(i32.lt(low.get, high.get)),
+          goesOn.set(i32.ltUnsigned(low.get, high.get)),
           when(goesOn.get, [own.swap(body, low.get, high.get), low.advance(own.size)]),
         ],
         goesOn.get,
@@ -72,7 +72,8 @@ export function defineSelect(
     ] as const;
     const cut = i32.load(scratch.get, AT.cut);
     const range = (from: Local, to: Local): Code => i32.sub(to.get, from.get);
-    const isAbove = (elementCount: number): Code => i32.gt(range(low, high), i32.const(elementCount * own.size));
+    const isAbove = (elementCount: number): Code =>
+      i32.gtUnsigned(range(low, high), i32.const(elementCount * own.size));
     const isStage = (number: number): Code => i32.eq(stage.get, i32.const(number));
     const part = [
       depth.advance(-1),
@@ -80,7 +81,7 @@ export function defineSelect(
       partition(low.get, high.get, scratch.get),
     ];
     const goOn = (body_: Code, number: number): Code =>
-      repeatWhile(body_, i32.and(isStage(number), i32.lt(work.get, i32.const(PIECE * own.size))));
+      repeatWhile(body_, i32.and(isStage(number), i32.ltUnsigned(work.get, i32.const(PIECE * own.size))));
 
     const fillPiece = [
       at.set(i32.min(i32.add(position.get, i32.const(PIECE)), length.get)),
@@ -107,13 +108,13 @@ export function defineSelect(
         isAbove(SHORTEST_SELECTION),
         when(
           depth.get,
-          [part, when(i32.le(cut, nth.get), low.set(cut), high.set(cut))],
+          [part, when(i32.leUnsigned(cut, nth.get), low.set(cut), high.set(cut))],
           [
             position.set(i32.add(nth.get, i32.const(own.size))),
             work.set(i32.sub(position.get, low.get)),
-            work.set(i32.shiftRight(work.get, i32.const(own.isLong ? 4 : 3))),
+            work.set(i32.shiftRightUnsigned(work.get, i32.const(own.isLong ? 4 : 3))),
             heap.make(low.get, work.get, scratch.get),
-            whileTrue(i32.lt(position.get, high.get), [
+            whileTrue(i32.ltUnsigned(position.get, high.get), [
               when(own.isBefore(position.get, low.get), heap.pop(low.get, work.get, position.get, scratch.get)),
               position.advance(own.size),
             ]),
@@ -142,7 +143,7 @@ export function defineSelect(
             low.set(cut),
           ],
           [
-            at.set(i32.shiftRight(range(low, high), i32.const(own.isLong ? 4 : 3))),
+            at.set(i32.shiftRightUnsigned(range(low, high), i32.const(own.isLong ? 4 : 3))),
             heap.make(low.get, at.get, scratch.get),
             heap.sort(low.get, at.get, scratch.get),
             high.set(low.get),
@@ -189,8 +190,8 @@ export function defineQuickselect(own: OrderElements, fill: Defined): Defined {
     ] as const;
     const after = (element: Local, count: number): Code => i32.add(element.get, i32.const(count * own.size));
     const inOrder = (x: Local, y: Local): Code => when(own.isBefore(y.get, x.get), own.swap(body, x.get, y.get));
-    const hasMore = i32.gt(right.get, after(left, 1));
-    const half = i32.and(i32.shiftRight(i32.sub(right.get, left.get), i32.const(1)), i32.const(-own.size));
+    const hasMore = i32.gtUnsigned(right.get, after(left, 1));
+    const half = i32.and(i32.shiftRightUnsigned(i32.sub(right.get, left.get), i32.const(1)), i32.const(-own.size));
     const part = [
       second.set(after(left, 1)),
       low.set(i32.add(left.get, half)),
@@ -205,14 +206,14 @@ export function defineQuickselect(own: OrderElements, fill: Defined): Defined {
         [
           whileTrue(own.isLess(own.key(low.get), pivot.get), low.advance(own.size)),
           whileTrue(own.isLess(pivot.get, own.key(high.get)), high.advance(-own.size)),
-          goesOn.set(i32.le(low.get, high.get)),
+          goesOn.set(i32.leUnsigned(low.get, high.get)),
           when(goesOn.get, [own.swap(body, low.get, high.get), low.advance(own.size), high.advance(-own.size)]),
         ],
         goesOn.get,
       ),
       own.swap(body, left.get, high.get),
-      when(i32.le(high.get, wanted.get), left.set(low.get)),
-      when(i32.ge(high.get, wanted.get), right.set(i32.sub(high.get, size))),
+      when(i32.leUnsigned(high.get, wanted.get), left.set(low.get)),
+      when(i32.geUnsigned(high.get, wanted.get), right.set(i32.sub(high.get, size))),
     ];
     return [
       wanted.set(own.place(own.elements(scratch, length), first.get)),
@@ -232,7 +233,7 @@ export function defineQuickselect(own: OrderElements, fill: Defined): Defined {
         ],
         [
           position.set(i32.const(0)),
-          whileTrue(i32.and(hasMore, i32.lt(position.get, i32.const(PIECE * own.size))), [
+          whileTrue(i32.and(hasMore, i32.ltUnsigned(position.get, i32.const(PIECE * own.size))), [
             position.set(i32.add(position.get, i32.sub(right.get, left.get))),
             part,
           ]),

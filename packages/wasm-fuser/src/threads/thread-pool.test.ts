@@ -163,3 +163,16 @@ test('how many threads there are can be set, and needs memory that is shared', a
   vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
   expect((await openWasmDevice())!.description).not.toContain('threads');
 });
+
+test('where a shared memory has no addresses, one thread computes', async () => {
+  setJitOptions({ numThreads: 3 });
+  const { Memory } = WebAssembly;
+  vi.spyOn(WebAssembly, 'Memory').mockImplementation(function (descriptor) {
+    if (descriptor.shared) throw new RangeError('WebAssembly.Memory(): could not allocate memory');
+    return new Memory(descriptor);
+  });
+  const device = (await openWasmDevice())!;
+  vi.mocked(WebAssembly.Memory).mockRestore();
+  expect(device.description).not.toContain('threads');
+  device.dispose();
+});

@@ -24,18 +24,18 @@ export function attributeNames(modules: ReadonlyMap<string, ScriptObject>): Map<
 
 /** Says which weight does not fit a buffer of the device, or that all take too much of a memory, with both sizes; null where they do. */
 export function oversizedWeight(modules: ReadonlyMap<string, ScriptObject>, device: ComputeDevice): string | null {
-  const largest = device.capabilities.maxBindingBytes;
+  const { maxBindingBytes: largest, memoryBytes, host } = device.capabilities;
   const storages = new Set<Storage>();
   for (const tensor of reachableTensors(modules.get('')!)) {
     storages.add(tensor.storage);
     const bytes = bytesOnDevice(tensor.storage, tensor, device);
     if (bytes <= largest) continue;
     const name = attributeNames(modules).get(tensor);
-    return `${name ? `'${name}'` : 'a tensor of the model'} takes ${bytes} bytes on the device, but this GPU allows ${largest} bytes in one buffer`;
+    return `${name ? `'${name}'` : 'a tensor of the model'} takes ${bytes} bytes on the device, but ${host ? 'WebAssembly' : 'this GPU'} allows ${largest} bytes in one buffer`;
   }
-  // Half of a memory is for what is computed.
+  // A quarter of a memory is for what is computed.
   const bytes = [...storages].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  return device.capabilities.host && bytes > largest / 2
-    ? `the weights take ${bytes} bytes, and a WebAssembly memory has ${largest}`
+  return memoryBytes !== undefined && bytes > 0.75 * memoryBytes
+    ? `the weights take ${bytes} bytes, and a WebAssembly memory has ${memoryBytes}`
     : null;
 }
