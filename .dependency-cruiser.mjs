@@ -5,11 +5,11 @@ const packagesInOrder = [
   'frontend',
   'archive',
   'tensorexpr',
-  'wasm-fuser',
   'operators',
   'passes',
   'runtime',
   'webgpu-fuser',
+  'wasm-fuser',
   'webgpu',
   'cresset',
 ];

@@ -1,4 +1,4 @@
-// Times the host, in TypeScript and in WebAssembly: products, and programs that are all loops: `pnpm bench:host [part of a name]`.
+// Times the host, in TypeScript and in WebAssembly, over programs that are all loops: `pnpm bench:host [part of a name]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,17 +17,11 @@ await build({
     ssr: true,
     target: 'node20',
     rolldownOptions: {
-      input: {
-        products: path('../packages/operators/bench/products.ts'),
-        loops: path('../packages/cresset/bench/host-loops.ts'),
-      },
+      input: { loops: path('../packages/cresset/bench/host-loops.ts') },
     },
   },
   ssr: { noExternal: true },
 });
-for (const file of ['products.js', 'loops.js']) {
-  const { main } = await import(pathToFileURL(join(outDir, file)).href);
-  await main(process.argv[2] ?? '');
-  console.log();
-}
+const { main } = await import(pathToFileURL(join(outDir, 'loops.js')).href);
+await main(process.argv[2] ?? '');
 process.exit(0);

@@ -1,7 +1,7 @@
 // Takes corpora through every executor on every device: each case has to have the verdict that it has on the first device with the JIT off.
 //   node scripts/check-executors.mjs [CORPUS ...]     folders with cases (*.jsonl); jit, op and models of ../shared by default
 //   --sample N      only so many cases of each corpus, spread evenly
-//   --device LIST   of cpu (the host in TypeScript), webassembly (the host's device), webassembly-relaxed (with relaxed SIMD), webassembly-threads (with
+//   --device LIST   of typescript (the host without its device), webassembly, webassembly-relaxed (with relaxed SIMD), webassembly-threads (with
 //                   threads that help), webgpu; all of them by default
 //   --workers N     processes at a time
 // A case's calls are made three times on one program, so that a program that is watched is specialised, then with other shapes, so that
@@ -21,7 +21,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sample: { type: 'string' },
-    device: { type: 'string', default: 'cpu,webassembly,webassembly-relaxed,webassembly-threads,webgpu' },
+    device: { type: 'string', default: 'typescript,webassembly,webassembly-relaxed,webassembly-threads,webgpu' },
     workers: { type: 'string' },
   },
 });

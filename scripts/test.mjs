@@ -135,7 +135,7 @@ function steps(machine) {
       'scripts/check-executors.mjs',
       ...['jit', 'op'].map((corpus) => `../shared/conformance/${corpus}`),
       '--device',
-      `cpu,webassembly,webassembly-relaxed,webassembly-threads${machine.vulkan ? ',webgpu' : ''}`,
+      `typescript,webassembly,webassembly-relaxed,webassembly-threads${machine.vulkan ? ',webgpu' : ''}`,
       '--sample',
       '25',
     ]),

@@ -16,8 +16,8 @@ let runner: Promise<CaseRunner> | null = null;
 
 async function deviceOf(settings: RunnerSettings): Promise<ComputeDevice | null> {
   const { device } = settings;
-  if (device === 'webassembly') return new WasmDevice();
-  return device === 'webgpu' ? requestGpuDevice(settings) : null;
+  if (device === 'webgpu') return requestGpuDevice(settings);
+  return device === 'typescript' ? null : new WasmDevice();
 }
 
 async function makeRunner(settings: RunnerSettings): Promise<CaseRunner> {

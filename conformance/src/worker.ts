@@ -10,7 +10,7 @@ import { ShaderFolder } from './runner/shader-folder.ts';
 const [json, shaderPath] = process.argv.slice(2);
 const settings = JSON.parse(json) as RunnerSettings;
 const gpu = settings.device === 'webgpu' ? await openNodeDevice(settings) : null;
-const device = settings.device.startsWith('webassembly') ? await openHostDevice(settings) : gpu;
+const device = gpu ?? (await openHostDevice(settings));
 const limits = settings.smallHost ? {} : { smallWork: -1 };
 const runner = new CaseRunner({ device, limits }, settings.checks, settings);
 const shaders = shaderPath && gpu ? new ShaderFolder(shaderPath, gpu) : null;

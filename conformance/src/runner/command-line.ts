@@ -30,7 +30,8 @@ export interface Options extends RunnerSettings {
 }
 
 export const usage = `pnpm -s conformance --corpus DIR|FILE [options]
-  --device NAME         where programs run: cpu (in TypeScript), webassembly, webassembly-relaxed (SIMD), webassembly-threads, webgpu (cpu)
+  --device NAME         where programs run: cpu (as in a page, in WebAssembly), typescript, webassembly, webassembly-relaxed (SIMD),
+                        webassembly-threads, webgpu (cpu)
   --no-small-host       everything that has a kernel for the device runs there, however little it is
   --default-limits      a device with the limits and features that every WebGPU adapter has
   --schedules NAME      kernels as another GPU would get them: software, hardware, few threads

@@ -3,10 +3,12 @@ import { threadedDevice } from '../../../test-setup/threaded-device.ts';
 import type { RunnerSettings } from './runner-settings.ts';
 
 /**
- * The host's device, with threads where these were asked for, and with instructions that multiply and add where those were, whatever the engine
- * would take by itself: `webassembly` is without either.
+ * The host's device: `cpu` is what a page has that asks for the CPU, with one thread; the others have threads, or instructions that multiply and add,
+ * whatever the engine would take by itself, and `webassembly` neither. Null where TypeScript computes, or a GPU.
  */
-export async function openHostDevice({ device }: RunnerSettings): Promise<WasmDevice> {
+export async function openHostDevice({ device }: RunnerSettings): Promise<WasmDevice | null> {
+  if (device === 'typescript' || device === 'webgpu') return null;
+  if (device === 'cpu') return new WasmDevice();
   if (device === 'webassembly-threads') return threadedDevice();
   return new WasmDevice(null, device === 'webassembly-relaxed');
 }

@@ -18,7 +18,14 @@ export interface RunnerSettings {
   readonly repeat: number;
 }
 
-export const DEVICE_SETTINGS = ['cpu', 'webassembly', 'webassembly-relaxed', 'webassembly-threads', 'webgpu'] as const;
+export const DEVICE_SETTINGS = [
+  'cpu',
+  'typescript',
+  'webassembly',
+  'webassembly-relaxed',
+  'webassembly-threads',
+  'webgpu',
+] as const;
 
 export type DeviceSetting = (typeof DEVICE_SETTINGS)[number];
 

@@ -53,13 +53,6 @@ export interface MemoryMeter {
 /** Rounds elements of float32 to float16 where they are; false, and as they were, where one of them is beyond its range. */
 export type Narrowing = (elements: Float32Array) => boolean;
 
-/** What is kept beside a storage because it was made of it. */
-export interface DerivedMemory {
-  readonly byteLength: number;
-  /** Nothing is kept any more. */
-  giveUp(): void;
-}
-
 let watch: HostAccessWatch | null = null;
 let meter: MemoryMeter | null = null;
 let lastSerial = 0;
@@ -121,8 +114,6 @@ export class Storage {
   #isLost = false;
   #narrowing: Narrowing | null = null;
   #isPacked = false;
-  /** Counts as memory of the storage, and is given up where that is short. */
-  derived: DerivedMemory | null = null;
   /** Storages are numbered as they are made. */
   readonly serial = ++lastSerial;
 
@@ -186,7 +177,7 @@ export class Storage {
   }
 
   /**
-   * Bytes on the host and on a device together, with what is derived from it; of one that is not read yet, those that it will take. Where the
+   * Bytes on the host and on a device together; of one that is not read yet, those that it will take. Where the
    * device's memory is the host's, what lies in both counts once: it is there twice only as long as it comes and goes.
    */
   get heldBytes(): number {
@@ -195,7 +186,7 @@ export class Storage {
     const copy = this.#deviceCopy();
     const onDevice = copy?.buffer.byteLength ?? 0;
     const held = copy?.memory.isOfHost ? Math.max(onHost, onDevice) : onHost + onDevice;
-    return (held || !this.#source ? held : this.byteLength) + (this.derived?.byteLength ?? 0);
+    return held || !this.#source ? held : this.byteLength;
   }
 
   get isDisposed(): boolean {

@@ -91,13 +91,6 @@ export class CountedMemory implements MemoryBudget {
     }
     this.#counted = bytesOf(live) + this.#scratch;
     this.#made = 0;
-    // What was kept to be faster goes before the program does.
-    for (const storage of live) {
-      if (this.#counted + asked <= this.limit) return;
-      if (!storage.derived) continue;
-      this.#counted -= storage.derived.byteLength;
-      storage.derived.giveUp();
-    }
     if (this.#counted + asked <= this.limit) return;
     throw new CressetError(
       'MEMORY_LIMIT',

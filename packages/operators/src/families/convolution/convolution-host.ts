@@ -2,7 +2,6 @@ import { giveUpScratch, isComplex, scratch, Tensor, type HostArray } from '@cres
 import { realType } from '@cresset/tensor';
 import type { Convolution } from './convolution-geometry.ts';
 import { gemmPieces } from '../products/gemm.ts';
-import { hostKernels } from '../../kernels/host-kernels.ts';
 import { type Pieces, repeat } from '../../kernels/loops/pieces.ts';
 import { fillInPieces, type FloatArray, numbersInPieces } from '../../kernels/numbers/numbers.ts';
 import { complexParts, writeComplex } from '../products/product.ts';
@@ -14,7 +13,7 @@ const columnLimit = 1 << 20;
 
 export function* hostConvolution(convolution: Convolution, out: Tensor): Pieces {
   if (isComplex(out.dtype)) yield* complexConvolution(convolution, out);
-  else yield* hostKernels.convolve?.(convolution, out) ?? fillInPieces(out, (values) => convolve(convolution, values));
+  else yield* fillInPieces(out, (values) => convolve(convolution, values));
 }
 
 /** (a + bi)(c + di), each product a real convolution. */

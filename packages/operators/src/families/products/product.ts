@@ -10,7 +10,6 @@ import {
   numbersInPieces,
   elementsInPieces,
 } from '../../kernels/numbers/numbers.ts';
-import { hostKernels } from '../../kernels/host-kernels.ts';
 import { eachOffset, filled, PIECE_SIZE, repeat, type Pieces } from '../../kernels/loops/pieces.ts';
 import { StridedCursor, walkOf } from '../../kernels/loops/tensor-iterator.ts';
 import { reshapeView } from '../../kernels/views.ts';
@@ -48,7 +47,7 @@ export function* productPieces(
   if (isComplex(out.dtype)) yield* complexProduct(left, right, out, addend);
   else if (isIntegral(out.dtype, true) && !(yield* fitsDouble(left, right, addend)))
     yield* exactProduct(left, right, out, addend);
-  else yield* hostKernels.multiply?.(left, right, out, addend) ?? realProduct(left, right, out, addend);
+  else yield* realProduct(left, right, out, addend);
 }
 
 /** Row and column dimensions flattened to one each; a copy where strides ask for it. */

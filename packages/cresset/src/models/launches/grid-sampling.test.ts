@@ -1,14 +1,11 @@
+import { registerAllParts } from '@cresset/runtime';
 import { Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fixedGenerator, loweringOn } from '../../operator-fixture.ts';
-import { runOnDevice, runOnHost } from '../../dispatch/invoke.ts';
-import { registerAllOperators } from '../../register-all.ts';
-import { findRow } from '../../table/register.ts';
+import { PythonFunctions } from '../python-functions-fixture.ts';
 
-beforeAll(registerAllOperators);
+beforeAll(registerAllParts);
 
-const host = { gradEnabled: false, print: () => undefined, warn: () => undefined, generator: fixedGenerator };
 const image = Tensor.fromArray(
   Float32Array.from({ length: 20 }, (_, at) => at / 7),
   [1, 1, 4, 5],
@@ -16,6 +13,10 @@ const image = Tensor.fromArray(
 );
 const places = [NaN, Infinity, -Infinity, 0.3, -1.4];
 const grid = Tensor.fromArray(Float32Array.from(places.flatMap((place) => [place, 0.3])), [1, 1, 5, 2], 'float32');
+const SOURCE = `
+def sample(x: Tensor, grid: Tensor, mode: int, padding: int, corners: bool):
+    return torch.grid_sampler(x, grid, mode, padding, corners)
+`;
 
 /** What PyTorch gives: by interpolation mode, by padding mode, with and without aligned corners. */
 const expected = [
@@ -44,13 +45,11 @@ describe.each([
     paddings.flatMap((corners, padding) => corners.map((wanted, align) => ({ mode, padding, align, wanted }))),
   );
   it.each(cases)('mode $mode, padding $padding, corners $align', async ({ mode, padding, align, wanted }) => {
-    const row = findRow('aten::grid_sampler', '')!;
-    const args = [image, grid, BigInt(mode), BigInt(padding), align === 1];
     const device = open();
-    const [result] = (
-      device ? await runOnDevice(row, args, loweringOn(device)) : runOnHost(row, args, host)
-    ) as Tensor[];
-    await result.storage.toHost();
+    const functions = new PythonFunctions(SOURCE, { device, limits: { smallWork: -1 } });
+    const args = [image, grid, BigInt(mode), BigInt(padding), align === 1];
+    const result = (await functions.call('sample', args)) as Tensor;
+    if (device) expect(device.counters.dispatches).toBeGreaterThan(0);
     const found = Array.from(result.contiguousArray() as Float32Array);
     wanted.forEach((value, at) => {
       if (Number.isNaN(value)) expect(found[at]).toBeNaN();
