@@ -47,7 +47,7 @@ async function coldDigits(browser, dist, device) {
       return performance.now() - begin;
     },
     { drawing: digits, device },
-    { dist },
+    { dist, processorSeconds: await processorSecondsOf(browser) },
   );
   return { clock: result };
 }
@@ -55,10 +55,12 @@ async function coldDigits(browser, dist, device) {
 async function coldModel(browser, dist, device, name) {
   const { path, calls } = firstCalls(name);
   const argument = { address: `/models/${path}`, calls, device };
+  const processorSeconds = await processorSecondsOf(browser);
   const { result } = await inFreshPage(browser, timeFirstAnswer, argument, {
     dist,
     folders: { '/models/': modelFolder },
-    functions: { processorSeconds: await processorSecondsOf(browser) },
+    functions: { processorSeconds },
+    processorSeconds,
   });
   return result;
 }

@@ -1,5 +1,6 @@
 // How long a page of a stranger waits for its first answer, in Cresset and in ONNX Runtime Web as they are published; see ../run.mjs. Each figure is of a
-// browser context of its own, which has kept nothing: neither files nor what was compiled of them. The bytes of the model are there when the time begins.
+// browser context of its own, which has kept nothing: neither files nor what was compiled of them. The bytes of the model are there when the time begins, and the browser
+// has done what it does by itself for a new window.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright';
@@ -128,7 +129,7 @@ function expectationOf(name) {
 }
 
 /** Times and bytes of one model: each contestant, from each beginning, in turns. */
-async function measureModel(browser, name, chosen, rounds, functions, differenceFrom) {
+async function measureModel(browser, name, chosen, rounds, processorSeconds, differenceFrom) {
   const expected = expectationOf(name);
   const measured = chosen.flatMap((id) => BEGINNINGS.map((beginning) => ({ id, beginning, times: [], bytes: 0 })));
   // The first round warms the browser itself, and the system's cache of files.
@@ -136,7 +137,12 @@ async function measureModel(browser, name, chosen, rounds, functions, difference
     for (const each of measured) {
       const { library, run, argumentOf } = contestants[each.id];
       const argument = { library, beginning: each.beginning, ...argumentOf(name) };
-      const { result, files } = await inFreshPage(browser, run, argument, { folders, library, functions });
+      const { result, files } = await inFreshPage(browser, run, argument, {
+        folders,
+        library,
+        functions: { benchCpuSeconds: processorSeconds },
+        processorSeconds,
+      });
       const difference = differenceFrom(expected, result.answer);
       if (difference !== null) throw new Error(`${name}, ${each.id}: ${difference}`);
       each.bytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -189,14 +195,14 @@ const server = await createServer({
 const browser = await chromium.launch(launchOptions);
 try {
   const { differenceFrom } = await server.ssrLoadModule('/src/models/bench-model.ts');
-  const functions = { benchCpuSeconds: await processorSecondsOf(browser) };
+  const processorSeconds = await processorSecondsOf(browser);
   const versions = `Cresset ${versionOf('packages/cresset')}, ONNX Runtime Web ${versionOf(ORT)}`;
   console.log(`\n## Cold\n\nChromium ${browser.version()}. ${versions}. Medians of ${rounds}.`);
   const results = [];
   for (const name of models ?? modelNames()) {
     results.push({
       name,
-      measured: await measureModel(browser, name, chosen, rounds, functions, differenceFrom),
+      measured: await measureModel(browser, name, chosen, rounds, processorSeconds, differenceFrom),
     });
   }
   console.log('\nBy the clock:\n');
