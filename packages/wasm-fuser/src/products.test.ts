@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { hasRelaxedSimd } from './engine-features.ts';
 import { LinearMemory } from './linear-memory.ts';
-import { loadProducts } from './load.ts';
+import { functionsOf, moduleBytes } from './load.ts';
+import {
+  defineImageProducts,
+  definePackedProducts,
+  definePacking,
+  type Definition,
+  type ImageProductFunctions,
+  type PackedProductFunctions,
+  type PackingFunctions,
+} from './products.ts';
 
 /** Small whole numbers, whose products and sums are exact in single precision. */
 const value = (at: number): number => ((at * 37) % 17) - 8;
@@ -10,7 +19,11 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
   'products, with products and sums in one: %s',
   (isRelaxed) => {
     const memory = new LinearMemory();
-    const functions = loadProducts(memory, isRelaxed);
+    const load = <Functions>(define: Definition): Functions =>
+      functionsOf(moduleBytes([define], isRelaxed, false), memory);
+    const { pack } = load<PackingFunctions>(definePacking);
+    const { multiply } = load<PackedProductFunctions>(definePackedProducts);
+    const { multiplyImage } = load<ImageProductFunctions>(defineImageProducts);
     const [raw, a, b, c] = [1 << 16, 1 << 18, 1 << 18, 1 << 16].map((size) => memory.take(size));
     const write = (count: number, shift: number): void => {
       for (let at = 0; at < count; at++) memory.floats[(raw >> 2) + at] = value(at + shift);
@@ -32,14 +45,14 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
     ])('multiplies %i × %i over %i', (m, n, k) => {
       for (const isTransposed of [false, true]) {
         write(m * k, 1);
-        if (isTransposed) functions.pack(raw, 4, 4 * m, m, k, a);
-        else functions.pack(raw, 4 * k, 4, m, k, a);
+        if (isTransposed) pack(raw, 4, 4 * m, m, k, a);
+        else pack(raw, 4 * k, 4, m, k, a);
         write(k * n, 5);
-        if (isTransposed) functions.pack(raw, 4 * k, 4, n, k, b);
-        else functions.pack(raw, 4, 4 * n, n, k, b);
+        if (isTransposed) pack(raw, 4 * k, 4, n, k, b);
+        else pack(raw, 4, 4 * n, n, k, b);
         const vectors = Math.ceil(n / 4);
         for (const accumulate of [0, 1]) {
-          functions.multiply(m, vectors, k, a, 16 * k, b, 16 * k, c, 16 * vectors, accumulate);
+          multiply(m, vectors, k, a, 16 * k, b, 16 * k, c, 16 * vectors, accumulate);
           for (let i = 0; i < m; i++) {
             for (let j = 0; j < n; j++) {
               let sum = 0;
@@ -56,26 +69,6 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
     });
 
     it.each([
-      ['side by side', [0, 1, 2, 3, 4, 5, 6, 7]],
-      ['apart', [0, 2, 4, 6, 20, 22, 24, 26]],
-      ['with the last repeated', [3, 4, 9, 9]],
-      ['of which the last is three on, and repeated', [0, 3, 3, 3]],
-      ['of which the last is two on, and repeated', [0, 1, 3, 3]],
-    ])('gathers positions %s', (_, positions) => {
-      const depths = [0, 10, 11, 40, 41];
-      write(80, 0);
-      memory.integers.set(
-        [...positions, ...depths].map((at) => 4 * at),
-        b >> 2,
-      );
-      functions.gather(raw, b, positions.length, b + 4 * positions.length, depths.length, a);
-      const expected = Array.from({ length: positions.length / 4 }, (_, line) =>
-        depths.flatMap((depth) => positions.slice(4 * line, 4 * line + 4).map((position) => value(position + depth))),
-      ).flat();
-      expect([...memory.floats.subarray(a >> 2, (a >> 2) + expected.length)]).toEqual(expected);
-    });
-
-    it.each([
       [1, 1, 4, 1, 3],
       [2, 5, 9, 3, 4],
       [3, 14, 13, 2, 700],
@@ -86,12 +79,12 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
       const [image, table] = [a + 4 * groups * k * (m + 4), b];
       for (let group = 0; group < groups; group++) {
         write(m * k, group);
-        functions.pack(raw, 4 * k, 4, m, k, a + 16 * k * Math.ceil(m / 4) * group);
+        pack(raw, 4 * k, 4, m, k, a + 16 * k * Math.ceil(m / 4) * group);
       }
       for (let at = 0; at < groups * imageLength + 32; at++) memory.floats[(image >> 2) + at] = value(at + 3);
       for (let at = 0; at < k; at++) memory.integers[(table >> 2) + at] = 4 * offset(at);
       const sums = 16 * m * lines * vectors;
-      functions.multiplyImage(
+      multiplyImage(
         groups,
         m,
         lines,
@@ -121,13 +114,6 @@ describe.each([false, ...(hasRelaxedSimd() ? [true] : [])])(
           }
         }
       }
-    });
-
-    it('copies rows', () => {
-      write(30, 0);
-      functions.copyRows(raw, 40, c, 12, 3, 12);
-      const rows = [0, 1, 2].flatMap((row) => [0, 1, 2].map((column) => value(10 * row + column)));
-      expect([...memory.floats.subarray(c >> 2, (c >> 2) + 9)]).toEqual(rows);
     });
   },
 );

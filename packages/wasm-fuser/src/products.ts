@@ -6,14 +6,13 @@ import type { FunctionBody, ModuleBuilder } from './module.ts';
  * are interleaved, `[lines / 4][length][4]`, so that the inner loop reads memory in order and edges are nothing special: lines that are
  * missing at the end repeat the last one, and nobody looks at what comes of them. Addresses and strides are in bytes.
  */
-export interface ProductFunctions {
+export interface PackingFunctions {
   /** Packs `lines` lines of `length` elements. */
   pack(from: number, lineStride: number, step: number, lines: number, length: number, to: number): void;
-  /**
-   * Packs what lies at `from + depths[i] + positions[line]`: lines are positions of a window, and elements what it covers. Both tables
-   * are of 32-bit integers; the last of the positions is repeated up to a multiple of four.
-   */
-  gather(from: number, positions: number, lines: number, depths: number, length: number, to: number): void;
+}
+
+/** Products of sides that are both packed. */
+export interface PackedProductFunctions {
   /**
    * `c = a · b`, or what is added to `c` where `accumulate` is 1, for `rows` rows and four times `vectors` columns. `aStride` and `bStride`
    * lead from four lines to the next, `cStride` from row to row.
@@ -30,6 +29,10 @@ export interface ProductFunctions {
     cStride: number,
     accumulate: number,
   ): void;
+}
+
+/** Products of a packed side and images. */
+export interface ImageProductFunctions {
   /**
    * Products with images, one after the other: `c[row][line][column] = Σ a[row][i] · b[line · bStride + table[i] + 4 · column]`, for `rows` rows,
    * `lines` lines of an image and four times `vectors` columns. The table is of 32-bit integers, offsets in bytes; `aGroup`, `bGroup` and
@@ -50,12 +53,7 @@ export interface ProductFunctions {
     c: number,
     cGroup: number,
   ): void;
-  /** Copies `rows` rows of `byteLength` bytes. */
-  copyRows(from: number, fromStride: number, to: number, toStride: number, rows: number, byteLength: number): void;
 }
-
-/** Products of double precision: of lines in twos, `[lines / 2][length][2]`, and columns in vectors of two. */
-export type DoubleProductFunctions = Pick<ProductFunctions, 'multiply'>;
 
 /** The tiles that a module has: their rows by the fours of lines that these come from, and their columns in vectors. */
 interface TileShapes {
@@ -76,21 +74,28 @@ const doubleTiles: TileShapes = { rows: [[1], [2], [2, 1], [2, 2]], vectors: 3, 
 /** Elements that are summed up in a tile before they are added to others: columns of a tile stay in the innermost cache, and sums stay precise. */
 const DEPTH = 512;
 
-export function defineProducts(module: ModuleBuilder, isRelaxed: boolean): void {
-  module.define('pack', 6, packLines);
-  module.define('gather', 6, gatherLines);
-  module.define('copyRows', 6, copyRows);
-  const shapes = isRelaxed ? relaxedTiles : plainTiles;
-  const packed = tilesOf(module, shapes, 'packed', isRelaxed);
-  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, packed, 4));
-  const image = tilesOf(module, shapes, 'image', isRelaxed);
-  module.define('multiplyImage', 13, (body, ...parameters) => multiplyImage(body, parameters, image));
-}
+/** Defines functions of a kind in a module. */
+export type Definition = (module: ModuleBuilder, isRelaxed: boolean) => void;
 
-export function defineDoubleProducts(module: ModuleBuilder, isRelaxed: boolean): void {
+export const definePacking: Definition = (module) => {
+  module.define('pack', 6, packLines);
+};
+
+export const definePackedProducts: Definition = (module, isRelaxed) => {
+  const tiles = tilesOf(module, isRelaxed ? relaxedTiles : plainTiles, 'packed', isRelaxed);
+  module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, tiles, 4));
+};
+
+export const defineImageProducts: Definition = (module, isRelaxed) => {
+  const tiles = tilesOf(module, isRelaxed ? relaxedTiles : plainTiles, 'image', isRelaxed);
+  module.define('multiplyImage', 13, (body, ...parameters) => multiplyImage(body, parameters, tiles));
+};
+
+/** `PackedProductFunctions` of double precision: of lines in twos, `[lines / 2][length][2]`, and columns in vectors of two. */
+export const defineDoubleProducts: Definition = (module, isRelaxed) => {
   const tiles = tilesOf(module, doubleTiles, 'packed', isRelaxed);
   module.define('multiply', 10, (body, ...parameters) => multiplyPacked(body, parameters, tiles, doubleTiles.lanes));
-}
+};
 
 const tilesOf = (
   module: ModuleBuilder,
@@ -154,47 +159,6 @@ function packLines(body: FunctionBody, ...parameters: Local[]): Code {
       ),
     ),
     whileRest(1, [store(fourOf(four)), four.map((address) => address.advance(step.get))]),
-  ]);
-}
-
-function gatherLines(body: FunctionBody, ...parameters: Local[]): Code {
-  const [from, positions, lines, depths, length, to] = parameters;
-  const [line, depth, end, offset] = body.integers(4);
-  const four = body.integers(4);
-  const places = body.integers(4);
-  const isBeside = [1, 2, 3]
-    .map((lane) => i32.eq(i32.sub(four[lane].get, four[0].get), i32.const(4 * lane)))
-    .reduce(i32.and);
-  const overDepths = (each: Code): Code =>
-    countUp(depth, i32.const(0), end.get, 4, [
-      offset.set(i32.load(i32.add(depths.get, depth.get))),
-      each,
-      to.advance(16),
-    ]);
-  return [
-    end.set(i32.shl(length.get, 2)),
-    countUp(line, i32.const(0), lines.get, 4, [
-      four.map((place, lane) => place.set(i32.add(from.get, i32.load(positions.get, 4 * lane)))),
-      positions.advance(16),
-      when(
-        isBeside,
-        overDepths(v128.store(to.get, v128.load(i32.add(four[0].get, offset.get)))),
-        overDepths([
-          places.map((place, lane) => place.set(i32.add(four[lane].get, offset.get))),
-          v128.store(to.get, fourOf(places)),
-        ]),
-      ),
-    ]),
-  ];
-}
-
-function copyRows(body: FunctionBody, ...parameters: Local[]): Code {
-  const [from, fromStride, to, toStride, rows, byteLength] = parameters;
-  const row = body.integer();
-  return countUp(row, i32.const(0), rows.get, 1, [
-    [to.get, from.get, byteLength.get, 0xfc, 10, 0, 0],
-    from.advance(fromStride.get),
-    to.advance(toStride.get),
   ]);
 }
 

@@ -1,7 +1,6 @@
 import type { KernelSignature } from '@cresset/tensorexpr';
 import type { LinearMemory } from '../linear-memory.ts';
 import { bindingPlace, blockBytes, writeParam } from '../nests/launch-block.ts';
-import type { DoubleProductFunctions, ProductFunctions } from '../products.ts';
 import { LINE_DONE } from '../routines/routine-functions.ts';
 import { perform, type Call, type Task } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
@@ -13,6 +12,7 @@ import {
   type PreparedNest,
   type PreparedRoutine,
 } from './programs.ts';
+import type { ProductModules } from './product-modules.ts';
 import type { Work } from './turns.ts';
 
 /** Where a binding lies. */
@@ -65,13 +65,6 @@ export interface MemoryHost {
   takeMemory(byteLength: number): number;
 }
 
-/** A module of products. */
-export interface Products<Functions> {
-  readonly functions: Functions;
-  /** Its number for other threads. */
-  readonly module: number | null;
-}
-
 /** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. What is worth it is shared with threads that help. */
 export class Launches {
   #scratch = 0;
@@ -79,8 +72,7 @@ export class Launches {
 
   constructor(
     private readonly host: MemoryHost,
-    private readonly products: Products<ProductFunctions>,
-    private readonly doubleProducts: () => Products<DoubleProductFunctions>,
+    private readonly products: ProductModules,
     private readonly threads: ThreadPool | null,
   ) {}
 
@@ -229,7 +221,7 @@ export class Launches {
       ? this.#partsOf(rows, TILE_ROWS, work, PART.products)
       : this.#partsOf(columns, TILE_COLUMNS, work, PART.products);
     const size = floatBytes(prepared);
-    const products = size === 4 ? this.products : this.doubleProducts();
+    const products = size === 4 ? this.products.packed() : this.products.doubles();
     let to = sums;
     const tasks = parts.map((part) => {
       const [row, rowEnd] = isTall ? part : [0, rows];
@@ -324,7 +316,7 @@ export class Launches {
           const sizes = [groupEnd - group, count, end - first, vectors, k];
           const sides = [left, leftBytes, image, imageBytes, 4 * pitch, at.table];
           tasks.push([
-            callOf(this.products, 'multiplyImage', ...sizes, ...sides, own, sumGroup),
+            callOf(this.products.images(), 'multiplyImage', ...sizes, ...sides, own, sumGroup),
             ...storesOf(
               prepared,
               layout,
@@ -377,7 +369,7 @@ export class Launches {
     const { load, offsets, lineStride, step } = plain;
     const { address } = places[prepared.signature.bindingOf(load.operand)];
     const first = address + offsets[batch] + from * lineStride;
-    return callOf(this.products, 'pack', first, lineStride, step, count, prepared.k, to);
+    return callOf(this.products.packing(), 'pack', first, lineStride, step, count, prepared.k, to);
   }
 
   #take(byteLength: number): number {

@@ -18,15 +18,14 @@ import {
   type Routine,
   type TakeBack,
 } from '@cresset/tensorexpr';
-import { hasRelaxedSimd } from '../engine-features.ts';
+import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
 import { LinearMemory, MOST_MEMORY } from '../linear-memory.ts';
-import { doubleProductBytes, loadDoubleProducts, loadProducts, productBytes } from '../load.ts';
-import type { DoubleProductFunctions } from '../products.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
 import type { LaunchProbe } from './launch-probe.ts';
 import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
-import { bytesOfBlock, Launches, writeParams, writePlaces, type Products } from './launches.ts';
+import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
+import { ProductModules } from './product-modules.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
 import { Turns, type Work } from './turns.ts';
 import { storesSoFar, WasmBuffer } from './wasm-buffer.ts';
@@ -81,16 +80,9 @@ export class WasmDevice implements ComputeDevice {
    */
   constructor(threadPool: ((linear: LinearMemory) => ThreadPool) | null = null, isRelaxed = hasRelaxedSimd()) {
     this.linear = new LinearMemory(threadPool !== null);
-    const products = loadProducts(this.linear, isRelaxed);
+    compileVectors();
     const threads = (this.#threads = threadPool?.(this.linear) ?? null);
-    const module = threads?.register(productBytes(isRelaxed, true)) ?? null;
-    let doubles: Products<DoubleProductFunctions> | undefined;
-    const doubleProducts = () =>
-      (doubles ??= {
-        functions: loadDoubleProducts(this.linear, isRelaxed),
-        module: threads?.register(doubleProductBytes(isRelaxed, true)) ?? null,
-      });
-    this.launches = new Launches(this, { functions: products, module }, doubleProducts, threads);
+    this.launches = new Launches(this, new ProductModules(this.linear, threads, isRelaxed), threads);
     this.#programs = new Programs(this.linear, threads, isRelaxed);
     const engine = isRelaxed ? 'WebAssembly with relaxed SIMD' : 'WebAssembly';
     this.description = threads ? `${engine}, ${threads.size} threads` : engine;

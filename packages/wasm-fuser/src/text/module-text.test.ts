@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { countUp, f32x4, i32, i32x4, i64, v128, when } from '../code.ts';
-import { productBytes } from '../load.ts';
+import { moduleBytes } from '../load.ts';
+import { defineImageProducts, definePackedProducts, definePacking } from '../products.ts';
 import { ModuleBuilder } from '../module.ts';
 import { instructionNames, vectorNames } from './instruction-names.ts';
 import { moduleText } from './module-text.ts';
@@ -87,7 +88,8 @@ describe('a module as text', () => {
     [true, false],
     [false, true],
   ])('of all products: relaxed %s, shared %s', (isRelaxed, isShared) => {
-    const text = moduleText(productBytes(isRelaxed, isShared));
+    const definitions = [definePacking, definePackedProducts, defineImageProducts];
+    const text = moduleText(moduleBytes(definitions, isRelaxed, isShared));
     expect(text.includes('f32x4.relaxed_madd')).toBe(isRelaxed);
     expect(text.includes('shared')).toBe(isShared);
     const lines = text.split('\n').map((line) => line.trim());
