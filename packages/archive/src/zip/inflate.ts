@@ -84,7 +84,6 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
     return value;
   };
   const symbolOf = ({ bits, table }: Huffman): number => {
-    // Without `take`: this is most of what is done, and on a page that has just come it is interpreted.
     for (; heldBits < bits; heldBits += 8) held |= data[at++] << heldBits;
     const entry = table[held & ((1 << bits) - 1)];
     if (entry === 0) throw new Error(NO_SYMBOL);
@@ -94,7 +93,8 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
   };
   const numberIn = (ranges: readonly Range[], symbol: number): number => {
     if (symbol >= ranges.length) throw new Error(NO_SYMBOL);
-    return ranges[symbol].base + take(ranges[symbol].bits);
+    const { base, bits } = ranges[symbol];
+    return bits === 0 ? base : base + take(bits);
   };
 
   const copyStored = (): void => {
@@ -126,8 +126,16 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
   };
 
   const inflateBlock = ([symbols, distances]: readonly [Huffman, Huffman]): void => {
+    const { bits, table } = symbols;
+    const mask = (1 << bits) - 1;
     for (;;) {
-      const symbol = symbolOf(symbols);
+      // `symbolOf`, in its place: this is done for each byte or two, on a page that has just come and whose functions are interpreted.
+      for (; heldBits < bits; heldBits += 8) held |= data[at++] << heldBits;
+      const entry = table[held & mask];
+      if (entry === 0) throw new Error(NO_SYMBOL);
+      held >>>= entry & 15;
+      heldBits -= entry & 15;
+      const symbol = entry >> 4;
       if (symbol === END_OF_BLOCK) return;
       if (symbol < END_OF_BLOCK) {
         if (filled === contents.length) throw new Error('it inflates to more than it announces');
@@ -137,6 +145,11 @@ export function inflate(data: Uint8Array, contents: Uint8Array): number {
       const end = filled + numberIn(LENGTHS, symbol - END_OF_BLOCK - 1);
       const from = filled - numberIn(DISTANCES, symbolOf(distances));
       if (from < 0 || end > contents.length) throw new Error('a repetition reaches beyond the contents');
+      const length = end - filled;
+      if (length <= filled - from) {
+        contents.copyWithin(filled, from, from + length);
+        filled = end;
+      }
       // What is repeated may reach into what it gives.
       for (let index = from; filled < end; index++) contents[filled++] = contents[index];
     }

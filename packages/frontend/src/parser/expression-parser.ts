@@ -197,12 +197,11 @@ export class ExpressionParser {
   /** The operator at the current token, two-word ones joined. */
   #binaryOperator(): string | undefined {
     const { kind } = this.stream.cur;
-    const next = this.stream.lookahead().kind;
-    if (kind === 'is' && next === 'not') {
+    if (kind === 'is' && this.stream.lookahead().kind === 'not') {
       return 'is not';
     }
     if (kind === 'not') {
-      return next === 'in' ? 'not in' : undefined;
+      return this.stream.lookahead().kind === 'in' ? 'not in' : undefined;
     }
     return Object.hasOwn(PRECEDENCE, kind) ? kind : undefined;
   }

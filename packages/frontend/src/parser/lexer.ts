@@ -4,7 +4,6 @@ import { KEYWORDS, OPERATORS_BY_FIRST, type Token, type TypeComment } from './to
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_]*/uy;
 /** Nearly every name is of these letters, and the other expression is one that takes engines long to compile. */
 const ASCII_IDENTIFIER = /[a-zA-Z_][a-zA-Z0-9_]*/y;
-const LETTER = /[a-zA-Z_]/;
 const LAST_ASCII = '\x7f';
 const NUMBER =
   /(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9]+)?[jJ]?)/y;
@@ -55,7 +54,10 @@ class Lexer {
 
   #lexOne(): void {
     const character = this.#text[this.#at]!;
-    if (character === '\n') {
+    // Most of a text are names and blanks.
+    if ((character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') || character === '_') {
+      this.#lexAsciiWord();
+    } else if (character === '\n') {
       this.#lexNewline();
     } else if (character === ' ' || character === '\t' || character === '\r' || character === '\f') {
       this.#at++;
@@ -71,8 +73,7 @@ class Lexer {
   }
 
   #lexOther(first: string): boolean {
-    if (LETTER.test(first)) return this.#lexWord(first);
-    return this.#lexNumber(first) || this.#lexOperator(first) || this.#lexWord(first);
+    return this.#lexNumber(first) || this.#lexOperator(first) || (first > LAST_ASCII && this.#lexWord());
   }
 
   /** Ends a logical line and opens or closes blocks by the indentation of the next line that holds anything. */
@@ -144,19 +145,30 @@ class Lexer {
     return true;
   }
 
-  #lexWord(first: string): boolean {
-    let word = first > LAST_ASCII ? undefined : this.#match(ASCII_IDENTIFIER);
-    let next = word && this.#text[this.#at + word.length];
-    if (first > LAST_ASCII || (next && next > LAST_ASCII)) {
-      word = this.#match(IDENTIFIER);
-      next = word && this.#text[this.#at + word.length];
+  #lexAsciiWord(): void {
+    const text = this.#text;
+    const start = this.#at;
+    ASCII_IDENTIFIER.lastIndex = start;
+    ASCII_IDENTIFIER.test(text);
+    const end = ASCII_IDENTIFIER.lastIndex;
+    const next = text[end];
+    if (next > LAST_ASCII) {
+      this.#lexWord();
+      return;
     }
-    if (word === undefined) return false;
+    const word = text.slice(start, end);
     if ((next === '"' || next === "'") && STRING_PREFIX.test(word)) {
-      this.#lexString(this.#at + word.length);
+      this.#lexString(end);
     } else {
-      this.#push(KEYWORDS.has(word) ? word : 'ident', this.#at, this.#at + word.length);
+      this.#push(KEYWORDS.has(word) ? word : 'ident', start, end);
     }
+  }
+
+  /** A name that has other letters too: no keyword, and no prefix of a string. */
+  #lexWord(): boolean {
+    const word = this.#match(IDENTIFIER);
+    if (word === undefined) return false;
+    this.#push('ident', this.#at, this.#at + word.length);
     return true;
   }
 
@@ -177,7 +189,11 @@ class Lexer {
   }
 
   #lexOperator(first: string): boolean {
-    const operator = OPERATORS_BY_FIRST.get(first)?.find((candidate) => this.#text.startsWith(candidate, this.#at));
+    const candidates = OPERATORS_BY_FIRST.get(first);
+    const operator =
+      candidates?.length === 1
+        ? candidates[0]
+        : candidates?.find((candidate) => this.#text.startsWith(candidate, this.#at));
     if (operator !== undefined) {
       if (operator === '(' || operator === '[' || operator === '{') {
         this.#nesting++;

@@ -82,9 +82,9 @@ export abstract class Attributes {
 
   /** Takes over all attributes of another node; graphs are copied. */
   copyAttributes(from: Attributes): this {
-    this.#entries = undefined;
-    for (const name of from.attributeNames) {
-      this.setAttribute(name, cloneEntry(from.attribute(name)));
+    this.#entries = from.#entries && new Map(from.#entries);
+    for (const [name, entry] of this.#entries ?? []) {
+      if (entry.kind === 'g' || entry.kind === 'gs') this.#entries!.set(name, cloneEntry(entry));
     }
     return this;
   }
@@ -182,9 +182,8 @@ export abstract class Attributes {
   }
 }
 
-function cloneEntry(entry: AttributeEntry): AttributeEntry {
-  if (entry.kind === 'g') {
-    return { kind: 'g', value: entry.value.copy() };
-  }
-  return entry.kind === 'gs' ? { kind: 'gs', value: entry.value.map((graph) => graph.copy()) } : entry;
+function cloneEntry(entry: Extract<AttributeEntry, { kind: 'g' | 'gs' }>): AttributeEntry {
+  return entry.kind === 'g'
+    ? { kind: 'g', value: entry.value.copy() }
+    : { kind: 'gs', value: entry.value.map((graph) => graph.copy()) };
 }

@@ -40,12 +40,12 @@ export class Block {
    * not end the iteration, one inserted after the visited node is visited next.
    */
   nodes(): IterableIterator<Node> {
-    return new NodeIterator(this, this.paramNode, this.returnNode, true);
+    return new Node.Iterator(this, this.paramNode, this.returnNode, true);
   }
 
   /** The nodes from last to first; the same freedom as {@link nodes}. */
   reverseNodes(): IterableIterator<Node> {
-    return new NodeIterator(this, this.returnNode, this.paramNode, false);
+    return new Node.Iterator(this, this.returnNode, this.paramNode, false);
   }
 
   addInput(name = ''): Value {
@@ -184,27 +184,5 @@ export class Block {
       this.#hasPositions = true;
       Node.assignPositions(this.nodes());
     }
-  }
-}
-
-/** From one end of a block to the other. By hand, because a generator's steps are calls that engines do not inline, and every pass makes them. */
-class NodeIterator implements IterableIterator<Node> {
-  constructor(
-    private readonly block: Block,
-    private visited: Node,
-    private readonly end: Node,
-    private readonly isForward: boolean,
-  ) {}
-
-  [Symbol.iterator](): this {
-    return this;
-  }
-
-  next(): IteratorResult<Node, undefined> {
-    const { block, visited, end } = this;
-    if (visited === end) return { done: true, value: undefined };
-    const found = this.isForward ? visited.nextIn(block) : visited.previousIn(block);
-    this.visited = found;
-    return found === end ? { done: true, value: undefined } : { done: false, value: found };
   }
 }

@@ -104,19 +104,33 @@ export class Node extends Attributes {
     broken(`${this.kind} is in no block`);
   }
 
-  /** Bookkeeping of Block: what now follows in it, its return node after the last, on this node or on where this node was when it was taken out. */
-  nextIn(block: Block): Node {
-    let node = this.#next;
-    while (node !== undefined && (!node.#inList || node.#owningBlock !== block)) node = node.#next;
-    return node ?? this.#isInNoBlock();
-  }
+  /**
+   * Bookkeeping of Block: from one end of it to the other. By hand, because a generator's steps are calls that engines do not inline, and every pass
+   * makes them; and in here, because a step that asks a node where it goes on is two calls.
+   */
+  static readonly Iterator = class implements IterableIterator<Node> {
+    constructor(
+      private readonly block: Block,
+      private visited: Node,
+      private readonly end: Node,
+      private readonly isForward: boolean,
+    ) {}
 
-  /** Bookkeeping of Block: as {@link nextIn}, before it, and the param node before the first. */
-  previousIn(block: Block): Node {
-    let node = this.#previous;
-    while (node !== undefined && (!node.#inList || node.#owningBlock !== block)) node = node.#previous;
-    return node ?? this.#isInNoBlock();
-  }
+    [Symbol.iterator](): this {
+      return this;
+    }
+
+    /** Goes on from the visited node, or from where it was when it was taken out. */
+    next(): IteratorResult<Node, undefined> {
+      const { block, end, isForward } = this;
+      let node: Node | undefined = this.visited;
+      if (node === end) return { done: true, value: undefined };
+      do node = isForward ? node.#next : node.#previous;
+      while (node !== undefined && (!node.#inList || node.#owningBlock !== block));
+      this.visited = node ?? this.visited.#isInNoBlock();
+      return node === end ? { done: true, value: undefined } : { done: false, value: this.visited };
+    }
+  };
 
   /** Whether any output is used. */
   hasUses(): boolean {
@@ -149,7 +163,8 @@ export class Node extends Attributes {
   /** Appends an input; returns it. */
   addInput(value: Value): Value {
     this.#checkInput(value);
-    this.forgetOperator();
+    this.#operator = undefined;
+    this.owningGraph.revision++;
     value.recordUse({ user: this, offset: this.inputs.length });
     (this.inputs as Value[]).push(value);
     return value;
@@ -207,8 +222,11 @@ export class Node extends Attributes {
   }
 
   removeAllInputs(): void {
-    this.forgetOperator();
-    this.inputs.forEach((input, index) => input.forgetUse(this, index));
+    this.#operator = undefined;
+    this.owningGraph.revision++;
+    const { inputs } = this;
+    if (inputs.length === 0) return;
+    for (let index = 0; index < inputs.length; index++) inputs[index].forgetUse(this, index);
     (this as Own).inputs = [];
   }
 
@@ -236,8 +254,10 @@ export class Node extends Attributes {
   // ---- outputs and blocks
 
   addOutput(): Value {
-    const value = new Value(this, this.outputs.length, this.owningGraph.takeUnique());
-    this.forgetOperator();
+    const graph = this.owningGraph;
+    const value = new Value(this, this.outputs.length, graph.takeUnique());
+    this.#operator = undefined;
+    graph.revision++;
     (this.outputs as Value[]).push(value);
     return value;
   }
@@ -339,8 +359,8 @@ export class Node extends Attributes {
 
   /** Inserts this node, which must be in no block, before another. */
   insertBefore(node: Node): this {
-    invariant(node.inBlockList, 'insertBefore: the other node is in no block');
-    return this.insertAfter(node.previous);
+    if (!node.#inList) broken('insertBefore: the other node is in no block');
+    return this.insertAfter(node.#previous!);
   }
 
   /** Inserts this node, which must be in no block, after another. */
@@ -352,11 +372,16 @@ export class Node extends Attributes {
     if (node.kind === 'prim::Return') {
       broken('Attempting to insert a Node after the Return node or before the Param node');
     }
-    const following = node.next;
-    this.#owningBlock = node.#owningBlock;
-    this.#link(node, following);
+    const block = node.#owningBlock!;
+    const following = node.#next!;
+    this.owningGraph.revision++;
+    this.#owningBlock = block;
+    this.#previous = node;
+    this.#next = following;
+    node.#next = this;
+    following.#previous = this;
     this.#inList = true;
-    this.#assignPosition();
+    if (block.hasPositions) this.#assignPosition(block, node, following);
     return this;
   }
 
@@ -372,14 +397,6 @@ export class Node extends Attributes {
     param.#previous = result;
     result.#next = param;
     result.#previous = param;
-  }
-
-  #link(before: Node, after: Node): void {
-    this.owningGraph.revision++;
-    this.#previous = before;
-    this.#next = after;
-    before.#next = this;
-    after.#previous = this;
   }
 
   /** Moves it, within its graph, before another node. */
@@ -405,17 +422,20 @@ export class Node extends Attributes {
     this.owningGraph.moveInsertPointOff(this);
     this.owningGraph.revision++;
     // The pointers out of this node stay: whoever iterates over the block finds on from here.
-    this.next.#previous = this.#previous;
-    this.previous.#next = this.#next;
+    this.#next!.#previous = this.#previous;
+    this.#previous!.#next = this.#next;
     this.#inList = false;
   }
 
   /** Takes it out of the graph for good; throws `IR_INVARIANT` while an output is used. */
   destroy(): void {
     if (this.#isDestroyed) broken(`${this.kind} was destroyed already`);
-    const used = this.outputs.find((output) => output.hasUses());
-    if (used) broken(`cannot destroy ${this.kind}: %${used.debugName} is used by ${used.uses[0].user.kind}`);
-    this.removeAllOutputs();
+    for (const output of this.outputs) {
+      const [use] = output.uses;
+      if (use) broken(`cannot destroy ${this.kind}: %${output.debugName} is used by ${use.user.kind}`);
+    }
+    for (const output of this.outputs) output.setDebugName('');
+    (this as Own).outputs = [];
     while (this.blocks.length > 0) {
       this.eraseBlock(this.blocks.length - 1);
     }
@@ -426,12 +446,7 @@ export class Node extends Attributes {
     this.#isDestroyed = true;
   }
 
-  #assignPosition(): void {
-    if (!this.owningBlock.hasPositions) {
-      return;
-    }
-    const before = this.previous;
-    const after = this.next;
+  #assignPosition(block: Block, before: Node, after: Node): void {
     if (after.kind === 'prim::Return') {
       if (before.kind === 'prim::Param') {
         this.#position = 0;
@@ -439,17 +454,17 @@ export class Node extends Attributes {
       }
       this.#position = before.#position + APPEND_INTERVAL;
       if (this.#position >= LAST_POSITION) {
-        this.owningBlock.forgetPositions();
+        block.forgetPositions();
       }
     } else if (before.kind === 'prim::Param') {
       this.#position = after.#position - APPEND_INTERVAL;
       if (this.#position <= FIRST_POSITION) {
-        this.owningBlock.forgetPositions();
+        block.forgetPositions();
       }
     } else {
       this.#position = Math.floor((before.#position + after.#position) / 2);
       if (this.#position === before.#position) {
-        this.owningBlock.forgetPositions();
+        block.forgetPositions();
       }
     }
   }
@@ -521,6 +536,11 @@ export class Node extends Attributes {
     this.owningGraph.revision++;
   }
 
+  override copyAttributes(from: Node): this {
+    this.owningGraph.revision++;
+    return super.copyAttributes(from);
+  }
+
   override setAttribute(name: string, entry: AttributeEntry): this {
     this.owningGraph.revision++;
     return super.setAttribute(name, entry);
@@ -539,14 +559,15 @@ export class Node extends Attributes {
 
   /** Is the operator that a node of its kind was matched to, where the types of their inputs are the same: to find it again takes longer than to copy a node. */
   takeOperatorOf(node: Node): this {
-    const areAlike = this.inputs.every(({ type }, index) => type === node.inputs[index].type);
-    if (areAlike) this.#operator = node.#operator;
+    const operator = node.#operator;
+    if (operator && this.inputs.every(({ type }, index) => type === node.inputs[index].type)) this.#operator = operator;
     return this;
   }
 
   /** The operator whose schema fits kind and inputs, or undefined (PyTorch: maybeOperator). */
   maybeOperator(): Operator | undefined {
-    this.#operator ??= findOperatorMatching(this);
+    // Constants, of which a graph has more than of anything else, are asked as often and are none.
+    if (this.#operator === undefined && this.kind !== 'prim::Constant') this.#operator = findOperatorMatching(this);
     return this.#operator;
   }
 

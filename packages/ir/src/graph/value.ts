@@ -1,4 +1,4 @@
-import { CressetError, invariant } from '../error.ts';
+import { broken, CressetError, invariant } from '../error.ts';
 import type { Graph } from './graph.ts';
 import type { Node } from './node.ts';
 import { NoneType } from '../types/primitive-types.ts';
@@ -10,6 +10,8 @@ export interface Use {
   readonly user: Node;
   readonly offset: number;
 }
+
+const PLAIN_NUMBER = /^\d+$/;
 
 /** What only a value itself puts others in the place of. */
 type Own = { type: Type; uses: readonly Use[] };
@@ -41,10 +43,8 @@ export class Value {
   setType(type: Type): this {
     (this as Own).type = type;
     this.node.owningGraph.revision++;
-    // A schema matched by the old type may not fit any more.
-    for (const { user } of this.uses) {
-      user.forgetOperator();
-    }
+    // A schema matched by the old type may not fit any more. Most values get their type before they are used.
+    if (this.uses.length > 0) for (const { user } of this.uses) user.forgetOperator();
     return this;
   }
 
@@ -82,7 +82,7 @@ export class Value {
 
   /** Whether a name may be given to a value: anything but a plain number. */
   static isValidName(name: string): boolean {
-    return !/^\d+$/.test(name);
+    return !PLAIN_NUMBER.test(name);
   }
 
   /**
@@ -90,10 +90,10 @@ export class Value {
    * `name.2`, … so that the newest keeps it. Throws `IR_INVARIANT` for a plain number.
    */
   setDebugName(name: string): this {
-    if (!Value.isValidName(name)) {
-      throw new CressetError('IR_INVARIANT', `Invalid name: '${name}'`);
-    }
-    const names = this.owningGraph.valueNames;
+    // Values that have none and go, as most do, are done with one comparison.
+    if (name === '' && this.#name === '') return this;
+    if (PLAIN_NUMBER.test(name)) throw new CressetError('IR_INVARIANT', `Invalid name: '${name}'`);
+    const names = this.node.owningGraph.valueNames;
     if (this.#name !== '') {
       names.release(this.#name);
       this.#name = '';
@@ -121,11 +121,10 @@ export class Value {
 
   /** Makes every user of this value use `newValue` instead; `newValue` must be of the same graph. */
   replaceAllUsesWith(newValue: Value): void {
-    invariant(this.owningGraph === newValue.owningGraph, 'replaceAllUsesWith: the values belong to different graphs');
+    const areOfOneGraph = this.node.owningGraph === newValue.node.owningGraph;
+    if (!areOfOneGraph) broken('replaceAllUsesWith: the values belong to different graphs');
     const uses = this.uses;
-    if (newValue === this) {
-      return;
-    }
+    if (newValue === this || uses.length === 0) return;
     (this as Own).uses = [];
     for (const use of uses) {
       use.user.redirectInput(use.offset, newValue);

@@ -137,7 +137,8 @@ export function findOperator(name: Symbol, overloadName: string): Operator | und
 /** The first overload that fits a node. */
 export function findOperatorMatching(node: Node): Operator | undefined {
   // Most nodes are of kinds that are no operators, and are asked again and again.
-  for (const operator of operatorsFor(node.kind)) if (nodeMatchesSchema(node, operator.schema)) return operator;
+  for (const operator of operatorRegistry.operatorsFor(node.kind))
+    if (nodeMatchesSchema(node, operator.schema)) return operator;
   return undefined;
 }
 

@@ -99,6 +99,8 @@ class DeadCodeEliminator {
   #markBlock(block: Block): boolean {
     let marked = this.#markReturnNode(block);
     for (const node of block.reverseNodes()) {
+      // A constant, which nearly every other node is, does nothing and stays while it is used.
+      if (node.kind === 'prim::Constant') continue;
       if (!this.options.allowSideEffects && this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
       if (node.kind === 'prim::Loop') {
         // What is live at the end of a trip is live at the beginning of the next.
@@ -174,7 +176,7 @@ class DeadCodeEliminator {
       known =
         node.hasSideEffects() ||
         isUnknownOperator(node) ||
-        node.blocks.some((block) => this.#someHasSideEffects(block)) ||
+        (node.blocks.length > 0 && node.blocks.some((block) => this.#someHasSideEffects(block))) ||
         this.#hasUntrackedMutation(node);
       this.#sideEffects.set(node, known);
     }
@@ -182,7 +184,9 @@ class DeadCodeEliminator {
   }
 
   #someHasSideEffects(block: Block): boolean {
-    for (const node of block.nodes()) if (this.#hasSideEffects(node)) return true;
+    for (const node of block.nodes()) {
+      if (node.kind !== 'prim::Constant' && this.#hasSideEffects(node)) return true;
+    }
     return false;
   }
 
@@ -195,10 +199,12 @@ class DeadCodeEliminator {
 
   #sweep(block: Block): void {
     for (const node of block.reverseNodes()) {
-      // First of all, so that what only served them is found dead in the blocks.
-      if (givesOutputsOfBlocks(node)) this.#removeDeadBlockOutputs(node);
-      else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
-      for (const inner of node.blocks) this.#sweep(inner);
+      if (node.blocks.length > 0) {
+        // First of all, so that what only served them is found dead in the blocks.
+        if (givesOutputsOfBlocks(node)) this.#removeDeadBlockOutputs(node);
+        else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
+        for (const inner of node.blocks) this.#sweep(inner);
+      }
       if (!this.#marked.has(node) && !node.hasUses() && mayChange(LOG, node)) {
         node.destroy();
         this.#changed = true;
