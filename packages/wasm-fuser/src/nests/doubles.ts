@@ -1,9 +1,8 @@
 import { f32x4, f64, f64x2, i32, i32x4, i64, i64x2, v128 } from '../code.ts';
-import { plainFunctions, polynomial, type Floats, type Unary } from './floats.ts';
-import { singles } from './float-functions.ts';
+import { plainFunctions, polynomial, type Floats, type FloatUnary } from './floats.ts';
+import { bfloat, half } from './float-functions.ts';
 
 const { unary, binary } = plainFunctions(f64x2, v128.words(-1, 0x7fffffff, -1, 0x7fffffff));
-const { half, bfloat } = singles.unary;
 
 const { add, sub, mul, const: number } = f64x2;
 
@@ -20,15 +19,15 @@ const reciprocals = Array.from({ length: 12 }, (_, at) => {
 });
 
 /** `x = n ln 2 + r`, and 2ⁿ in two factors, so that the borders of the range are right. */
-const exp: Unary = (x, keep) => {
+const exp: FloatUnary = (x, keep, multiplyAdd) => {
   const inside = keep(f64x2.lesser(f64x2.greater(x, number(-746)), number(710)));
-  const rounded = keep(add(mul(inside, number(Math.LOG2E)), number(ROUNDING)));
+  const rounded = keep(multiplyAdd(inside, number(Math.LOG2E), number(ROUNDING)));
   const n = keep(sub(rounded, number(ROUNDING)));
-  const r = keep(sub(sub(inside, mul(n, number(LN2[0]))), mul(n, number(LN2[1]))));
-  const mantissa = add(number(1), add(r, mul(mul(r, r), polynomial(f64x2, r, reciprocals))));
-  const half = keep(v128.and(i64x2.shiftLeft(rounded, i32.const(51)), v128.words(0, -0x100000, 0, -0x100000)));
-  const rest = i64x2.sub(i64x2.shiftLeft(rounded, i32.const(52)), half);
-  return mul(mul(mantissa, i64x2.add(half, number(1))), i64x2.add(rest, number(1)));
+  const r = keep(multiplyAdd(n, number(-LN2[1]), multiplyAdd(n, number(-LN2[0]), inside)));
+  const mantissa = add(number(1), multiplyAdd(mul(r, r), polynomial(f64x2, r, reciprocals, multiplyAdd), r));
+  const first = keep(v128.and(i64x2.shiftLeft(rounded, i32.const(51)), v128.words(0, -0x100000, 0, -0x100000)));
+  const rest = i64x2.sub(i64x2.shiftLeft(rounded, i32.const(52)), first);
+  return mul(mul(mantissa, i64x2.add(first, number(1))), i64x2.add(rest, number(1)));
 };
 
 /** Functions of halves are those of singles: PyTorch rounds twice too. */
@@ -41,8 +40,8 @@ export const doubles: Floats = {
     exp,
     signbit: (x) => i64x2.shiftRight(x, i32.const(63)),
     single: (x) => f64x2.ofFloats(f32x4.ofDoubles(x)),
-    half: (x, keep) => f64x2.ofFloats(half!(keep(f32x4.ofDoubles(x)), keep)),
-    bfloat: (x, keep) => f64x2.ofFloats(bfloat!(keep(f32x4.ofDoubles(x)), keep)),
+    half: (x, keep) => f64x2.ofFloats(half(keep(f32x4.ofDoubles(x)), keep)),
+    bfloat: (x, keep) => f64x2.ofFloats(bfloat(keep(f32x4.ofDoubles(x)), keep)),
   },
   binary,
   narrow: (mask, keep) => {

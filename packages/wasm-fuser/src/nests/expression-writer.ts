@@ -20,7 +20,7 @@ import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
 import { doubles } from './doubles.ts';
 import { Elements, elementShift } from './elements.ts';
 import { expBelowZero, LARGEST_ANGLE, singles } from './float-functions.ts';
-import { beforeConstant, type Floats, type Keep } from './floats.ts';
+import { beforeConstant, type Floats, type Keep, type MultiplyAdd } from './floats.ts';
 import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
 import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
 import { LaunchBlock } from './launch-block.ts';
@@ -109,9 +109,7 @@ export class ExpressionWriter {
   }
 
   /** A product and a sum, rounded once where the engine has an instruction for that. */
-  multiplyAdd(x: Code, y: Code, sum: Code): Code {
-    return this.floats.code.multiplyAdd(x, y, sum, this.module.isRelaxed);
-  }
+  readonly multiplyAdd: MultiplyAdd = (x, y, sum) => this.floats.code.multiplyAdd(x, y, sum, this.module.isRelaxed);
 
   /** Puts what code gives into a local of its own; code that reads it. */
   keep(scope: Scope, type: ValueType, code: Code): Code {
@@ -345,10 +343,10 @@ export class ExpressionWriter {
       const known = floats === singles && this.#belowOne.has(expr) ? expBelowZero : floats.unary[fn];
       const rare = (): Code => this.#rare.unary(fn, code, lanes);
       if (!known) return this.#floatResult(fn, rare(), scope, x);
-      if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep), scope, x);
+      if (fn !== 'sin' && fn !== 'cos') return this.#floatResult(fn, known(code, keep, this.multiplyAdd), scope, x);
       const { le, abs, const: number } = floats.code;
       const isLarge = v128.anyTrue(v128.not(le(abs(code), number(LARGEST_ANGLE))));
-      const near = keep(known(code, keep));
+      const near = keep(known(code, keep, this.multiplyAdd));
       return { form, code: whenVector(isLarge, rare(), near) };
     }
     if (fn === 'floor' || fn === 'ceil' || fn === 'round' || fn === 'trunc') return value;

@@ -1,6 +1,14 @@
 import { erfRational, tanhRational, type RationalFunction } from '@cresset/tensorexpr';
 import { f32, f32x4, f64, i32, i32x4, i64, v128, type Code } from '../code.ts';
-import { plainFunctions, polynomial as polynomialOf, type Floats, type Keep, type Unary } from './floats.ts';
+import {
+  plainFunctions,
+  polynomial as polynomialOf,
+  type Unary,
+  type Floats,
+  type Keep,
+  type MultiplyAdd,
+  type FloatUnary,
+} from './floats.ts';
 
 const { add, sub, mul, div } = f32x4;
 const number = f32x4.const;
@@ -9,7 +17,8 @@ const signs = sized(-0x80000000);
 const sizes = sized(0x7fffffff);
 const infinity = number(Infinity);
 
-const polynomial = (x: Code, coefficients: readonly number[]): Code => polynomialOf(f32x4, x, coefficients);
+const polynomial = (x: Code, coefficients: readonly number[], multiplyAdd: MultiplyAdd): Code =>
+  polynomialOf(f32x4, x, coefficients, multiplyAdd);
 
 const withSign = (size: Code, of: Code): Code => v128.select(size, of, sizes);
 const isNan = (x: Code): Code => f32x4.ne(x, x);
@@ -26,48 +35,50 @@ const ROUNDING = 12582912;
 const EXPONENT = i32.const(23);
 
 /**
- * Cephes' reduction by ln 2 in two parts: `x = n ln 2 + r`, of which it gives n in the last bits of a vector, and 1 + r + r² p(r). The polynomial is the one
- * of its degree that comes closest, 3e-9 of the power.
+ * Cephes' reduction by ln 2 in two parts: `x = n ln 2 + r`, of which it gives n in the last bits of a vector, and 1 + r (1 + r p(r)). The polynomial p is the
+ * one of its degree that comes closest, 3e-9 of the power.
  */
-function powerParts(x: Code, keep: Keep): { readonly rounded: Code; readonly mantissa: Code } {
-  const rounded = keep(add(mul(x, number(1.442695)), number(ROUNDING)));
+function powerParts(
+  x: Code,
+  keep: Keep,
+  multiplyAdd: MultiplyAdd,
+): { readonly rounded: Code; readonly mantissa: Code } {
+  const rounded = keep(multiplyAdd(x, number(1.442695), number(ROUNDING)));
   const n = keep(sub(rounded, number(ROUNDING)));
-  const r = keep(add(sub(x, mul(n, number(0.693359375))), mul(n, number(0.00021219444))));
-  const tail = polynomial(r, [0.49999994, 0.1666652, 0.04166839, 0.0083687239, 0.0013814584]);
-  return { rounded, mantissa: add(ones, add(r, mul(mul(r, r), tail))) };
+  const r = keep(multiplyAdd(n, number(0.00021219444), multiplyAdd(n, number(-0.693359375), x)));
+  const coefficients = [1, 1, 0.49999994, 0.1666652, 0.04166839, 0.0083687239, 0.0013814584];
+  return { rounded, mantissa: polynomial(r, coefficients, multiplyAdd) };
 }
 
 /** 2ⁿ in two factors, so that the borders of the range are right. */
-const exp: Unary = (x, keep) => {
-  const { rounded, mantissa } = powerParts(keep(within(x, -104, 89)), keep);
+const exp: FloatUnary = (x, keep, multiplyAdd) => {
+  const { rounded, mantissa } = powerParts(keep(within(x, -104, 89)), keep, multiplyAdd);
   const half = keep(v128.and(i32x4.shiftLeft(rounded, i32.const(22)), sized(-0x800000)));
   const rest = i32x4.sub(i32x4.shiftLeft(rounded, EXPONENT), half);
   return mul(mul(mantissa, i32x4.add(half, ones)), i32x4.add(rest, ones));
 };
 
 /** `exp` of what is not above 0, or NaN: 2ⁿ⁺²⁴ is no subnormal number, and what is left of the factor is the same everywhere. */
-export const expBelowZero: Unary = (x, keep) => {
-  const { rounded, mantissa } = powerParts(keep(f32x4.greater(x, number(-104))), keep);
+export const expBelowZero: FloatUnary = (x, keep, multiplyAdd) => {
+  const { rounded, mantissa } = powerParts(keep(f32x4.greater(x, number(-104))), keep, multiplyAdd);
   const power = i32x4.add(i32x4.shiftLeft(rounded, EXPONENT), number(2 ** 24));
   return mul(mul(mantissa, power), number(2 ** -24));
 };
 
 /** Near 0 the series, since the difference would lose the digits. */
-const expm1: Unary = (x, keep) => {
-  const series = mul(
-    x,
-    polynomial(x, [1, 0.5, 0.16666667, 0.041666668, 0.008333334, 0.0013888889, 0.0001984127, 0.000024801588]),
-  );
+const expm1: FloatUnary = (x, keep, multiplyAdd) => {
+  const coefficients = [1, 0.5, 0.16666667, 0.041666668, 0.008333334, 0.0013888889, 0.0001984127, 0.000024801588];
+  const series = mul(x, polynomial(x, coefficients, multiplyAdd));
   const isSmall = f32x4.le(f32x4.abs(x), number(0.5));
-  return v128.select(series, sub(exp(x, keep), ones), isSmall);
+  return v128.select(series, sub(exp(x, keep, multiplyAdd), ones), isSmall);
 };
 
 /**
  * `x = m 2ᵉ` with `m` between √½ and √2: what `finish` makes of ln m, as a large and a small part, and e. NaN below 0, infinities at the ends.
  */
 const logarithm =
-  (finish: (large: Code, small: Code, exponent: Code) => Code): Unary =>
-  (x, keep) => {
+  (finish: (large: Code, small: Code, exponent: Code) => Code): FloatUnary =>
+  (x, keep, multiplyAdd) => {
     const isTiny = keep(f32x4.lt(x, number(2 ** -126)));
     const scaled = keep(v128.select(mul(x, number(2 ** 23)), x, isTiny));
     // The bits of √½: what is above it belongs to the next power of two.
@@ -82,6 +93,7 @@ const logarithm =
         3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
         1.167699874e-1, -1.151461031e-1, 7.0376836292e-2,
       ],
+      multiplyAdd,
     );
     const small = keep(sub(mul(mul(f, square), tail), mul(square, number(0.5))));
     const finite = keep(finish(f, small, exponent));
@@ -102,9 +114,9 @@ const log10 = logarithm((large, small, exponent) =>
 );
 
 /** The logarithm of 1 + x as it is rounded, and what the rounding took away. */
-const log1p: Unary = (x, keep) => {
+const log1p: FloatUnary = (x, keep, multiplyAdd) => {
   const sum = keep(add(x, ones));
-  const logOfSum = keep(log(sum, keep));
+  const logOfSum = keep(log(sum, keep, multiplyAdd));
   const rest = div(sub(x, sub(sum, ones)), sum);
   const isPlain = v128.and(f32x4.gt(sum, number(0)), f32x4.lt(sum, infinity));
   return v128.select(x, v128.select(add(logOfSum, rest), logOfSum, isPlain), f32x4.eq(x, number(0)));
@@ -115,40 +127,44 @@ function rational(
   x: Code,
   { bound, above, below }: RationalFunction,
   keep: Keep,
+  multiplyAdd: MultiplyAdd,
 ): Record<'inside' | 'above' | 'below', Code> {
   const inside = keep(within(x, -bound, bound));
   const square = keep(mul(inside, inside));
-  return { inside, above: polynomial(square, above), below: polynomial(square, below) };
+  return {
+    inside,
+    above: polynomial(square, above, multiplyAdd),
+    below: polynomial(square, below, multiplyAdd),
+  };
 }
 
 /** Near 0 `x` itself. */
-const tanh: Unary = (x, keep) => {
-  const { inside, above, below } = rational(x, tanhRational, keep);
+const tanh: FloatUnary = (x, keep, multiplyAdd) => {
+  const { inside, above, below } = rational(x, tanhRational, keep, multiplyAdd);
   return v128.select(x, div(mul(inside, above), below), f32x4.lt(f32x4.abs(x), number(0.0004)));
 };
 
-const erf: Unary = (x, keep) => {
-  const { inside, above, below } = rational(x, erfRational, keep);
+const erf: FloatUnary = (x, keep, multiplyAdd) => {
+  const { inside, above, below } = rational(x, erfRational, keep, multiplyAdd);
   return mul(inside, div(above, below));
 };
 
 /** What sines and cosines are to a quadrant and what is left of the angle, in [−π/4, π/4]; |x| ≤ `LARGEST_ANGLE`. */
 const ofAngle =
-  (shift: number): Unary =>
-  (x, keep) => {
+  (shift: number): FloatUnary =>
+  (x, keep, multiplyAdd) => {
     const quadrant = keep(f32x4.nearest(mul(x, number(0.63661975))));
     // π/2 in three parts, of which the products with the first two are exact.
     const rest = [1.5703125, 0.0004837512969970703, 0.00000007549789954891882].reduce<Code>(
-      (left, part) => sub(left, mul(quadrant, number(part))),
+      (left, part) => multiplyAdd(quadrant, number(-part), left),
       x,
     );
     const angle = keep(rest);
     const square = keep(mul(angle, angle));
-    const sine = add(angle, mul(mul(angle, square), polynomial(square, [-0.16666654, 0.008332161, -0.00019515296])));
-    const cosine = add(
-      sub(ones, mul(square, number(0.5))),
-      mul(mul(square, square), polynomial(square, [0.041666646, -0.0013887316, 0.000024433157])),
-    );
+    const odd = polynomial(square, [-0.16666654, 0.008332161, -0.00019515296], multiplyAdd);
+    const sine = multiplyAdd(mul(angle, square), odd, angle);
+    const even = polynomial(square, [0.041666646, -0.0013887316, 0.000024433157], multiplyAdd);
+    const cosine = multiplyAdd(mul(square, square), even, multiplyAdd(square, number(-0.5), ones));
     const turn = keep(i32x4.add(i32x4.ofFloats(quadrant), sized(shift)));
     const isOdd = i32x4.ne(v128.and(turn, sized(1)), v128.zero);
     const sign = i32x4.shiftLeft(v128.and(turn, sized(2)), i32.const(30));
@@ -159,7 +175,7 @@ const ofAngle =
 export const LARGEST_ANGLE = 8000;
 
 /** To the nearest half: by its last place where that is normal, by an addition that rounds at the place where it is not. */
-const half: Unary = (x, keep) => {
+export const half: Unary = (x, keep) => {
   const size = keep(v128.and(x, sizes));
   const lastPlace = v128.and(i32x4.shiftRightUnsigned(size, i32.const(13)), sized(1));
   const normal = v128.and(i32x4.add(i32x4.add(size, sized(0xfff)), lastPlace), sized(-0x2000));
@@ -170,7 +186,7 @@ const half: Unary = (x, keep) => {
   return withSign(v128.select(x, inRange, isNan(x)), x);
 };
 
-const bfloat: Unary = (x) => {
+export const bfloat: Unary = (x) => {
   const lastPlace = v128.and(i32x4.shiftRightUnsigned(x, i32.const(16)), sized(1));
   const rounded = v128.and(i32x4.add(i32x4.add(x, sized(0x7fff)), lastPlace), sized(-0x10000));
   return v128.select(x, rounded, isNan(x));

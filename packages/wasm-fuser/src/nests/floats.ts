@@ -4,7 +4,11 @@ import { v128, type Code, type f32x4, type f64x2 } from '../code.ts';
 /** Puts a value where it can be read as often as one likes. */
 export type Keep = (vector: Code) => Code;
 
+/** `x · y + sum`, rounded once where the engine has an instruction for that: what is written with it is right either way. */
+export type MultiplyAdd = (x: Code, y: Code, sum: Code) => Code;
+
 export type Unary = (x: Code, keep: Keep) => Code;
+export type FloatUnary = (x: Code, keep: Keep, multiplyAdd: MultiplyAdd) => Code;
 export type Binary = (x: Code, y: Code, keep: Keep) => Code;
 
 /**
@@ -17,7 +21,7 @@ export interface Floats {
   readonly lanes: 4 | 2;
   readonly code: typeof f32x4 | typeof f64x2;
   /** Functions of vectors; those that are missing are worked out one by one. Predicates and comparisons give masks of a float's size. */
-  readonly unary: Partial<Record<UnaryFunction, Unary>>;
+  readonly unary: Partial<Record<UnaryFunction, FloatUnary>>;
   readonly binary: Partial<Record<BinaryFunction, Binary>>;
   /** A mask of floats as one of integers, and back. */
   narrow(mask: Code, keep: Keep): Code;
@@ -42,13 +46,14 @@ export interface Floats {
 
 /** `c₀ + x (c₁ + x (c₂ + …))`. */
 export const polynomial = (
-  { add, mul, const: number }: Floats['code'],
+  { const: number }: Floats['code'],
   x: Code,
   coefficients: readonly number[],
+  multiplyAdd: MultiplyAdd,
 ): Code =>
   coefficients
     .slice(0, -1)
-    .reduceRight<Code>((sum, coefficient) => add(number(coefficient), mul(x, sum)), number(coefficients.at(-1)!));
+    .reduceRight<Code>((sum, coefficient) => multiplyAdd(x, sum, number(coefficient)), number(coefficients.at(-1)!));
 
 /** What instructions do, for floats of either size. */
 export function plainFunctions(
