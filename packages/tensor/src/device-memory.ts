@@ -64,6 +64,8 @@ export interface DeviceBuffer {
 export interface DeviceMemory {
   /** It is the host's own: of what lies here and there limits count one copy. */
   readonly isOfHost?: boolean;
+  /** Buffers that nobody needs any more, which downloads may fill and are taken out then: new memory takes longer to come by than to fill. */
+  spare?: ArrayBuffer[];
   /**
    * Bytes an element takes on the device: of narrow types a 32-bit word unless they lie packed or the device can store them as they are, of float64 that
    * of a float32.
@@ -75,4 +77,14 @@ export interface DeviceMemory {
   upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void;
   /** Reads `count` elements from the front of `buffer` in host layout; flushes pending work first. */
   download(buffer: DeviceBuffer, layout: DeviceLayout, count: number): Promise<ArrayBuffer>;
+}
+
+/** A copy of bytes in a buffer of their size that nobody needs, which is taken out of `spare`, or in a new one. */
+export function copyInto(spare: ArrayBuffer[], bytes: Uint8Array): ArrayBuffer {
+  const at = spare.findIndex(({ byteLength }) => byteLength === bytes.byteLength);
+  // A slice of an array is no shared memory, also where the array's is.
+  if (at < 0) return bytes.slice().buffer as ArrayBuffer;
+  const [buffer] = spare.splice(at, 1);
+  new Uint8Array(buffer).set(bytes);
+  return buffer;
 }

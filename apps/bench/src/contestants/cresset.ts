@@ -32,11 +32,14 @@ export function cresset(device: 'webgpu' | 'cpu'): Contestant {
       if (model.training) return opened(module, model.training);
       const given = model.calls ?? [{ method: 'forward', inputs: Object.values(model.inputs) }];
       const calls = given.map(({ method, inputs }) => ({ method, inputs: inputs.map(inputOf) }));
+      let outputs: Output[] = [];
       return {
         run: async () => {
-          const outputs: Output[] = [];
+          outputs.forEach(dispose);
+          outputs = [];
           for (const { method, inputs } of calls) outputs.push(await module.call(method, inputs));
-          return { tensors: () => outputs.flatMap(tensorsIn) };
+          const answer = outputs;
+          return { tensors: () => answer.flatMap(tensorsIn) };
         },
         dispose: () => module.dispose(),
       };
@@ -60,6 +63,13 @@ async function opened(module: ScriptModule, { x, labels, learningRate }: Trainin
 
 function inputOf(value: BenchTensor | number): Input {
   return typeof value === 'number' ? value : tensor(value.data, [...value.shape]);
+}
+
+/** Gives up the tensors of an answer that nobody looks at any more. */
+function dispose(output: Output): void {
+  if (output instanceof Tensor) output.dispose();
+  else if (output instanceof Map) for (const each of output.values()) dispose(each);
+  else if (Array.isArray(output)) output.forEach(dispose);
 }
 
 function tensorsIn(output: Output): BenchTensor[] {

@@ -76,7 +76,11 @@ export class CustomOperator {
   /** Runs the function on arguments from the worker; never throws. */
   async run({ args, writes, results }: OperatorRun): Promise<OperatorOutcome> {
     try {
-      return await this.#run(args.map(fromWire), writes, results);
+      return await this.#run(
+        args.map((each) => fromWire(each)),
+        writes,
+        results,
+      );
     } catch (cause) {
       const error =
         cause instanceof CressetError

@@ -19,12 +19,18 @@ export interface CallOptions extends ArgumentOptions {
 /** What {@link ArgumentOptions} can be. */
 export const ARGUMENT_RULES = { kwargs: 'object', signal: 'signal' } as const satisfies OptionRules;
 
+/** Buffers of which size are kept for results of the next call, and of how many bytes in all. */
+const LEAST_KEPT_BYTES = 64 << 10;
+const MOST_KEPT_BYTES = 16 << 20;
+
 /** What modules of one loaded file share. */
 export class LoadedFile {
   disposed = false;
   lastProfile: RunProfile | null = null;
   /** What arguments of the last call came back in: new memory of that size takes longer to come by than to fill. */
   #spare: ArrayBuffer[] = [];
+  /** Of results of calls that were disposed of. */
+  #disposed: ArrayBuffer[] = [];
 
   constructor(
     readonly placement: Placement,
@@ -33,6 +39,13 @@ export class LoadedFile {
     /** Of the request that loaded it. */
     readonly request: number | null = null,
   ) {}
+
+  readonly #keep = (buffer: ArrayBuffer): void => {
+    const bytes = this.#disposed.reduce((sum, { byteLength }) => sum + byteLength, buffer.byteLength);
+    if (this.disposed || buffer.byteLength < LEAST_KEPT_BYTES || bytes > MOST_KEPT_BYTES) return;
+    // Detached, so that who kept an array of it reads nothing of other results.
+    this.#disposed.push(structuredClone(buffer, { transfer: [buffer] }));
+  };
 
   async call(module: string, method: string, inputs: readonly Input[], options: CallOptions = {}): Promise<Output> {
     checkOptions(`call '${method}'`, options, { ...ARGUMENT_RULES, onProgress: 'function' });
@@ -43,7 +56,17 @@ export class LoadedFile {
     const args = inputs.map((input) => values.value(input));
     const kwargs = values.named(named);
     const tellsProgress = onProgress !== undefined;
-    const request = { type: 'call', model: this.id, module, method, args, kwargs, tellsProgress } as const;
+    const disposed = this.#disposed.splice(0);
+    const request = {
+      type: 'call',
+      model: this.id,
+      module,
+      method,
+      args,
+      kwargs,
+      tellsProgress,
+      spare: disposed,
+    } as const;
     const note = ({ profile, written }: CallResult): void => {
       this.lastProfile = profile;
       values.update(written);
@@ -52,6 +75,6 @@ export class LoadedFile {
     const { result } = await this.placement.client.request('called', request, requestOptions);
     note(result);
     this.#spare = [...result.spared];
-    return fromWire(result.value);
+    return fromWire(result.value, this.#keep);
   }
 }

@@ -127,6 +127,8 @@ export interface CallRequest {
   readonly kwargs: readonly (readonly [string, WireValue])[];
   /** Whether to tell what is read of the weights that the run needs. */
   readonly tellsProgress?: boolean;
+  /** Buffers of earlier results, for those of this call. */
+  readonly spare?: readonly ArrayBuffer[];
 }
 
 /** A question about a model: `about` says what the answer is. */

@@ -185,7 +185,7 @@ export class HostedModel {
   }
 
   async call(
-    { module, method, args, kwargs }: Pick<CallRequest, 'module' | 'method' | 'args' | 'kwargs'>,
+    { module, method, args, kwargs, spare }: Pick<CallRequest, 'module' | 'method' | 'args' | 'kwargs' | 'spare'>,
     signal: AbortSignal,
     onProgress?: (progress: TransferProgress) => void,
     observer: OperatorObserver | null = null,
@@ -194,6 +194,7 @@ export class HostedModel {
     const start = performance.now();
     const before = this.#device ? { ...this.#device.counters } : null;
     const reader = this.reader();
+    if (this.#device) this.#device.spare = [...(spare ?? [])];
     try {
       const callee = this.callee(module, method);
       const { fn, receiver } = callee;
@@ -213,6 +214,8 @@ export class HostedModel {
       // What it wrote before it failed is written, as in PyTorch; a lost device takes it along.
       const written = await writtenArguments(reader).catch(() => []);
       return { value: null, written, spared: [], error, profile: this.#profile(start, before) };
+    } finally {
+      if (this.#device) this.#device.spare = [];
     }
   }
 

@@ -1,6 +1,7 @@
 import { CressetError } from '@cresset/ir';
 import {
   contiguousStrides,
+  copyInto,
   elementSize,
   numelOf,
   Storage,
@@ -55,6 +56,7 @@ export class WasmDevice implements ComputeDevice {
     maxWorkgroupsPerDimension: 2 ** 31 - 1,
   };
   readonly counters = noCounts();
+  spare: ArrayBuffer[] = [];
   readonly linear: LinearMemory;
   readonly launches: Launches;
   readonly recorder = new LaunchLists(this);
@@ -152,8 +154,7 @@ export class WasmDevice implements ComputeDevice {
     const byteLength = count * elementSize(dtype);
     this.counters.readbacks++;
     this.counters.readbackBytes += byteLength;
-    // A slice of an array is no shared memory, also where the array's is.
-    return new Uint8Array(this.linear.memory.buffer, address, byteLength).slice().buffer;
+    return copyInto(this.spare, new Uint8Array(this.linear.memory.buffer, address, byteLength));
   }
 
   prepare(kernel: Kernel): PreparedKernel {

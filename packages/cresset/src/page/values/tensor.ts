@@ -124,9 +124,22 @@ export class Tensor {
   /** Of a quantised tensor, whose `data` are integers: what they stand for, which is what `tolist()` gives. */
   readonly quantizer: Quantizer | null;
 
-  /** Used by {@link tensor}; the buffer is kept, not copied. */
-  constructor(buffer: ArrayBuffer, shape: readonly number[], dtype: DType, quantizer: Quantizer | null = null) {
+  readonly #release: ((buffer: ArrayBuffer) => void) | null;
+
+  /**
+   * Used by {@link tensor}; the buffer is kept, not copied.
+   *
+   * @param release given the buffer when the tensor is disposed of
+   */
+  constructor(
+    buffer: ArrayBuffer,
+    shape: readonly number[],
+    dtype: DType,
+    quantizer: Quantizer | null = null,
+    release: ((buffer: ArrayBuffer) => void) | null = null,
+  ) {
     this.#buffer = buffer;
+    this.#release = release;
     this.quantizer = quantizer;
     this.#shape = Object.freeze([...shape]);
     this.dtype = dtype;
@@ -219,9 +232,11 @@ export class Tensor {
     };
   }
 
-  /** Gives up the elements. */
+  /** Gives up the elements. Those of a result of a call may become memory for results of the next one: arrays that `data` gave are empty then. */
   dispose(): void {
+    const buffer = this.#buffer;
     this.#buffer = null;
+    if (buffer) this.#release?.(buffer);
   }
 
   [Symbol.dispose](): void {

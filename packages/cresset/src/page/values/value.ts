@@ -1,5 +1,6 @@
 import { CressetError, nested } from '@cresset/ir';
 import type { CallResult, WireTensor, WireValue } from '@cresset/runtime';
+import { copyInto } from '@cresset/tensor';
 import { fromInt64, Tensor, type DType, type TensorData } from './tensor.ts';
 
 /**
@@ -109,18 +110,10 @@ export class WireArguments {
     let wire = this.#tensors.get(tensor);
     if (!wire) {
       const { data, dtype, shape } = tensor;
-      wire = { kind: 'tensor', key: this.#tensors.size, dtype, shape, data: this.#copyOf(data) };
+      wire = { kind: 'tensor', key: this.#tensors.size, dtype, shape, data: copyInto(this.spare, bytesOf(data)) };
       this.#tensors.set(tensor, wire);
     }
     return wire;
-  }
-
-  #copyOf(data: TensorData): ArrayBuffer {
-    const at = this.spare.findIndex(({ byteLength }) => byteLength === data.byteLength);
-    if (at < 0) return data.slice().buffer as ArrayBuffer;
-    const [buffer] = this.spare.splice(at, 1);
-    new Uint8Array(buffer).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-    return buffer;
   }
 
   #object(value: Exclude<Input & object, null>): WireValue {
@@ -147,29 +140,37 @@ export class WireArguments {
   }
 }
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: TensorData): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
 function isComplex(value: object): value is ComplexNumber {
   const { re, im } = value as Partial<ComplexNumber>;
   return typeof re === 'number' && typeof im === 'number' && Object.keys(value).length === 2;
 }
 
-/** A value from the worker. */
-export function fromWire(value: WireValue): Output {
+/**
+ * A value from the worker.
+ *
+ * @param release given the buffers of its tensors that are disposed of
+ */
+export function fromWire(value: WireValue, release: ((buffer: ArrayBuffer) => void) | null = null): Output {
+  const of = (part: WireValue): Output => fromWire(part, release);
   if (typeof value === 'bigint') return fromInt64(value);
   if (value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return (value as readonly WireValue[]).map(fromWire);
+  if (Array.isArray(value)) return (value as readonly WireValue[]).map(of);
   const part = value as Exclude<typeof value, readonly WireValue[]>;
   switch (part.kind) {
     case 'tensor':
-      return new Tensor(part.data, part.shape, part.dtype as DType, part.quantizer);
+      return new Tensor(part.data, part.shape, part.dtype as DType, part.quantizer, release);
     case 'tuple': {
-      const items = part.items.map(fromWire);
+      const items = part.items.map(of);
       part.fields?.forEach((field, index) =>
         Object.defineProperty(items, field, { value: items[index], enumerable: false }),
       );
       return items;
     }
     case 'dict':
-      return new Map(part.entries.map(([key, item]) => [fromWire(key), fromWire(item)]));
+      return new Map(part.entries.map(([key, item]) => [of(key), of(item)]));
     case 'complex':
       return { re: part.re, im: part.im };
     case 'device':
@@ -179,6 +180,6 @@ export function fromWire(value: WireValue): Output {
     case 'enum':
       return { className: part.className, name: part.name };
     case 'object':
-      return Object.fromEntries(part.attributes.map(([name, item]) => [name, fromWire(item)]));
+      return Object.fromEntries(part.attributes.map(([name, item]) => [name, of(item)]));
   }
 }
