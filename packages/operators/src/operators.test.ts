@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { operatorRegistry, parseSchema } from '@cresset/ir';
-import { halfToNumber, numberToHalf, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
+import { IntType, operatorRegistry, parseSchema } from '@cresset/ir';
+import { halfToNumber, List, numberToHalf, Storage, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { elements, longs, run, tensor } from './operator-fixture.ts';
 import { allRows, registerAllOperators } from './register-all.ts';
@@ -146,6 +146,15 @@ describe('pointwise operators', () => {
     expect(elements(run('aten::mul.Tensor', tensor([0.1], [1], 'float16'), tensor([3], [1], 'float16')))[0]).toBe(
       halfToNumber(numberToHalf(halfToNumber(numberToHalf(0.1)) * 3)),
     );
+  });
+
+  it.each([
+    ['repeated', 'aten::repeat', [2, 1], [0xfe01, 0x7c01, 0xfe01, 0x7c01]],
+    ['turned around', 'aten::flip', [0], [0x7c01, 0xfe01]],
+  ] as const)('move the bits of a NaN of float16 that is %s', (_, operator, numbers, expected) => {
+    const given = new Tensor(Storage.onHost(new Uint16Array([0xfe01, 0x7c01]).buffer), 'float16', [2, 1], [1, 1]);
+    const moved = run(operator, given, new List(IntType.get(), numbers.map(BigInt))) as Tensor;
+    expect([...moved.storageArray()]).toEqual(expected);
   });
 });
 

@@ -16,13 +16,16 @@ export function halfToNumber(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** The nearest float16, ties to even, of a number first rounded to float32 as PyTorch does. */
+/**
+ * The nearest float16, ties to even, of a number first rounded to float32 as PyTorch does. NaN has one pattern: the sign of one that
+ * JavaScript computed differs between engines, and between the tiers of one. Halves that are copied are copied as they are, as bits.
+ */
 export function numberToHalf(value: number): number {
   single[0] = value;
   const bits = word[0];
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return sign | 0x7e00;
+  if (magnitude > 0x7f800000) return 0x7e00;
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
   if (magnitude >= 0x38800000) {
     const rebased = magnitude - 0x38000000;

@@ -1,6 +1,6 @@
 import { narrowView } from './views.ts';
 import { type Pieces, finish } from './loops/pieces.ts';
-import { isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
+import { bitsToNumber, elementSize, isComplex, numelOf, realType, Tensor } from '@cresset/tensor';
 import { cast, exprTypeOf } from '@cresset/tensorexpr';
 import { expand } from './broadcast.ts';
 import { overlapsPartially } from './dimensions.ts';
@@ -37,10 +37,18 @@ export function copyInto(target: Tensor, source: Tensor): void {
     return;
   }
   if (copiedRunwise(target, expanded)) return;
+  if (target.dtype === expanded.dtype && bitsToNumber(target.dtype)) {
+    copyInto(asBits(target), asBits(expanded));
+    return;
+  }
   const load = hostLoad(expanded);
   const isDouble = target.dtype === 'float64' || expanded.dtype === 'float64' || expanded.dtype === 'int64';
   finish(evaluationPieces(target, cast(exprTypeOf(target.dtype), load), [load], isDouble));
 }
+
+/** Elements of a narrow float as the integers of their bits: what is only moved keeps those of NaN, and needs no conversion. */
+const asBits = ({ storage, dtype, sizes, strides, storageOffset }: Tensor): Tensor =>
+  new Tensor(storage, elementSize(dtype) === 1 ? 'uint8' : 'int16', sizes, strides, storageOffset);
 
 /** Elements that are copied between two stops, most of a microsecond for eight of them where all have to be converted. */
 const COPY_SIZE = 1 << 19;
