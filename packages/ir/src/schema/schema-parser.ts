@@ -10,6 +10,7 @@ import { OptionalType } from '../types/union-type.ts';
 /** Defaults that stand as names in schemas, with their numeric codes. */
 const NAMED_CONSTANTS: Readonly<Record<string, bigint>> = {
   float: 6n,
+  complex: 9n,
   long: 4n,
   strided: 0n,
   Mean: 1n,
@@ -25,10 +26,8 @@ export function parseSchema(text: string, resolveClass?: ClassResolver): Functio
   const parser = new SchemaParser(text, resolveClass);
   const { name, overloadName } = parser.parseName();
   if (parser.lexer.current.kind !== '(') {
-    throw new CressetError(
-      'IR_PARSE',
-      `Tried to parse a function schema but only the operator name was given: '${text}'`,
-    );
+    parser.lexer.expect('eof');
+    throw new CressetError('IR_PARSE', 'Tried to parse a function schema but only the operator name was given');
   }
   const schema = parser.parseSignature(name, overloadName);
   parser.lexer.expect('eof');
@@ -63,6 +62,10 @@ class SchemaParser {
       name += `::${this.lexer.expect('ident').text}`;
     }
     const overloadName = this.lexer.nextIf('.') ? this.lexer.expect('ident').text : '';
+    // torch.ops has attributes of these names, beside one for each overload.
+    if (overloadName === 'default' || overloadName.startsWith('__')) {
+      throw new CressetError('IR_PARSE', `${overloadName} is not a legal overload name for aten operators`);
+    }
     return { name, overloadName };
   }
 
@@ -115,7 +118,7 @@ class SchemaParser {
       return new Argument(name, type, { realType, N, aliasInfo });
     }
     const name = lexer.expect('ident').text;
-    const defaultValue = lexer.nextIf('=') ? this.#parseDefault(type, realType, N) : undefined;
+    const defaultValue = lexer.nextIf('=') ? this.#parseDefault(type, N) : undefined;
     return new Argument(name, type, { realType, N, defaultValue, kwargOnly, aliasInfo });
   }
 
@@ -123,7 +126,7 @@ class SchemaParser {
   #parseSizedList(element: ParsedType): ParsedType & { N: number } {
     const { lexer } = this;
     lexer.expect('[');
-    const N = Number(lexer.expect('number').text);
+    const N = Math.trunc(Number(lexer.expect('number').text));
     lexer.expect(']');
     const list = new ListType(element.type);
     const realList = element.type === element.realType ? list : new ListType(element.realType);
@@ -133,7 +136,7 @@ class SchemaParser {
       : { type: list, realType: realList, aliasInfo, N };
   }
 
-  #parseDefault(type: Type, realType: Type, N: number | undefined): Constant {
+  #parseDefault(type: Type, N: number | undefined): Constant {
     const { lexer } = this;
     switch (type.kind) {
       case 'TensorType':
@@ -141,17 +144,11 @@ class SchemaParser {
       case 'QuantizerType':
         lexer.expect('None');
         return null;
-      case 'OptionalType': {
-        const { elementType } = type as OptionalType;
-        if (elementType instanceof ListType && lexer.current.kind !== 'None') {
-          return this.#parseListDefault(elementType, N);
-        }
-        return this.#parseSingle(elementType.kind);
-      }
       case 'ListType':
         return this.#parseListDefault(type as ListType, N);
       case 'DeviceObjType':
         return unquoteString(lexer.expect('string_literal').text);
+      case 'OptionalType':
       case 'StringType':
       case 'NumberType':
       case 'IntType':
@@ -160,24 +157,25 @@ class SchemaParser {
       case 'ComplexType':
         return this.#parseSingle(type.kind);
       default:
-        return lexer.fail(`unexpected type, file a bug report: ${realType.str()}`);
+        return lexer.fail('unexpected type, file a bug report');
     }
   }
 
-  #parseListDefault(type: ListType, N: number | undefined): Constant {
+  #parseListDefault({ elementType: { kind } }: ListType, N: number | undefined): Constant {
     const { lexer } = this;
-    const { kind } = type.elementType;
-    if (lexer.current.kind === 'None') {
-      lexer.next();
-      return null;
-    }
-    if (N !== undefined && lexer.current.kind !== '[') {
-      const value = this.#parseSingle(kind);
-      return Array.from({ length: N }, () => value);
+    const start = lexer.current;
+    if (start.kind === 'ident') {
+      lexer.expect('None');
     }
     const values: Constant[] = [];
-    lexer.list('[', ',', ']', () => values.push(this.#parseSingle(kind)));
-    return values;
+    if (N !== undefined && start.kind !== '[') {
+      values.push(...new Array<Constant>(N).fill(this.#parseSingle(kind)));
+    } else {
+      lexer.list('[', ',', ']', () => values.push(this.#parseSingle(kind)));
+    }
+    return /^(Int|Float|Complex|Bool)Type$/.test(kind)
+      ? values
+      : lexer.fail('lists are only supported for float, int and complex types', start);
   }
 
   #parseSingle(kind: TypeKind): Constant {
@@ -194,18 +192,16 @@ class SchemaParser {
     if (lexer.current.kind === 'string_literal') {
       return unquoteString(lexer.next().text);
     }
-    if (lexer.current.kind === 'ident' && Object.hasOwn(NAMED_CONSTANTS, lexer.current.text)) {
-      return NAMED_CONSTANTS[lexer.next().text];
+    if (lexer.current.kind === 'ident') {
+      const { text } = lexer.next();
+      return Object.hasOwn(NAMED_CONSTANTS, text) ? NAMED_CONSTANTS[text] : lexer.fail('invalid numeric default value');
     }
-    const isNegative = lexer.nextIf('-');
-    const { text } = lexer.expect('number');
-    const sign = isNegative ? '-' : '';
-    if (text.endsWith('j')) {
-      return new Complex(0, Number(sign + text.slice(0, -1)));
+    const sign = lexer.nextIf('-') ? '-' : '';
+    const text = sign + lexer.expect('number').text;
+    // PyTorch takes the last character for the j, whatever it is.
+    if (kind === 'ComplexType' || text.endsWith('j')) {
+      return new Complex(0, Number(text.slice(0, -1)));
     }
-    if (kind === 'ComplexType') {
-      return new Complex(Number(sign + text), 0);
-    }
-    return kind === 'FloatType' || /[.e]/i.test(text) ? Number(sign + text) : BigInt(sign + text);
+    return kind === 'FloatType' || /[.e]/.test(text) ? Number(text) : BigInt(text.replace(/E.*/, ''));
   }
 }

@@ -18,7 +18,6 @@ import {
   MemoryFormatType,
   NoneType,
   NumberType,
-  PyObjectType,
   QSchemeType,
   QuantizerType,
   ScalarTypeType,
@@ -26,7 +25,6 @@ import {
   StreamObjType,
   StringType,
   SymBoolType,
-  SymFloatType,
   SymIntType,
 } from '../types/primitive-types.ts';
 import { type ScalarTypeName, scalarTypeFromIrName } from '../types/scalar-type.ts';
@@ -52,7 +50,6 @@ const UNKNOWN_TYPE =
 /** Type names, what programs see of them, and the type as written where that is another one. */
 const BASE_TYPES: Readonly<Record<string, readonly [type: () => Type, realType?: () => Type]>> = {
   Generator: [GeneratorType.get],
-  Dimname: [StringType.get],
   ScalarType: [IntType.get, ScalarTypeType.get],
   Layout: [IntType.get, LayoutType.get],
   MemoryFormat: [IntType.get, MemoryFormatType.get],
@@ -69,21 +66,16 @@ const BASE_TYPES: Readonly<Record<string, readonly [type: () => Type, realType?:
   complex: [ComplexType.get],
   int: [IntType.get],
   SymInt: [IntType.get, SymIntType.get],
-  SymFloat: [FloatType.get, SymFloatType.get],
-  SymBool: [BoolType.get, SymBoolType.get],
+  SymBool: [SymBoolType.get],
   bool: [BoolType.get],
   None: [NoneType.get],
   NoneType: [NoneType.get],
   Capsule: [CapsuleType.get],
-  PyObject: [PyObjectType.get],
   Any: [AnyType.get],
   AnyClassType: [AnyClassType.get],
   AnyEnumType: [AnyEnumType.get],
-  AnyListType: [AnyListType.get],
-  AnyTupleType: [AnyTupleType.get],
   list: [AnyListType.get],
   tuple: [AnyTupleType.get],
-  t: [() => new VarType('t')],
 };
 
 /** Reads types as schemas and graphs spell them (PyTorch: SchemaTypeParser). */
@@ -153,7 +145,7 @@ export class SchemaTypeParser {
     }
     if (lexer.nextIf('!')) {
       const set = `$${this.#freshSets++}`;
-      return new AliasInfo(true, [set], [set]);
+      return new AliasInfo(true, [set], []);
     }
     return undefined;
   }
@@ -163,12 +155,9 @@ export class SchemaTypeParser {
     this.#lexer.list(undefined, '|', undefined, () => {
       if (this.#lexer.nextIf('*')) {
         sets.add(WILDCARD_SET);
-      } else {
-        const name = this.#lexer.expect('ident').text;
-        // The wildcard takes in every set named after it.
-        if (!sets.has(WILDCARD_SET)) {
-          sets.add(name);
-        }
+      } else if (!sets.has(WILDCARD_SET)) {
+        // Nothing is read after the wildcard, which takes in every set.
+        sets.add(this.#lexer.expect('ident').text);
       }
     });
     return sets;
@@ -193,16 +182,22 @@ export class SchemaTypeParser {
           return plain(this.#parseSingleElement((inner) => new AwaitType(inner)));
         case 'RRef':
           return plain(this.#parseSingleElement((inner) => new RRefType(inner)));
-        case 'Optional':
-          return this.#annotated(this.#parseSingleElement((inner) => OptionalType.create(inner)));
-        case 'List':
-          return this.#annotated(this.#parseSingleElement((inner) => new ListType(inner)));
         case 'Dict':
           return this.#annotated(this.#parseDict());
         case 'Union':
           return this.#annotated(this.#parseUnion());
-        case 'NamedTuple':
-          return plain(this.#parseNamedTuple());
+        case 'Optional':
+        case 'List':
+          if (this.#completeTensorTypes) {
+            const make = token.text === 'List' ? (inner: Type) => new ListType(inner) : OptionalType.create;
+            return this.#annotated(this.#parseSingleElement(make));
+          }
+          break;
+        case '__torch__':
+          if (this.#resolveClass === undefined) {
+            return this.#annotated(this.#parseCustomClass());
+          }
+          break;
         default:
           break;
       }
@@ -211,9 +206,6 @@ export class SchemaTypeParser {
         if (refined !== undefined) {
           return this.#annotated(refined);
         }
-      }
-      if (lexer.lookahead.kind === '.' && !Object.hasOwn(BASE_TYPES, token.text)) {
-        return this.#annotated(this.#parseClass());
       }
     }
     const [type, realType] = this.#parseBaseType();
@@ -225,18 +217,24 @@ export class SchemaTypeParser {
   }
 
   #parseBaseType(): readonly [Type, Type] {
-    const token = this.#lexer.nextIf('None') ? undefined : this.#lexer.expect('ident');
-    const name = token?.text ?? 'None';
+    const lexer = this.#lexer;
+    const token = lexer.current;
+    if (!lexer.nextIf('None') && !lexer.nextIf('NoneType')) {
+      lexer.expect('ident');
+    }
+    let name = token.text;
+    while (lexer.current.kind === '.' && lexer.lookahead.kind === 'ident') {
+      lexer.next();
+      name += `.${lexer.next().text}`;
+    }
     const base = Object.hasOwn(BASE_TYPES, name) ? BASE_TYPES[name] : undefined;
     if (base !== undefined) {
       const type = base[0]();
       return [type, base[1]?.() ?? type];
     }
-    if (this.#allowTypeVariables && /^[a-z]/.test(name)) {
-      const variable = new VarType(name);
-      return [variable, variable];
-    }
-    return this.#lexer.fail(UNKNOWN_TYPE, token);
+    const other =
+      this.#resolveClass?.(name) ?? (this.#allowTypeVariables && /^[a-z]/.test(name) ? new VarType(name) : undefined);
+    return other ? [other, other] : lexer.fail(UNKNOWN_TYPE, token);
   }
 
   #parseTuple(): ParsedType {
@@ -249,30 +247,15 @@ export class SchemaTypeParser {
     return { type, realType, aliasInfo: undefined };
   }
 
-  /** `NamedTuple(x : Tensor, n : int)`, as graphs print it; the name of the class is not in the text. */
-  #parseNamedTuple(): Type {
-    const names: string[] = [];
-    const types: Type[] = [];
-    this.#lexer.next();
-    this.#lexer.list('(', ',', ')', () => {
-      names.push(this.#lexer.expect('ident').text);
-      this.#lexer.expect(':');
-      types.push(this.parseType().type);
-    });
-    return TupleType.createNamed(undefined, names, types);
-  }
-
   #parseSingleElement(make: (inner: Type) => Type): Type {
-    this.#lexer.next();
-    const close = this.#lexer.nextIf('[') ? ']' : (this.#lexer.expect('('), ')');
+    const close = this.#open();
     const inner = this.parseType().type;
     this.#lexer.expect(close);
     return make(inner);
   }
 
   #parseDict(): Type {
-    this.#lexer.next();
-    const close = this.#lexer.nextIf('[') ? ']' : (this.#lexer.expect('('), ')');
+    const close = this.#open();
     const key = this.parseType().type;
     this.#lexer.expect(',');
     const value = this.parseType().type;
@@ -281,25 +264,35 @@ export class SchemaTypeParser {
   }
 
   #parseUnion(): Type {
-    this.#lexer.next();
     const types: Type[] = [];
-    const close = this.#lexer.current.kind === '[' ? ']' : ')';
-    this.#lexer.list(close === ']' ? '[' : '(', ',', close, () => types.push(this.parseType().type));
+    const close = this.#open();
+    this.#lexer.list(undefined, ',', close, () => types.push(this.parseType().type));
     return UnionType.create(types);
   }
 
-  #parseClass(): Type {
-    const first = this.#lexer.expect('ident');
-    let name = first.text;
-    while (this.#lexer.nextIf('.')) {
-      name += `.${this.#lexer.expect('ident').text}`;
+  /** Goes past the name of a container and the bracket after it, a square one in the annotations of constants; gives its end. */
+  #open(): string {
+    this.#lexer.next();
+    if (this.#completeTensorTypes && this.#lexer.nextIf('[')) {
+      return ']';
     }
-    const isCustomClass = name.startsWith('__torch__.torch.classes.');
-    return (
-      this.#resolveClass?.(name) ??
-      (isCustomClass ? new ClassType(name) : undefined) ??
-      this.#lexer.fail(`Unknown custom class type ${name}. Please ensure it is registered.`, first)
-    );
+    this.#lexer.expect('(');
+    return ')';
+  }
+
+  /** `__torch__.torch.classes.quantized.LinearPackedParamsBase`: of dotted names only classes of C++ are types by themselves. */
+  #parseCustomClass(): Type {
+    const lexer = this.#lexer;
+    let name = lexer.next().text;
+    for (const namespace of ['torch', 'classes', '', '']) {
+      lexer.expect('.');
+      const part = lexer.expect('ident');
+      if (namespace !== '' && part.text !== namespace) {
+        lexer.fail(`Expected classes namespace but got ${part.text}`, part);
+      }
+      name += `.${part.text}`;
+    }
+    return new ClassType(name);
   }
 
   // ---- refined tensors

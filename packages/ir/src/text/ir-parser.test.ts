@@ -82,7 +82,7 @@ with prim::FusionGroup_1 = graph(%x : Tensor):
   test('have classes where somebody knows them', () => {
     const text = 'graph(%self : __torch__.M):\n  return (%self)\n';
     expect(String(parseIr(text, { resolveClass: (name) => new ClassType(name) }))).toBe(text);
-    expect(() => parseIr(text)).toThrow('Unknown custom class type');
+    expect(() => parseIr(text)).toThrow('Expected classes namespace but got M');
   });
 
   test('show where nodes come from when asked', () => {

@@ -26,7 +26,7 @@ function trimZeros(text: string): string {
 }
 
 /**
- * A float as PyTorch prints an IValue of type float: `1.`, `0.10000000000000001`, `inf` (PyTorch: IValue's operator<<).
+ * A float as graphs and saved code have it: `1.`, `0.10000000000000001`, `inf` (PyTorch: IValue::repr).
  */
 export function formatFloat(value: number): string {
   if (Number.isFinite(value) && Math.floor(value) === value && Math.abs(value) < 1e10) {
@@ -36,11 +36,16 @@ export function formatFloat(value: number): string {
 }
 
 /**
- * A complex number as PyTorch prints an IValue: `1.+2.j`, `0.-1.j`. A zero has no sign, and NaN as imaginary part has one
- * (PyTorch: printComplex).
+ * A float as programs and schemas print it: whole numbers that are int64 end in a point, and zero has no sign, since they go
+ * through an integer (PyTorch: IValue's operator<<).
  */
+export function formatPrintedFloat(value: number): string {
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? `${BigInt(value)}.` : formatSignificant(value, 17);
+}
+
+/** A complex number, printed alike everywhere: `1.+2.j`, `0.-1.j`. NaN as imaginary part has a sign (PyTorch: printComplex). */
 export function formatComplex({ re, im }: { readonly re: number; readonly im: number }): string {
-  return `${formatFloat(re === 0 ? 0 : re)}${im >= 0 ? '+' : '-'}${formatFloat(Math.abs(im))}j`;
+  return `${formatPrintedFloat(re)}${im >= 0 ? '+' : '-'}${formatPrintedFloat(Math.abs(im))}j`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -92,7 +97,7 @@ export function formatConstant(value: unknown): string {
     return value ? 'True' : 'False';
   }
   if (typeof value === 'number') {
-    return formatFloat(value);
+    return formatPrintedFloat(value);
   }
   if (typeof value !== 'object') {
     return String(value);

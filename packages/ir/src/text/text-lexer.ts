@@ -17,19 +17,25 @@ export interface Token {
 const SPELLED_KINDS: ReadonlyMap<string, string> = new Map([
   ['->', 'arrow'],
   ['...', 'dots'],
+  ['**', 'pow operator'],
+  ['//', 'floordiv'],
+  ['==', 'eq'],
+  ['!=', 'ne'],
+  ['<=', 'le'],
+  ['>=', 'ge'],
 ]);
 
 /** Words that are tokens of their own, never identifiers. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   (
-    'None True False def if else elif while return is and or not global for in raise assert break continue del pass ' +
+    'None NoneType True False def if else elif while return is and or not global for in raise assert break continue del pass ' +
     'class import with as Ellipsis'
   ).split(' '),
 );
 
 /** White space and comments, then one token: number, identifier, string, or a mark (a value's `%name` among them). */
 const TOKEN =
-  /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|%[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*|[-+*/^%<>=!?:.,;|&~@$()[\]{}])|$)/y;
+  /(?:\s|#[^\n]*)*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)|([A-Za-z_]\w*)|("(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*')|(->|\.\.\.|%[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*|(?:\*\*|<<|>>|[-+*/%&|^<>!=])=|\*\*|\/\/|<<|>>|[-+*/^%<>=!?:.,|&~@()[\]{}])|$)/y;
 
 /** Cuts schema and graph text into tokens, with one token of lookahead; messages are those of PyTorch's Lexer. */
 export class TextLexer {
@@ -121,9 +127,10 @@ export class TextLexer {
     TOKEN.lastIndex = this.#position;
     const match = TOKEN.exec(text);
     if (match === null) {
-      const start = this.#position + /^(?:\s|#[^\n]*)*/.exec(text.slice(this.#position))![0].length;
-      const range = new SourceRange(this.source, start, start + 1);
-      throw new ErrorReport(range, `unexpected character '${text[start]}'`, { code: 'IR_PARSE' });
+      // PyTorch names the character where it began to look, which may be white space.
+      const range = new SourceRange(this.source, this.#position, this.#position + 1);
+      const found = text[this.#position];
+      throw new ErrorReport(range, `expected a valid token but found '${found}' here`, { code: 'IR_PARSE' });
     }
     const [, number, ident, string, mark] = match;
     const word = number ?? ident ?? string ?? mark ?? '';
@@ -139,7 +146,7 @@ export class TextLexer {
   /** What PyTorch's Lexer would have found: where a line begins it makes a token of the line's indentation. */
   #foundKind(token: Token): TokenKind {
     if (!token.isFirstOfLine || token.kind === 'eof') {
-      return token.kind;
+      return token.kind === 'value' ? '%' : token.kind;
     }
     const { source } = this;
     const line = source.lineOf(token.start);

@@ -1,4 +1,4 @@
-import { baseName } from '@cresset/ir';
+import { baseName, formatComplex, formatPrintedFloat, formatSignificant } from '@cresset/ir';
 import {
   bitsToNumber,
   Complex,
@@ -19,28 +19,6 @@ import { OperatorError } from '../../kernels/errors.ts';
 
 /** How TorchScript prints values: `print`, `str()`, `format` and f-strings (`operator<<` of c10::IValue). */
 
-/** A double with at most 17 significant digits, as C++ streams print it; whole numbers end in a point. */
-export function formatFloat(value: number): string {
-  if (Number.isNaN(value)) return 'nan';
-  if (!Number.isFinite(value)) return value < 0 ? '-inf' : 'inf';
-  // -0 prints as 0., since it goes through an integer.
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return `${BigInt(value)}.`;
-  return formatGeneral(value, 17);
-}
-
-/** C's `%.{precision}g`. */
-export function formatGeneral(value: number, precision: number): string {
-  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
-  const [mantissa, exponentText] = value.toExponential(precision - 1).split('e');
-  const exponent = Number(exponentText);
-  const trim = (digits: string): string => (digits.includes('.') ? digits.replace(/\.?0+$/, '') : digits);
-  if (exponent < -4 || exponent >= precision) {
-    const size = Math.abs(exponent).toString().padStart(2, '0');
-    return `${trim(mantissa)}e${exponent < 0 ? '-' : '+'}${size}`;
-  }
-  return trim(value.toFixed(Math.min(100, precision - 1 - exponent)));
-}
-
 /** The text of a value, as a byte string. */
 export function formatValue(value: IValue): string {
   if (value === null) return 'None';
@@ -50,11 +28,11 @@ export function formatValue(value: IValue): string {
     case 'bigint':
       return value.toString();
     case 'number':
-      return formatFloat(value);
+      return formatPrintedFloat(value);
     case 'string':
       return value;
   }
-  if (value instanceof Complex) return `${formatFloat(value.re)}${signedImaginary(value.im)}j`;
+  if (value instanceof Complex) return formatComplex(value);
   if (value instanceof Tensor) return formatTensor(value);
   if (value instanceof List) return `[${value.items.map(formatValue).join(', ')}]`;
   if (value instanceof Tuple) return formatTuple(value);
@@ -68,10 +46,6 @@ export function formatValue(value: IValue): string {
   if (value instanceof FunctionValue) return value.name;
   if (value instanceof Future) return 'Future';
   return value.toString();
-}
-
-function signedImaginary(im: number): string {
-  return im < 0 || Object.is(im, -0) ? formatFloat(im) : `+${formatFloat(im)}`;
 }
 
 function formatTuple(tuple: Tuple): string {
@@ -136,7 +110,7 @@ function elementsOf(tensor: Tensor): number[] {
 }
 
 function formatElement(value: number): string {
-  return Number.isInteger(value) ? value.toString() : formatGeneral(value, 6);
+  return Number.isInteger(value) ? value.toString() : formatSignificant(value, 6);
 }
 
 /** One width for all elements; a common factor is put before them where their sizes differ much. */
