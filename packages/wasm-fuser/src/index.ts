@@ -1,2 +1,0 @@
-export { hasRelaxedSimd } from './engine-features.ts';
-export { LinearMemory } from './linear-memory.ts';
