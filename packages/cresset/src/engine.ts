@@ -1,8 +1,8 @@
+import { version } from '@cresset/ir';
 import type { Request, StartRequest } from '@cresset/runtime';
 import { registerLocalOperators } from './engine/local-operators.ts';
 import { linkPart, usePartAddresses } from './engine/part-links.ts';
 import { scopePort, serve } from './engine/serve.ts';
-import { version } from './page/version.ts';
 
 /**
  * The engine: compiles and runs programs. In a worker it begins to answer when the page says `start`; in another thread, `serve` is

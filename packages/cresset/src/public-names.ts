@@ -1,5 +1,5 @@
 /** What the library exports beside the functions that use its worker. */
-export { CressetError, setJitLogSink, setJitOptions, type JitOptions } from '@cresset/ir';
+export { CressetError, setJitLogSink, setJitOptions, version, type JitOptions } from '@cresset/ir';
 export { ScriptFailure as TorchScriptError } from '@cresset/runtime';
 export type {
   CallPhases,
@@ -57,7 +57,6 @@ export {
   type TensorOptions,
 } from './page/values/tensor.ts';
 export type { ComplexNumber, EnumMember, Input, Output } from './page/values/value.ts';
-export { version } from './page/version.ts';
 export {
   AuthoredModule,
   moduleDict,

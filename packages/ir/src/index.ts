@@ -52,3 +52,4 @@ export * from './types/type-verbosity.ts';
 export * from './types/type.ts';
 export * from './types/union-type.ts';
 export { type Use, Value } from './graph/value.ts';
+export { version } from './version.ts';

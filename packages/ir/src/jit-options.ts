@@ -41,6 +41,11 @@ export interface JitOptions {
    */
   readonly smallWork?: number | undefined;
   /**
+   * `true` has models on a GPU measure which schedules of their kernels are fastest there, once for each kind and about each size; what was found is kept for
+   * later visits of this site (`CRESSET_AUTOTUNE`). Calls wait for that.
+   */
+  readonly autotune?: boolean | undefined;
+  /**
    * Which files of the compiler say what they do: `dead_code_elimination:>alias_analysis`. A name alone shows graphs, one `>`
    * before it also each change, two also the details (`PYTORCH_JIT_LOG_LEVEL`).
    */
@@ -88,6 +93,7 @@ export function setJitOptions(changed: JitOptions): void {
     webAssembly: 'boolean',
     numThreads: 'number',
     smallWork: 'number',
+    autotune: 'boolean',
     logLevel: 'string',
     typeVerbosity: 'number',
     optLimit: 'string',
@@ -160,6 +166,7 @@ function readOptions(): JitOptions {
     webAssembly: flag('CRESSET_WEBASSEMBLY'),
     numThreads: number('CRESSET_NUM_THREADS'),
     smallWork: number('CRESSET_SMALL_WORK'),
+    autotune: flag('CRESSET_AUTOTUNE'),
     logLevel: read('PYTORCH_JIT_LOG_LEVEL'),
     typeVerbosity: number('PYTORCH_JIT_TYPE_VERBOSITY'),
     optLimit: read('PYTORCH_JIT_OPT_LIMIT'),

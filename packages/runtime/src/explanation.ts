@@ -27,6 +27,8 @@ export interface KernelReport {
   readonly schedule: string;
   /** What that was chosen by: the kernel's extents, and limits and features of the device. */
   readonly reason: string;
+  /** The schedules that were measured (see `setJitOptions({ autotune })`), the rule's first, and how long a launch takes with each; empty where the rule chose. */
+  readonly measured: readonly { readonly schedule: string; readonly microseconds: number }[];
 }
 
 /** A stretch of a function that was recorded, for people to read. */
@@ -92,6 +94,10 @@ export function explainFunction(
       label: launch.label,
       schedule: describeSchedule(launch.schedule),
       reason: whyScheduled(launch, device!.capabilities),
+      measured: (launch.measured ?? []).map(({ schedule, nanoseconds }) => ({
+        schedule: describeSchedule(schedule),
+        microseconds: nanoseconds / 1000,
+      })),
     }));
     return { ...stretch, kernels };
   });

@@ -123,6 +123,15 @@ export interface LaunchRecorder {
   forget(list: CommandList): void;
 }
 
+/** Measures which schedules are fast on a device; see `JitOptions.autotune`. */
+export interface ScheduleTuner {
+  /**
+   * Measures what turned out to be run again and again, as far as it has not been; `signal` ends that, and the rest is left to the next call. Gives whether
+   * schedules have changed since `program` asked the last time: what was recorded of it has those of then.
+   */
+  measure(program: object, signal: AbortSignal | null): Promise<boolean>;
+}
+
 /** A device that runs kernels. Work is enqueued without waiting; `flush` hands it over. */
 export interface ComputeDevice extends DeviceMemory {
   /** What an error message and `explain()` call it. */
@@ -150,6 +159,8 @@ export interface ComputeDevice extends DeviceMemory {
    * fails is everybody's who had work under way.
    */
   failureSince(failures: number): CressetError | null;
+  /** Has schedules chosen by what was measured from now on; null where what measures them cannot be had. Without it where there are no schedules. */
+  fetchTuner?(): Promise<ScheduleTuner | null>;
   /** What measures the device, where it can be measured. */
   profiler?(): Promise<DeviceProfiler>;
   /** What has to be waited for before more work is enqueued, since the GPU is far behind; null where there is room. */

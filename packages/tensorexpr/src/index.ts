@@ -36,6 +36,14 @@ export { rowReductions, sharedTileVectors } from './schedules/shared-tile-schedu
 export type { Ordering, OrderWay, Routine } from './kernels/routine.ts';
 export * from './kernels/signature.ts';
 export { splitStores } from './kernels/split-stores.ts';
+export { scheduleCandidates } from './tuning/schedule-candidates.ts';
+export {
+  MeasuredSchedules,
+  type ChoiceStore,
+  type ScheduleWish,
+  type TunedLaunch,
+  type TuningDevice,
+} from './tuning/schedule-tuner.ts';
 export { storeInPlace } from './fusion/store-in-place.ts';
 export * from './expressions/substitute.ts';
 export { ValueHomes } from './expressions/value-homes.ts';

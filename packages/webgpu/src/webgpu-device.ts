@@ -20,6 +20,8 @@ import {
   type DeviceMemoryUse,
   type DeviceProfiler,
   type Kernel,
+  type Launch,
+  type MeasuredSchedules,
   type NormalForm,
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './launches/bind-group-cache.ts';
@@ -29,7 +31,7 @@ import { deviceElementSize, layoutOn, toHostLayout } from './memory/element-layo
 import { FailureLog } from './failure-log.ts';
 import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
 import { PipelineCache } from './launches/pipeline-cache.ts';
-import { prepareKernel, type PreparedKernel } from './launches/prepared-kernel.ts';
+import { prepareKernel, prepareLaunch, type PreparedKernel } from './launches/prepared-kernel.ts';
 import { Uploads, type UploadHost } from './memory/uploads.ts';
 import { commandOf, uniformRoom, WorkBatch, type DispatchCommand, type UniformRoom } from './launches/work-batch.ts';
 import type { WorkProbe } from './launches/work-probe.ts';
@@ -92,6 +94,9 @@ export class WebGpuDevice implements ComputeDevice {
   /** Comes with {@link fetchRecorder}. */
   recorder: CommandLists | null = null;
   #fetchingRecorder: Promise<void> | null = null;
+  /** What chooses schedules by what was measured, once it was asked for. */
+  tuner: MeasuredSchedules | null = null;
+  #fetchingTuner: Promise<MeasuredSchedules | null> | null = null;
   /** What its own rooms may ask of it. */
   readonly host: UploadHost & CommandListHost;
   readonly #bindGroups = new BindGroupCache();
@@ -286,7 +291,8 @@ export class WebGpuDevice implements ComputeDevice {
   #enqueue(prepared: PreparedKernel): void {
     const { program, bindings, params, x, y } = prepared;
     if (x === 0) return;
-    this.recorder?.listener?.(prepared);
+    if (this.recorder?.listener) this.recorder.listener(prepared);
+    else prepared.wish?.launched();
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
     const buffers = bindings.map(({ operand, stored, layout }) => {
@@ -330,7 +336,17 @@ export class WebGpuDevice implements ComputeDevice {
 
   #prepare(normal: NormalForm, whole: Kernel | null): PreparedKernel {
     this.counters.prepared++;
-    return prepareKernel(normal, whole, this.capabilities, this.#pipelines);
+    return prepareKernel(normal, whole, this.capabilities, this.#pipelines, this.tuner);
+  }
+
+  /** A launch made ready with the schedule that it has, whatever another might bring. */
+  prepareLaunch(launch: Launch): PreparedKernel {
+    return prepareLaunch(launch, null, this.capabilities, this.#pipelines);
+  }
+
+  /** Has kernels made ready anew when they are launched next. */
+  forgetPrepared(): void {
+    this.#prepared = new WeakMap();
   }
 
   #makeHost(): UploadHost & CommandListHost {
@@ -564,6 +580,18 @@ export class WebGpuDevice implements ComputeDevice {
       ({ recordOn }) => recordOn(this),
       // Work is done without it too, and it is not tried again.
       () => undefined,
+    ));
+  }
+
+  fetchTuner(): Promise<MeasuredSchedules | null> {
+    return (this.#fetchingTuner ??= import('./tuning/webgpu-tuner.ts').then(
+      async ({ tunerOf }) => {
+        this.tuner = await tunerOf(this);
+        this.forgetPrepared();
+        return this.tuner;
+      },
+      // The rules serve too.
+      () => null,
     ));
   }
 

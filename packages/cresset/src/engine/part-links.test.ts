@@ -1,6 +1,6 @@
+import { version } from '@cresset/ir';
 import { expect, it } from 'vitest';
 import { failure } from '../../../../test-setup/failure.ts';
-import { version } from '../page/version.ts';
 import { linkPart, usePartAddresses } from './part-links.ts';
 
 const addressOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;

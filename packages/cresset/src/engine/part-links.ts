@@ -1,6 +1,5 @@
-import { CressetError } from '@cresset/ir';
+import { CressetError, version } from '@cresset/ir';
 import type { Part } from '@cresset/runtime';
-import { version } from '../page/version.ts';
 
 /**
  * How parts are come by in what is published. There a part is a file without imports, since it may have been given another name and another

@@ -19,7 +19,7 @@ let lastTrainer = 0;
 export const trainingHandlers: RequestHandlers = {
   async train(request, host, signal) {
     const model = host.model(request.model);
-    const work = model.enqueue(() => answer(request, model, signal));
+    const work = model.enqueue(() => answer(request, model, signal), signal);
     // A step that has begun to change something is made to its end, and what comes after it waits for that; whoever has ended it need not.
     return request.what === 'step' ? abortable(work, signal) : work;
   },

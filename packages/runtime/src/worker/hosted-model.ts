@@ -1,5 +1,5 @@
 import { abortable, throwIfAborted, type LoadedModule, type TransferProgress } from '@cresset/archive';
-import { ClassType, compilerServices, CressetError, nested, type ScriptFunction } from '@cresset/ir';
+import { ClassType, compilerServices, CressetError, jitOptions, nested, type ScriptFunction } from '@cresset/ir';
 import type { ComputeDevice } from '@cresset/tensorexpr';
 import { KEPT_ON_HOST_BYTES, ScriptObject, Tensor, type IValue, type Storage } from '@cresset/tensor';
 import type { Explanation } from '../explanation.ts';
@@ -177,11 +177,21 @@ export class HostedModel {
     return this.loadedProgram.debugTables.load();
   }
 
-  /** Runs `work` when everything before it has ended. */
-  enqueue<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#queue.then(work);
+  /** Runs `work` when everything before it has ended. @param signal ends what is measured behind it */
+  enqueue<Result>(work: () => Promise<Result>, signal: AbortSignal | null = null): Promise<Result> {
+    const isTuned = jitOptions().autotune && this.#device?.fetchTuner;
+    const turn = this.#queue.then(isTuned ? () => this.#tuned(work, signal) : work);
     this.#queue = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** Does work; then schedules are measured of what it ran again and again. */
+  async #tuned<Result>(work: () => Promise<Result>, signal: AbortSignal | null): Promise<Result> {
+    this.parts.note('tuner', 'autotune');
+    const tuner = await this.#device!.fetchTuner!();
+    const result = await work();
+    if (await tuner?.measure(this, signal)) this.runner.context.planner?.clear();
+    return result;
   }
 
   async call(

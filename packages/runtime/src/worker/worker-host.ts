@@ -244,7 +244,7 @@ export class WorkerHost {
       const { error, ...result } = await model.call(request, signal, onProgress);
       if (error !== null) throw new FailedCall(error, result);
       return { type: 'called', result } as const;
-    });
+    }, signal);
   }
 
   async #query(request: QueryRequest): Promise<AnswerBody> {

@@ -30,7 +30,8 @@ export function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): 
 /** Values that a thread keeps of a row: registers have room for so many. */
 const maxKept = 32;
 
-function byRows(nest: LoopNest, row: number, workgroupSize: number, subgroups: boolean): Launch {
+/** A nest with a workgroup for each of its points, whose threads keep what they have of a row where registers have room. */
+export function byRows(nest: LoopNest, row: number, workgroupSize: number, subgroups: boolean): Launch {
   const steps = powerOfTwoFrom(row / workgroupSize);
   const united = steps <= maxKept ? withOneRowAxis(nest) : null;
   const kept = united ? keptValues(united) : [];

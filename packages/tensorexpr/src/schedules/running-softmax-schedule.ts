@@ -6,16 +6,16 @@ import type { Launch, OwnRowsSchedule, SharedRowsSchedule } from './schedule.ts'
 /** How attention is spread over threads: on a software adapter, whose barriers are dear, by rows; else by blocks of rows. */
 export function scheduleRunningSoftmax(kernel: RunningSoftmax, capabilities: DeviceCapabilities): Launch {
   const [m, n, k] = [kernel.m, kernel.n, kernel.k].map(extentOf);
-  const batch = pointsOf(kernel.batch);
-  if (!capabilities.software) {
-    const schedule = sharedRows(m, n, k, capabilities);
-    const tiles =
-      Math.ceil(m / (schedule.threadsM * schedule.rows)) * Math.ceil(n / (schedule.threadsN * schedule.columns));
-    return { kernel, schedule, workgroups: batch * tiles };
-  }
-  const schedule = ownRows(n);
-  const threads = batch * Math.ceil(m / schedule.rows) * Math.ceil(n / schedule.columns);
-  return { kernel, schedule, workgroups: Math.ceil(threads / schedule.workgroupSize) };
+  return byRowsOfResult(kernel, capabilities.software ? ownRows(n) : sharedRows(m, n, k, capabilities));
+}
+
+/** Attention whose rows are dealt out to threads or to workgroups. */
+export function byRowsOfResult(kernel: RunningSoftmax, schedule: OwnRowsSchedule | SharedRowsSchedule): Launch {
+  const [threadsM, threadsN] = schedule.kind === 'own rows' ? [1, 1] : [schedule.threadsM, schedule.threadsN];
+  const [height, width] = [threadsM * schedule.rows, threadsN * schedule.columns];
+  const blocks = Math.ceil(extentOf(kernel.m) / height) * Math.ceil(extentOf(kernel.n) / width);
+  const ofWorkgroup = schedule.kind === 'own rows' ? schedule.workgroupSize : 1;
+  return { kernel, schedule, workgroups: Math.ceil((pointsOf(kernel.batch) * blocks) / ofWorkgroup) };
 }
 
 /** Values with more columns are better off with scores in memory: those in workgroup memory serve so many at a time. */
@@ -57,7 +57,8 @@ export function sharedTiles({ threadsM, threadsN, rows, columns, positions, dept
   };
 }
 
-function sharedElements(schedule: SharedRowsSchedule): number {
+/** Of workgroup memory. */
+export function sharedElements(schedule: SharedRowsSchedule): number {
   return Object.values(sharedTiles(schedule)).reduce((sum, elements) => sum + elements, 0);
 }
 

@@ -144,6 +144,14 @@ export interface Launch {
   /** Of a row: what several loops need of each element, which a thread keeps; all loops go along the same axis then. */
   readonly kept?: readonly Expr[];
   readonly workgroups: number;
+  /** Of a schedule that is not the rule's word alone: those that were measured, the rule's first. */
+  readonly measured?: readonly MeasuredSchedule[];
+}
+
+/** A schedule, and how long a launch that has it takes. */
+export interface MeasuredSchedule {
+  readonly schedule: Schedule;
+  readonly nanoseconds: number;
 }
 
 /** What of a schedule is part of a shader. */
@@ -256,7 +264,7 @@ export function byTiles(kernel: NormalContraction, schedule: TileSchedule | Shar
 }
 
 /** An element of the right side is dear: as many results as registers hold are made of it, of one column by each thread. */
-function tallTiles(m: number, n: number, { software, maxWorkgroupSize }: DeviceCapabilities): TileSchedule {
+export function tallTiles(m: number, n: number, { software, maxWorkgroupSize }: DeviceCapabilities): TileSchedule {
   const threadsN = Math.min(software ? 8 : 64, maxWorkgroupSize, powerOfTwoFrom(n));
   return { kind: 'tile', threadsM: 1, threadsN, tileM: tallTile(m), tileN: 1, rolled: software };
 }

@@ -1,5 +1,5 @@
 import { pointsOf } from '../expressions/index-value.ts';
-import { rowLength, type Launch, type Schedule } from './schedule.ts';
+import { rowLength, type Launch, type MeasuredSchedule, type Schedule } from './schedule.ts';
 
 /** What is told of a launch when its tensors are gone. */
 export interface ScheduledLaunch {
@@ -10,14 +10,17 @@ export interface ScheduledLaunch {
    * recurrence how many, points of a step and steps.
    */
   readonly extents: readonly number[];
+  /** Those that were measured, the rule's first; nothing where the rule alone chose. */
+  readonly measured?: readonly MeasuredSchedule[];
 }
 
-export function scheduledLaunch({ kernel, schedule }: Launch): ScheduledLaunch {
+export function scheduledLaunch({ kernel, schedule, measured }: Launch): ScheduledLaunch {
   const { label } = kernel;
-  if (kernel.kind === 'nest') return { label, schedule, extents: [pointsOf(kernel.axes), rowLength(kernel)] };
+  const told = measured ? { label, schedule, measured } : { label, schedule };
+  if (kernel.kind === 'nest') return { ...told, extents: [pointsOf(kernel.axes), rowLength(kernel)] };
   const loops =
     kernel.kind === 'recurrence'
       ? [kernel.axes, kernel.innerAxes, [kernel.time]]
       : [kernel.batch, [kernel.m], [kernel.n], [kernel.k].flat()];
-  return { label, schedule, extents: loops.map(pointsOf) };
+  return { ...told, extents: loops.map(pointsOf) };
 }

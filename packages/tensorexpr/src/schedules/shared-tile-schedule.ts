@@ -9,7 +9,7 @@ import { enoughThreads, type SharedTileSchedule } from './schedule.ts';
 import { VectorLoads } from './vector-loads.ts';
 
 /** The largest first. What they take of workgroup memory is half of what every device has. */
-const tiles: readonly SharedTile[] = [
+export const squareTiles: readonly SharedTile[] = [
   { threadsM: 16, threadsN: 16, tileM: 8, tileN: 8, depth: 8 },
   { threadsM: 8, threadsN: 8, tileM: 8, tileN: 8, depth: 8 },
   { threadsM: 16, threadsN: 16, tileM: 4, tileN: 4, depth: 16 },
@@ -32,7 +32,11 @@ export function sharedTile(kernel: NormalContraction, capabilities: DeviceCapabi
       ? dearTile(kernel, capabilities)
       : null
     : plainTile(kernel, capabilities);
-  if (!tile) return null;
+  return tile && staged(kernel, tile);
+}
+
+/** A tile with how the sides of a product come into it. */
+export function staged(kernel: NormalContraction, tile: SharedTile): SharedTileSchedule {
   const inner = kernel.k.at(-1)!;
   const vectors = new VectorLoads(kernel);
   return {
@@ -50,7 +54,7 @@ function plainTile(kernel: NormalContraction, { maxWorkgroupSize }: DeviceCapabi
   if (Math.min(m, n) === 0 || pointsOf(kernel.k) < fewSteps) return null;
   if (m < 16) return n < 16 ? smallTile : lowTile;
   if (n < 16) return narrowTile;
-  const fitting = tiles.filter((tile) => tile.threadsM * tile.threadsN <= maxWorkgroupSize);
+  const fitting = squareTiles.filter((tile) => tile.threadsM * tile.threadsN <= maxWorkgroupSize);
   const chosen = fitting.find(({ threadsM, threadsN, tileM, tileN }) => {
     const [height, width] = [threadsM * tileM, threadsN * tileN];
     const count = batch * Math.ceil(m / height) * Math.ceil(n / width);

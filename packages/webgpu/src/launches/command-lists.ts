@@ -104,7 +104,8 @@ export class CommandLists implements LaunchRecorder {
     const words = new Int32Array(byteLength / 4);
     const floats = new Float32Array(words.buffer);
     const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
-      const { program, params, x, y } = launch as PreparedKernel;
+      const { program, params, x, y, wish } = launch as PreparedKernel;
+      wish?.recorded();
       void program.compile();
       program.uniforms.write(params, words, floats, starts[at] / 4);
       const offsets = program.uniformWindow > 0 ? [starts[at]] : [];

@@ -6,8 +6,10 @@ import {
   type DeviceCapabilities,
   type Kernel,
   type Launch,
+  type MeasuredSchedules,
   type NormalForm,
   type PreparedLaunch,
+  type ScheduleWish,
 } from '@cresset/tensorexpr';
 import { writeShader } from '@cresset/webgpu-fuser';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
@@ -19,16 +21,34 @@ export interface PreparedKernel extends PreparedLaunch {
   readonly y: number;
   /** Those whose workgroups it has, one after the other. */
   readonly launches: readonly Launch[];
+  /** What has other schedules of it measured; null where nobody would, or where they were. */
+  readonly wish: ScheduleWish | null;
 }
 
-/** Throws a CressetError where it binds more than the GPU can. */
+/**
+ * Throws a CressetError where it binds more than the GPU can.
+ *
+ * @param tuner what chooses schedules by what was measured; null where the rule does
+ */
 export function prepareKernel(
   normal: NormalForm,
   whole: Kernel | null,
   capabilities: DeviceCapabilities,
   pipelines: PipelineCache,
+  tuner: MeasuredSchedules | null,
 ): PreparedKernel {
-  const launch = chooseSchedule(normal, capabilities);
+  const rule = chooseSchedule(normal, capabilities);
+  const { launch, wish } = tuner?.choose(normal, rule) ?? { launch: rule, wish: null };
+  return { ...prepareLaunch(launch, whole, capabilities, pipelines), wish };
+}
+
+/** As {@link prepareKernel}, with the schedule chosen. */
+export function prepareLaunch(
+  launch: Launch,
+  whole: Kernel | null,
+  capabilities: DeviceCapabilities,
+  pipelines: PipelineCache,
+): PreparedKernel {
   const { kernel, schedule, workgroups } = launch;
   const signature = signatureOf(kernel);
   const { maxStorageBuffers, maxWorkgroupsPerDimension } = capabilities;
@@ -45,5 +65,6 @@ export function prepareKernel(
   const program = pipelines.find(key, kernel.label, [launch], signature, () =>
     writeShader(launch, signature, wide, capabilities),
   );
-  return { program, bindings: signature.bindings, params: signature.params, kernel: whole, x, y, launches: [launch] };
+  const { bindings, params } = signature;
+  return { program, bindings, params, kernel: whole, x, y, launches: [launch], wish: null };
 }

@@ -1,8 +1,8 @@
+import { version } from '@cresset/ir';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { failure } from '../../../../../test-setup/failure.ts';
 import { engineFiles } from './engine-files.ts';
 import { startInWorker } from './placement.ts';
-import { version } from '../version.ts';
 
 /** A worker that ends before it says anything. */
 class SilentWorker extends EventTarget {

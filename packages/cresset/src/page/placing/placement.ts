@@ -1,4 +1,4 @@
-import { CressetError, setJitLogSink, writeJitLog } from '@cresset/ir';
+import { CressetError, setJitLogSink, version, writeJitLog } from '@cresset/ir';
 import {
   inProcessPorts,
   WorkerClient,
@@ -11,7 +11,6 @@ import {
 } from '@cresset/runtime';
 import type * as Engine from '../../engine.ts';
 import type { EngineFiles } from './engine-files.ts';
-import { version } from '../version.ts';
 
 /** Starts a Worker with the engine in it; throws where that is not possible. */
 export type StartWorker = () => Worker;

@@ -1,0 +1,19 @@
+import { MeasuredSchedules, scheduleCandidates, type TunedLaunch } from '@cresset/tensorexpr';
+import type { WebGpuDevice } from '@cresset/webgpu';
+import { requestWithSchedules, type GpuSchedules } from './gpu-schedules.ts';
+
+/** A device whose kernels have the schedule that is candidate number `nth` for each, counted around, as if it had turned out to be the fastest. */
+export async function requestWithCandidate(schedules: GpuSchedules, nth: number): Promise<WebGpuDevice> {
+  const device = await requestWithSchedules(schedules);
+  const { capabilities } = device;
+  const tuner = new MeasuredSchedules(
+    { capabilities, time: () => Promise.resolve(null), forgetPrepared: () => undefined },
+    { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+  );
+  tuner.choose = (kernel, rule): TunedLaunch => {
+    const candidates = scheduleCandidates(kernel, rule, capabilities);
+    return { launch: candidates[nth % candidates.length], wish: null };
+  };
+  device.tuner = tuner;
+  return device;
+}
