@@ -108,29 +108,30 @@ export class Node extends Attributes {
    * Bookkeeping of Block: from one end of it to the other. By hand, because a generator's steps are calls that engines do not inline, and every pass
    * makes them; and in here, because a step that asks a node where it goes on is two calls.
    */
-  static readonly Iterator = class implements IterableIterator<Node> {
-    constructor(
-      private readonly block: Block,
-      private visited: Node,
-      private readonly end: Node,
-      private readonly isForward: boolean,
-    ) {}
+  static readonly Iterator: new (block: Block, first: Node, end: Node, isForward: boolean) => IterableIterator<Node> =
+    class implements IterableIterator<Node> {
+      constructor(
+        private readonly block: Block,
+        private visited: Node,
+        private readonly end: Node,
+        private readonly isForward: boolean,
+      ) {}
 
-    [Symbol.iterator](): this {
-      return this;
-    }
+      [Symbol.iterator](): this {
+        return this;
+      }
 
-    /** Goes on from the visited node, or from where it was when it was taken out. */
-    next(): IteratorResult<Node, undefined> {
-      const { block, end, isForward } = this;
-      let node: Node | undefined = this.visited;
-      if (node === end) return { done: true, value: undefined };
-      do node = isForward ? node.#next : node.#previous;
-      while (node !== undefined && (!node.#inList || node.#owningBlock !== block));
-      this.visited = node ?? this.visited.#isInNoBlock();
-      return node === end ? { done: true, value: undefined } : { done: false, value: this.visited };
-    }
-  };
+      /** Goes on from the visited node, or from where it was when it was taken out. */
+      next(): IteratorResult<Node, undefined> {
+        const { block, end, isForward } = this;
+        let node: Node | undefined = this.visited;
+        if (node === end) return { done: true, value: undefined };
+        do node = isForward ? node.#next : node.#previous;
+        while (node !== undefined && (!node.#inList || node.#owningBlock !== block));
+        this.visited = node ?? this.visited.#isInNoBlock();
+        return node === end ? { done: true, value: undefined } : { done: false, value: this.visited };
+      }
+    };
 
   /** Whether any output is used. */
   hasUses(): boolean {
