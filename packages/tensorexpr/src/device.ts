@@ -148,6 +148,8 @@ export interface ComputeDevice extends DeviceMemory {
   launch(kernel: Kernel): void;
   /** As `launch`; only devices that are the host itself have routines. */
   launchRoutine?(routine: Routine): void;
+  /** Fetches what multiplies integers for operators that run on the host, where that is the device: an `IntegerServices` from then on. */
+  fetchIntegerProducts?(): Promise<void>;
   /**
    * Submits all work enqueued so far; resolves once it has been handed to the GPU (not when it is done). Rejects with a
    * CressetError where a shader did not compile, memory ran out or work was refused since there were `failures` of them (by

@@ -10,6 +10,7 @@ export * from './expressions/index-value.ts';
 export { LinearForms, type LinearForm } from './expressions/linear-form.ts';
 export { inlineProducer } from './fusion/inline-producer.ts';
 export { threadsOf, withEqualWorkgroups } from './schedules/equal-workgroups.ts';
+export type { IntegerProducts, IntegerRows, IntegerServices } from './kernels/integer-products.ts';
 export { joinContractions } from './fusion/join-contractions.ts';
 export { joinDigits } from './kernels/join-digits.ts';
 export { joinNests } from './fusion/join-nests.ts';

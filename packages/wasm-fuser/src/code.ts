@@ -189,6 +189,10 @@ export const i32x4 = {
   ge: two(simd(0x3f)),
   extendBytes: one([simd(0x89), simd(0xa9)]),
   extendSignedBytes: one([simd(0x87), simd(0xa7)]),
+  /** As eight of 16 bits, the nearest where one is none of these. */
+  narrow: two(simd(0x85)),
+  /** Of eight of 16 bits on each side: products, of which neighbours are added. */
+  dotShorts: two(simd(0xba)),
   abs: one(simd(0xa0)),
   neg: one(simd(0xa1)),
   allTrue: one(simd(0xa3)),

@@ -244,6 +244,7 @@ export class HostedModel {
   /** A method that is called once more may be called often: what records its runs on a device comes then. What the host is faster with comes at once. */
   async #expectRepetition(method: string): Promise<void> {
     if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
+    if (this.parts.areNeeded('quantized')) await this.#device?.fetchIntegerProducts?.();
     if (this.#device && this.#called.has(method)) {
       await this.wantPlans('a method that is called again');
       if (this.runner.lastRun?.hostSmall.length) await this.parts.want('host', 'small work that is done again');

@@ -1,4 +1,4 @@
-import { CressetError } from '@cresset/ir';
+import { compilerServices, CressetError, extendServices, type CompilerServices } from '@cresset/ir';
 import {
   contiguousStrides,
   copyInto,
@@ -15,6 +15,7 @@ import {
   type DeviceCapabilities,
   type DeviceMemoryUse,
   type DeviceProfiler,
+  type IntegerServices,
   type Kernel,
   type Routine,
   type TakeBack,
@@ -233,6 +234,12 @@ export class WasmDevice implements ComputeDevice {
     } finally {
       memory.give(block);
     }
+  }
+
+  async fetchIntegerProducts(): Promise<void> {
+    if (compilerServices<CompilerServices & IntegerServices>().integerProducts) return;
+    const { WasmIntegerProducts } = await import('../integers/integer-products.ts');
+    extendServices<CompilerServices & IntegerServices>({ integerProducts: new WasmIntegerProducts() });
   }
 
   async profiler(): Promise<DeviceProfiler> {

@@ -165,7 +165,8 @@ function* convolve(
         y,
         window,
       );
-      yield* multiplyRows(window, weight.rows, depth, sums, {
+      yield* multiplyRows(window, weight, sums, {
+        depth,
         count: to[2],
         outputs: perGroup,
         rightFirst: group * perGroup * depth,

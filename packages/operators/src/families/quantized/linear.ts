@@ -43,10 +43,8 @@ function* sumsOf(x: Tensor, weight: Tensor, operator: string): Pieces<Int32Array
   );
   const count = x.numel / Math.max(inputs, 1);
   const sums = scratch(Int32Array, count * outputs);
-  yield* multiplyRows(yield* centred(x), (yield* integerWeightOf(weight, outputs)).rows, inputs, sums, {
-    count,
-    outputs,
-  });
+  const rows = { depth: inputs, count, outputs };
+  yield* multiplyRows(yield* centred(x), yield* integerWeightOf(weight, outputs), sums, rows);
   return sums;
 }
 

@@ -1,5 +1,6 @@
-import { findCustomClass, IntType } from '@cresset/ir';
+import { compilerServices, findCustomClass, IntType, type CompilerServices } from '@cresset/ir';
 import { List, numelOf, ScriptObject, type IValue, type Tensor } from '@cresset/tensor';
+import type { IntegerRows, IntegerServices } from '@cresset/tensorexpr';
 import { check } from '../../kernels/errors.ts';
 import {
   centred,
@@ -35,8 +36,10 @@ export function pack(className: string, attributes: Readonly<Record<string, IVal
 
 /** Weights as products take them. */
 export interface IntegerWeight {
-  /** Integers less their zero points: a row of them for each output channel. */
+  /** Integers less their zero points, never written to again: a row of them for each output channel. */
   readonly rows: Int32Array;
+  /** Whether these have no more than 16 bits. */
+  readonly isShort: boolean;
   /** The scale of each output channel. */
   readonly scales: Float32Array;
   readonly isPerChannel: boolean;
@@ -60,6 +63,7 @@ export function* integerWeightOf(
     const inner = axis === null ? 0 : numelOf(weight.sizes.slice(axis + 1));
     const rows = yield* centred(weight);
     known = {
+      isShort: weight.dtype !== 'qint32',
       rows: arrange ? yield* arrange(rows) : rows,
       scales: Float32Array.from({ length: channels }, (_, channel) =>
         axis === null ? (scale as number) : parameters(channel * inner)[0],
@@ -114,30 +118,20 @@ export class Requantization {
 }
 
 /**
- * Products of rows of integers with rows of a weight, whose sums 32 bits hold.
+ * Products of rows of integers of 9 bits with rows of a weight, whose sums 32 bits hold.
  *
  * @param sums of `count` rows of `outputs` sums each
  */
 export function* multiplyRows(
   left: Int32Array,
-  right: Int32Array,
-  depth: number,
+  { rows: right, isShort }: IntegerWeight,
   sums: Int32Array,
-  {
-    count,
-    outputs,
-    rightFirst = 0,
-    outputFirst = 0,
-    outputStride = outputs,
-  }: {
-    readonly count: number;
-    readonly outputs: number;
-    /** Where the rows of the weight begin. */
-    readonly rightFirst?: number;
-    readonly outputFirst?: number;
-    readonly outputStride?: number;
-  },
+  rows: IntegerRows,
 ): Pieces {
+  const { integerProducts } = compilerServices<CompilerServices & IntegerServices>();
+  const known = isShort && integerProducts?.multiply(left, right, sums, rows);
+  if (known && (yield* known)) return;
+  const { depth, count, outputs, rightFirst = 0, outputFirst = 0, outputStride = outputs } = rows;
   yield* repeat(count, outputs * depth, (row) => {
     const start = row * depth;
     const target = row * outputStride + outputFirst;

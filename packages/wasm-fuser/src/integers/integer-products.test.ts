@@ -1,0 +1,96 @@
+import type { IntegerRows } from '@cresset/tensorexpr';
+import { expect, test } from 'vitest';
+import { WasmIntegerProducts } from './integer-products.ts';
+
+const products = new WasmIntegerProducts();
+
+/** Whole numbers from −255 to 255, those at the ends among them. */
+const integers = (count: number, seed: number): Int32Array =>
+  Int32Array.from({ length: count }, (_, at) => ((Math.imul(at + seed, 2654435761) >>> 7) % 511) - 255);
+
+function expected(left: Int32Array, right: Int32Array, rows: IntegerRows, sums: Int32Array): Int32Array {
+  const { depth, count, outputs, rightFirst = 0, outputFirst = 0, outputStride = outputs } = rows;
+  for (let row = 0; row < count; row++) {
+    for (let output = 0; output < outputs; output++) {
+      let sum = 0;
+      for (let at = 0; at < depth; at++) {
+        sum = (sum + left[row * depth + at] * right[rightFirst + output * depth + at]) | 0;
+      }
+      sums[row * outputStride + outputFirst + output] = sum;
+    }
+  }
+  return sums;
+}
+
+function run(left: Int32Array, right: Int32Array, rows: IntegerRows): Int32Array {
+  const { count, outputs, outputStride = outputs } = rows;
+  const sums = new Int32Array(count * outputStride);
+  const work = products.multiply(left, right, sums, rows)!;
+  let step = work.next();
+  while (!step.done) step = work.next();
+  expect(step.value).toBe(true);
+  return sums;
+}
+
+test.each([
+  [1, 8, 1024],
+  [64, 16, 8],
+  [5, 7, 333],
+  [4, 64, 64],
+  [3, 1, 5000],
+  [17, 13, 131],
+  [129, 9, 27],
+  [2000, 30, 300],
+])('%d rows by %d outputs over %d', (count, outputs, depth) => {
+  const [left, right] = [integers(count * depth, 1), integers(outputs * depth, 2)];
+  const rows = { depth, count, outputs };
+  expect(run(left, right, rows)).toEqual(expected(left, right, rows, new Int32Array(count * outputs)));
+});
+
+test('sums are those of 32 bits beyond their range', () => {
+  const depth = 40_000;
+  const [left, right] = [new Int32Array(depth).fill(255), new Int32Array(4 * depth).fill(-255)];
+  const rows = { depth, count: 1, outputs: 4 };
+  expect(run(left, right, rows)).toEqual(expected(left, right, rows, new Int32Array(4)));
+});
+
+test('rows of a group go between those of others', () => {
+  const [count, depth] = [50, 36];
+  const [left, right] = [integers(count * depth, 3), integers(24 * depth, 4)];
+  const sums = new Int32Array(count * 24);
+  for (const group of [0, 1, 2]) {
+    const rows = { depth, count, outputs: 8, rightFirst: 8 * group * depth, outputFirst: 8 * group, outputStride: 24 };
+    const own = run(left, right, rows);
+    own.forEach((value, at) => {
+      if (Math.floor((at % 24) / 8) === group) sums[at] = value;
+      else expect(value).toBe(0);
+    });
+  }
+  expect(sums).toEqual(expected(left, right, { depth, count, outputs: 24 }, new Int32Array(count * 24)));
+});
+
+test('a weight stays packed, and what is worked in is given back', () => {
+  const rows = { depth: 64, count: 64, outputs: 64 };
+  const [left, right] = [integers(64 * 64, 5), integers(64 * 64, 6)];
+  const first = run(left, right, rows);
+  const taken = products.takenBytes;
+  expect(run(left, right, rows)).toEqual(first);
+  expect(products.takenBytes).toBe(taken);
+});
+
+test('what is small is left to others', () => {
+  const [left, right] = [integers(64 * 64, 7), integers(64 * 64, 8)];
+  expect(products.multiply(left, right, new Int32Array(64), { depth: 64, count: 1, outputs: 64 })).toBeNull();
+});
+
+test('whoever is packing a weight is not disturbed', () => {
+  const rows = { depth: 4096, count: 1, outputs: 256 };
+  const [left, right] = [integers(4096, 9), integers(256 * 4096, 10)];
+  const sums = new Int32Array(256);
+  const slow = products.multiply(left, right, sums, rows)!;
+  expect(slow.next().done).toBe(false);
+  expect(products.multiply(left, right, new Int32Array(256), rows)!.next()).toEqual({ done: true, value: false });
+  let step = slow.next();
+  while (!step.done) step = slow.next();
+  expect(sums).toEqual(expected(left, right, rows, new Int32Array(256)));
+});
