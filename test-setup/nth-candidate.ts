@@ -1,8 +1,14 @@
-import { MeasuredSchedules, scheduleCandidates, type TunedLaunch } from '@cresset/tensorexpr';
+import {
+  chunkCandidates,
+  MeasuredSchedules,
+  scheduleCandidates,
+  type TunedCut,
+  type TunedLaunch,
+} from '@cresset/tensorexpr';
 import type { WebGpuDevice } from '@cresset/webgpu';
 import { requestWithSchedules, type GpuSchedules } from './gpu-schedules.ts';
 
-/** A device whose kernels have the schedule that is candidate number `nth` for each, counted around, as if it had turned out to be the fastest. */
+/** A device that runs each kernel as candidate number `nth` for it, counted around, as if that had turned out to be the fastest. */
 export async function requestWithCandidate(schedules: GpuSchedules, nth: number): Promise<WebGpuDevice> {
   const device = await requestWithSchedules(schedules);
   const { capabilities } = device;
@@ -13,6 +19,10 @@ export async function requestWithCandidate(schedules: GpuSchedules, nth: number)
   tuner.choose = (kernel, rule): TunedLaunch => {
     const candidates = scheduleCandidates(kernel, rule, capabilities);
     return { launch: candidates[nth % candidates.length], wish: null };
+  };
+  tuner.chooseChunks = (kernel): TunedCut => {
+    const numbers = chunkCandidates(kernel, capabilities);
+    return { cut: { chunks: numbers[nth % numbers.length], measured: [] }, wish: null };
   };
   device.tuner = tuner;
   return device;

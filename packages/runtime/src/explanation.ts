@@ -1,7 +1,7 @@
 import type { Graph, Node, ScriptFunction } from '@cresset/ir';
 import { isImplemented, type OperatorRow } from '@cresset/operators';
 import type { ScriptObject } from '@cresset/tensor';
-import { describeSchedule, whyScheduled } from '@cresset/tensorexpr';
+import { describeMeasured, describeSchedule, whyScheduled } from '@cresset/tensorexpr';
 import type { RecordedStretch } from './run/planner.ts';
 import type { ScriptModule } from './script-module.ts';
 import type { DeviceReport } from './worker/core-requests.ts';
@@ -27,7 +27,10 @@ export interface KernelReport {
   readonly schedule: string;
   /** What that was chosen by: the kernel's extents, and limits and features of the device. */
   readonly reason: string;
-  /** The schedules that were measured (see `setJitOptions({ autotune })`), the rule's first, and how long a launch takes with each; empty where the rule chose. */
+  /**
+   * The schedules that were measured (see `setJitOptions({ autotune })`), the rule's first, and how long a launch takes with each; after them the numbers of chunks of
+   * its sum that were, and how long the whole product takes. Empty where the rule chose.
+   */
   readonly measured: readonly { readonly schedule: string; readonly microseconds: number }[];
 }
 
@@ -94,10 +97,7 @@ export function explainFunction(
       label: launch.label,
       schedule: describeSchedule(launch.schedule),
       reason: whyScheduled(launch, device!.capabilities),
-      measured: (launch.measured ?? []).map(({ schedule, nanoseconds }) => ({
-        schedule: describeSchedule(schedule),
-        microseconds: nanoseconds / 1000,
-      })),
+      measured: describeMeasured(launch),
     }));
     return { ...stretch, kernels };
   });

@@ -30,18 +30,19 @@ export * from './expressions/rational-functions.ts';
 export * from './expressions/scalar-functions.ts';
 export { computesDoubles } from './kernels/precision.ts';
 export * from './schedules/schedule.ts';
-export { describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
+export { describeMeasured, describeSchedule, whyScheduled } from './schedules/describe-schedule.ts';
 export { rollTrips, type LoopTrip, type RolledTrips } from './fusion/roll-trips.ts';
 export { scheduledLaunch, type ScheduledLaunch } from './schedules/scheduled-launch.ts';
 export { rowReductions, sharedTileVectors } from './schedules/shared-tile-schedule.ts';
 export type { Ordering, OrderWay, Routine } from './kernels/routine.ts';
 export * from './kernels/signature.ts';
 export { splitStores } from './kernels/split-stores.ts';
-export { scheduleCandidates } from './tuning/schedule-candidates.ts';
+export { chunkCandidates, scheduleCandidates } from './tuning/schedule-candidates.ts';
 export {
   MeasuredSchedules,
   type ChoiceStore,
   type ScheduleWish,
+  type TunedCut,
   type TunedLaunch,
   type TuningDevice,
 } from './tuning/schedule-tuner.ts';

@@ -8,6 +8,7 @@ import {
   Tensor,
   type DeviceBuffer,
   type DeviceLayout,
+  type ScalarType,
 } from '@cresset/tensor';
 import {
   hasLayouts,
@@ -23,6 +24,7 @@ import {
   type Launch,
   type MeasuredSchedules,
   type NormalForm,
+  type TunedCut,
 } from '@cresset/tensorexpr';
 import { BindGroupCache } from './launches/bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
@@ -250,17 +252,19 @@ export class WebGpuDevice implements ComputeDevice {
     }
     const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     const temporaries: Tensor[] = [];
-    const stages = stagesOf(normal, this.capabilities, (sizes, dtype) => {
+    const chunks = this.tuner?.chooseChunks(normal) ?? null;
+    const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {
       const storage = Storage.onDevice(this, dtype, numelOf(sizes));
       temporaries.push(new Tensor(storage, dtype, sizes, contiguousStrides(sizes)));
       return temporaries.at(-1)!;
-    });
+    };
+    const stages = stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
     if (stages.length > 1) {
-      for (const stage of stages) this.#enqueue(this.#prepare(stage, stage.kind === 'nest' ? stage : null));
+      for (const stage of stages) this.#enqueue(this.#prepare(stage, stage.kind === 'nest' ? stage : null, chunks));
       for (const temporary of temporaries) temporary.dispose();
       return;
     }
-    const prepared = this.#prepare(normal, kernel);
+    const prepared = this.#prepare(normal, kernel, chunks);
     this.#prepared.set(kernel, prepared);
     this.#enqueue(prepared);
   }
@@ -271,11 +275,13 @@ export class WebGpuDevice implements ComputeDevice {
     const normal = normalise(runningSoftmaxOf(kernel) ?? kernel);
     let isOne = true;
     const { storage } = kernel.stores[0].operand.tensor;
-    stagesOf(normal, this.capabilities, (sizes, dtype) => {
+    const temporary = (sizes: readonly number[], dtype: ScalarType): Tensor => {
       isOne = false;
       return new Tensor(storage, dtype, sizes, contiguousStrides(sizes));
-    });
-    return isOne ? this.#prepare(normal, kernel) : null;
+    };
+    const chunks = this.tuner?.chooseChunks(normal) ?? null;
+    stagesOf(normal, this.capabilities, temporary, chunks?.cut?.chunks);
+    return isOne ? this.#prepare(normal, kernel, chunks) : null;
   }
 
   /** A nest whose stores are more than can be bound at once, as one nest a store; null where that is not so, or does not help. */
@@ -292,7 +298,7 @@ export class WebGpuDevice implements ComputeDevice {
     const { program, bindings, params, x, y } = prepared;
     if (x === 0) return;
     if (this.recorder?.listener) this.recorder.listener(prepared);
-    else prepared.wish?.launched();
+    else for (const wish of prepared.wishes) wish.launched();
     if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
     const buffers = bindings.map(({ operand, stored, layout }) => {
@@ -334,9 +340,9 @@ export class WebGpuDevice implements ComputeDevice {
     return this.#batch;
   }
 
-  #prepare(normal: NormalForm, whole: Kernel | null): PreparedKernel {
+  #prepare(normal: NormalForm, whole: Kernel | null, chunks: TunedCut | null): PreparedKernel {
     this.counters.prepared++;
-    return prepareKernel(normal, whole, this.capabilities, this.#pipelines, this.tuner);
+    return prepareKernel(normal, whole, this.capabilities, this.#pipelines, this.tuner, chunks);
   }
 
   /** A launch made ready with the schedule that it has, whatever another might bring. */

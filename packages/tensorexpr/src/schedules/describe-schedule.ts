@@ -44,6 +44,19 @@ export function whyScheduled(launch: ScheduledLaunch, capabilities: DeviceCapabi
   return `${shape}; ${ruleOf(schedule, extents)}; ${limits}`;
 }
 
+/** What was measured of a launch, in words and microseconds. */
+export function describeMeasured({
+  measured = [],
+  cut,
+}: ScheduledLaunch): { schedule: string; microseconds: number }[] {
+  const schedules = measured.map((each) => ({ ...each, name: describeSchedule(each.schedule) }));
+  const cuts = (cut?.measured ?? []).map((each) => ({
+    ...each,
+    name: `its sum in ${each.chunks} ${each.chunks === 1 ? 'chunk' : 'chunks'}`,
+  }));
+  return [...schedules, ...cuts].map(({ name, nanoseconds }) => ({ schedule: name, microseconds: nanoseconds / 1000 }));
+}
+
 /** Whether the rule's choice is the one that there is: since nothing was measured, or since nothing was clearly faster. */
 const isByRule = ({ schedule, measured }: ScheduledLaunch): boolean =>
   !measured || scheduleKey(measured[0].schedule) === scheduleKey(schedule);

@@ -19,21 +19,26 @@ const multiple = 16;
 
 /**
  * A product with few results and a long sum leaves most of a GPU idle. Its sum is cut into chunks, as many as there are threads wanting (16384 over
- * those of the product), each of at least 4096 steps: one launch makes a product of each chunk, and the next adds them up and stores. Gives the
- * kernels to run, in order; most often the one.
+ * those of the product), each of at least so many steps. One where that is not worth it.
  */
+export function productChunks(kernel: NormalContraction, capabilities: DeviceCapabilities, steps = leastSteps): number {
+  const { batch, m, n, k } = kernel;
+  const points = pointsOf([...batch, m, n]);
+  if (points === 0 || pointsOf(k) < 2 * steps || isReduced(kernel.right)) return 1;
+  const { workgroups, schedule } = scheduleProduct(kernel, capabilities)!;
+  const wanting = Math.floor(enoughThreads / (workgroups * threadsOf(schedule)));
+  return Math.max(1, Math.min(wanting, Math.floor(pointsOf(k) / steps)));
+}
+
+/** The kernels that a product comes to, in order: one launch makes a product of each chunk of the sum, and the next adds them up and stores. Most often the one. */
 export function productStages(
   kernel: NormalContraction,
   capabilities: DeviceCapabilities,
   temporary: TemporaryTensor,
+  chunks = productChunks(kernel, capabilities),
 ): NormalKernel[] {
-  const { batch, m, n, k } = kernel;
-  const points = pointsOf([...batch, m, n]);
-  if (points === 0 || pointsOf(k) < 2 * leastSteps || isReduced(kernel.right)) return [kernel];
-  const { workgroups, schedule } = scheduleProduct(kernel, capabilities)!;
-  const wanting = Math.floor(enoughThreads / (workgroups * threadsOf(schedule)));
-  const chunks = Math.min(wanting, Math.floor(pointsOf(k) / leastSteps));
   if (chunks < 2) return [kernel];
+  const { batch, m, n, k } = kernel;
   const longest = k.reduce((best, own) => (extentOf(own) > extentOf(best) ? own : best));
   const extent = extentOf(longest);
   const size = Math.ceil(extent / chunks / multiple) * multiple;

@@ -14,15 +14,17 @@ import { Rewriter, substitute } from '../expressions/substitute.ts';
 /** Makes a contiguous tensor on the device for what one stage hands to the next. */
 export type TemporaryTensor = (sizes: readonly number[], dtype: ScalarType) => Tensor;
 
-/** The kernels that one comes to on a device, in order; most often the one. */
+/** The kernels that one comes to on a device, in order; most often the one. @param chunks of a product's sum, where the rule is not to say */
 export function stagesOf(
   kernel: NormalForm,
   capabilities: DeviceCapabilities,
   temporary: TemporaryTensor,
+  chunks?: number,
 ): readonly NormalForm[] {
   if (kernel.kind === 'nest') return reductionStages(kernel, capabilities, temporary);
   const { hardware } = capabilities;
-  return kernel.kind === 'contraction' && hardware ? hardware.productStages(kernel, capabilities, temporary) : [kernel];
+  if (kernel.kind !== 'contraction' || !hardware) return [kernel];
+  return hardware.productStages(kernel, capabilities, temporary, chunks);
 }
 
 /**

@@ -146,6 +146,14 @@ export interface Launch {
   readonly workgroups: number;
   /** Of a schedule that is not the rule's word alone: those that were measured, the rule's first. */
   readonly measured?: readonly MeasuredSchedule[];
+  /** Where the number of chunks of a product's sum was measured: each that was, the rule's first, and that of this launch. */
+  readonly cut?: MeasuredCut;
+}
+
+/** How long a product takes with so many chunks of its sum; one is the product itself. */
+export interface MeasuredCut {
+  readonly chunks: number;
+  readonly measured: readonly { readonly chunks: number; readonly nanoseconds: number }[];
 }
 
 /** A schedule, and how long a launch that has it takes. */

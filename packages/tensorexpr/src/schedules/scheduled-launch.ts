@@ -1,5 +1,5 @@
 import { pointsOf } from '../expressions/index-value.ts';
-import { rowLength, type Launch, type MeasuredSchedule, type Schedule } from './schedule.ts';
+import { rowLength, type Launch, type MeasuredCut, type MeasuredSchedule, type Schedule } from './schedule.ts';
 
 /** What is told of a launch when its tensors are gone. */
 export interface ScheduledLaunch {
@@ -12,11 +12,13 @@ export interface ScheduledLaunch {
   readonly extents: readonly number[];
   /** Those that were measured, the rule's first; nothing where the rule alone chose. */
   readonly measured?: readonly MeasuredSchedule[];
+  /** In how many chunks its sum is, where that was measured. */
+  readonly cut?: MeasuredCut;
 }
 
-export function scheduledLaunch({ kernel, schedule, measured }: Launch): ScheduledLaunch {
+export function scheduledLaunch({ kernel, schedule, measured, cut }: Launch): ScheduledLaunch {
   const { label } = kernel;
-  const told = measured ? { label, schedule, measured } : { label, schedule };
+  const told = { label, schedule, ...(measured && { measured }), ...(cut && { cut }) };
   if (kernel.kind === 'nest') return { ...told, extents: [pointsOf(kernel.axes), rowLength(kernel)] };
   const loops =
     kernel.kind === 'recurrence'

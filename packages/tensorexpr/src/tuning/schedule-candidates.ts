@@ -50,6 +50,19 @@ export function scheduleCandidates(kernel: NormalForm, rule: Launch, capabilitie
   return [...found.values()];
 }
 
+/** Steps that a chunk of a sum has at least, where it is measured whether cutting the sum pays. */
+const leastChunk = 512;
+
+/** In how many chunks a product's sum may be cut, the rule's number first; that alone where there are threads enough. */
+export function chunkCandidates(kernel: NormalForm, capabilities: DeviceCapabilities): number[] {
+  const { hardware } = capabilities;
+  if (kernel.kind !== 'contraction' || !hardware) return [1];
+  const rule = hardware.productChunks(kernel, capabilities);
+  const most = hardware.productChunks(kernel, capabilities, leastChunk);
+  const others = rule > 1 ? [1, 2 * rule, Math.ceil(rule / 2)] : [2, 4, 8];
+  return [...new Set([rule, ...others.filter((chunks) => chunks <= most)])];
+}
+
 function alternatives(kernel: NormalForm, rule: Launch, capabilities: DeviceCapabilities): Launch[] {
   switch (kernel.kind) {
     case 'nest':

@@ -4,7 +4,7 @@ import { scheduledLaunch } from '../schedules/scheduled-launch.ts';
 
 /** What was found of one class of kernels in one bucket of shapes. */
 export interface ScheduleChoice {
-  /** The key of the schedule that was chosen. */
+  /** The key of the schedule that was chosen, or the number of chunks. */
   readonly chosen: string;
   /** Of all that were measured, by their keys: how long a launch takes, in nanoseconds. The rule's comes first. */
   readonly times: Readonly<Record<string, number>>;

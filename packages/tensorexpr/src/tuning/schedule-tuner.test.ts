@@ -3,12 +3,11 @@ import { plainGpu, softwareGpu } from '../../../../test-setup/plain-gpu.ts';
 import { product, tensor } from '../kernels/kernel-fixture.ts';
 import { normalise, type NormalForm } from '../kernels/normalise.ts';
 import { chooseSchedule, scheduleKey, type Launch } from '../schedules/schedule.ts';
-import { scheduleCandidates } from './schedule-candidates.ts';
+import { chunkCandidates, scheduleCandidates } from './schedule-candidates.ts';
 import { MeasuredSchedules, type ChoiceStore, type TunedLaunch, type TuningDevice } from './schedule-tuner.ts';
 
 /** A device that takes as long as a test says, and tells what it was asked to time. */
 class FakeDevice implements TuningDevice {
-  readonly capabilities = softwareGpu;
   /** All candidates of a kernel, each time that these were timed; not the winner and the rule's once more. */
   readonly timed: string[][] = [];
   again = 0;
@@ -20,10 +19,11 @@ class FakeDevice implements TuningDevice {
       signal: AbortSignal | null,
       isAgain: boolean,
     ) => readonly number[] | null,
+    readonly capabilities = softwareGpu,
   ) {}
 
-  time(launches: readonly Launch[], signal: AbortSignal | null): Promise<readonly number[] | null> {
-    const keys = launches.map(({ schedule }) => scheduleKey(schedule));
+  time(candidates: readonly (readonly Launch[])[], signal: AbortSignal | null): Promise<readonly number[] | null> {
+    const keys = candidates.map((launches) => launches.map(nameOf).join('+'));
     const last = this.timed.at(-1);
     const isAgain = keys.length === 2 && last !== undefined && last.length > 2 && last[0] === keys[0];
     if (isAgain) this.again++;
@@ -54,9 +54,10 @@ class MemoryStore implements ChoiceStore {
 const matmul = (m: number, n: number, k: number): NormalForm =>
   normalise(product(tensor(m, k), tensor(k, n), tensor(m, n)));
 
+const nameOf = ({ schedule, workgroups }: Launch): string => `${scheduleKey(schedule)}*${workgroups}`;
 const ruleOf = (kernel: NormalForm): Launch => chooseSchedule(kernel, softwareGpu);
 const choose = (tuner: MeasuredSchedules, kernel: NormalForm): TunedLaunch => tuner.choose(kernel, ruleOf(kernel));
-const keyOf = ({ launch }: TunedLaunch): string => scheduleKey(launch.schedule);
+const keyOf = ({ launch }: TunedLaunch): string => nameOf(launch);
 
 /** Has a kernel recorded and measured. */
 async function tuned(tuner: MeasuredSchedules, kernel: NormalForm): Promise<string> {
@@ -78,8 +79,8 @@ test('the fastest of the candidates is chosen, and told with the times of all', 
   const key = await tuned(tuner, kernel);
   const candidates = scheduleCandidates(kernel, ruleOf(kernel), softwareGpu);
   expect(candidates.length).toBeGreaterThan(2);
-  expect(device.timed).toEqual([candidates.map(({ schedule }) => scheduleKey(schedule))]);
-  expect(key).toBe(scheduleKey(candidates[2].schedule));
+  expect(device.timed).toEqual([candidates.map(nameOf)]);
+  expect(key).toBe(nameOf(candidates[2]));
   expect(choose(tuner, kernel).launch.measured).toEqual(
     candidates.map(({ schedule }, at) => ({ schedule, nanoseconds: [1000, 2000, 500][at] ?? 2000 })),
   );
@@ -111,8 +112,8 @@ test('a candidate that cannot be run is never chosen, and where the rule’s can
 
   const broken = new FakeDevice((keys) => keys.map((_, at) => (at === 0 ? Infinity : 1000)));
   const other = new MeasuredSchedules(broken, new MemoryStore());
-  expect(await tuned(other, kernel)).toBe(scheduleKey(ruleOf(kernel).schedule));
-  expect(await tuned(other, kernel)).toBe(scheduleKey(ruleOf(kernel).schedule));
+  expect(await tuned(other, kernel)).toBe(nameOf(ruleOf(kernel)));
+  expect(await tuned(other, kernel)).toBe(nameOf(ruleOf(kernel)));
   expect(broken.timed).toHaveLength(1);
 });
 
@@ -140,7 +141,10 @@ test('a second visit measures nothing, and shapes of about the same size share a
   const tuner = new MeasuredSchedules(second, store);
   await tuner.restore();
   expect(await tuned(tuner, matmul(60, 60, 60))).toBe(key);
-  expect(await tuned(tuner, matmul(50, 64, 60))).toBe(key);
+  expect(choose(tuner, matmul(50, 64, 60))).toMatchObject({
+    wish: null,
+    launch: { measured: expect.anything() as unknown },
+  });
   expect(second.timed).toHaveLength(0);
   await tuned(tuner, matmul(300, 60, 60));
   expect(second.timed).toHaveLength(1);
@@ -198,6 +202,30 @@ test('each program is told once that schedules have changed since it was recorde
   // Both wait for the same measuring.
   expect(await Promise.all([tuner.measure(one, null), tuner.measure(other, null)])).toEqual([true, true]);
   expect(await Promise.all([tuner.measure(one, null), tuner.measure(other, null)])).toEqual([false, false]);
+});
+
+test('a long sum is cut into as many chunks as turn out to be fastest, and no product that has threads enough', async () => {
+  const kernel = matmul(8, 8, 65536);
+  const store = new MemoryStore();
+  const device = new FakeDevice(fastest(2), plainGpu);
+  const tuner = new MeasuredSchedules(device, store);
+  const numbers = chunkCandidates(kernel, plainGpu);
+  expect(numbers).toEqual([16, 1, 32, 8]);
+  const { cut, wish } = tuner.chooseChunks(kernel);
+  expect(cut).toBeUndefined();
+  wish!.recorded();
+  await tuner.measure(tuner, null);
+  const measured = numbers.map((chunks, at) => ({ chunks, nanoseconds: [1000, 2000, 500, 2000][at] }));
+  expect(tuner.chooseChunks(kernel)).toEqual({ cut: { chunks: 32, measured }, wish: null });
+  // A product by itself, or of each chunk and a sum of these.
+  expect(device.timed[0].map((keys) => keys.split('+').length)).toEqual([2, 1, 2, 2]);
+
+  const second = new MeasuredSchedules(new FakeDevice(fastest(0), plainGpu), store);
+  await second.restore();
+  expect(second.chooseChunks(kernel).cut?.chunks).toBe(32);
+  for (const whole of [matmul(1024, 1024, 1024), matmul(8, 8, 64), matmul(0, 8, 65536)])
+    expect(chunkCandidates(whole, plainGpu)).toEqual([1]);
+  expect(chunkCandidates(kernel, softwareGpu)).toEqual([1]);
 });
 
 test('candidates are a handful, differ, begin with the rule’s, and stay within the limits', () => {

@@ -1,17 +1,19 @@
+import { Tensor } from '@cresset/tensor';
 import type { DeviceCapabilities, ScheduleTuner } from '../device.ts';
 import type { NormalForm } from '../kernels/normalise.ts';
-import { scheduleKey, type Launch } from '../schedules/schedule.ts';
-import { scheduleCandidates } from './schedule-candidates.ts';
+import { stagesOf } from '../schedules/reduction-stages.ts';
+import { chooseSchedule, scheduleKey, type Launch, type MeasuredCut } from '../schedules/schedule.ts';
+import { chunkCandidates, scheduleCandidates } from './schedule-candidates.ts';
 import { choiceKey, choicesText, parseChoices, type ScheduleChoice } from './schedule-choices.ts';
 
 /** What a tuner asks of its device. */
 export interface TuningDevice {
   readonly capabilities: DeviceCapabilities;
   /**
-   * How long a launch of each takes, in nanoseconds, on memory of its own: Infinity for one that the device refuses. Null where they cannot be measured, and
-   * where `signal` ended it.
+   * How long each candidate takes, which is a launch or several in order, in nanoseconds, on memory of its own: Infinity for one that the device refuses. Null
+   * where they cannot be measured, and where `signal` ended it.
    */
-  time(launches: readonly Launch[], signal: AbortSignal | null): Promise<readonly number[] | null>;
+  time(candidates: readonly (readonly Launch[])[], signal: AbortSignal | null): Promise<readonly number[] | null>;
   /** Kernels that were made ready have other schedules from now on. */
   forgetPrepared(): void;
 }
@@ -41,12 +43,25 @@ export interface TunedLaunch {
   readonly wish: ScheduleWish | null;
 }
 
+/** In how many chunks a product's sum is cut. */
+export interface TunedCut {
+  /** As what was measured says; nothing where the rule is to say. */
+  readonly cut: MeasuredCut | undefined;
+  readonly wish: ScheduleWish | null;
+}
+
+/** What there is to choose among for a class: each has a name that stays from visit to visit, the rule's is first. */
+interface Candidates {
+  readonly names: readonly string[];
+  launches(): readonly (readonly Launch[])[];
+}
+
 /** Chooses schedules by what was measured on a device, and measures what it has no choice for. */
 export class MeasuredSchedules implements ScheduleTuner {
   readonly #choices = new Map<string, ScheduleChoice>();
   /** Classes that there is nothing to choose for, or that could not be measured. */
   readonly #settled = new Set<string>();
-  readonly #pending = new Map<string, readonly Launch[]>();
+  readonly #pending = new Map<string, Candidates>();
   /** Of classes that were launched without being recorded: in which round for the first time. */
   readonly #firstRounds = new Map<string, number>();
   /** Ends with each call of `measure`. */
@@ -68,34 +83,47 @@ export class MeasuredSchedules implements ScheduleTuner {
 
   choose(kernel: NormalForm, rule: Launch): TunedLaunch {
     const key = choiceKey(rule);
-    if (this.#settled.has(key)) return { launch: rule, wish: null };
-    const candidates = scheduleCandidates(kernel, rule, this.device.capabilities);
-    if (candidates.length === 1) {
-      this.#settled.add(key);
-      return { launch: rule, wish: null };
-    }
-    const launch = this.#chosen(key, candidates);
-    return launch ? { launch, wish: null } : { launch: rule, wish: this.#wish(key, candidates) };
-  }
-
-  /** Null where nothing was measured, or where that chose what the rules do not give any more. */
-  #chosen(key: string, candidates: readonly Launch[]): Launch | null {
-    const choice = this.#choices.get(key);
-    if (!choice) return null;
-    const keys = candidates.map(({ schedule }) => scheduleKey(schedule));
-    const at = keys.indexOf(choice.chosen);
-    if (at < 0) {
-      this.#choices.delete(key);
-      return null;
-    }
-    const measured = candidates.flatMap(({ schedule }, index) => {
-      const nanoseconds = choice.times[keys[index]];
+    const launches = this.#settled.has(key) ? [rule] : scheduleCandidates(kernel, rule, this.device.capabilities);
+    const names = launches.map(({ schedule }) => scheduleKey(schedule));
+    const { choice, wish } = this.#choiceOf(key, { names, launches: () => launches.map((launch) => [launch]) });
+    if (!choice) return { launch: rule, wish };
+    const measured = launches.flatMap(({ schedule }, at) => {
+      const nanoseconds = choice.times[names[at]];
       return nanoseconds === undefined ? [] : [{ schedule, nanoseconds }];
     });
-    return { ...candidates[at], measured };
+    return { launch: { ...launches[names.indexOf(choice.chosen)], measured }, wish };
   }
 
-  #wish(key: string, candidates: readonly Launch[]): ScheduleWish {
+  chooseChunks(kernel: NormalForm): TunedCut {
+    const { capabilities } = this.device;
+    const numbers = chunkCandidates(kernel, capabilities);
+    if (numbers.length === 1) return { cut: undefined, wish: null };
+    const names = numbers.map((chunks) => `c${chunks}`);
+    const key = `${choiceKey(chooseSchedule(kernel, capabilities))} ${names[0]}`;
+    const launches = (): Launch[][] => numbers.map((chunks) => stageLaunches(kernel, capabilities, chunks));
+    const { choice, wish } = this.#choiceOf(key, { names, launches });
+    if (!choice) return { cut: undefined, wish };
+    const measured = numbers.flatMap((chunks, at) => {
+      const nanoseconds = choice.times[names[at]];
+      return nanoseconds === undefined ? [] : [{ chunks, nanoseconds }];
+    });
+    return { cut: { chunks: numbers[names.indexOf(choice.chosen)], measured }, wish };
+  }
+
+  /** What was chosen, or what has it measured. One that is none of the candidates is measured again. */
+  #choiceOf(
+    key: string,
+    candidates: Candidates,
+  ): { readonly choice: ScheduleChoice | null; readonly wish: ScheduleWish | null } {
+    if (candidates.names.length === 1) this.#settled.add(key);
+    if (this.#settled.has(key)) return { choice: null, wish: null };
+    const choice = this.#choices.get(key);
+    if (choice && candidates.names.includes(choice.chosen)) return { choice, wish: null };
+    this.#choices.delete(key);
+    return { choice: null, wish: this.#wish(key, candidates) };
+  }
+
+  #wish(key: string, candidates: Candidates): ScheduleWish {
     const want = (): void => {
       if (!this.#choices.has(key) && !this.#settled.has(key)) this.#pending.set(key, candidates);
     };
@@ -138,19 +166,28 @@ export class MeasuredSchedules implements ScheduleTuner {
   }
 
   /** The fastest, where it is clearly faster than the rule's, twice. Null where the rule's own could not be run, or nobody waits for it any more. */
-  async #measured(candidates: readonly Launch[], signal: AbortSignal | null): Promise<ScheduleChoice | null> {
-    const found = await this.device.time(candidates, signal);
+  async #measured(candidates: Candidates, signal: AbortSignal | null): Promise<ScheduleChoice | null> {
+    const { names } = candidates;
+    const launches = candidates.launches();
+    const found = await this.device.time(launches, signal);
     if (!found || !Number.isFinite(found[0])) return null;
     const times = [...found];
     let chosen = times.indexOf(Math.min(...times));
     if (chosen > 0 && isClear(times[0], times[chosen])) {
-      const again = await this.device.time([candidates[0], candidates[chosen]], signal);
+      const again = await this.device.time([launches[0], launches[chosen]], signal);
       if (!again) return null;
       [times[0], times[chosen]] = again;
     }
     if (!isClear(times[0], times[chosen])) chosen = 0;
-    const keys = candidates.map(({ schedule }) => scheduleKey(schedule));
-    const known = keys.flatMap((key, at): [string, number][] => (Number.isFinite(times[at]) ? [[key, times[at]]] : []));
-    return { chosen: keys[chosen], times: Object.fromEntries(known) };
+    const known = names.flatMap((name, at): [string, number][] =>
+      Number.isFinite(times[at]) ? [[name, times[at]]] : [],
+    );
+    return { chosen: names[chosen], times: Object.fromEntries(known) };
   }
+}
+
+/** The launches that a product comes to with so many chunks. */
+function stageLaunches(kernel: NormalForm, capabilities: DeviceCapabilities, chunks: number): Launch[] {
+  const temporary = (sizes: readonly number[]): Tensor => Tensor.empty(sizes, 'float32');
+  return stagesOf(kernel, capabilities, temporary, chunks).map((stage) => chooseSchedule(stage, capabilities));
 }

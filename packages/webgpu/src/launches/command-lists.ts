@@ -104,8 +104,8 @@ export class CommandLists implements LaunchRecorder {
     const words = new Int32Array(byteLength / 4);
     const floats = new Float32Array(words.buffer);
     const launches = recorded.map(({ launch, places }, at): ListedLaunch => {
-      const { program, params, x, y, wish } = launch as PreparedKernel;
-      wish?.recorded();
+      const { program, params, x, y, wishes } = launch as PreparedKernel;
+      for (const wish of wishes) wish.recorded();
       void program.compile();
       program.uniforms.write(params, words, floats, starts[at] / 4);
       const offsets = program.uniformWindow > 0 ? [starts[at]] : [];

@@ -10,6 +10,7 @@ import {
   type NormalForm,
   type PreparedLaunch,
   type ScheduleWish,
+  type TunedCut,
 } from '@cresset/tensorexpr';
 import { writeShader } from '@cresset/webgpu-fuser';
 import type { PipelineCache, Program } from './pipeline-cache.ts';
@@ -21,14 +22,15 @@ export interface PreparedKernel extends PreparedLaunch {
   readonly y: number;
   /** Those whose workgroups it has, one after the other. */
   readonly launches: readonly Launch[];
-  /** What has other schedules of it measured; null where nobody would, or where they were. */
-  readonly wish: ScheduleWish | null;
+  /** What has other ways of running it measured, as far as somebody would and they were not. */
+  readonly wishes: readonly ScheduleWish[];
 }
 
 /**
  * Throws a CressetError where it binds more than the GPU can.
  *
  * @param tuner what chooses schedules by what was measured; null where the rule does
+ * @param chunks of the sum that it is a part of or the whole, where there is a tuner that chose them
  */
 export function prepareKernel(
   normal: NormalForm,
@@ -36,10 +38,13 @@ export function prepareKernel(
   capabilities: DeviceCapabilities,
   pipelines: PipelineCache,
   tuner: MeasuredSchedules | null,
+  chunks: TunedCut | null,
 ): PreparedKernel {
   const rule = chooseSchedule(normal, capabilities);
-  const { launch, wish } = tuner?.choose(normal, rule) ?? { launch: rule, wish: null };
-  return { ...prepareLaunch(launch, whole, capabilities, pipelines), wish };
+  if (!tuner) return prepareLaunch(rule, whole, capabilities, pipelines);
+  const { launch, wish } = tuner.choose(normal, rule);
+  const prepared = prepareLaunch(chunks?.cut ? { ...launch, cut: chunks.cut } : launch, whole, capabilities, pipelines);
+  return { ...prepared, wishes: [wish, chunks?.wish].filter((each) => each != null) };
 }
 
 /** As {@link prepareKernel}, with the schedule chosen. */
@@ -66,5 +71,5 @@ export function prepareLaunch(
     writeShader(launch, signature, wide, capabilities),
   );
   const { bindings, params } = signature;
-  return { program, bindings, params, kernel: whole, x, y, launches: [launch], wish: null };
+  return { program, bindings, params, kernel: whole, x, y, launches: [launch], wishes: [] };
 }

@@ -24,5 +24,5 @@ export function prepareTogether(
   const program = pipelines.find(signature.key + parts.join('+'), label, launches, signature, () =>
     writeJoinedShader(label, launches, signature, capabilities),
   );
-  return { program, bindings, params, kernel: null, x, y: 1, launches, wish: null };
+  return { program, bindings, params, kernel: null, x, y: 1, launches, wishes: [] };
 }

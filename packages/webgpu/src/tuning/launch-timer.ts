@@ -4,45 +4,46 @@ import { sizeClass } from '../memory/buffer-pool.ts';
 import { PassTimestamps } from '../profiling/pass-timestamps.ts';
 import type { WebGpuDevice } from '../webgpu-device.ts';
 
-/** Nanoseconds that a pass takes at least, of as many launches as that is: a GPU's timestamps come in steps of up to 0.1 ms. */
-const passTime = 3e6;
+/** A browser's timestamps come in steps of up to so many nanoseconds. */
+const clockStep = 1e5;
+/** Nanoseconds that a pass takes at least, of as many launches as that is. */
+const passTime = 30 * clockStep;
 /** The same by the page's clock, which tells of the submission too. */
 const passTimeOfPage = 20e6;
 const mostLaunches = 512;
 
-/** Every launch is measured in so many passes, in turn with the others. */
+/** Every candidate is measured in so many passes, in turn with the others. */
 const rounds = 5;
-/** Nanoseconds of all of them from which on there are fewer. */
-const longMeasuring = 1.5e9;
-const fewRounds = 2;
+/** Nanoseconds of a round of single launches from which on the first of them serves as well, and there is one more. */
+const longRound = 3e8;
 
-/** A launch that takes so many times as long as the first of all is measured no further. */
+/** What takes so many times as long as the first of all is measured no further. */
 const hopeless = 3;
 
 /** More is not taken for the sake of measuring. */
 const mostBytes = 512 * 1024 * 1024;
 
-/** A launch with its place to run in. */
+/** A candidate with its place to run in. */
 interface Trial {
-  readonly launch: PreparedKernel;
-  readonly bindGroup: GPUBindGroup;
+  readonly launches: readonly { readonly launch: PreparedKernel; readonly bindGroup: GPUBindGroup }[];
   /** In a pass. */
   count: number;
   readonly times: number[];
 }
 
 /**
- * How long launches of one kernel take at least: on buffers of their own as large as the kernel's, which hold zeros, by the GPU's clock or else by the page's. In
- * nanoseconds; Infinity where a shader does not compile. Null where there is no memory for that, or nobody waits for it any more.
+ * How long candidates for one kernel take at least, each a launch or several in order: on buffers of their own as large as the kernel's, which hold zeros, by the
+ * GPU's clock or else by the page's. In nanoseconds; Infinity where a shader does not compile. Null where there is no memory for that, or nobody waits for it
+ * any more.
  */
 export async function timeLaunches(
   device: WebGpuDevice,
-  launches: readonly PreparedKernel[],
+  candidates: readonly (readonly PreparedKernel[])[],
   signal: AbortSignal | null,
 ): Promise<number[] | null> {
   const compiled = await Promise.all(
-    launches.map(({ program }) =>
-      program.compile().then(
+    candidates.map((launches) =>
+      Promise.all(launches.map(({ program }) => program.compile())).then(
         () => true,
         () => false,
       ),
@@ -51,7 +52,7 @@ export async function timeLaunches(
   if (!compiled[0] || signal?.aborted) return null;
   const room = new TrialRoom(device.gpuDevice);
   try {
-    const trials = launches.map((launch, at) => (compiled[at] ? room.trial(launch, device) : null));
+    const trials = candidates.map((launches, at) => (compiled[at] ? room.trial(launches, device) : null));
     return await room.within(async () => {
       const known = trials.filter((trial) => trial !== null);
       return (await measure(device.gpuDevice, known, signal)) ? trials.map(leastOf) : null;
@@ -64,18 +65,19 @@ export async function timeLaunches(
 /** False where it was ended. */
 async function measure(gpu: GPUDevice, trials: readonly Trial[], signal: AbortSignal | null): Promise<boolean> {
   let first = await timePasses(gpu, trials);
-  const promising = trials.filter((_, at) => first[at] <= hopeless * first[0]);
+  const promising = trials.filter((_, at) => first[at] <= hopeless * Math.max(first[0], clockStep));
   trials.forEach((trial, at) => !promising.includes(trial) && trial.times.push(first[at]));
   first = first.filter((_, at) => promising.includes(trials[at]));
   if (signal?.aborted) return false;
+  const isLong = sumOf(first) >= longRound;
   // What is touched the first time is slower, but for what takes long.
-  if (sumOf(first) < longMeasuring / rounds) first = await timePasses(gpu, promising);
+  if (isLong) promising.forEach((trial, at) => trial.times.push(first[at]));
+  else first = await timePasses(gpu, promising);
   const least = gpu.features.has('timestamp-query') ? passTime : passTimeOfPage;
   promising.forEach((trial, at) => {
     trial.count = Math.min(mostLaunches, Math.max(1, Math.ceil(least / Math.max(first[at], 1))));
   });
-  const round = sumOf(promising.map(({ count }, at) => count * first[at]));
-  for (let turn = 0; turn < Math.max(fewRounds, Math.min(rounds, longMeasuring / round)); turn++) {
+  for (let turn = 0; turn < (isLong ? 1 : rounds); turn++) {
     if (signal?.aborted) return false;
     const times = await timePasses(gpu, promising);
     promising.forEach((trial, at) => trial.times.push(times[at]));
@@ -105,12 +107,18 @@ async function timePasses(gpu: GPUDevice, trials: readonly Trial[]): Promise<num
 
 function submitPasses(gpu: GPUDevice, trials: readonly Trial[], timestamps?: PassTimestamps): void {
   const encoder = gpu.createCommandEncoder();
-  for (const { launch, bindGroup, count } of trials) {
+  for (const { launches, count } of trials) {
     const timestampWrites = timestamps?.next();
     const pass = encoder.beginComputePass(timestampWrites ? { timestampWrites } : {});
-    pass.setPipeline(launch.program.pipeline!);
-    pass.setBindGroup(0, bindGroup, launch.program.uniformWindow > 0 ? [0] : []);
-    for (let time = 0; time < count; time++) pass.dispatchWorkgroups(launch.x, launch.y);
+    for (let time = 0; time < count; time++) {
+      for (const { launch, bindGroup } of launches) {
+        if (time === 0 || launches.length > 1) {
+          pass.setPipeline(launch.program.pipeline!);
+          pass.setBindGroup(0, bindGroup, launch.program.uniformWindow > 0 ? [0] : []);
+        }
+        pass.dispatchWorkgroups(launch.x, launch.y);
+      }
+    }
     pass.end();
   }
   timestamps?.resolve(encoder);
@@ -131,7 +139,16 @@ class TrialRoom {
     gpu.pushErrorScope('validation');
   }
 
-  trial(launch: PreparedKernel, device: WebGpuDevice): Trial | null {
+  /** Null where it takes more memory than is taken for that. */
+  trial(launches: readonly PreparedKernel[], device: WebGpuDevice): Trial | null {
+    const places = launches.flatMap((launch) => {
+      const bindGroup = this.#bindGroupOf(launch, device);
+      return bindGroup ? [{ launch, bindGroup }] : [];
+    });
+    return places.length === launches.length ? { launches: places, count: 1, times: [] } : null;
+  }
+
+  #bindGroupOf(launch: PreparedKernel, device: WebGpuDevice): GPUBindGroup | null {
     const { program, bindings, params } = launch;
     const buffers = bindings.map(({ operand, layout }) => {
       const { storage } = operand.tensor;
@@ -152,8 +169,7 @@ class TrialRoom {
       resources.push({ buffer });
     }
     const entries = resources.map((resource, binding) => ({ binding, resource }));
-    const bindGroup = this.gpu.createBindGroup({ layout: program.bindGroupLayout, entries });
-    return { launch, bindGroup, count: 1, times: [] };
+    return this.gpu.createBindGroup({ layout: program.bindGroupLayout, entries });
   }
 
   #bufferOf(storage: Storage, size: number): GPUBuffer | null {

@@ -73,7 +73,7 @@ describe.each([
     const device = await opened();
     const abort = new AbortController();
     const launch = device.prepareLaunch((await prepared(device)).launches[0]);
-    const timing = timeLaunches(device, [launch], abort.signal);
+    const timing = timeLaunches(device, [[launch]], abort.signal);
     abort.abort();
     expect(await timing).toBeNull();
     device.dispose();

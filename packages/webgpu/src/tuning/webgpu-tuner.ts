@@ -11,10 +11,10 @@ export async function tunerOf(
   const tuner = new MeasuredSchedules(
     {
       capabilities: device.capabilities,
-      time: (launches, signal) =>
+      time: (candidates, signal) =>
         timeLaunches(
           device,
-          launches.map((launch) => device.prepareLaunch(launch)),
+          candidates.map((launches) => launches.map((launch) => device.prepareLaunch(launch))),
           signal,
         ),
       forgetPrepared: () => device.forgetPrepared(),
