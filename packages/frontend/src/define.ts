@@ -20,6 +20,7 @@ import { evaluateConstantGraph } from './constant-evaluation.ts';
 import { convertToSSA } from './ssa/convert-to-ssa.ts';
 import { emitDefinition } from './emission/function-emitter.ts';
 import { liftClosures } from './ssa/lift-closures.ts';
+import { kindsIn } from './ssa/kinds-in.ts';
 import { eraseListLiterals } from './ssa/list-literals.ts';
 import { literalConstant } from './literal-constant.ts';
 import { NATIVE_RESOLVER } from './native-resolver.ts';
@@ -177,11 +178,12 @@ function compileFunction(
     }
     const graph = fn.graphBeingDefined;
     replaceOldOperatorsWithUpgraders(graph);
-    convertToSSA(graph);
-    canonicalizeModifiedLoops(graph);
-    eraseListLiterals(graph);
+    const kinds = kindsIn(graph);
+    convertToSSA(graph, kinds);
+    if (kinds.has('prim::Loop')) canonicalizeModifiedLoops(graph);
+    if (kinds.has('prim::EmptyListLiteral')) eraseListLiterals(graph);
     const { cleanUp } = unit.services;
-    liftClosures(graph, cleanUp);
+    if (kinds.has('prim::Closure') || kinds.has('prim::forkClosure')) liftClosures(graph, cleanUp);
     cleanUp(graph);
   });
 }

@@ -7,21 +7,40 @@ import {
   type Block,
   type Graph,
   type Node,
+  type Symbol,
   type Type,
   type Value,
 } from '@cresset/ir';
+import type { Kinds } from './kinds-in.ts';
 import { withBlocksToEnterExit, enterExitToWithBlocks } from './with-blocks.ts';
 
 /**
  * Turns the nodes that leave a block early into control flow: `prim::LoopContinuation` leaves the innermost loop's body, `prim::ReturnStmt`
  * the function or closure (PyTorch: TransformExits). What follows a node that may have left runs only where it has not.
+ *
+ * @param kinds of the nodes that the graph began with
  */
-export function transformExits(graph: Graph): void {
-  enterExitToWithBlocks(graph);
-  new ExitTransformer(graph, 'prim::LoopContinuation').transform(graph.block);
+export function transformExits(graph: Graph, kinds: Kinds): void {
+  if (!BRANCHING.some((kind) => kinds.has(kind)) && returnAtEnd(graph.block, kinds)) return;
+  const hasBlocksToLeave = kinds.has('prim::Enter');
+  if (hasBlocksToLeave) enterExitToWithBlocks(graph);
+  if (kinds.has('prim::Loop')) new ExitTransformer(graph, 'prim::LoopContinuation').transform(graph.block);
   new ExitTransformer(graph, 'prim::ReturnStmt').transform(graph.block);
   inlineConsecutiveIfs(graph.block);
-  withBlocksToEnterExit(graph);
+  if (hasBlocksToLeave) withBlocksToEnterExit(graph);
+}
+
+/** Kinds without which a function goes straight on to its end. */
+const BRANCHING: readonly Symbol[] = ['prim::If', 'prim::Loop', 'prim::Enter', 'prim::Closure', 'prim::RaiseException'];
+
+/** The values of a return that is the last and only one are the block's; tells whether there is such a one. */
+function returnAtEnd(block: Block, kinds: Kinds): boolean {
+  const last = block.returnNode.previous;
+  if (last.kind !== 'prim::ReturnStmt' || kinds.get(last.kind) !== 1) return false;
+  const values = [...last.inputs];
+  last.destroy();
+  replaceBlockOutputs(block, values);
+  return true;
 }
 
 type ExitStatus = 'will' | 'might' | 'wont' | 'throws';

@@ -2,7 +2,7 @@ import { CressetError } from '../error.ts';
 import type { FunctionSchema } from './function-schema.ts';
 import type { Node } from '../graph/node.ts';
 import { sortOverloads } from './overload-order.ts';
-import { parseSchema } from './schema-parser.ts';
+import { parseRegisteredSchema } from './schema-parser.ts';
 import { evalTypeVariables, matchTypeVariables, type TypeEnv } from '../types/type-variables.ts';
 import type { Symbol } from '../graph/symbol.ts';
 
@@ -21,6 +21,13 @@ export interface OperatorDeclaration {
   readonly nondeterministic?: boolean;
   /** Whatever the registering package keeps with it; unknown here. */
   readonly row?: unknown;
+}
+
+/** Operators that come to be when their name is first asked for: a program asks for a tenth of those that there are. */
+export interface OperatorSource {
+  names(): Iterable<Symbol>;
+  /** Those of a name, in the order in which they would be registered. */
+  declarationsOf(name: Symbol): Iterable<OperatorDeclaration>;
 }
 
 /** A registered operator (PyTorch: torch::jit::Operator). */
@@ -46,7 +53,7 @@ export class Operator {
 
   /** Throws `IR_PARSE` where the text it was registered with is malformed. */
   get schema(): FunctionSchema {
-    this.#schema ??= parseSchema(this.#schemaText);
+    this.#schema ??= parseRegisteredSchema(this.#schemaText);
     return this.#schema;
   }
 
@@ -69,6 +76,9 @@ function operatorNameOf(schemaText: string): readonly [name: Symbol, overloadNam
 /** Operators by name, overloads in the order in which calls are matched against them; see {@link sortOverloads}. */
 export class OperatorRegistry {
   readonly #byName = new Map<Symbol, Operator[]>();
+  readonly #sources: OperatorSource[] = [];
+  /** How many of the sources were asked for a name. */
+  readonly #asked = new Map<Symbol, number>();
   /** Overloads in order, made when they are first asked for: sorting needs their schemas parsed. */
   readonly #sorted = new Map<Symbol, readonly Operator[]>();
   /** Said of an operator that is not here: how it may come to be known. A sentence after a space, or nothing. */
@@ -78,24 +88,45 @@ export class OperatorRegistry {
   register(declarations: Iterable<OperatorDeclaration>): void {
     for (const declaration of declarations) {
       const operator = new Operator(declaration);
+      this.#askSources(operator.name);
       this.#sorted.delete(operator.name);
-      const overloads = this.#byName.get(operator.name);
-      if (overloads === undefined) {
-        this.#byName.set(operator.name, [operator]);
-        continue;
-      }
-      const known = overloads.findIndex((other) => other.overloadName === operator.overloadName);
-      if (known === -1) {
-        overloads.push(operator);
-      } else {
-        overloads[known] = operator;
-      }
+      this.#add(operator);
+    }
+  }
+
+  /** Adds operators that are made when their names are asked for. */
+  addSource(source: OperatorSource): void {
+    this.#sources.push(source);
+    this.#sorted.clear();
+  }
+
+  #add(operator: Operator): void {
+    const overloads = this.#byName.get(operator.name);
+    if (overloads === undefined) {
+      this.#byName.set(operator.name, [operator]);
+      return;
+    }
+    const known = overloads.findIndex((other) => other.overloadName === operator.overloadName);
+    if (known === -1) {
+      overloads.push(operator);
+    } else {
+      overloads[known] = operator;
+    }
+  }
+
+  #askSources(name: Symbol): void {
+    const asked = this.#asked.get(name) ?? 0;
+    if (asked === this.#sources.length) return;
+    this.#asked.set(name, this.#sources.length);
+    for (const source of this.#sources.slice(asked)) {
+      for (const declaration of source.declarationsOf(name)) this.#add(new Operator(declaration));
     }
   }
 
   operatorsFor(name: Symbol): readonly Operator[] {
     let overloads = this.#sorted.get(name);
     if (overloads === undefined) {
+      this.#askSources(name);
       overloads = sortOverloads(this.#byName.get(name) ?? []);
       this.#sorted.set(name, overloads);
     }
@@ -107,12 +138,14 @@ export class OperatorRegistry {
   }
 
   names(): Iterable<Symbol> {
-    return this.#byName.keys();
+    return new Set([...this.#sources.flatMap((source) => [...source.names()]), ...this.#byName.keys()]);
   }
 
   /** For tests only. */
   clear(): void {
     this.#byName.clear();
+    this.#sources.length = 0;
+    this.#asked.clear();
     this.#sorted.clear();
   }
 }
@@ -169,7 +202,7 @@ export class OperatorSet {
 
   constructor(schemaTexts: Iterable<string>) {
     for (const text of schemaTexts) {
-      const schema = parseSchema(text);
+      const schema = parseRegisteredSchema(text);
       const known = this.#schemas.get(schema.name);
       if (known === undefined) {
         this.#schemas.set(schema.name, [schema]);

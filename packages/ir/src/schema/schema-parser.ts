@@ -34,6 +34,52 @@ export function parseSchema(text: string, resolveClass?: ClassResolver): Functio
   return schema;
 }
 
+/** Name, overload name, arguments and results of a schema. */
+const WHOLE_SCHEMA = /^(\w+::\w+)(?:\.(\w+))?\(([^]*)\) -> ([^]*)$/;
+/** An annotation without a name means another set in each place. */
+const NAMELESS_SET = /!(?!\))/;
+
+/** Arguments by their texts: operators have thousands, of a few hundred texts, and some hundred are asked for before a program's first answer. */
+const knownArguments = new Map<string, Argument>();
+
+/**
+ * As `parseSchema`, for an operator that is registered, whose name is right: the schema is put together of arguments that were parsed before. Throws
+ * `IR_PARSE`.
+ */
+export function parseRegisteredSchema(text: string): FunctionSchema {
+  const match = NAMELESS_SET.test(text) ? null : WHOLE_SCHEMA.exec(text);
+  if (!match) return parseSchema(text);
+  const [, name, overloadName = '', inBrackets, result] = match;
+  const args: Argument[] = [];
+  let kwargOnly = false;
+  try {
+    for (const piece of piecesOf(inBrackets)) {
+      if (piece === '*') kwargOnly = true;
+      else args.push(knownArgument(piece, false, kwargOnly));
+    }
+    const results = result.startsWith('(') ? piecesOf(result.slice(1, -1)) : [result];
+    const returns = results.map((piece) => knownArgument(piece, true, false));
+    return new FunctionSchema(name, overloadName, args, returns, false, false);
+  } catch {
+    // `...`, and what was cut within brackets, is no argument; and the whole text tells where it is wrong.
+    return parseSchema(text);
+  }
+}
+
+function knownArgument(text: string, isReturn: boolean, kwargOnly: boolean): Argument {
+  const key = `${isReturn} ${kwargOnly} ${text}`;
+  let argument = knownArguments.get(key);
+  if (!argument) {
+    const parser = new SchemaParser(text);
+    argument = parser.parseArgument(isReturn, kwargOnly);
+    parser.lexer.expect('eof');
+    knownArguments.set(key, argument);
+  }
+  return argument;
+}
+
+const piecesOf = (text: string): string[] => (text === '' ? [] : text.split(', '));
+
 /** Parses `aten::add.Tensor` (PyTorch: parseName). Throws `IR_PARSE`. */
 export function parseOperatorName(text: string): { readonly name: string; readonly overloadName: string } {
   const parser = new SchemaParser(text);
@@ -85,7 +131,7 @@ class SchemaParser {
       } else if (lexer.nextIf('dots')) {
         isVararg = true;
       } else {
-        args.push(this.#parseArgument(false, kwargOnly));
+        args.push(this.parseArgument(false, kwargOnly));
       }
     });
     lexer.expect('arrow');
@@ -99,16 +145,16 @@ class SchemaParser {
         if (lexer.nextIf('dots')) {
           isVarret = true;
         } else {
-          returns.push(this.#parseArgument(true, false));
+          returns.push(this.parseArgument(true, false));
         }
       });
     } else {
-      returns.push(this.#parseArgument(true, false));
+      returns.push(this.parseArgument(true, false));
     }
     return new FunctionSchema(name, overloadName, args, returns, isVararg, isVarret);
   }
 
-  #parseArgument(isReturn: boolean, kwargOnly: boolean): Argument {
+  parseArgument(isReturn: boolean, kwargOnly: boolean): Argument {
     const { lexer } = this;
     const parsed = this.#types.parseType();
     const { type, realType, aliasInfo, N } =

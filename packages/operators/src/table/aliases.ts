@@ -43,8 +43,6 @@ const secondNames: Readonly<Record<string, string>> = {
   special_sinc: 'sinc',
 };
 
-const nameOf = (schema: string): string => /^aten::(\w+)/.exec(schema)?.[1] ?? '';
-
 /** What a second name leaves out: `special` functions have no in-place form, `true_divide` no rounding mode. */
 function renamed(row: OperatorRow, name: string, alias: string): OperatorRow {
   const schema = row.schema.replace(`aten::${name}`, `aten::${alias}`);
@@ -57,18 +55,16 @@ function renamed(row: OperatorRow, name: string, alias: string): OperatorRow {
   };
 }
 
-const aliasesOf = new Map<string, string[]>();
-for (const [alias, name] of Object.entries(secondNames)) {
-  aliasesOf.set(name, [...(aliasesOf.get(name) ?? []), alias]);
-}
+/** The first names of operators, by their second ones; both with their namespace. */
+export const firstNames: ReadonlyMap<string, string> = new Map(
+  Object.entries(secondNames).map(([alias, name]) => [`aten::${alias}`, `aten::${name}`]),
+);
 
-/** The rows again, under the second names of those that have one. */
-export function aliasRows(rows: readonly OperatorRow[]): OperatorRow[] {
-  return rows.flatMap((row) => {
-    // Numbers have operators of their own, which go by one name.
-    const name = row.scalar ? '' : nameOf(row.schema);
-    return (aliasesOf.get(name) ?? [])
-      .filter((alias) => alias !== 'true_divide' || !row.schema.includes('rounding_mode'))
-      .map((alias) => renamed(row, name, alias));
-  });
+/** The rows of an operator under its second name. */
+export function aliasRows(rows: readonly OperatorRow[], second: string): OperatorRow[] {
+  const [name, alias] = [firstNames.get(second)!, second].map((each) => each.slice('aten::'.length));
+  // Numbers have operators of their own, which go by one name.
+  return rows
+    .filter(({ scalar, schema }) => !scalar && (alias !== 'true_divide' || !schema.includes('rounding_mode')))
+    .map((row) => renamed(row, name, alias));
 }

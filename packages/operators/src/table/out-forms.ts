@@ -56,23 +56,25 @@ function withoutOptions(schema: string): string {
   return schema.slice(0, open) + kept.join(', ') + schema.slice(close);
 }
 
+/** What each is a form of, by name and overload name, and its schema, in the order in which overloads are registered. */
+const forms: readonly (readonly [of: string, schemaOf: (functional: string) => string])[] = [
+  ...generated.split(' ').map((of) => [of, (schema: string) => outSchema(schema, overloadFor(schema))] as const),
+  ...factories
+    .split(' ')
+    .map((of) => [of, (schema: string) => outSchema(withoutOptions(schema), overloadFor(schema))] as const),
+  ...special.map(([schema, of]) => [of, () => schema] as const),
+];
+const withForms = new Set(forms.map(([of]) => of));
+
 /** The `out=` forms that rows do not name themselves. */
 export function generatedOutForms(rows: readonly OperatorRow[]): OperatorRow[] {
   const byName = new Map(rows.map((row) => [row.schema.slice('aten::'.length, row.schema.indexOf('(')), row]));
-  const formOf = (schema: string, of: string): OperatorRow | null => {
+  if (![...byName.keys()].some((name) => withForms.has(name))) return [];
+  return forms.flatMap(([of, schemaOf]) => {
     const from = byName.get(of);
-    return from ? { schema, derived: { from, form: 'out' }, nondeterministic: from.nondeterministic } : null;
-  };
-  const named = (names: string, prepare: (schema: string) => string): (OperatorRow | null)[] =>
-    names.split(' ').map((name) => {
-      const functional = byName.get(name)?.schema;
-      return functional === undefined ? null : formOf(outSchema(prepare(functional), overloadFor(functional)), name);
-    });
-  return [
-    ...named(generated, (schema) => schema),
-    ...named(factories, withoutOptions),
-    ...special.map(([schema, of]) => formOf(schema, of)),
-  ].filter((row) => row !== null);
+    if (!from) return [];
+    return { schema: schemaOf(from.schema), derived: { from, form: 'out' }, nondeterministic: from.nondeterministic };
+  });
 }
 
 /** `periodic_out`, or `out(out0, out1)` for an operator with two results. */

@@ -1,9 +1,6 @@
 import type { OperatorRow } from './row.ts';
 
-/**
- * The in-place and `out=` forms of a row, as PyTorch derives them from the functional one. It happens for all rows when the
- * library starts, so the text is only cut and joined, not parsed.
- */
+/** The in-place and `out=` forms of a row, as PyTorch derives them from the functional one. The text is only cut and joined, not parsed. */
 export function variantsOf(row: OperatorRow): OperatorRow[] {
   const { schema, nondeterministic, inPlace, out } = row;
   const variants: OperatorRow[] = [];
