@@ -51,7 +51,7 @@ function hasFormat(tensor: Tensor, format: number | null | undefined): boolean {
 }
 
 /** A row that gives the tensor itself where nothing changes, a converted copy where something does. */
-function converting<Args extends Self>(schema: string, request: (args: Args) => Conversion): OperatorRow {
+function converting<Args>(schema: string, request: (args: Args) => Conversion): OperatorRow {
   return kernel<Args>(schema, {
     view: (args) => {
       const { self, dtype, copy, memory_format: format } = request(args);
@@ -61,8 +61,9 @@ function converting<Args extends Self>(schema: string, request: (args: Args) => 
       const { self, dtype, memory_format: format } = request(args);
       return metaLike(self, typeOf(dtype, self.dtype), format);
     },
-    host: (args, [output]) => copyPieces(output, args.self),
-    lower: (args, [output], context) => lowerCopy(output, args.self, context, schema.slice(0, schema.search(/[.(]/))),
+    host: (args, [output]) => copyPieces(output, request(args).self),
+    lower: (args, [output], context) =>
+      lowerCopy(output, request(args).self, context, schema.slice(0, schema.search(/[.(]/))),
     moves: true,
   });
 }
@@ -241,7 +242,7 @@ export const conversionRows: readonly OperatorRow[] = [
       dtype: enabled && (self.dtype === 'float16' || self.dtype === 'bfloat16') ? 'float32' : null,
     }),
   ),
-  converting<{ data: Tensor; dtype: ScalarType | null } & Self>(
+  converting<{ data: Tensor; dtype: ScalarType | null }>(
     'aten::as_tensor(Tensor(a) data, *, ScalarType? dtype=None, Device? device=None) -> Tensor(b|a)',
     ({ data, dtype }) => ({ self: data, dtype }),
   ),

@@ -7,6 +7,7 @@ import { kernel, type KernelRule } from '../../table/builders.ts';
 import { copyPieces } from '../../kernels/copy.ts';
 import { numberReader } from '../../kernels/elements.ts';
 import { check, OperatorError } from '../../kernels/errors.ts';
+import { dtypeName } from '../../kernels/type-promotion.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { elementCombiner, elementMover, operandReader, offsetsInPieces } from './element-moves.ts';
 import { launchCopy } from './launched-copy.ts';
@@ -422,14 +423,9 @@ interface MaskedScatterArguments extends MaskArguments {
 }
 
 function checkMaskedScatter({ self, mask, source }: MaskedScatterArguments): void {
-  check(
-    mask.dtype === 'bool',
-    `masked_scatter_ only supports boolean masks, but got mask with dtype ${indexPutName(mask.dtype)}`,
-  );
-  check(
-    self.dtype === source.dtype,
-    `masked_scatter: expected self and source to have same dtypes but got ${indexPutName(self.dtype)} and ${indexPutName(source.dtype)}`,
-  );
+  const [own, given, chosen] = [self, source, mask].map(({ dtype }) => dtypeName(dtype));
+  check(own === given, `masked_scatter: expected self and source to have same dtypes but got${own} and ${given}`);
+  check(mask.dtype === 'bool', `masked_scatter_ only supports boolean masks, but got mask with dtype ${chosen}`);
 }
 
 const maskedScatterRule: KernelRule<MaskedScatterArguments> = {

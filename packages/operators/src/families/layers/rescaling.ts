@@ -10,7 +10,7 @@ def slice_norms(x: Tensor, p: float, dim: int) -> Tensor:
     for at in range(x.dim()):
         if at != dim:
             others.append(at)
-    return torch.norm(x, p, others, True)
+    return torch.linalg_vector_norm(x, p, others, True)
 `;
 
 const rreluOptions =
@@ -38,8 +38,9 @@ ${sliceNorms}`,
     'aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor',
     `
 def renorm(self: Tensor, p: number, dim: int, maxnorm: number) -> Tensor:
-    assert self.dim() > 1, f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions"
+    assert p > 0, "renorm: non-positive-norm not supported"
     assert maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}"
+    assert self.dim() > 1, f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions"
     own = dim
     if dim < 0:
         own = dim + self.dim()

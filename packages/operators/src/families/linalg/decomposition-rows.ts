@@ -5,7 +5,8 @@ import type { OperatorRow, TensorMeta } from '../../table/row.ts';
 import { checkFloating, checkMatrix, checkSquare } from './checks.ts';
 import { eigen } from './eigen.ts';
 import { completeBasis, hermitianEigen, singularValues } from './jacobi.ts';
-import { batchMeta, batchOf, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
+import { batchMeta, batchOf, type Matrix, readMatrices, readParts, writeMatrices, writeVectors } from './matrix.ts';
+import type { Pieces } from '../../kernels/loops/pieces.ts';
 import { mapped } from '../../kernels/loops/mapped.ts';
 
 /** Singular values and eigenvalues with their vectors (ATen/native/BatchLinearAlgebra.cpp); on the host. */
@@ -52,7 +53,7 @@ function svdRow(schema: string, out: string, api: string, returnsV = false): Ope
     },
     *host(args, [u, s, v]) {
       const { self, vectors } = parse(args);
-      const factors = yield* mapped(yield* readMatrices(self), singularValues);
+      const factors = yield* mapped(yield* withoutNan(self), singularValues);
       writeVectors(
         s,
         factors.map((each) => each.s),
@@ -71,6 +72,18 @@ function svdRow(schema: string, out: string, api: string, returnsV = false): Ope
   });
 }
 
+/** Matrices for a singular value decomposition, which LAPACK begins by looking for NaN (gesdd). */
+function* withoutNan(self: Tensor): Pieces<Matrix[]> {
+  const matrices = yield* readMatrices(self);
+  const bad = matrices.findIndex(({ re, im }) => re.some(Number.isNaN) || im.some(Number.isNaN));
+  const place = self.dim > 2 ? `(Batch element ${bad}): ` : '';
+  check(
+    bad < 0,
+    `linalg.svd: ${place}The algorithm failed to converge because the input matrix contained non-finite values.`,
+  );
+  return matrices;
+}
+
 const svdvals = kernel<{ A: Tensor }>('aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor', {
   out: true,
   shape({ A }) {
@@ -79,7 +92,7 @@ const svdvals = kernel<{ A: Tensor }>('aten::linalg_svdvals(Tensor A, *, str? dr
     return batchMeta(batchOf(A), [Math.min(...A.sizes.slice(-2))], realType(A.dtype));
   },
   *host({ A }, [s]) {
-    const factors = yield* mapped(yield* readMatrices(A), singularValues);
+    const factors = yield* mapped(yield* withoutNan(A), singularValues);
     writeVectors(
       s,
       factors.map((each) => each.s),

@@ -195,7 +195,16 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number) 
         return product * alpha
     return own * beta + product * alpha
 `,
-    { out: true },
+  ),
+  decomposed(
+    'aten::addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)',
+    `
+def addr_out(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number, out: Tensor) -> Tensor:
+    result = torch.addr(self, vec1, vec2, beta=beta, alpha=alpha)
+    if result.dtype == 11:
+        return torch.logical_or(result, result, out=out)
+    return torch.mul(result, torch.tensor(1), out=out)
+`,
   ),
   // Its own, for what it asks of `self` before anything else.
   decomposed(
@@ -216,7 +225,13 @@ def addr_(self: Tensor, vec1: Tensor, vec2: Tensor, beta: number, alpha: number)
 def ger(self: Tensor, vec2: Tensor) -> Tensor:
     return torch.outer(self, vec2)
 `,
-    { out: true },
+  ),
+  decomposed(
+    'aten::ger.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)',
+    `
+def ger_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    return torch.outer(self, vec2, out=out)
+`,
   ),
   decomposed(
     'aten::chain_matmul(Tensor[] matrices) -> Tensor',

@@ -447,7 +447,15 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor:
     assert vec2.dim() == 1, f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D"
     return self.unsqueeze(1) * vec2
 `,
-    { out: true },
+  ),
+  decomposed(
+    'aten::outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)',
+    `
+def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    assert self.dim() == 1, f"outer: Expected 1-D argument self, but got {self.dim()}-D"
+    assert vec2.dim() == 1, f"outer: Expected 1-D argument vec2, but got {vec2.dim()}-D"
+    return torch.mul(self.unsqueeze(1), vec2, out=out)
+`,
   ),
   // Sums of products with equal shapes are the product of the factors beside and below each other.
   decomposed(
