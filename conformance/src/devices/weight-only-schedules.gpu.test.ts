@@ -18,7 +18,6 @@ const fractions = (...sizes: number[]): Tensor =>
 function bytes(dtype: ScalarType & ('uint8' | 'int8'), ...sizes: number[]): Tensor {
   const values = Uint8Array.from({ length: numelOf(sizes) }, (_, at) => (at * 151) % 256);
   const tensor = Tensor.fromArray(dtype === 'uint8' ? values : new Int8Array(values.buffer), sizes, dtype);
-  tensor.storage.pack(dtype, { deviceElementSize: () => 4 });
   return tensor;
 }
 

@@ -1,26 +1,10 @@
 import { elementSize, type ScalarType } from './scalar-type.ts';
 
-/**
- * Layouts in which elements share words: bytes of an element on the host, and how many a word holds. `half` is float32 kept as float16;
- * `packed8` and `packed16` are elements of one byte and of two as they lie on the host.
- */
-const shared = {
-  half: { hostBytes: 4, toWord: 2 },
-  packed8: { hostBytes: 1, toWord: 4 },
-  packed16: { hostBytes: 2, toWord: 2 },
-} as const;
-
-/** How elements lie on a device: those of a dtype as the device keeps that, or several to a word. */
-export type DeviceLayout = ScalarType | keyof typeof shared;
-
-export const sharesWords = (layout: DeviceLayout): layout is keyof typeof shared => layout in shared;
+/** How elements lie on a device: as it keeps those of a dtype, or `half`, which is float32 kept as float16. */
+export type DeviceLayout = ScalarType | 'half';
 
 /** Bytes on the host of an element that lies so on a device. */
-export const hostElementSize = (layout: DeviceLayout): number =>
-  sharesWords(layout) ? shared[layout].hostBytes : elementSize(layout);
-
-/** How many elements share a word. */
-export const elementsPerWord = (layout: DeviceLayout): 1 | 2 | 4 => (sharesWords(layout) ? shared[layout].toWord : 1);
+export const hostElementSize = (layout: DeviceLayout): number => (layout === 'half' ? 4 : elementSize(layout));
 
 /** Bytes on a device of elements that take so many on the host: whole words, of which narrow elements fill the last one. */
 export function deviceByteLength(
@@ -30,22 +14,6 @@ export function deviceByteLength(
 ): number {
   const bytes = (hostBytes / hostElementSize(layout)) * memory.deviceElementSize(layout);
   return Math.ceil(bytes / 4) * 4;
-}
-
-/** How elements of a dtype lie that only the host writes; null where a device has no other way to keep them than its own. */
-export function packedLayout(dtype: ScalarType): 'packed8' | 'packed16' | null {
-  switch (dtype) {
-    case 'bool':
-    case 'uint8':
-    case 'int8':
-      return 'packed8';
-    case 'int16':
-    case 'float16':
-    case 'bfloat16':
-      return 'packed16';
-    default:
-      return null;
-  }
 }
 
 /** A stretch of device memory. What it is inside is the device's own affair. */
@@ -66,10 +34,7 @@ export interface DeviceMemory {
   readonly isOfHost?: boolean;
   /** Buffers that nobody needs any more, which downloads may fill and are taken out then: new memory takes longer to come by than to fill. */
   spare?: ArrayBuffer[];
-  /**
-   * Bytes an element takes on the device: of narrow types a 32-bit word unless they lie packed or the device can store them as they are, of float64 that
-   * of a float32.
-   */
+  /** Bytes an element takes on the device: as many as on the host, but of float64 those of a float32 where there is no other. */
   deviceElementSize(layout: DeviceLayout): number;
   allocate(byteLength: number): DeviceBuffer;
   release(buffer: DeviceBuffer): void;

@@ -2,8 +2,6 @@ import { CressetError } from '@cresset/ir';
 import {
   deviceByteLength,
   hostElementSize,
-  packedLayout,
-  sharesWords,
   type DeviceBuffer,
   type DeviceLayout,
   type DeviceMemory,
@@ -113,7 +111,6 @@ export class Storage {
   /** Its only copy was on a device that turned out to have no memory for it. */
   #isLost = false;
   #narrowing: Narrowing | null = null;
-  #isPacked = false;
   /** Storages are numbered as they are made. */
   readonly serial = ++lastSerial;
 
@@ -203,16 +200,10 @@ export class Storage {
     return this.#narrowing !== null;
   }
 
-  /** Whether elements narrower than a word lie on a device as they do on the host, several to a word. */
-  get isPacked(): boolean {
-    return this.#isPacked;
-  }
-
   /** How elements of a dtype lie on a device, of a storage that is read. */
   layoutOf(dtype: ScalarType): DeviceLayout {
     const real = realType(dtype);
-    if (this.#narrowing && real === 'float32') return 'half';
-    return (this.#isPacked && packedLayout(real)) || real;
+    return this.#narrowing && real === 'float32' ? 'half' : real;
   }
 
   /** Has its elements of float32 rounded, now or when they are read, and lie so on devices until somebody writes to it. */
@@ -221,19 +212,11 @@ export class Storage {
     if (this.#host) this.#round();
   }
 
-  /** Has elements share words until a device writes to them, where they are wider on that device than on the host. */
-  pack(dtype: ScalarType, memory: Pick<DeviceMemory, 'deviceElementSize'>): void {
-    const real = realType(dtype);
-    if (!packedLayout(real) || memory.deviceElementSize(real) === elementSize(real)) return;
-    if (!this.#deviceCopy()) this.#isPacked = true;
-  }
-
   /** Has elements that are on the host lie on devices as kernels write them from now on. */
   widen(): void {
     this.#hostCopy();
     this.#dropDeviceCopy();
     this.#narrowing = null;
-    this.#isPacked = false;
   }
 
   #round(): void {
@@ -273,11 +256,9 @@ export class Storage {
     );
   }
 
-  /** Another storage on the host with the same bytes, packed where this one is. Throws where they are only on the device. */
+  /** Another storage on the host with the same bytes. Throws where they are only on the device. */
   copyOnHost(): Storage {
-    const copy = Storage.onHost((this.#hostCopy().buffer as ArrayBuffer).slice(0));
-    copy.#isPacked = this.#isPacked;
-    return copy;
+    return Storage.onHost((this.#hostCopy().buffer as ArrayBuffer).slice(0));
   }
 
   /** The bytes on the host, for writing: the device copy, if any, is dropped. */
@@ -371,7 +352,6 @@ export class Storage {
     this.#host = null;
     this.#source = null;
     this.#narrowing = null;
-    this.#isPacked = false;
     this.#writes++;
     return buffer;
   }
@@ -379,7 +359,7 @@ export class Storage {
   /** Whether `deviceBuffer` would answer without a trip over the host. */
   canReachDevice(memory: DeviceMemory, layout: DeviceLayout): boolean {
     const copy = this.#deviceCopy();
-    if (sharesWords(layout) && !(layout === 'half' ? this.#narrowing : this.#isPacked)) return false;
+    if (layout === 'half' && !this.#narrowing) return false;
     return this.#host !== null || (copy !== null && copy.memory === memory && copy.layout === layoutOfParts(layout));
   }
 
@@ -413,7 +393,7 @@ export class Storage {
   }
 }
 
-const layoutOfParts = (layout: DeviceLayout): DeviceLayout => (sharesWords(layout) ? layout : realType(layout));
+const layoutOfParts = (layout: DeviceLayout): DeviceLayout => (layout === 'half' ? layout : realType(layout));
 
 function lost(): CressetError {
   return new CressetError('DEVICE_OUT_OF_MEMORY', 'this tensor is lost: the GPU had no memory for it');

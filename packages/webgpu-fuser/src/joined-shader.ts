@@ -7,7 +7,7 @@ import {
 } from '@cresset/tensorexpr';
 import { Scope } from './scope.ts';
 import { ShaderWriter, type ShaderFeatures, type ShaderText } from './shader-writer.ts';
-import { bindVectors, missingWriters, writeKernel } from './shader.ts';
+import { bindBuffers, missingWriters, writeKernel } from './shader.ts';
 
 /**
  * Writes kernels that have nothing to do with each other as one shader, as {@link writeShader} does one: each has the workgroups that it would have alone, in
@@ -25,7 +25,7 @@ export function writeJoinedShader(
   for (const launch of launches) {
     const missing = missingWriters(launch);
     if (missing) return { code: '', uniforms: writer.uniforms, missing };
-    bindVectors(writer, launch);
+    bindBuffers(writer, launch);
   }
   const size = Math.max(...launches.map(({ schedule }) => threadsOf(schedule)));
   const body = new Scope(null, '  ');

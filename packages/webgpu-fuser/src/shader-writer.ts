@@ -20,7 +20,7 @@ import { betterCode, binaryCode, castCode, combineCode, unaryCode } from './func
 import type { Scope } from './scope.ts';
 import type { subgroupFunction } from './functions/subgroup-functions.ts';
 import { UniformLayout } from './uniform-layout.ts';
-import { fromStored, literal, toStored, wgslTypes } from './wgsl-type.ts';
+import { fromStored, literal, packed, toStored, unpacked, wgslTypes } from './wgsl-type.ts';
 
 export interface ShaderText {
   readonly code: string;
@@ -70,7 +70,7 @@ export class ShaderWriter {
   readonly #filled = new Set<string>();
   /** Buffers whose elements are bound as vectors of four. */
   readonly #vectors = new Set<string>();
-  /** Buffers that stores combine with. */
+  /** Buffers of which threads exchange words. */
   readonly #atomic = new Set<string>();
   /** How the elements of each binding lie, as far as it was asked for. */
   readonly #forms: ElementForm[] = [];
@@ -104,6 +104,11 @@ export class ShaderWriter {
   bindAsVectors(operand: Operand): void {
     if (!this.#signature.bindings[this.#signature.bindingOf(operand)].stored)
       this.#vectors.add(this.bufferName(operand));
+  }
+
+  /** Has a buffer's words exchanged by threads, as far as a store to it is not made by whole words. Told before anything is written. */
+  bindStored({ operand, combine }: Store, isWhole: boolean): void {
+    if (combine || (this.#formOf(operand).isShared && !isWhole)) this.#atomic.add(this.bufferName(operand));
   }
 
   /** The text of four elements at once, of which the first is that at an offset; null where the buffer is not bound as vectors. */
@@ -209,7 +214,9 @@ export class ShaderWriter {
     const buffer = this.bufferName(operand);
     const form = this.#formOf(operand);
     if (this.#vectors.has(buffer)) return form.loadedOfFour(buffer, this.named(offset, scope));
-    return form.loaded(buffer, form.isShared ? this.named(offset, scope) : this.value(offset, scope));
+    const isAtomic = this.#atomic.has(buffer);
+    const entry = (index: string): string => (isAtomic ? `atomicLoad(&${buffer}[${index}])` : `${buffer}[${index}]`);
+    return form.loaded(entry, form.isShared ? this.named(offset, scope) : this.value(offset, scope));
   }
 
   #formOf(operand: Operand): ElementForm {
@@ -315,16 +322,16 @@ export class ShaderWriter {
     const [names, extents] = this.#nameAxes(axes, inner);
     const steps = names.map((name) => `${name}_step`);
     this.#divide(start, 'var', names, extents, before);
-    this.#divide(String(step), 'let', steps, extents, before);
-    let carry = '';
+    if (step > 1) this.#divide(String(step), 'let', steps, extents, before);
+    let added = step > 1 ? '' : '1';
     const lines: string[] = [];
     for (let position = axes.length - 1; position >= 0; position--) {
       const [name, extent] = [names[position], extents[position]];
-      lines.push(`${name} += ${steps[position]}${carry};`);
+      lines.push(`${name} += ${step > 1 ? steps[position] + added : added};`);
       if (position === 0) break;
       const wraps = this.fresh('wraps');
       lines.push(`let ${wraps} = ${name} >= ${extent};`, `${name} -= select(0, ${extent}, ${wraps});`);
-      carry = ` + select(0, 1, ${wraps})`;
+      added = `${step > 1 ? ' + ' : ''}select(0, 1, ${wraps})`;
     }
     return lines;
   }
@@ -447,31 +454,56 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
     return name;
   }
 
-  /** The stores of one point: all values are worked out before the first is written, for one may read what another writes. */
-  stores(stores: readonly Store[], scope: Scope): void {
+  /**
+   * The stores of one point: all values are worked out before the first is written, for one may read what another writes.
+   *
+   * @param collects what becomes of an element that is stored with the others of its word
+   */
+  stores(stores: readonly Store[], scope: Scope, collects?: ReadonlyMap<Store, (bits: string) => string>): void {
     const lines = stores.map((store) => {
-      const value = this.value(cast(exprTypeOf(store.operand.dtype), store.value), scope);
-      const element = this.#formOf(store.operand).stored(toStored(store.operand.dtype, value));
-      const target = `${this.bufferName(store.operand)}[${this.value(store.offset, scope)}]`;
+      const { dtype } = store.operand;
+      const value = this.value(cast(exprTypeOf(dtype), store.value), scope);
+      const form = this.#formOf(store.operand);
+      const element = toStored(dtype, value);
+      const own = store.combine ? value : form.isShared ? packed(dtype, element) : form.stored(element);
+      const isExchanged = store.combine !== undefined || form.isShared;
+      const collect = collects?.get(store);
+      const place = isExchanged ? '' : this.value(store.offset, scope);
       const guard = store.guard ? this.value(store.guard, scope) : null;
       const assign = (text: string): string => {
-        const statement = store.combine ? this.#combining(store, text, scope) : `${target} = ${text};`;
+        const statement =
+          collect?.(text) ??
+          (isExchanged
+            ? this.#exchanging(store, text, scope)
+            : `${this.bufferName(store.operand)}[${place}] = ${text};`);
         return guard === null ? statement : `if (${guard}) { ${statement} }`;
       };
-      if (stores.length === 1 && !store.combine) return assign(element);
+      if (stores.length === 1 && (collect || !isExchanged)) return assign(own);
       const name = this.fresh('result');
-      scope.line(`let ${name} = ${store.combine ? value : element};`);
+      scope.line(`let ${name} = ${own};`);
       return assign(name);
     });
     for (const line of lines) scope.line(line);
   }
 
-  /** Joins `value` with an element that other threads may change meanwhile. */
-  #combining({ operand, offset, combine }: Store, value: string, scope: Scope): string {
+  /** Stores what elements came to that are words, of which the first point is number `first`. */
+  storeWord({ operand, offset }: Store, word: string, first: string, scope: Scope): void {
+    const buffer = this.bufferName(operand);
+    // A sum in normal form begins with what is no index.
+    let base = offset;
+    while (base.kind === 'binary') base = base.x;
+    const place = base.kind === 'param' ? `(${this.value(base, scope)} + ${first})` : first;
+    const index = `${place} >> ${this.#formOf(operand).toWord / 2}u`;
+    scope.line(
+      this.#atomic.has(buffer) ? `atomicStore(&${buffer}[${index}], ${word});` : `${buffer}[${index}] = ${word};`,
+    );
+  }
+
+  /** Joins `value` with an element that other threads may change meanwhile, or puts it among those that they store in the same word. */
+  #exchanging({ operand, offset, combine }: Store, value: string, scope: Scope): string {
     const { dtype } = operand;
     const type = exprTypeOf(dtype);
     const buffer = this.bufferName(operand);
-    this.#atomic.add(buffer);
     const place = this.fresh('place');
     scope.line(`let ${place} = ${this.value(offset, scope)};`);
     if (type === 'i64') {
@@ -482,14 +514,17 @@ fn ${name}(value: ${wgslTypes[type]}, position: i32, lane: i32) -> i32 {
       );
     }
     const old = `old_${place}`;
-    const { isHalf } = this.#formOf(operand);
-    const [read, write] = isHalf
-      ? [`unpack2x16float(${old})[${place} & 1]`, (word: string) => halfOfWord(old, place, word)]
-      : type === 'float'
-        ? [`bitcast<f32>(${old})`, (word: string) => `bitcast<u32>(${word})`]
-        : [fromStored(dtype, old), (word: string) => word];
-    const next = write(toStored(dtype, combineCode(combine!, type, read, value)));
-    const target = `&${buffer}[${isHalf ? `${place} >> 1u` : place}]`;
+    const { toWord } = this.#formOf(operand);
+    const index = `${place} & ${toWord - 1}`;
+    const current = toWord > 1 ? unpacked(dtype, old, `(${index})`) : type === 'float' ? `bitcast<f32>(${old})` : old;
+    let next = value;
+    if (combine) {
+      const joined = toStored(dtype, combineCode(combine, type, fromStored(dtype, current), value));
+      next = toWord > 1 ? packed(dtype, joined) : type === 'float' ? `bitcast<u32>(${joined})` : joined;
+    }
+    const bits = 32 / toWord;
+    if (toWord > 1) next = `insertBits(${old}, ${next}, ${bits}u * u32(${index}), ${bits}u)`;
+    const target = `&${buffer}[${toWord > 1 ? `${place} >> ${toWord / 2}u` : place}]`;
     return (
       `var ${old} = atomicLoad(${target}); loop { ` +
       `let swap_${place} = atomicCompareExchangeWeak(${target}, ${old}, ${next}); ` +
@@ -541,9 +576,5 @@ ${body.lines.join('\n')}
     };
   }
 }
-
-/** A word with another number of 16 bits in it. */
-const halfOfWord = (word: string, place: string, value: string): string =>
-  `insertBits(${word}, pack2x16float(vec2<f32>(${value}, 0.0)), 16u * u32(${place} & 1), 16u)`;
 
 const isPosition = (fn: ReduceFunction): fn is 'argmax' | 'argmin' => fn === 'argmax' || fn === 'argmin';

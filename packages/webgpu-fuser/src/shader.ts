@@ -46,12 +46,17 @@ export function writeShader(
   const writer = new ShaderWriter(signature, features);
   const missing = missingWriters(launch);
   if (missing) return { code: '', uniforms: writer.uniforms, missing };
-  bindVectors(writer, launch);
+  bindBuffers(writer, launch);
   return writer.assemble(launch.kernel.label, writeKernel(writer, launch, wide));
 }
 
-/** Has those buffers bound as vectors of which four elements are loaded at once, before anything is written. */
-export function bindVectors(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel): void {
+/**
+ * Has buffers bound as what a kernel loads and stores of them, before anything is written: as vectors of which four elements are loaded at once, or as
+ * words that threads exchange.
+ */
+export function bindBuffers(writer: ShaderWriter, { kernel, schedule }: ScheduledKernel): void {
+  const words = schedule.kind === 'point' ? schedule.words.stores : [];
+  kernel.stores.forEach((store, at) => writer.bindStored(store, words[at] ?? false));
   if (kernel.kind !== 'contraction' || (schedule.kind !== 'shared tile' && schedule.kind !== 'split sum')) return;
   for (const side of ['left', 'right'] as const) {
     const vectors = schedule.kind === 'split sum' ? schedule[side] : schedule[side].vectors;

@@ -46,17 +46,35 @@ export function fromStored(dtype: ScalarType, word: string): string {
 export function unpacked(dtype: ScalarType, word: string, index: string): string {
   switch (dtype) {
     case 'bool':
-      return `extractBits(${word}, 8u * u32(${index}), 8u)`;
+      return `((${word} >> (8u * u32(${index}))) & 0xffu)`;
     case 'uint8':
-      return `i32(extractBits(${word}, 8u * u32(${index}), 8u))`;
+      return `i32((${word} >> (8u * u32(${index}))) & 0xffu)`;
     case 'int8':
-      return `extractBits(bitcast<i32>(${word}), 8u * u32(${index}), 8u)`;
+      return `(bitcast<i32>(${word} << (24u - 8u * u32(${index}))) >> 24u)`;
     case 'int16':
-      return `extractBits(bitcast<i32>(${word}), 16u * u32(${index}), 16u)`;
+      return `(bitcast<i32>(${word} << (16u - 16u * u32(${index}))) >> 16u)`;
     case 'bfloat16':
-      return `bitcast<f32>(extractBits(${word}, 16u * u32(${index}), 16u) << 16u)`;
+      return `bitcast<f32>((${word} >> (16u * u32(${index}))) << 16u)`;
     default:
       return `unpack2x16float(${word})[${index}]`;
+  }
+}
+
+/** What `toStored` has of an element, as the lowest bits of a word that it shares with others; all other bits are zero. */
+export function packed(dtype: ScalarType, stored: string): string {
+  switch (dtype) {
+    case 'bool':
+      return stored;
+    case 'uint8':
+      return `u32(${stored})`;
+    case 'int8':
+      return `(u32(${stored}) & 0xffu)`;
+    case 'int16':
+      return `(u32(${stored}) & 0xffffu)`;
+    case 'bfloat16':
+      return `(bitcast<u32>(${stored}) >> 16u)`;
+    default:
+      return `pack2x16float(vec2<f32>(${stored}, 0.0))`;
   }
 }
 

@@ -29,7 +29,7 @@ import {
 import { BindGroupCache } from './launches/bind-group-cache.ts';
 import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
 import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
-import { deviceElementSize, layoutOn, toHostLayout } from './memory/element-layout.ts';
+import { deviceElementSize, toHostLayout } from './memory/element-layout.ts';
 import { FailureLog } from './failure-log.ts';
 import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
 import { PipelineCache } from './launches/pipeline-cache.ts';
@@ -143,7 +143,7 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   deviceElementSize(layout: DeviceLayout): number {
-    return deviceElementSize(layoutOn(layout, this.capabilities));
+    return deviceElementSize(layout);
   }
 
   allocate(byteLength: number): DeviceBuffer {
@@ -166,8 +166,7 @@ export class WebGpuDevice implements ComputeDevice {
   upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void {
     this.#checkUsable();
     const handle = buffer as WebGpuBuffer;
-    const lies = layoutOn(layout, this.capabilities);
-    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, lies, elements);
+    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, layout, elements);
   }
 
   /** Time spent handing data to the GPU. */
@@ -200,7 +199,7 @@ export class WebGpuDevice implements ComputeDevice {
       await batch.done;
       if (batch.failure) throw batch.failure;
       this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
-      return toHostLayout(layoutOn(layout, this.capabilities), staging.gpu.getMappedRange(offset, byteLength), count);
+      return toHostLayout(layout, staging.gpu.getMappedRange(offset, byteLength), count);
     } catch (error) {
       await batch.done;
       throw await this.#reasonOf(error, failures);

@@ -67,7 +67,7 @@ export function dispatch(binding: OperatorBinding, args: readonly IValue[], exec
 function widenWritten({ written }: OperatorBinding, args: readonly IValue[]): Set<Storage> | null {
   let waiting: Set<Storage> | null = null;
   for (const { storage } of tensorsIn(written.map((at) => args[at]))) {
-    if (!storage.isNarrow && !storage.isPacked) continue;
+    if (!storage.isNarrow) continue;
     if (storage.isOnHost) storage.widen();
     else (waiting ??= new Set()).add(storage);
   }

@@ -20,7 +20,6 @@ export async function estimateMemory(
   let largest: MemoryEstimate['largestTensor'] = null;
   for (const tensor of reachableTensors(module)) {
     const { storage, dtype } = tensor;
-    if (device) storage.pack(dtype, device);
     const bytes = bytesOnDevice(storage, tensor, device);
     counted.set(storage, Math.max(counted.get(storage) ?? 0, bytes));
     if (bytes > (largest?.bytes ?? 0))

@@ -97,7 +97,6 @@ export class SameLayout extends LiveIn {
   readonly #offset: number;
   readonly #requiresGrad: boolean;
   readonly #isNarrow: boolean;
-  readonly #isPacked: boolean;
 
   /** @param opensOffsets whether an argument may begin elsewhere the next time */
   constructor(origin: Origin, tensor: Tensor, opensOffsets: boolean) {
@@ -114,14 +113,13 @@ export class SameLayout extends LiveIn {
     this.#offset = storageOffset;
     this.#requiresGrad = requiresGrad;
     this.#isNarrow = tensor.storage.isNarrow;
-    this.#isPacked = tensor.storage.isPacked;
   }
 
   matches(value: IValue): boolean {
     if (!(value instanceof Tensor) || !isPlainTensor(value)) return false;
     const { dtype, sizes, strides, handedOnOffset, requiresGrad } = value;
     if (dtype !== this.#dtype || requiresGrad !== this.#requiresGrad) return false;
-    if (value.storage.isNarrow !== this.#isNarrow || value.storage.isPacked !== this.#isPacked) return false;
+    if (value.storage.isNarrow !== this.#isNarrow) return false;
     if (handedOnOffset !== this.#offset && (!this.open || this.open.isRead)) return false;
     if (sizes === this.#sizes && strides === this.#strides) return true;
     if (!sameNumbers(sizes, this.#sizes) || !sameNumbers(strides, this.#strides)) return false;

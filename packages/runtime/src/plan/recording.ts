@@ -541,7 +541,7 @@ export class Recording implements HostAccessWatch {
 
   /**
    * Whether it holds although the instruction that it ends before has run: not where that wrote over what the host had computed, or to what
-   * launches had read packed.
+   * launches had read as float16.
    */
   get isWhole(): boolean {
     return this.#written.size === 0 && this.launches.every(({ launch }) => hasLayouts(launch));

@@ -105,14 +105,6 @@ export class HostedModel {
       weights: loaded.weights ?? null,
     });
     this.modules = collectModules(loaded.module);
-    this.pack([loaded.module]);
-  }
-
-  /** Has tensors that the program comes with lie packed on the device, where their elements are narrower than a word. */
-  pack(values: readonly IValue[]): void {
-    const device = this.#device;
-    if (!device) return;
-    for (const value of values) for (const { storage, dtype } of reachableTensors(value)) storage.pack(dtype, device);
   }
 
   /**
@@ -259,7 +251,7 @@ export class HostedModel {
 
   /** Makes values of messages; they may refer to the modules of this model. */
   reader(): WireReader {
-    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined), this.#device);
+    return new WireReader(({ model, path }) => (model === this.id ? this.modules.get(path) : undefined));
   }
 
   /** Throws where there is nothing of that name. */

@@ -185,7 +185,6 @@ export class WorkerHost {
     const read = performance.now();
     const place = await this.#placeOf(loaded, await opening, request.device);
     const model = new HostedModel(loaded, await this.limited(place, request), this.output, parts);
-    model.pack(loaded.constants);
     try {
       if (request.weights === 'float16' && place.device && !place.device.capabilities.host) {
         const { narrowWeights } = await import('./weights/narrow-weights.ts');

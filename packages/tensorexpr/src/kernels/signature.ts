@@ -1,4 +1,4 @@
-import { realType, sharesWords, type DeviceLayout, type Storage } from '@cresset/tensor';
+import { realType, type DeviceLayout, type Storage } from '@cresset/tensor';
 import { CressetError } from '@cresset/ir';
 import { binaryFunctions, unaryFunctions, type Expr, type ExprType, type ParamExpr } from '../expressions/expr.ts';
 import type { NormalForm } from './normalise.ts';
@@ -173,7 +173,7 @@ export function signatureOf(...kernels: readonly NormalForm[]): KernelSignature 
   // Whether a binding is written may turn out after its first load, so it is mixed in at the end.
   const bindings = walk.bindings.map(({ operand, stored }): Binding => {
     const layout = stored ? realType(operand.dtype) : operand.tensor.storage.layoutOf(operand.dtype);
-    walk.mix(stored ? 1 : !sharesWords(layout) ? 0 : layout === 'half' ? 2 : 3);
+    walk.mix(stored ? 1 : layout === 'half' ? 2 : 0);
     return { operand, stored, layout };
   });
   return {

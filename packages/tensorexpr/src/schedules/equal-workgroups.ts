@@ -20,7 +20,8 @@ export function withEqualWorkgroups(launches: readonly Launch[], capabilities: D
     const { kernel, schedule } = launch;
     if (threadsOf(schedule) > size && kernel.kind === 'contraction')
       return chooseSchedule(kernel, { ...capabilities, maxWorkgroupSize: size });
-    if (schedule.kind === 'point' && kernel.kind === 'nest') return byPoints(kernel, size, schedule.pointsPerThread);
+    if (schedule.kind === 'point' && kernel.kind === 'nest')
+      return byPoints(kernel, size, schedule.pointsPerThread, capabilities);
     if (kernel.kind === 'recurrence') return bySteps(kernel, size);
     if (schedule.kind !== 'row') return launch;
     // Threads of a row have more elements of it where there are fewer of them: they keep none then.

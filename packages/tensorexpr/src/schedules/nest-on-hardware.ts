@@ -24,7 +24,7 @@ export function scheduleNest(nest: LoopNest, capabilities: DeviceCapabilities): 
     while (workgroupSize < largest && workgroupSize * 4 <= row) workgroupSize *= 2;
     return byRows(nest, row, workgroupSize, capabilities.subgroupSize > 0);
   }
-  return byPoints(nest, Math.min(64, capabilities.maxWorkgroupSize), 1);
+  return byPoints(nest, Math.min(64, capabilities.maxWorkgroupSize), 1, capabilities);
 }
 
 /** Values that a thread keeps of a row: registers have room for so many. */

@@ -8,14 +8,16 @@ import type { NormalContraction, NormalForm } from '../kernels/normalise.ts';
 import type { HardwareSchedules } from './hardware-schedules.ts';
 import { blockedSums } from './reduction-stages.ts';
 import { isReduced, reductionsIn } from '../expressions/walk.ts';
+import { noWholeWords, wholeWordsOf, type WholeWords } from './whole-words.ts';
 import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
 
 /** Threads for the points of the nest's axes; reductions and inner axes are loops inside a thread. */
 export interface PointSchedule {
   readonly kind: 'point';
   readonly workgroupSize: number;
-  /** Points a thread takes, `workgroupSize` apart from each other. */
+  /** Points a thread takes: `workgroupSize` apart from each other, or beside each other where it stores words of them. */
   readonly pointsPerThread: number;
+  readonly words: WholeWords;
 }
 
 /** One workgroup for each point of the nest's axes: its threads share reductions and inner axes. */
@@ -166,7 +168,7 @@ export interface MeasuredSchedule {
 export function scheduleKey(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'point':
-      return `p${schedule.workgroupSize},${schedule.pointsPerThread}`;
+      return `p${schedule.workgroupSize},${schedule.pointsPerThread}${schedule.words.stores.map((isWhole) => (isWhole ? 'w' : 's')).join('')}`;
     case 'row':
       return `r${schedule.workgroupSize},${schedule.steps}${schedule.subgroups ? 's' : ''}`;
     case 'steps':
@@ -205,28 +207,39 @@ export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilit
   if (kernel.kind === 'contraction') return scheduleContraction(kernel, capabilities);
   if (kernel.kind === 'running-softmax') return scheduleRunningSoftmax(kernel, capabilities);
   if (kernel.kind === 'recurrence') return scheduleRecurrence(kernel, capabilities);
-  return capabilities.hardware?.scheduleNest(kernel, capabilities) ?? scheduleNestInSoftware(kernel);
+  return capabilities.hardware?.scheduleNest(kernel, capabilities) ?? scheduleNestInSoftware(kernel, capabilities);
 }
 
-/** A nest whose points are dealt out to workgroups of that size. */
-export function byPoints(nest: LoopNest, workgroupSize: number, pointsPerThread: number): Launch {
-  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread };
+/** A nest whose points are dealt out to workgroups of that size, at least so many to a thread: all of a word, where a point takes few steps. */
+export function byPoints(
+  nest: LoopNest,
+  workgroupSize: number,
+  leastPoints: number,
+  capabilities: Pick<DeviceCapabilities, 'f16'>,
+): Launch {
+  const words = rowLength(nest) < fewSteps ? wholeWordsOf(nest, capabilities) : noWholeWords;
+  const pointsPerThread = Math.max(leastPoints, words.elements);
+  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread, words };
   const workgroups = Math.ceil(pointsOf(nest.axes) / (workgroupSize * pointsPerThread));
   return { kernel: blockedSums(nest), schedule, workgroups };
 }
+
+/** Of points that take as many, threads are wanted more than it costs to exchange words. */
+const fewSteps = 64;
 
 /**
  * A software adapter runs the threads of a workgroup on one core, some at a time in one vector. Barriers cost it more than
  * they save, and every workgroup costs something: a little work a point asks for few and large ones.
  */
-function scheduleNestInSoftware(nest: LoopNest): Launch {
+function scheduleNestInSoftware(nest: LoopNest, capabilities: DeviceCapabilities): Launch {
   const count = pointsOf(nest.axes);
   const row = rowLength(nest);
   if (count === 1 && row >= 1024) {
     return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8, steps: 0, subgroups: false }, workgroups: 1 };
   }
-  if (row >= 64) return byPoints(nest, 8, 1);
-  return count >= 8192 ? byPoints(nest, 64, 16) : byPoints(nest, count <= 8 ? 8 : 64, 1);
+  if (row >= 64) return byPoints(nest, 8, 1, capabilities);
+  const [workgroupSize, points] = count >= 8192 ? [64, 16] : [count <= 8 ? 8 : 64, 1];
+  return byPoints(nest, workgroupSize, points, capabilities);
 }
 
 /** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. Without inner axes each thread has a point of its own. */

@@ -96,19 +96,20 @@ function ofNest(nest: LoopNest, rule: Launch, capabilities: DeviceCapabilities):
     const split = product && splitSum(product, capabilities);
     if (split) launches.splice(1, 0, split, ...splitsLike(split));
   } else if (pointsOf(nest.axes) === 1) launches.push(byRows(nest, row, 8, false));
-  launches.push(byPoints(nest, Math.min(64, maxWorkgroupSize), 1), byPoints(nest, 8, 1));
+  for (const threads of [Math.min(64, maxWorkgroupSize), 8]) launches.push(byPoints(nest, threads, 1, capabilities));
   return launches;
 }
 
 /** Threads and points of each for a nest without long sums. */
-function ofPoints(nest: LoopNest, { software, maxWorkgroupSize }: DeviceCapabilities): Launch[] {
+function ofPoints(nest: LoopNest, capabilities: DeviceCapabilities): Launch[] {
+  const { software, maxWorkgroupSize } = capabilities;
   const points = pointsOf(nest.axes);
   const ways = software
     ? [[64, 16], [64, 4], [64, 64], [64, 1], [8, 16], [8, 1]] // prettier-ignore
     : [[64, 1], [256, 1], [64, 4], [256, 4], [128, 2]]; // prettier-ignore
   return ways
     .filter(([threads, each]) => threads <= maxWorkgroupSize && threads * each <= Math.max(points, 8))
-    .map(([threads, each]) => byPoints(nest, threads, each));
+    .map(([threads, each]) => byPoints(nest, threads, each, capabilities));
 }
 
 // ---- products

@@ -24,12 +24,14 @@ export function writePointNest(
 ): KernelCode {
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
-  const { workgroupSize, pointsPerThread } = schedule;
+  const { workgroupSize, pointsPerThread, words } = schedule;
   const total = writer.extentsProduct(nest.axes, body);
   const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
   if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  if (pointsPerThread === 1) {
-    const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+  const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+  if (words.elements > 1) {
+    writeWords(writer, nest, schedule, flat, body);
+  } else if (pointsPerThread === 1) {
     body.line(`let point = i32(${flat});`);
     body.line(`if (point >= ${total}) { return; }`);
     writer.unflatten(nest.axes, 'point', body);
@@ -51,6 +53,35 @@ export function writePointNest(
     body.close(`for (var point = start; point < end; point += ${workgroupSize})`, inner);
   }
   return { builtins, workgroupSize, body };
+}
+
+/** Points beside each other, of which as many as a word has elements are stored at a time. */
+function writeWords(
+  writer: ShaderWriter,
+  nest: LoopNest,
+  { words: { elements, stores }, pointsPerThread }: PointSchedule,
+  thread: string,
+  body: Scope,
+): void {
+  body.line(`let first = i32(${thread}) * ${pointsPerThread};`);
+  body.line(`let end = min(first + ${pointsPerThread}, ${writer.extentsProduct(nest.axes, body)});`);
+  const ofWord = body.open();
+  const ofPoint = ofWord.open();
+  const isDivided = nest.axes.length > 1;
+  const steps = isDivided ? writer.unflattenInSteps(nest.axes, 'first', 1, body, ofPoint) : [];
+  if (!isDivided) writer.unflatten(nest.axes, 'point', ofPoint);
+  const whole = nest.stores.filter((_, at) => stores[at]).map((store) => ({ store, word: writer.fresh('word') }));
+  for (const { word } of whole) ofWord.line(`var ${word} = 0u;`);
+  const place = `${32 / elements}u * u32(point & ${elements - 1})`;
+  writer.stores(
+    nest.stores,
+    ofPoint,
+    new Map(whole.map(({ store, word }) => [store, (bits) => `${word} |= ${bits} << (${place});`])),
+  );
+  for (const step of steps) ofPoint.line(step);
+  ofWord.close(`for (var point = first_of_word; point < min(first_of_word + ${elements}, end); point++)`, ofPoint);
+  for (const { store, word } of whole) writer.storeWord(store, word, 'first_of_word', ofWord);
+  body.close(`for (var first_of_word = first; first_of_word < end; first_of_word += ${elements})`, ofWord);
 }
 
 function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {

@@ -33,7 +33,6 @@ function packed(dtype: Packed, count: number): { storage: Storage; values: numbe
   const toBits = dtype === 'float16' ? numberToHalf : numberToBfloat;
   elements.set(isFloatingPoint(dtype) ? values.map(toBits) : values);
   const storage = Storage.onHost(bytes);
-  storage.pack(dtype, { deviceElementSize: () => 4 });
   return { storage, values };
 }
 

@@ -1,7 +1,7 @@
 import { deviceByteLength, type DeviceLayout } from '@cresset/tensor';
 import type { DeviceCounters } from '@cresset/tensorexpr';
 import type { BufferPool, PooledBuffer } from './buffer-pool.ts';
-import { deviceElementSize, isHostLayout, piecesInDeviceLayout } from './element-layout.ts';
+import { deviceElementSize, piecesInDeviceLayout } from './element-layout.ts';
 import { noBytes, type SmallUpload, type WorkBatch } from '../launches/work-batch.ts';
 
 /** Uploads of a batch share one transfer up to this sum of bytes. */
@@ -63,7 +63,7 @@ export class Uploads {
     const start = performance.now();
     const { batch, counters } = this.host;
     if (byteLength <= copiedBytes && batch.uploadBytes + byteLength <= sharedBytes) {
-      this.#note(batch, isHostLayout(layout) ? [elements] : piecesInDeviceLayout(layout, elements), byteLength);
+      this.#note(batch, piecesInDeviceLayout(layout, elements), byteLength);
       batch.upload(target, byteLength);
     } else {
       counters.uploads++;

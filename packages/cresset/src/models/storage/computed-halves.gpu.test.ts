@@ -45,12 +45,11 @@ it('a model of float16 holds half of what one of float32 does, and gives the num
     expect(model.lastRun!.replayed).toBe(model.lastRun!.dispatches);
     held.push((await settledBytes()) - before);
   }
-  // The weight, which goes up with the first call, and what is kept of a run; where shaders have no such numbers that takes whole words.
+  // The weight, which goes up with the first call, and what is kept of a run.
   const [weight, own] = [COLUMNS * COLUMNS, 2 * ROWS * COLUMNS];
   const words = (bytes: number): number => 4 * Math.ceil(bytes / 4);
-  const hasHalves = (await navigator.gpu.requestAdapter())!.features.has('shader-f16') && !process.env.GPU_LIMITS;
   expect(held[0]).toBe(4 * (weight + own));
-  expect(held[1]).toBe(words(2 * weight) + (hasHalves ? 2 * words(own) : 4 * own));
+  expect(held[1]).toBe(words(2 * weight) + 2 * words(own));
   const answers: (readonly number[])[] = [];
   for (const device of ['cpu', 'webgpu'] as const) {
     await using model = await load(half, { device, worker: false });

@@ -97,6 +97,22 @@ describe('elements narrower than a word', () => {
     expect(held[1] - held[0]).toBe(6 * 4 * count - 3 * (bytes + halves));
   });
 
+  it.each(dtypes)('take as many bytes where they are computed: a million of %s', async (dtype) => {
+    const net = await createModule('Computed', { device: 'webgpu', worker: false });
+    await net.registerBuffer('kept', tensor([0], { dtype }));
+    const made = dtype === 'bool' ? 'x > y' : `(x + y).to(torch.${dtype})`;
+    await net.define(
+      `def forward(self, x: Tensor, y: Tensor) -> Tensor:\n    self.kept = ${made}\n    return x.sum()\n`,
+    );
+    const given = [[1000, 1], [1000]].map((of) => tensor(integers(1000, 0, 100), { dtype: 'float32', shape: of }));
+    const before = await settledBytes();
+    for (let call = 0; call < 4; call++) await net.forward(...given);
+    const size = dtype === 'bool' || dtype.endsWith('int8') ? 1 : 2;
+    // And what is given, a thousand numbers twice.
+    expect(Math.abs((await settledBytes()) - before - size * 1e6)).toBeLessThan(16e3);
+    await net.dispose();
+  });
+
   it('are what they are on the host, call after call', async () => {
     await using host = await load(file, { device: 'cpu', worker: false });
     const wanted = values(await host.forward(...inputs));

@@ -29,7 +29,6 @@ import {
   Tensor,
   toByteString,
   Tuple,
-  type DeviceMemory,
   type DictKey,
   type IValue,
 } from '@cresset/tensor';
@@ -196,14 +195,8 @@ export class WireReader {
   readonly #given = new Map<WireTensor, GivenTensor>();
   readonly #objectAt: (reference: WireReference) => ScriptObject | undefined;
 
-  /**
-   * @param objectAt the objects that references name
-   * @param device what tensors are meant for, where they may lie packed
-   */
-  constructor(
-    objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined,
-    private readonly device: Pick<DeviceMemory, 'deviceElementSize'> | null = null,
-  ) {
+  /** @param objectAt the objects that references name */
+  constructor(objectAt: (reference: WireReference) => ScriptObject | undefined = () => undefined) {
     this.#objectAt = objectAt;
   }
 
@@ -327,7 +320,6 @@ export class WireReader {
     if (!given) {
       const tensor = tensorFromWire(wire);
       const { storage, sizes } = tensor;
-      if (this.device) storage.pack(tensor.dtype, this.device);
       this.#given.set(wire, (given = { key: wire.key, tensor, storage, writes: storage.writes, sizes }));
     }
     return given.tensor;
