@@ -118,6 +118,42 @@ test('a bias of the last dimension leaves two loops', () => {
   `);
 });
 
+test('points on a software adapter: what is the same along an axis is loaded once, and no position is divided in the loop', () => {
+  const written = (sizes: number[], same: number): string => {
+    const [x, y, out] = [view(sizes), view([sizes[1 - same]]), view(sizes)];
+    const axes = out.axes();
+    const value = binary('mul', x.at(axes), unary('tanh', y.at([axes[1 - same]])));
+    const stores = [{ operand: out.operand, offset: out.offsetAt(axes), value }];
+    const code = shader({ kind: 'nest', label: 'aten::mul', axes, innerAxes: [], stores }, softwareGpu);
+    return code.slice(code.indexOf('let first'));
+  };
+  // A thread by itself along rows, and all of a workgroup side by side along columns.
+  expect(written([1000, 300], 0)).toMatchInlineSnapshot(`
+    "let first = stretch0 * 32;
+      let end = min(first + 32, params.p0);
+      let v0 = params.p2;
+      let v1 = hyperbolic_tangent(buffer1[j0]);
+      let v2 = params.p3;
+      for (var i0 = first; i0 < end; i0++) {
+        buffer2[((i0 * v2) + j0)] = (buffer0[((i0 * v0) + j0)] * v1);
+      }
+    }
+    "
+  `);
+  expect(written([10, 3000], 1)).toMatchInlineSnapshot(`
+    "let first = stretch0 * 2048;
+      let end = min(first + 2048, params.p1);
+      let v0 = (i0 * params.p2);
+      let v1 = hyperbolic_tangent(buffer1[i0]);
+      let v2 = (i0 * params.p3);
+      for (var j0 = first + i32(lane); j0 < end; j0 += 64) {
+        buffer2[(v2 + j0)] = (buffer0[(v0 + j0)] * v1);
+      }
+    }
+    "
+  `);
+});
+
 test('softmax on a GPU: a workgroup a row', () => {
   expect(shader(softmax(100, 64))).toMatchInlineSnapshot(`
     "// aten::softmax

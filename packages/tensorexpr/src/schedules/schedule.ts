@@ -1,4 +1,5 @@
 import type { DeviceCapabilities } from '../device.ts';
+import { axisOfThreads } from './axis-of-threads.ts';
 import { FreeAxes } from '../expressions/expr-children.ts';
 import type { AxisExpr, Expr } from '../expressions/expr.ts';
 import { extentOf, pointsOf } from '../expressions/index-value.ts';
@@ -15,9 +16,11 @@ import { scheduleRunningSoftmax } from './running-softmax-schedule.ts';
 export interface PointSchedule {
   readonly kind: 'point';
   readonly workgroupSize: number;
-  /** Points a thread takes: `workgroupSize` apart from each other, or beside each other where it stores words of them. */
+  /** Points a thread takes at most; beside each other where it stores words of them. */
   readonly pointsPerThread: number;
   readonly words: WholeWords;
+  /** The axis of the nest, by its place, along which these follow each other; null: they are `workgroupSize` apart from each other, whichever axes that is along. */
+  readonly along: number | null;
 }
 
 /** One workgroup for each point of the nest's axes: its threads share reductions and inner axes. */
@@ -168,7 +171,7 @@ export interface MeasuredSchedule {
 export function scheduleKey(schedule: Schedule): string {
   switch (schedule.kind) {
     case 'point':
-      return `p${schedule.workgroupSize},${schedule.pointsPerThread}${schedule.words.stores.map((isWhole) => (isWhole ? 'w' : 's')).join('')}`;
+      return `p${schedule.workgroupSize},${schedule.pointsPerThread}${schedule.words.stores.map((isWhole) => (isWhole ? 'w' : 's')).join('')}${schedule.along === null ? '' : `,${schedule.along}`}`;
     case 'row':
       return `r${schedule.workgroupSize},${schedule.steps}${schedule.subgroups ? 's' : ''}`;
     case 'steps':
@@ -210,18 +213,32 @@ export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilit
   return capabilities.hardware?.scheduleNest(kernel, capabilities) ?? scheduleNestInSoftware(kernel, capabilities);
 }
 
-/** A nest whose points are dealt out to workgroups of that size, at least so many to a thread: all of a word, where a point takes few steps. */
+/**
+ * A nest whose points are dealt out to workgroups of that size, at least so many to a thread: all of a word, where a point takes few steps.
+ *
+ * @param along the axis that threads go along, by its place, unless they store words
+ */
 export function byPoints(
   nest: LoopNest,
   workgroupSize: number,
   leastPoints: number,
   capabilities: Pick<DeviceCapabilities, 'f16'>,
+  along: number | null = null,
 ): Launch {
   const words = rowLength(nest) < fewSteps ? wholeWordsOf(nest, capabilities) : noWholeWords;
   const pointsPerThread = Math.max(leastPoints, words.elements);
-  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread, words };
-  const workgroups = Math.ceil(pointsOf(nest.axes) / (workgroupSize * pointsPerThread));
-  return { kernel: blockedSums(nest), schedule, workgroups };
+  const own = words.elements > 1 ? null : along;
+  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread, words, along: own };
+  return { kernel: blockedSums(nest), schedule, workgroups: workgroupsOf(nest.axes, schedule) };
+}
+
+function workgroupsOf(axes: readonly AxisExpr[], { workgroupSize, pointsPerThread, along }: PointSchedule): number {
+  const points = pointsOf(axes);
+  const ofWorkgroup = workgroupSize * pointsPerThread;
+  if (along === null) return Math.ceil(points / ofWorkgroup);
+  const extent = extentOf(axes[along]);
+  if (along === axes.length - 1) return Math.ceil(extent / ofWorkgroup) * (points / extent);
+  return Math.ceil((Math.ceil(extent / pointsPerThread) * (points / extent)) / workgroupSize);
 }
 
 /** Of points that take as many, threads are wanted more than it costs to exchange words. */
@@ -238,8 +255,10 @@ function scheduleNestInSoftware(nest: LoopNest, capabilities: DeviceCapabilities
     return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8, steps: 0, subgroups: false }, workgroups: 1 };
   }
   if (row >= 64) return byPoints(nest, 8, 1, capabilities);
-  const [workgroupSize, points] = count >= 8192 ? [64, 16] : [count <= 8 ? 8 : 64, 1];
-  return byPoints(nest, workgroupSize, points, capabilities);
+  if (count < 8192) return byPoints(nest, count <= 8 ? 8 : 64, 1, capabilities);
+  // Sums gain nothing by it.
+  const along = row > 1 && nest.axes.length > 1 ? null : axisOfThreads(nest);
+  return byPoints(nest, 64, row > 1 || along === null ? 16 : 32, capabilities, along);
 }
 
 /** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. Without inner axes each thread has a point of its own. */

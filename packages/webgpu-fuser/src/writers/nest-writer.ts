@@ -1,7 +1,9 @@
 import {
+  axis,
   expressionsOf,
   reductionsIn,
   splitStores,
+  type AxisExpr,
   type Expr,
   type LoopNest,
   type PointSchedule,
@@ -24,30 +26,26 @@ export function writePointNest(
 ): KernelCode {
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
-  const { workgroupSize, pointsPerThread, words } = schedule;
+  const { workgroupSize, pointsPerThread, words, along } = schedule;
+  if (along !== null) return writeStretches(writer, nest, nest.axes[along], schedule, wide);
   const total = writer.extentsProduct(nest.axes, body);
-  const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+  const isOfPoints = words.elements > 1 || pointsPerThread === 1;
+  const builtins = isOfPoints ? threadBuiltins(wide) : groupBuiltins(wide);
   if (words.elements > 1) {
-    writeWords(writer, nest, schedule, flat, body);
+    writeWords(writer, nest, schedule, threadNumber(workgroupSize, wide), body);
   } else if (pointsPerThread === 1) {
-    body.line(`let point = i32(${flat});`);
+    body.line(`let point = i32(${threadNumber(workgroupSize, wide)});`);
     body.line(`if (point >= ${total}) { return; }`);
     writer.unflatten(nest.axes, 'point', body);
     writePoint(writer, nest, body);
   } else {
     // Threads of a workgroup go through a stretch of points side by side.
-    builtins[0] = '@builtin(workgroup_id) group: vec3<u32>';
-    builtins.push('@builtin(local_invocation_index) lane: u32');
     const stretch = workgroupSize * pointsPerThread;
-    body.line(`let first = i32(${wide ? '(group.x + group.y * groups.x)' : 'group.x'} * ${stretch}u);`);
+    body.line(`let first = i32(${groupNumber(wide)} * ${stretch}u);`);
     body.line(`let end = min(first + ${stretch}, ${total});`);
     const inner = body.open();
     body.line('let start = first + i32(lane);');
-    const isDivided = nest.axes.length > 1;
-    const steps = isDivided ? writer.unflattenInSteps(nest.axes, 'start', workgroupSize, body, inner) : [];
-    if (!isDivided) writer.unflatten(nest.axes, 'point', inner);
+    const steps = writer.unflattenInSteps(nest.axes, 'start', workgroupSize, body, inner);
     writePoint(writer, nest, inner);
     for (const step of steps) inner.line(step);
     body.close(`for (var point = start; point < end; point += ${workgroupSize})`, inner);
@@ -82,6 +80,59 @@ function writeWords(
   ofWord.close(`for (var point = first_of_word; point < min(first_of_word + ${elements}, end); point++)`, ofPoint);
   for (const { store, word } of whole) writer.storeWord(store, word, 'first_of_word', ofWord);
   body.close(`for (var first_of_word = first; first_of_word < end; first_of_word += ${elements})`, ofWord);
+}
+
+function threadBuiltins(wide: boolean): string[] {
+  const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  return builtins;
+}
+
+function groupBuiltins(wide: boolean): string[] {
+  const builtins = ['@builtin(workgroup_id) group: vec3<u32>', '@builtin(local_invocation_index) lane: u32'];
+  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
+  return builtins;
+}
+
+const groupNumber = (wide: boolean): string => (wide ? '(group.x + group.y * groups.x)' : 'group.x');
+
+const threadNumber = (workgroupSize: number, wide: boolean): string =>
+  wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+
+/**
+ * A nest whose threads each go through a stretch of one axis, and are beside each other along the others. Along the last axis the threads of a workgroup go side by side
+ * instead, and have the same point of the others.
+ */
+function writeStretches(
+  writer: ShaderWriter,
+  nest: LoopNest,
+  along: AxisExpr,
+  { workgroupSize, pointsPerThread }: PointSchedule,
+  wide: boolean,
+): KernelCode {
+  const body = new Scope(null, '  ');
+  const others = nest.axes.filter((own) => own !== along);
+  const isShared = along === nest.axes.at(-1);
+  const step = isShared ? workgroupSize : 1;
+  const length = pointsPerThread * step;
+  const extent = writer.value(along.extent, body);
+  const builtins = isShared ? groupBuiltins(wide) : threadBuiltins(wide);
+  body.line(`let stretches = (${extent} + ${length - 1}) / ${length};`);
+  body.line(`let point = i32(${isShared ? groupNumber(wide) : threadNumber(workgroupSize, wide)});`);
+  body.line(
+    `if (point >= ${[...others.map((own) => writer.value(own.extent, body)), 'stretches'].join(' * ')}) { return; }`,
+  );
+  const stretch = axis('stretch', along.extent);
+  writer.unflatten([stretch, ...others], 'point', body);
+  body.line(`let first = ${body.nameOf(stretch)} * ${length};`);
+  body.line(`let end = min(first + ${length}, ${extent});`);
+  const inner = body.open();
+  const name = writer.axisName(along);
+  inner.bind(along, name);
+  writePoint(writer, nest, inner);
+  const [start, next] = isShared ? ['first + i32(lane)', `${name} += ${step}`] : ['first', `${name}++`];
+  body.close(`for (var ${name} = ${start}; ${name} < end; ${next})`, inner);
+  return { builtins, workgroupSize, body };
 }
 
 function writePoint(writer: ShaderWriter, nest: LoopNest, scope: Scope): void {

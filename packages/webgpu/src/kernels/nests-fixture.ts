@@ -330,29 +330,40 @@ export function testNests(open: () => Promise<ComputeDevice>): void {
       [3, 64, 64],
       [9001, 1],
       [1, 9001],
+      // As long as stretches of threads are, or a little longer, before and behind.
+      [17, 521],
+      [33, 1025],
+      [1025, 9],
+      [4099, 2],
+      [3, 4099],
+      [5, 16, 127],
+      [3, 65, 1, 47],
+      [2, 17, 2049],
     ])('many points of axes that are not joined: %j', async (...sizes) => {
       const axes = sizes.map((size, at) => axis(`i${at}`, param('i32', size)));
       const order = sizes.map((_, at) => at).reverse();
       const x = filled(order.map((at) => sizes[at]));
-      const y = Tensor.empty(sizes, 'float32');
-      const [from, to] = [
-        new TensorView(
-          x.asStrided(
-            sizes,
-            order.map((at) => x.strides[at]),
-          ),
+      const from = new TensorView(
+        x.asStrided(
+          sizes,
+          order.map((at) => x.strides[at]),
         ),
-        new TensorView(y),
-      ];
-      const value = binary('add', from.at(axes), cast('float', axes[0]));
-      const stores = [{ operand: to.operand, offset: to.offsetAt(axes), value }];
-      const [actual] = await run({ kind: 'nest', label: 'turned', axes, innerAxes: [], stores }, y);
-      const elements = x.contiguousArray() as Float32Array;
-      const expected = Array.from(indices(sizes), (index) => {
-        const place = index.reduce((sum, own, at) => sum + own * x.strides[order.indexOf(at)], 0);
-        return Math.fround(elements[place] + index[0]);
-      });
-      expectClose(actual, expected);
+      );
+      // The turned tensor, and along each axis what is the same for all others.
+      for (const same of [null, ...sizes.keys()]) {
+        const y = Tensor.empty(sizes, 'float32');
+        const row = filled([same === null ? 1 : sizes[same]]);
+        const to = new TensorView(y);
+        const other = same === null ? cast('float', axes[0]) : new TensorView(row).at([axes[same]]);
+        const stores = [{ operand: to.operand, offset: to.offsetAt(axes), value: binary('add', from.at(axes), other) }];
+        const [actual] = await run({ kind: 'nest', label: 'turned', axes, innerAxes: [], stores }, y);
+        const [elements, added] = [x, row].map((each) => each.contiguousArray() as Float32Array);
+        const expected = Array.from(indices(sizes), (index) => {
+          const place = index.reduce((sum, own, at) => sum + own * x.strides[order.indexOf(at)], 0);
+          return Math.fround(elements[place] + (same === null ? index[0] : added[index[same]]));
+        });
+        expectClose(actual, expected);
+      }
     });
 
     test('divisors that form no chain', async () => {
