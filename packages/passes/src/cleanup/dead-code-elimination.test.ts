@@ -42,6 +42,35 @@ describe('eliminateDeadWrites', () => {
     expect(kindsOf(graph)).toEqual(['prim::Loop', 'aten::abs', 'aten::relu']);
   });
 
+  it('keeps the constant condition of a loop that goes, and no other, as PyTorch does', () => {
+    const graph = parseIr(`graph(%n : int, %x : Tensor):
+  %t : bool = prim::Constant[value=1]()
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = prim::Loop(%n, %t, %x)
+    block0(%i : int, %p : Tensor):
+      %sum : Tensor = aten::add(%x, %x, %one)
+      -> (%t, %sum)
+  return (%x)
+`);
+    expect(eliminateDeadCode(graph)).toBe(true);
+    lint(graph);
+    expect([...graph.allNodes()].map((node) => node.output().type.str())).toEqual(['bool']);
+  });
+
+  it('keeps a loop whose trips use what the last one made, also where nobody uses what comes of it', () => {
+    const graph = parseIr(`graph(%n : int, %x : Tensor):
+  %t : bool = prim::Constant[value=1]()
+  %one : int = prim::Constant[value=1]()
+  %a : Tensor = prim::Loop(%n, %t, %x)
+    block0(%i : int, %p : Tensor):
+      %sum : Tensor = aten::add(%p, %x, %one)
+      -> (%t, %sum)
+  return (%x)
+`);
+    expect(eliminateDeadCode(graph)).toBe(false);
+    expect(kindsOf(graph)).toEqual(['prim::Loop', 'aten::add']);
+  });
+
   it('looks again once something has changed', () => {
     const graph = parseIr('graph(%x : Tensor):\n  %y : Tensor = aten::relu(%x)\n  return (%y)\n');
     expect([eliminateDeadWrites(graph), eliminateDeadCode(graph)]).toEqual([false, false]);

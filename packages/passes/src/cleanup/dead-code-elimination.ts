@@ -99,7 +99,7 @@ class DeadCodeEliminator {
   #markBlock(block: Block): boolean {
     let marked = this.#markReturnNode(block);
     for (const node of block.reverseNodes()) {
-      // A constant, which nearly every other node is, does nothing and stays while it is used.
+      // A constant, which nearly every other node is, makes nothing else live: whether it is live itself is asked when it is found unused.
       if (node.kind === 'prim::Constant') continue;
       if (!this.options.allowSideEffects && this.#hasSideEffects(node)) marked = this.#markNode(node) || marked;
       if (node.kind === 'prim::Loop') {
@@ -120,7 +120,8 @@ class DeadCodeEliminator {
     const offset = isLoop ? 1 : 0;
     let marked = isLoop && this.#markValue(returnNode.input(0));
     owningNode.outputs.forEach((output, index) => {
-      const isLive = this.#live.has(output) || (isLoop && this.#live.has(block.inputs[index + 1]));
+      // As in PyTorch what a trip makes for the next one is live as soon as that one uses it, for whatever that is.
+      const isLive = this.#live.has(output) || (isLoop && block.inputs[index + 1].hasUses());
       if (isLive) marked = this.#markValue(returnNode.input(index + offset)) || marked;
     });
     this.#marked.add(returnNode);
@@ -197,6 +198,11 @@ class DeadCodeEliminator {
 
   // ---- sweeping
 
+  /** The condition of a loop that goes is one, and stays as in PyTorch. */
+  #isLiveConstant(node: Node): boolean {
+    return node.kind === 'prim::Constant' && this.#live.has(node.output());
+  }
+
   #sweep(block: Block): void {
     for (const node of block.reverseNodes()) {
       if (node.blocks.length > 0) {
@@ -205,7 +211,7 @@ class DeadCodeEliminator {
         else if (node.kind === 'prim::Loop') this.#removeDeadLoopOutputs(node);
         for (const inner of node.blocks) this.#sweep(inner);
       }
-      if (!this.#marked.has(node) && !node.hasUses() && mayChange(LOG, node)) {
+      if (!this.#marked.has(node) && !node.hasUses() && !this.#isLiveConstant(node) && mayChange(LOG, node)) {
         node.destroy();
         this.#changed = true;
       }

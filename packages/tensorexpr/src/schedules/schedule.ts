@@ -256,8 +256,9 @@ function scheduleNestInSoftware(nest: LoopNest, capabilities: DeviceCapabilities
   }
   if (row >= 64) return byPoints(nest, 8, 1, capabilities);
   if (count < 8192) return byPoints(nest, count <= 8 ? 8 : 64, 1, capabilities);
-  // Sums gain nothing by it.
-  const along = row > 1 && nest.axes.length > 1 ? null : axisOfThreads(nest);
+  // Sums gain nothing by it, and whole words are stored along all axes.
+  const isFlat = (row > 1 && nest.axes.length > 1) || wholeWordsOf(nest, capabilities).elements > 1;
+  const along = isFlat ? null : axisOfThreads(nest);
   return byPoints(nest, 64, row > 1 || along === null ? 16 : 32, capabilities, along);
 }
 
