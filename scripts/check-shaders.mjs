@@ -1,5 +1,6 @@
 // Asks both WGSL compilers about every shader of a folder: Tint, through Dawn in Node, and naga, through Deno.
 //   pnpm -s conformance --corpus DIR --device webgpu --no-small-host --dump-shaders FOLDER
+//   GPU_SHADERS=FOLDER pnpm gpu
 //   node scripts/check-shaders.mjs FOLDER
 // Where Deno has no binary for this machine naga is skipped, status 77.
 import { spawnSync } from 'node:child_process';

@@ -10,6 +10,8 @@ import { runToEnd } from './machine/process-group.mjs';
 const minutes = 60_000;
 const skippedStatus = 77;
 const reports = mkdtempSync(join(tmpdir(), 'cresset-test-'));
+/** Where GPU tests leave the shaders that they compile. */
+const shaders = join(reports, 'shaders');
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 /** What failed, test by test with its first message: told again at the end, where a log that was cut still has it. */
@@ -48,13 +50,16 @@ const check = (name, command, args = []) => ({
   },
 });
 
-const vitest = (name, project) => ({
+const vitest = (name, project, environment = {}) => ({
   name,
   async run() {
     const file = join(reports, `${project}.json`);
     const args = ['run', '--project', project, '--passWithNoTests'];
     const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${file}`];
-    const { status } = await runToEnd('vitest', [...args, ...reporters], { limitMilliseconds: 10 * minutes });
+    const { status } = await runToEnd('vitest', [...args, ...reporters], {
+      environment,
+      limitMilliseconds: 10 * minutes,
+    });
     const report = readReport(file);
     return {
       passed: report?.numPassedTests ?? 0,
@@ -128,7 +133,12 @@ function steps(machine) {
     check('dependencies', process.execPath, ['scripts/check-dependencies.mjs']),
     check('lock file', process.execPath, ['scripts/check-lockfile.mjs']),
     vitest('unit tests', 'unit'),
-    machine.vulkan ? vitest('GPU tests in Node', 'gpu') : skipped('GPU tests in Node', 'no Vulkan driver'),
+    ...(machine.vulkan
+      ? [
+          vitest('GPU tests in Node', 'gpu', { GPU_SHADERS: shaders }),
+          check('shaders of the GPU tests', process.execPath, ['scripts/check-shaders.mjs', shaders]),
+        ]
+      : [skipped('GPU tests in Node', 'no Vulkan driver')]),
     check('hostile input', process.execPath, ['fuzz/run.mjs', '--count', '20000']),
     check('conformance totals', process.execPath, ['scripts/check-conformance.mjs']),
     check('executors', process.execPath, [

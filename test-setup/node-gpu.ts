@@ -1,5 +1,8 @@
 // Gives tests in Node a `navigator.gpu`: Dawn from the npm package "webgpu", on llvmpipe where it is installed.
 // DAWN_FLAGS="backend=null" checks shaders and API use on a machine without any Vulkan driver, but computes nothing.
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { create, globals } from 'webgpu';
 
 Object.assign(globalThis, globals);
@@ -15,5 +18,17 @@ if (process.env.GPU_LIMITS === 'default') {
   const { requestDevice } = GPUAdapter.prototype;
   GPUAdapter.prototype.requestDevice = function withDefaultLimits(descriptor) {
     return requestDevice.call(this, { label: descriptor?.label });
+  };
+}
+
+// GPU_SHADERS=FOLDER: every distinct shader that is compiled is written there, for scripts/check-shaders.mjs.
+const folder = process.env.GPU_SHADERS;
+if (folder) {
+  mkdirSync(folder, { recursive: true });
+  const { createShaderModule } = GPUDevice.prototype;
+  GPUDevice.prototype.createShaderModule = function written(descriptor) {
+    const name = createHash('sha256').update(descriptor.code).digest('hex').slice(0, 16);
+    writeFileSync(join(folder, `${name}.wgsl`), descriptor.code);
+    return createShaderModule.call(this, descriptor);
   };
 }
