@@ -21,14 +21,15 @@ if (process.env.GPU_LIMITS === 'default') {
   };
 }
 
-// GPU_SHADERS=FOLDER: every distinct shader that is compiled is written there, for scripts/check-shaders.mjs.
+// GPU_SHADERS=FOLDER: every distinct shader that is compiled is written there, for scripts/check-shaders.mjs, but for those that are meant to be refused.
 const folder = process.env.GPU_SHADERS;
 if (folder) {
   mkdirSync(folder, { recursive: true });
   const { createShaderModule } = GPUDevice.prototype;
   GPUDevice.prototype.createShaderModule = function written(descriptor) {
-    const name = createHash('sha256').update(descriptor.code).digest('hex').slice(0, 16);
-    writeFileSync(join(folder, `${name}.wgsl`), descriptor.code);
+    const { code } = descriptor;
+    const name = createHash('sha256').update(code).digest('hex').slice(0, 16);
+    if (!code.includes('// test::broken')) writeFileSync(join(folder, `${name}.wgsl`), code);
     return createShaderModule.call(this, descriptor);
   };
 }
