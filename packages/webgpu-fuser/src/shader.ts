@@ -47,7 +47,9 @@ export function writeShader(
   const missing = missingWriters(launch);
   if (missing) return { code: '', uniforms: writer.uniforms, missing };
   bindBuffers(writer, launch);
-  return writer.assemble(launch.kernel.label, writeKernel(writer, launch, wide));
+  const code = writeKernel(writer, launch, wide);
+  const builtins = wide ? [...code.builtins, '@builtin(num_workgroups) groups: vec3<u32>'] : code.builtins;
+  return writer.assemble(launch.kernel.label, { ...code, builtins });
 }
 
 /**

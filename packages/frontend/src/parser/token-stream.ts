@@ -61,17 +61,15 @@ export class TokenStream {
     if (this.cur.kind !== kind) {
       return false;
     }
-    if (kind !== 'eof') this.cur = this.lexed.tokens[++this.#index]!;
+    this.next();
     return true;
   }
 
   expect(kind: TokenKind): Token {
-    const token = this.cur;
-    if (token.kind !== kind) {
+    if (this.cur.kind !== kind) {
       throw this.expected(KIND_NAMES[kind] ?? kind);
     }
-    if (kind !== 'eof') this.cur = this.lexed.tokens[++this.#index]!;
-    return token;
+    return this.next();
   }
 
   expected(what: string): ErrorReport {
@@ -88,7 +86,7 @@ export class TokenStream {
   }
 
   rangeOf(token: Token): SourceRange {
-    return new SourceRange(this.source, token.start, token.end);
+    return this.range(token.start, token.end);
   }
 
   /** From `start` to the end of the token before the current one. */

@@ -164,8 +164,7 @@ export class Node extends Attributes {
   /** Appends an input; returns it. */
   addInput(value: Value): Value {
     this.#checkInput(value);
-    this.#operator = undefined;
-    this.owningGraph.revision++;
+    this.forgetOperator();
     value.recordUse({ user: this, offset: this.inputs.length });
     (this.inputs as Value[]).push(value);
     return value;
@@ -223,8 +222,7 @@ export class Node extends Attributes {
   }
 
   removeAllInputs(): void {
-    this.#operator = undefined;
-    this.owningGraph.revision++;
+    this.forgetOperator();
     const { inputs } = this;
     if (inputs.length === 0) return;
     for (let index = 0; index < inputs.length; index++) inputs[index].forgetUse(this, index);
@@ -255,10 +253,8 @@ export class Node extends Attributes {
   // ---- outputs and blocks
 
   addOutput(): Value {
-    const graph = this.owningGraph;
-    const value = new Value(this, this.outputs.length, graph.takeUnique());
-    this.#operator = undefined;
-    graph.revision++;
+    const value = new Value(this, this.outputs.length, this.owningGraph.takeUnique());
+    this.forgetOperator();
     (this.outputs as Value[]).push(value);
     return value;
   }

@@ -288,8 +288,7 @@ export class WorkerHost {
 
   /** A place with the limit that a request sets to memory there. */
   async limited(place: ModelPlace, { memoryLimit }: Pick<LoadRequest, 'memoryLimit'>): Promise<ModelPlace> {
-    if (!memoryLimit) return { ...place, memoryLimit };
-    await this.#environment.parts?.need('memory');
+    if (memoryLimit) await this.#environment.parts?.need('memory');
     return { ...place, memoryLimit };
   }
 

@@ -1,5 +1,5 @@
 import type { DeviceCapabilities } from '../device.ts';
-import { byPoints, bySteps, chooseSchedule, type Launch, type Schedule } from './schedule.ts';
+import { bySteps, chooseSchedule, launchOfPoints, type Launch, type Schedule } from './schedule.ts';
 
 /** Threads of one workgroup. */
 export function threadsOf(schedule: Schedule): number {
@@ -21,7 +21,7 @@ export function withEqualWorkgroups(launches: readonly Launch[], capabilities: D
     if (threadsOf(schedule) > size && kernel.kind === 'contraction')
       return chooseSchedule(kernel, { ...capabilities, maxWorkgroupSize: size });
     if (schedule.kind === 'point' && kernel.kind === 'nest')
-      return byPoints(kernel, size, schedule.pointsPerThread, capabilities, schedule.along);
+      return launchOfPoints(kernel, { ...schedule, workgroupSize: size });
     if (kernel.kind === 'recurrence') return bySteps(kernel, size);
     if (schedule.kind !== 'row') return launch;
     // Threads of a row have more elements of it where there are fewer of them: they keep none then.

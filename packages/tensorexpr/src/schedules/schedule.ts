@@ -213,24 +213,24 @@ export function chooseSchedule(kernel: NormalForm, capabilities: DeviceCapabilit
   return capabilities.hardware?.scheduleNest(kernel, capabilities) ?? scheduleNestInSoftware(kernel, capabilities);
 }
 
-/**
- * A nest whose points are dealt out to workgroups of that size, at least so many to a thread: all of a word, where a point takes few steps.
- *
- * @param along the axis that threads go along, by its place, unless they store words
- */
+/** A nest whose points are dealt out to workgroups of that size, at least so many to a thread: all of a word, where a point takes few steps. */
 export function byPoints(
   nest: LoopNest,
   workgroupSize: number,
   leastPoints: number,
   capabilities: Pick<DeviceCapabilities, 'f16'>,
-  along: number | null = null,
 ): Launch {
   const words = rowLength(nest) < fewSteps ? wholeWordsOf(nest, capabilities) : noWholeWords;
   const pointsPerThread = Math.max(leastPoints, words.elements);
-  const own = words.elements > 1 ? null : along;
-  const schedule: PointSchedule = { kind: 'point', workgroupSize, pointsPerThread, words, along: own };
-  return { kernel: blockedSums(nest), schedule, workgroups: workgroupsOf(nest.axes, schedule) };
+  return launchOfPoints(nest, { kind: 'point', workgroupSize, pointsPerThread, words, along: null });
 }
+
+/** A nest whose points are dealt out as a schedule says. */
+export const launchOfPoints = (nest: LoopNest, schedule: PointSchedule): Launch => ({
+  kernel: blockedSums(nest),
+  schedule,
+  workgroups: workgroupsOf(nest.axes, schedule),
+});
 
 function workgroupsOf(axes: readonly AxisExpr[], { workgroupSize, pointsPerThread, along }: PointSchedule): number {
   const points = pointsOf(axes);
@@ -254,12 +254,14 @@ function scheduleNestInSoftware(nest: LoopNest, capabilities: DeviceCapabilities
   if (count === 1 && row >= 1024) {
     return { kernel: nest, schedule: { kind: 'row', workgroupSize: 8, steps: 0, subgroups: false }, workgroups: 1 };
   }
-  if (row >= 64) return byPoints(nest, 8, 1, capabilities);
+  if (row >= fewSteps) return byPoints(nest, 8, 1, capabilities);
   if (count < 8192) return byPoints(nest, count <= 8 ? 8 : 64, 1, capabilities);
+  const words = wholeWordsOf(nest, capabilities);
   // Sums gain nothing by it, and whole words are stored along all axes.
-  const isFlat = (row > 1 && nest.axes.length > 1) || wholeWordsOf(nest, capabilities).elements > 1;
+  const isFlat = (row > 1 && nest.axes.length > 1) || words.elements > 1;
   const along = isFlat ? null : axisOfThreads(nest);
-  return byPoints(nest, 64, row > 1 || along === null ? 16 : 32, capabilities, along);
+  const pointsPerThread = row > 1 || along === null ? 16 : 32;
+  return launchOfPoints(nest, { kind: 'point', workgroupSize: 64, pointsPerThread, words, along });
 }
 
 /** On a software adapter a workgroup is one vector of threads, so that waiting costs it nothing. Without inner axes each thread has a point of its own. */

@@ -87,10 +87,11 @@ export class MeasuredSchedules implements ScheduleTuner {
     const names = launches.map(({ schedule }) => scheduleKey(schedule));
     const { choice, wish } = this.#choiceOf(key, { names, launches: () => launches.map((launch) => [launch]) });
     if (!choice) return { launch: rule, wish };
-    const measured = launches.flatMap(({ schedule }, at) => {
-      const nanoseconds = choice.times[names[at]];
-      return nanoseconds === undefined ? [] : [{ schedule, nanoseconds }];
-    });
+    const measured = timesOf(
+      launches.map(({ schedule }) => ({ schedule })),
+      names,
+      choice,
+    );
     return { launch: { ...launches[names.indexOf(choice.chosen)], measured }, wish };
   }
 
@@ -103,10 +104,11 @@ export class MeasuredSchedules implements ScheduleTuner {
     const launches = (): Launch[][] => numbers.map((chunks) => stageLaunches(kernel, capabilities, chunks));
     const { choice, wish } = this.#choiceOf(key, { names, launches });
     if (!choice) return { cut: undefined, wish };
-    const measured = numbers.flatMap((chunks, at) => {
-      const nanoseconds = choice.times[names[at]];
-      return nanoseconds === undefined ? [] : [{ chunks, nanoseconds }];
-    });
+    const measured = timesOf(
+      numbers.map((chunks) => ({ chunks })),
+      names,
+      choice,
+    );
     return { cut: { chunks: numbers[names.indexOf(choice.chosen)], measured }, wish };
   }
 
@@ -185,6 +187,17 @@ export class MeasuredSchedules implements ScheduleTuner {
     return { chosen: names[chosen], times: Object.fromEntries(known) };
   }
 }
+
+/** Candidates with how long they took, as far as they were measured. */
+const timesOf = <Candidate extends object>(
+  candidates: readonly Candidate[],
+  names: readonly string[],
+  { times }: ScheduleChoice,
+): (Candidate & { readonly nanoseconds: number })[] =>
+  candidates.flatMap((candidate, at) => {
+    const nanoseconds = times[names[at]];
+    return nanoseconds === undefined ? [] : [{ ...candidate, nanoseconds }];
+  });
 
 /** The launches that a product comes to with so many chunks. */
 function stageLaunches(kernel: NormalForm, capabilities: DeviceCapabilities, chunks: number): Launch[] {

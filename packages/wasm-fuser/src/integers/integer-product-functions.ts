@@ -1,6 +1,8 @@
 import { countUp, i32, i32x4, repeatWhile, v128, when, type Code, type Local } from '../code.ts';
 import type { LinearMemory } from '../linear-memory.ts';
-import { ModuleBuilder, type FunctionBody } from '../module.ts';
+import { functionsOf, moduleBytes } from '../load.ts';
+import type { FunctionBody, ModuleBuilder } from '../module.ts';
+import type { Definition } from '../products.ts';
 
 /** Elements of 16 bits in a vector: lines are as long as so many times a whole number, with zeros behind them on one side at least. */
 export const SHORTS = 8;
@@ -34,15 +36,15 @@ const TILE_PANELS = 2;
 /** Pairs of steps in a vector of the left side. */
 const PAIRS = SHORTS / 2;
 
-/** The functions of products of integers over a memory. */
-export function loadIntegerProducts({ memory, isShared }: LinearMemory): IntegerProductFunctions {
-  const module = new ModuleBuilder([], isShared);
+const defineIntegerProducts: Definition = (module) => {
   module.define('narrow', 5, narrowLines);
   const tiles = [1, TILE_LINES].map((lines) => [1, TILE_PANELS].map((panels) => tile(module, lines, panels)));
   module.define('multiply', 6, (body, ...parameters) => multiplyLines(body, parameters, tiles));
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.bytes()), { host: { memory } });
-  return exports as unknown as IntegerProductFunctions;
-}
+};
+
+/** The functions of products of integers over a memory. */
+export const loadIntegerProducts = (memory: LinearMemory): IntegerProductFunctions =>
+  functionsOf(moduleBytes([defineIntegerProducts], false, memory.isShared), memory);
 
 function narrowLines(body: FunctionBody, ...parameters: Local[]): Code {
   const [from, lines, length, to, vectors] = parameters;

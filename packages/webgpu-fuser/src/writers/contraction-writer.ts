@@ -74,7 +74,6 @@ export function writeTiledContraction(
   stores.write(writer, storing, { row, column, result });
   if (cells > 1) body.close(`for (var cell = 0; cell < ${schedule.rolled ? 'cells' : cells}; cell++)`, storing);
   const builtins = ['@builtin(local_invocation_id) local: vec3<u32>', '@builtin(workgroup_id) group: vec3<u32>'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   const size = threadsM > 1 ? `${threadsN}, ${threadsM}` : String(threadsN);
   return { builtins, workgroupSize: size, body };
 }

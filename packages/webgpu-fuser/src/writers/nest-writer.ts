@@ -12,6 +12,7 @@ import {
 import { Scope } from '../scope.ts';
 import type { Cooperation, KernelCode, ShaderWriter } from '../shader-writer.ts';
 import { wgslTypes } from '../wgsl-type.ts';
+import { groupNumber, threadNumber } from './grid-numbers.ts';
 
 function announceNest(writer: ShaderWriter, nest: LoopNest): void {
   writer.announce(nest.stores.flatMap(expressionsOf));
@@ -30,7 +31,7 @@ export function writePointNest(
   if (along !== null) return writeStretches(writer, nest, nest.axes[along], schedule, wide);
   const total = writer.extentsProduct(nest.axes, body);
   const isOfPoints = words.elements > 1 || pointsPerThread === 1;
-  const builtins = isOfPoints ? threadBuiltins(wide) : groupBuiltins(wide);
+  const builtins = isOfPoints ? threadBuiltins : groupBuiltins;
   if (words.elements > 1) {
     writeWords(writer, nest, schedule, threadNumber(workgroupSize, wide), body);
   } else if (pointsPerThread === 1) {
@@ -82,22 +83,8 @@ function writeWords(
   body.close(`for (var first_of_word = first; first_of_word < end; first_of_word += ${elements})`, ofWord);
 }
 
-function threadBuiltins(wide: boolean): string[] {
-  const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  return builtins;
-}
-
-function groupBuiltins(wide: boolean): string[] {
-  const builtins = ['@builtin(workgroup_id) group: vec3<u32>', '@builtin(local_invocation_index) lane: u32'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
-  return builtins;
-}
-
-const groupNumber = (wide: boolean): string => (wide ? '(group.x + group.y * groups.x)' : 'group.x');
-
-const threadNumber = (workgroupSize: number, wide: boolean): string =>
-  wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
+const threadBuiltins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
+const groupBuiltins = ['@builtin(workgroup_id) group: vec3<u32>', '@builtin(local_invocation_index) lane: u32'];
 
 /**
  * A nest whose threads each go through a stretch of one axis, and are beside each other along the others. Along the last axis the threads of a workgroup go side by side
@@ -116,7 +103,7 @@ function writeStretches(
   const step = isShared ? workgroupSize : 1;
   const length = pointsPerThread * step;
   const extent = writer.value(along.extent, body);
-  const builtins = isShared ? groupBuiltins(wide) : threadBuiltins(wide);
+  const builtins = isShared ? groupBuiltins : threadBuiltins;
   body.line(`let stretches = (${extent} + ${length - 1}) / ${length};`);
   body.line(`let point = i32(${isShared ? groupNumber(wide) : threadNumber(workgroupSize, wide)});`);
   body.line(
@@ -164,7 +151,7 @@ export function writeRowNest(
   announceNest(writer, nest);
   const body = new Scope(null, '  ');
   body.line('let lane = i32(thread);');
-  body.line(wide ? 'let row = i32(group.x + group.y * groups.x);' : 'let row = i32(group.x);');
+  body.line(`let row = i32(${groupNumber(wide)});`);
   const total = writer.extentsProduct(nest.axes, body);
   body.line(`if (row >= ${total}) { return; }`);
   writer.unflatten(nest.axes, 'row', body);
@@ -185,6 +172,5 @@ export function writeRowNest(
   }
   const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
   if (subgroupFunction) builtins.push('@builtin(subgroup_id) subgroup: u32', '@builtin(num_subgroups) subgroups: u32');
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   return { builtins, workgroupSize: schedule.workgroupSize, body };
 }

@@ -12,6 +12,7 @@ import {
   type RunningSoftmax,
 } from '@cresset/tensorexpr';
 import { bindInstance, instances, inTile } from '../instances.ts';
+import { threadNumber } from './grid-numbers.ts';
 import { factorCode, powerCode, resultCode, scoreAt, type RowScore } from './row-scores.ts';
 import { Scope } from '../scope.ts';
 import type { KernelCode, ShaderWriter } from '../shader-writer.ts';
@@ -56,8 +57,7 @@ export function writeOwnRows(
 
   const body = new Scope(null, '  ');
   const [extentM, extentN, extentK] = [m, n, kernel.k].map((own) => writer.named(own.extent, body));
-  const flat = wide ? `thread.x + thread.y * (groups.x * ${workgroupSize}u)` : 'thread.x';
-  body.line(`let point = i32(${flat});`);
+  body.line(`let point = i32(${threadNumber(workgroupSize, wide)});`);
   body.line(`let tiles_m = (${extentM} + ${rows.length - 1}) / ${rows.length};`);
   body.line(`let tiles_n = (${extentN} + ${columns - 1}) / ${columns};`);
   body.line(`if (point >= tiles_n * tiles_m * ${writer.extentsProduct(kernel.batch, body)}) { return; }`);
@@ -102,7 +102,6 @@ export function writeOwnRows(
     body.close(`if (${writer.value(row, body)} < ${extentM})`, storing);
   });
   const builtins = ['@builtin(global_invocation_id) thread: vec3<u32>'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   return { builtins, workgroupSize, body };
 }
 

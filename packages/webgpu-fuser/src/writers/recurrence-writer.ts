@@ -1,6 +1,7 @@
 import { expressionsOf, type Recurrence, type StepsSchedule } from '@cresset/tensorexpr';
 import { Scope } from '../scope.ts';
 import type { KernelCode, ShaderWriter } from '../shader-writer.ts';
+import { groupNumber } from './grid-numbers.ts';
 
 /**
  * A recurrence with one workgroup for each point of its axes, which goes through the steps together; without inner axes nobody waits for
@@ -18,7 +19,7 @@ export function writeRecurrence(
   const { workgroupSize } = schedule;
   const body = new Scope(null, '  ');
   if (isShared) body.line('let lane = i32(thread);');
-  const group = wide ? 'group.x + group.y * groups.x' : 'group.x';
+  const group = groupNumber(wide);
   body.line(`let row = i32(${isShared ? group : `(${group}) * ${workgroupSize}u + thread`});`);
   if (wide || !isShared) body.line(`if (row >= ${writer.extentsProduct(kernel.axes, body)}) { return; }`);
   writer.unflatten(kernel.axes, 'row', body);
@@ -29,6 +30,5 @@ export function writeRecurrence(
     step.line('storageBarrier();');
   });
   const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
-  if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
   return { builtins, workgroupSize, body };
 }

@@ -10,6 +10,7 @@ import {
   type Store,
 } from '@cresset/tensorexpr';
 import { bindInstance, instances, inTile, times } from '../instances.ts';
+import { groupNumber } from './grid-numbers.ts';
 import { factorCode, powerCode, resultCode, scoreAt, type RowScore } from './row-scores.ts';
 import { Scope } from '../scope.ts';
 import type { KernelCode, ShaderWriter } from '../shader-writer.ts';
@@ -111,14 +112,13 @@ class SharedRows {
       '@builtin(local_invocation_index) lane: u32',
       '@builtin(workgroup_id) group: vec3<u32>',
     ];
-    if (this.wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
     return { builtins, workgroupSize: `${schedule.threadsN}, ${schedule.threadsM}`, body };
   }
 
   #placeWorkgroup(): void {
     const { kernel, writer } = this;
     const body = this.#body;
-    body.line(this.wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
+    body.line(`let tile = i32(${groupNumber(this.wide)});`);
     body.line(`let tiles_m = (${this.#extents.m} + ${this.#height - 1}) / ${this.#height};`);
     body.line(`let tiles_n = (${this.#extents.n} + ${this.#width - 1}) / ${this.#width};`);
     const { batch } = kernel;

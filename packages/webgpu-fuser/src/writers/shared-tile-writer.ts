@@ -83,7 +83,6 @@ class SharedTile {
       '@builtin(local_invocation_index) lane: u32',
       '@builtin(workgroup_id) group: vec3<u32>',
     ];
-    if (this.wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
     return { builtins, workgroupSize: `${threadsN}, ${threadsM}`, body };
   }
 

@@ -113,7 +113,6 @@ class SplitSum {
     else this.#storeOfTree(sums.flat());
     const builtins = ['@builtin(local_invocation_index) thread: u32', '@builtin(workgroup_id) group: vec3<u32>'];
     if (subgroups) builtins.push('@builtin(subgroup_id) subgroup: u32', '@builtin(num_subgroups) subgroups: u32');
-    if (wide) builtins.push('@builtin(num_workgroups) groups: vec3<u32>');
     return { builtins, workgroupSize, body };
   }
 

@@ -10,6 +10,7 @@ import {
 import { bindInstance, inTile } from '../instances.ts';
 import type { Scope } from '../scope.ts';
 import type { ShaderWriter } from '../shader-writer.ts';
+import { groupNumber } from './grid-numbers.ts';
 
 /** How many results a workgroup has along m and n, and what a thread adds to the first of them to have its own. */
 interface TileGrid {
@@ -27,7 +28,7 @@ export function writeTilePlace(
   body: Scope,
   { height, width, laneM, laneN, wide }: TileGrid,
 ): void {
-  body.line(wide ? 'let tile = i32(group.x + group.y * groups.x);' : 'let tile = i32(group.x);');
+  body.line(`let tile = i32(${groupNumber(wide)});`);
   const extentM = writer.value(kernel.m.extent, body);
   const extentN = writer.value(kernel.n.extent, body);
   body.line(`let tiles_n = (${extentN} + ${width - 1}) / ${width};`);
