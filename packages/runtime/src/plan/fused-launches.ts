@@ -152,7 +152,9 @@ class LaunchFuser {
   #joinAttention(at: number): void {
     const note = this.#notes[at];
     const kernel = note?.launch.kernel;
-    if (kernel?.kind !== 'contraction' || !keepsRunningSoftmax(extentOf(kernel.n), this.capabilities)) return;
+    if (kernel?.kind !== 'contraction') return;
+    const [rows, columns, positions] = [kernel.m, kernel.n, kernel.k].map(extentOf);
+    if (!keepsRunningSoftmax({ rows, columns, positions }, this.capabilities)) return;
     const taken = [at];
     let whole: Kernel = kernel;
     while (taken.length < maxAttention) {

@@ -1,7 +1,7 @@
 import { loadsIn, type Expr, type NormalContraction } from '@cresset/tensorexpr';
 import type { ListHost } from './list-host.ts';
-import { floatBytes, type KeptLines, type Place } from './launches.ts';
-import { PIECE_STEPS, type PreparedContraction, type PreparedKernel } from './programs.ts';
+import { bytesOfLines, type KeptLines, type Place } from './launch-memory.ts';
+import type { PreparedContraction, PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
 
@@ -12,7 +12,6 @@ interface KeptSide {
   readonly side: 'left' | 'right';
   /** Bindings that it reads, and where among those given they come from. */
   readonly given: readonly number[];
-  readonly lines: number;
   readonly byteLength: number;
   /** The buffers and counts of writes that it was seen with. */
   seen: (WasmBuffer | number)[];
@@ -45,14 +44,14 @@ export class KeptSides implements KeptLines {
     given: number,
   ): KeptSides | null {
     if (prepared.kind !== 'contraction') return null;
-    const { normal, signature, batch, k } = prepared;
+    const { normal, signature, batch } = prepared;
     const sides = (['left', 'right'] as const).flatMap((side): KeptSide[] => {
       const bindings = bindingsIn(normal, side, prepared);
       const lines = side === 'left' ? prepared.m : prepared.n;
-      const byteLength = 4 * floatBytes(prepared) * Math.ceil(lines / 4) * k * batch;
+      const byteLength = bytesOfLines(prepared, lines) * batch;
       const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
       if (!isGiven || byteLength > MOST_BYTES || isOfBytes(normal[side])) return [];
-      return [{ side, given: bindings.map((binding) => places[binding]), lines, byteLength, seen: [], at: null }];
+      return [{ side, given: bindings.map((binding) => places[binding]), byteLength, seen: [], at: null }];
     });
     return sides.length > 0 ? new KeptSides(device, prepared, block, sides) : null;
   }
@@ -81,7 +80,7 @@ export class KeptSides implements KeptLines {
 
   *#pack(side: KeptSide, places: readonly Place[]): Work {
     const { device, prepared, block } = this;
-    const { lines, byteLength } = side;
+    const { byteLength } = side;
     if (device.keptBytes + byteLength > MOST_BYTES) return;
     let start;
     try {
@@ -91,23 +90,9 @@ export class KeptSides implements KeptLines {
     }
     let isPacked = false;
     try {
-      const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(prepared.k, 1) / 4) * 4);
       for (let batch = 0; batch < prepared.batch; batch++) {
         const own = start + (byteLength / prepared.batch) * batch;
-        for (let from = 0; from < lines; from += atOnce) {
-          const count = Math.min(atOnce, lines - from);
-          device.launches.packLines(
-            prepared,
-            side.side,
-            block,
-            places,
-            batch,
-            from,
-            count,
-            own + floatBytes(prepared) * from * prepared.k,
-          );
-          yield;
-        }
+        yield* device.launches.packAll(prepared, side.side, block, places, batch, own);
       }
       isPacked = true;
     } finally {

@@ -1,10 +1,17 @@
 import type { DeviceBuffer } from '@cresset/tensor';
-import type { CommandList, Kernel, LaunchRecorder, PreparedLaunch, RecordedLaunch } from '@cresset/tensorexpr';
+import {
+  runningSoftmaxOf,
+  type CommandList,
+  type Kernel,
+  type LaunchRecorder,
+  type PreparedLaunch,
+  type RecordedLaunch,
+} from '@cresset/tensorexpr';
 import { writeParam } from '../nests/launch-block.ts';
 import { KeptSides } from './kept-sides.ts';
 import type { ListHost } from './list-host.ts';
 import { hasLongPoints } from './long-loops.ts';
-import { bytesOfBlock, writeParams, writePlaces, type Place } from './launches.ts';
+import { bytesOfBlock, writeParams, writePlaces, type Place } from './launch-memory.ts';
 import { PIECE_STEPS, type PreparedKernel } from './programs.ts';
 import type { Work } from './turns.ts';
 import type { WasmBuffer } from './wasm-buffer.ts';
@@ -56,7 +63,9 @@ export class LaunchLists implements LaunchRecorder {
 
   prepare(kernel: Kernel): PreparedLaunch | null {
     const prepared = this.device.prepare(kernel);
-    return hasLongPoints(prepared) ? null : prepared;
+    // As a nest, attention works out each score anew for each column.
+    const isDear = prepared.kind === 'nest' && kernel.kind === 'contraction' && runningSoftmaxOf(kernel) !== null;
+    return isDear || hasLongPoints(prepared) ? null : prepared;
   }
 
   /** The thread does one after the other anyway. */

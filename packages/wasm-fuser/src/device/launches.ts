@@ -1,10 +1,9 @@
-import type { KernelSignature } from '@cresset/tensorexpr';
-import type { LinearMemory } from '../linear-memory.ts';
-import { bindingPlace, blockBytes, writeParam } from '../nests/launch-block.ts';
 import { LINE_DONE } from '../routines/routine-functions.ts';
 import { perform, type Call, type Task } from '../threads/task.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
+import { runAttention } from './attention.ts';
 import { aligned, type ImageLayout } from './image-layout.ts';
+import { floatBytes, type KeptLines, type MemoryHost, type Place } from './launch-memory.ts';
 import {
   PIECE_STEPS,
   type PreparedContraction,
@@ -14,12 +13,6 @@ import {
 } from './programs.ts';
 import type { ProductModules } from './product-modules.ts';
 import type { Work } from './turns.ts';
-
-/** Where a binding lies. */
-export interface Place {
-  readonly address: number;
-  readonly byteLength: number;
-}
 
 /** Elements of packed lines that are multiplied at once, and of their sums: they stay in the second cache. */
 const BLOCK = 1 << 18;
@@ -31,39 +24,6 @@ const PART = { steps: 1 << 15, products: 1 << 18, packed: 1 << 15 };
 /** Rows and columns of which tiles of any shape are made. */
 const TILE_ROWS = 12;
 const TILE_COLUMNS = 24;
-
-export const bytesOfBlock = ({ bindings, params }: KernelSignature): number =>
-  blockBytes(bindings.length, params.length);
-
-/** Writes params to where a launch finds them. One that is open stays so: nothing goes by what it is. */
-export function writeParams({ view }: LinearMemory, block: number, signature: KernelSignature): void {
-  signature.params.forEach((param, at) =>
-    writeParam(view, block, signature, at, param.open ? param.open.value : param.value),
-  );
-}
-
-/** Writes where bindings lie. */
-export function writePlaces(memory: LinearMemory, block: number, places: readonly Place[]): void {
-  const { integers } = memory;
-  for (let at = 0; at < places.length; at++) {
-    const to = (block + bindingPlace(at)) >>> 2;
-    integers[to] = places[at].address;
-    integers[to + 1] = places[at].byteLength;
-  }
-}
-
-/** Packed lines that stay from launch to launch. */
-export interface KeptLines {
-  /** Where those of one of the batch lie; null where they are to be packed. */
-  at(side: 'left' | 'right', batch: number): number | null;
-}
-
-/** Who has the memory. */
-export interface MemoryHost {
-  readonly linear: LinearMemory;
-  /** As `linear.take`; throws a CressetError where there is no more memory. */
-  takeMemory(byteLength: number): number;
-}
 
 /** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. What is worth it is shared with threads that help. */
 export class Launches {
@@ -88,7 +48,11 @@ export class Launches {
       const { image } = prepared;
       if (image && (kept?.at('right', 0) ?? null) === null) {
         yield* this.#multiplyImage(prepared, image, block, places, kept);
-      } else yield* this.#multiply(prepared, block, places, kept);
+      } else yield* this.multiply(prepared, block, places, kept, 0, prepared.batch);
+      return;
+    }
+    if (prepared.kind === 'attention') {
+      yield* runAttention(this, this.host, prepared, block, places);
       return;
     }
     if (prepared.kind === 'routine') {
@@ -169,8 +133,16 @@ export class Launches {
     }
   }
 
-  *#multiply(prepared: PreparedContraction, block: number, places: readonly Place[], kept: KeptLines | null): Work {
-    const { batch, m, n, k } = prepared;
+  /** Does some products of the batch, of packed sides. */
+  *multiply(
+    prepared: PreparedContraction,
+    block: number,
+    places: readonly Place[],
+    kept: KeptLines | null,
+    first: number,
+    end: number,
+  ): Work {
+    const { m, n, k } = prepared;
     const depth = Math.max(k, 1);
     const lines = (elements: number): number => Math.min(1024, Math.max(4, Math.floor(elements / depth / 4) * 4));
     const height = Math.min(m, lines(BLOCK));
@@ -182,7 +154,7 @@ export class Launches {
     const scratch = this.#take(sizes.reduce((sum, size) => sum + size, 0));
     const [leftAt, rightAt, sums] = [scratch, scratch + sizes[0], scratch + sizes[0] + sizes[1]];
     let done = 0;
-    for (let b = 0; b < batch; b++) {
+    for (let b = first; b < end; b++) {
       const keptLeft = kept?.at('left', b) ?? null;
       const keptRight = kept?.at('right', b) ?? null;
       for (let j = 0; j < n; j += width) {
@@ -333,6 +305,25 @@ export class Launches {
     this.#do(tasks);
   }
 
+  /** Packs all lines of one side of a product, some at a time. */
+  *packAll(
+    prepared: PreparedContraction,
+    side: 'left' | 'right',
+    block: number,
+    places: readonly Place[],
+    batch: number,
+    to: number,
+  ): Work {
+    const { m, n, k } = prepared;
+    const lines = side === 'left' ? m : n;
+    const atOnce = Math.max(4, Math.floor(PIECE_STEPS / Math.max(k, 1) / 4) * 4);
+    for (let from = 0; from < lines; from += atOnce) {
+      const count = Math.min(atOnce, lines - from);
+      this.packLines(prepared, side, block, places, batch, from, count, to + floatBytes(prepared) * from * k);
+      yield;
+    }
+  }
+
   /** Packs lines of one side of a product. */
   packLines(
     prepared: PreparedContraction,
@@ -382,9 +373,6 @@ export class Launches {
     return this.#scratch;
   }
 }
-
-/** Bytes of a number that a contraction multiplies, packed. */
-export const floatBytes = ({ signature }: PreparedContraction): number => (signature.hasDoubles ? 8 : 4);
 
 const callOf = (
   { functions, module }: { readonly functions: object; readonly module: number | null },

@@ -1,5 +1,6 @@
 import type { DeviceCounters, Kernel } from '@cresset/tensorexpr';
-import type { Launches, MemoryHost } from './launches.ts';
+import type { MemoryHost } from './launch-memory.ts';
+import type { Launches } from './launches.ts';
 import type { PreparedKernel } from './programs.ts';
 import type { Turns } from './turns.ts';
 

@@ -6,8 +6,10 @@ import {
   normalise,
   param,
   pointsOf,
+  runningSoftmaxOf,
   signatureOf,
   workOf,
+  type Contraction,
   type Kernel,
   type KernelSignature,
   type LoopNest,
@@ -33,13 +35,14 @@ import { linesOf, type RoutineLines } from '../routines/routines.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
+import { prepareAttention, type PreparedAttention } from './attention.ts';
 import { imageLayout, type ImageLayout } from './image-layout.ts';
 import { plainLines, type PlainLines } from './plain-lines.ts';
 
 /** Steps of `workOf` between two stops. */
 export const PIECE_STEPS = 1 << 22;
 
-interface Prepared extends PreparedLaunch {
+export interface Prepared extends PreparedLaunch {
   readonly label: string;
   readonly signature: KernelSignature;
   /** The number of its module for other threads; null where only this one may call its functions. */
@@ -88,7 +91,7 @@ export interface PreparedRoutine extends Prepared {
   readonly functions: RoutineFunctions;
 }
 
-export type PreparedKernel = PreparedNest | PreparedContraction | PreparedRoutine;
+export type PreparedKernel = PreparedNest | PreparedContraction | PreparedRoutine | PreparedAttention;
 
 /** Lines of either side, and elements of a line, below which packing takes longer than it saves. */
 const LEAST_LINES = 4;
@@ -120,6 +123,8 @@ export class Programs {
       const normal = normalise(kernel) as Recurrence;
       return this.#inPieces(normal, goesByLine(normal) ? pointsOf(normal.axes) : extentOf(normal.time), kernel);
     }
+    const attention = this.#attention(kernel);
+    if (attention) return attention;
     const { batch, m, n, k } = kernel;
     if (extentOf(k) < LEAST_DEPTH || pointsOf([...batch, m, n]) === 0) return this.#nest(asNest(kernel), kernel);
     const normal = joinDigits(normalise(kernel) as NormalContraction);
@@ -180,6 +185,17 @@ export class Programs {
     const { label } = routine;
     const compiled = this.#compiled<RoutineFunctions>(key, label, () => this.#writeRoutine(lines));
     return { kind: 'routine', lines, label, signature, bindings, params: signature.params, kernel: null, ...compiled };
+  }
+
+  #attention(kernel: Contraction): PreparedAttention | null {
+    const attention = runningSoftmaxOf(kernel);
+    if (!attention) return null;
+    const signature = signatureOf(attention);
+    const { bindings, params } = signature;
+    const now = performance.now();
+    const compilation = { begin: now, end: now };
+    const whole = { label: kernel.label, signature, bindings, params, kernel, module: null, compilation };
+    return prepareAttention(attention, whole, (step) => this.prepare(step));
   }
 
   #nest(nest: LoopNest, kernel: Kernel): PreparedNest {
@@ -251,8 +267,13 @@ export class Programs {
     return compiled as Compiled<Functions>;
   }
 
-  /** The bytes of a kernel's module, which nobody keeps: they are written once more. */
-  moduleOf(prepared: PreparedKernel): Uint8Array {
+  /** The bytes of a kernel's modules, which nobody keeps: they are written once more. */
+  modulesOf(prepared: PreparedKernel): Uint8Array[] {
+    if (prepared.kind !== 'attention') return [this.#moduleOf(prepared)];
+    return [prepared.scores, prepared.softmax, prepared.product].map((step) => this.#moduleOf(step));
+  }
+
+  #moduleOf(prepared: PreparedNest | PreparedContraction | PreparedRoutine): Uint8Array {
     if (prepared.kind === 'routine') return this.#writeRoutine(prepared.lines).bytes();
     const { normal, signature } = prepared;
     const windows = normal.kind === 'contraction' && !signature.hasDoubles ? windowsOf(normal) : null;

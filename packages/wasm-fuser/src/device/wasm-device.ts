@@ -26,7 +26,8 @@ import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
 import type { LaunchProbe } from './launch-probe.ts';
 import { hasLongPoints, withShortPoints, type LongNest } from './long-loops.ts';
-import { bytesOfBlock, Launches, writeParams, writePlaces } from './launches.ts';
+import { bytesOfBlock, writeParams, writePlaces } from './launch-memory.ts';
+import { Launches } from './launches.ts';
 import { ProductModules } from './product-modules.ts';
 import { Programs, type PreparedKernel } from './programs.ts';
 import { Turns, type Work } from './turns.ts';
@@ -247,9 +248,9 @@ export class WasmDevice implements ComputeDevice {
     return new WasmProfiler(this);
   }
 
-  /** The module that a kernel's functions are in, once more. */
-  moduleOf(prepared: PreparedKernel): Uint8Array {
-    return this.#programs.moduleOf(prepared);
+  /** The modules that a kernel's functions are in, once more. */
+  modulesOf(prepared: PreparedKernel): Uint8Array[] {
+    return this.#programs.modulesOf(prepared);
   }
 
   memory(): DeviceMemoryUse {

@@ -63,12 +63,13 @@ export class LaunchBlock {
 export function writeParam(
   view: DataView,
   block: number,
-  { bindings, params, hasDoubles }: KernelSignature,
+  signature: KernelSignature,
   param: number,
   value: number | bigint | boolean,
 ): void {
+  const { params, hasDoubles } = signature;
   const { type } = params[param];
-  const at = block + PLACE * (bindings.length + param);
+  const at = block + paramPlace(signature, param);
   if (type === 'float' && hasDoubles) view.setFloat64(at, Number(value), true);
   else if (type === 'float') view.setFloat32(at, Number(value), true);
   else if (type === 'i64') view.setBigInt64(at, BigInt.asIntN(64, BigInt(value)), true);
@@ -76,3 +77,5 @@ export function writeParam(
 }
 
 export const bindingPlace = (binding: number): number => PLACE * binding;
+
+export const paramPlace = ({ bindings }: KernelSignature, param: number): number => PLACE * (bindings.length + param);

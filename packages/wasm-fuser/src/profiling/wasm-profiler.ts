@@ -54,7 +54,7 @@ export class WasmProfiler implements DeviceProfiler {
   #textOf(prepared: PreparedKernel): string {
     let text = this.#texts.get(prepared);
     if (text === undefined) {
-      this.#texts.set(prepared, (text = moduleText(this.device.moduleOf(prepared))));
+      this.#texts.set(prepared, (text = this.device.modulesOf(prepared).map(moduleText).join('\n')));
       this.#compilations.set(text, prepared.compilation);
     }
     return text;

@@ -225,7 +225,9 @@ function scoreOf(
 /** One kernel where the device keeps a running softmax and nobody wants the weights. */
 function lowerAttention(args: AttentionArgs, [out, weights]: readonly Tensor[], context: LoweringContext): void {
   if (out.numel === 0) return;
-  const isOne = !weights && keepsRunningSoftmax(out.sizes[out.dim - 1], context.device.capabilities);
+  const [rows, columns] = out.sizes.slice(-2);
+  const [positions, depth] = args.key.sizes.slice(-2);
+  const isOne = !weights && keepsRunningSoftmax({ rows, columns, positions, depth }, context.device.capabilities);
   if (isOne) context.launch(wholeAttention(args, out));
   else lowerInSteps(args, out, weights, context);
 }
