@@ -44,11 +44,11 @@ export class KeptSides implements KeptLines {
     given: number,
   ): KeptSides | null {
     if (prepared.kind !== 'contraction') return null;
-    const { normal, signature, batch } = prepared;
+    const { normal, signature } = prepared;
     const sides = (['left', 'right'] as const).flatMap((side): KeptSide[] => {
       const bindings = bindingsIn(normal, side, prepared);
       const lines = side === 'left' ? prepared.m : prepared.n;
-      const byteLength = bytesOfLines(prepared, lines) * batch;
+      const byteLength = bytesOfLines(prepared, lines) * copiesOf(prepared, side);
       const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
       if (!isGiven || byteLength > MOST_BYTES || isOfBytes(normal[side])) return [];
       return [{ side, given: bindings.map((binding) => places[binding]), byteLength, seen: [], at: null }];
@@ -75,7 +75,7 @@ export class KeptSides implements KeptLines {
   at(side: 'left' | 'right', batch: number): number | null {
     const kept = this.#sides.find((each) => each.side === side);
     if (!kept || kept.at === null) return null;
-    return kept.at + (kept.byteLength / this.prepared.batch) * batch;
+    return kept.at + (this.prepared.shared[side] ? 0 : (kept.byteLength / this.prepared.batch) * batch);
   }
 
   *#pack(side: KeptSide, places: readonly Place[]): Work {
@@ -90,8 +90,9 @@ export class KeptSides implements KeptLines {
     }
     let isPacked = false;
     try {
-      for (let batch = 0; batch < prepared.batch; batch++) {
-        const own = start + (byteLength / prepared.batch) * batch;
+      const copies = copiesOf(prepared, side.side);
+      for (let batch = 0; batch < copies; batch++) {
+        const own = start + (byteLength / copies) * batch;
         yield* device.launches.packAll(prepared, side.side, block, places, batch, own);
       }
       isPacked = true;
@@ -113,6 +114,9 @@ export class KeptSides implements KeptLines {
     this.#sides.forEach((side) => this.#drop(side));
   }
 }
+
+/** As many as the batch has, unless a side is the same for all of it. */
+const copiesOf = ({ batch, shared }: PreparedContraction, side: 'left' | 'right'): number => (shared[side] ? 1 : batch);
 
 /** Whether a side is worked out of elements of a byte: its lines would take four times as much memory as these do, or eight where two weights share one. */
 const isOfBytes = (side: Expr): boolean =>

@@ -142,7 +142,7 @@ export class Launches {
     first: number,
     end: number,
   ): Work {
-    const { m, n, k } = prepared;
+    const { m, n, k, shared } = prepared;
     const depth = Math.max(k, 1);
     const lines = (elements: number): number => Math.min(1024, Math.max(4, Math.floor(elements / depth / 4) * 4));
     const height = Math.min(m, lines(BLOCK));
@@ -159,13 +159,14 @@ export class Launches {
       const keptRight = kept?.at('right', b) ?? null;
       for (let j = 0; j < n; j += width) {
         const columns = Math.min(width, n - j);
-        if (keptRight === null) this.packLines(prepared, 'right', block, places, b, j, columns, rightAt);
+        const hasRight = shared.right && b > first && columns === n;
+        if (keptRight === null && !hasRight) this.packLines(prepared, 'right', block, places, b, j, columns, rightAt);
         const right = keptRight === null ? rightAt : keptRight + size * j * k;
         for (let i = 0; i < m; i += height) {
           const rows = Math.min(height, m - i);
           const own = isWhole ? leftAt + size * i * k : leftAt;
-          if (keptLeft === null && (!isWhole || j === 0))
-            this.packLines(prepared, 'left', block, places, b, i, rows, own);
+          const hasLeft = isWhole && (j > 0 || (shared.left && b > first));
+          if (keptLeft === null && !hasLeft) this.packLines(prepared, 'left', block, places, b, i, rows, own);
           const left = keptLeft === null ? own : keptLeft + size * i * k;
           this.#multiplyBlock(prepared, block, b, [i, rows, left], [j, columns, right], sums);
           done += rows * columns * depth;
@@ -218,7 +219,7 @@ export class Launches {
     places: readonly Place[],
     kept: KeptLines | null,
   ): Work {
-    const { batch, m, k } = prepared;
+    const { batch, m, k, shared } = prepared;
     const { lines, bandLines, planeLines, pitch, vectors, imageBytes, leftBytes, table } = layout;
     const together = layout.groups;
     const tableAt = this.#take(layout.scratchBytes);
@@ -230,7 +231,8 @@ export class Launches {
     for (let b = 0; b < batch; b += together) {
       const groups = Math.min(together, batch - b);
       const keptLeft = kept?.at('left', b) ?? null;
-      for (let group = 0; keptLeft === null && group < groups; group++) {
+      const packed = !shared.left ? groups : b === 0 ? 1 : 0;
+      for (let group = 0; keptLeft === null && group < packed; group++) {
         this.packLines(prepared, 'left', block, places, b + group, 0, m, leftAt + group * leftBytes);
       }
       for (let line = 0; line < lines; line += bandLines) {
@@ -268,8 +270,9 @@ export class Launches {
     [line, band]: readonly [first: number, count: number],
     at: { readonly left: number; readonly image: number; readonly table: number; readonly sums: number },
   ): void {
-    const { k } = prepared;
-    const { pitch, vectors, imageBytes, leftBytes } = layout;
+    const { k, shared } = prepared;
+    const { pitch, vectors, imageBytes } = layout;
+    const leftBytes = shared.left ? 0 : layout.leftBytes;
     const work = groups * rows * band * vectors * 4 * k;
     const counts = [groups, band, Math.ceil(rows / TILE_ROWS)];
     const longest = counts.indexOf(Math.max(...counts));

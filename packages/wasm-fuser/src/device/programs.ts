@@ -2,6 +2,7 @@ import { CressetError } from '@cresset/ir';
 import {
   asNest,
   extentOf,
+  FreeAxes,
   joinDigits,
   normalise,
   param,
@@ -10,6 +11,7 @@ import {
   signatureOf,
   workOf,
   type Contraction,
+  type Expr,
   type Kernel,
   type KernelSignature,
   type LoopNest,
@@ -80,6 +82,8 @@ export interface PreparedContraction extends Prepared {
   readonly k: number;
   readonly left: PlainLines | null;
   readonly right: PlainLines | null;
+  /** Sides that are the same for all of the batch, as filters are for all pictures: their lines are packed once. */
+  readonly shared: { readonly left: boolean; readonly right: boolean };
   /** How columns lie in an image; null where they are no windows, or too few of them lie beside each other. */
   readonly image: ImageLayout | null;
 }
@@ -162,6 +166,7 @@ export class Programs {
       // The products' own function packs lines of singles.
       left: signature.hasDoubles ? null : left,
       right: signature.hasDoubles ? null : right,
+      shared: { left: isShared(normal, normal.left), right: isShared(normal, normal.right) },
       image,
     };
   }
@@ -303,6 +308,12 @@ export class Programs {
       throw new CressetError('DEVICE_SHADER', `${label} does not compile: ${String(error)}`, { cause: error });
     }
   }
+}
+
+function isShared({ batch }: NormalContraction, side: Expr): boolean {
+  if (batch.length === 0) return true;
+  const free = new FreeAxes().of(side);
+  return !batch.some((axis) => free.has(axis));
 }
 
 type AnyFunctions = NestFunctions | ContractionFunctions | RoutineFunctions;

@@ -24,6 +24,11 @@ import { reshapeView } from '../../kernels/views.ts';
  */
 export function lowerConvolution(label: string, convolution: Convolution, out: Tensor, context: LoweringContext): void {
   if (out.numel === 0) return;
+  const phases = context.device.capabilities.host ? phasesOf(convolution, out) : [];
+  if (phases.length > 0) {
+    for (const phase of phases) lowerConvolution(label, phase.convolution, phase.out, context);
+    return;
+  }
   if (isMatrixProduct(convolution) && lowerPointwise(label, convolution, out, context)) return;
   const { groups, inChannels, outChannels, kernel, transposed, stride } = convolution;
   const type = exprTypeOf(out.dtype);
@@ -103,6 +108,55 @@ function spreads({ transposed, kernel, stride, padding, dilation, output_padding
     kernel.every((size, dim) => size === stride[dim] && (size === 1 || dilation[dim] === 1)) &&
     [...padding, ...output_padding].every((size) => size === 0)
   );
+}
+
+/** Multiplications below which launches of their own cost more than those by zero do. */
+const LEAST_WORK = 1 << 18;
+
+/**
+ * A transposed convolution as one for each place that results may have between two elements of its input, as far as these are apart: elements of the
+ * filters that fall on an input element there are every `stride`th, and nothing is multiplied by what is no input. None where that is one already.
+ *
+ *     stride 2, filters a b c      results 0 2 4 …: a and c      results 1 3 5 …: b
+ */
+function phasesOf(convolution: Convolution, out: Tensor): { convolution: Convolution; out: Tensor }[] {
+  const { weight, kernel, stride, padding, dilation, transposed, inChannels, outputSize } = convolution;
+  const isApart =
+    transposed &&
+    stride.some((step) => step > 1) &&
+    kernel.every((size, dim) => size >= stride[dim] && outputSize[dim] >= stride[dim] && dilation[dim] === 1) &&
+    !spreads(convolution) &&
+    out.numel * inChannels * numelOf(kernel) >= LEAST_WORK;
+  if (!isApart) return [];
+  const places = stride.reduce<number[][]>(
+    (all, step) => all.flatMap((place) => Array.from({ length: step }, (_, at) => [...place, at])),
+    [[]],
+  );
+  return places.map((place) => {
+    const first = place.map((own, dim) => (own + padding[dim]) % stride[dim]);
+    const taps = everyNth(weight, first, stride);
+    const results = everyNth(out, place, stride);
+    return {
+      convolution: {
+        ...convolution,
+        weight: taps,
+        kernel: taps.sizes.slice(2),
+        stride: stride.map(() => 1),
+        padding: place.map((own, dim) => Math.floor((own + padding[dim]) / stride[dim])),
+        output_padding: stride.map(() => 0),
+        outputSize: results.sizes.slice(2),
+      },
+      out: results,
+    };
+  });
+}
+
+/** Elements of planes from `first` on, `steps` apart. */
+function everyNth(tensor: Tensor, first: readonly number[], steps: readonly number[]): Tensor {
+  const sizes = tensor.sizes.map((size, dim) => (dim < 2 ? size : Math.ceil((size - first[dim - 2]) / steps[dim - 2])));
+  const strides = tensor.strides.map((stride, dim) => (dim < 2 ? stride : stride * steps[dim - 2]));
+  const begin = first.reduce((sum, at, dim) => sum + at * tensor.strides[dim + 2], tensor.storageOffset);
+  return tensor.asStrided(sizes, strides, begin);
 }
 
 /** Whether windows go beyond the end of an input that nothing is in front of: where `same` needs one more behind than in front. */
