@@ -68,15 +68,20 @@ export class Launches {
 
   /** Goes over points of a nest. */
   runPoints(
-    { functions, module, steps, points, pointsTogether }: PreparedNest,
+    { functions, module, steps, points, pointsTogether, sequences }: PreparedNest,
     block: number,
     from: number,
     to: number,
   ): void {
-    const parts =
-      module === null ? [] : this.#partsOf(to - from, pointsTogether, (steps / points) * (to - from), PART.steps);
+    const { count, together } = sequences ?? { count: to - from, together: pointsTogether };
+    const work = (steps / points) * (to - from);
+    const parts = module === null ? [] : this.#partsOf(count, together, work, PART.steps);
     if (parts.length < 2) {
-      functions.run(block, from, to);
+      functions.run(block, from, to, 0, count);
+      return;
+    }
+    if (sequences) {
+      this.#do(parts.map(([first, end]) => [callOf({ functions, module }, 'run', block, from, to, first, end)]));
       return;
     }
     this.threads!.run(

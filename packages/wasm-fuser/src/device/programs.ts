@@ -29,7 +29,7 @@ import {
   type ContractionFunctions,
   type NestFunctions,
 } from '../nests/kernel-module.ts';
-import { goesByLine, pointsOfNest } from '../nests/nest-writer.ts';
+import { goesByLine, pointsOfNest, sequencesOf } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import type { RoutineFunctions } from '../routines/routine-functions.ts';
@@ -67,6 +67,8 @@ export interface PreparedNest extends Prepared {
   readonly pointsAtOnce: number;
   /** Stretches of points begin at multiples of this. */
   readonly pointsTogether: number;
+  /** Sequences of a recurrence that is taken step by step, of which stretches of `together` may be done beside each other; null for others. */
+  readonly sequences: { readonly count: number; readonly together: number } | null;
   /** Steps of all points. */
   readonly steps: number;
 }
@@ -237,6 +239,7 @@ export class Programs {
       points: isEmpty ? 0 : points,
       pointsAtOnce: atOnce,
       pointsTogether: least,
+      sequences: normal.kind === 'recurrence' ? stretchesOf(normal) : null,
       steps: isEmpty ? 0 : points * steps,
     };
   }
@@ -328,8 +331,16 @@ interface Compiled<Functions> {
 const termsOf = (normal: LoopNest): StoredTerms | null =>
   pointsOfNest(normal).lanes === normal.innerAxes[0] ? storedTerms(normal) : null;
 
-/** Whether points can be worked out in any order: steps of a recurrence cannot, nor what adds to the same element. */
+/** Whether points, or sequences of a recurrence, can be worked out beside each other: not what adds to the same element. */
 const hasPointsApart = (normal: LoopNest | Recurrence): boolean =>
-  (normal.kind === 'nest' || goesByLine(normal)) && normal.stores.every(({ combine }) => combine === undefined);
+  normal.stores.every(({ combine }) => combine === undefined);
+
+/** Where elements of sequences are the innermost loop, several vectors of them go on together. */
+function stretchesOf(normal: Recurrence): PreparedNest['sequences'] {
+  if (goesByLine(normal)) return null;
+  const axis = sequencesOf(normal);
+  const isInnermost = normal.axes.length + normal.innerAxes.length === 1;
+  return axis ? { count: extentOf(axis), together: isInnermost ? 16 : 1 } : { count: 1, together: 1 };
+}
 
 const keyOf = (kernel: NormalKernel, { key }: KernelSignature): string => `${kernel.kind}${key}${lengthsKey(kernel)}`;

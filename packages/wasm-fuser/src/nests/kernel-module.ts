@@ -16,9 +16,9 @@ import { tileOf } from './tiles.ts';
 import type { StoredTerms } from './stored-terms.ts';
 import type { Windows } from './windows.ts';
 
-/** A nest as functions of the address of its launch block and the points, steps or lines to go over. */
+/** A nest as functions of the address of its launch block and the points, steps or lines to go over; of steps, for which sequences. */
 export interface NestFunctions {
-  run(block: number, from: number, to: number): void;
+  run(block: number, from: number, to: number, first?: number, end?: number): void;
 }
 
 /** What a contraction is made of, beside the product of what was packed. */

@@ -73,8 +73,14 @@ export function goesByLine({ axes, innerAxes, time, stores }: Recurrence): boole
   });
 }
 
+/** The loop of a recurrence, taken step by step, of which stretches have nothing to do with each other: sequences, or their elements. */
+export function sequencesOf(kernel: Recurrence): AxisExpr | null {
+  return goesByLine(kernel) ? null : (kernel.axes[0] ?? null);
+}
+
 /**
- * Defines `run(block, from, to)`: a nest for these of its points, or these steps or lines of a recurrence. Four steps of the innermost loop are taken
+ * Defines `run(block, from, to)`: a nest for these of its points, or these steps or lines of a recurrence; of one that is taken step by step
+ * `run(block, from, to, first, end)`, which goes over these of its sequences. Four steps of the innermost loop are taken
  * at once, or four of a reduction's where its elements are the ones that lie side by side.
  */
 export function writeLoops(
@@ -86,7 +92,8 @@ export function writeLoops(
   const single = loopsOfSingleSteps(nest);
   for (;;) {
     try {
-      module.define('run', 3, (body, pointer, from, to) => {
+      const isBySteps = nest.kind === 'recurrence' && !goesByLine(nest);
+      module.define('run', isBySteps ? 5 : 3, (body, pointer, from, to, first, end) => {
         const root = Scope.root();
         const writer = new ExpressionWriter(module, body, signature, pointer, root, single);
         if (nest.kind === 'recurrence') writer.changeOverTime(nest);
@@ -97,7 +104,7 @@ export function writeLoops(
         writer.markRisky(roots);
         if (nest.kind === 'nest') writePoints(writer, nest, root, from.get, to.get);
         else if (goesByLine(nest)) writeLines(writer, nest, root, from.get, to.get);
-        else writeSteps(writer, nest, root, from.get, to.get);
+        else writeSteps(writer, nest, root, [from.get, to.get], [first.get, end.get]);
         return root.code;
       });
       return;
@@ -165,16 +172,26 @@ function groupsAlong(axis: AxisExpr, stores: readonly Store[]): number {
   return reductionsIn(stores.flatMap(expressionsOf)).some((reduction) => freeAxes.of(reduction).has(axis)) ? GROUPS : 1;
 }
 
-function writeSteps(writer: ExpressionWriter, kernel: Recurrence, root: Scope, from: Code, to: Code): void {
+function writeSteps(
+  writer: ExpressionWriter,
+  kernel: Recurrence,
+  root: Scope,
+  [from, to]: readonly [Code, Code],
+  some: readonly [first: Code, end: Code],
+): void {
   const points = [...kernel.axes, ...kernel.innerAxes];
   const innermost = points.pop();
   const stores = (scope: Scope): void => writeStores(writer, kernel.stores, scope);
+  const [sequences] = kernel.axes;
+  const rangeOf = (axis: AxisExpr): readonly [Code, Code] =>
+    axis === sequences ? some : [i32.const(0), writer.valueIn('scalar', axis.extent, root)];
+  const loops = ([axis, ...rest]: readonly AxisExpr[], scope: Scope): void => {
+    if (axis) writer.steps(axis, ...rangeOf(axis), scope, (inner) => loops(rest, inner));
+    else writer.allSteps(innermost!, ...rangeOf(innermost!), scope, stores, groupsAlong(innermost!, kernel.stores));
+  };
   writer.steps(kernel.time, from, to, root, (step) => {
-    if (!innermost) return stores(step);
-    writer.loops(points, step, (outer) => {
-      const extent = writer.valueIn('scalar', innermost.extent, root);
-      writer.allSteps(innermost, i32.const(0), extent, outer, stores, groupsAlong(innermost, kernel.stores));
-    });
+    if (innermost) loops(points, step);
+    else stores(step);
   });
 }
 

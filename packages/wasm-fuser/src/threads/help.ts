@@ -66,8 +66,8 @@ export function help({ memory, block, words, taskBits, names }: HelperStart): vo
   Atomics.add(shared, at(words.ready), 1);
   let seen = 0;
   for (;;) {
-    // Jobs often follow each other at once, and to be woken takes longer.
-    for (let look = 0; look < 2000 && Atomics.load(shared, at(words.job)) === seen; look++);
+    // Jobs of a call follow each other within some tenths of a millisecond, and to be woken takes about as long as the work that is worth sharing.
+    for (let look = 0; look < 100_000 && Atomics.load(shared, at(words.job)) === seen; look++);
     Atomics.wait(shared, at(words.job), seen);
     seen = Atomics.load(shared, at(words.job));
     if (seen < 0) return;

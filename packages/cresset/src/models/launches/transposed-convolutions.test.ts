@@ -1,5 +1,5 @@
 import { registerAllParts } from '@cresset/runtime';
-import { Tensor } from '@cresset/tensor';
+import type { Tensor } from '@cresset/tensor';
 import { WasmDevice } from '@cresset/wasm-fuser/parts/device';
 import { describe, expect, test } from 'vitest';
 import { PythonFunctions, tensorOf } from '../python-functions-fixture.ts';
