@@ -7,12 +7,16 @@ import type { WasmBuffer } from './wasm-buffer.ts';
 
 /** Bytes of packed weights that are kept at most. */
 const MOST_BYTES = 512 << 20;
+/** From so many on sides of 16 bits are worked out each time. */
+const MOST_WIDENED = 64 << 20;
 
 interface KeptSide {
   readonly side: 'left' | 'right';
   /** Bindings that it reads, and where among those given they come from. */
   readonly given: readonly number[];
   readonly byteLength: number;
+  /** Bytes that all that is kept may have with it. */
+  readonly most: number;
   /** The buffers and counts of writes that it was seen with. */
   seen: (WasmBuffer | number)[];
   /** Where its lines lie packed; null where they do not, or not yet. */
@@ -50,8 +54,9 @@ export class KeptSides implements KeptLines {
       const lines = side === 'left' ? prepared.m : prepared.n;
       const byteLength = bytesOfLines(prepared, lines) * copiesOf(prepared, side);
       const isGiven = bindings.every((binding) => places[binding] < given && !signature.bindings[binding].stored);
-      if (!isGiven || byteLength > MOST_BYTES || isOfBytes(normal[side])) return [];
-      return [{ side, given: bindings.map((binding) => places[binding]), byteLength, seen: [], at: null }];
+      const most = mostFor(normal[side]);
+      if (!isGiven || byteLength > most) return [];
+      return [{ side, given: bindings.map((binding) => places[binding]), byteLength, most, seen: [], at: null }];
     });
     return sides.length > 0 ? new KeptSides(device, prepared, block, sides) : null;
   }
@@ -81,7 +86,7 @@ export class KeptSides implements KeptLines {
   *#pack(side: KeptSide, places: readonly Place[]): Work {
     const { device, prepared, block } = this;
     const { byteLength } = side;
-    if (device.keptBytes + byteLength > MOST_BYTES) return;
+    if (device.keptBytes + byteLength > side.most) return;
     let start;
     try {
       start = device.linear.take(byteLength);
@@ -118,9 +123,15 @@ export class KeptSides implements KeptLines {
 /** As many as the batch has, unless a side is the same for all of it. */
 const copiesOf = ({ batch, shared }: PreparedContraction, side: 'left' | 'right'): number => (shared[side] ? 1 : batch);
 
-/** Whether a side is worked out of elements of a byte: its lines would take four times as much memory as these do, or eight where two weights share one. */
-const isOfBytes = (side: Expr): boolean =>
-  loadsIn([side]).some(({ operand: { dtype } }) => dtype === 'uint8' || dtype === 'int8');
+/**
+ * Up to how many bytes in all a side is kept: packed, elements of 16 bits take twice as much memory as they do themselves, and those of a byte four times, or
+ * eight where two weights share one.
+ */
+function mostFor(side: Expr): number {
+  const dtypes = loadsIn([side]).map(({ operand: { dtype } }) => dtype);
+  if (dtypes.some((dtype) => dtype === 'uint8' || dtype === 'int8')) return 0;
+  return dtypes.some((dtype) => dtype === 'float16' || dtype === 'bfloat16') ? MOST_WIDENED : MOST_BYTES;
+}
 
 function bindingsIn(kernel: NormalContraction, side: 'left' | 'right', { signature }: PreparedContraction): number[] {
   return [...new Set(loadsIn([kernel[side]]).map(({ operand }) => signature.bindingOf(operand)))];

@@ -186,3 +186,34 @@ test('plans and memory of the device of the host have a bound over ten thousand 
   functions.module.dispose();
   expect(lists).toBe(0);
 }, 600_000);
+
+describe('weights of 16 bits', () => {
+  const program = 'def f(x: Tensor, w: Tensor):\n    return torch.linear(x, w)\n';
+  const halves = async (dtype: string, ...sizes: number[]): Promise<Tensor> => {
+    const source = `def c(x: Tensor):\n    return x.to(torch.${dtype})\n`;
+    return (await new PythonFunctions(source, { device: null }).call('c', [tensorOf(sizes)])) as Tensor;
+  };
+
+  it.each([
+    ['float16', 512, 2],
+    ['bfloat16', 512, 2],
+    // 33 MB, which would be 67 MB.
+    ['float16', 4200, 0],
+  ])('%s, %d rows: packed they are kept as singles only where that is little', async (dtype, rows, times) => {
+    const device = new WasmDevice();
+    const functions = new PythonFunctions(program, { device, limits: { smallWork: -1 } });
+    const w = await halves(dtype, rows, rows === 512 ? 64 : 4000);
+    const x = await halves(dtype, 4, w.sizes[1]);
+    const numbers = async (on: PythonFunctions): Promise<Uint16Array> =>
+      Uint16Array.from(((await on.call('f', [x, w])) as Tensor).contiguousArray() as Uint16Array);
+    const wanted = rows === 512 ? await numbers(new PythonFunctions(program, { device: null })) : null;
+    for (let call = 0; call < 4; call++) {
+      const found = await numbers(functions);
+      // The last bit is as sums were rounded.
+      wanted?.forEach((bits, at) => expect(Math.abs(bits - found[at])).toBeLessThan(3));
+    }
+    expect(functions.module.lastRun!.replayed).toBeGreaterThan(0);
+    const ofInput = 2 * 2 * x.numel;
+    expect(device.keptBytes).toBe(times * 2 * w.numel + ofInput);
+  });
+});
