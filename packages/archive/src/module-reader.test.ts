@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { CressetError, SourceRange } from '@cresset/ir';
+import { ClassType, CompilationUnit, CressetError, registerCustomClass, SourceRange } from '@cresset/ir';
 import { Tensor } from '@cresset/tensor';
 import fc from 'fast-check';
 import { strToU8, unzipSync, zipSync } from 'fflate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MemorySource } from './sources/byte-source.ts';
 import { readModule } from './module-reader.ts';
 import { failure } from '../../../test-setup/failure.ts';
@@ -58,6 +58,53 @@ describe('readModule', () => {
     const original = range.original()!;
     expect(original.source.filename).toMatch(/digit_classifier\.py$/);
     expect(original.text()).toContain('softmax');
+  });
+
+  describe('while what a program needs is on its way', () => {
+    const codeFile = 'code/__torch__/digit_classifier.py';
+    const withCode = (added: string): Uint8Array => {
+      const code = new TextDecoder().decode(unzipSync(digits)[`digits/${codeFile}`]);
+      return withFiles({ [codeFile]: strToU8(code.replace('  training : bool\n', `  training : bool\n${added}`)) });
+    };
+
+    /** Reads a file; tells how many classes of it were known when what it needs had come. */
+    async function classesBefore(file: Uint8Array, arrive = (): void => {}): Promise<number> {
+      const registered = vi.spyOn(CompilationUnit.prototype, 'registerType');
+      try {
+        let before = 0;
+        const { module } = await readModule(file, {
+          beforeCompiling: async () => {
+            await new Promise((resolve) => setTimeout(resolve));
+            before = registered.mock.calls.length;
+            arrive();
+          },
+        });
+        expect(module.type.name).toBe('DigitClassifier');
+        return before;
+      } finally {
+        registered.mockRestore();
+      }
+    }
+
+    it('reads objects', async () => {
+      expect(await classesBefore(digits)).toBeGreaterThan(5);
+    });
+
+    it('waits where reading compiles something', async () => {
+      expect(await classesBefore(withCode('  # it has a __setstate__\n'))).toBe(0);
+    });
+
+    it('reads again what could not be read without it', async () => {
+      const name = '__torch__.torch.classes.testing.Late';
+      const file = withCode(`  late : Optional[${name}]\n`);
+      await expect(readModule(file)).rejects.toThrow('Late');
+      expect(await classesBefore(file, () => registerCustomClass(new ClassType(name)))).toBeGreaterThan(0);
+    });
+
+    it('fails where that cannot be had', async () => {
+      const beforeCompiling = (): Promise<void> => Promise.reject(new CressetError('PART_MISSING', 'not here'));
+      expect(await failure(readModule(digits, { beforeCompiling }))).toMatchObject({ code: 'PART_MISSING' });
+    });
   });
 
   it('gives extra files', async () => {

@@ -104,37 +104,38 @@ class ModuleReader {
       zip.read(`${root}data.pkl`),
       zip.has(`${root}constants.pkl`) ? zip.read(`${root}constants.pkl`) : null,
     ]);
+    const texts = [...code.values()].map(({ text }) => text);
     const pickles = constantsPickle ? [dataPickle, constantsPickle] : [dataPickle];
-    await this.#beforeCompiling?.({ code: [...code.values()].map(({ text }) => text), pickles });
+    const prepared = this.#beforeCompiling?.({ code: texts, pickles });
+    const readObjects = (): ReadObjects => {
+      const records = ['constants', 'data'].map((folder) => new StorageRecords(zip, `${root}${folder}/`, bigEndian));
+      const [inConstants, inData] = records;
+      const constants: IValue[] = [];
+      const importer = new SourceImporter({ sourceOf: (file) => code.get(`code/${file}`), constants, formatVersion });
+      const constantObjects = new ObjectPickle('constants.pkl', importer, {
+        storage: inConstants.reference.bind(inConstants),
+      });
+      if (constantsPickle) constants.push(...constantObjects.readItems(constantsPickle));
+      const objects = new ObjectPickle('data.pkl', importer, { storage: inData.reference.bind(inData) });
+      const module = objects.readModule(dataPickle);
+      const pendingStates = [...constantObjects.pendingStates, ...objects.pendingStates];
+      return { program: { module, unit: importer.unit, constants, pendingStates }, records };
+    };
+    const { program, records } = await whileComing(prepared, texts, readObjects);
     throwIfAborted(this.#signal);
-
-    const constants: IValue[] = [];
-    const importer = new SourceImporter({ sourceOf: (file) => code.get(`code/${file}`), constants, formatVersion });
-    const [inConstants, inData] = ['constants', 'data'].map(
-      (folder) => new StorageRecords(zip, `${root}${folder}/`, bigEndian),
-    );
-    const constantObjects = new ObjectPickle('constants.pkl', importer, {
-      storage: inConstants.reference.bind(inConstants),
-    });
-    if (constantsPickle) constants.push(...constantObjects.readItems(constantsPickle));
-    const objects = new ObjectPickle('data.pkl', importer, { storage: inData.reference.bind(inData) });
-    const module = objects.readModule(dataPickle);
     const weights = new WeightReader(zip);
     const isLazy = this.#source.size > WHOLE_FILE_BYTES;
-    for (const records of [inConstants, inData]) {
+    for (const each of records) {
       throwIfAborted(this.#signal);
-      if (isLazy) records.attach(weights);
-      else await records.load(weights);
+      if (isLazy) each.attach(weights);
+      else await each.load(weights);
     }
-    if (isLazy) await inConstants.loadNumbers();
+    if (isLazy) await records[0].loadNumbers();
     const extraFiles = await readExtraFiles(zip, root);
     if (!isLazy && (this.#source instanceof MemorySource || this.#source instanceof ChunkedSource))
       await debugTables.release();
     return {
-      module,
-      unit: importer.unit,
-      constants,
-      pendingStates: [...constantObjects.pendingStates, ...objects.pendingStates],
+      ...program,
       formatVersion,
       code,
       extraFiles,
@@ -167,6 +168,33 @@ class ModuleReader {
     }
     return version;
   }
+}
+
+interface ReadObjects {
+  readonly program: Pick<LoadedModule, 'module' | 'unit' | 'constants' | 'pendingStates'>;
+  /** Where tensors of constants are, and those of the module. */
+  readonly records: readonly StorageRecords[];
+}
+
+/**
+ * Reads the objects of a program while what it needs is on its way. Nothing but `__setstate__` and a rare constant is compiled for that; what cannot be
+ * read yet is read once more when all is there.
+ */
+async function whileComing(
+  prepared: Promise<void> | undefined,
+  code: readonly string[],
+  read: () => ReadObjects,
+): Promise<ReadObjects> {
+  let early: ReadObjects | undefined;
+  if (prepared && !code.some((text) => text.includes('__setstate__'))) {
+    try {
+      early = read();
+    } catch {
+      // Whether it is wrong is known when all is there.
+    }
+  }
+  await prepared;
+  return early ?? read();
 }
 
 function hasCode(zip: ZipReader, root: string): boolean {

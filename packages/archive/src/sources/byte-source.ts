@@ -16,7 +16,7 @@ export interface TransferOptions {
   readonly onProgress?: (progress: TransferProgress) => void;
   /** Keeps what comes from an address for later visits; see FileCache. */
   readonly cache?: boolean;
-  /** Waited for when all is known of a program that it tells of itself, before anything of it is compiled. */
+  /** Called when all is known of a program that it tells of itself, and waited for before anything of it is compiled. */
   readonly beforeCompiling?: (contents: ArchiveContents) => Promise<void>;
   /** Told of what of the library is fetched to read this file, and why. */
   readonly onPart?: (name: string, reason: string) => void;
