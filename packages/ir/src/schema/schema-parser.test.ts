@@ -38,19 +38,22 @@ describe('schemas that are put together of known arguments', () => {
     expect(x.kwargOnly).toBe(false);
   });
 
-  it.each(['aten::f(Tensor x, int) -> Tensor', 'aten::f(Tensor x, int y=) -> Tensor', 'aten::f(Tensr x) -> Tensor'])(
-    '%s is refused at its place in the whole',
-    (text) => {
-      const messages = [parseRegisteredSchema, parseSchema].map((parse) => {
-        try {
-          parse(text);
-          return 'no error';
-        } catch (error) {
-          return (error as Error).message;
-        }
-      });
-      expect(messages[0]).toContain('aten::f(');
-      expect(messages[0]).toBe(messages[1]);
-    },
-  );
+  it.each([
+    'aten::f(Tensor x, int) -> Tensor',
+    'aten::f(Tensor x, int y=) -> Tensor',
+    'aten::f(Tensr x) -> Tensor',
+    'aten::f(Tensor x, ) -> Tensor',
+    'aten::f(Tensor x) -> ',
+  ])('%s is refused at its place in the whole', (text) => {
+    const messages = [parseRegisteredSchema, parseSchema].map((parse) => {
+      try {
+        parse(text);
+        return 'no error';
+      } catch (error) {
+        return (error as Error).message;
+      }
+    });
+    expect(messages[0]).toContain('aten::f(');
+    expect(messages[0]).toBe(messages[1]);
+  });
 });

@@ -2,6 +2,7 @@ import { Complex } from '../complex.ts';
 import { ListType } from '../types/container-types.ts';
 import { CressetError } from '../error.ts';
 import { Argument, type Constant, FunctionSchema } from './function-schema.ts';
+import { piecesOf, resultsOf } from './schema-pieces.ts';
 import { type ClassResolver, type ParsedType, SchemaTypeParser } from './schema-type-parser.ts';
 import { TextLexer, unquoteString } from '../text/text-lexer.ts';
 import type { Type, TypeKind } from '../types/type.ts';
@@ -35,9 +36,9 @@ export function parseSchema(text: string, resolveClass?: ClassResolver): Functio
 }
 
 /** Name, overload name, arguments and results of a schema. */
-const WHOLE_SCHEMA = /^(\w+::\w+)(?:\.(\w+))?\(([^]*)\) -> ([^]*)$/;
-/** An annotation without a name means another set in each place. */
-const NAMELESS_SET = /!(?!\))/;
+const WHOLE_SCHEMA = /^(\w+::\w+)(?:\.(\w+))?\(([^]*)\) -> (\S[^]*)$/;
+/** An annotation without a name means another set in each place; and `...` is no argument. */
+const NEEDS_WHOLE_TEXT = /!(?!\))|\.\.\./;
 
 /** Arguments by their texts: operators have thousands, of a few hundred texts, and some hundred are asked for before a program's first answer. */
 const knownArguments = new Map<string, Argument>();
@@ -47,7 +48,7 @@ const knownArguments = new Map<string, Argument>();
  * `IR_PARSE`.
  */
 export function parseRegisteredSchema(text: string): FunctionSchema {
-  const match = NAMELESS_SET.test(text) ? null : WHOLE_SCHEMA.exec(text);
+  const match = NEEDS_WHOLE_TEXT.test(text) ? null : WHOLE_SCHEMA.exec(text);
   if (!match) return parseSchema(text);
   const [, name, overloadName = '', inBrackets, result] = match;
   const args: Argument[] = [];
@@ -57,11 +58,10 @@ export function parseRegisteredSchema(text: string): FunctionSchema {
       if (piece === '*') kwargOnly = true;
       else args.push(knownArgument(piece, false, kwargOnly));
     }
-    const results = result.startsWith('(') ? piecesOf(result.slice(1, -1)) : [result];
-    const returns = results.map((piece) => knownArgument(piece, true, false));
+    const returns = resultsOf(result).map((piece) => knownArgument(piece, true, false));
     return new FunctionSchema(name, overloadName, args, returns, false, false);
   } catch {
-    // `...`, and what was cut within brackets, is no argument; and the whole text tells where it is wrong.
+    // What was cut within brackets in brackets is no argument; and the whole text tells where it is wrong.
     return parseSchema(text);
   }
 }
@@ -77,8 +77,6 @@ function knownArgument(text: string, isReturn: boolean, kwargOnly: boolean): Arg
   }
   return argument;
 }
-
-const piecesOf = (text: string): string[] => (text === '' ? [] : text.split(', '));
 
 /** Parses `aten::add.Tensor` (PyTorch: parseName). Throws `IR_PARSE`. */
 export function parseOperatorName(text: string): { readonly name: string; readonly overloadName: string } {
