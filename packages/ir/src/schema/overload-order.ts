@@ -49,7 +49,7 @@ function rankOf({ name, overloadName, schemaText }: Overload): number {
   if (accepts(/^Scalar\b/) && !accepts(/^Tensor\b/)) return 4;
   if (LATER_OVERLOADS.has(overloadName)) return 3;
   // The overload without a name is the plain form: `clamp` with numbers before `clamp.Tensor`, `all` before `all.dims`.
-  if (overloadName === '' && /^(?:\*,\s*)?Tensor\b/.test(inBrackets.trim()) && name !== 'aten::split') return 0;
+  if (overloadName === '' && /^[\s*,]*Tensor\b/.test(inBrackets) && name !== 'aten::split') return 0;
   // Operators on tensors are registered before those on numbers: `x - True` subtracts a number from a tensor.
   const givesTensor = resultsOf(results).some((type) => ONE_TENSOR.test(type));
   return overloadName !== '' && accepts(ONE_TENSOR) && givesTensor ? 1 : 2;
