@@ -170,6 +170,7 @@ function matmulOperands({ self, other }: MatmulArgs): Product {
     () => `both arguments to matmul need to be at least 1D, but they are ${self.dim}D and ${other.dim}D`,
   );
   checkMatmul(self, other);
+  if (self.dim === 2 && other.dim === 2) return { left: self, right: other };
   const left = self.dim === 1 ? asRow(self) : self;
   const right = other.dim === 1 ? asColumn(other) : other;
   const batch = broadcastSizes(left.sizes.slice(0, -2), right.sizes.slice(0, -2));

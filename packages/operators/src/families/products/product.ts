@@ -104,6 +104,7 @@ function* multiplyBatches(
   const k = left.sizes[rank - 1];
   const n = right.sizes[rank - 1];
   const [lefts, rights] = [a, b].map(({ strides, offset }) => {
+    if (rank === 2) return [offset];
     const offsets: number[] = [];
     forEachOffset(batch, strides.slice(0, -2), offset, (at) => offsets.push(at));
     return offsets;

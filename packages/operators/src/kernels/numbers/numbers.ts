@@ -105,7 +105,10 @@ export function* fillInPieces(out: Tensor, compute: (values: FloatArray) => Piec
 function windowOnto(out: Tensor): FloatArray | null {
   if ((out.dtype !== 'float32' && out.dtype !== 'float64') || !out.isContiguous()) return null;
   const storage = out.storageArrayForWriting() as FloatArray;
-  return storage.subarray(out.storageOffset, out.storageOffset + out.numel) as FloatArray;
+  const { storageOffset, numel } = out;
+  // A window is an object that costs more than little work does.
+  if (storage.length === numel) return storage;
+  return storage.subarray(storageOffset, storageOffset + numel) as FloatArray;
 }
 
 /** A matrix somewhere in an array, by strides. */
