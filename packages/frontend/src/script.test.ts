@@ -259,6 +259,7 @@ class Color(int, Enum):
 class D:
     x: int
     y: int = 3
+    z: str = "q\\n"
 
 def f():
     p = P(1)

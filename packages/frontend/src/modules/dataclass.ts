@@ -62,9 +62,15 @@ function fieldOf(assign: Assign): Field {
 /** `field(default=x)` is x. */
 function defaultText(rhs: Expr): string | undefined {
   if (rhs.kind === 'apply' && dottedName(rhs.callee)?.split('.').at(-1) === 'field') {
-    return rhs.attributes.find(({ name }) => name.name === 'default')?.value.range.text();
+    const value = rhs.attributes.find(({ name }) => name.name === 'default')?.value;
+    return value === undefined ? undefined : textOf(value);
   }
-  return rhs.range.text();
+  return textOf(rhs);
+}
+
+/** Source of a default value. The range of a string may end before the literal does. */
+function textOf(value: Expr): string {
+  return value.kind === 'string' ? JSON.stringify(value.text) : value.range.text();
 }
 
 function initText(fields: readonly Field[], hasPostInit: boolean): string {

@@ -112,6 +112,9 @@ describe('expressions', () => {
     expect(parse('f"{x + 1}: {y!r}"'.replace('!r', ''))).toBe('"{}: {}".format((x + 1), y)');
     expect(parse('f"{{}} {d["k"]}"'.replaceAll('"k"', "'k'"))).toBe('"{} {}".format(d["k"])');
     expect(() => parse('f"{x:2d}"')).toThrow(/formatting in JoinedStr/);
+    expect(() => parse('f"{x=}"')).toThrow(/conversion in JoinedStr/);
+    expect(() => parse('f"{x = :2d}"')).toThrow(/formatting in JoinedStr/);
+    expect(parse('f"{x == y}"')).toBe('"{}".format((x == y))');
   });
 
   it('reads escapes as Python does in source, and as bytes in printed code', () => {

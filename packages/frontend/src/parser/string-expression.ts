@@ -90,9 +90,12 @@ class StringExpressionParser {
     const start = token.start + parts.bodyOffset + at;
     const bodyEnd = token.start + parts.bodyOffset + parts.body.length;
     const end = endOfReplacementField(stream.source.text, start, bodyEnd);
-    const range = stream.rangeOf(token);
+    // Python gives a field of an f-string no place of its own: the first character of the literal is marked.
+    const range = stream.range(token.start, token.start + 1);
     const stop = stream.source.text[end];
-    if (stop === '!') {
+    // `{x=}` is the text and the value's representation: a conversion, unless a format says otherwise.
+    const isDocumented = stream.source.text.slice(start, end).trimEnd().endsWith('=');
+    if (stop === '!' || (stop === '}' && isDocumented)) {
       throw new ErrorReport(range, "Don't support conversion in JoinedStr");
     }
     if (stop === ':') {

@@ -283,11 +283,13 @@ export class PythonModule extends OpaquePythonValue {
           ? torchMember(field)
           : this.#name === 'torch.jit'
             ? jitMember(field)
-            : this.#name === 'math' || this.#name === 'cmath'
-              ? mathMember(field)
-              : name === 'collections.OrderedDict'
-                ? resolvePythonName(field)
-                : undefined;
+            : this.#name === 'torch.nn' && /^[A-Z]/.test(field)
+              ? new ModuleClassValue(field)
+              : this.#name === 'math' || this.#name === 'cmath'
+                ? mathMember(field)
+                : name === 'collections.OrderedDict'
+                  ? resolvePythonName(field)
+                  : undefined;
     const value = found ?? this.#function(name, field);
     if (value === undefined) {
       throw compileError(range, this.#missing(field));
@@ -330,6 +332,24 @@ export class PythonModule extends OpaquePythonValue {
       return VARIADIC_MESSAGE;
     }
     return UNSCRIPTABLE[name] ?? `object has no attribute ${field}`;
+  }
+}
+
+/** A class of `torch.nn`: a name that functions may have and cannot call. */
+class ModuleClassValue extends OpaquePythonValue {
+  readonly #name: string;
+
+  constructor(name: string) {
+    super();
+    this.#name = name;
+  }
+
+  protected override pythonType(): string {
+    return 'type';
+  }
+
+  override call({ range }: SugaredCall): never {
+    throw compileError(range, `Cannot instantiate class '${this.#name}' in a script function`);
   }
 }
 

@@ -29,6 +29,8 @@ describe('names of Python that are no values of TorchScript', () => {
     ['return Tensor.foo', 'attribute lookup is not defined on builtin'],
     ['return torch.Tensor(x)', 'Unknown builtin op: aten::Tensor.'],
     ['return Any()', 'Unknown builtin op: aten::_Any.'],
+    ['return nn.Linear(2, 2)(x)', "Cannot instantiate class 'Linear' in a script function"],
+    ['return nn.Linear', `python value of type 'type' cannot be used as a value. ${GLOBAL}`],
     ['return ValueError', 'Python exception cannot be used as a value'],
     ['return AssertionError', 'exception cannot be used as a value'],
     ['return List', 'Attempted to use List without a contained type. Please add a contained type, e.g. List[int]'],
@@ -54,6 +56,7 @@ describe('places in the source', () => {
     ['return (1, 2.0).T', '~~~~~~~~~'],
     ['y: [int, str] = x', '~~~~~~~~~'],
     ['return f(a := 1)', '~'],
+    ['return f"{x:2d}"', '~'],
   ])('%s is marked as Python tells PyTorch of it', (statement, marks) => {
     const [line] = /~+/.exec(failureOf(statement))!;
     expect(line).toBe(marks);

@@ -37,7 +37,9 @@ function floatPower(a: number, b: number): number {
 
 function divideWithRemainder(x: number, y: number): Tuple {
   if (y === 0) throw new OperatorError('ZeroDivisionError: float divmod()');
-  const remainder = floatRemainder(x, y);
+  // Unlike `%`, it adds the divisor only where the signs differ: what divides by an infinity remains.
+  const truncated = x % y;
+  const remainder = truncated !== 0 && truncated < 0 !== y < 0 ? truncated + y : truncated;
   return new Tuple([(x - remainder) / y, remainder]);
 }
 

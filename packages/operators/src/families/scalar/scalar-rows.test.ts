@@ -60,6 +60,11 @@ describe('integers', () => {
 
 describe('floats', () => {
   test('remainder has the sign of the divisor', () => expect(run('aten::remainder.float', -7.5, 2)).toBe(0.5));
+  test('divmod by an infinity leaves what it divides', () => {
+    const parts = (x: number): readonly unknown[] => (run('aten::divmod.float', x, Infinity) as Tuple).items;
+    expect(parts(5)).toEqual([0, 5]);
+    expect(parts(-5)).toEqual([NaN, Infinity]);
+  });
   test('math.remainder rounds to the nearest multiple, ties to even', () => {
     expect(run('aten::mathremainder.float', -2.5, 2)).toBe(-0.5);
     expect(run('aten::mathremainder.float', 3, 2)).toBe(-1);
