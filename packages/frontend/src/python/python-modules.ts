@@ -190,6 +190,13 @@ const UNSCRIPTABLE_MATH: ReadonlySet<string> = new Set(
 const VARIADIC_MESSAGE =
   "Compiled functions can't take variable number of arguments or use keyword-only arguments with defaults";
 
+/** Functions of `torch` that PyTorch's compiler takes for operators, which they are not: it says so when they are called. */
+const PYTHON_ONLY: ReadonlySet<string> = new Set(
+  'asarray from_numpy frombuffer get_default_dtype get_num_threads is_tensor pca_lowrank svd_lowrank unravel_index'.split(
+    ' ',
+  ),
+);
+
 /** Functions that are Python in PyTorch and that its compiler refuses, with what it says. */
 const UNSCRIPTABLE: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
@@ -310,6 +317,9 @@ export class PythonModule extends OpaquePythonValue {
     }
     if (/^_?has_torch_function(_unary|_variadic)?$/.test(field)) {
       return new BuiltinFunction('aten::has_torch_function');
+    }
+    if (this.#name === 'torch' && PYTHON_ONLY.has(field)) {
+      return new BuiltinFunction(`aten::${field}`);
     }
     const symbol = RENAMED[name] ?? `aten::${PREFIXED[this.#name] ?? ''}${field}`;
     if (Object.hasOwn(UNSCRIPTABLE, name)) {

@@ -28,6 +28,8 @@ describe('names of Python that are no values of TorchScript', () => {
     ['return torch.Tensor', 'builtin cannot be used as a value'],
     ['return Tensor.foo', 'attribute lookup is not defined on builtin'],
     ['return torch.Tensor(x)', 'Unknown builtin op: aten::Tensor.'],
+    ['return torch.svd_lowrank(x)', 'Unknown builtin op: aten::svd_lowrank.'],
+    ['return torch.is_tensor(x)', 'Unknown builtin op: aten::is_tensor.'],
     ['return Any()', 'Unknown builtin op: aten::_Any.'],
     ['return nn.Linear(2, 2)(x)', "Cannot instantiate class 'Linear' in a script function"],
     ['return nn.Linear', `python value of type 'type' cannot be used as a value. ${GLOBAL}`],

@@ -1,4 +1,4 @@
-import { Complex, Tensor } from '@cresset/tensor';
+import { Complex, Tensor, type IValue, type ScalarType } from '@cresset/tensor';
 import { describe, expect, it } from 'vitest';
 import { findRow } from '../table/register.ts';
 import { OperatorCall } from './invoke.ts';
@@ -49,6 +49,43 @@ describe('tensors that are written to', () => {
       "output with shape [2, 1] doesn't match the broadcast shape [2, 2]",
     );
   });
+});
+
+/** Two elements that each stand at two places. */
+const spread = (dtype: ScalarType): Tensor => tensor([1, 2], [2, 1], dtype).asStrided([2, 2], [1, 0]);
+
+describe('a dtype that no kernel takes is refused last', () => {
+  const column = (): Tensor => tensor([1, 2], [2, 1]);
+  const complexes = Tensor.empty([2], 'complex64');
+  const broadcast = "output with shape [2, 1] doesn't match the broadcast shape [2, 2]";
+  const cast = "result type ComplexFloat can't be cast to the desired output type Float";
+
+  it.each<[string, readonly IValue[], string]>([
+    [
+      'aten::bitwise_and.Tensor',
+      [tensor([1, 2]), tensor([1, 2, 3])],
+      'The size of tensor a (2) must match the size of',
+    ],
+    ['aten::bitwise_and_.Tensor', [column(), tensor([1, 2])], broadcast],
+    ['aten::bitwise_and_.Tensor', [spread('float32'), tensor([1, 2])], 'unsupported operation: more than one'],
+    ['aten::bitwise_and_.Tensor', [tensor([1, 2]), tensor([1, 2])], '"bitwise_and_cpu" not implemented for \'Float\''],
+    ['aten::bitwise_and_.Tensor', [tensor([1, 2], [2], 'int64'), tensor([1, 2])], "result type Float can't be cast to"],
+    ['aten::clamp_max_.Tensor', [column(), complexes], broadcast],
+    ['aten::clamp_max_.Tensor', [tensor([1, 2]), complexes], cast],
+    ['aten::lerp_.Scalar', [tensor([1, 2], [2, 1], 'int32'), tensor([1, 2], [2], 'int32'), 0.5], broadcast],
+    ['aten::igamma_', [longs(1n), longs(1n)], '"igamma_cpu" not implemented for \'Long\''],
+    ['aten::mvlgamma_', [spread('int64'), 2n], "mvlgamma: result type Long can't be cast"],
+  ])('%s %#', (name, args, message) => {
+    expect(() => run(name, ...args)).toThrow(message);
+  });
+});
+
+it('tensors with elements that are one in memory are written where PyTorch does not look', () => {
+  expect(elements(run('aten::fill_.Scalar', spread('float32'), 3n))).toEqual([3, 3, 3, 3]);
+  expect(elements(run('aten::conj_physical_', spread('float32')))).toEqual([1, 1, 2, 2]);
+  expect(elements(run('aten::nan_to_num_', spread('int32'), null, null, null))).toEqual([1, 1, 2, 2]);
+  expect(() => run('aten::nan_to_num_', spread('float32'), null, null, null)).toThrow('unsupported operation');
+  expect(() => run('aten::floor_', spread('float32'))).toThrow('unsupported operation');
 });
 
 describe('sizes that do not fit are told in PyTorch’s words', () => {

@@ -96,13 +96,14 @@ function classesOf(dtype: ScalarType): string {
 export function refusalOf(
   row: OperatorRow,
   dtype: ScalarType,
-  isNow?: (when?: 'after sizes') => boolean,
+  isNow?: (said: string, when?: 'after sizes') => boolean,
 ): OperatorError | null {
   const { name, overload } = boxingOf(row.derived?.from ?? row).signature;
   const own = name.slice('aten::'.length);
   const entries = byOperator.get(`${own}.${overload}`) ?? byOperator.get(own);
   const entry = entries?.find(
-    ([, classes, , when]) => (isNow?.(when) ?? true) && [...classesOf(dtype)].some((each) => classes.includes(each)),
+    ([said, classes, , when]) =>
+      (isNow?.(said, when) ?? true) && [...classesOf(dtype)].some((each) => classes.includes(each)),
   );
   if (!entry) return null;
   const [said] = entry;
@@ -121,7 +122,8 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
   const error = refusalOf(
     row,
     asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
-    (when) => when === now,
+    // The kernel of a pointwise operator is asked for last.
+    (said, when) => (source.pointwise && !said.includes(' ') ? 'after sizes' : when) === now,
   );
   if (error) throw error;
 }

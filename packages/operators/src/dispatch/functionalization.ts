@@ -1,6 +1,6 @@
 import { Tensor } from '@cresset/tensor';
-import { checkTarget } from './invoke.ts';
-import { computingTypes, pointwiseShape } from '../kernels/loops/pointwise.ts';
+import { checkTarget, derivedShapes } from './invoke.ts';
+import { computingTypes } from '../kernels/loops/pointwise.ts';
 import type { OperatorRow, PointwiseArguments } from '../table/row.ts';
 import { variantsOf } from '../table/variants.ts';
 
@@ -19,9 +19,9 @@ export function functionalizedRow(row: OperatorRow): OperatorRow {
 function functionalize(row: OperatorRow): OperatorRow {
   const inPlace = variantsOf(row).find(({ derived }) => derived?.form === 'in-place')!;
   const dtype = (_: unknown, args: PointwiseArguments) => {
-    const { computing, result } = computingTypes(row, args);
     // Elements of a fused expression have no shape; that of their tensors was looked at before.
-    if (args.self instanceof Tensor) checkTarget(args.self, pointwiseShape(row, args), inPlace);
+    if (args.self instanceof Tensor) checkTarget(args.self, derivedShapes(inPlace, args)![0], inPlace);
+    const { computing, result } = computingTypes(row, args);
     return { computing, result: (args.self?.dtype ?? result) as typeof result };
   };
   return { ...row, pointwise: { ...row.pointwise!, dtype } };

@@ -15,9 +15,15 @@ import type { DeviceCapabilities } from '@cresset/tensorexpr';
 import { boxingOf, tensorsOf, type Boxing } from '../table/boxing.ts';
 import { copyPieces, lowerCopy } from '../kernels/copy.ts';
 import { assertNoInternalOverlap, assertNoOverlap, overlapsItself, sizesText } from '../kernels/dimensions.ts';
-import { check } from '../kernels/errors.ts';
+import { check, isKernelRefusal } from '../kernels/errors.ts';
 import { finish, isInPieces, type Pieces } from '../kernels/loops/pieces.ts';
-import { hasPointwiseExpr, lowerPointwise, pointwisePieces, pointwiseShape } from '../kernels/loops/pointwise.ts';
+import {
+  hasPointwiseExpr,
+  lowerPointwise,
+  pointwisePieces,
+  pointwiseShape,
+  unrefusedShape,
+} from '../kernels/loops/pointwise.ts';
 import { lowerReduction, reductionPieces, reductionShape } from '../kernels/loops/reduction.ts';
 import { checkReadable } from './dtype-refusals.ts';
 import { checkWritable } from './writable-dtypes.ts';
@@ -48,6 +54,7 @@ export class OperatorCall {
       } catch (error) {
         // Whoever asks first what there will be hears as well what PyTorch says of the dtype.
         checkReadable(this.row, this.unboxed);
+        if (isKernelRefusal(error)) checkReadable(this.row, this.unboxed, 'after sizes');
         throw error;
       }
     }
@@ -126,8 +133,8 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     check(!!form, () => `Could not run '${boxing.signature.name}' with arguments from the 'QuantizedCPU' backend.`);
     return boxing.box(yield* form!);
   }
-  checkReadable(row, unboxed);
   if (!row.derived) {
+    checkReadable(row, unboxed);
     const { outputs } = call;
     checkReadable(row, unboxed, 'after sizes');
     return boxing.box(yield* computeOnHost(row, unboxed, outputs, context));
@@ -135,12 +142,11 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
-    prepareTarget(targets[0], pointwiseShape(from, unboxed), row, unboxed);
+    prepareTarget(targets[0], derivedShapes(row, unboxed)![0], row, unboxed);
     yield* pointwisePieces(from, unboxed, targets[0]);
   } else {
     const args = functionalArguments(from, unboxed);
-    const shapes = outputShapes(from, args);
-    checkReadable(row, unboxed, 'after sizes');
+    const shapes = derivedShapes(row, unboxed);
     // A tensor that is refused for its dtype is so before anything else is found wrong.
     shapes?.forEach(({ dtype }, at) => checkWritable(row, dtype, targets[at].dtype));
     if (from.host && canWriteOver(targets[0], row, args, shapes)) {
@@ -216,6 +222,23 @@ export function outputShapes(row: OperatorRow, args: Arguments): readonly Tensor
   return shapes === null || Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
 }
 
+/** As `outputShapes`, of what the row writes to. Throws what PyTorch says first, a kernel's refusal of a dtype last. */
+export function derivedShapes(row: OperatorRow, args: Arguments): readonly TensorMeta[] | null {
+  const { from, form } = row.derived!;
+  try {
+    checkReadable(row, args);
+    const shapes = outputShapes(from, from.pointwise ? args : functionalArguments(from, args));
+    checkReadable(row, args, 'after sizes');
+    return shapes;
+  } catch (error) {
+    if (isKernelRefusal(error)) {
+      if (from.pointwise && form === 'in-place') checkTarget(args.self as Tensor, unrefusedShape(from, args), row);
+      checkReadable(row, args, 'after sizes');
+    }
+    throw error;
+  }
+}
+
 /** A tensor on the host, of zeros unless its memory comes `from` elsewhere. */
 export function allocateOnHost(
   { sizes, dtype, strides = contiguousStrides(sizes) }: TensorMeta,
@@ -252,17 +275,17 @@ export type QuantizedForm = (
 /** Checks that a result may be written to `target`; an `out` argument of other sizes gets new memory. */
 function prepareTarget(target: Tensor, result: TensorMeta, row: OperatorRow, args: Arguments): void {
   const { from } = row.derived!;
-  assertNoInternalOverlap(target);
   checkTarget(target, result, row);
   if (!areEqual(target.sizes, result.sizes)) resize(target, result.sizes);
   const read = from.refusesOverlap ? functionalArguments(from, args) : args;
   for (const tensor of tensorsOf(read)) assertNoOverlap(target, tensor, from.refusesOverlap === true);
 }
 
-/** Throws where a result of this dtype and, in place, these sizes is not written to `target`. */
+/** Throws where a result of this dtype and, in place, these sizes is not written to `target`, or where elements of it are one. */
 export function checkTarget(target: Tensor, result: TensorMeta, row: OperatorRow): void {
   const { from, form } = row.derived!;
   checkWritable(row, result.dtype, target.dtype, 'before sizes');
+  if (!from.pointwise?.mayMeet?.(target.dtype)) assertNoInternalOverlap(target);
   check(form === 'out' || from.resizesSelf === true || areEqual(target.sizes, result.sizes), () => {
     const [own, computed] = [target.sizes, result.sizes].map(sizesText);
     return from.pointwise
@@ -365,11 +388,11 @@ export function computeCallOnDevice(
 ): IValue[] | Promise<IValue[]> {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  checkReadable(row, unboxed);
+  if (!row.derived) checkReadable(row, unboxed);
   const source = row.derived?.from ?? row;
   const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
-  const shapes = row.derived ? outputShapes(source, args) : call.outputs;
-  checkReadable(row, unboxed, 'after sizes');
+  const shapes = row.derived ? derivedShapes(row, unboxed) : call.outputs;
+  if (!row.derived) checkReadable(row, unboxed, 'after sizes');
   // A row with a lowering that knows its shape for these arguments needs not make its results itself.
   if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);

@@ -27,6 +27,11 @@ export function check(condition: boolean, message: string | (() => string), kind
   if (!condition) throw new OperatorError(typeof message === 'string' ? message : message(), kind);
 }
 
+/** Whether there is no kernel for a dtype, which PyTorch says once all else is known to be right. */
+export function isKernelRefusal(error: unknown): boolean {
+  return error instanceof OperatorError && error.kind === 'NotImplementedError';
+}
+
 /** `"name" not implemented for 'Half'`, as AT_DISPATCH says it. */
 export function notImplementedFor(kernel: string, dtypeName: string): OperatorError {
   return new OperatorError(`"${kernel}" not implemented for '${dtypeName}'`, 'NotImplementedError');

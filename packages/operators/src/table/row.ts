@@ -247,6 +247,8 @@ export interface PointwiseRule {
   readonly refusesByKind?: true;
   /** A number as `other` is not rounded to the half precision that is computed in, as PyTorch's kernels of products have it. */
   readonly exactOther?: true;
+  /** Whether in place a tensor of this dtype is written though several of its elements are one in memory (`expand`). */
+  readonly mayMeet?: (dtype: ScalarType) => boolean;
   /** Tensors and Scalars come as expressions of the computing type (Scalars as params), other arguments as they are. */
   readonly body?: (args: PointwiseArguments, type: ExprType, dtype: ScalarType) => Expr;
   /** The value of one element from numbers, bigints where integers are computed with, for functions the scalar language lacks: host only. */

@@ -121,8 +121,13 @@ const clamping: PointwiseRule = {
 
 const clampingOne = (fn: 'max' | 'min', bound: 'min' | 'max'): PointwiseRule => ({
   dtype: 'promote',
-  refuses: (dtype) => check(!isComplex(dtype), 'clamp is not supported for complex types'),
   body: (args) => extreme(fn, args.self, args[bound]),
+});
+
+/** With a number, which PyTorch's kernels of minima and maxima are not asked for. */
+const clampingByNumber = (fn: 'max' | 'min', bound: 'min' | 'max'): PointwiseRule => ({
+  ...clampingOne(fn, bound),
+  refuses: (dtype) => check(!isComplex(dtype), 'clamp is not supported for complex types'),
 });
 
 const choice: PointwiseRule & Forms = {
@@ -235,12 +240,12 @@ export const comparisonRows: readonly OperatorRow[] = [
     ...clamping,
     out: 'Tensor_out',
   }),
-  pointwise('aten::clamp_min(Tensor self, Scalar min) -> Tensor', clampingOne('max', 'min')),
+  pointwise('aten::clamp_min(Tensor self, Scalar min) -> Tensor', clampingByNumber('max', 'min')),
   pointwise('aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor', {
     ...clampingOne('max', 'min'),
     out: 'Tensor_out',
   }),
-  pointwise('aten::clamp_max(Tensor self, Scalar max) -> Tensor', clampingOne('min', 'max')),
+  pointwise('aten::clamp_max(Tensor self, Scalar max) -> Tensor', clampingByNumber('min', 'max')),
   pointwise('aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor', {
     ...clampingOne('min', 'max'),
     out: 'Tensor_out',
@@ -254,7 +259,7 @@ export const comparisonRows: readonly OperatorRow[] = [
     ...maskedFilling,
     out: 'Tensor_out',
   }),
-  pointwise('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', fill),
+  pointwise('aten::fill.Scalar(Tensor self, Scalar value) -> Tensor', { ...fill, mayMeet: () => true }),
   through(
     'aten::fill.Tensor(Tensor self, Tensor value) -> Tensor',
     pointwise('aten::fill.value(Tensor self, Tensor value) -> Tensor', fill),

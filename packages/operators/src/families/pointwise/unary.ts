@@ -244,11 +244,13 @@ export const unaryRows: readonly OperatorRow[] = [
     'conj_physical',
     (self) => self,
     ({ re, im }) => new Complex(re, -im),
+    { mayMeet: (dtype) => !isComplex(dtype) },
   ),
   pointwise('aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor', {
     dtype: 'promote',
     body: nanToNum,
     complex: nanToNumComplex,
+    mayMeet: (dtype) => isIntegral(dtype, true),
   }),
   same('bitwise_not', (self) => unary('not', self), undefined, { refuses: refuseFloating('bitwise_not_cpu') }),
   unaryRow('logical_not', 'logical', (self) => unary('not', self), isZero),

@@ -28,6 +28,9 @@ export const specialDtypes: DtypeLimits = {
       'mvlgamma special_multigammaln',
       castable("mvlgamma: result type {want} can't be cast to the desired output type {want}"),
     ),
-    ...each('mvlgamma_', castable("mvlgamma: result type {got} can't be cast to the desired output type {want}")),
+    ...each('mvlgamma_', {
+      ...castable("mvlgamma: result type {got} can't be cast to the desired output type {want}"),
+      isFirst: true,
+    }),
   ],
 };

@@ -63,7 +63,8 @@ const shifted =
 
 const gammaRow = (name: string, apply: (a: number, x: number) => number): OperatorRow =>
   pointwise(`aten::${name}(Tensor self, Tensor other) -> Tensor`, {
-    dtype: 'promote-to-float',
+    // Integers are refused.
+    dtype: 'promote',
     number: ({ self, other }) => apply(self, other),
   });
 

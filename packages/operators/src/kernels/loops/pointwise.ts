@@ -19,7 +19,7 @@ import { broadcastAll, broadcastStrides } from '../broadcast.ts';
 import { strideOrder, stridesInOrder } from '../dimensions.ts';
 import { ElementwiseLoop, type Layout } from './elementwise.ts';
 import { bigintReader, readScalar, scalarToBigint, scalarToNumber, scalarWriter, toInt64 } from '../elements.ts';
-import { notImplementedFor } from '../errors.ts';
+import { isKernelRefusal, notImplementedFor } from '../errors.ts';
 import type {
   ComputingTypes,
   LoweringContext,
@@ -63,6 +63,17 @@ function operandNames(row: OperatorRow): string[] {
 /** The dtype a pointwise row computes in and the one of its result, for these arguments; throws where it refuses them. */
 export function computingTypes(row: OperatorRow, args: Readonly<Record<string, unknown>>): ComputingTypes {
   const rule = row.pointwise!;
+  const types = promotedTypes(row, args);
+  rule.refuses?.(types.computing, args);
+  if (isComplex(types.computing) && !rule.complex) {
+    throw notImplementedFor(kernelName(row), dtypeName(types.computing));
+  }
+  return types;
+}
+
+/** As `computingTypes`, whatever dtypes the row's kernel takes. */
+function promotedTypes(row: OperatorRow, args: Readonly<Record<string, unknown>>): ComputingTypes {
+  const rule = row.pointwise!;
   const operands = operandNames(row)
     .filter((name) => !rule.apart?.includes(name))
     .map((name) => args[name] as Argument)
@@ -70,12 +81,7 @@ export function computingTypes(row: OperatorRow, args: Readonly<Record<string, u
   const promotion = operands.map((value) =>
     value instanceof TensorElement ? value : promotionOperand(value as Tensor | Scalar),
   );
-  const types = typesByRule(rule, promotion, args);
-  rule.refuses?.(types.computing, args);
-  if (isComplex(types.computing) && !rule.complex) {
-    throw notImplementedFor(kernelName(row), dtypeName(types.computing));
-  }
-  return types;
+  return typesByRule(rule, promotion, args);
 }
 
 /** The name PyTorch's kernels have in messages. */
@@ -106,13 +112,31 @@ function typesByRule(
 
 /** Sizes, dtype and (where not in C order) strides of the result. */
 export function pointwiseShape(row: OperatorRow, args: PointwiseArguments): TensorMeta {
-  const { result } = computingTypes(row, args);
-  const tensors = operandNames(row)
-    .map((name) => args[name])
-    .filter((value) => value instanceof Tensor);
+  let types: ComputingTypes;
+  try {
+    types = computingTypes(row, args);
+  } catch (error) {
+    // Sizes that do not meet are found before a kernel is asked for.
+    if (isKernelRefusal(error)) unrefusedShape(row, args);
+    throw error;
+  }
+  const { result } = types;
+  const tensors = tensorOperands(row, args);
   const sizes = broadcastAll(tensors.map((tensor) => tensor.sizes));
   const strides = pointwiseStrides(sizes, tensors);
   return strides ? { sizes, dtype: result, strides } : { sizes, dtype: result };
+}
+
+/** Sizes and dtype of a result whatever dtypes the row's kernel takes: what PyTorch has worked out before it asks for one. */
+export function unrefusedShape(row: OperatorRow, args: PointwiseArguments): TensorMeta {
+  const sizes = broadcastAll(tensorOperands(row, args).map((tensor) => tensor.sizes));
+  return { sizes, dtype: promotedTypes(row, args).result };
+}
+
+function tensorOperands(row: OperatorRow, args: PointwiseArguments): Tensor[] {
+  return operandNames(row)
+    .map((name) => args[name])
+    .filter((value) => value instanceof Tensor);
 }
 
 /** The layout a pointwise result gets from its operands; undefined for C order. */
