@@ -1,3 +1,4 @@
+import { meterMemory } from '@cresset/tensor';
 import type { IntegerRows } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
 import { WasmIntegerProducts } from './integer-products.ts';
@@ -83,14 +84,63 @@ test('what is small is left to others', () => {
   expect(products.multiply(left, right, new Int32Array(64), { depth: 64, count: 1, outputs: 64 })).toBeNull();
 });
 
-test('whoever is packing a weight is not disturbed', () => {
+test('two that need a weight at the same time pack it together, and neither disturbs the other', () => {
   const rows = { depth: 4096, count: 1, outputs: 256 };
-  const [left, right] = [integers(4096, 9), integers(256 * 4096, 10)];
-  const sums = new Int32Array(256);
-  const slow = products.multiply(left, right, sums, rows)!;
-  expect(slow.next().done).toBe(false);
-  expect(products.multiply(left, right, new Int32Array(256), rows)!.next()).toEqual({ done: true, value: false });
-  let step = slow.next();
-  while (!step.done) step = slow.next();
-  expect(sums).toEqual(expected(left, right, rows, new Int32Array(256)));
+  const weight = integers(256 * 4096, 10);
+  const both = [9, 11].map((seed) => {
+    const [left, sums] = [integers(4096, seed), new Int32Array(256)];
+    return { left, sums, work: products.multiply(left, weight, sums, rows)! };
+  });
+  const before = products.takenBytes;
+  expect(both[0].work.next().done).toBe(false);
+  const kept = products.takenBytes;
+  expect(kept).toBeGreaterThan(before);
+  let open = both;
+  while (open.length > 0) {
+    open = open.filter(({ work }) => {
+      const step = work.next();
+      if (step.done) expect(step.value).toBe(true);
+      return !step.done;
+    });
+  }
+  for (const { left, sums } of both) expect(sums).toEqual(expected(left, weight, rows, new Int32Array(256)));
+  expect(products.takenBytes).toBe(kept);
+});
+
+test('a packing that was ended is gone on with where it ended', () => {
+  const rows = { depth: 40_000, count: 1, outputs: 14 };
+  const [left, weight] = [integers(40_000, 12), integers(14 * 40_000, 13)];
+  const steps = (work: Generator<void, boolean>, most: number): number => {
+    let count = 0;
+    while (count < most && !work.next().done) count++;
+    return count;
+  };
+  const sums = new Int32Array(14);
+  const whole = steps(new WasmIntegerProducts().multiply(left, weight, sums, rows)!, Infinity);
+  const ended = products.multiply(left, weight, sums, rows)!;
+  expect(steps(ended, 2)).toBe(2);
+  ended.return(false);
+  sums.fill(0);
+  expect(steps(products.multiply(left, weight, sums, rows)!, Infinity)).toBe(whole - 2);
+  expect(sums).toEqual(expected(left, weight, rows, new Int32Array(14)));
+  expect(run(left, weight, rows)).toEqual(sums);
+});
+
+test('what rows are staged in counts as scratch memory until they are multiplied', () => {
+  let [taken, most] = [0, 0];
+  const before = meterMemory({
+    take: () => {},
+    made: () => {},
+    takeScratch: (byteLength) => (most = Math.max(most, (taken += byteLength))),
+    giveUpScratch: (byteLength) => (taken -= byteLength),
+  });
+  try {
+    const rows = { depth: 300, count: 4000, outputs: 30 };
+    run(integers(4000 * 300, 14), integers(30 * 300, 15), rows);
+  } finally {
+    meterMemory(before);
+  }
+  // Of eight panels of lines of 38 vectors.
+  expect(taken).toBe(8 * 4 * 38 * 8 * 2);
+  expect(most).toBeLessThan(4 * 4000 * 300);
 });

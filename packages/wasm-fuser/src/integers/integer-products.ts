@@ -1,4 +1,4 @@
-import { takeScratch } from '@cresset/tensor';
+import { giveUpScratch, takeScratch } from '@cresset/tensor';
 import type { IntegerProducts, IntegerRows } from '@cresset/tensorexpr';
 import { LinearMemory } from '../linear-memory.ts';
 import { loadIntegerProducts, PANEL, SHORTS, type IntegerProductFunctions } from './integer-product-functions.ts';
@@ -15,7 +15,8 @@ const MARGIN = 64;
 /** Rows of a weight in panels: of four outputs two steps beside each other. */
 interface Panels {
   readonly at: number;
-  isPacked: boolean;
+  /** How many are packed, from the first on: whoever needs the weight goes on from there, for whoever began may have been ended. */
+  packed: number;
 }
 
 /**
@@ -60,7 +61,8 @@ export class WasmIntegerProducts implements IntegerProducts {
     for (let first = 0; first < count; first += atOnce) {
       if (first > 0) yield;
       const lines = Math.min(atOnce, count - first);
-      const from = this.#take(staged + narrowed + 4 * atOnce * width);
+      const byteLength = staged + narrowed + 4 * atOnce * width;
+      const from = this.#take(byteLength);
       if (from === null) return false;
       const [to, out] = [from + staged, from + staged + narrowed];
       const { integers } = this.#memory;
@@ -74,11 +76,12 @@ export class WasmIntegerProducts implements IntegerProducts {
         sums.set(integers.subarray(start, start + length), (first + line) * outputStride + outputFirst);
       }
       this.#memory.give(from);
+      giveUpScratch({ byteLength });
     }
     return true;
   }
 
-  /** The rows of a weight as they are multiplied; null where there is no room, or somebody else is packing them. */
+  /** The rows of a weight as they are multiplied; null where there is no room. */
   *#panels(
     weight: Int32Array,
     { depth, outputs, rightFirst = 0 }: IntegerRows,
@@ -91,37 +94,43 @@ export class WasmIntegerProducts implements IntegerProducts {
       this.#kept.set(weight, (all = new Map()));
       this.#abandoned.register(weight, all);
     }
-    const known = all.get(layout);
-    if (known) return known.isPacked ? known : null;
     const size = PANEL * vectors * SHORTS;
-    const at = this.#take(2 * panels * size);
-    if (at === null) return null;
-    const packed: Panels = { at, isPacked: false };
-    all.set(layout, packed);
+    let kept = all.get(layout);
+    if (!kept) {
+      const at = this.#take(2 * panels * size);
+      if (at === null) return null;
+      all.set(layout, (kept = { at, packed: 0 }));
+    }
     let done = 0;
-    for (let panel = 0; panel < panels; panel++) {
-      if ((done += 2 * size) > STAGED) {
-        done = 0;
-        yield;
-      }
-      const shorts = new Int16Array(this.#memory.memory.buffer, at + 2 * panel * size, size);
+    while (kept.packed < panels) {
+      const first = kept.packed * PANEL;
+      const shorts = new Int16Array(this.#memory.memory.buffer, kept.at + 2 * kept.packed * size, size);
       shorts.fill(0);
-      for (let line = 0; line < Math.min(PANEL, outputs - panel * PANEL); line++) {
-        const from = rightFirst + (panel * PANEL + line) * depth;
+      for (let line = 0; line < Math.min(PANEL, outputs - first); line++) {
+        const from = rightFirst + (first + line) * depth;
         for (let step = 0; step < depth; step++) {
           shorts[(step >> 1) * 2 * PANEL + 2 * line + (step & 1)] = weight[from + step];
         }
       }
+      kept.packed++;
+      if ((done += 2 * size) < STAGED) continue;
+      done = 0;
+      // Somebody else may pack some in the meantime, or all.
+      yield;
     }
-    packed.isPacked = true;
-    return packed;
+    return kept;
   }
 
   #take(byteLength: number): number | null {
     try {
       takeScratch(byteLength);
+    } catch {
+      return null;
+    }
+    try {
       return this.#memory.take(byteLength);
     } catch {
+      giveUpScratch({ byteLength });
       return null;
     }
   }
