@@ -68,7 +68,7 @@ export const noCounts = (): DeviceCounters => ({
 export interface DeviceMemoryUse {
   /** What storages hold. */
   readonly live: number;
-  /** Kept for reuse: free buffers, and those in which recorded work keeps what lies between its launches. */
+  /** Kept for reuse: free buffers, those in which recorded work keeps what lies between its launches, and packed weights. */
   readonly pooled: number;
   /** The most that was held at one time. */
   readonly peak: number;

@@ -1,7 +1,7 @@
 import { compilerServices, type CompilerServices } from '@cresset/ir';
 import type { IntegerServices } from '@cresset/tensorexpr';
 import { expect, test, vi } from 'vitest';
-import { createModule, setJitOptions, tensor, type Tensor } from '../index.ts';
+import { createModule, memory, setJitOptions, tensor, type Tensor } from '../index.ts';
 
 const numbers = (count: number, seed: number): Float32Array<ArrayBuffer> =>
   Float32Array.from({ length: count }, (_, at) => (((at + seed) * 7919) % 2003) / 1000 - 1);
@@ -27,10 +27,15 @@ async function answerOf(webAssembly: boolean): Promise<readonly number[]> {
   }
 }
 
+/** Bytes of 96 rows of 150 integers as the products keep them: of 16 bits, in 24 panels of four lines of 19 vectors. */
+const PACKED = 2 * 24 * 4 * 19 * 8;
+
 test('layers with quantised weights multiply in WebAssembly, and give the same as without', async () => {
   const alone = await answerOf(false);
   expect(compilerServices<CompilerServices & IntegerServices>().integerProducts).toBeUndefined();
+  const before = (await memory()).pooledBytes;
   const first = await answerOf(true);
+  expect((await memory()).pooledBytes - before).toBeGreaterThanOrEqual(PACKED);
   expect(first).toEqual(alone);
   const { integerProducts } = compilerServices<CompilerServices & IntegerServices>();
   const multiply = vi.spyOn(integerProducts!, 'multiply');

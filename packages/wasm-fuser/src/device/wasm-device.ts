@@ -21,6 +21,7 @@ import {
   type TakeBack,
 } from '@cresset/tensorexpr';
 import { compileVectors, hasRelaxedSimd } from '../engine-features.ts';
+import type { WasmIntegerProducts } from '../integers/integer-products.ts';
 import { LinearMemory, MOST_MEMORY } from '../linear-memory.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { LaunchLists } from './launch-lists.ts';
@@ -73,6 +74,8 @@ export class WasmDevice implements ComputeDevice {
   readonly #programs: Programs;
   readonly #threads: ThreadPool | null;
   #prepared = new WeakMap<Kernel, PreparedKernel>();
+  /** Those that this device fetched; one of several devices of a thread answers for what they keep. */
+  #integerProducts: WasmIntegerProducts | null = null;
   readonly #failures: CressetError[] = [];
   #toldFailures = 0;
   #disposed = false;
@@ -240,7 +243,8 @@ export class WasmDevice implements ComputeDevice {
   async fetchIntegerProducts(): Promise<void> {
     if (compilerServices<CompilerServices & IntegerServices>().integerProducts) return;
     const { WasmIntegerProducts } = await import('../integers/integer-products.ts');
-    extendServices<CompilerServices & IntegerServices>({ integerProducts: new WasmIntegerProducts() });
+    this.#integerProducts ??= new WasmIntegerProducts();
+    extendServices<CompilerServices & IntegerServices>({ integerProducts: this.#integerProducts });
   }
 
   async profiler(): Promise<DeviceProfiler> {
@@ -254,7 +258,8 @@ export class WasmDevice implements ComputeDevice {
   }
 
   memory(): DeviceMemoryUse {
-    return { live: this.counters.liveBytes, pooled: this.recorder.scratchBytes + this.keptBytes, peak: this.#peak };
+    const packed = this.keptBytes + (this.#integerProducts?.takenBytes ?? 0);
+    return { live: this.counters.liveBytes, pooled: this.recorder.scratchBytes + packed, peak: this.#peak };
   }
 
   async flush(failures = this.#toldFailures): Promise<void> {
