@@ -26,17 +26,17 @@ import {
   type NormalForm,
   type TunedCut,
 } from '@cresset/tensorexpr';
-import { BindGroupCache } from './launches/bind-group-cache.ts';
-import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
-import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
-import { deviceElementSize, toHostLayout } from './memory/element-layout.ts';
 import { FailureLog } from './failure-log.ts';
+import type { CommandListHost, CommandLists } from './launches/command-lists.ts';
 import { kernelBindings, storagesRead } from './launches/kernel-bindings.ts';
 import { PipelineCache } from './launches/pipeline-cache.ts';
 import { prepareKernel, prepareLaunch, type PreparedKernel } from './launches/prepared-kernel.ts';
-import { Uploads, type UploadHost } from './memory/uploads.ts';
-import { commandOf, uniformRoom, WorkBatch, type DispatchCommand, type UniformRoom } from './launches/work-batch.ts';
+import { commandOf } from './launches/work-batch.ts';
 import type { WorkProbe } from './launches/work-probe.ts';
+import { asCressetError, WorkQueue, type DevicePools, type WorkQueueOwner } from './launches/work-queue.ts';
+import { BufferPool, type PooledBuffer } from './memory/buffer-pool.ts';
+import { deviceElementSize } from './memory/element-layout.ts';
+import { Readbacks } from './memory/readbacks.ts';
 
 /** A stretch of GPU memory as tensors hold it. What lies behind may be exchanged while work that reads it is pending. */
 class WebGpuBuffer implements DeviceBuffer {
@@ -50,11 +50,6 @@ class WebGpuBuffer implements DeviceBuffer {
   }
 }
 
-/** Longer lists of work are submitted in pieces, so that the GPU starts while the rest is still being enqueued. */
-const dispatchesPerBatch = 512;
-const uniformBytesPerBatch = 512 * 256;
-/** So many batches may be ahead of the GPU before programs are asked to wait. */
-const batchesAhead = 32;
 /** Free buffers kept for reuse, in bytes; beyond it they go back to the GPU. */
 const keptBytes = 256 * 1024 * 1024;
 /** The same of buffers that lists share. */
@@ -64,56 +59,29 @@ const waitingUploadBytes = 32 * 1024 * 1024;
 /** How long the news of a lost device may take, milliseconds. */
 const lossDelay = 100;
 const keptReadbackBytes = 32 * 1024 * 1024;
-/** Results that are asked for together come down in one buffer, as far as that reaches. */
-const readbackBytes = 4096;
 /** Of the uniforms of lists that were forgotten. */
 const keptUniformBytes = 1024 * 1024;
 
-/** A buffer that results come down in. */
-interface Readback {
-  readonly staging: PooledBuffer;
-  readonly batch: WorkBatch;
-  used: number;
-  users: number;
-  mapped: Promise<undefined> | null;
-}
-
 /** The WebGPU device: work is enqueued at once, and goes to the GPU in one pass and one submission a flush. */
-export class WebGpuDevice implements ComputeDevice {
+export class WebGpuDevice implements ComputeDevice, WorkQueueOwner {
   readonly counters = noCounts();
   /** Who watches; null unless a run is being profiled. */
   probe: WorkProbe | null = null;
-  readonly #pool: BufferPool;
+  readonly #pools: DevicePools;
   readonly #pipelines: PipelineCache;
-  /** Buffers that results are copied to and mapped in. */
-  readonly #readbacks: BufferPool;
-  /** That of the results that are asked for now. */
-  #readback: Readback | null = null;
-  /** Params of launches that are not listed, batch by batch. */
-  #uniformBuffer: PooledBuffer;
-  readonly #uniforms: BufferPool;
-  readonly #uploads: Uploads;
+  readonly #work: WorkQueue;
+  readonly #readbacks: Readbacks;
   /** Comes with {@link fetchRecorder}. */
   recorder: CommandLists | null = null;
   #fetchingRecorder: Promise<void> | null = null;
   /** What chooses schedules by what was measured, once it was asked for. */
   tuner: MeasuredSchedules | null = null;
   #fetchingTuner: Promise<MeasuredSchedules | null> | null = null;
-  /** What its own rooms may ask of it. */
-  readonly host: UploadHost & CommandListHost;
-  readonly #bindGroups = new BindGroupCache();
+  /** What recorded work may ask of it. */
+  readonly host: CommandListHost;
   readonly #failures = new FailureLog();
   #prepared = new WeakMap<Kernel, PreparedKernel>();
-  #batch: WorkBatch;
-  #submittedBatch = -1;
-  /** The GPU has run all batches up to this one. */
-  #finishedBatch = -1;
-  /** Of a batch that was encoded, for the next one. */
-  #spareUniforms: UniformRoom | null = null;
-  #catchingUp: Promise<void> | null = null;
   #toldFailures = 0;
-  /** The batch whose submission the next one has to wait for; null when none is on its way. */
-  #pending: Promise<void> | null = null;
   #lost: CressetError | null = null;
   #disposed = false;
 
@@ -126,17 +94,26 @@ export class WebGpuDevice implements ComputeDevice {
   ) {
     const ofPool = {
       spare: () => this.#spare(),
-      outOfMemory: (error: CressetError) => this.#fail(error),
+      outOfMemory: (error: CressetError) => this.#work.fail(error),
     };
     const { STORAGE, COPY_SRC, COPY_DST, MAP_READ, UNIFORM } = GPUBufferUsage;
-    this.#pool = new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { ...ofPool, keptBytes });
-    this.#readbacks = new BufferPool(gpuDevice, MAP_READ | COPY_DST, { ...ofPool, keptBytes: keptReadbackBytes });
-    this.#uniforms = new BufferPool(gpuDevice, UNIFORM | COPY_DST, { ...ofPool, keptBytes: keptUniformBytes });
+    this.#pools = {
+      elements: new BufferPool(gpuDevice, STORAGE | COPY_SRC | COPY_DST, { ...ofPool, keptBytes }),
+      readbacks: new BufferPool(gpuDevice, MAP_READ | COPY_DST, { ...ofPool, keptBytes: keptReadbackBytes }),
+      uniforms: new BufferPool(gpuDevice, UNIFORM | COPY_DST, { ...ofPool, keptBytes: keptUniformBytes }),
+    };
     this.#pipelines = new PipelineCache(gpuDevice, () => this.counters.shaders++);
-    this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
-    this.#batch = new WorkBatch(0, uniformRoom(uniformBytesPerBatch));
-    this.host = this.#makeHost();
-    this.#uploads = new Uploads(this.host);
+    this.#work = new WorkQueue(gpuDevice, this.#pools, this.counters, this.#failures, this);
+    this.#readbacks = new Readbacks(this.#pools.readbacks, this.#work);
+    this.host = {
+      work: this.#work,
+      uniformPool: this.#pools.uniforms,
+      uniformAlignment: gpuDevice.limits.minUniformBufferOffsetAlignment,
+      bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
+      prepare: (kernel) => this.#prepareWhole(kernel),
+      capabilities,
+      pipelines: this.#pipelines,
+    };
     void gpuDevice.lost.then((info) => {
       this.#lost = new CressetError('DEVICE_LOST', `the GPU device was lost (${info.reason}): ${info.message}`);
     });
@@ -147,9 +124,10 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   allocate(byteLength: number): DeviceBuffer {
-    this.#checkUsable();
-    const pooled = this.#pool.take(byteLength);
-    this.counters.buffersAllocated = this.#pool.allocated;
+    this.checkUsable();
+    const pool = this.#pools.elements;
+    const pooled = pool.take(byteLength);
+    this.counters.buffersAllocated = pool.allocated;
     this.counters.liveBytes += byteLength;
     return new WebGpuBuffer(byteLength, pooled);
   }
@@ -158,71 +136,32 @@ export class WebGpuDevice implements ComputeDevice {
     const handle = buffer as WebGpuBuffer;
     if (!handle.pooled) return;
     this.counters.liveBytes -= handle.byteLength;
-    if (this.#disposed) this.#pool.discard(handle.pooled);
-    else this.#pool.give(handle.pooled);
+    if (this.#disposed) this.#pools.elements.discard(handle.pooled);
+    else this.#pools.elements.give(handle.pooled);
     handle.pooled = null;
   }
 
   upload(buffer: DeviceBuffer, layout: DeviceLayout, elements: Uint8Array): void {
-    this.#checkUsable();
+    this.checkUsable();
     const handle = buffer as WebGpuBuffer;
-    handle.pooled = this.#uploads.upload(poolBuffer(handle), handle.byteLength, layout, elements);
+    handle.pooled = this.#work.uploads.upload(poolBuffer(handle), handle.byteLength, layout, elements);
   }
 
   /** Time spent handing data to the GPU. */
   get uploadMilliseconds(): number {
-    return this.#uploads.milliseconds;
+    return this.#work.uploads.milliseconds;
   }
 
   async download(buffer: DeviceBuffer, layout: DeviceLayout, count: number): Promise<ArrayBuffer> {
-    this.#checkUsable();
+    this.checkUsable();
     const byteLength = deviceByteLength(this, layout, count * hostElementSize(layout));
     if (byteLength === 0) return new ArrayBuffer(0);
     const source = poolBuffer(buffer as WebGpuBuffer);
     const { count: failures } = this.#failures;
-    const batch = this.#batch;
-    const readback = this.#readbackOf(byteLength, batch);
-    const { staging, used: offset } = readback;
-    readback.used += Math.ceil(byteLength / 8) * 8;
-    readback.users++;
-    batch.copy(source, staging, byteLength, offset);
-    this.counters.readbackBytes += byteLength;
-    // Results that are asked for together travel together.
-    await Promise.resolve();
-    if (readback === this.#readback) this.#readback = null;
-    if (batch === this.#batch) this.#submitBatch();
     try {
-      // The map waits for the copy by itself; only the submission has to come first.
-      if (batch.id > this.#submittedBatch) await batch.done;
-      if (batch.failure) throw batch.failure;
-      await (readback.mapped ??= staging.gpu.mapAsync(GPUMapMode.READ, 0, readback.used));
-      await batch.done;
-      if (batch.failure) throw batch.failure;
-      this.#finishedBatch = Math.max(this.#finishedBatch, batch.id);
-      return toHostLayout(layout, staging.gpu.getMappedRange(offset, byteLength), count);
+      return await this.#readbacks.read(source, byteLength, layout, count);
     } catch (error) {
-      await batch.done;
       throw await this.#reasonOf(error, failures);
-    } finally {
-      if (--readback.users === 0) this.#giveBack(staging);
-    }
-  }
-
-  /** Where bytes come down: small ones that are asked for together lie in one buffer. */
-  #readbackOf(byteLength: number, batch: WorkBatch): Readback {
-    const known = this.#readback;
-    if (known?.batch === batch && known.used + byteLength <= readbackBytes) return known;
-    this.counters.readbacks++;
-    const staging = this.#readbacks.take(Math.max(byteLength, readbackBytes));
-    return (this.#readback = { staging, batch, used: 0, users: 0, mapped: null });
-  }
-
-  #giveBack(staging: PooledBuffer): void {
-    if (staging.gpu.mapState === 'mapped') staging.gpu.unmap();
-    if (this.#disposed || this.#lost) this.#readbacks.discard(staging);
-    else {
-      this.#readbacks.give(staging);
-      this.#readbacks.trim(Infinity);
     }
   }
 
@@ -237,7 +176,7 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   launch(kernel: Kernel): void {
-    this.#checkUsable();
+    this.checkUsable();
     this.probe?.launch(kernel);
     const known = this.#prepared.get(kernel);
     if (known && hasLayouts(known)) {
@@ -298,45 +237,18 @@ export class WebGpuDevice implements ComputeDevice {
     if (x === 0) return;
     if (this.recorder?.listener) this.recorder.listener(prepared);
     else for (const wish of prepared.wishes) wish.launched();
-    if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
+    this.#work.beginDispatch();
     // Buffers first: a storage's upload must not find itself used by this launch already.
     const buffers = bindings.map(({ operand, stored, layout }) => {
       const { storage } = operand.tensor;
       const buffer = stored ? storage.deviceBufferForWriting(this, layout) : storage.deviceBuffer(this, layout);
       return poolBuffer(buffer as WebGpuBuffer);
     });
-    const command = commandOf(program, this.#batchUniforms(), buffers, x, y);
-    const batch = this.#dispatch(command, ({ uniforms: { words, floats } }, at) => {
+    const command = commandOf(program, this.#work.batchUniforms, buffers, x, y);
+    const batch = this.#work.enqueueWith(command, ({ uniforms: { words, floats } }, at) => {
       program.uniforms.write(params, words, floats, at);
     });
     for (const buffer of buffers) batch.use(buffer);
-  }
-
-  /** What params lie in that go with their batch. */
-  #batchUniforms(): PooledBuffer {
-    if (this.#uniformBuffer.state === 'failed') this.#uniformBuffer = this.#uniforms.take(uniformBytesPerBatch);
-    return this.#uniformBuffer;
-  }
-
-  /** Puts a command into the batch, with params that go with it. */
-  #dispatch(command: DispatchCommand, write: (batch: WorkBatch, at: number) => void): WorkBatch {
-    const { uniformWindow } = command.program;
-    if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
-    const offsets: number[] = [];
-    if (uniformWindow > 0) {
-      const alignment = this.gpuDevice.limits.minUniformBufferOffsetAlignment;
-      let offset = this.#batch.reserve(uniformWindow, alignment);
-      if (offset === null) {
-        this.#submitBatch();
-        offset = this.#batch.reserve(uniformWindow, alignment)!;
-      }
-      offsets.push(offset);
-      write(this.#batch, offset / 4);
-    }
-    command.bindGroup ??= this.#bindGroup(command);
-    this.#batch.dispatch({ ...command, offsets });
-    this.counters.dispatches++;
-    return this.#batch;
   }
 
   #prepare(normal: NormalForm, whole: Kernel | null, chunks: TunedCut | null): PreparedKernel {
@@ -354,71 +266,10 @@ export class WebGpuDevice implements ComputeDevice {
     this.#prepared = new WeakMap();
   }
 
-  #makeHost(): UploadHost & CommandListHost {
-    const batch = (): WorkBatch => this.#batch;
-    const submittedBatch = (): number => this.#submittedBatch;
-    const batchUniforms = (): PooledBuffer => this.#batchUniforms();
-    const capabilities = (): DeviceCapabilities => this.capabilities;
-    return {
-      queue: this.gpuDevice.queue,
-      pool: this.#pool,
-      uniformPool: this.#uniforms,
-      counters: this.counters,
-      uniformAlignment: this.gpuDevice.limits.minUniformBufferOffsetAlignment,
-      get batch() {
-        return batch();
-      },
-      get submittedBatch() {
-        return submittedBatch();
-      },
-      get batchUniforms() {
-        return batchUniforms();
-      },
-      enqueueWith: (command, write) => this.#dispatch(command, write).id,
-      enqueue: (commands) => this.#enqueueAll(commands),
-      bufferOf: (handle) => poolBuffer(handle as WebGpuBuffer),
-      prepare: (kernel) => this.#prepareWhole(kernel),
-      get capabilities() {
-        return capabilities();
-      },
-      pipelines: this.#pipelines,
-    };
-  }
-
-  #enqueueAll(commands: readonly DispatchCommand[]): number {
-    this.#checkUsable();
-    for (const command of commands) {
-      if (this.#batch.dispatches >= dispatchesPerBatch) this.#submitBatch();
-      command.bindGroup ??= this.#bindGroup(command);
-      this.#batch.dispatch(command);
-    }
-    this.counters.dispatches += commands.length;
-    return this.#batch.id;
-  }
-
-  /** Null where the GPU has not said yet that the buffers are there. */
-  #bindGroup({ program, buffers }: DispatchCommand): GPUBindGroup | null {
-    let key = program.layoutKey;
-    for (const { id, state } of buffers) {
-      if (state !== 'made') return null;
-      key += `,${id}`;
-    }
-    return this.#bindGroups.find(key, () => {
-      const { bindGroupLayout: layout, uniformWindow } = program;
-      const entries = buffers.map(({ gpu: buffer }, binding) => {
-        const isUniform = binding === 0 && uniformWindow > 0;
-        return { binding, resource: isUniform ? { buffer, size: uniformWindow } : { buffer } };
-      });
-      return this.gpuDevice.createBindGroup({ layout, entries });
-    });
-  }
-
   async flush(failures = this.#toldFailures): Promise<void> {
-    this.#checkUsable();
-    const { done } = this.#submitBatch();
-    await done;
-    await this.#settled(this.#pool, this.#uniforms);
-    this.#checkUsable();
+    this.checkUsable();
+    await this.#work.flush();
+    this.checkUsable();
     const failure = this.#failures.since(failures);
     this.#toldFailures = this.#failures.count;
     if (failure) throw failure;
@@ -429,155 +280,32 @@ export class WebGpuDevice implements ComputeDevice {
   }
 
   room(): Promise<void> | null {
-    if (this.#pool.waitingBytes > waitingUploadBytes) return this.#pool.settled();
-    if (this.#batch.id - this.#finishedBatch <= batchesAhead || this.#end()) return null;
-    return (this.#catchingUp ??= this.#catchUp());
-  }
-
-  async #catchUp(): Promise<void> {
-    const { done } = this.#submitBatch();
-    const last = this.#batch.id - 1;
-    try {
-      await done;
-      await this.gpuDevice.queue.onSubmittedWorkDone();
-    } catch {
-      // A lost device tells of the loss itself.
-    }
-    this.#finishedBatch = Math.max(this.#finishedBatch, last);
-    this.#catchingUp = null;
+    const { elements } = this.#pools;
+    return elements.waitingBytes > waitingUploadBytes ? elements.settled() : this.#work.room();
   }
 
   memory(): DeviceMemoryUse {
     const { liveBytes: live } = this.counters;
     const scratch = this.recorder?.scratch.byteLength ?? 0;
-    const pooled = this.#pools().reduce((sum, { freeBytes }) => sum + freeBytes, scratch);
-    return { live, pooled, peak: this.#pools().reduce((sum, { peakBytes }) => sum + peakBytes, 0) };
+    const pools = Object.values(this.#pools);
+    const pooled = pools.reduce((sum, { freeBytes }) => sum + freeBytes, scratch);
+    return { live, pooled, peak: pools.reduce((sum, { peakBytes }) => sum + peakBytes, 0) };
   }
 
-  /** Resolves when the GPU has judged every buffer of these pools; null where it has. */
-  #settled(...pools: readonly BufferPool[]): Promise<unknown> | null {
-    const pending = pools.flatMap((pool) => pool.settled() ?? []);
-    return pending.length > 0 ? Promise.all(pending) : null;
-  }
-
-  #pools(): BufferPool[] {
-    return [this.#pool, this.#readbacks, this.#uniforms];
+  submitted(batch: number): void {
+    this.recorder?.scratch.trim(batch, keptScratchBytes);
+    this.#pools.elements.trim(batch);
+    this.#pools.uniforms.trim(batch);
   }
 
   /** Gives free buffers back to the GPU, which may be what it needs; how many bytes that is. */
   #spare(): number {
     const free = (): number => this.memory().pooled;
     const before = free();
-    this.recorder?.scratch.trim(this.#submittedBatch, 0);
-    for (const pool of this.#pools()) pool.trim(this.#submittedBatch, 0);
+    const { submittedBatch } = this.#work;
+    this.recorder?.scratch.trim(submittedBatch, 0);
+    for (const pool of Object.values(this.#pools)) pool.trim(submittedBatch, 0);
     return before - free();
-  }
-
-  #fail(error: CressetError): void {
-    this.#failures.add(error);
-    this.counters.failures = this.#failures.count;
-  }
-
-  /** Closes the current batch and sends it off, at once where its shaders are compiled and nothing is ahead of it. */
-  #submitBatch(): WorkBatch {
-    const batch = this.#batch;
-    if (batch.isEmpty) {
-      batch.done = this.#pending ?? Promise.resolve();
-      return batch;
-    }
-    this.#batch = new WorkBatch(batch.id + 1, this.#spareUniforms ?? uniformRoom(uniformBytesPerBatch));
-    this.#spareUniforms = null;
-    this.#uploads.prepare(batch);
-    this.counters.buffersAllocated = this.#pool.allocated;
-    if (batch.isReady && !this.#pending) {
-      batch.done = this.#encode(batch);
-      return batch;
-    }
-    const submitted = this.#submitLater(batch, this.#pending);
-    const pending = submitted.then(() => {
-      if (this.#pending === pending) this.#pending = null;
-    });
-    this.#pending = pending;
-    batch.done = submitted.then(({ checked }) => checked);
-    return batch;
-  }
-
-  /** Submits a batch when its shaders are compiled, its buffers there, and the batches before it on their way. */
-  async #submitLater(batch: WorkBatch, before: Promise<void> | null): Promise<{ checked: Promise<void> }> {
-    await before;
-    try {
-      await Promise.all([...batch.uncompiled].map((program) => program.compile()));
-    } catch (error) {
-      batch.failure = asCressetError(error);
-      this.#fail(batch.failure);
-    }
-    await this.#settled(...this.#pools());
-    for (const { failure } of batch.unjudged) batch.failure ??= failure;
-    if (batch.failure) {
-      this.#submittedBatch = batch.id;
-      this.#uploads.encodeAgain(batch);
-      this.#uploads.forget(batch);
-      if (batch.staging) this.#pool.give(batch.staging);
-      return { checked: Promise.resolve() };
-    }
-    // In an object: a bare promise would be waited for, and the next batch with it.
-    return { checked: this.#encode(batch) };
-  }
-
-  /** Encodes and submits a batch; the promise resolves when the GPU process has found it valid. */
-  async #encode(batch: WorkBatch): Promise<void> {
-    const { gpuDevice } = this;
-    this.#submittedBatch = batch.id;
-    if (this.#lost || this.#disposed) return;
-    gpuDevice.pushErrorScope('validation');
-    if (batch.uniformBytes > 0) {
-      const size = Math.ceil(batch.uniformBytes / 4) * 4;
-      gpuDevice.queue.writeBuffer(this.#uniformBuffer.gpu, 0, batch.uniforms.words.buffer, 0, size);
-    }
-    this.#spareUniforms = batch.uniforms;
-    const encoder = gpuDevice.createCommandEncoder();
-    this.#uploads.encode(batch, encoder);
-    const probe = this.probe?.batch(batch.dispatches);
-    let pass: GPUComputePassEncoder | null = null;
-    let pipeline: GPUComputePipeline | null = null;
-    for (const command of batch.commands) {
-      if (command.kind === 'copy') {
-        pass?.end();
-        pass = null;
-        const { source, target, offset, byteLength } = command;
-        encoder.copyBufferToBuffer(source.gpu, 0, target.gpu, offset, byteLength);
-        continue;
-      }
-      if (probe?.separatesPasses) pass?.end();
-      if (!pass || probe?.separatesPasses) {
-        pass = encoder.beginComputePass({ timestampWrites: probe?.pass(command) });
-        pipeline = null;
-      }
-      if (command.program.pipeline !== pipeline) {
-        pipeline = command.program.pipeline;
-        pass.setPipeline(pipeline!);
-      }
-      pass.setBindGroup(0, (command.bindGroup ??= this.#bindGroup(command)), command.offsets);
-      pass.dispatchWorkgroups(command.x, command.y);
-    }
-    pass?.end();
-    probe?.encoded(encoder);
-    gpuDevice.queue.submit([encoder.finish()]);
-    probe?.submitted();
-    this.counters.submits++;
-    this.recorder?.scratch.trim(batch.id, keptScratchBytes);
-    this.#pool.trim(batch.id);
-    this.#uniforms.trim(batch.id);
-    const error = await gpuDevice.popErrorScope().catch(() => null);
-    if (error) {
-      batch.failure = new CressetError(
-        'DEVICE_VALIDATION',
-        `the GPU refused work (${batch.labels()}): ${error.message}`,
-      );
-      this.#fail(batch.failure);
-      this.#uploads.encodeAgain(batch);
-    }
-    this.#uploads.forget(batch);
   }
 
   fetchRecorder(): Promise<void> {
@@ -619,13 +347,17 @@ export class WebGpuDevice implements ComputeDevice {
     if (this.#disposed) return;
     this.#disposed = true;
     this.recorder?.scratch.trim(Infinity, 0);
-    this.#uniforms.give(this.#uniformBuffer);
-    for (const pool of this.#pools()) pool.destroy();
+    this.#work.dispose();
+    for (const pool of Object.values(this.#pools)) pool.destroy();
     this.#prepared = new WeakMap();
     if (this.owned) this.gpuDevice.destroy();
   }
 
-  #checkUsable(): void {
+  get isUsable(): boolean {
+    return !this.#end();
+  }
+
+  checkUsable(): void {
     const end = this.#end();
     if (end) throw end;
   }
@@ -639,9 +371,4 @@ export class WebGpuDevice implements ComputeDevice {
 function poolBuffer(handle: WebGpuBuffer): PooledBuffer {
   if (!handle.pooled) throw new CressetError('DEVICE_BUFFER_RELEASED', 'this device buffer was released');
   return handle.pooled;
-}
-
-function asCressetError(error: unknown): CressetError {
-  if (error instanceof CressetError) return error;
-  return new CressetError('DEVICE_ERROR', error instanceof Error ? error.message : String(error), { cause: error });
 }

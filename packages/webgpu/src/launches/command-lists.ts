@@ -15,22 +15,14 @@ import type { PreparedKernel } from './prepared-kernel.ts';
 import { prepareTogether } from './prepared-together.ts';
 import { ScratchBuffers, scratchPlaces, type ScratchPlace } from '../memory/scratch-buffers.ts';
 import type { WebGpuDevice } from '../webgpu-device.ts';
-import { commandOf, type DispatchCommand, type WorkBatch } from './work-batch.ts';
+import type { WorkQueue } from './work-queue.ts';
+import { commandOf, type DispatchCommand } from './work-batch.ts';
 
 /** What command lists ask of their device. */
 export interface CommandListHost {
-  readonly uniformAlignment: number;
-  /** Batches up to this one have left. */
-  readonly submittedBatch: number;
-  readonly queue: GPUQueue;
-  readonly pool: BufferPool;
+  readonly work: WorkQueue;
   readonly uniformPool: BufferPool;
-  /** The buffer that params lie in which go with their batch. */
-  readonly batchUniforms: PooledBuffer;
-  /** Enqueues a command with params of its own, which `write` puts at a word of the batch's. Gives the number of the batch. */
-  enqueueWith(command: DispatchCommand, write: (batch: WorkBatch, at: number) => void): number;
-  /** Enqueues commands; gives the number of the batch that the last of them is in. */
-  enqueue(commands: readonly DispatchCommand[]): number;
+  readonly uniformAlignment: number;
   bufferOf(handle: DeviceBuffer): PooledBuffer;
   /** A kernel made ready, where it is one launch. */
   prepare(kernel: Kernel): PreparedKernel | null;
@@ -80,7 +72,7 @@ export class CommandLists implements LaunchRecorder {
   readonly scratch: ScratchBuffers;
 
   constructor(private readonly host: CommandListHost) {
-    this.scratch = new ScratchBuffers(host.pool);
+    this.scratch = new ScratchBuffers(host.work.pool);
   }
 
   prepare(kernel: Kernel): PreparedLaunch | null {
@@ -137,7 +129,8 @@ export class CommandLists implements LaunchRecorder {
       list.commands = null;
     }
     list.commands ??= list.launches.map((launch) => this.#commandOf(launch, list));
-    const batch = open.length > 0 ? this.#enqueueOpen(list, list.commands, open) : this.host.enqueue(list.commands);
+    const batch =
+      open.length > 0 ? this.#enqueueOpen(list, list.commands, open) : this.host.work.enqueue(list.commands);
     for (const buffer of bound) buffer!.lastBatch = batch;
     list.uniforms.lastBatch = batch;
   }
@@ -151,15 +144,15 @@ export class CommandLists implements LaunchRecorder {
     let batch = 0;
     list.launches.forEach(({ open, offsets, program }, at) => {
       if (open.length === 0) {
-        batch = this.host.enqueue([commands[at]]);
+        batch = this.host.work.enqueue([commands[at]]);
         return;
       }
       const start = offsets[0] / 4;
       const own = list.words.subarray(start, start + program.uniformWindow / 4);
-      batch = this.host.enqueueWith(commands[at], ({ uniforms: { words, floats } }, to) => {
+      batch = this.host.work.enqueueWith(commands[at], ({ uniforms: { words, floats } }, to) => {
         words.set(own, to);
         for (const { param, number } of open) program.uniforms.put(param, numbers[number], words, floats, to);
-      });
+      }).id;
     });
     return batch;
   }
@@ -177,8 +170,8 @@ export class CommandLists implements LaunchRecorder {
 
   /** A uniform buffer with these words. What is enqueued already may read the old words of one that was given up. */
   #uniformsOf(words: Int32Array<ArrayBuffer>): PooledBuffer {
-    const buffer = this.host.uniformPool.take(Math.max(words.byteLength, 4), this.host.submittedBatch);
-    const write = (): void => this.host.queue.writeBuffer(buffer.gpu, 0, words);
+    const buffer = this.host.uniformPool.take(Math.max(words.byteLength, 4), this.host.work.submittedBatch);
+    const write = (): void => this.host.work.queue.writeBuffer(buffer.gpu, 0, words);
     if (words.length > 0) this.host.uniformPool.whenMade(buffer, words.byteLength, write);
     return buffer;
   }
@@ -193,7 +186,7 @@ export class CommandLists implements LaunchRecorder {
       return known.command;
     }
     const buffers = places.map((place) => bound[place]!);
-    const uniforms = open.length > 0 ? this.host.batchUniforms : list.uniforms;
+    const uniforms = open.length > 0 ? this.host.work.batchUniforms : list.uniforms;
     const command = commandOf(program, uniforms, buffers, x, y, offsets);
     recent.unshift({ buffers, command });
     if (recent.length > rememberedSets) recent.pop();
