@@ -78,7 +78,8 @@ function equalityRows(name: string, negate: boolean): OperatorRow[] {
 
 function extremum(name: 'max' | 'min'): OperatorRow[] {
   const better: (a: bigint | number, b: bigint | number) => boolean = name === 'max' ? orderings.gt : orderings.lt;
-  const pick = (a: bigint | number, b: bigint | number): bigint | number => (better(b, a) ? b : a);
+  // The second where neither is better: NaN is no worse than anything, and zeros are equal.
+  const pick = (a: bigint | number, b: bigint | number): bigint | number => (better(a, b) ? a : b);
   const mixed = (a: IValue, b: IValue): IValue => pick(requireReal(a), requireReal(b));
   const row = (overload: string, left: string, right: string, result: string, mix: boolean): OperatorRow => ({
     schema: `prim::${name}${overload}(${left} a, ${right} b) -> ${result}`,

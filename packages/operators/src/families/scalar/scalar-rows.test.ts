@@ -168,6 +168,17 @@ test('complex Scalars are refused by operators that look for an int', () => {
   expect([run('aten::__is__', one, one), run('aten::__is__', one, new Complex(1, 2))]).toEqual([true, false]);
 });
 
+test('the lesser and the greater are the first number only where it is so: NaN and zeros of two signs give the second', () => {
+  for (const of of ['prim::min', 'prim::max']) {
+    expect(run(`${of}.float`, NaN, 1)).toBe(1);
+    expect(run(`${of}.float`, 1, NaN)).toBeNaN();
+    expect(run(`${of}.int_float`, 3n, NaN)).toBeNaN();
+    expect(run(`${of}.float_int`, NaN, 3n)).toBe(3);
+    expect(run(`${of}.float`, 0, -0)).toBe(-0);
+    expect(run(`${of}.float_int`, -0, 0n)).toBe(0);
+  }
+});
+
 describe('numbers of texts', () => {
   test('are what C++ reads', () => {
     expect([' 7', '+5', '-0012'].map((text) => run('aten::Int.str', text))).toEqual([7n, 5n, -12n]);
