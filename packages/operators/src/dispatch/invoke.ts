@@ -54,7 +54,8 @@ export class OperatorCall {
       } catch (error) {
         // Whoever asks first what there will be hears as well what PyTorch says of the dtype.
         checkReadable(this.row, this.unboxed);
-        if (isKernelRefusal(error)) checkReadable(this.row, this.unboxed, 'after sizes');
+        const { pointwise } = this.row.derived?.from ?? this.row;
+        if (pointwise && isKernelRefusal(error)) checkReadable(this.row, this.unboxed, 'after sizes');
         throw error;
       }
     }
@@ -231,8 +232,8 @@ export function derivedShapes(row: OperatorRow, args: Arguments): readonly Tenso
     checkReadable(row, args, 'after sizes');
     return shapes;
   } catch (error) {
-    if (isKernelRefusal(error)) {
-      if (from.pointwise && form === 'in-place') checkTarget(args.self as Tensor, unrefusedShape(from, args), row);
+    if (from.pointwise && isKernelRefusal(error)) {
+      if (form === 'in-place') checkTarget(args.self as Tensor, unrefusedShape(from, args), row);
       checkReadable(row, args, 'after sizes');
     }
     throw error;
