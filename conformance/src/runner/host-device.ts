@@ -9,6 +9,7 @@ import type { RunnerSettings } from './runner-settings.ts';
 export async function openHostDevice(settings: RunnerSettings): Promise<WasmDevice | null> {
   const device = await open(settings);
   await device?.fetchIntegerProducts();
+  await device?.fetchTransforms();
   return device;
 }
 

@@ -148,6 +148,10 @@ export interface ComputeDevice extends DeviceMemory {
   launch(kernel: Kernel): void;
   /** As `launch`; only devices that are the host itself have routines. */
   launchRoutine?(routine: Routine): void;
+  /** Whether transforms are among the routines that are there. */
+  readonly hasTransforms?: boolean;
+  /** Fetches what transforms lines, where that is a routine. */
+  fetchTransforms?(): Promise<void>;
   /** Fetches what multiplies integers for operators that run on the host, where that is the device: an `IntegerServices` from then on. */
   fetchIntegerProducts?(): Promise<void>;
   /**

@@ -34,7 +34,14 @@ export { describeMeasured, describeSchedule, whyScheduled } from './schedules/de
 export { rollTrips, type LoopTrip, type RolledTrips } from './fusion/roll-trips.ts';
 export { scheduledLaunch, type ScheduledLaunch } from './schedules/scheduled-launch.ts';
 export { rowReductions, sharedTileVectors } from './schedules/shared-tile-schedule.ts';
-export type { Ordering, OrderWay, Routine } from './kernels/routine.ts';
+export {
+  LARGEST_FACTOR,
+  type Ordering,
+  type OrderWay,
+  type Routine,
+  type Transform,
+  type TransformLines,
+} from './kernels/routine.ts';
 export * from './kernels/signature.ts';
 export { splitStores } from './kernels/split-stores.ts';
 export { chunkCandidates, scheduleCandidates } from './tuning/schedule-candidates.ts';

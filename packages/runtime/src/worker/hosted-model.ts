@@ -237,6 +237,7 @@ export class HostedModel {
   async #expectRepetition(method: string): Promise<void> {
     if (!this.#device || this.#device.capabilities.host) await this.parts.want('host', 'a call on the host');
     if (this.parts.areNeeded('quantized')) await this.#device?.fetchIntegerProducts?.();
+    if (this.parts.areNeeded('fourier')) await this.#device?.fetchTransforms?.();
     if (this.#device && this.#called.has(method)) {
       await this.wantPlans('a method that is called again');
       if (this.runner.lastRun?.hostSmall.length) await this.parts.want('host', 'small work that is done again');

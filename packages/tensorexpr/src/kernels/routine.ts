@@ -24,5 +24,35 @@ export interface Ordering {
   readonly way: OrderWay;
 }
 
-/** Work that no loop nest says, since what is done next depends on what was found. Only devices that are the host itself do such. */
-export type Routine = Ordering;
+/** Largest prime factor of a length that a {@link Transform} goes by: of a factor each result is a sum of as many terms. */
+export const LARGEST_FACTOR = 128;
+
+/**
+ * Discrete Fourier transforms of lines, each by itself: of complex numbers, of real ones to the first half of their spectrum (`half spectrum`), or
+ * of such a half to the real numbers (`real`).
+ */
+export interface Transform {
+  readonly kind: 'transform';
+  /** The operator it computes. */
+  readonly label: string;
+  readonly form: 'complex' | 'half spectrum' | 'real';
+  /** Length of lines, of which no prime factor is above {@link LARGEST_FACTOR}. Half of a spectrum has `length / 2 + 1` elements. */
+  readonly length: number;
+  /** With a plus in the exponent. */
+  readonly inverse: boolean;
+  /** What results are multiplied with. */
+  readonly scale: number;
+  readonly source: TransformLines;
+  readonly target: TransformLines;
+}
+
+/** Lines of float32 or float64, `[outer, inner, elements]`, anywhere. */
+export interface TransformLines {
+  /** The numbers, or real parts of such. */
+  readonly numbers: Tensor;
+  /** Whether imaginary parts lie behind the real ones; those that do not are zeros, and are not stored. */
+  readonly isComplex: boolean;
+}
+
+/** Work that no loop nest says, or not as fast. Only devices that are the host itself do such. */
+export type Routine = Ordering | Transform;

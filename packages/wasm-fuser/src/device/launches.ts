@@ -110,7 +110,7 @@ export class Launches {
 
   /** Lines of a routine, short ones some at a time, long ones up to their stops; each thread has memory of its own to work in. */
   *#runRoutine(prepared: PreparedRoutine, block: number): Work {
-    const { lines, stepsOfLine, scratchBytes } = prepared.lines;
+    const { lines, stepsOfLine, scratchBytes, table } = prepared.lines;
     const isLong = stepsOfLine > PIECE_STEPS;
     const atOnce = isLong ? (this.threads?.size ?? 1) : Math.max(1, Math.floor(PIECE_STEPS / stepsOfLine));
     const bytes = aligned(scratchBytes);
@@ -118,12 +118,15 @@ export class Launches {
       isLong
         ? Array.from({ length: count }, (_, at) => [at, at + 1])
         : this.#partsOf(count, 1, count * stepsOfLine, PART.steps);
-    const scratch = this.host.takeMemory(bytes * partsOf(Math.min(atOnce, lines)).length);
+    const tableBytes = aligned(table?.byteLength ?? 0);
+    const taken = this.host.takeMemory(tableBytes + bytes * partsOf(Math.min(atOnce, lines)).length);
+    const scratch = taken + tableBytes;
     try {
+      if (table) new Uint8Array(this.host.linear.memory.buffer, taken, table.byteLength).set(table);
       for (let from = 0; from < lines; from += atOnce) {
         if (from > 0) yield;
         const parts = partsOf(Math.min(atOnce, lines - from)).map(([start, end], at) => ({
-          call: callOf(prepared, 'run', block, from + start, from + end, scratch + at * bytes, isLong ? 0 : 1),
+          call: callOf(prepared, 'run', block, from + start, from + end, scratch + at * bytes, isLong ? 0 : 1, taken),
           state: (scratch + at * bytes) >>> 2,
         }));
         for (const { state } of parts) this.host.linear.integers.fill(0, state, state + 2);
@@ -134,7 +137,7 @@ export class Launches {
         }
       }
     } finally {
-      this.host.linear.give(scratch);
+      this.host.linear.give(taken);
     }
   }
 

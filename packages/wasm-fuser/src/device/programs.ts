@@ -20,6 +20,7 @@ import {
   type PreparedLaunch,
   type Recurrence,
   type Routine,
+  type Transform,
 } from '@cresset/tensorexpr';
 import { NeedsSingleSteps } from '../nests/expression-writer.ts';
 import {
@@ -33,7 +34,7 @@ import { goesByLine, pointsOfNest, sequencesOf } from '../nests/nest-writer.ts';
 import type { LinearMemory } from '../linear-memory.ts';
 import { ModuleBuilder } from '../module.ts';
 import type { RoutineFunctions } from '../routines/routine-functions.ts';
-import { linesOf, type RoutineLines } from '../routines/routines.ts';
+import { linesOfOrdering, type RoutineLines } from '../routines/routines.ts';
 import type { ThreadPool } from '../threads/thread-pool.ts';
 import { storedTerms, type StoredTerms } from '../nests/stored-terms.ts';
 import { windowsOf, type Windows } from '../nests/windows.ts';
@@ -107,6 +108,8 @@ const LEAST_DEPTH = 4;
 export class Programs {
   readonly #functions = new Map<string, Compiled<AnyFunctions>>();
   readonly #unpacked = new Set<string>();
+  /** What writes transforms, which comes when a program has some. */
+  linesOfTransform: ((transform: Transform) => RoutineLines) | null = null;
 
   /**
    * @param threads those that are to have what is compiled
@@ -174,8 +177,8 @@ export class Programs {
   }
 
   prepareRoutine(routine: Routine): PreparedRoutine {
-    const lines = linesOf(routine);
-    const { key, reads, stores, numbers } = lines;
+    const lines = routine.kind === 'ordering' ? linesOfOrdering(routine) : this.linesOfTransform!(routine);
+    const { key, reads, stores, numbers, floats = [], isDouble = false } = lines;
     const tensors = [...reads, ...stores];
     const bindings = tensors.map((tensor, at) => ({
       operand: { tensor, dtype: tensor.dtype },
@@ -184,9 +187,9 @@ export class Programs {
     }));
     const signature: KernelSignature = {
       key,
-      hasDoubles: false,
+      hasDoubles: isDouble,
       bindings,
-      params: numbers.map((value) => param('i32', value)),
+      params: [...numbers.map((value) => param('i32', value)), ...floats.map((value) => param('float', value))],
       bindingOf: ({ tensor: { storage } }) => tensors.findIndex((tensor) => tensor.storage === storage),
     };
     const { label } = routine;

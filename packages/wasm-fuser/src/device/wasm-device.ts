@@ -240,6 +240,15 @@ export class WasmDevice implements ComputeDevice {
     }
   }
 
+  get hasTransforms(): boolean {
+    return this.#programs.linesOfTransform !== null;
+  }
+
+  async fetchTransforms(): Promise<void> {
+    const { transformLines } = await import('../routines/transform/transform.ts');
+    this.#programs.linesOfTransform = transformLines;
+  }
+
   async fetchIntegerProducts(): Promise<void> {
     if (compilerServices<CompilerServices & IntegerServices>().integerProducts) return;
     const { WasmIntegerProducts } = await import('../integers/integer-products.ts');

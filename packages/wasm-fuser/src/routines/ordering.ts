@@ -73,7 +73,7 @@ export function defineOrdering(module: ModuleBuilder, keyBytes: 4 | 8): void {
       ]),
     ];
   });
-  module.define('run', 5, (_body, block, from, to, scratch, isWhole) => {
+  module.define('run', 6, (_body, block, from, to, scratch, isWhole) => {
     const line = advance(block.get, from.get, scratch.get);
     return when(
       isWhole.get,

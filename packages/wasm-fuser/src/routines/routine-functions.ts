@@ -2,9 +2,9 @@
 export interface RoutineFunctions {
   /**
    * Goes over lines one after the other, or, unless `isWhole`, goes on with the first of them up to the next stop. The first two words of the memory are 0
-   * before a line is begun, and the first is {@link LINE_DONE} behind it.
+   * before a line is begun, and the first is {@link LINE_DONE} behind it. `table` is where what they look up lies.
    */
-  run(block: number, from: number, to: number, scratch: number, isWhole: number): void;
+  run(block: number, from: number, to: number, scratch: number, isWhole: number, table: number): void;
 }
 
 /** The first word of the memory that a line was worked on in, when that is done. */

@@ -1,4 +1,4 @@
-import type { Routine } from '@cresset/tensorexpr';
+import type { Ordering } from '@cresset/tensorexpr';
 import { elementSize, isFloatingPoint, type Tensor } from '@cresset/tensor';
 import type { ModuleBuilder } from '../module.ts';
 import { bytesOfOrder, defineOrdering, orderNumbers } from './ordering.ts';
@@ -13,18 +13,23 @@ export interface RoutineLines {
   readonly stores: readonly Tensor[];
   /** Integers of 32 bits that functions find behind these. */
   readonly numbers: readonly number[];
+  /** Floats behind those, eight bytes each, and whether they are of double precision. */
+  readonly floats?: readonly number[];
+  readonly isDouble?: boolean;
   readonly lines: number;
   /** Steps of about one addition. */
   readonly stepsOfLine: number;
   /** Bytes of memory that a line is worked on in. */
   readonly scratchBytes: number;
+  /** What functions look up. */
+  readonly table?: Uint8Array;
 }
 
 /** Steps for an element, about, of which digits or comparisons are many. */
 const STEPS = 16;
 const HEAP_STEPS = 4;
 
-export function linesOf({ keys, places, first, descending, way }: Routine): RoutineLines {
+export function linesOfOrdering({ keys, places, first, descending, way }: Ordering): RoutineLines {
   const [lines, length] = keys.sizes;
   const [, count] = places.sizes;
   const keyBytes = elementSize(keys.dtype) === 8 ? 8 : 4;

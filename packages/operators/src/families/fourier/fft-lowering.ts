@@ -1,96 +1,19 @@
-import { contiguousStrides, isComplex, type ScalarType, type Tensor } from '@cresset/tensor';
-import {
-  axis,
-  binary,
-  cast,
-  param,
-  reduce,
-  select,
-  TensorView,
-  unary,
-  type AxisExpr,
-  type Expr,
-  type Store,
-} from '@cresset/tensorexpr';
-import { partOf } from '../../kernels/copy.ts';
+import { contiguousStrides } from '@cresset/tensor';
+import { axis, binary, cast, param, reduce, select, TensorView, unary, type AxisExpr } from '@cresset/tensorexpr';
 import type { LoweringContext } from '../../table/row.ts';
 import { add, float, index, indexParam, mul, sub } from '../../kernels/expressions.ts';
 import { computedFloat } from '../../kernels/type-promotion.ts';
+import { fourierFactors, generateParts, partsReader, type Parts } from './fourier-parts.ts';
+import {
+  firstOf,
+  halfOf,
+  hasRoutineFor,
+  transformedByRoutine,
+  type LineTransform,
+  type ScaledParts,
+} from './line-transforms.ts';
 
 /** Fourier transforms on a device: Stockham's algorithm, a pass for each factor of the length, without bit reversal. */
-
-/** Real and imaginary parts of equal sizes; none where all is real. */
-export interface Parts {
-  readonly re: Tensor;
-  readonly im: Tensor | null;
-}
-
-/** Longest sum that a pass may take for one result: a length with a larger prime factor is left to the host. */
-const largestFactor = 1024;
-
-/** Factors of a length, up to 16 each where it has small primes; null where a prime factor is too large. */
-export function fourierFactors(length: number): number[] | null {
-  const factors: number[] = [];
-  let rest = length;
-  for (const factor of [16, 8, 4, 2, 9, 3, 5, 7]) {
-    while (rest % factor === 0) {
-      factors.push(factor);
-      rest /= factor;
-    }
-  }
-  for (let prime = 11; prime * prime <= rest; prime += 2) {
-    while (rest % prime === 0) {
-      factors.push(prime);
-      rest /= prime;
-    }
-  }
-  if (rest > 1) factors.push(rest);
-  return factors.every((factor) => factor <= largestFactor) ? factors : null;
-}
-
-export const partsOf = (tensor: Tensor): Parts =>
-  isComplex(tensor.dtype) ? { re: partOf(tensor, 0), im: partOf(tensor, 1) } : { re: tensor, im: null };
-
-/** New parts, contiguous, with every element worked out from its indices. */
-export function generateParts(
-  sizes: readonly number[],
-  dtype: ScalarType,
-  element: (axes: readonly AxisExpr[]) => { re: Expr; im: Expr },
-  label: string,
-  context: LoweringContext,
-): { re: Tensor; im: Tensor } {
-  const [re, im] = [0, 1].map(() => context.temporary(sizes, computedFloat(dtype)));
-  storeParts({ re, im }, element, label, context);
-  return { re, im };
-}
-
-/** Writes elements worked out from their indices to parts that lie anywhere. */
-export function storeParts(
-  { re, im }: Parts,
-  element: (axes: readonly AxisExpr[]) => { re: Expr; im: Expr },
-  label: string,
-  context: LoweringContext,
-): void {
-  if (re.numel === 0) return;
-  const target = new TensorView(re);
-  const axes = target.axes();
-  const value = element(axes);
-  const stores: Store[] = [{ operand: target.operand, offset: target.offsetAt(axes), value: value.re }];
-  if (im) {
-    const view = new TensorView(im);
-    stores.push({ operand: view.operand, offset: view.offsetAt(axes), value: value.im });
-  }
-  context.launch({ kind: 'nest', label, axes, innerAxes: [], stores });
-}
-
-/** Elements of parts as floats, for use in expressions. */
-export function partsReader({ re, im }: Parts): (at: readonly Expr[]) => { re: Expr; im: Expr } {
-  const [real, imaginary] = [new TensorView(re), im && new TensorView(im)];
-  return (at) => ({
-    re: cast('float', real.at(at)),
-    im: imaginary ? cast('float', imaginary.at(at)) : float(0),
-  });
-}
 
 /** Lines along `dim` cut off or filled up with zeros; with `mirrored`, first halves of a real signal's spectrum made whole. */
 export function resizedParts(
@@ -130,22 +53,25 @@ export function resizedParts(
   );
 }
 
-/** The transform along `dim`, whose length has factors that `fourierFactors` finds; without scaling. */
+/**
+ * A transform whose length has factors that `fourierFactors` finds: by a routine, where the device has one, else a pass for each factor. Not scaled, unless it was stored
+ * to `target`, whose parts it gives then.
+ */
 export function transformedParts(
   parts: Parts,
-  dim: number,
-  inverse: boolean,
-  label: string,
+  transform: LineTransform,
   context: LoweringContext,
+  target: ScaledParts | null = null,
 ): Parts {
-  const length = parts.re.sizes[dim];
-  let current = parts;
+  const { dim, form, length, inverse, label } = transform;
+  if (hasRoutineFor(length, context)) return transformedByRoutine(parts, transform, context, target);
+  let current = form === 'real' ? resizedParts(parts, dim, length, true, label, context) : parts;
   let done = 1;
   for (const factor of fourierFactors(length)!) {
     current = pass(current, dim, done, factor, inverse, label, context);
     done *= factor;
   }
-  return current;
+  return form === 'half spectrum' ? firstOf(current, dim, halfOf(length)) : current;
 }
 
 /**

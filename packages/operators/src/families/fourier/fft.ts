@@ -14,7 +14,9 @@ import { wrapDim, wrapDimOfRanked } from '../../kernels/dimensions.ts';
 import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName, toFloating } from '../../kernels/type-promotion.ts';
-import { fourierFactors, partsOf, partsReader, resizedParts, storeParts, transformedParts } from './fft-lowering.ts';
+import { resizedParts, transformedParts } from './fft-lowering.ts';
+import { fourierFactors, partsOf, partsReader, storeParts } from './fourier-parts.ts';
+import { halfOf } from './line-transforms.ts';
 import { mirrorLines, readComplex, resizeLines, transformLines } from './fourier-transform.ts';
 import { storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { writeComplex } from '../products/product.ts';
@@ -93,20 +95,23 @@ function lowerTransform(transform: Transform, out: Tensor, context: LoweringCont
   let parts = partsOf(self);
   dims.forEach((dim, at) => {
     const halved = kind === 'c2r' && at === last;
-    const length = halved ? Math.floor(lengths[at] / 2) + 1 : lengths[at];
+    const length = halved ? halfOf(lengths[at]) : lengths[at];
     parts = resizedParts(parts, dim, length, false, label, context);
   });
-  dims.forEach((dim, at) => {
-    if (kind === 'c2r' && at === last) parts = resizedParts(parts, dim, lengths[at], true, label, context);
-    parts = transformedParts(parts, dim, !forward, label, context);
-    if (kind === 'r2c' && at === last) {
-      parts = resizedParts(parts, dim, Math.floor(lengths[at] / 2) + 1, false, label, context);
-    }
-  });
+  const target = { parts: partsOf(out), scale: scaleOf(transform) };
+  const order = [...dims.entries()];
+  // Real lines first: the other dimensions have half of a spectrum to go over.
+  if (kind === 'r2c') order.reverse();
+  for (const [step, [at, dim]] of order.entries()) {
+    const form = at < last || kind === 'c2c' ? 'complex' : kind === 'r2c' ? 'half spectrum' : 'real';
+    const line = { dim, form, length: lengths[at], inverse: !forward, label } as const;
+    parts = transformedParts(parts, line, context, step === last ? target : null);
+  }
+  if (parts === target.parts) return;
   const read = partsReader(parts);
-  const scale = param('float', scaleOf(transform));
+  const scale = param('float', target.scale);
   storeParts(
-    partsOf(out),
+    target.parts,
     (axes) => {
       const { re, im } = read(axes);
       return { re: binary('mul', re, scale), im: binary('mul', im, scale) };

@@ -15,7 +15,8 @@ import { check } from '../../kernels/errors.ts';
 import type { LoweringContext, OperatorRow, TensorMeta } from '../../table/row.ts';
 import { dtypeName } from '../../kernels/type-promotion.ts';
 import { sizesText } from '../../kernels/dimensions.ts';
-import { fourierFactors, generateParts, partsOf, partsReader, storeParts, transformedParts } from './fft-lowering.ts';
+import { transformedParts } from './fft-lowering.ts';
+import { fourierFactors, generateParts, partsOf, partsReader, storeParts } from './fourier-parts.ts';
 import { fourierPlan, readComplex } from './fourier-transform.ts';
 import { storeInPieces } from '../../kernels/numbers/numbers.ts';
 import { writeComplex } from '../products/product.ts';
@@ -190,7 +191,7 @@ function lowerStft(args: StftArgs, out: Tensor, context: LoweringContext): void 
   if (out.numel === 0) return;
   const label = 'aten::stft';
   const { self, n_fft: size } = args;
-  const { hop, batch, margin, bins, frames } = planOf(args);
+  const { hop, batch, margin, bins, frames, onesided } = planOf(args);
   const samples = self.sizes[self.dim - 1];
   const win = args.win_length ?? size;
   const start = Math.floor((size - win) / 2);
@@ -220,7 +221,9 @@ function lowerStft(args: StftArgs, out: Tensor, context: LoweringContext): void 
     context,
   );
   const isReal = !isComplex(self.dtype) && !(args.window && isComplex(args.window.dtype));
-  const read = partsReader(transformedParts(isReal ? { re: framed.re, im: null } : framed, 2, false, label, context));
+  const form = onesided ? 'half spectrum' : 'complex';
+  const parts = isReal ? { re: framed.re, im: null } : framed;
+  const read = partsReader(transformedParts(parts, { dim: 2, form, length: size, inverse: false, label }, context));
   const scale = param('float', args.normalized ? 1 / Math.sqrt(size) : 1);
   // Both parts side by side, whether the result says that they are complex numbers or not.
   const whole = isComplex(out.dtype) ? viewAsReal(out) : out;

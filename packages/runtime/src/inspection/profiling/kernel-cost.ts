@@ -10,6 +10,7 @@ import {
   type Expr,
   type Kernel,
   type Routine,
+  type TransformLines,
   type RunningSoftmax,
 } from '@cresset/tensorexpr';
 
@@ -27,6 +28,15 @@ export function kernelCost(kernel: Kernel | Routine): KernelCost {
   if (kernel.kind === 'ordering') {
     const bytes = ({ numel, dtype }: Tensor): number => numel * elementSize(dtype);
     return { bytes: bytes(kernel.keys) + bytes(kernel.places), flops: 0 };
+  }
+  if (kernel.kind === 'transform') {
+    const bytes = ({ numbers, isComplex }: TransformLines): number =>
+      numbers.numel * elementSize(numbers.dtype) * (isComplex ? 2 : 1);
+    const { source, target, form, length } = kernel;
+    const [outer, inner] = source.numbers.sizes;
+    // By the count that is usual for complex numbers, and half of it for real ones.
+    const flops = outer * inner * 5 * length * Math.log2(length);
+    return { bytes: bytes(source) + bytes(target), flops: form === 'complex' ? flops : flops / 2 };
   }
   const counter = new CostCounter();
   if (kernel.kind !== 'contraction') {
