@@ -95,6 +95,15 @@ export const subjects: readonly Subject[] = [
   of('bilinear, twice as large', 'torch.upsample_bilinear2d(x, [128, 128], False)', image),
   of('sort, 64 rows of 4096', 'torch.sort(x, -1)[0]', tensorOf([64, 4096])),
   of('topk, 10 of each of 64 rows of 4096', 'torch.topk(x, 10)[0]', tensorOf([64, 4096])),
+  of('fft, 64 lines of 512', 'torch.fft.fft(x)', tensorOf([64, 512])),
+  of('rfft2, 256 × 256', 'torch.fft.rfft2(x)', tensorOf([256, 256])),
+  of('irfft, 64 lines of 1000', 'torch.fft.irfft(torch.fft.rfft(x))', tensorOf([64, 1000])),
+  of(
+    'stft of 16000 samples, frames of 400',
+    'torch.stft(x, 400, 160, 400, y, return_complex=True)',
+    tensorOf([16000]),
+    tensorOf([400]),
+  ),
   of('lstm, 64 steps of 128', 'torch.lstm(x, [y, y], [z, w], False, 1, 0.0, False, False, False)[0]', ...recurrent(4)),
   of('gru, 64 steps of 128', 'torch.gru(x, y, [z, w], False, 1, 0.0, False, False, False)[0]', ...recurrent(3)),
   of(
@@ -131,6 +140,7 @@ export async function main(filter: string, rounds = 15): Promise<void> {
   console.log('| program | TypeScript | WebAssembly | | by the clock | two threads | | dispatches |');
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
   const devices = [null, new WasmDevice(), await threadedDevice(2, 1)];
+  await Promise.all(devices.map((device) => device?.fetchTransforms()));
   for (const { name, source, inputs } of subjects.filter((each) => each.name.includes(filter))) {
     const ways = devices.map((device): Way => ({
       module: new PythonFunctions(source, { device }),

@@ -27,7 +27,7 @@ export function resizedParts(
   const given = parts.re.sizes[dim];
   if (given === length && !mirrored) return parts;
   const read = partsReader(parts);
-  const half = Math.floor(length / 2) + 1;
+  const half = halfOf(length);
   return generateParts(
     parts.re.sizes.with(dim, length),
     parts.re.dtype,

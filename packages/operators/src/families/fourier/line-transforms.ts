@@ -64,8 +64,10 @@ export function transformedByRoutine(
     }
     return null;
   };
+  const stored = target && launch(given, target);
+  if (stored) return stored;
   const own: ScaledParts = { parts: fresh(form === 'real', sizes), scale: 1 };
-  const done = (target && launch(given, target)) ?? launch(given, own);
+  const done = launch(given, own);
   if (done) return done;
   const copied = fresh(given.im === null, given.re.sizes);
   storeParts(copied, partsReader(given), label, context);
