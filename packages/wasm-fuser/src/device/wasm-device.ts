@@ -245,8 +245,13 @@ export class WasmDevice implements ComputeDevice {
   }
 
   async fetchTransforms(): Promise<void> {
-    const { transformLines } = await import('../routines/transform/transform.ts');
-    this.#programs.linesOfTransform = transformLines;
+    if (this.hasTransforms) return;
+    try {
+      const { transformLines } = await import('../routines/transform/transform.ts');
+      this.#programs.linesOfTransform = transformLines;
+    } catch {
+      // Nests transform too.
+    }
   }
 
   async fetchIntegerProducts(): Promise<void> {
