@@ -283,25 +283,29 @@ export class PythonModule extends OpaquePythonValue {
 
   override attr(range: SourceRange, _fn: GraphFunction, field: string): SugaredValue {
     const name = `${this.#name}.${field}`;
-    const found =
-      MODULES.has(name) && field !== ''
-        ? new PythonModule(name)
-        : this.#name === 'torch'
-          ? torchMember(field)
-          : this.#name === 'torch.jit'
-            ? jitMember(field)
-            : this.#name === 'torch.nn' && /^[A-Z]/.test(field)
-              ? new ModuleClassValue(field)
-              : this.#name === 'math' || this.#name === 'cmath'
-                ? mathMember(field)
-                : name === 'collections.OrderedDict'
-                  ? resolvePythonName(field)
-                  : undefined;
-    const value = found ?? this.#function(name, field);
+    const value = this.#member(name, field) ?? this.#function(name, field);
     if (value === undefined) {
       throw compileError(range, this.#missing(field));
     }
     return value;
+  }
+
+  /** A module or class within this one, or something else that is no function. */
+  #member(name: string, field: string): SugaredValue | undefined {
+    if (MODULES.has(name) && field !== '') return new PythonModule(name);
+    switch (this.#name) {
+      case 'torch':
+        return torchMember(field);
+      case 'torch.jit':
+        return jitMember(field);
+      case 'torch.nn':
+        return /^[A-Z]/.test(field) ? new ModuleClassValue(field) : undefined;
+      case 'math':
+      case 'cmath':
+        return mathMember(field);
+      default:
+        return name === 'collections.OrderedDict' ? resolvePythonName(field) : undefined;
+    }
   }
 
   #function(name: string, field: string): SugaredValue | undefined {

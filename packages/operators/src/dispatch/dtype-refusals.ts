@@ -92,6 +92,9 @@ function classesOf(dtype: ScalarType): string {
   return dtype === 'float16' ? 'h' : dtype === 'bfloat16' ? 'b' : '';
 }
 
+/** Whether what is said of a dtype is the name of a kernel that is not implemented for it, and no sentence. */
+const isKernel = (said: string): boolean => !said.includes(' ');
+
 /** What PyTorch says of an operator's first tensor of this dtype, at some time or now; null where it takes it. */
 export function refusalOf(
   row: OperatorRow,
@@ -107,7 +110,7 @@ export function refusalOf(
   );
   if (!entry) return null;
   const [said] = entry;
-  if (!said.includes(' ')) return notImplementedFor(said, dtypeName(dtype));
+  if (isKernel(said)) return notImplementedFor(said, dtypeName(dtype));
   return new OperatorError(said.replaceAll('{D}', dtypeName(dtype)));
 }
 
@@ -123,7 +126,7 @@ export function checkReadable(row: OperatorRow, args: Record<string, Unboxed>, n
     row,
     asked ?? (source.pointwise ? others.reduce(promoteTypes, first) : first),
     // The kernel of a pointwise operator is asked for last.
-    (said, when) => (source.pointwise && !said.includes(' ') ? 'after sizes' : when) === now,
+    (said, when) => (source.pointwise && isKernel(said) ? 'after sizes' : when) === now,
   );
   if (error) throw error;
 }

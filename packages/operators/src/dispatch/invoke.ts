@@ -135,19 +135,16 @@ export function* hostPieces(call: OperatorCall, context: HostContext): Pieces<IV
     return boxing.box(yield* form!);
   }
   if (!row.derived) {
-    checkReadable(row, unboxed);
-    const { outputs } = call;
-    checkReadable(row, unboxed, 'after sizes');
-    return boxing.box(yield* computeOnHost(row, unboxed, outputs, context));
+    return boxing.box(yield* computeOnHost(row, unboxed, checkedShapes(call), context));
   }
   const { from } = row.derived;
   const targets = targetsOf(row, unboxed);
   if (from.pointwise) {
-    prepareTarget(targets[0], derivedShapes(row, unboxed)![0], row, unboxed);
+    prepareTarget(targets[0], checkedShapes(call)![0], row, unboxed);
     yield* pointwisePieces(from, unboxed, targets[0]);
   } else {
     const args = functionalArguments(from, unboxed);
-    const shapes = derivedShapes(row, unboxed);
+    const shapes = checkedShapes(call);
     // A tensor that is refused for its dtype is so before anything else is found wrong.
     shapes?.forEach(({ dtype }, at) => checkWritable(row, dtype, targets[at].dtype));
     if (from.host && canWriteOver(targets[0], row, args, shapes)) {
@@ -221,6 +218,16 @@ export function outputShapes(row: OperatorRow, args: Arguments): readonly Tensor
   if (!row.shape) return null;
   const shapes = row.shape(args as never);
   return shapes === null || Array.isArray(shapes) ? shapes : [shapes as TensorMeta];
+}
+
+/** As `outputShapes`, of what a call makes or writes to. Throws what PyTorch says of dtypes before it looks at sizes, and what it says afterwards. */
+export function checkedShapes(call: OperatorCall): readonly TensorMeta[] | null {
+  const { row, unboxed } = call;
+  if (row.derived) return derivedShapes(row, unboxed);
+  checkReadable(row, unboxed);
+  const { outputs } = call;
+  checkReadable(row, unboxed, 'after sizes');
+  return outputs;
 }
 
 /** As `outputShapes`, of what the row writes to. Throws what PyTorch says first, a kernel's refusal of a dtype last. */
@@ -389,11 +396,9 @@ export function computeCallOnDevice(
 ): IValue[] | Promise<IValue[]> {
   const { row, unboxed } = call;
   const boxing = boxingOf(row);
-  if (!row.derived) checkReadable(row, unboxed);
   const source = row.derived?.from ?? row;
   const args = row.derived ? functionalArguments(source, unboxed) : unboxed;
-  const shapes = row.derived ? derivedShapes(row, unboxed) : call.outputs;
-  if (!row.derived) checkReadable(row, unboxed, 'after sizes');
+  const shapes = checkedShapes(call);
   // A row with a lowering that knows its shape for these arguments needs not make its results itself.
   if (source.device && (!shapes || !source.lower)) {
     const results = source.device(args as never, context);

@@ -13,8 +13,7 @@ import { computingTypes, pointwiseLoop } from '../kernels/loops/pointwise.ts';
 import { reductionLoop } from '../kernels/loops/reduction.ts';
 import { boxingOf } from '../table/boxing.ts';
 import type { HostContext, OperatorRow, TensorMeta, Unboxed } from '../table/row.ts';
-import { checkReadable } from './dtype-refusals.ts';
-import { allocateOnHost, areEqual, canWriteOver, checkTarget, derivedShapes, type OperatorCall } from './invoke.ts';
+import { allocateOnHost, areEqual, canWriteOver, checkedShapes, checkTarget, type OperatorCall } from './invoke.ts';
 import type { PreparedCall } from './call-preparation.ts';
 import { Moves } from './prepared-moves.ts';
 import { giveMemory, takeMemory } from './spare-memory.ts';
@@ -49,10 +48,8 @@ export function prepareCall(call: OperatorCall, spent: readonly number[] | null 
   const { unboxed } = call;
   // A view of these arguments is one of any like them, and so is what has to be computed.
   if (row.view?.(unboxed as never)) return null;
-  if (!form) checkReadable(row, unboxed);
-  const shapes = form ? derivedShapes(row, unboxed) : call.outputs;
+  const shapes = checkedShapes(call);
   if (shapes?.length !== 1) return null;
-  if (!form) checkReadable(row, unboxed, 'after sizes');
   const [meta] = shapes;
   const size = Math.max(numelOf(meta.sizes), ...args.map((value) => (value instanceof Tensor ? value.numel : 0)));
   // What may take long is done in pieces, and the time to look at it is nothing beside that.
