@@ -2,7 +2,7 @@
 export interface RoutineFunctions {
   /**
    * Goes over lines one after the other, or, unless `isWhole`, goes on with the first of them up to the next stop. The first two words of the memory are 0
-   * before a line is begun, and the first is {@link LINE_DONE} behind it. `table` is where what they look up lies.
+   * before a line is begun, and the first is {@link LINE_DONE} behind it: until it is, the line is gone on with. `table` is where what they look up lies.
    */
   run(block: number, from: number, to: number, scratch: number, isWhole: number, table: number): void;
 }

@@ -101,14 +101,14 @@ export function defineStore(own: TransformFloats): Defined {
         }
         const rows = body.vectors(4);
         const parts = [real(), imaginaryPart(), real(ELEMENT_BYTES), imaginaryPart(ELEMENT_BYTES)];
-        const { steps: turning, columns: lines_ } = turn(
+        const { steps: turning, columns: turnedLines } = turn(
           rows.map((row) => row.get),
           body,
         );
         return [
           rows.map((row, at) => row.set(parts[at])),
           turning,
-          lines_.map((line, lane) => v128.store(way.pointers[lane].get, line)),
+          turnedLines.map((line, lane) => v128.store(way.pointers[lane].get, line)),
           steps,
           way.advance(2),
         ];

@@ -28,14 +28,14 @@ const NUMBERS = [
   'groups',
   'loadExchange',
   'storeExchange',
-  'change',
   'points',
   'halves',
 ] as const;
 type NumberName = (typeof NUMBERS)[number];
 
-/** What is done before the passes, or behind them. */
-const CHANGES = { none: 0, split: 1, join: 2, mirror: 3 };
+/** What halves of a spectrum, or lines of real numbers, take beside the passes: behind them (`split`) or before. */
+const CHANGES = { split: defineSplit, join: defineJoin, mirror: defineMirror };
+type Change = keyof typeof CHANGES | 'none';
 
 /** Where the first of the elements lie in the memory that is worked in. */
 const ELEMENTS = 16;
@@ -69,11 +69,11 @@ export function transformLines(transform: Transform): RoutineLines {
   };
   const exchange = inverse ? PART_BYTES : 0;
   const isJoined = isHalved && form === 'real';
-  const change = isJoined ? 'join' : isHalved ? 'split' : form === 'real' ? 'mirror' : 'none';
+  const change: Change = isJoined ? 'join' : isHalved ? 'split' : form === 'real' ? 'mirror' : 'none';
   const conjugate = isHalved && inverse === (form === 'half spectrum');
   return {
     key: `transform${floatBytes}-${tables.radices.join()}-${change}`,
-    define: (module) => defineTransform(module, floatBytes, tables.radices, CHANGES[change]),
+    define: (module) => defineTransform(module, floatBytes, tables.radices, change),
     reads: [source.numbers],
     stores: [target.numbers],
     numbers: [
@@ -83,7 +83,6 @@ export function transformLines(transform: Transform): RoutineLines {
       groups,
       isHalved ? 0 : exchange,
       isJoined ? PART_BYTES : isHalved ? 0 : exchange,
-      CHANGES[change],
       points,
       tables.halves,
     ],
@@ -96,103 +95,94 @@ export function transformLines(transform: Transform): RoutineLines {
   };
 }
 
-function numbersOf<Name extends NumberName>(
-  body: FunctionBody,
-  block: Local,
-  ...names: readonly Name[]
-): Readonly<Record<Name, Local>> {
-  const entries = names.map((name) => {
+function numbersOf(body: FunctionBody, block: Local): Readonly<Record<NumberName, Local>> {
+  const entries = NUMBERS.map((name, at) => {
     const local = body.integer();
     // Two bindings stand before them.
-    body.prologue.push(local.set(i32.load(block.get, 8 * (2 + NUMBERS.indexOf(name)))));
+    body.prologue.push(local.set(i32.load(block.get, 8 * (2 + at))));
     return [name, local] as const;
   });
-  return Object.fromEntries(entries) as Record<Name, Local>;
+  return Object.fromEntries(entries) as Record<NumberName, Local>;
 }
 
 const FLOATS_AT = 8 * (2 + NUMBERS.length);
 
 /** Defines `run` as a routine has it, for lengths of such factors. */
-function defineTransform(module: ModuleBuilder, floatBytes: 4 | 8, radices: readonly number[], change: number): void {
+function defineTransform(module: ModuleBuilder, floatBytes: 4 | 8, radices: readonly number[], change: Change): void {
   const own = new TransformFloats(module, floatBytes);
   const load = defineLoad(own);
   const store = defineStore(own);
-  const changed =
-    change === CHANGES.split
-      ? defineSplit(own)
-      : change === CHANGES.join
-        ? defineJoin(own)
-        : change === CHANGES.mirror
-          ? defineMirror(own)
-          : null;
+  const changed = change === 'none' ? null : CHANGES[change](own);
   // The pass that all other primes share is what is left: it comes first.
   const radicesWithPass = [...new Set(radices.map((radix) => (OWN_RADICES.includes(radix) ? radix : 0)))];
   const passes = radicesWithPass
     .sort((x, y) => x - y)
     .map((radix): [radix: number, pass: Defined] => [radix, definePass(own, radix)]);
   const group = module.define(null, 4, (body, block, number, scratch, table) => {
-    const own_ = numbersOf(body, block, ...NUMBERS);
+    const numbers = numbersOf(body, block);
     const [outer, first, lines, from, to, pass, radix, kept] = body.integers(8);
     const exchanged = [kept.set(from.get), from.set(to.get), to.set(kept.get)];
     const address = (binding: number, side: 'source' | 'target'): Code =>
       [
-        own_[`${side}Offset`].get,
-        i32.mul(outer.get, own_[`${side}Outer`].get),
-        i32.mul(first.get, own_[`${side}Inner`].get),
+        numbers[`${side}Offset`].get,
+        i32.mul(outer.get, numbers[`${side}Outer`].get),
+        i32.mul(first.get, numbers[`${side}Inner`].get),
       ].reduce((sum, each) => i32.add(sum, each), i32.load(block.get, 8 * binding));
-    const halves = i32.add(table.get, own_.halves.get);
+    const halves = i32.add(table.get, numbers.halves.get);
     const sign = i32.add(block.get, i32.const(FLOATS_AT + 16));
-    const pieces = {
-      [CHANGES.none]: [],
-      [CHANGES.split]: [changed?.(from.get, to.get, own_.points.get, halves) ?? [], exchanged],
-      [CHANGES.join]: [changed?.(from.get, to.get, own_.points.get, halves, sign) ?? [], exchanged],
-      [CHANGES.mirror]: [changed?.(from.get, own_.points.get, own_.loadExchange.get) ?? []],
-    };
+    const ofHalves = [from.get, to.get, numbers.points.get, halves];
+    const given =
+      change === 'mirror'
+        ? [from.get, numbers.points.get, numbers.loadExchange.get]
+        : change === 'join'
+          ? [...ofHalves, sign]
+          : ofHalves;
+    const changing = changed ? [changed(...given), change === 'mirror' ? [] : exchanged] : [];
     const room = elementsOn(
       i32.add(scratch.get, i32.const(ELEMENTS)),
-      i32.shl(i32.add(own_.points.get, i32.const(1)), 1),
+      i32.shl(i32.add(numbers.points.get, i32.const(1)), 1),
     );
-    const perform = passes.reduce<Code>((otherwise, [each, perform_]) => {
+    const perform = passes.reduce<Code>((otherwise, [each, performOne]) => {
       const [rest, together, roots] = [4, 8, 12].map((at) => i32.load(pass.get, at));
-      const given = [from.get, to.get, rest, together, i32.add(table.get, roots)];
-      if (each === 0) return perform_(...given, radix.get, room);
-      return when(i32.eq(radix.get, i32.const(each)), perform_(...given), otherwise);
+      const ofPass = [from.get, to.get, rest, together, i32.add(table.get, roots)];
+      if (each === 0) return performOne(...ofPass, radix.get, room);
+      return when(i32.eq(radix.get, i32.const(each)), performOne(...ofPass), otherwise);
     }, []);
     return [
-      outer.set(i32.divUnsigned(number.get, own_.groups.get)),
-      first.set(i32.mul(i32.sub(number.get, i32.mul(outer.get, own_.groups.get)), i32.const(own.lanes))),
-      lines.set(i32.min(i32.const(own.lanes), i32.sub(own_.inner.get, first.get))),
+      outer.set(i32.divUnsigned(number.get, numbers.groups.get)),
+      first.set(i32.mul(i32.sub(number.get, i32.mul(outer.get, numbers.groups.get)), i32.const(own.lanes))),
+      lines.set(i32.min(i32.const(own.lanes), i32.sub(numbers.inner.get, first.get))),
       from.set(i32.add(scratch.get, i32.const(ELEMENTS))),
-      to.set(elementsOn(from.get, i32.add(own_.points.get, i32.const(1)))),
+      to.set(elementsOn(from.get, i32.add(numbers.points.get, i32.const(1)))),
       load(
         address(0, 'source'),
-        own_.sourceInner.get,
-        own_.sourceElement.get,
-        own_.sourceImaginary.get,
-        own_.sourceCount.get,
+        numbers.sourceInner.get,
+        numbers.sourceElement.get,
+        numbers.sourceImaginary.get,
+        numbers.sourceCount.get,
         lines.get,
         from.get,
-        own_.loadExchange.get,
+        numbers.loadExchange.get,
       ),
-      change === CHANGES.split ? [] : pieces[change],
+      change === 'split' ? [] : changing,
       pass.set(table.get),
       radix.set(i32.load(pass.get)),
       whileTrue(radix.get, [perform, exchanged, pass.advance(PASS_BYTES), radix.set(i32.load(pass.get))]),
-      change === CHANGES.split ? pieces[change] : [],
+      change === 'split' ? changing : [],
       store(
         address(1, 'target'),
-        own_.targetInner.get,
-        own_.targetElement.get,
-        own_.targetImaginary.get,
-        own_.targetCount.get,
+        numbers.targetInner.get,
+        numbers.targetElement.get,
+        numbers.targetImaginary.get,
+        numbers.targetCount.get,
         lines.get,
         from.get,
-        own_.storeExchange.get,
+        numbers.storeExchange.get,
         i32.add(block.get, i32.const(FLOATS_AT)),
       ),
     ];
   });
-  // Lines are short: long ones are several transforms, of which each is one.
+  // No line is so long that it needs a stop within it.
   module.define('run', 6, (_body, block, from, to, scratch, _isWhole, table) => [
     repeatWhile([group(block.get, from.get, scratch.get, table.get), from.advance(1)], i32.lt(from.get, to.get)),
     i32.store(scratch.get, i32.const(LINE_DONE)),
