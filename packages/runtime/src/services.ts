@@ -2,7 +2,7 @@ import type { CompilerServices, ExecutorKind, Node } from '@cresset/ir';
 import type { OptimizeOptions } from '@cresset/passes';
 import type { ScriptObject } from '@cresset/tensor';
 import type { ChooserFactory } from './executor/graph-executor.ts';
-import type { rollRecording } from './plan/rolled-recording.ts';
+import type { rollRecording } from './plan/recording/rolled-recording.ts';
 import type { MemoryBudget } from './run/memory-budget.ts';
 import type { Planner } from './run/planner.ts';
 import type { RuntimeContext } from './run/runtime-context.ts';

@@ -1,5 +1,5 @@
 import { extendServices } from '@cresset/ir';
-import { rollRecording } from '../plan/rolled-recording.ts';
+import { rollRecording } from '../plan/recording/rolled-recording.ts';
 import { isLikelyScan } from '../executor/scan-loops.ts';
 import type { RuntimeServices } from '../services.ts';
 

@@ -1,5 +1,5 @@
 import type { Code } from '../interpreter/code/code.ts';
-import type { AttributeOrigin } from './live-in.ts';
+import type { AttributeOrigin } from './recording/live-in.ts';
 
 /** The names of attributes that instructions set, by their slots. */
 const known = new WeakMap<Code, ReadonlySet<string>>();

@@ -10,10 +10,10 @@ import type { Planner, RecordedStretch } from '../run/planner.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { LoopRolling, RuntimeServices } from '../services.ts';
 import { KeptValues } from './kept-values.ts';
-import { loopBodyAt, type LoopBody, type LoopInProgress } from './loop-body.ts';
-import type { Recorded } from './recorded.ts';
-import { maxLaunches, Recording } from './recording.ts';
-import { refusalOf } from './recordable.ts';
+import { loopBodyAt, type LoopBody, type LoopInProgress } from './recording/loop-body.ts';
+import type { Recorded } from './recording/recorded.ts';
+import { maxLaunches, Recording } from './recording/recording.ts';
+import { refusalOf } from './recording/recordable.ts';
 import { makeStretch } from './stretch-builder.ts';
 import type { Stretch } from './stretch.ts';
 

@@ -7,10 +7,10 @@ import type { Execution } from '../run/execution.ts';
 import { countNames, type CountedNames } from '../run/run-counters.ts';
 import type { RuntimeContext } from '../run/runtime-context.ts';
 import type { KeptValues } from './kept-values.ts';
-import type { RepeatedStep } from './host-step.ts';
-import { GrowingList, SameLength, type AttributeOrigin, type LiveIn } from './live-in.ts';
+import type { RepeatedStep } from './recording/host-step.ts';
+import { GrowingList, SameLength, type AttributeOrigin, type LiveIn } from './recording/live-in.ts';
 import { makeValues, type MadeValue } from './made-value.ts';
-import type { ContentNote, Draw, Step } from './recording-notes.ts';
+import type { ContentNote, Draw, Step } from './recording/recording-notes.ts';
 import type { StretchStorages } from './stretch-storages.ts';
 
 /** Where a number comes from that a replay writes among the params of its launches. */

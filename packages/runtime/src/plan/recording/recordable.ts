@@ -1,7 +1,7 @@
 import type { Node } from '@cresset/ir';
 import type { OperatorRow } from '@cresset/operators';
-import type { FusionGroup } from '../dispatch/fusion-group.ts';
-import type { Instruction, InstructionOf, OpCode } from '../interpreter/code/instruction.ts';
+import type { FusionGroup } from '../../dispatch/fusion-group.ts';
+import type { Instruction, InstructionOf, OpCode } from '../../interpreter/code/instruction.ts';
 
 /**
  * Instructions of which a recording can hold what they came to, as far as can be told before they run: they follow from what they

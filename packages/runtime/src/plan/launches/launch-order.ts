@@ -1,5 +1,5 @@
 import type { Storage } from '@cresset/tensor';
-import type { LaunchNote } from './recording-notes.ts';
+import type { LaunchNote } from '../recording/recording-notes.ts';
 
 /** What a launch has to wait for, among those of a recording. */
 export interface LaunchPlace {

@@ -1,4 +1,4 @@
-import type { Code } from '../interpreter/code/code.ts';
+import type { Code } from '../../interpreter/code/code.ts';
 
 /** The body of a loop that only the number of its trips ends: the registers of that, and of how many there were. */
 export interface LoopBody {

@@ -14,9 +14,9 @@ import {
   type Operand,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { planMemory } from '../memory/memory-plan.ts';
+import { planMemory } from '../../memory/memory-plan.ts';
 import type { KeptLaunches } from './kept-launches.ts';
-import { kernelOf, noteOf, type LaunchNote } from './recording-notes.ts';
+import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Regions begin at multiples of so many elements, which vectors of four do too. */
 const alignment = 64;

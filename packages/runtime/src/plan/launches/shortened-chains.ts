@@ -2,7 +2,7 @@ import type { Storage } from '@cresset/tensor';
 import { inlineProducer, type DeviceCapabilities, type PreparedLaunch } from '@cresset/tensorexpr';
 import { pays, type Preparation } from './fused-launches.ts';
 import { placesOf, type LaunchPlace } from './launch-order.ts';
-import { noteOf, type LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /**
  * Makes the longest chains of launches that wait for each other shorter: what a launch waits for it works out itself where that takes less than a launch

@@ -1,5 +1,5 @@
-import type { Code } from '../interpreter/code/code.ts';
-import type { Instruction } from '../interpreter/code/instruction.ts';
+import type { Code } from '../../interpreter/code/code.ts';
+import type { Instruction } from '../../interpreter/code/instruction.ts';
 
 /** What was found out: many recordings end at one place. */
 const known = new WeakMap<Code, Map<number, ReadonlySet<number>>>();

@@ -13,10 +13,10 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { plainGpu } from '../../../../test-setup/plain-gpu.ts';
+import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
 import { joinLaunches, turnsOf, type JoinLimits } from './joined-launches.ts';
-import type { LaunchNote } from './recording-notes.ts';
+import type { LaunchNote } from '../recording/recording-notes.ts';
 import { shortenChains } from './shortened-chains.ts';
 
 const prepared = (kernels: readonly Kernel[]): PreparedLaunch => {

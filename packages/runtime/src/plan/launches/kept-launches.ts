@@ -9,8 +9,8 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from './kept-values.ts';
-import type { LaunchNote } from './recording-notes.ts';
+import { bytesOf, inputsOf, type KeptTensor, type KeptValue, type KeptValues } from '../kept-values.ts';
+import type { LaunchNote } from '../recording/recording-notes.ts';
 
 /** A parameter of no more bytes is a bias or a factor of a norm: another copy of it takes little. */
 const fewBytes = 64 << 10;

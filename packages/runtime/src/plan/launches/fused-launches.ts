@@ -21,7 +21,7 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { noteOf, type LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /**
  * Makes fewer launches of those that were recorded: what only one other kernel reads is worked out by that one (a row's statistics before a

@@ -9,8 +9,8 @@ import {
   type RolledTrips,
 } from '@cresset/tensorexpr';
 import { runWithoutData } from '@cresset/operators';
-import type { RuntimeContext } from '../run/runtime-context.ts';
-import { fuseLaunches } from './fused-launches.ts';
+import type { RuntimeContext } from '../../run/runtime-context.ts';
+import { fuseLaunches } from '../launches/fused-launches.ts';
 import { isImmutable, isPlainTensor, liveInOf, type LiveIn } from './live-in.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { laterReads } from './later-reads.ts';

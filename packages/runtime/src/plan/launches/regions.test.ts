@@ -9,9 +9,9 @@ import {
   type LoopNest,
   type PreparedLaunch,
 } from '@cresset/tensorexpr';
-import { plainGpu } from '../../../../test-setup/plain-gpu.ts';
+import { plainGpu } from '../../../../../test-setup/plain-gpu.ts';
 import { expect, test } from 'vitest';
-import { noteOf, type LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 import { Regions, type RegionLimits } from './regions.ts';
 import { onPieces } from './storage-pieces.ts';
 

@@ -1,7 +1,7 @@
 import { elementSize, type ScalarType, type Storage } from '@cresset/tensor';
 import { storeInPlace, type Kernel } from '@cresset/tensorexpr';
 import type { Preparation } from './fused-launches.ts';
-import { kernelOf, noteOf, type LaunchNote } from './recording-notes.ts';
+import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Where the memory of a recording's values is, when some are stored over others. */
 export interface InPlaceLaunches {

@@ -1,7 +1,7 @@
 import type { Storage } from '@cresset/tensor';
 import { nodesOf, type LaunchRecorder } from '@cresset/tensorexpr';
 import { placesOf } from './launch-order.ts';
-import { noteOf, type LaunchNote } from './recording-notes.ts';
+import { noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** What one launch may be. */
 export interface JoinLimits {

@@ -1,6 +1,6 @@
 import { elementSize, Storage, Tensor } from '@cresset/tensor';
 import { elsewhere, expressionsIn, loadsIn, normalise, signatureOf, type Kernel } from '@cresset/tensorexpr';
-import { kernelOf, noteOf, type LaunchNote } from './recording-notes.ts';
+import { kernelOf, noteOf, type LaunchNote } from '../recording/recording-notes.ts';
 
 /** Launches of a recording that see each part of a storage as a storage by itself. */
 export interface LaunchesOnPieces {

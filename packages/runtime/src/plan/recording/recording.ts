@@ -14,28 +14,17 @@ import {
   type Storage,
 } from '@cresset/tensor';
 import { hasLayouts, type ParamExpr, type PreparedLaunch } from '@cresset/tensorexpr';
-import type { Frame } from '../interpreter/frame.ts';
+import type { Frame } from '../../interpreter/frame.ts';
 import type { HostContext, OpenUp, PreparedCall, RandomGenerator } from '@cresset/operators';
-import type { Instruction } from '../interpreter/code/instruction.ts';
+import type { Instruction } from '../../interpreter/code/instruction.ts';
 import type { LoopInProgress } from './loop-body.ts';
 import { isFixed, type HostStep, type StepInput } from './host-step.ts';
 import { baseOf, DerivedNumber, openParam, openScalars } from './open-params.ts';
 import { goesToAnchor, handsOn, isAppend, moves, usesOf } from './recordable.ts';
 import type { AppendNote, ContentNote, Draw, LaunchNote, Step, StorageNote } from './recording-notes.ts';
-import {
-  GrowingList,
-  isImmutable,
-  isPlainTensor,
-  liveInOf,
-  SameLayout,
-  type AttributeOrigin,
-  type LiveIn,
-  type Origin,
-} from './live-in.ts';
+import { GrowingList, isImmutable, isPlainTensor, SameLayout, type Origin } from './live-in.ts';
+import { LiveInTable, maxItems } from './live-in-table.ts';
 
-/** Values that lie within each other are followed up to this many. */
-const maxItems = 1024;
-const maxLiveIns = 4096;
 /** A stretch ends when it has so many launches: the next one begins there. */
 export const maxLaunches = 1024;
 
@@ -55,10 +44,7 @@ interface Mark {
  * Notes down what a straight line of instructions does while it runs as ever: where its values come from, what it launches, what is in
  * registers at its end. It says why it cannot go on where that is so; what came before holds then.
  */
-export class Recording implements HostAccessWatch {
-  readonly liveIns: LiveIn[] = [];
-  /** The storages that tensors among the live-ins lay in. */
-  readonly liveInStorages: (Storage | null)[] = [];
+export class Recording extends LiveInTable implements HostAccessWatch {
   readonly launches: LaunchNote[] = [];
   /** What the launches are counted as, one for each time that an operator launched something. */
   readonly labels: string[] = [];
@@ -83,8 +69,6 @@ export class Recording implements HostAccessWatch {
   readonly #handedOn = new Map<OpenNumber, number>();
   /** Live-ins that are another one each time, as far as is known. */
   readonly #varying = new Set<number>();
-  /** Guarded since the instruction began. */
-  #guarded: LiveIn[] = [];
   #step: Step | null = null;
   /** How registers came to hold views of live-ins that are the same each time. */
   readonly #views = new Map<number, Step>();
@@ -92,10 +76,6 @@ export class Recording implements HostAccessWatch {
   #untouched: readonly OpenNumber[] = [];
   /** The one that runs. */
   #instruction: Instruction | null = null;
-  readonly #liveInObjects = new Map<object, number>();
-  /** Live-ins by their storages, each the first. */
-  readonly #given = new Map<Storage, number>();
-  readonly #constants = new Set<IValue>();
   readonly #faultStorages = new Set<Storage>();
   #mark: Mark = { liveIns: 0, launches: 0, labels: 0, contents: 0, steps: 0, hostSteps: 0, draws: 0, appends: 0 };
   #refusal: string | null = null;
@@ -113,9 +93,10 @@ export class Recording implements HostAccessWatch {
     readonly gradEnabled: boolean,
     /** Registers with numbers that differ from visit to visit. */
     private readonly varyingRegisters: ReadonlySet<number>,
-    /** Whether what it is given may begin elsewhere in its storage the next time. */
-    private readonly opensOffsets: boolean,
-  ) {}
+    opensOffsets: boolean,
+  ) {
+    super(opensOffsets);
+  }
 
   // ---- told from elsewhere while an instruction runs
 
@@ -129,9 +110,9 @@ export class Recording implements HostAccessWatch {
   }
 
   reads(storage: Storage): void {
-    const liveIn = this.#given.get(storage);
+    const liveIn = this.givenIn(storage);
     if (liveIn === undefined && storage.serial > this.firstSerial) return;
-    if (liveIn !== undefined && !this.#attributeOf(liveIn))
+    if (liveIn !== undefined && !this.attributeAt(liveIn))
       return this.refuse('elements of a value that the host looks at');
     if (!this.contents.some((known) => known.storage === storage)) {
       this.contents.push({ storage, writes: storage.writes });
@@ -139,7 +120,8 @@ export class Recording implements HostAccessWatch {
   }
 
   writes(storage: Storage): void {
-    if (this.#given.has(storage) || storage.serial <= this.firstSerial) this.refuse('elements that the host writes');
+    if (this.givenIn(storage) !== undefined || storage.serial <= this.firstSerial)
+      this.refuse('elements that the host writes');
     else if (storage.serial <= this.#lastSerial) this.#written.add(storage);
   }
 
@@ -188,7 +170,7 @@ export class Recording implements HostAccessWatch {
     const instruction = this.#instruction!;
     if (instruction.op === 'FUSION_GROUP' && goesToAnchor(instruction.operand, at)) return null;
     // What an instruction before went by stays as it is.
-    if (liveIn.isGuarded && !liveIn.open && !this.#guarded.includes(liveIn)) return null;
+    if (!liveIn.open && this.wasGuardedBefore(liveIn)) return null;
     return liveIn.openUp();
   }
 
@@ -203,23 +185,19 @@ export class Recording implements HostAccessWatch {
     // Of nothing that may be another time, the result is not either: whoever looks at it may go by it.
     if (!inputs || inputs.every(isFixed)) return call.run(args, context);
     // Elements are others each time, and so is where they lie: that decides nothing that is recorded.
-    const untouched = this.#openNumbers();
+    const untouched = this.openNumbers();
     watchHostAccess(null);
     try {
       const result = call.run(args, context);
       for (const open of untouched) open.isRead = false;
       if (result !== undefined) {
         const step = this.hostSteps.push({ name, call, inputs }) - 1;
-        if (this.#addLiveIn({ kind: 'host', step }, result) < 0) this.refuse('a value that nothing short tells apart');
+        if (this.addLiveIn({ kind: 'host', step }, result) < 0) this.refuse('a value that nothing short tells apart');
       }
       return result;
     } finally {
       watchHostAccess(this);
     }
-  }
-
-  #openNumbers(): OpenNumber[] {
-    return this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
   }
 
   /** Where a replay takes the arguments of a call on the host from; null where it can't. */
@@ -243,10 +221,10 @@ export class Recording implements HostAccessWatch {
 
   #inputOfStep(value: IValue): StepInput | null {
     // What numbers it was given decides what it is: those are guarded as for any other instruction.
-    if (isImmutable(value) || this.#constants.has(value)) return { kind: 'constant', value };
+    if (isImmutable(value) || this.isConstant(value)) return { kind: 'constant', value };
     const liveIn = this.liveInOf(value as object);
     if (liveIn >= 0) {
-      this.#guard(liveIn);
+      this.guard(liveIn);
       const { open } = this.liveIns[liveIn];
       const [own, ...others] = this.#sourcesOf(value);
       if (own !== undefined && others.length === 0) return { kind: 'live-in', at: own };
@@ -275,7 +253,7 @@ export class Recording implements HostAccessWatch {
 
   #tensorOfStep(tensor: Tensor): StepInput | null {
     const { storage, dtype, sizes, strides } = tensor;
-    const of = this.#given.get(storage);
+    const of = this.givenIn(storage);
     if (of !== undefined) return { kind: 'view', of, dtype, sizes, strides, offset: tensor.storageOffset };
     if (storage.serial <= this.firstSerial || !storage.isOnHost) return null;
     // Made on the host meanwhile, of nothing that may be another time.
@@ -318,7 +296,7 @@ export class Recording implements HostAccessWatch {
 
   #kindOf(storage: Storage): StorageNote['kind'] {
     if (this.#faultStorages.has(storage)) return 'fixed';
-    if (this.#given.has(storage)) return 'given';
+    if (this.givenIn(storage) !== undefined) return 'given';
     if (storage.serial <= this.firstSerial) return 'fixed';
     return storage.isOnHost ? 'computed' : 'made';
   }
@@ -341,20 +319,20 @@ export class Recording implements HostAccessWatch {
       draws: this.draws.length,
       appends: this.appends.length,
     };
-    this.#guarded = [];
+    this.beginGuards();
     const refusal = isAppend(instruction) ? this.#expectAppend(instruction) : this.#readsGrowing(instruction);
     if (refusal) return this.#end(refusal);
     for (const register of instruction.inputs) {
-      if (register < 0) this.#constants.add(this.frame.get(register));
+      if (register < 0) this.noteConstant(this.frame.get(register));
       else if (!this.registers.has(register) && !this.#sources.has(register)) {
-        const at = this.#addLiveIn({ kind: 'register', register }, this.frame.get(register));
+        const at = this.addLiveIn({ kind: 'register', register }, this.frame.get(register));
         if (at < 0) return this.#end('a value that nothing short tells apart from others');
         this.#sources.set(register, at);
         if (this.varyingRegisters.has(register)) this.#varying.add(at);
       }
     }
     this.#step = isAppend(instruction) ? null : this.#stepOf(instruction);
-    this.#untouched = this.#step ? this.#openNumbers() : [];
+    this.#untouched = this.#step ? this.openNumbers() : [];
     if (!this.#step && !handsOn(instruction)) this.#guardInputs(instruction);
     return null;
   }
@@ -364,15 +342,12 @@ export class Recording implements HostAccessWatch {
     const list = this.frame.get(register) as List;
     const source = this.#sources.get(register);
     const isOwn = this.registers.has(register) && source === undefined;
-    if (this.registers.has(item) && !this.#canMake(this.frame.get(item), isOwn ? 1 : 0)) return unmakeable;
+    if (this.registers.has(item) && !this.canMake(this.frame.get(item), isOwn ? 1 : 0)) return unmakeable;
     if (isOwn) return list.items.length < maxItems ? null : unmakeable;
     if (source !== undefined) return this.liveIns[source] instanceof GrowingList ? null : changes;
-    const known = this.#liveInObjects.get(list);
-    if (known !== undefined && !(this.liveIns[known] instanceof GrowingList)) return changes;
-    const at = this.liveIns.push(new GrowingList({ kind: 'register', register })) - 1;
-    this.liveInStorages.push(null);
-    if (known === undefined) this.#liveInObjects.set(list, at);
-    this.#sources.set(register, at);
+    const known = this.liveInOf(list);
+    if (known >= 0 && !(this.liveIns[known] instanceof GrowingList)) return changes;
+    this.#sources.set(register, this.addGrowingList(register, list));
     return null;
   }
 
@@ -414,14 +389,14 @@ export class Recording implements HostAccessWatch {
     if (!view || this.#sources.has(register)) return;
     this.#views.delete(register);
     const step = this.steps.push(view) - 1;
-    const at = this.#addLiveIn({ kind: 'computed', step, at: 0 }, this.frame.get(register));
+    const at = this.addLiveIn({ kind: 'computed', step, at: 0 }, this.frame.get(register));
     if (at >= 0) this.#sources.set(register, at);
   }
 
   #guardInputs({ inputs }: Instruction): void {
     for (const register of inputs) {
       const at = this.#sources.get(register);
-      if (at !== undefined) this.#guard(at);
+      if (at !== undefined) this.guard(at);
     }
   }
 
@@ -440,18 +415,6 @@ export class Recording implements HostAccessWatch {
     }
   }
 
-  #guard(at: number): void {
-    const liveIn = this.liveIns[at];
-    if (liveIn.isGuarded) return;
-    liveIn.isGuarded = true;
-    this.#guarded.push(liveIn);
-    // What lies in it was noted right after it.
-    for (let item = at + 1; item < this.liveIns.length; item++) {
-      const { origin } = this.liveIns[item];
-      if (origin.kind === 'item' && origin.of === at) this.#guard(item);
-    }
-  }
-
   /** After it ran, before it gives registers up. */
   after(instruction: Instruction, gradEnabled: boolean): string | null {
     if (gradEnabled !== this.gradEnabled) this.refuse('a change of what gradients are recorded of');
@@ -465,7 +428,7 @@ export class Recording implements HostAccessWatch {
       // Where a view begins is worked out anew, of wherever that begins which it is a view of.
       for (const open of this.#untouched) open.isRead = false;
       for (const [at, register] of outputs.entries()) {
-        made.push(this.#addLiveIn({ kind: 'computed', step, at }, this.frame.get(register)));
+        made.push(this.addLiveIn({ kind: 'computed', step, at }, this.frame.get(register)));
         this.#varying.add(made[at]);
       }
     } else if (this.#step) {
@@ -477,14 +440,14 @@ export class Recording implements HostAccessWatch {
       const object = this.#valueOf(instruction.inputs[0]) as ScriptObject;
       const [register] = outputs;
       const origin: Origin = { kind: 'attribute', object, slot: instruction.operand.slot, register };
-      made.push(this.#addLiveIn(origin, this.frame.get(register)));
+      made.push(this.addLiveIn(origin, this.frame.get(register)));
       if (this.varyingRegisters.has(register)) this.#varying.add(made[0]);
     }
     if (made.includes(-1)) return this.#end('a value that nothing short tells apart from others');
-    if (!outputs.every((register) => this.#canMake(this.frame.get(register)))) {
+    if (!outputs.every((register) => this.canMake(this.frame.get(register)))) {
       return this.#end(unmakeable);
     }
-    if (instruction.inputs.some((register) => this.#wasChanged(register)))
+    if (instruction.inputs.some((register) => register >= 0 && this.wasChanged(this.#valueOf(register))))
       return this.#end('a tensor that changes its shape');
     const view = made.length === 0 && outputs.length === 1 ? this.#viewOf(instruction) : null;
     outputs.forEach((register, at) => {
@@ -549,10 +512,9 @@ export class Recording implements HostAccessWatch {
 
   #end(reason: string): string {
     const { liveIns, launches, labels, contents, steps, hostSteps, draws, appends } = this.#mark;
-    for (const liveIn of this.#guarded) liveIn.isGuarded = false;
+    this.forgetLiveIns(liveIns);
     this.steps.length = steps;
     this.hostSteps.length = hostSteps;
-    this.liveIns.length = this.liveInStorages.length = liveIns;
     this.launches.length = launches;
     this.labels.length = labels;
     this.contents.length = contents;
@@ -567,64 +529,9 @@ export class Recording implements HostAccessWatch {
 
   // ---- values
 
-  #attributeOf(at: number): AttributeOrigin | null {
-    const { origin } = this.liveIns[at];
-    if (origin.kind === 'item') return this.#attributeOf(origin.of);
-    return origin.kind === 'attribute' ? origin : null;
-  }
-
-  /** The attribute that a storage of live-ins was found in; null where it was elsewhere. */
-  attributeOf(storage: Storage): AttributeOrigin | null {
-    const liveIn = this.#given.get(storage);
-    return liveIn === undefined ? null : this.#attributeOf(liveIn);
-  }
-
-  /** The number of a live-in for this value; -1 where there is none. */
-  #addLiveIn(origin: Origin, value: IValue): number {
-    const at = this.liveIns.length;
-    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.opensOffsets) : null;
-    if (!liveIn) return -1;
-    this.liveIns.push(liveIn);
-    const storage = value instanceof Tensor ? value.storage : null;
-    this.liveInStorages.push(storage);
-    if (storage && !this.#given.has(storage)) this.#given.set(storage, at);
-    if (typeof value === 'object' && value !== null && !this.#liveInObjects.has(value))
-      this.#liveInObjects.set(value, at);
-    if (!(value instanceof List || value instanceof Tuple)) return at;
-    if (value.items.length > maxItems) return -1;
-    const isNoted = (item: IValue, index: number): boolean =>
-      this.#addLiveIn({ kind: 'item', of: at, at: index }, item) >= 0;
-    return value.items.every(isNoted) ? at : -1;
-  }
-
   /** The live-in that a register holds at the end; -1 where it holds none. */
   sourceOf(register: number): number {
     return this.#sources.get(register) ?? -1;
-  }
-
-  /** The live-in that an object is; -1 where it is none. */
-  liveInOf(value: object): number {
-    const at = this.#liveInObjects.get(value) ?? -1;
-    return at < this.liveIns.length ? at : -1;
-  }
-
-  isConstant(value: IValue): boolean {
-    return this.#constants.has(value);
-  }
-
-  #canMake(value: IValue, depth = 0): boolean {
-    if (isImmutable(value) || this.#liveInObjects.has(value as object) || this.#constants.has(value)) return true;
-    if (value instanceof Tensor) return isPlainTensor(value);
-    if (!(value instanceof List || value instanceof Tuple)) return false;
-    return value.items.length <= maxItems && depth < 4 && value.items.every((item) => this.#canMake(item, depth + 1));
-  }
-
-  /** Whether a tensor that was there before has another shape, or lies elsewhere, since. */
-  #wasChanged(register: number): boolean {
-    const value = register < 0 ? null : this.#valueOf(register);
-    if (!(value instanceof Tensor)) return false;
-    const at = this.#liveInObjects.get(value);
-    return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
   }
 }
 

@@ -2,7 +2,7 @@ import type { ScalarType, Storage } from '@cresset/tensor';
 import type { DeviceCapabilities, LaunchRecorder } from '@cresset/tensorexpr';
 import { storeInPlaces } from './in-place-launches.ts';
 import { joinLaunches, turnsOf } from './joined-launches.ts';
-import type { LaunchNote } from './recording-notes.ts';
+import type { LaunchNote } from '../recording/recording-notes.ts';
 import type { Regions } from './regions.ts';
 import { shortenChains } from './shortened-chains.ts';
 

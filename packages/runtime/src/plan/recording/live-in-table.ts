@@ -1,0 +1,136 @@
+import { List, Tensor, Tuple, type IValue, type OpenNumber, type Storage } from '@cresset/tensor';
+import {
+  GrowingList,
+  isImmutable,
+  isPlainTensor,
+  liveInOf,
+  type AttributeOrigin,
+  type LiveIn,
+  type Origin,
+} from './live-in.ts';
+
+/** Lists longer than this are not followed into. */
+export const maxItems = 1024;
+const maxLiveIns = 4096;
+
+/** The values that were there before a recording or are given to it each time anew: what is known of them, and which are guarded. */
+export class LiveInTable {
+  readonly liveIns: LiveIn[] = [];
+  /** The storages that tensors among the live-ins lay in. */
+  readonly liveInStorages: (Storage | null)[] = [];
+  readonly #objects = new Map<object, number>();
+  /** Live-ins by their storages, each the first. */
+  readonly #given = new Map<Storage, number>();
+  readonly #constants = new Set<IValue>();
+  /** Guarded since the instruction began. */
+  #guarded: LiveIn[] = [];
+
+  /** @param opensOffsets whether what it is given may begin elsewhere in its storage the next time */
+  constructor(private readonly opensOffsets: boolean) {}
+
+  /** The number of a new live-in for this value; -1 where nothing short tells the value apart from others. */
+  protected addLiveIn(origin: Origin, value: IValue): number {
+    const at = this.liveIns.length;
+    const liveIn = at < maxLiveIns ? liveInOf(origin, value, this.opensOffsets) : null;
+    if (!liveIn) return -1;
+    const storage = value instanceof Tensor ? value.storage : null;
+    this.#add(liveIn, storage, value);
+    if (storage && !this.#given.has(storage)) this.#given.set(storage, at);
+    if (!(value instanceof List || value instanceof Tuple)) return at;
+    if (value.items.length > maxItems) return -1;
+    const isNoted = (item: IValue, index: number): boolean =>
+      this.addLiveIn({ kind: 'item', of: at, at: index }, item) >= 0;
+    return value.items.every(isNoted) ? at : -1;
+  }
+
+  /** The number of a new live-in for a list that only grows. */
+  protected addGrowingList(register: number, list: List): number {
+    return this.#add(new GrowingList({ kind: 'register', register }), null, list);
+  }
+
+  #add(liveIn: LiveIn, storage: Storage | null, value: IValue): number {
+    const at = this.liveIns.push(liveIn) - 1;
+    this.liveInStorages.push(storage);
+    if (typeof value === 'object' && value !== null && !this.#objects.has(value)) this.#objects.set(value, at);
+    return at;
+  }
+
+  /** The live-in that an object is; -1 where it is none. */
+  liveInOf(value: object): number {
+    const at = this.#objects.get(value) ?? -1;
+    return at < this.liveIns.length ? at : -1;
+  }
+
+  /** The first live-in that lies in a storage; undefined where none does. */
+  protected givenIn(storage: Storage): number | undefined {
+    return this.#given.get(storage);
+  }
+
+  protected noteConstant(value: IValue): void {
+    this.#constants.add(value);
+  }
+
+  isConstant(value: IValue): boolean {
+    return this.#constants.has(value);
+  }
+
+  /** The attribute that a live-in is, or lies in; null where it is elsewhere. */
+  protected attributeAt(at: number): AttributeOrigin | null {
+    const { origin } = this.liveIns[at];
+    if (origin.kind === 'item') return this.attributeAt(origin.of);
+    return origin.kind === 'attribute' ? origin : null;
+  }
+
+  /** The attribute that a storage of live-ins was found in; null where it was elsewhere. */
+  attributeOf(storage: Storage): AttributeOrigin | null {
+    const liveIn = this.#given.get(storage);
+    return liveIn === undefined ? null : this.attributeAt(liveIn);
+  }
+
+  /** Numbers that nothing has gone by yet. */
+  protected openNumbers(): OpenNumber[] {
+    return this.liveIns.flatMap(({ open }) => (open?.isRead === false ? open : []));
+  }
+
+  /** From here on, what is guarded can be taken back. */
+  protected beginGuards(): void {
+    this.#guarded = [];
+  }
+
+  protected guard(at: number): void {
+    const liveIn = this.liveIns[at];
+    if (liveIn.isGuarded) return;
+    liveIn.isGuarded = true;
+    this.#guarded.push(liveIn);
+    // What lies in it was noted right after it.
+    for (let item = at + 1; item < this.liveIns.length; item++) {
+      const { origin } = this.liveIns[item];
+      if (origin.kind === 'item' && origin.of === at) this.guard(item);
+    }
+  }
+
+  protected wasGuardedBefore(liveIn: LiveIn): boolean {
+    return liveIn.isGuarded && !this.#guarded.includes(liveIn);
+  }
+
+  /** Takes guards back, and all live-ins but the first `count`. */
+  protected forgetLiveIns(count: number): void {
+    for (const liveIn of this.#guarded) liveIn.isGuarded = false;
+    this.liveIns.length = this.liveInStorages.length = count;
+  }
+
+  /** Whether a replay can hand this value out: it is there, or is made of what is there. */
+  protected canMake(value: IValue, depth = 0): boolean {
+    if (isImmutable(value) || this.#objects.has(value as object) || this.#constants.has(value)) return true;
+    if (value instanceof Tensor) return isPlainTensor(value);
+    if (!(value instanceof List || value instanceof Tuple)) return false;
+    return value.items.length <= maxItems && depth < 4 && value.items.every((item) => this.canMake(item, depth + 1));
+  }
+
+  /** Whether a tensor that was there before has another shape, or lies elsewhere, since. */
+  protected wasChanged(value: IValue | undefined): boolean {
+    if (!(value instanceof Tensor)) return false;
+    const at = this.#objects.get(value);
+    return at !== undefined && !(value.storage === this.liveInStorages[at] && this.liveIns[at].matches(value));
+  }
+}
