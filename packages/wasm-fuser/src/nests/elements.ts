@@ -2,8 +2,8 @@ import { CressetError } from '@cresset/ir';
 import { elementSize, isFloatingPoint, type ScalarType } from '@cresset/tensor';
 import type { ExprType } from '@cresset/tensorexpr';
 import { i32, i32x4, i64, v128, type Code } from '../code.ts';
-import { ofHalfBits, toBfloatBits, toHalfBits } from './float-functions.ts';
-import type { Floats, Keep } from './floats.ts';
+import { ofHalfBits, toBfloatBits, toHalfBits } from './functions/float-functions.ts';
+import type { Floats, Keep } from './functions/floats.ts';
 import type { Value } from './scope.ts';
 
 /** Elements lie as on the host: bits of the size of one, as a power of two. */

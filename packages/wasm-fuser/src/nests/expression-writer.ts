@@ -17,15 +17,21 @@ import {
 } from '@cresset/tensorexpr';
 import { countUp, choose, i32, i32x4, i64, v128, when, whenVector, type Code, type Local } from '../code.ts';
 import type { FunctionBody, ModuleBuilder, ValueType } from '../module.ts';
-import { doubles } from './doubles.ts';
+import { doubles } from './functions/doubles.ts';
 import { Elements, elementShift } from './elements.ts';
-import { expBelowZero, LARGEST_ANGLE, singles } from './float-functions.ts';
-import { beforeConstant, type Floats, type Keep, type MultiplyAdd } from './floats.ts';
-import { integerLanesBinary, integerLanesUnary, integers, longs, truthFunctions } from './integer-functions.ts';
+import { expBelowZero, LARGEST_ANGLE, singles } from './functions/float-functions.ts';
+import { beforeConstant, type Floats, type Keep, type MultiplyAdd } from './functions/floats.ts';
+import {
+  integerLanesBinary,
+  integerLanesUnary,
+  integers,
+  longs,
+  truthFunctions,
+} from './functions/integer-functions.ts';
 import { hasLoad, isOne, strideOf, termsOf } from './index-steps.ts';
 import { LaunchBlock } from './launch-block.ts';
-import { philox } from './philox.ts';
-import { RareCalls } from './rare-functions.ts';
+import { philox } from './functions/philox.ts';
+import { RareCalls } from './functions/rare-functions.ts';
 import { isSumAlong, writeReduction, writeSums } from './reductions.ts';
 import { Groups, inForm, valueType, type Form, type Lanes, type Scope, type Value } from './scope.ts';
 

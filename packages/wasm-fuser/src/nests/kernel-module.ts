@@ -11,7 +11,7 @@ import { ModuleBuilder } from '../module.ts';
 import { writeContraction } from './contraction-writer.ts';
 import { goesByLine, writeLoops } from './nest-writer.ts';
 import { REDUCTION_BORDERS } from './reductions.ts';
-import { rareFunctions, rareImports } from './rare-functions.ts';
+import { rareFunctions, rareImports } from './functions/rare-functions.ts';
 import { tileOf } from './tiles.ts';
 import type { StoredTerms } from './stored-terms.ts';
 import type { Windows } from './windows.ts';

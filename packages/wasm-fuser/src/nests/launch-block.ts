@@ -1,7 +1,7 @@
 import type { KernelSignature, ParamExpr } from '@cresset/tensorexpr';
 import { i32, i64, type Code, type Local } from '../code.ts';
 import type { ValueType } from '../module.ts';
-import type { Floats } from './floats.ts';
+import type { Floats } from './functions/floats.ts';
 import type { Value } from './scope.ts';
 
 /** Bytes of a place in a launch block. */

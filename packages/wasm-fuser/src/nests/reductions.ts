@@ -10,8 +10,8 @@ import {
   type ReduceExpr,
 } from '@cresset/tensorexpr';
 import { countUp, i32, i32x4, i64, v128, when, type Code, type Local } from '../code.ts';
-import type { Floats } from './floats.ts';
-import { integerLanesBinary, integers, longs, truthFunctions } from './integer-functions.ts';
+import type { Floats } from './functions/floats.ts';
+import { integerLanesBinary, integers, longs, truthFunctions } from './functions/integer-functions.ts';
 import type { FunctionBody, ValueType } from '../module.ts';
 import { isOne, strideOf } from './index-steps.ts';
 import { inForm, valueType, type Form, type Groups, type Scope, type Value } from './scope.ts';

@@ -17,9 +17,9 @@ import {
   type ReduceFunction,
 } from '@cresset/tensorexpr';
 import { describe, expect, it, test } from 'vitest';
-import { hasRelaxedSimd } from '../engine-features.ts';
-import { threadedDevice } from '../../../../test-setup/threaded-device.ts';
-import { WasmDevice } from '../device/wasm-device.ts';
+import { hasRelaxedSimd } from '../../engine-features.ts';
+import { threadedDevice } from '../../../../../test-setup/threaded-device.ts';
+import { WasmDevice } from '../../device/wasm-device.ts';
 
 const device = new WasmDevice();
 

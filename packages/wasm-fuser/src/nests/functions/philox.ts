@@ -1,4 +1,4 @@
-import { i64, type Code } from '../code.ts';
+import { i64, type Code } from '../../code.ts';
 import type { Keep } from './floats.ts';
 
 const low = (x: Code): Code => i64.and(x, i64.const(0xffffffffn));

@@ -1,5 +1,5 @@
 import type { BinaryFunction, UnaryFunction } from '@cresset/tensorexpr';
-import { choose, i32, i32x4, i64, v128, type Code } from '../code.ts';
+import { choose, i32, i32x4, i64, v128, type Code } from '../../code.ts';
 import type { Binary, Unary } from './floats.ts';
 
 /** What integers of both sizes have, one number at a time; operands can be read as often as one likes. Division by 0 gives 0. */

@@ -9,8 +9,8 @@ import {
   type BinaryFunction,
   type UnaryFunction,
 } from '@cresset/tensorexpr';
-import { i32, i64, type Code } from '../code.ts';
-import type { ImportedFunction, ModuleBuilder } from '../module.ts';
+import { i32, i64, type Code } from '../../code.ts';
+import type { ImportedFunction, ModuleBuilder } from '../../module.ts';
 import type { Floats } from './floats.ts';
 
 /** What modules call for functions that have no code: the reference's, one number at a time, in double precision. */

@@ -1,4 +1,4 @@
-import { f32x4, f64, f64x2, i32, i32x4, i64, i64x2, v128 } from '../code.ts';
+import { f32x4, f64, f64x2, i32, i32x4, i64, i64x2, v128 } from '../../code.ts';
 import { plainFunctions, polynomial, type Floats, type FloatUnary } from './floats.ts';
 import { bfloat, half } from './float-functions.ts';
 

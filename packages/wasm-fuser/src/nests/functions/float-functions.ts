@@ -1,5 +1,5 @@
 import { erfRational, tanhRational, type RationalFunction } from '@cresset/tensorexpr';
-import { f32, f32x4, f64, i32, i32x4, i64, v128, type Code } from '../code.ts';
+import { f32, f32x4, f64, i32, i32x4, i64, v128, type Code } from '../../code.ts';
 import {
   plainFunctions,
   polynomial as polynomialOf,

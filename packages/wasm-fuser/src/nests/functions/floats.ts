@@ -1,5 +1,5 @@
 import type { BinaryFunction, UnaryFunction } from '@cresset/tensorexpr';
-import { v128, type Code, type f32x4, type f64x2 } from '../code.ts';
+import { v128, type Code, type f32x4, type f64x2 } from '../../code.ts';
 
 /** Puts a value where it can be read as often as one likes. */
 export type Keep = (vector: Code) => Code;

@@ -1,8 +1,8 @@
 import { Tensor } from '@cresset/tensor';
 import { axis, floatUnary, param, TensorView, unary, type UnaryFunction } from '@cresset/tensorexpr';
 import { expect, test } from 'vitest';
-import { hasRelaxedSimd } from '../engine-features.ts';
-import { WasmDevice } from '../device/wasm-device.ts';
+import { hasRelaxedSimd } from '../../engine-features.ts';
+import { WasmDevice } from '../../device/wasm-device.ts';
 
 const devices = [new WasmDevice(null, false), ...(hasRelaxedSimd() ? [new WasmDevice(null, true)] : [])];
 
