@@ -14,16 +14,31 @@ import {
 import type { ProductModules } from './product-modules.ts';
 import type { Work } from './turns.ts';
 
-/** Elements of packed lines that are multiplied at once, and of their sums: they stay in the second cache. */
-const BLOCK = 1 << 18;
-const SUMS = 1 << 17;
-/** Elements of the left side that are kept packed while columns go by. */
-const WHOLE_LEFT = 1 << 22;
-/** Steps of points, multiplications and elements to pack below which a part of the work is not worth a thread's waking up. */
-const PART = { steps: 1 << 15, products: 1 << 18, packed: 1 << 15 };
 /** Rows and columns of which tiles of any shape are made. */
 const TILE_ROWS = 12;
 const TILE_COLUMNS = 24;
+/** Elements of packed lines that are multiplied at once, and of their sums: they stay in the second cache. */
+const BLOCK = 1 << 18;
+const SUMS = 1 << 17;
+/** Rows, and columns for each thread, that are multiplied at once at most: tiles lie alike however many threads there are. */
+const ROWS = 1024;
+const COLUMNS = 43 * TILE_COLUMNS;
+/** Elements of the left side that are kept packed while columns go by. */
+const WHOLE_LEFT = 1 << 22;
+/** Steps of points, multiplications and elements to pack below which a part of the work is not worth a thread's waking up: some ten microseconds. */
+const PART = { steps: 1 << 16, products: 1 << 18, packed: 1 << 15 };
+/** As many multiplications take as long as an element that is packed, and one that is stored. */
+const PACKED_PRODUCTS = PART.products / PART.packed;
+const STORED_PRODUCTS = 16;
+/** Tiles of fewer rows take as long. */
+const LEAST_TILE_ROWS = 4;
+/** Lines of one side of a product: where they lie packed, or are to lie. */
+interface Lines {
+  readonly first: number;
+  readonly count: number;
+  readonly at: number;
+  readonly isPacked: boolean;
+}
 
 /** Runs prepared kernels over the memory, with lines packed in scratch memory of its own. What is worth it is shared with threads that help. */
 export class Launches {
@@ -152,9 +167,13 @@ export class Launches {
   ): Work {
     const { m, n, k, shared } = prepared;
     const depth = Math.max(k, 1);
-    const lines = (elements: number): number => Math.min(1024, Math.max(4, Math.floor(elements / depth / 4) * 4));
-    const height = Math.min(m, lines(BLOCK));
-    const width = Math.min(n, Math.max(12, Math.min(lines(BLOCK), Math.floor(SUMS / height / 12) * 12)));
+    const threads = this.threads?.size ?? 1;
+    const lines = (elements: number, most: number): number =>
+      Math.min(most, Math.max(4, Math.floor(elements / depth / 4) * 4));
+    const height = Math.min(m, lines(BLOCK, ROWS));
+    // Threads have stretches of columns, each in a second cache of its own.
+    const columnsOfSums = Math.floor((threads * SUMS) / height / 12) * 12;
+    const width = Math.min(n, Math.max(12, Math.min(lines(BLOCK, threads * COLUMNS), columnsOfSums)));
     const isWhole = m * k <= WHOLE_LEFT;
     const size = floatBytes(prepared);
     const bytesOf = (count: number): number => 4 * size * Math.ceil(count / 4) * depth;
@@ -167,16 +186,23 @@ export class Launches {
       const keptRight = kept?.at('right', b) ?? null;
       for (let j = 0; j < n; j += width) {
         const columns = Math.min(width, n - j);
-        const hasRight = shared.right && b > first && columns === n;
-        if (keptRight === null && !hasRight) this.packLines(prepared, 'right', block, places, b, j, columns, rightAt);
-        const right = keptRight === null ? rightAt : keptRight + size * j * k;
+        const hasRight = keptRight !== null || (shared.right && b > first && columns === n);
+        const right = { at: keptRight === null ? rightAt : keptRight + size * j * k, isPacked: hasRight };
         for (let i = 0; i < m; i += height) {
           const rows = Math.min(height, m - i);
+          const isPacked = keptLeft !== null || (isWhole && (j > 0 || (shared.left && b > first)));
           const own = isWhole ? leftAt + size * i * k : leftAt;
-          const hasLeft = isWhole && (j > 0 || (shared.left && b > first));
-          if (keptLeft === null && !hasLeft) this.packLines(prepared, 'left', block, places, b, i, rows, own);
-          const left = keptLeft === null ? own : keptLeft + size * i * k;
-          this.#multiplyBlock(prepared, block, b, [i, rows, left], [j, columns, right], sums);
+          const left = { at: keptLeft === null ? own : keptLeft + size * i * k, isPacked };
+          this.#multiplyBlock(
+            prepared,
+            block,
+            places,
+            b,
+            { ...left, first: i, count: rows },
+            { ...right, first: j, count: columns },
+            sums,
+          );
+          right.isPacked = true;
           done += rows * columns * depth;
           if (done < PIECE_STEPS) continue;
           done = 0;
@@ -186,37 +212,44 @@ export class Launches {
     }
   }
 
-  /** Multiplies a block of packed lines and stores what comes of it: stretches of its longer side beside each other. */
+  /**
+   * Multiplies a block of lines and stores what comes of it: stretches of its longer side beside each other, whose lines are packed by who multiplies them.
+   */
   #multiplyBlock(
     prepared: PreparedContraction,
     block: number,
+    places: readonly Place[],
     batch: number,
-    [i, rows, left]: readonly [first: number, count: number, address: number],
-    [j, columns, right]: readonly [first: number, count: number, address: number],
+    left: Lines,
+    right: Lines,
     sums: number,
   ): void {
     const { k } = prepared;
-    const isTall = rows / TILE_ROWS > columns / TILE_COLUMNS;
-    const work = rows * columns * Math.max(k, 1);
-    const parts = isTall
-      ? this.#partsOf(rows, TILE_ROWS, work, PART.products)
-      : this.#partsOf(columns, TILE_COLUMNS, work, PART.products);
+    const isTall = left.count / TILE_ROWS > right.count / TILE_COLUMNS;
+    const [long, short] = isTall ? [left, right] : [right, left];
+    const [longSide, shortSide] = isTall ? (['left', 'right'] as const) : (['right', 'left'] as const);
+    if (!short.isPacked) this.packLines(prepared, shortSide, block, places, batch, short.first, short.count, short.at);
+    const packed = long.isPacked ? 0 : long.count * k * PACKED_PRODUCTS;
+    const work = left.count * right.count * (k + STORED_PRODUCTS) + packed;
     const size = floatBytes(prepared);
     const products = size === 4 ? this.products.packed() : this.products.doubles();
     let to = sums;
-    const tasks = parts.map((part) => {
-      const [row, rowEnd] = isTall ? part : [0, rows];
-      const [column, columnEnd] = isTall ? [0, columns] : part;
-      const vectors = Math.ceil(((columnEnd - column) * size) / 16);
-      const [stride, own] = [16 * vectors, to];
-      to += (rowEnd - row) * stride;
-      const [a, b] = [left + size * row * k, right + size * column * k];
-      const [m, mEnd, n, nEnd] = [i + row, i + rowEnd, j + column, j + columnEnd];
-      return [
-        callOf(products, 'multiply', rowEnd - row, vectors, k, a, 16 * k, b, 16 * k, own, stride, 0),
-        callOf(prepared, 'store', block, batch, batch + 1, m, mEnd, n, nEnd, own, stride, 0),
-      ];
-    });
+    const tasks = this.#partsOf(long.count, isTall ? TILE_ROWS : TILE_COLUMNS, work, PART.products).map(
+      ([start, end]) => {
+        const own = { ...long, first: long.first + start, count: end - start, at: long.at + size * start * k };
+        const [a, b] = isTall ? [own, short] : [short, own];
+        const vectors = Math.ceil((b.count * size) / 16);
+        const [stride, from] = [16 * vectors, to];
+        to += a.count * stride;
+        const [m, mEnd, n, nEnd] = [a.first, a.first + a.count, b.first, b.first + b.count];
+        const packing = this.#packing(prepared, longSide, block, places, batch, own.first, own.count, own.at);
+        return [
+          ...(long.isPacked ? [] : [packing]),
+          callOf(products, 'multiply', a.count, vectors, k, a.at, 16 * k, b.at, 16 * k, from, stride, 0),
+          callOf(prepared, 'store', block, batch, batch + 1, m, mEnd, n, nEnd, from, stride, 0),
+        ];
+      },
+    );
     this.#do(tasks);
   }
 
@@ -228,7 +261,7 @@ export class Launches {
     kept: KeptLines | null,
   ): Work {
     const { batch, m, k, shared } = prepared;
-    const { lines, bandLines, planeLines, pitch, vectors, imageBytes, leftBytes, table } = layout;
+    const { lines, bandLines, vectors, imageBytes, leftBytes, table } = layout;
     const together = layout.groups;
     const tableAt = this.#take(layout.scratchBytes);
     const leftAt = tableAt + aligned(table.byteLength);
@@ -245,17 +278,18 @@ export class Launches {
       }
       for (let line = 0; line < lines; line += bandLines) {
         const band = Math.min(bandLines, lines - line);
-        const images = this.#partsOf(groups, 1, (groups * imageBytes) / 4, PART.packed).map(([from, to]) => {
-          const target = imageAt + from * imageBytes;
-          return [callOf(prepared, 'image', block, b + from, b + to, line, line + planeLines, pitch, target)];
-        });
-        this.#do(images);
+        const split = this.#splitOf(groups, band, Math.min(layout.rows, m));
+        // Who multiplies with images makes them, where that is once.
+        const isApart = split !== 'groups' || layout.rows < m;
+        if (isApart) this.#makeImages(prepared, layout, block, [b, groups], line, imageAt);
         for (let i = 0; i < m; i += layout.rows) {
           const rows = Math.min(layout.rows, m - i);
           const left = (keptLeft ?? leftAt) + 4 * i * k;
           this.#multiplyBand(prepared, layout, block, [b, groups], [i, rows], [line, band], {
+            split,
             left,
             image: imageAt,
+            isMade: isApart,
             table: tableAt,
             sums,
           });
@@ -268,7 +302,35 @@ export class Launches {
     }
   }
 
-  /** Multiplies with lines of images and stores what comes of it: stretches of products, lines or rows beside each other, of which there are most. */
+  /** Makes the images of a band: some of them, or lines of one, beside each other. */
+  #makeImages(
+    prepared: PreparedContraction,
+    { pitch, planeLines, imageBytes }: ImageLayout,
+    block: number,
+    [batch, groups]: readonly [first: number, count: number],
+    line: number,
+    to: number,
+  ): void {
+    const isOne = groups === 1;
+    const parts = this.#partsOf(isOne ? planeLines : groups, 1, (groups * imageBytes) / 4, PART.packed);
+    const tasks = parts.map(([from, end]) => {
+      const [first, last] = isOne ? [batch, batch + 1] : [batch + from, batch + end];
+      const [top, bottom] = isOne ? [line + from, line + end] : [line, line + planeLines];
+      const target = to + from * (isOne ? 4 * pitch : imageBytes);
+      const gap = 4 * pitch * (planeLines - (bottom - top));
+      return [callOf(prepared, 'image', block, first, last, top, bottom, pitch, target, gap)];
+    });
+    this.#do(tasks);
+  }
+
+  /** What threads have stretches of: products where there are enough, else what there is most of. */
+  #splitOf(groups: number, lines: number, rows: number): 'groups' | 'lines' | 'rows' {
+    const tiles = Math.ceil(rows / TILE_ROWS);
+    if (groups >= Math.min(4 * (this.threads?.size ?? 1), Math.max(lines, tiles))) return 'groups';
+    return lines >= tiles ? 'lines' : 'rows';
+  }
+
+  /** Multiplies with lines of images and stores what comes of it: stretches of products, lines or rows beside each other. */
   #multiplyBand(
     prepared: PreparedContraction,
     layout: ImageLayout,
@@ -276,21 +338,28 @@ export class Launches {
     [batch, groups]: readonly [first: number, count: number],
     [i, rows]: readonly [first: number, count: number],
     [line, band]: readonly [first: number, count: number],
-    at: { readonly left: number; readonly image: number; readonly table: number; readonly sums: number },
+    at: {
+      readonly split: 'groups' | 'lines' | 'rows';
+      readonly left: number;
+      readonly image: number;
+      readonly isMade: boolean;
+      readonly table: number;
+      readonly sums: number;
+    },
   ): void {
     const { k, shared } = prepared;
-    const { pitch, vectors, imageBytes } = layout;
+    const { pitch, planeLines, vectors, imageBytes } = layout;
     const leftBytes = shared.left ? 0 : layout.leftBytes;
-    const work = groups * rows * band * vectors * 4 * k;
-    const counts = [groups, band, Math.ceil(rows / TILE_ROWS)];
-    const longest = counts.indexOf(Math.max(...counts));
-    const partsOf = (kind: number, count: number, of = 1): readonly (readonly [number, number])[] =>
-      kind === longest ? this.#partsOf(count, of, work, PART.products) : [[0, count]];
+    const results = groups * band * vectors * 4;
+    const making = at.isMade ? 0 : ((groups * imageBytes) / 4) * PACKED_PRODUCTS;
+    const work = results * (Math.max(rows, LEAST_TILE_ROWS) * k + rows * STORED_PRODUCTS) + making;
+    const partsOf = (split: typeof at.split, count: number, of = 1): readonly (readonly [number, number])[] =>
+      split === at.split ? this.#partsOf(count, of, work, PART.products) : [[0, count]];
     let to = at.sums;
     const tasks: Call[][] = [];
-    for (const [group, groupEnd] of partsOf(0, groups)) {
-      for (const [first, end] of partsOf(1, band)) {
-        for (const [row, rowEnd] of partsOf(2, rows, TILE_ROWS)) {
+    for (const [group, groupEnd] of partsOf('groups', groups)) {
+      for (const [first, end] of partsOf('lines', band)) {
+        for (const [row, rowEnd] of partsOf('rows', rows, TILE_ROWS)) {
           const left = at.left + group * leftBytes + 4 * row * k;
           const image = at.image + group * imageBytes + 4 * pitch * first;
           const [own, count] = [to, rowEnd - row];
@@ -298,7 +367,9 @@ export class Launches {
           to += (groupEnd - group) * sumGroup;
           const sizes = [groupEnd - group, count, end - first, vectors, k];
           const sides = [left, leftBytes, image, imageBytes, 4 * pitch, at.table];
+          const images = [batch + group, batch + groupEnd, line, line + planeLines, pitch, image, 0];
           tasks.push([
+            ...(at.isMade ? [] : [callOf(prepared, 'image', block, ...images)]),
             callOf(this.products.images(), 'multiplyImage', ...sizes, ...sides, own, sumGroup),
             ...storesOf(
               prepared,

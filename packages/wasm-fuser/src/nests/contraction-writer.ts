@@ -68,27 +68,28 @@ function bindSum(writer: ExpressionWriter, kernel: NormalContraction, scope: Sco
   });
 }
 
-/** Lines of the image, from `line` on, of one plane after the other, each in so many columns. */
+/** Lines of the image, from `line` on, of one plane after the other, each in so many columns, with a gap of so many bytes behind those of a plane. */
 function writeImage(
   module: ModuleBuilder,
   kernel: NormalContraction,
   { planes, line, column, element }: Windows,
   signature: KernelSignature,
 ): void {
-  module.define('image', 7, (body, pointer, batch, batchEnd, from, to, columns, target) => {
+  module.define('image', 8, (body, pointer, batch, batchEnd, from, to, columns, target, gap) => {
     const root = Scope.root();
     // Lines and columns go on beyond the ends of the image.
     const writer = new ExpressionWriter(module, body, signature, pointer, root, new Set(), true);
     writer.announce([element]);
     writer.points(kernel.batch, batch.get, batchEnd.get, root, (block) =>
-      writer.loops(planes, block, (plane) =>
+      writer.loops(planes, block, (plane) => {
         writer.steps(line, from.get, to.get, plane, (row) => {
           const lanes = { axis: column, firsts: body.integers(1) };
           const scope = row.openLanes(lanes);
           scope.code.push(v128.store(target.get, writer.valueIn('lanes', element, scope)), target.advance(16));
           row.code.push(countUp(lanes.firsts[0], i32.const(0), columns.get, 4, scope.code));
-        }),
-      ),
+        });
+        plane.code.push(target.advance(gap.get));
+      }),
     );
     return root.code;
   });

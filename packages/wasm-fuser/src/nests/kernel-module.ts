@@ -34,6 +34,7 @@ export interface ContractionFunctions {
     lineEnd: number,
     columns: number,
     target: number,
+    gap: number,
   ): void;
   store(
     block: number,
